@@ -1,0 +1,30 @@
+"""Every error that a user can cause.
+
+GeouqError
+├── ConfigError        the YAML or the command line is wrong (exit code 2)
+├── GridError          two rasters do not lie on the same pixels
+├── DataError          a raster cannot be read or holds what it must not
+└── SummaryError       saved summaries are absent, damaged or of another kind
+
+Each carries one message that names the file, the key or the pixel, and says what to do.
+"""
+
+
+class GeouqError(Exception):
+    """Anything that the user can mend; never shown with a traceback."""
+
+
+class ConfigError(GeouqError):
+    """The configuration is wrong; the message lists every fault found, a line each."""
+
+
+class GridError(GeouqError):
+    """Two rasters that should cover the same pixels do not."""
+
+
+class DataError(GeouqError):
+    """A raster cannot be read, or holds values that no uncertainty map may hold."""
+
+
+class SummaryError(GeouqError):
+    """Saved summaries are absent, damaged, or were made with other settings."""
