@@ -1,0 +1,24 @@
+"""What an experiment is: strict YAML, frozen models, every fault at once with its line and a suggestion."""
+
+from geouq.config.bins import EQUAL_COUNT_10, EQUAL_WIDTH_10, Bins, BinScheme
+from geouq.config.load import json_schema, load_experiment, to_yaml
+from geouq.config.model import Data, Experiment, Gate, Output, Variable, VarianceRule
+from geouq.config.values import CELL_MAPS, PIXEL_MAPS
+
+__all__ = [
+    "CELL_MAPS",
+    "EQUAL_COUNT_10",
+    "EQUAL_WIDTH_10",
+    "PIXEL_MAPS",
+    "BinScheme",
+    "Bins",
+    "Data",
+    "Experiment",
+    "Gate",
+    "Output",
+    "Variable",
+    "VarianceRule",
+    "json_schema",
+    "load_experiment",
+    "to_yaml",
+]

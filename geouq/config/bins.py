@@ -1,0 +1,83 @@
+"""The bins of the predicted variance that an experiment asks for."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_serializer, model_validator
+
+from geouq.config.faults import quoted, raise_each
+from geouq.config.section import Section
+from geouq.config.values import increasing, repeated
+
+Edges = Annotated[tuple[float, ...], Field(min_length=2, max_length=1001), AfterValidator(increasing)]
+
+
+class BinScheme(Section):
+    """How bins of the predicted variance are formed."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"required": [], "anyOf": [{"required": ["scheme"]}, {"required": ["edges"]}]}
+    )
+
+    scheme: Literal["equal-width", "equal-count", "log-width", "edges"] = Field(
+        description="equal-width, equal-count, log-width or edges"
+    )
+    count: int = Field(default=10, ge=1, le=1000, description="number of bins, from 2 to 1000")
+    edges: Edges | None = Field(
+        default=None, description="edges of the bins, increasing, in units of the variance"
+    )
+
+    @property
+    def name(self) -> str:
+        """Name in the tables, such as equal-width-10."""
+        return f"{self.scheme}-{self.count}"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _edges_say_scheme_and_count(cls, data: object) -> object:
+        if isinstance(data, Mapping) and isinstance(edges := data.get("edges"), list | tuple):
+            return {"scheme": "edges", "count": max(len(edges) - 1, 1), **data}
+        return data
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if (self.scheme == "edges") != (self.edges is not None):
+            raise ValueError(f"scheme {self.scheme} {'has no' if self.edges else 'needs'} edges")
+        if self.edges and self.count != len(self.edges) - 1:
+            raise ValueError(
+                f"{len(self.edges)} edges make {len(self.edges) - 1} bins, not {self.count}; leave count out"
+            )
+        if self.edges is None and self.count < 2:
+            raise ValueError(f"count: {self.count} bin shows nothing; give 2 or more")
+        return self
+
+    @model_serializer
+    def _as_written(self) -> dict[str, Any]:
+        return {"edges": self.edges} if self.edges else {"scheme": self.scheme, "count": self.count}
+
+
+EQUAL_WIDTH_10 = BinScheme(scheme="equal-width", count=10)
+EQUAL_COUNT_10 = BinScheme(scheme="equal-count", count=10)
+
+
+class Bins(Section):
+    """The bins of the predicted variance that calibration is judged with."""
+
+    schemes: tuple[BinScheme, ...] = Field(
+        default=(EQUAL_WIDTH_10, EQUAL_COUNT_10),
+        min_length=1,
+        description="default: equal-width and equal-count, 10 bins each",
+    )
+    exact: bool = Field(
+        default=False, description="place every edge exactly, with a second sweep where it must"
+    )
+    scope: Literal["own", "experiment"] = Field(
+        default="own",
+        description="edges of each tile and region's own, or the same ones for the whole experiment",
+    )
+
+    @field_validator("schemes")
+    @classmethod
+    def _unique(cls, schemes: tuple[BinScheme, ...]) -> tuple[BinScheme, ...]:
+        raise_each(repeated([scheme.name for scheme in schemes], quoted))
+        return schemes

@@ -1,0 +1,144 @@
+"""What is wrong with a configuration, in plain words and with a suggestion."""
+
+import difflib
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+
+from geouq.errors import ConfigError
+
+Steps = tuple[str | int, ...]
+
+LONGEST_QUOTE = 60
+NEEDS_TEXT = "needs text, not {kind}"
+NEEDS_LIST = "needs a list, not {kind}"
+NEEDS_MAPPING = "needs a mapping of keys and values, not {kind}"
+PLAIN_WORDS = {
+    "string_type": NEEDS_TEXT,
+    "string_too_short": "must not be empty",
+    "string_too_long": "{input} is longer than {max_length} characters",
+    "tuple_type": NEEDS_LIST,
+    "list_type": NEEDS_LIST,
+    "dict_type": NEEDS_MAPPING,
+    "model_type": NEEDS_MAPPING,
+    "model_attributes_type": NEEDS_MAPPING,
+    "too_short": "is too short; give {min_length} or more",
+    "int_parsing": "{input} is not a whole number",
+    "int_type": "needs a whole number, not {kind}",
+    "int_from_float": "{input} is not a whole number",
+    "float_parsing": "{input} is not a number",
+    "float_type": "needs a number, not {kind}",
+    "finite_number": "{input} is not a finite number",
+    "bool_parsing": "{input} is neither true nor false",
+    "bool_type": "needs true or false, not {kind}",
+    "greater_than_equal": "{input} is less than {ge}",
+    "less_than_equal": "{input} is more than {le}",
+}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault: where it is written (no file: an override), the keys that lead there, and what to do."""
+
+    file: Path | None
+    line: int
+    path: Steps
+    message: str
+
+    def __str__(self) -> str:
+        place = f"{one_line(str(self.file))}:{self.line}" if self.file else "overrides"
+        keys = ".".join(one_line(str(step)) for step in self.path)
+        return ": ".join(part for part in (place, keys, self.message) if part)
+
+
+def config_error(faults: Iterable[Fault]) -> ConfigError:
+    """One error that lists all faults, a line each, by file and line."""
+    lines = [str(fault) for fault in sorted(faults, key=lambda fault: (str(fault.file or ""), fault.line))]
+    return ConfigError("\n".join(dict.fromkeys(lines)))
+
+
+def one_line(text: str) -> str:
+    """Text that stays on one line of a message, cut where it is long."""
+    shown = text if text.isprintable() else repr(text)
+    return shown if len(shown) <= 4 * LONGEST_QUOTE else f"{shown[: 4 * LONGEST_QUOTE]}…"
+
+
+def quoted(value: object) -> str:
+    """Quote what the user wrote, cut where it is long."""
+    text = repr(str(value))
+    return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}…'"
+
+
+def suggestion(name: str, known: Collection[str]) -> str:
+    """End of a message: the nearest known name, or all of them where they are few.
+
+    >>> suggestion("bnad", ["band", "units"])
+    "; did you mean 'band'?"
+    >>> suggestion("colour", ["band", "units"])
+    '; known are band, units'
+    """
+    near = difflib.get_close_matches(name, known, n=1)
+    if near:
+        return f"; did you mean {quoted(near[0])}?"
+    return f"; known are {', '.join(map(one_line, known))}" if 0 < len(known) <= 20 else ""
+
+
+def several(faults: Iterable[tuple[Steps, str]]) -> ValidationError:
+    """Faults below the value that a validator looks at, each with the steps that lead to it."""
+    details = [
+        InitErrorDetails(
+            type=PydanticCustomError("fault", "{words}", {"words": words}), loc=steps, input=None
+        )
+        for steps, words in faults
+    ]
+    return ValidationError.from_exception_data("configuration", details)
+
+
+def raise_each(faults: Iterable[tuple[Steps, str]]) -> None:
+    """Raise all the faults together, if there are any."""
+    found = list(faults)
+    if found:
+        raise several(found)
+
+
+def in_plain_words(error: ValidationError, section: type[BaseModel]) -> ValidationError:
+    """Tell the same faults as the user knows them; unknown and missing keys are those of `section`."""
+    faults = error.errors(include_url=False)
+    # a list of which every entry is wrong is not too short besides
+    wrong = {fault["loc"][:depth] for fault in faults for depth in range(len(fault["loc"]))}
+    told = [fault for fault in faults if fault["type"] != "too_short" or fault["loc"] not in wrong]
+    return several((fault["loc"], _words(fault, section)) for fault in told)
+
+
+def _words(fault: ErrorDetails, section: type[BaseModel]) -> str:
+    kind, key, context = fault["type"], str(fault["loc"][-1]) if fault["loc"] else "", fault.get("ctx", {})
+    if kind == "fault":
+        return fault["msg"]
+    if kind == "value_error":
+        return str(context["error"])
+    if kind == "extra_forbidden":
+        return f"unknown key{suggestion(key, section.model_fields)}"
+    if kind == "missing":
+        return f"missing key {quoted(key)}: {section.model_fields[key].description}"
+    if kind == "literal_error":
+        return _not_one_of(fault["input"], re.findall(r"'([^']+)'", context["expected"]))
+    template = PLAIN_WORDS.get(kind, fault["msg"].replace("{", "{{").replace("}", "}}"))
+    return template.format_map({**context, "input": quoted(fault["input"]), "kind": _kind(fault["input"])})
+
+
+def _not_one_of(value: object, known: Collection[str]) -> str:
+    if isinstance(value, str):
+        return f"{quoted(value)} is not known{suggestion(value, known)}"
+    return f"needs one of {', '.join(known)}, not {_kind(value)}"
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, Mapping):
+        return "a mapping"
+    return "a list" if isinstance(value, list | tuple) else quoted(value)

@@ -1,0 +1,147 @@
+"""From a configuration file to an experiment, and back."""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from geouq.config.faults import Fault, config_error
+from geouq.config.model import Experiment
+from geouq.config.yaml_text import Written, as_written, is_file, merged, read_yaml
+from geouq.errors import ConfigError
+
+# URLs, GDAL's virtual files, and its names with a driver in front
+NOT_RELATIVE = re.compile(r"/|[A-Za-z][\w+.-]*://|[A-Z][A-Z0-9_]+:")
+
+
+def load_experiment(path: str | Path, *, overrides: Mapping[str, Any] | None = None) -> Experiment:
+    """Read the experiment that a YAML file describes, with its bases, and `overrides` laid over it last.
+
+    Overrides have the shape of the file, such as {"output": {"directory": "elsewhere"}}; paths in them are
+    relative to the current folder, those in a file to its own folder. Raises ConfigError that lists every
+    fault, a line each, with file, line and a suggestion.
+    """
+    source = Path(path)
+    root, faults = _with_bases(source, ())
+    if overrides is not None:
+        root = replace(merged(root, as_written(overrides)), file=source, line=1)
+    root, reference_faults = _with_labels(_with_paths(root))
+    faults += reference_faults
+    try:
+        experiment = Experiment.model_validate(root.plain(), context={"source": source})
+    except ValidationError as error:
+        faults += [root.fault(fault["loc"], fault["msg"]) for fault in error.errors(include_url=False)]
+    if faults:
+        raise config_error(faults)
+    return experiment
+
+
+def to_yaml(experiment: Experiment) -> str:
+    """Write the resolved configuration: without bases, and equal to `experiment` when loaded again."""
+    resolved = experiment.model_dump(mode="json", exclude_none=True)
+    return yaml.dump(resolved, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1000)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Escapes line breaks of every kind, some of which single quotes would fold into blanks."""
+
+
+def _text_node(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if text.isprintable() else '"')
+
+
+_Dumper.add_representer(str, _text_node)
+
+
+def json_schema() -> dict[str, Any]:
+    """Make the JSON Schema (draft 2020-12) for editors; a file that extends another may be partial."""
+    schema = Experiment.model_json_schema()
+    data = schema["$defs"]["Data"]
+    either = [{"required": ["variance"]}, {"required": ["std"]}]
+    whole = {
+        "required": schema.pop("required"),
+        "properties": {"data": {"required": data.pop("required"), "oneOf": either}},
+    }
+    extends = {
+        "type": "string",
+        "description": "a configuration, relative to this file, that this one is laid upon",
+    }
+    schema["properties"] = {"extends": extends, **schema["properties"]}
+    draft = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": draft, **schema, "if": {"not": {"required": ["extends"]}}, "then": whole}
+
+
+def _with_bases(file: Path, above: tuple[Path, ...]) -> tuple[Written, list[Fault]]:
+    """Lay a file upon the chain of bases that it extends; `above` are the files that led here."""
+    root, faults = read_yaml(file)
+    extends = root.entries.get("extends")
+    if extends is None or extends.value is None:
+        return _without_extends(root), faults
+    chain = (*above, file)
+    if not isinstance(extends.value, str):
+        fault = root.fault(("extends",), "needs the path of one configuration")
+        return _without_extends(root), [*faults, fault]
+    base = Path(os.path.normpath(file.parent / extends.value))
+    if not is_file(base):
+        raise config_error([*faults, root.fault(("extends",), f"there is no file {base}")])
+    if any(base.samefile(member) for member in chain):
+        cycle = " -> ".join(str(member) for member in (*chain, base))
+        raise config_error(
+            [*faults, root.fault(("extends",), f"files extend one another in a cycle: {cycle}")]
+        )
+    try:
+        below, faults_below = _with_bases(base, chain)
+    except ConfigError as error:
+        raise ConfigError("\n".join([*map(str, faults), str(error)])) from None
+    return merged(below, _without_extends(root)), faults + faults_below
+
+
+def _without_extends(root: Written) -> Written:
+    return replace(root, value={key: node for key, node in root.entries.items() if key != "extends"})
+
+
+def _with_paths(root: Written) -> Written:
+    """Resolve each path against the folder of the file in which it was written."""
+    value = dict(root.entries)
+    if "reference_mean" in value:
+        value["reference_mean"] = _resolved(value["reference_mean"])
+    if "data" in value and isinstance(value["data"].value, dict):
+        layers = {key: _resolved(node) for key, node in value["data"].value.items()}
+        value["data"] = replace(value["data"], value=layers)
+    return replace(root, value=value)
+
+
+def _resolved(node: Written) -> Written:
+    if not node.value or not isinstance(node.value, str) or NOT_RELATIVE.match(node.value):
+        return node
+    folder = node.file.parent.resolve() if node.file else Path.cwd()
+    return replace(node, value=os.path.normpath(folder / node.value))
+
+
+def _with_labels(root: Written) -> tuple[Written, list[Fault]]:
+    """Read the training statistics that `reference_mean` names, unless `labels_mean` is given already."""
+    reference, given = root.entries.get("reference_mean"), root.entries.get("labels_mean")
+    if (
+        reference is None
+        or not isinstance(reference.value, str)
+        or not reference.value
+        or (given and given.value)
+    ):
+        return root, []
+    file = Path(reference.value)
+    if not is_file(file):
+        return root, [root.fault(("reference_mean",), f"there is no file {file}")]
+    try:
+        statistics, faults = read_yaml(file)
+    except ConfigError as error:
+        return root, [root.fault(("reference_mean",), str(error))]
+    labels = statistics.entries.get("labels_mean")
+    if labels is None or labels.value is None:
+        missing = "missing key 'labels_mean': the mean of each band's training labels, in band order"
+        return root, [*faults, statistics.fault((), missing)]
+    return replace(root, value={**root.entries, "labels_mean": labels}), faults

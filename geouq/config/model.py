@@ -1,0 +1,318 @@
+"""What an experiment is: frozen models of the configuration, with faults told in plain words."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    TypeAdapter,
+    ValidationInfo,
+    WithJsonSchema,
+    field_serializer,
+    field_validator,
+    model_validator,
+)
+
+from geouq.config.bins import Bins, BinScheme
+from geouq.config.faults import Steps, quoted, raise_each, suggestion
+from geouq.config.section import Names, Section, Text
+from geouq.config.values import (
+    cell_side,
+    directory_pattern,
+    experiment_name,
+    level,
+    map_name,
+    metric_name,
+    repeated,
+    supported_version,
+    tile_pattern,
+    unique,
+)
+
+MAPS = ("z", "error", "cells")
+LEVELS = (0.5, 0.8, 0.9, 0.95)
+
+Pattern = Annotated[str, Field(min_length=1), AfterValidator(tile_pattern)]
+Level = Annotated[float, AfterValidator(level)]
+
+
+class Data(Section):
+    """The layers of a tile."""
+
+    mean: Pattern = Field(description="predicted mean: a path with {tile}, relative to this file")
+    variance: Pattern | None = Field(
+        default=None, description="predicted variance: a path with {tile}; give either this or std"
+    )
+    std: Pattern | None = Field(
+        default=None,
+        validate_default=True,
+        description="predicted standard deviation: a path with {tile}; give either this or variance",
+    )
+    truth: Pattern = Field(description="reference values: a path with {tile}")
+    mask: Pattern | None = Field(
+        default=None, description="pixels to leave out (0 or no data): a path with {tile}"
+    )
+
+    @field_validator("std")
+    @classmethod
+    def _either_variance_or_std(cls, std: str | None, info: ValidationInfo) -> str | None:
+        if "variance" in info.data and (std is None) == (info.data["variance"] is None):
+            fault = (
+                "missing key 'variance' (or 'std')"
+                if std is None
+                else "give either variance or std, not both"
+            )
+            raise ValueError(fault)
+        return std
+
+
+class VariableSettings(Section):
+    """What may be said of a variable below its name."""
+
+    band: int | None = Field(
+        default=None, ge=1, description="band in every layer, from 1; default: its place in the list"
+    )
+    units: Annotated[str, WithJsonSchema({"type": ["string", "number"]})] = Field(
+        default="", description="units of the mean, for tables and figures"
+    )
+    reference_mean: float | None = Field(
+        default=None,
+        description="what bias, MAE and RMSE are divided by to be relative; default: the mean of the truth",
+    )
+
+
+class Variable(VariableSettings):
+    """A variable with its band, which is settled."""
+
+    name: Text = Field(description="name of the variable")
+    band: int = Field(ge=1, description="band in every layer, from 1")
+
+
+_SETTINGS = TypeAdapter(dict[Text, VariableSettings | None])
+_NAMES = TypeAdapter(Names)
+
+
+def _variables(written: object) -> object:
+    """Variables from names in band order, or from a mapping of names to settings."""
+    if isinstance(written, Sequence) and any(isinstance(entry, Variable) for entry in written):
+        return written
+    if isinstance(written, Mapping):
+        settings = _SETTINGS.validate_python(written)
+    else:
+        settings = dict.fromkeys(_NAMES.validate_python(written))
+    if not settings:
+        raise ValueError("names no variable; leave the key out to take the names from the bands")
+    return tuple(
+        Variable(name=name, **{"band": position, **(entry.model_dump(exclude_none=True) if entry else {})})
+        for position, (name, entry) in enumerate(settings.items(), 1)
+    )
+
+
+def _all_tiles(written: object) -> object:
+    return None if written == "all" else written
+
+
+def _schemes(written: object) -> object:
+    return {"schemes": written} if isinstance(written, list | tuple) else written
+
+
+def _no_maps(written: object) -> object:
+    return () if written == "none" else written
+
+
+class VarianceRule(Section):
+    """What to do about variances that cannot be."""
+
+    negative: Literal["error", "exclude"] = Field(
+        default="error",
+        description="a negative variance stops the tile, or its pixel is excluded and counted",
+    )
+
+
+class Output(Section):
+    """What is written, and where."""
+
+    directory: Annotated[str, Field(min_length=1), AfterValidator(directory_pattern)] = Field(
+        default="results/{name}", description="folder of the results, relative to where geouq is started"
+    )
+    maps: Annotated[
+        tuple[Annotated[str, AfterValidator(map_name)], ...],
+        BeforeValidator(_no_maps, json_schema_input_type=tuple[str, ...] | Literal["none"]),
+        AfterValidator(unique),
+    ] = Field(
+        default=MAPS, description="maps to write: z, error, abs_error, std, cells, or metrics of cells; none"
+    )
+
+
+class Gate(Section):
+    """A bound that a metric must keep for the run to succeed."""
+
+    metric: Annotated[str, AfterValidator(metric_name)] = Field(
+        description="name of a metric, such as coverage_90"
+    )
+    variable: Text = Field(description="name of a variable")
+    region: Text = Field(default="all", description="name of a region; default: all")
+    bins: str | None = Field(default=None, description="bins of a binned metric, such as equal-count-10")
+    min: float | None = Field(default=None, description="least value that passes")
+    max: float | None = Field(default=None, description="greatest value that passes")
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Self:
+        if self.min is None and self.max is None:
+            raise ValueError("needs min or max, or both")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError(f"min {self.min} is more than max {self.max}: no value can pass")
+        return self
+
+
+class Experiment(Section):
+    """One evaluation: which rasters, which variables and regions, and what to make of them.
+
+    `tiles` and `variables` are None where the rasters are to tell. Paths are absolute, or as written where
+    they are URLs or GDAL names. Two experiments are equal when all but their `source` is.
+    """
+
+    model_config = ConfigDict(title="geouq experiment")
+
+    version: Annotated[int, AfterValidator(supported_version), WithJsonSchema({"const": 1})] = Field(
+        description="version of this format: 1"
+    )
+    name: Annotated[Text, AfterValidator(experiment_name)] = Field(
+        description="name of the experiment and of its folder"
+    )
+    data: Data = Field(description="the rasters of a tile")
+    reference_mean: str | None = Field(
+        default=None,
+        min_length=1,
+        description="YAML of training statistics with a list labels_mean in band order",
+    )
+    labels_mean: tuple[float, ...] | None = Field(
+        default=None, description="mean of each band's training labels; default: read from reference_mean"
+    )
+    variables: Annotated[
+        tuple[Variable, ...] | None,
+        BeforeValidator(_variables, json_schema_input_type=list[Text] | dict[str, VariableSettings | None]),
+    ] = Field(
+        default=None, description="names in band order, or name: settings; default: the band descriptions"
+    )
+    tiles: Annotated[
+        Annotated[Names, Field(min_length=1)] | None,
+        BeforeValidator(_all_tiles, json_schema_input_type=list[Text] | Literal["all"]),
+    ] = Field(default=None, description="names of tiles; default: all that have every layer")
+    regions: dict[Text, Names] = Field(
+        default={}, description="name: list of tiles; regions may overlap; all always exists"
+    )
+    bins: Annotated[Bins, BeforeValidator(_schemes, json_schema_input_type=Bins | list[BinScheme])] = Field(
+        default=Bins(), description="bins of the predicted variance: a list of schemes, or settings"
+    )
+    levels: Annotated[tuple[Level, ...], AfterValidator(unique)] = Field(
+        default=LEVELS, min_length=1, description="nominal levels of the intervals, between 0 and 1"
+    )
+    variance: VarianceRule = Field(default=VarianceRule(), description="variances that cannot be")
+    cell_size: (
+        Annotated[int, AfterValidator(cell_side), WithJsonSchema({"enum": [16, 32, 64, 128, 256]})] | None
+    ) = Field(default=None, description="side of a cell in pixels; default: fits the tiles")
+    output: Output = Field(default=Output(), description="what is written, and where")
+    gates: tuple[Gate, ...] = Field(default=(), description="bounds that make a run fail")
+
+    _source: Path = PrivateAttr(default=Path())
+
+    @property
+    def source(self) -> Path:
+        """The configuration file; an empty path when made in Python."""
+        return self._source
+
+    @property
+    def output_directory(self) -> Path:
+        """Folder of the results, relative to where geouq is started."""
+        return Path(self.output.directory.replace("{name}", self.name))
+
+    def model_post_init(self, context: Mapping[str, Path] | None) -> None:
+        """Remember the file that `context` names as its source."""
+        self._source = Path() if context is None else context["source"]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Experiment) and self.model_dump() == other.model_dump()
+
+    __hash__ = None  # type: ignore[assignment]  # regions are a dict
+
+    @field_validator("variables")
+    @classmethod
+    def _complete(cls, variables: tuple[Variable, ...], info: ValidationInfo) -> tuple[Variable, ...]:
+        """Variables have bands of their own, and the reference means of these."""
+        raise_each(repeated([variable.band for variable in variables], lambda band: f"band {band}"))
+        raise_each(repeated([variable.name for variable in variables], quoted))
+        labels = info.data.get("labels_mean")
+        if labels is None:
+            return variables
+        statistics = info.data.get("reference_mean") or "this configuration"
+        raise_each(
+            ((i,), f"labels_mean of {statistics} has no entry for band {variable.band}; it has {len(labels)}")
+            for i, variable in enumerate(variables)
+            if variable.reference_mean is None and variable.band > len(labels)
+        )
+        return tuple(
+            variable
+            if variable.reference_mean is not None
+            else variable.model_copy(update={"reference_mean": labels[variable.band - 1]})
+            for variable in variables
+        )
+
+    @field_validator("levels")
+    @classmethod
+    def _sorted(cls, levels: tuple[float, ...]) -> tuple[float, ...]:
+        return tuple(sorted(levels))
+
+    @field_validator("regions")
+    @classmethod
+    def _of_known_tiles(
+        cls, regions: dict[str, tuple[str, ...]], info: ValidationInfo
+    ) -> dict[str, tuple[str, ...]]:
+        reserved = "the region 'all' always exists and holds all tiles; choose another name"
+        faults: list[tuple[Steps, str]] = [(("all",), reserved)] if "all" in regions else []
+        faults += [
+            ((name,), "a region needs a tile or more") for name, members in regions.items() if not members
+        ]
+        tiles = info.data.get("tiles")
+        known = dict.fromkeys(tiles or ())
+        faults += [
+            ((name, i), f"{quoted(tile)} is not one of the tiles{suggestion(tile, known)}")
+            for name, members in regions.items()
+            for i, tile in enumerate(members)
+            if tiles is not None and tile not in known
+        ]
+        raise_each(faults)
+        return regions
+
+    @field_validator("gates")
+    @classmethod
+    def _of_known_names(cls, gates: tuple[Gate, ...], info: ValidationInfo) -> tuple[Gate, ...]:
+        """Variables, regions and bins of the gates exist, as far as those are known and free of faults."""
+        read = info.data
+        known: dict[str, list[str]] = {}
+        if read.get("variables"):
+            known["variable"] = [variable.name for variable in read["variables"]]
+        if "regions" in read:
+            known["region"] = ["all", *read["regions"]]
+        if "bins" in read:
+            known["bins"] = [scheme.name for scheme in read["bins"].schemes]
+        raise_each(
+            ((i, key), f"{quoted(name)} is not known{suggestion(name, names)}")
+            for i, gate in enumerate(gates)
+            for key, names in known.items()
+            if (name := getattr(gate, key)) is not None and name not in names
+        )
+        return gates
+
+    @field_serializer("variables")
+    def _by_name(self, variables: tuple[Variable, ...] | None) -> dict[str, dict[str, Any]] | None:
+        if variables is None:
+            return None
+        return {
+            variable.name: variable.model_dump(exclude={"name"}, exclude_none=True) for variable in variables
+        }

@@ -1,0 +1,116 @@
+"""Which single values a configuration may hold; each check returns its value or says what is wrong."""
+
+import re
+from collections.abc import Callable, Hashable, Iterable
+from itertools import pairwise
+from typing import TypeVar
+
+from geouq.config.faults import Steps, quoted, raise_each, suggestion
+
+H = TypeVar("H", bound=Hashable)
+
+PIXEL_MAPS = ("z", "error", "abs_error", "std")
+CELL_MAPS = ("uce", "ence", "zms", "bias", "rmse", "coverage_90", "sharpness", "cv", "n")
+MAPS = (*PIXEL_MAPS, "cells", *CELL_MAPS)
+CELL_SIDES = (16, 32, 64, 128, 256)
+HIGHEST_LEVEL = 0.999999
+
+
+def supported_version(version: int) -> int:
+    """Accept the one version of the format that there is."""
+    if version != 1:
+        raise ValueError(f"version {version} is not known to this geouq; write 1, or update geouq")
+    return version
+
+
+def experiment_name(name: str) -> str:
+    """Accept a name that can be a folder everywhere.
+
+    >>> experiment_name("amazon-biomass 2.1")
+    'amazon-biomass 2.1'
+    """
+    if not re.fullmatch(r"\w(?:[\w .+-]{0,98}[\w+-])?", name):
+        raise ValueError(
+            f"{quoted(name)} cannot name a folder; use up to 100 letters, digits, '-', '_', '.' or '+'"
+        )
+    return name
+
+
+def tile_pattern(path: str) -> str:
+    """Accept a path in which {tile}, and nothing else, stands for something."""
+    rest = path.replace("{tile}", "")
+    if "{" in rest or "}" in rest:
+        raise ValueError(f"{quoted(path)}: the only placeholder is {{tile}}")
+    if rest == path:
+        raise ValueError(f"{quoted(path)} needs {{tile}} where the name of the tile stands")
+    return path
+
+
+def directory_pattern(path: str) -> str:
+    """Accept a path in which {name} may stand for the experiment's name."""
+    if re.search(r"[{}]", path.replace("{name}", "")):
+        raise ValueError(f"{quoted(path)}: the only placeholder is {{name}}")
+    return path
+
+
+def level(value: float) -> float:
+    """Accept a nominal level between 0 and 1, far enough from 1 to have a half-width.
+
+    >>> level(90)
+    Traceback (most recent call last):
+    ValueError: 90 is not between 0 and 1; write 0.9?
+    """
+    if not 0 < value < 1:
+        percent = f"; write {value / 100:g}?" if 1 < value < 100 else ""
+        raise ValueError(f"{value:g} is not between 0 and 1{percent}")
+    if value > HIGHEST_LEVEL:
+        raise ValueError(f"{value!r} is too near to 1; the highest level is {HIGHEST_LEVEL}")
+    return value
+
+
+def increasing(edges: tuple[float, ...]) -> tuple[float, ...]:
+    """Accept edges of bins of a variance: from 0 on, each above the one before."""
+    if edges[0] < 0:
+        raise ValueError(f"a variance is never below 0; the first edge is {edges[0]:g}")
+    raise_each(
+        ((i + 1,), f"{high:g} is not above the edge before it, {low:g}")
+        for i, (low, high) in enumerate(pairwise(edges))
+        if high <= low
+    )
+    return edges
+
+
+def map_name(name: str) -> str:
+    """Accept a map that geouq can write."""
+    if name not in MAPS:
+        raise ValueError(f"{quoted(name)} is not a map{suggestion(name, MAPS)}")
+    return name
+
+
+def metric_name(name: str) -> str:
+    """Accept text that has the form of a metric's name."""
+    if not re.fullmatch(r"[a-z_]+[0-9.]*", name):
+        raise ValueError(f"{quoted(name)} is not the name of a metric, such as uce or coverage_90")
+    return name
+
+
+def cell_side(pixels: int) -> int:
+    """Accept a side that whole cells share with the blocks of a raster."""
+    if pixels not in CELL_SIDES:
+        raise ValueError(f"{pixels} is not one of {', '.join(map(str, CELL_SIDES))}")
+    return pixels
+
+
+def unique(values: tuple[H, ...]) -> tuple[H, ...]:
+    """Accept values of which none is repeated."""
+    raise_each(repeated(values, quoted))
+    return values
+
+
+def repeated(values: Iterable[Hashable], shown: Callable[[Hashable], str]) -> Iterable[tuple[Steps, str]]:
+    """Yield a fault for each value that stood before."""
+    seen = set[Hashable]()
+    for i, value in enumerate(values):
+        if value in seen:
+            yield (i,), f"{shown(value)} is given twice; remove one"
+        seen.add(value)

@@ -1,0 +1,242 @@
+"""Strict YAML: every scalar stays the text that was written, and knows its file and line.
+
+A tile called 0346, 1e3 or no keeps its name; what a value means is decided by the key that it stands under.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from geouq.config.faults import Fault, Steps, config_error, one_line, quoted
+
+MOST_BYTES = 10_000_000
+MOST_VALUES = 100_000
+DEEPEST = 50
+CORE = "tag:yaml.org,2002:"
+TAGS = {
+    f"{CORE}{name}"
+    for name in ("str", "int", "float", "bool", "null", "timestamp", "value", "seq", "map", "merge")
+}
+OPEN_PLACEHOLDER = re.compile(r"^[^#'\"]*[:,\[-]\s+\{\w+\}[^\s,\]}]", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Written:
+    """A value as written, the file it stands in (none: given as an override) and the line of its key."""
+
+    value: "str | dict[str, Written] | list[Written] | None"
+    file: Path | None
+    line: int
+
+    @property
+    def entries(self) -> "dict[str, Written]":
+        """Values by key; none where this is no mapping."""
+        return self.value if isinstance(self.value, dict) else {}
+
+    def plain(self) -> Any:  # noqa: ANN401 - text, None, and dicts and lists of these
+        """Give the value without its places."""
+        if isinstance(self.value, dict):
+            return {key: node.plain() for key, node in self.value.items()}
+        if isinstance(self.value, list):
+            return [node.plain() for node in self.value]
+        return self.value
+
+    def fault(self, steps: Steps, message: str) -> Fault:
+        """Make a fault at the deepest written value that `steps` lead to.
+
+        A number stands for the key at that position in a mapping; steps that are not written are passed over.
+        """
+        node, path = self, list[str | int]()
+        for step in steps:
+            written = _step(node, step)
+            if written is not None:
+                key, node = written
+                path.append(key)
+        return Fault(node.file, node.line, tuple(path), message)
+
+
+def _step(node: Written, step: str | int) -> "tuple[str | int, Written] | None":
+    if isinstance(node.value, dict):
+        keys = list(node.value)
+        key = keys[step] if isinstance(step, int) and step < len(keys) else step
+        return (key, node.value[key]) if isinstance(key, str) and key in node.value else None
+    if isinstance(node.value, list) and isinstance(step, int) and step < len(node.value):
+        return step, node.value[step]
+    return None
+
+
+def merged(base: Written, over: Written) -> Written:
+    """`over` laid upon `base`: mappings merge, all else replaces, and a null takes away what the base has."""
+    if not (isinstance(base.value, dict) and isinstance(over.value, dict)):
+        return over
+    value = dict(base.value)
+    for key, node in over.value.items():
+        below = value.get(key)
+        if below is not None and below.value is not None and node.value is None:
+            del value[key]
+        else:
+            value[key] = node if below is None else merged(below, node)
+    return replace(over, value=value)
+
+
+def as_written(value: object) -> Written:
+    """Python values as if they were written: scalars become text."""
+    if isinstance(value, Mapping):
+        return Written({str(key): as_written(entry) for key, entry in value.items()}, None, 0)
+    if isinstance(value, list | tuple):
+        return Written([as_written(entry) for entry in value], None, 0)
+    return Written(None if value is None else str(value), None, 0)
+
+
+def read_yaml(file: Path) -> tuple[Written, list[Fault]]:
+    """Read the mapping in a file, with faults that leave it readable, such as a key written twice.
+
+    Raises ConfigError where the file is no UTF-8 YAML mapping, or too large or deep for a configuration.
+    """
+    node = _composed(file, _text(file))
+    if node is None:
+        raise _unreadable(file, 1, "the file is empty; it needs keys and values")
+    faults: list[Fault] = []
+    root = _Reading(file, faults).written(node, (), 1)
+    if not isinstance(root.value, dict):
+        raise _unreadable(
+            file, root.line, "the file needs keys and values at its top level, such as 'version: 1'"
+        )
+    return replace(root, line=1), faults
+
+
+def is_file(path: Path) -> bool:
+    """Tell whether there is a file, also of a path that no file can have."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _text(file: Path) -> str:
+    try:
+        with file.open("rb") as stream:
+            content = stream.read(MOST_BYTES + 1)
+    except IsADirectoryError:
+        raise _unreadable(file, 1, "is a folder; give the YAML file inside it") from None
+    except FileNotFoundError:
+        raise _unreadable(file, 1, "there is no such file") from None
+    except (OSError, ValueError) as error:
+        raise _unreadable(file, 1, f"cannot be read: {one_line(str(error))}") from None
+    if len(content) > MOST_BYTES:
+        raise _unreadable(file, 1, f"is larger than {MOST_BYTES // 1_000_000} MB: not a configuration")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise _unreadable(file, line, "is not UTF-8 text; save it with that encoding") from None
+
+
+class _Composer(yaml.SafeLoader):
+    """Composes nodes only as deep as a configuration goes."""
+
+    depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+            raise yaml.MarkedYAMLError(problem=f"nested deeper than {DEEPEST}", problem_mark=mark)
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
+
+
+def _composed(file: Path, text: str) -> yaml.Node | None:
+    try:
+        return _Composer(text).get_single_node()
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise _unreadable(
+            file, line, f"holds the character {quoted(chr(error.character))}, which YAML forbids"
+        ) from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problem = " ".join(one_line(part) for part in (error.context, error.problem) if part)
+        raise _unreadable(
+            file, mark.line + 1 if mark else 1, f"not valid YAML: {problem}{_hint(problem, text)}"
+        ) from None
+    except (ValueError, OverflowError) as error:
+        raise _unreadable(file, 1, f"not valid YAML: {one_line(str(error))}") from None
+
+
+def _hint(problem: str, text: str) -> str:
+    if OPEN_PLACEHOLDER.search(text):
+        return "; put a path that begins with a placeholder in quotes, such as '{tile}_mean.tif'"
+    if r"\t" in problem:
+        return "; indent with blanks, not with tabs"
+    return "; put the value in quotes" if "cannot start any token" in problem else ""
+
+
+@dataclass
+class _Reading:
+    """One pass over the nodes of a file, counting the values that aliases expand to."""
+
+    file: Path
+    faults: list[Fault]
+    values: int = 0
+
+    def written(self, node: yaml.Node, path: Steps, line: int) -> Written:
+        self.values += 1
+        if self.values > MOST_VALUES or len(path) > DEEPEST:
+            bounds = f"more than {MOST_VALUES} values or nested deeper than {DEEPEST}"
+            raise _unreadable(
+                self.file, line, f"aliases expand to {bounds}" if len(path) > DEEPEST else bounds
+            )
+        if node.tag not in TAGS:
+            self.fault(
+                line, path, f"the tag {quoted(node.tag.replace(CORE, '!!'))} is not allowed; leave it out"
+            )
+        if isinstance(node, yaml.MappingNode):
+            return Written(self.mapping(node, path), self.file, line)
+        if isinstance(node, yaml.SequenceNode):
+            entries = [self.written(entry, (*path, i), _line(entry)) for i, entry in enumerate(node.value)]
+            return Written(entries, self.file, line)
+        return Written(self.scalar(node, path), self.file, line)
+
+    def mapping(self, node: yaml.MappingNode, path: Steps) -> dict[str, Written]:
+        entries: dict[str, Written] = {}
+        for key_node, value in node.value:
+            line = _line(key_node)
+            if not isinstance(key_node, yaml.ScalarNode):
+                self.fault(line, path, "a key must be text; put a text with braces or brackets in quotes")
+            elif key_node.tag == f"{CORE}merge":
+                self.fault(
+                    line, path, "merge keys (<<) are not supported; write the keys out, or use extends"
+                )
+            elif (key := self.text(key_node, path)) in entries:
+                first = entries[key].line
+                self.fault(line, (*path, key), f"the key is written twice, first in line {first}; remove one")
+            else:
+                entries[key] = self.written(value, (*path, key), line)
+        return entries
+
+    def scalar(self, node: yaml.Node, path: Steps) -> str | None:
+        text = self.text(node, path)
+        return None if node.tag == f"{CORE}null" else text
+
+    def text(self, node: yaml.Node, path: Steps) -> str:
+        text = str(node.value)
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            self.fault(_line(node), path, f"{quoted(text)} is not valid Unicode text")
+        return text
+
+    def fault(self, line: int, path: Steps, message: str) -> None:
+        self.faults.append(Fault(self.file, line, path, message))
+
+
+def _line(node: yaml.Node) -> int:
+    return int(node.start_mark.line) + 1
+
+
+def _unreadable(file: Path, line: int, message: str) -> Exception:
+    return config_error([Fault(file, line, (), message)])
