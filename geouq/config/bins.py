@@ -23,9 +23,7 @@ class BinScheme(Section):
         description="equal-width, equal-count, log-width or edges"
     )
     count: int = Field(default=10, ge=1, le=1000, description="number of bins, from 2 to 1000")
-    edges: Edges | None = Field(
-        default=None, description="edges of the bins, increasing, in units of the variance"
-    )
+    edges: Edges | None = Field(default=None, description="edges of the bins, increasing, in units of the variance")
 
     @property
     def name(self) -> str:
@@ -68,9 +66,7 @@ class Bins(Section):
         min_length=1,
         description="default: equal-width and equal-count, 10 bins each",
     )
-    exact: bool = Field(
-        default=False, description="place every edge exactly, with a second sweep where it must"
-    )
+    exact: bool = Field(default=False, description="place every edge exactly, with a second sweep where it must")
     scope: Literal["own", "experiment"] = Field(
         default="own",
         description="edges of each tile and region's own, or the same ones for the whole experiment",

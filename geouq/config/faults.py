@@ -90,9 +90,7 @@ def suggestion(name: str, known: Collection[str]) -> str:
 def several(faults: Iterable[tuple[Steps, str]]) -> ValidationError:
     """Faults below the value that a validator looks at, each with the steps that lead to it."""
     details = [
-        InitErrorDetails(
-            type=PydanticCustomError("fault", "{words}", {"words": words}), loc=steps, input=None
-        )
+        InitErrorDetails(type=PydanticCustomError("fault", "{words}", {"words": words}), loc=steps, input=None)
         for steps, words in faults
     ]
     return ValidationError.from_exception_data("configuration", details)

@@ -33,7 +33,7 @@ def load_experiment(path: str | Path, *, overrides: Mapping[str, Any] | None = N
     root, reference_faults = _with_labels(_with_paths(root))
     faults += reference_faults
     try:
-        experiment = Experiment.model_validate(root.plain(), context={"source": source})
+        experiment = Experiment.model_validate(root.plain(), context={"source": source, "written": root})
     except ValidationError as error:
         faults += [root.fault(fault["loc"], fault["msg"]) for fault in error.errors(include_url=False)]
     if faults:
@@ -91,9 +91,7 @@ def _with_bases(file: Path, above: tuple[Path, ...]) -> tuple[Written, list[Faul
         raise config_error([*faults, root.fault(("extends",), f"there is no file {base}")])
     if any(base.samefile(member) for member in chain):
         cycle = " -> ".join(str(member) for member in (*chain, base))
-        raise config_error(
-            [*faults, root.fault(("extends",), f"files extend one another in a cycle: {cycle}")]
-        )
+        raise config_error([*faults, root.fault(("extends",), f"files extend one another in a cycle: {cycle}")])
     try:
         below, faults_below = _with_bases(base, chain)
     except ConfigError as error:
@@ -126,12 +124,7 @@ def _resolved(node: Written) -> Written:
 def _with_labels(root: Written) -> tuple[Written, list[Fault]]:
     """Read the training statistics that `reference_mean` names, unless `labels_mean` is given already."""
     reference, given = root.entries.get("reference_mean"), root.entries.get("labels_mean")
-    if (
-        reference is None
-        or not isinstance(reference.value, str)
-        or not reference.value
-        or (given and given.value)
-    ):
+    if reference is None or not isinstance(reference.value, str) or not reference.value or (given and given.value):
         return root, []
     file = Path(reference.value)
     if not is_file(file):

@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from geouq.config.bins import Bins, BinScheme
-from geouq.config.faults import Steps, quoted, raise_each, suggestion
+from geouq.config.faults import Fault, Steps, quoted, raise_each, suggestion
 from geouq.config.section import Names, Section, Text
 from geouq.config.values import (
     cell_side,
@@ -33,6 +33,7 @@ from geouq.config.values import (
     tile_pattern,
     unique,
 )
+from geouq.config.yaml_text import Written
 
 MAPS = ("z", "error", "cells")
 LEVELS = (0.5, 0.8, 0.9, 0.95)
@@ -54,19 +55,13 @@ class Data(Section):
         description="predicted standard deviation: a path with {tile}; give either this or variance",
     )
     truth: Pattern = Field(description="reference values: a path with {tile}")
-    mask: Pattern | None = Field(
-        default=None, description="pixels to leave out (0 or no data): a path with {tile}"
-    )
+    mask: Pattern | None = Field(default=None, description="pixels to leave out (0 or no data): a path with {tile}")
 
     @field_validator("std")
     @classmethod
     def _either_variance_or_std(cls, std: str | None, info: ValidationInfo) -> str | None:
         if "variance" in info.data and (std is None) == (info.data["variance"] is None):
-            fault = (
-                "missing key 'variance' (or 'std')"
-                if std is None
-                else "give either variance or std, not both"
-            )
+            fault = "missing key 'variance' (or 'std')" if std is None else "give either variance or std, not both"
             raise ValueError(fault)
         return std
 
@@ -144,17 +139,13 @@ class Output(Section):
         tuple[Annotated[str, AfterValidator(map_name)], ...],
         BeforeValidator(_no_maps, json_schema_input_type=tuple[str, ...] | Literal["none"]),
         AfterValidator(unique),
-    ] = Field(
-        default=MAPS, description="maps to write: z, error, abs_error, std, cells, or metrics of cells; none"
-    )
+    ] = Field(default=MAPS, description="maps to write: z, error, abs_error, std, cells, or metrics of cells; none")
 
 
 class Gate(Section):
     """A bound that a metric must keep for the run to succeed."""
 
-    metric: Annotated[str, AfterValidator(metric_name)] = Field(
-        description="name of a metric, such as coverage_90"
-    )
+    metric: Annotated[str, AfterValidator(metric_name)] = Field(description="name of a metric, such as coverage_90")
     variable: Text = Field(description="name of a variable")
     region: Text = Field(default="all", description="name of a region; default: all")
     bins: str | None = Field(default=None, description="bins of a binned metric, such as equal-count-10")
@@ -197,9 +188,7 @@ class Experiment(Section):
     variables: Annotated[
         tuple[Variable, ...] | None,
         BeforeValidator(_variables, json_schema_input_type=list[Text] | dict[str, VariableSettings | None]),
-    ] = Field(
-        default=None, description="names in band order, or name: settings; default: the band descriptions"
-    )
+    ] = Field(default=None, description="names in band order, or name: settings; default: the band descriptions")
     tiles: Annotated[
         Annotated[Names, Field(min_length=1)] | None,
         BeforeValidator(_all_tiles, json_schema_input_type=list[Text] | Literal["all"]),
@@ -214,13 +203,14 @@ class Experiment(Section):
         default=LEVELS, min_length=1, description="nominal levels of the intervals, between 0 and 1"
     )
     variance: VarianceRule = Field(default=VarianceRule(), description="variances that cannot be")
-    cell_size: (
-        Annotated[int, AfterValidator(cell_side), WithJsonSchema({"enum": [16, 32, 64, 128, 256]})] | None
-    ) = Field(default=None, description="side of a cell in pixels; default: fits the tiles")
+    cell_size: Annotated[int, AfterValidator(cell_side), WithJsonSchema({"enum": [16, 32, 64, 128, 256]})] | None = (
+        Field(default=None, description="side of a cell in pixels; default: fits the tiles")
+    )
     output: Output = Field(default=Output(), description="what is written, and where")
     gates: tuple[Gate, ...] = Field(default=(), description="bounds that make a run fail")
 
     _source: Path = PrivateAttr(default=Path())
+    _written: Written | None = PrivateAttr(default=None)
 
     @property
     def source(self) -> Path:
@@ -232,9 +222,14 @@ class Experiment(Section):
         """Folder of the results, relative to where geouq is started."""
         return Path(self.output.directory.replace("{name}", self.name))
 
-    def model_post_init(self, context: Mapping[str, Path] | None) -> None:
-        """Remember the file that `context` names as its source."""
-        self._source = Path() if context is None else context["source"]
+    def fault(self, *steps: str | int, message: str) -> Fault:
+        """Make a fault at the place in the file to which the keys and positions `steps` lead."""
+        return Fault(None, 0, steps, message) if self._written is None else self._written.fault(steps, message)
+
+    def model_post_init(self, context: Mapping[str, Any] | None) -> None:
+        """Remember the file that `context` names as its source, and what was written there."""
+        if context is not None:
+            self._source, self._written = context["source"], context["written"]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Experiment) and self.model_dump() == other.model_dump()
@@ -270,14 +265,10 @@ class Experiment(Section):
 
     @field_validator("regions")
     @classmethod
-    def _of_known_tiles(
-        cls, regions: dict[str, tuple[str, ...]], info: ValidationInfo
-    ) -> dict[str, tuple[str, ...]]:
+    def _of_known_tiles(cls, regions: dict[str, tuple[str, ...]], info: ValidationInfo) -> dict[str, tuple[str, ...]]:
         reserved = "the region 'all' always exists and holds all tiles; choose another name"
         faults: list[tuple[Steps, str]] = [(("all",), reserved)] if "all" in regions else []
-        faults += [
-            ((name,), "a region needs a tile or more") for name, members in regions.items() if not members
-        ]
+        faults += [((name,), "a region needs a tile or more") for name, members in regions.items() if not members]
         tiles = info.data.get("tiles")
         known = dict.fromkeys(tiles or ())
         faults += [
@@ -313,6 +304,4 @@ class Experiment(Section):
     def _by_name(self, variables: tuple[Variable, ...] | None) -> dict[str, dict[str, Any]] | None:
         if variables is None:
             return None
-        return {
-            variable.name: variable.model_dump(exclude={"name"}, exclude_none=True) for variable in variables
-        }
+        return {variable.name: variable.model_dump(exclude={"name"}, exclude_none=True) for variable in variables}

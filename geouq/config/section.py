@@ -31,9 +31,7 @@ class Section(BaseModel):
     @classmethod
     def _in_plain_words(cls, data: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
         if isinstance(data, Mapping):
-            data = {
-                key: value for key, value in data.items() if value is not None or key not in cls.model_fields
-            }
+            data = {key: value for key, value in data.items() if value is not None or key not in cls.model_fields}
         try:
             return handler(data)
         except ValidationError as error:

@@ -30,9 +30,7 @@ def experiment_name(name: str) -> str:
     'amazon-biomass 2.1'
     """
     if not re.fullmatch(r"\w(?:[\w .+-]{0,98}[\w+-])?", name):
-        raise ValueError(
-            f"{quoted(name)} cannot name a folder; use up to 100 letters, digits, '-', '_', '.' or '+'"
-        )
+        raise ValueError(f"{quoted(name)} cannot name a folder; use up to 100 letters, digits, '-', '_', '.' or '+'")
     return name
 
 

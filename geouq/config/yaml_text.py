@@ -18,8 +18,7 @@ MOST_VALUES = 100_000
 DEEPEST = 50
 CORE = "tag:yaml.org,2002:"
 TAGS = {
-    f"{CORE}{name}"
-    for name in ("str", "int", "float", "bool", "null", "timestamp", "value", "seq", "map", "merge")
+    f"{CORE}{name}" for name in ("str", "int", "float", "bool", "null", "timestamp", "value", "seq", "map", "merge")
 }
 OPEN_PLACEHOLDER = re.compile(r"^[^#'\"]*[:,\[-]\s+\{\w+\}[^\s,\]}]", re.MULTILINE)
 
@@ -103,9 +102,7 @@ def read_yaml(file: Path) -> tuple[Written, list[Fault]]:
     faults: list[Fault] = []
     root = _Reading(file, faults).written(node, (), 1)
     if not isinstance(root.value, dict):
-        raise _unreadable(
-            file, root.line, "the file needs keys and values at its top level, such as 'version: 1'"
-        )
+        raise _unreadable(file, root.line, "the file needs keys and values at its top level, such as 'version: 1'")
     return replace(root, line=1), faults
 
 
@@ -189,13 +186,9 @@ class _Reading:
         self.values += 1
         if self.values > MOST_VALUES or len(path) > DEEPEST:
             bounds = f"more than {MOST_VALUES} values or nested deeper than {DEEPEST}"
-            raise _unreadable(
-                self.file, line, f"aliases expand to {bounds}" if len(path) > DEEPEST else bounds
-            )
+            raise _unreadable(self.file, line, f"aliases expand to {bounds}" if len(path) > DEEPEST else bounds)
         if node.tag not in TAGS:
-            self.fault(
-                line, path, f"the tag {quoted(node.tag.replace(CORE, '!!'))} is not allowed; leave it out"
-            )
+            self.fault(line, path, f"the tag {quoted(node.tag.replace(CORE, '!!'))} is not allowed; leave it out")
         if isinstance(node, yaml.MappingNode):
             return Written(self.mapping(node, path), self.file, line)
         if isinstance(node, yaml.SequenceNode):
@@ -210,9 +203,7 @@ class _Reading:
             if not isinstance(key_node, yaml.ScalarNode):
                 self.fault(line, path, "a key must be text; put a text with braces or brackets in quotes")
             elif key_node.tag == f"{CORE}merge":
-                self.fault(
-                    line, path, "merge keys (<<) are not supported; write the keys out, or use extends"
-                )
+                self.fault(line, path, "merge keys (<<) are not supported; write the keys out, or use extends")
             elif (key := self.text(key_node, path)) in entries:
                 first = entries[key].line
                 self.fault(line, (*path, key), f"the key is written twice, first in line {first}; remove one")

@@ -1,0 +1,269 @@
+"""Which files make which tile: names matched to patterns and headers read, but no pixel."""
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from geouq.config import Experiment, Variable, config_error
+from geouq.errors import DataError, GeouqError
+from geouq.grid import Grid, require_same_grid
+from geouq.raster import Raster, read_header
+
+PREDICTED = ("mean", "variance", "std")
+READERS = 8
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One tile: the rasters of its layers, all on one grid.
+
+    variance : the layer of the predicted variance, or of the std where `variance_is_std`.
+    """
+
+    name: str
+    grid: Grid
+    variables: tuple[Variable, ...]
+    mean: Raster
+    variance: Raster
+    truth: Raster
+    mask: Raster | None = None
+    variance_is_std: bool = False
+
+    @property
+    def rasters(self) -> dict[str, Raster]:
+        """The layers that are there, by their key in the configuration."""
+        layers = {
+            "mean": self.mean,
+            "std" if self.variance_is_std else "variance": self.variance,
+            "truth": self.truth,
+        }
+        return layers | ({"mask": self.mask} if self.mask else {})
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What could not be done: the tile, at which stage, the kind of error and its message."""
+
+    tile: str
+    stage: str
+    error: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """The tiles that can be evaluated, those that cannot, and what the user should know."""
+
+    tiles: tuple[Tile, ...]
+    failures: tuple[Failure, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The variables of every tile."""
+        return self.tiles[0].variables if self.tiles else ()
+
+
+def find_tiles(experiment: Experiment) -> Catalog:
+    """Find the experiment's tiles and read their headers.
+
+    Raises ConfigError where a pattern matches no file or a tile that is named has no file at all. A tile that lacks a layer or has an unusable
+    one becomes a Failure and does not stop the others.
+    """
+    patterns = layer_patterns(experiment)
+    found = {layer: match_names(pattern, others(patterns, layer)) for layer, pattern in patterns.items()}
+    _require_matches(experiment, patterns, found)
+    names, notes = _wanted_names(experiment, found)
+    failures = [failure for name in names if (failure := _missing_layers(name, patterns, found))]
+    incomplete = {failure.tile for failure in failures}
+    complete = [name for name in names if name not in incomplete]
+    with ThreadPoolExecutor(READERS) as pool:
+        opened = list(pool.map(lambda name: _open_tile(name, patterns, experiment), complete))
+    tiles = [tile for tile in opened if isinstance(tile, Tile)]
+    failures += [failure for failure in opened if isinstance(failure, Failure)]
+    tiles, odd = _with_same_variables(tiles)
+    return Catalog(tuple(tiles), tuple(sorted([*failures, *odd], key=lambda failure: failure.tile)), tuple(notes))
+
+
+def layer_patterns(experiment: Experiment) -> dict[str, str]:
+    """Path pattern of each layer that the configuration names."""
+    return {layer: str(pattern) for layer, pattern in experiment.data if pattern is not None}
+
+
+def others(patterns: Mapping[str, str], layer: str) -> list[str]:
+    """Patterns of the other layers that say more than this one's, and so have the first claim to a file."""
+    return [text for text in patterns.values() if len(text) > len(patterns[layer])]
+
+
+def match_names(pattern: str, claimed: Iterable[str] = ()) -> set[str]:
+    """Tile names for which a file matches the pattern, but none of the patterns that claim it first.
+
+    Only folders can be listed; of a URL or a path inside an archive the names must be given, and none is found here.
+    """
+    if not is_listable(pattern):
+        return set()
+    wanted, taken = _regex(pattern), [_regex(other) for other in claimed]
+    found = set()
+    for path in glob.iglob(glob.escape(pattern).replace("{tile}", "*")):
+        if (match := wanted.fullmatch(path)) and not any(regex.fullmatch(path) for regex in taken):
+            found.add(match["tile"])
+    return found
+
+
+def is_listable(pattern: str) -> bool:
+    """Whether the pattern lies in folders of this machine."""
+    return "://" not in pattern and not pattern.startswith("/vsi")
+
+
+def path_of(pattern: str, name: str) -> str:
+    """Path of one tile's layer."""
+    return pattern.replace("{tile}", name)
+
+
+def _regex(pattern: str) -> re.Pattern[str]:
+    first, *rest = (re.escape(part) for part in pattern.split("{tile}"))
+    return re.compile(first + f"(?P<tile>[^{re.escape(os.sep)}]+?)" + "(?P=tile)".join(rest))
+
+
+def _require_matches(experiment: Experiment, patterns: Mapping[str, str], found: Mapping[str, set[str]]) -> None:
+    faults = [
+        experiment.fault("data", layer, message=f"no file matches {pattern}{_what_is_there(pattern)}")
+        for layer, pattern in patterns.items()
+        if is_listable(pattern) and not found[layer]
+    ]
+    if experiment.tiles is None and not any(map(is_listable, patterns.values())):
+        faults.append(experiment.fault("tiles", message="remote files cannot be listed; name the tiles"))
+    if faults:
+        raise config_error(faults)
+
+
+def _what_is_there(pattern: str) -> str:
+    folder = Path(pattern.split("{tile}")[0] + "x").parent
+    if not folder.is_dir():
+        return f"; there is no folder {folder}"
+    names = sorted(entry.name for entry in folder.iterdir())
+    shown = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+    return f"; {folder} holds {shown}" if names else f"; {folder} is empty"
+
+
+def _wanted_names(experiment: Experiment, found: Mapping[str, set[str]]) -> tuple[list[str], list[str]]:
+    """Names of the tiles to evaluate, in order, and notes on what is left aside."""
+    known = set().union(*found.values())
+    predicted = set().union(*(names for layer, names in found.items() if layer in PREDICTED))
+    in_regions = [name for tiles in experiment.regions.values() for name in tiles]
+    if known:
+        _require_known(experiment, known)
+    if experiment.tiles is not None:
+        return list(experiment.tiles), []
+    names = sorted(predicted | set(in_regions), key=natural_order)
+    idle = sorted(found["truth"] - set(names), key=natural_order)
+    shown = ", ".join(idle[:SHOWN]) + (", ..." if len(idle) > SHOWN else "")
+    return names, [f"{len(idle)} truth files have no prediction and are left aside: {shown}"] if idle else []
+
+
+def natural_order(name: str) -> tuple[tuple[int, str], ...]:
+    """Sort key by which tile 9 comes before tile 10.
+
+    >>> sorted(["t10", "t9", "a"], key=natural_order)
+    ['a', 't9', 't10']
+    """
+    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name) if part)
+
+
+def _require_known(experiment: Experiment, known: set[str]) -> None:
+    faults = [
+        experiment.fault("regions", region, index, message=_unknown(name, known))
+        for region, tiles in experiment.regions.items()
+        for index, name in enumerate(tiles)
+        if name not in known
+    ]
+    faults += [
+        experiment.fault("tiles", index, message=_unknown(name, known))
+        for index, name in enumerate(experiment.tiles or ())
+        if name not in known
+    ]
+    if faults:
+        raise config_error(faults)
+
+
+def _unknown(name: str, known: set[str]) -> str:
+    close = get_close_matches(name, known, n=1)
+    return f"no layer has a file for tile {name!r}" + (f"; did you mean {close[0]!r}?" if close else "")
+
+
+def _missing_layers(name: str, patterns: Mapping[str, str], found: Mapping[str, set[str]]) -> Failure | None:
+    missing = [path_of(p, name) for layer, p in patterns.items() if is_listable(p) and name not in found[layer]]
+    if not missing:
+        return None
+    return Failure(name, "catalog", "MissingLayer", "there is no file " + ", nor ".join(missing))
+
+
+def _open_tile(name: str, patterns: Mapping[str, str], experiment: Experiment) -> Tile | Failure:
+    try:
+        rasters = {layer: read_header(path_of(pattern, name)) for layer, pattern in patterns.items()}
+        mean, variance = rasters["mean"], rasters.get("variance") or rasters["std"]
+        variables = experiment.variables or _variables_of(mean, experiment)
+        for layer, raster in rasters.items():
+            require_same_grid(mean.grid, raster.grid, mean.path, raster.path)
+            _require_bands(layer, raster, variables)
+        return Tile(
+            name,
+            mean.grid,
+            variables,
+            mean,
+            variance,
+            rasters["truth"],
+            rasters.get("mask"),
+            "std" in rasters,
+        )
+    except GeouqError as error:
+        return Failure(name, "header", type(error).__name__, str(error))
+
+
+def _variables_of(mean: Raster, experiment: Experiment) -> tuple[Variable, ...]:
+    """Variables as the bands of the mean describe them."""
+    means = experiment.labels_mean or ()
+    return tuple(
+        Variable(
+            name=band.description or f"band_{number}",
+            band=number,
+            units=band.units,
+            reference_mean=means[number - 1] if number <= len(means) else None,
+        )
+        for number, band in enumerate(mean.bands, 1)
+    )
+
+
+def _require_bands(layer: str, raster: Raster, variables: tuple[Variable, ...]) -> None:
+    if layer == "mask" and len(raster.bands) == 1:
+        return
+    for variable in variables:
+        if variable.band > len(raster.bands):
+            raise DataError(
+                f"{raster.path} has {len(raster.bands)} bands, but {variable.name} is band {variable.band} of the {layer}"
+            )
+        if raster.bands[variable.band - 1].dtype.startswith("complex"):
+            raise DataError(f"{raster.path}: band {variable.band} holds complex numbers; give real ones")
+
+
+def _with_same_variables(tiles: list[Tile]) -> tuple[list[Tile], list[Failure]]:
+    """Tiles whose variables are those of the first, and failures for the others (only where bands name the variables)."""
+    same = [tile for tile in tiles if tile.variables == tiles[0].variables]
+    odd = [
+        Failure(
+            tile.name,
+            "catalog",
+            "DataError",
+            f"{tile.mean.path} describes its bands as {', '.join(v.name for v in tile.variables)}, but {tiles[0].mean.path} as "
+            f"{', '.join(v.name for v in tiles[0].variables)}; name the variables in the configuration",
+        )
+        for tile in tiles
+        if tile.variables != tiles[0].variables
+    ]
+    return same, odd

@@ -1,0 +1,51 @@
+"""Which keys of the variance profile must be kept whole so that every edge of every bin is exact."""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.metrics import Choices, bin_edges
+from geouq.regions import Pool
+from geouq.summary import VarianceProfile
+from geouq.summary.variance_profile import key_of
+
+Ints = NDArray[np.int64]
+
+
+def wanted_keys(all_pools: Iterable[Pool], choices: Mapping[str, Choices]) -> dict[str, dict[str, Ints]]:
+    """For each tile and variable the keys that an edge splits in any pool that the tile is part of, if they are not kept already."""
+    wanted: dict[str, dict[str, set[int]]] = {}
+    for pool in all_pools:
+        for variable, summary in pool.variables.items():
+            keys = split_keys(summary.variance, choices[variable])
+            for tile in pool.tiles:
+                wanted.setdefault(tile, {}).setdefault(variable, set()).update(keys)
+    return {
+        tile: {variable: np.array(sorted(keys), np.int64) for variable, keys in by_variable.items()}
+        for tile, by_variable in wanted.items()
+    }
+
+
+def split_keys(profile: VarianceProfile, choices: Choices) -> set[int]:
+    """Keys of a profile in which an edge falls, or whose pixels an equal-count edge is computed from, and that are not kept."""
+    found: list[Ints] = []
+    for scheme in choices.schemes:
+        shared = (choices.shared_edges or {}).get(scheme.name)
+        edges = bin_edges(profile, scheme) if shared is None else shared
+        found.append(key_of(edges[np.isfinite(edges)], profile.shift))
+        if scheme.scheme == "equal-count" and shared is None:
+            found.append(_keys_of_quantiles(profile, scheme.count))
+    candidates = np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+    present = np.intersect1d(candidates, profile.keys)
+    return {int(key) for key in np.setdiff1d(present, profile.complete_keys())}
+
+
+def _keys_of_quantiles(profile: VarianceProfile, count: int) -> Ints:
+    """Keys of the two order statistics on either side of each k / count quantile."""
+    n = profile.sums[:, 0].sum()
+    if n == 0:
+        return np.empty(0, np.int64)
+    below = np.floor(np.arange(1, count) / count * (n - 1))
+    ranks = np.concatenate([below, np.minimum(below + 1, n - 1)])
+    return profile.keys[np.searchsorted(np.cumsum(profile.sums[:, 0]), ranks, side="right")]

@@ -1,0 +1,62 @@
+"""Bounds that a run must keep: `gates` of the configuration, judged on the table of metrics."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from geouq.config import Experiment, Gate, config_error
+from geouq.tables import Row, Table
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """A gate, the value that it judged (None: missing, which does not pass) and whether it passed."""
+
+    metric: str
+    variable: str
+    region: str
+    bins: str
+    min: float | None
+    max: float | None
+    value: float | None
+    passed: bool
+
+
+def judge(experiment: Experiment, metrics: Table) -> list[GateResult]:
+    """Judge every gate; ConfigError where one asks for a number that the table does not hold."""
+    results, faults = [], []
+    for index, gate in enumerate(experiment.gates):
+        rows = _rows_of(gate, metrics.rows)
+        if len(rows) == 1:
+            results.append(_judged(gate, rows[0]))
+        elif rows:
+            schemes = ", ".join(row["bins"] for row in rows)
+            message = f"{gate.metric} is given for several bins; add one of bins: {schemes}"
+            faults.append(experiment.fault("gates", index, "metric", message=message))
+        else:
+            known = sorted({row["metric"] for row in metrics.rows})
+            close = get_close_matches(gate.metric, known, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else f"; the metrics are {', '.join(known)}"
+            message = f"there is no {gate.metric} for variable {gate.variable} and region {gate.region}{hint}"
+            faults.append(experiment.fault("gates", index, message=message))
+    if faults:
+        raise config_error(faults)
+    return results
+
+
+def _rows_of(gate: Gate, rows: Iterable[Row]) -> list[Row]:
+    level = "all" if gate.region == "all" else "region"
+    wanted = {"level": level, "name": gate.region, "variable": gate.variable, "metric": gate.metric}
+    if gate.bins is not None:
+        wanted["bins"] = gate.bins
+    return [row for row in rows if all(row[column] == value for column, value in wanted.items())]
+
+
+def _judged(gate: Gate, row: Row) -> GateResult:
+    value = row["value"]
+    passed = value is not None
+    if passed and gate.min is not None:
+        passed = value >= gate.min
+    if passed and gate.max is not None:
+        passed = value <= gate.max
+    return GateResult(gate.metric, gate.variable, gate.region, row["bins"], gate.min, gate.max, value, passed)

@@ -1,0 +1,114 @@
+"""Where pixels are: shape, affine transform and CRS of a raster, and whether two rasters lie on the same pixels."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from affine import Affine
+from rasterio.crs import CRS
+from rasterio.errors import CRSError
+
+from geouq.errors import GridError
+
+TOLERANCE = 0.01  # pixels, at any corner
+
+
+@dataclass(frozen=True)
+class Window:
+    """A rectangle of pixels of a raster: first row and column, height and width."""
+
+    row: int
+    column: int
+    height: int
+    width: int
+
+    @property
+    def slices(self) -> tuple[slice, slice]:
+        """Rows and columns as slices of a whole array."""
+        return slice(self.row, self.row + self.height), slice(self.column, self.column + self.width)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Shape (rows, columns), affine transform from (column, row) to coordinates, and CRS as WKT ('' for none)."""
+
+    shape: tuple[int, int]
+    transform: Affine
+    crs: str
+
+    @property
+    def pixels(self) -> int:
+        """Number of pixels."""
+        return self.shape[0] * self.shape[1]
+
+    def windows(self, size: int) -> Iterator[Window]:
+        """Squares of `size` pixels in rows from the top left; smaller at the right and lower border.
+
+        >>> [w.width for w in Grid((2, 5), Affine.identity(), "").windows(2)]
+        [2, 2, 1]
+        """
+        rows, columns = self.shape
+        for row in range(0, rows, size):
+            for column in range(0, columns, size):
+                yield Window(row, column, min(size, rows - row), min(size, columns - column))
+
+    def coarsened(self, size: int) -> Self:
+        """The grid of the squares of `size` pixels; those at the right and lower border reach beyond it."""
+        rows, columns = (-(-length // size) for length in self.shape)
+        return type(self)((rows, columns), self.transform @ Affine.scale(size), self.crs)
+
+    def __str__(self) -> str:
+        t = self.transform
+        crs = _crs_name(self.crs)
+        return f"{self.shape[0]} rows x {self.shape[1]} columns, pixel {t.a:.10g} x {t.e:.10g}, upper left corner ({t.c:.10g}, {t.f:.10g}), {crs}"
+
+
+def require_same_grid(one: Grid, other: Grid, one_name: str, other_name: str) -> None:
+    """Raise GridError unless every corner of one lies within `TOLERANCE` pixels of the other's.
+
+    The message shows both grids and the shift in pixels.
+    """
+    if one.shape == other.shape and _same_crs(one.crs, other.crs):
+        if shift_in_pixels(one, other) <= TOLERANCE:
+            return
+    raise GridError(
+        f"{other_name} does not lie on the pixels of {one_name}{_difference(one, other)}\n"
+        f"  {one_name}: {one}\n  {other_name}: {other}\n"
+        f"  bring both to one grid first, for example with gdalwarp -te -tr"
+    )
+
+
+def shift_in_pixels(one: Grid, other: Grid) -> float:
+    """Largest distance between corresponding corners, in pixels of `one`."""
+    rows, columns = other.shape
+    corners = ((0, 0), (columns, 0), (0, rows), (columns, rows))
+    back = ~one.transform
+    return max(float(np.hypot(*np.subtract(back @ (other.transform @ corner), corner))) for corner in corners)
+
+
+def _difference(one: Grid, other: Grid) -> str:
+    if not _same_crs(one.crs, other.crs):
+        return f": its CRS is {_crs_name(other.crs)}, not {_crs_name(one.crs)}"
+    if one.shape != other.shape:
+        shapes = [f"{grid.shape[0]} x {grid.shape[1]}" for grid in (other, one)]
+        return f": it has {shapes[0]} pixels, not {shapes[1]}"
+    column, row = ~one.transform @ (other.transform @ (0, 0))
+    size = other.transform.a / one.transform.a
+    pixel = "" if abs(size - 1) < 1e-9 else f", and its pixels are {size:.6g} times as wide"
+    return f": it is shifted by {column:+.4g} columns and {row:+.4g} rows{pixel}"
+
+
+def _same_crs(one: str, other: str) -> bool:
+    return one == other or (bool(one) and bool(other) and CRS.from_wkt(one) == CRS.from_wkt(other))
+
+
+def _crs_name(wkt: str) -> str:
+    if not wkt:
+        return "no CRS"
+    try:
+        crs = CRS.from_wkt(wkt)
+        authority = crs.to_authority()
+    except CRSError:
+        return "an unreadable CRS"
+    return ":".join(authority) if authority else f"CRS {wkt.split(chr(34))[1]!r}"

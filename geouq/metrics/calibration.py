@@ -1,0 +1,86 @@
+"""Whether the predicted variance is as large as the squared error, overall and bin by bin of the predicted variance.
+
+Per bin k of share w_k: MV_k is the mean predicted variance, MSE_k the mean squared error, RMV_k and RMSE_k their roots. Empty bins enter no average.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10, BinScheme
+from geouq.metrics.bins import binned
+from geouq.summary import Summary
+
+Floats = NDArray[np.float64]
+
+
+def uce(summary: Summary, bins: BinScheme = EQUAL_WIDTH_10, edges: Floats | None = None) -> Floats:
+    """Uncertainty calibration error, sum of w_k |MV_k - MSE_k|; in the unit squared, ideal 0.
+
+    Laves et al. 2021, arXiv 2104.12376.
+    """
+    per_bin = binned(summary, bins, edges)
+    return _sum(per_bin.share * _variance_gap(summary, bins, edges))
+
+
+def uce_normalized(summary: Summary, bins: BinScheme = EQUAL_WIDTH_10, edges: Floats | None = None) -> Floats:
+    """UCE divided by the largest |MV_k - MSE_k|; unit 1, in [0, 1], 0 if all gaps are 0."""
+    return _normalized(uce(summary, bins, edges), _variance_gap(summary, bins, edges))
+
+
+def ence(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats | None = None) -> Floats:
+    """Expected normalised calibration error, mean over used bins of |RMV_k - RMSE_k| / RMV_k; unit 1.
+
+    A perfect forecaster scores `ence_null`, not 0. Levi et al. 2019, arXiv 1905.11659, eq. 8.
+    """
+    return _mean(_relative_gap(summary, bins, edges))
+
+
+def ence_normalized(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats | None = None) -> Floats:
+    """ENCE divided by the largest relative gap; unit 1, in [0, 1], 0 if all gaps are 0."""
+    return _normalized(ence(summary, bins, edges), _relative_gap(summary, bins, edges))
+
+
+def zms(summary: Summary) -> Floats:
+    """Mean of z^2; unit 1, ideal 1, above 1 is over-confident (Pernot, arXiv 2310.11978)."""
+    return summary.moments.mean_square("z")
+
+
+def z_mean(summary: Summary) -> Floats:
+    """Mean of z = (truth - mean) / std; unit 1, ideal 0, above 0 is under-prediction."""
+    return summary.moments.mean("z")
+
+
+def z_std(summary: Summary) -> Floats:
+    """Standard deviation (population) of z; unit 1, ideal 1, above 1 is over-confident."""
+    return np.sqrt(summary.moments.product("z", "z") / np.where(summary.n > 0, summary.n, np.nan))
+
+
+def rce(summary: Summary) -> Floats:
+    """Relative calibration error (RMV - RMSE) / RMV; unit 1, ideal 0, below 0 is over-confident (Pernot 2024, arXiv 2402.10043)."""
+    rmv = np.sqrt(summary.moments.mean("variance"))
+    return (rmv - np.sqrt(summary.moments.mean_square("error"))) / rmv
+
+
+def _variance_gap(summary: Summary, bins: BinScheme, edges: Floats | None) -> Floats:
+    per_bin = binned(summary, bins, edges)
+    return np.abs(per_bin.mean_variance - per_bin.mse)
+
+
+def _relative_gap(summary: Summary, bins: BinScheme, edges: Floats | None) -> Floats:
+    per_bin = binned(summary, bins, edges)
+    rmv = np.sqrt(per_bin.mean_variance)
+    return np.abs(rmv - np.sqrt(per_bin.mse)) / rmv
+
+
+def _normalized(value: Floats, gaps: Floats) -> Floats:
+    largest = np.fmax.reduce(gaps, axis=-1)
+    return np.where(largest == 0, 0.0, value / np.where(largest == 0, 1.0, largest))
+
+
+def _sum(gaps: Floats) -> Floats:
+    return np.where(np.isnan(gaps).all(-1), np.nan, np.nansum(gaps, axis=-1))
+
+
+def _mean(gaps: Floats) -> Floats:
+    used = (~np.isnan(gaps)).sum(-1)
+    return np.nansum(gaps, axis=-1) / np.where(used > 0, used, np.nan)

@@ -1,0 +1,28 @@
+"""Which share of the truth lies inside the central intervals; closed intervals, exact counts."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.summary import Summary
+
+Floats = NDArray[np.float64]
+
+
+def coverage(summary: Summary, level: float) -> Floats:
+    """Share of |z| <= h_p; unit 1, ideal the level, below it is over-confident."""
+    outside = summary.z.below((1 - level) / 2) + summary.z.above((1 + level) / 2)
+    return _share(summary.n - outside, summary)
+
+
+def coverage_above(summary: Summary, level: float) -> Floats:
+    """Share of the truth above the interval; unit 1, ideal (1 - level) / 2."""
+    return _share(summary.z.above((1 + level) / 2), summary)
+
+
+def coverage_below(summary: Summary, level: float) -> Floats:
+    """Share of the truth below the interval; unit 1, ideal (1 - level) / 2."""
+    return _share(summary.z.below((1 - level) / 2), summary)
+
+
+def _share(count: NDArray[np.int64], summary: Summary) -> Floats:
+    return count / np.where(summary.n > 0, summary.n, np.nan)

@@ -1,0 +1,193 @@
+"""The list of all metrics: what each is called, measured in, ideally worth, and where it comes from.
+
+A new metric is a function of a Summary and a row here; tables, maps, documentation and tests follow from the row.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.config import BinScheme
+from geouq.metrics.accuracy import bias, error_width_corr, mae, nbias, nmae, nrmse, r2, rmse
+from geouq.metrics.calibration import ence, ence_normalized, rce, uce, uce_normalized, z_mean, z_std, zms
+from geouq.metrics.coverage import coverage, coverage_above, coverage_below
+from geouq.metrics.scores import crps, interval_score, nll
+from geouq.metrics.sharpness import cv, mean_std, sharpness, sharpness_rms, width
+from geouq.summary import Summary
+
+Floats = NDArray[np.float64]
+Unit = Literal["1", "unit", "unit^2"]
+Choice = Literal["none", "bins", "level", "reference_mean"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number and what one must know to read it.
+
+    name : as in the tables; a metric of a level ends in that level, as coverage_90.
+    unit : 1, or the variable's unit, or its square.
+    above : what a value above the ideal (or a large value) means.
+    choice : what it takes beside the summary.
+    """
+
+    name: str
+    function: Callable[..., Floats]
+    symbol: str
+    unit: Unit
+    ideal: str
+    above: str
+    source: str
+    choice: Choice = "none"
+
+    @property
+    def claim(self) -> str:
+        """First line of the function's docstring."""
+        return (self.function.__doc__ or "").split("\n", 1)[0]
+
+
+LAVES = "Laves et al. 2021, arXiv 2104.12376"
+LEVI = "Levi et al. 2019, arXiv 1905.11659"
+GNEITING = "Gneiting and Raftery 2007"
+PERNOT = "Pernot 2024, arXiv 2402.10043"
+KULESHOV = "Kuleshov et al. 2018, arXiv 1807.00263"
+NOTEBOOK = "customary with UCE and ENCE"
+
+METRICS = (
+    Metric("uce", uce, "UCE", "unit^2", "0", "variance and error disagree", LAVES, "bins"),
+    Metric("ence", ence, "ENCE", "1", "small", "std and error disagree", LEVI, "bins"),
+    Metric(
+        "uce_normalized",
+        uce_normalized,
+        "UCE/max",
+        "1",
+        "0",
+        "gaps are alike in all bins",
+        NOTEBOOK,
+        "bins",
+    ),
+    Metric(
+        "ence_normalized",
+        ence_normalized,
+        "ENCE/max",
+        "1",
+        "0",
+        "gaps are alike in all bins",
+        NOTEBOOK,
+        "bins",
+    ),
+    Metric("zms", zms, "ZMS", "1", "1", "over-confident", PERNOT),
+    Metric("z_mean", z_mean, "mean z", "1", "0", "under-prediction", PERNOT),
+    Metric("z_std", z_std, "std z", "1", "1", "over-confident", PERNOT),
+    Metric("rce", rce, "RCE", "1", "0", "under-confident", PERNOT),
+    Metric("cv", cv, "C_v", "1", "large", "the std tells pixels apart", LEVI),
+    Metric("sharpness", sharpness, "MV", "unit^2", "small", "wide", KULESHOV),
+    Metric("sharpness_rms", sharpness_rms, "RMV", "unit", "small", "wide", KULESHOV),
+    Metric("mean_std", mean_std, "mean s", "unit", "small", "wide", "definition"),
+    Metric("width", width, "width", "unit", "small", "wide", "definition", "level"),
+    Metric("bias", bias, "bias", "unit", "0", "over-prediction", "definition"),
+    Metric("mae", mae, "MAE", "unit", "0", "inaccurate", "definition"),
+    Metric("rmse", rmse, "RMSE", "unit", "0", "inaccurate", "definition"),
+    Metric("nbias", nbias, "bias/ref", "1", "0", "over-prediction", "definition", "reference_mean"),
+    Metric("nmae", nmae, "MAE/ref", "1", "0", "inaccurate", "definition", "reference_mean"),
+    Metric("nrmse", nrmse, "RMSE/ref", "1", "0", "inaccurate", "definition", "reference_mean"),
+    Metric("r2", r2, "R2", "1", "1", "never", "definition"),
+    Metric(
+        "error_width_corr",
+        error_width_corr,
+        "corr(|e|, s)",
+        "1",
+        "large",
+        "std follows error",
+        "definition",
+    ),
+    Metric("coverage", coverage, "coverage", "1", "level", "under-confident", "definition", "level"),
+    Metric(
+        "coverage_above",
+        coverage_above,
+        "above",
+        "1",
+        "(1-level)/2",
+        "truth escapes upwards",
+        "definition",
+        "level",
+    ),
+    Metric(
+        "coverage_below",
+        coverage_below,
+        "below",
+        "1",
+        "(1-level)/2",
+        "truth escapes downwards",
+        "definition",
+        "level",
+    ),
+    Metric("nll", nll, "NLL", "1", "small", "worse", GNEITING),
+    Metric("crps", crps, "CRPS", "unit", "small", "worse", GNEITING),
+    Metric("interval_score", interval_score, "IS", "unit", "small", "worse", GNEITING, "level"),
+)
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What an experiment asks for: levels, bin schemes with edges of their own or shared ones, reference mean."""
+
+    levels: Sequence[float]
+    schemes: Sequence[BinScheme]
+    reference_mean: float | None = None
+    shared_edges: dict[str, Floats] | None = None
+
+
+@dataclass(frozen=True)
+class Value:
+    """One number (or, of a summary with leading dimensions, an array of them) with its full name."""
+
+    metric: Metric
+    name: str
+    bins: str
+    value: Floats
+
+
+def level_name(metric: str, level: float) -> str:
+    """Name of a metric of a level.
+
+    >>> level_name("coverage", 0.9), level_name("coverage", 0.6827)
+    ('coverage_90', 'coverage_68.27')
+    """
+    return f"{metric}_{round(100 * level, 10):g}"
+
+
+def evaluate_metric(metric: Metric, summary: Summary, choices: Choices) -> Iterator[Value]:
+    """The values of one metric for every level or bin scheme chosen."""
+    if metric.choice == "bins":
+        for scheme in choices.schemes:
+            edges = (choices.shared_edges or {}).get(scheme.name)
+            yield Value(metric, metric.name, scheme.name, metric.function(summary, scheme, edges))
+    elif metric.choice == "level":
+        for level in choices.levels:
+            yield Value(metric, level_name(metric.name, level), "", metric.function(summary, level))
+    elif metric.choice == "reference_mean":
+        yield Value(metric, metric.name, "", metric.function(summary, choices.reference_mean))
+    else:
+        yield Value(metric, metric.name, "", metric.function(summary))
+
+
+def evaluate_metrics(summary: Summary, choices: Choices) -> Iterator[Value]:
+    """Every metric for every choice, in the order of `METRICS`."""
+    for metric in METRICS:
+        yield from evaluate_metric(metric, summary, choices)
+
+
+def unit_of(metric: Metric, units: str) -> str:
+    """Unit of a metric of a variable in `units`.
+
+    >>> unit_of(METRICS[0], "Mg ha-1")
+    '(Mg ha-1)^2'
+    """
+    if metric.unit == "1" or units in ("", "1"):
+        return "1" if metric.unit == "1" or units == "1" else ""
+    if metric.unit == "unit":
+        return units
+    return f"({units})^2" if " " in units or "/" in units else f"{units}^2"

@@ -1,0 +1,39 @@
+"""How narrow the predictions are, whatever the truth says; of two calibrated maps the sharper one is better."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.gaussian import half_width
+from geouq.summary import Summary
+
+Floats = NDArray[np.float64]
+
+
+def sharpness(summary: Summary) -> Floats:
+    """Mean predicted variance; in the unit squared, small is sharp (Kuleshov et al. 2018, arXiv 1807.00263)."""
+    return summary.moments.mean("variance")
+
+
+def sharpness_rms(summary: Summary) -> Floats:
+    """Root of the mean predicted variance; in the variable's unit, small is sharp."""
+    return np.sqrt(sharpness(summary))
+
+
+def mean_std(summary: Summary) -> Floats:
+    """Mean predicted standard deviation; in the variable's unit, small is sharp."""
+    return summary.moments.mean("std")
+
+
+def width(summary: Summary, level: float) -> Floats:
+    """Mean width of the central interval of that level; in the variable's unit, small is sharp."""
+    return 2 * half_width(level) * mean_std(summary)
+
+
+def cv(summary: Summary) -> Floats:
+    """Dispersion C_v of the predicted std, std(s, n - 1) / mean(s); unit 1.
+
+    A constant prediction of the std can be calibrated and has 0: it says nothing of where the map is wrong. Levi et al. 2019,
+    arXiv 1905.11659. Missing for fewer than 2 pixels.
+    """
+    several = np.where(summary.n > 1, summary.n - 1.0, np.nan)
+    return np.sqrt(summary.moments.product("std", "std") / several) / mean_std(summary)

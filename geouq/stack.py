@@ -1,0 +1,104 @@
+"""One tile as a lazy, masked xarray Dataset, read by the same reader as the sweep."""
+
+import dask.array as da
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from geouq.catalog import Tile, find_tiles
+from geouq.config import Experiment
+from geouq.errors import ConfigError, GeouqError
+from geouq.grid import Grid, Window
+from geouq.raster import gdal_options
+from geouq.reader import VariableWindow, read_window
+from geouq.validity import classify
+
+LAYERS = ("mean", "variance", "truth")
+CHUNK = 512
+
+
+def open_stack(source: Tile | Experiment, tile: str | None = None, *, chunk: int = CHUNK) -> xr.Dataset:
+    """One tile as `mean`, `variance`, `truth` (variable, y, x), NaN where they say nothing, and `valid`; nothing is read yet.
+
+    source : a tile of the catalog, or an experiment and the name of one of its tiles. chunk : side of a dask chunk in pixels.
+
+    Pixels are valid as in the sweep: where `valid` is False, at least one layer is NaN or the variance is not positive. Where a chunk holds no valid
+    truth of a variable, its prediction is not read and is NaN there. Raises ConfigError for an unknown tile and GeouqError for one that cannot be read.
+    """
+    found = source if isinstance(source, Tile) else _named(source, tile)
+    windows = [list(row) for row in _rows_of_windows(found.grid, chunk)]
+    blocks = da.block([[_block(found, window) for window in row] for row in windows])
+    variables = [variable.name for variable in found.variables]
+    y, x = _coordinates(found.grid)
+    dims = ("variable", "y", "x")
+    data = {layer: (dims, blocks[i], {"long_name": f"{layer} of the prediction"}) for i, layer in enumerate(LAYERS)}
+    data["truth"][2]["long_name"] = "reference value"
+    valid = (dims, blocks[len(LAYERS)].astype(bool), {"long_name": "pixel counts"})
+    return xr.Dataset(
+        data | {"valid": valid},
+        coords={
+            "variable": variables,
+            "y": ("y", y),
+            "x": ("x", x),
+            "units": ("variable", [variable.units for variable in found.variables]),
+        },
+        attrs={"tile": found.name, "crs": found.grid.crs, "transform": tuple(found.grid.transform)[:6]},
+    )
+
+
+def _named(experiment: Experiment, name: str | None) -> Tile:
+    catalog = find_tiles(experiment)
+    for failure in catalog.failures:
+        if failure.tile == name:
+            raise GeouqError(f"tile {name}: {failure.message}")
+    names = [tile.name for tile in catalog.tiles]
+    if name not in names:
+        raise ConfigError(f"there is no tile {name!r}; the tiles are {', '.join(names)}")
+    return catalog.tiles[names.index(name)]
+
+
+def _rows_of_windows(grid: Grid, chunk: int) -> list[list[Window]]:
+    across = -(-grid.shape[1] // chunk)
+    windows = list(grid.windows(chunk))
+    return [windows[i : i + across] for i in range(0, len(windows), across)]
+
+
+def _block(tile: Tile, window: Window) -> da.Array:
+    """Mean, variance, truth and validity of one window, (4, variable, y, x), lazily."""
+    shape = (len(LAYERS) + 1, len(tile.variables), window.height, window.width)
+    kind = _type_of(tile)
+    return da.map_blocks(_read_block, chunks=tuple((n,) for n in shape), dtype=kind, tile=tile, window=window, kind=kind)
+
+
+def _read_block(tile: Tile, window: Window, kind: np.dtype[np.floating]) -> NDArray[np.floating]:
+    with gdal_options():
+        read = [_masked(pixels) for pixels in read_window(tile, window)]
+    return np.stack(read, axis=1).astype(kind, copy=False)
+
+
+def _masked(pixels: VariableWindow) -> NDArray[np.floating]:
+    """Mean, variance and truth with NaN where nodata or masked, and whether each pixel is valid."""
+    layers = [pixels.mean, pixels.variance, pixels.truth]
+    for i, (values, nodata) in enumerate(zip(layers, pixels.nodata.values, strict=True)):
+        missing = ~np.isfinite(values) | (values == values.dtype.type(nodata))
+        if pixels.status.size:
+            missing |= pixels.status > 0
+        layers[i] = np.where(missing | (not pixels.read and i < 2), np.nan, values)
+    valid = classify(pixels.mean, pixels.variance, pixels.truth, pixels.status, pixels.nodata) < 0
+    return np.stack([*layers, valid])
+
+
+def _type_of(tile: Tile) -> np.dtype[np.floating]:
+    """float32 where that holds every layer as it is stored."""
+    bands = [raster.bands[variable.band - 1] for raster in (tile.mean, tile.variance, tile.truth) for variable in tile.variables]
+    exact = all(band.dtype == "float32" and band.scale == 1 and band.offset == 0 for band in bands)
+    return np.dtype(np.float32 if exact and not tile.variance_is_std else np.float64)
+
+
+def _coordinates(grid: Grid) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Coordinates of pixel centres; of a rotated grid, row and column numbers plus a half."""
+    rows, columns = np.arange(grid.shape[0]) + 0.5, np.arange(grid.shape[1]) + 0.5
+    t = grid.transform
+    if t.b or t.d:
+        return rows, columns
+    return t.f + t.e * rows, t.c + t.a * columns

@@ -1,0 +1,46 @@
+"""Where a run keeps the summaries of its tiles, and which of them are still valid."""
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from geouq import __version__
+from geouq.catalog import Tile
+from geouq.naming import file_name
+from geouq.summary import TileSummary
+from geouq.summary.file import FORMAT, key_of_file, load_tile, save_tile
+from geouq.sweep import Settings
+
+
+def key_of_tile(tile: Tile, settings: Settings) -> str:
+    """Digest of all that a tile's summary is made from: files as they are now, bands, settings, and this version."""
+    rasters = [(layer, raster.fingerprint) for layer, raster in tile.rasters.items()]
+    bands = [(variable.name, variable.band) for variable in tile.variables]
+    made_from = (FORMAT, __version__, rasters, bands, settings)
+    return hashlib.sha256(repr(made_from).encode()).hexdigest()
+
+
+def path_of_tile(folder: Path, tile: str) -> Path:
+    """File of a tile's summary in a run's folder."""
+    return folder / "summaries" / f"{file_name(tile)}.nc"
+
+
+def valid_summaries(folder: Path, tiles: Iterable[Tile], settings: Settings) -> list[TileSummary]:
+    """The saved summaries that a new sweep would make again, bit by bit."""
+    found = []
+    for tile in tiles:
+        path = path_of_tile(folder, tile.name)
+        if path.exists() and key_of_file(path) == key_of_tile(tile, settings):
+            found.append(load_tile(path))
+    return found
+
+
+def keep_summary(folder: Path, tile: Tile, summary: TileSummary, settings: Settings) -> None:
+    """Save a tile's summary; from now on a run with the same files and settings does not read the tile again."""
+    save_tile(summary, path_of_tile(folder, tile.name), key_of_tile(tile, settings))
+
+
+def all_summaries(folder: Path, tiles: Iterable[str]) -> list[TileSummary]:
+    """The saved summaries of these tiles, whatever they were made from."""
+    paths = [path_of_tile(folder, tile) for tile in tiles]
+    return [load_tile(path) for path in paths if path.exists()]

@@ -1,0 +1,22 @@
+"""What pixels contribute, and how contributions add."""
+
+from geouq.summary.kept_pixels import KeptPixels
+from geouq.summary.moments import Moments
+from geouq.summary.summary import Summary, add_all, empty_summary
+from geouq.summary.tile import CellSummaries, TileSummary, VariableSummary
+from geouq.summary.variance_profile import Binned, VarianceProfile
+from geouq.summary.z_histogram import ZHistogram
+
+__all__ = [
+    "Binned",
+    "CellSummaries",
+    "KeptPixels",
+    "Moments",
+    "Summary",
+    "TileSummary",
+    "VariableSummary",
+    "VarianceProfile",
+    "ZHistogram",
+    "add_all",
+    "empty_summary",
+]

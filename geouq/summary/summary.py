@@ -1,0 +1,90 @@
+"""What a set of pixels of one variable contributes. It is small, it adds exactly, and every number reported is a function of one."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.errors import SummaryError
+from geouq.summary.moments import PRODUCTS, SUMS, Moments
+from geouq.summary.variance_profile import FIELDS, FINE_SHIFT, VarianceProfile
+from geouq.summary.z_histogram import FINE, ZHistogram, edge_probabilities
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Moments, z histogram and variance profile of a set of pixels; leading dimensions (cells, resamples) are free.
+
+    levels : nominal levels whose coverage and interval scores are kept.
+    interval_scores : float64 (..., levels), sums over the pixels.
+
+    Two sizes exist: of a tile, with 200 quantiles and 512 keys an octave, and of a cell, with 20 and 16.
+    """
+
+    levels: tuple[float, ...]
+    moments: Moments
+    interval_scores: Floats
+    z: ZHistogram
+    variance: VarianceProfile
+
+    @property
+    def n(self) -> Counts:
+        """Number of pixels."""
+        return self.moments.n
+
+    def level_index(self, level: float) -> int:
+        """Place of a level among those kept; SummaryError where it is none of them."""
+        try:
+            return self.levels.index(level)
+        except ValueError:
+            kept = ", ".join(map(str, self.levels))
+            raise SummaryError(f"level {level} was not kept; the levels of this summary are {kept}") from None
+
+    def __add__(self, other: Self) -> Self:
+        if self.levels != other.levels:
+            raise SummaryError(f"summaries of levels {self.levels} and {other.levels} do not add")
+        return type(self)(
+            self.levels,
+            self.moments + other.moments,
+            self.interval_scores + other.interval_scores,
+            self.z + other.z,
+            self.variance + other.variance,
+        )
+
+    def total(self, axis: int = 0) -> Self:
+        """Sum over one leading axis."""
+        axis = range(self.n.ndim)[axis]
+        return type(self)(
+            self.levels,
+            self.moments.total(axis),
+            self.interval_scores.sum(axis),
+            self.z.total(axis),
+            self.variance.total(axis),
+        )
+
+
+def empty_summary(levels: Iterable[float]) -> Summary:
+    """The summary of no pixel: adding it changes nothing."""
+    levels = tuple(levels)
+    probabilities = edge_probabilities(levels, FINE)
+    return Summary(
+        levels,
+        Moments(np.zeros((), np.int64), np.zeros(len(SUMS)), np.zeros(len(PRODUCTS))),
+        np.zeros(len(levels)),
+        ZHistogram(probabilities, np.zeros(len(probabilities) + 1, np.int64)),
+        VarianceProfile(
+            FINE_SHIFT, np.empty(0, np.int64), np.empty((0, len(FIELDS))), np.array(np.inf), np.array(-np.inf)
+        ),
+    )
+
+
+def add_all(summaries: Iterable[Summary]) -> Summary:
+    """Sum in the order given, so that the same parts give the same bits; at least one part."""
+    return reduce(add, summaries)

@@ -1,0 +1,175 @@
+"""What pixels of (nearly) equal predicted variance contribute; bins of any kind are formed from it afterwards.
+
+The key of a pixel is the leading bits of its variance as a float32: sign and exponent, then 9 bits of mantissa in a tile's profile
+(neighbouring keys differ by 1 part in 512), 4 bits in a cell's (16 keys an octave).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geouq.summary.binning import bin_rows, order_statistics
+from geouq.summary.kept_pixels import BUDGET, KeptPixels
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FINE_SHIFT = 14
+COMPACT_SHIFT = 19
+FIELDS = ("n", "variance", "squared_error", "std")
+
+
+def key_of(variance: ArrayLike, shift: int) -> Ints:
+    """Key of each variance: the bits of its float32 without the last `shift`.
+
+    >>> key_of([1.0, 1.001, 1.003, 2.0], FINE_SHIFT) - key_of(1.0, FINE_SHIFT)
+    array([  0,   0,   1, 512])
+    """
+    with np.errstate(over="ignore"):
+        return np.asarray(variance).astype(np.float32).view(np.uint32).astype(np.int64) >> shift
+
+
+def lower_bound(keys: Ints, shift: int) -> Floats:
+    """Lowest variance of each key."""
+    return (keys << shift).astype(np.uint32).view(np.float32).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Binned:
+    """Sums of pixels by bin of predicted variance; leading dimensions as the profile's, bins last.
+
+    edges : float64 (..., bins + 1); exact : bool (...), False where an edge splits a key of the profile.
+    """
+
+    edges: Floats
+    n: Floats
+    variance: Floats
+    squared_error: Floats
+    exact: NDArray[np.bool_]
+
+    @property
+    def mean_variance(self) -> Floats:
+        """Mean predicted variance of each bin; NaN where empty."""
+        return np.divide(self.variance, self.n, out=np.full(self.n.shape, np.nan), where=self.n > 0)
+
+    @property
+    def mse(self) -> Floats:
+        """Mean squared error of each bin; NaN where empty."""
+        return np.divide(self.squared_error, self.n, out=np.full(self.n.shape, np.nan), where=self.n > 0)
+
+    @property
+    def share(self) -> Floats:
+        """Share of the binned pixels in each bin; NaN where there is none."""
+        total = self.n.sum(-1, keepdims=True)
+        return np.divide(self.n, total, out=np.full(self.n.shape, np.nan), where=total > 0)
+
+
+@dataclass(frozen=True)
+class VarianceProfile:
+    """n and sums of variance, squared error and std for each key of the predicted variance.
+
+    shift : bits of the float32 variance that the key leaves out.
+    keys : int64 (keys), increasing; shared by all leading dimensions.
+    sums : float64 (..., keys, 4), in the order of `FIELDS`.
+    lowest, highest : float64 (...), extremes of the variance; inf and -inf where there is no pixel.
+    kept : single pixels for exact edges; only without leading dimensions.
+    """
+
+    shift: int
+    keys: Ints
+    sums: Floats
+    lowest: Floats
+    highest: Floats
+    kept: KeptPixels | None = None
+
+    def quantiles(self, probabilities: Sequence[float]) -> Floats:
+        """Quantiles of the variance, interpolated as numpy's default does, (..., probabilities); NaN without pixels.
+
+        Within a key whose pixels are not kept, these are taken to be spread evenly.
+        """
+        rows = self._rows()
+        found = np.stack([order_statistics(*row, np.asarray(probabilities, np.float64)) for row in rows])
+        return found.reshape(*self.lowest.shape, -1)
+
+    def binned(self, edges: Floats) -> Binned:
+        """Sums by bin [edge_k, edge_k+1), the last closed; edges (..., bins + 1), not decreasing."""
+        edges = np.broadcast_to(edges, (*self.lowest.shape, np.shape(edges)[-1]))
+        flat = edges.reshape(-1, edges.shape[-1]).astype(np.float64)
+        sums = np.empty((len(flat), flat.shape[1] - 1, len(FIELDS)))
+        exact = np.array([bin_rows(*row, flat[i], sums[i]) for i, row in enumerate(self._rows())], np.bool_)
+        n, variance, squared_error, _ = np.moveaxis(sums.reshape(*self.lowest.shape, -1, len(FIELDS)), -1, 0)
+        return Binned(edges, n, variance, squared_error, exact.reshape(self.lowest.shape))
+
+    def complete_keys(self) -> Ints:
+        """Keys of which every pixel is kept."""
+        if self.kept is None:
+            return np.empty(0, np.int64)
+        whole = np.isin(self.keys, self.kept.wanted)
+        return self.keys[whole | (self.keys >= self._tail_key())]
+
+    def compact(self) -> Self:
+        """The same sums with 16 keys an octave, and no pixel kept."""
+        coarse = self.keys >> (COMPACT_SHIFT - self.shift)
+        keys, group = np.unique(coarse, return_inverse=True)
+        sums = np.zeros((*self.sums.shape[:-2], len(keys), len(FIELDS)))
+        np.add.at(sums, (..., group, slice(None)), self.sums)
+        return replace(self, shift=COMPACT_SHIFT, keys=keys, sums=sums, kept=None)
+
+    def __add__(self, other: Self) -> Self:
+        keys = np.union1d(self.keys, other.keys)
+        sums = _spread(self, keys) + _spread(other, keys)
+        lowest, highest = np.minimum(self.lowest, other.lowest), np.maximum(self.highest, other.highest)
+        return replace(self, keys=keys, sums=sums, lowest=lowest, highest=highest, kept=_kept_of_both(self, other))
+
+    def total(self, axis: int = 0) -> Self:
+        """Sum over one leading axis."""
+        axis = range(self.lowest.ndim)[axis]
+        lowest, highest = self.lowest.min(axis, initial=np.inf), self.highest.max(axis, initial=-np.inf)
+        return replace(self, sums=self.sums.sum(axis), lowest=lowest, highest=highest, kept=None)
+
+    def _tail_key(self) -> int:
+        if self.kept is None or self.kept.tail == 0 or not np.isfinite(self.highest):
+            return 1 << 32
+        return int(key_of(self.highest / self.kept.tail, self.shift))
+
+    def _rows(self) -> list[tuple[Floats, Floats, float, float, NDArray[np.bool_], Floats, Floats]]:
+        """Arguments of the row-wise functions of `binning`, one tuple for each leading index."""
+        borders = np.stack([lower_bound(self.keys, self.shift), lower_bound(self.keys + 1, self.shift)], axis=-1)
+        kept = self.kept or KeptPixels()
+        complete = np.isin(self.keys, self.complete_keys())
+        sums = self.sums.reshape(-1, len(self.keys), len(FIELDS))
+        extremes = zip(self.lowest.ravel(), self.highest.ravel(), strict=True)
+        return [
+            (borders, row, low, high, complete, kept.variance, kept.squared_error)
+            for row, (low, high) in zip(sums, extremes, strict=True)
+        ]
+
+
+def _spread(profile: VarianceProfile, keys: Ints) -> Floats:
+    sums = np.zeros((*profile.sums.shape[:-2], len(keys), len(FIELDS)))
+    sums[..., np.searchsorted(keys, profile.keys), :] = profile.sums
+    return sums
+
+
+def _kept_of_both(a: VarianceProfile, b: VarianceProfile) -> KeptPixels | None:
+    """Pixels of the keys that are complete in both parts; the tail gives way when it passes its budget."""
+    if a.kept is None or b.kept is None:
+        return None
+    tails = [part.kept.tail for part in (a, b) if len(part.keys)] or [a.kept.tail]  # type: ignore[union-attr]
+    wanted = np.union1d(a.kept.wanted, b.kept.wanted)
+    for part in (a, b):
+        absent = ~np.isin(wanted, part.keys)
+        wanted = wanted[absent | np.isin(wanted, part.complete_keys())]
+    variance = np.concatenate([a.kept.variance, b.kept.variance])
+    squared_error = np.concatenate([a.kept.squared_error, b.kept.squared_error])
+    keys, highest = key_of(variance, a.shift), np.maximum(a.highest, b.highest)
+    tail = min(tails)
+    tail_key = key_of(highest / tail, a.shift) if tail and np.isfinite(highest) else 1 << 32
+    in_tail = keys >= tail_key
+    if in_tail.sum() > BUDGET:
+        tail, in_tail = 0, np.zeros_like(in_tail)
+    chosen = in_tail | np.isin(keys, wanted)
+    return KeptPixels.ordered(tail, wanted, variance[chosen], squared_error[chosen])

@@ -1,0 +1,78 @@
+"""Counts of z between normal quantiles: coverage, PIT histogram and calibration curve are read off, not estimated."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.errors import SummaryError
+from geouq.gaussian import quantile
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+FINE = 200
+COMPACT = 20
+
+
+def edge_probabilities(levels: Sequence[float], grid: int) -> Floats:
+    """Cumulative probabilities of the edges: a regular grid joined with the two ends of each level's central interval.
+
+    >>> edge_probabilities([0.9], grid=4)
+    array([0.05, 0.25, 0.5 , 0.75, 0.95])
+    """
+    ends = [(1 + side * level) / 2 for level in levels for side in (-1, 1)]
+    return np.unique(np.round([*(k / grid for k in range(1, grid)), *ends], 12))
+
+
+@dataclass(frozen=True)
+class ZHistogram:
+    """Exact counts of z = (truth - mean) / std between the quantiles of `probabilities`; leading dimensions are free.
+
+    probabilities : float64 (edges), cumulative probabilities of the edges, increasing.
+    counts : int64 (..., edges + 1). Central intervals are closed: z equal to an edge counts on the side nearer to 0, and z = 0
+        below the median, as PIT <= p asks.
+    """
+
+    probabilities: Floats
+    counts: Counts
+
+    def below(self, probability: float) -> Counts:
+        """Number of pixels with PIT at most `probability` (below it, for probabilities under 1/2).
+
+        Raises SummaryError where that probability is no edge.
+        """
+        return self.counts[..., : self._edge(probability) + 1].sum(-1)
+
+    def above(self, probability: float) -> Counts:
+        """Number of pixels beyond the quantile of `probability`."""
+        return self.counts[..., self._edge(probability) + 1 :].sum(-1)
+
+    def regular(self, bins: int) -> Counts:
+        """Counts of the PIT histogram of that many bins of equal width, (..., bins)."""
+        edges = [0, *(self._edge(k / bins) + 1 for k in range(1, bins)), self.counts.shape[-1]]
+        return np.stack([self.counts[..., a:b].sum(-1) for a, b in zip(edges[:-1], edges[1:], strict=True)], axis=-1)
+
+    def __add__(self, other: Self) -> Self:
+        if not np.array_equal(self.probabilities, other.probabilities):
+            message = "these summaries count z between different levels; evaluate both with the same levels"
+            raise SummaryError(message)
+        return type(self)(self.probabilities, self.counts + other.counts)
+
+    def total(self, axis: int = 0) -> Self:
+        """Sum over one leading axis."""
+        return type(self)(self.probabilities, self.counts.sum(range(self.counts.ndim - 1)[axis]))
+
+    def _edge(self, probability: float) -> int:
+        index = int(np.searchsorted(self.probabilities, round(probability, 12)))
+        if index == len(self.probabilities) or self.probabilities[index] != round(probability, 12):
+            message = f"no count was kept at probability {probability}; add its level to the configured levels"
+            raise SummaryError(message)
+        return index
+
+
+def edge_quantiles(probabilities: Floats) -> Floats:
+    """Standard normal quantiles of the edges."""
+    return np.array([quantile(float(p)) for p in probabilities])

@@ -1,0 +1,220 @@
+"""Summaries as tidy rows, and rows as CSV, Parquet and Markdown."""
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from geouq.atomic import written_whole
+from geouq.catalog import Failure
+from geouq.config import Experiment, Variable
+from geouq.metrics import Choices, bin_edges, binned, evaluate_metrics, unit_of
+from geouq.regions import Pool
+from geouq.summary import Summary, TileSummary
+from geouq.validity import REASONS
+
+METRIC_COLUMNS = (
+    "level", "name", "variable", "metric", "value", "units", "bins", "group", "ci_low", "ci_high", "ci_level", "ci_method", "n",
+)  # fmt: skip
+BIN_COLUMNS = (
+    "level", "name", "variable", "bins", "bin", "lower", "upper", "n", "mean_variance", "mse", "share", "edges",
+)  # fmt: skip
+CURVE_COLUMNS = ("level", "name", "variable", "curve", "x", "y")
+EXCLUDED_COLUMNS = ("tile", "variable", "reason", "n")
+FAILURE_COLUMNS = ("tile", "stage", "error", "message")
+HEAVY_BIN = 0.95
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named columns and rows, in the order in which they are written."""
+
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def choices_for(experiment: Experiment, variable: Variable, whole: Summary) -> Choices:
+    """What the experiment asks of a variable; `whole` gives the edges where all pools share them."""
+    shared = None
+    if experiment.bins.scope == "experiment":
+        shared = {scheme.name: bin_edges(whole.variance, scheme) for scheme in experiment.bins.schemes}
+    return Choices(experiment.levels, experiment.bins.schemes, variable.reference_mean, shared)
+
+
+def metric_table(all_pools: Sequence[Pool], variables: Sequence[Variable], choices: Mapping[str, Choices]) -> Table:
+    """Every metric of every pool and variable, a row each; a metric over no pixel is missing."""
+    rows = [
+        {
+            "level": pool.level,
+            "name": pool.name,
+            "variable": variable.name,
+            "metric": value.name,
+            "value": _number(value.value),
+            "units": unit_of(value.metric, variable.units),
+            "bins": value.bins,
+            "n": int(pool.variables[variable.name].n),
+        }
+        for pool in all_pools
+        for variable in variables
+        for value in evaluate_metrics(pool.variables[variable.name], choices[variable.name])
+    ]
+    return Table(METRIC_COLUMNS, tuple(rows))
+
+
+def bin_table(all_pools: Sequence[Pool], variables: Sequence[Variable], choices: Mapping[str, Choices]) -> Table:
+    """Every bin of every pool and variable; `edges` says whether they are exact or placed on the profile."""
+    rows = [
+        row
+        for pool in all_pools
+        for variable in variables
+        for row in _bin_rows(pool, variable, choices[variable.name])
+    ]
+    return Table(BIN_COLUMNS, tuple(rows))
+
+
+def curve_table(all_pools: Sequence[Pool], variables: Sequence[Variable]) -> Table:
+    """PIT histograms, as density at the middle of each of 20 bins."""
+    rows = []
+    for pool in all_pools:
+        for variable in variables:
+            counts = pool.variables[variable.name].z.regular(20)
+            for i, count in enumerate(counts):
+                y = _number(count / counts.sum() * len(counts)) if counts.sum() else None
+                rows.append(_of(pool, variable) | {"curve": "pit_histogram", "x": (2 * i + 1) / 40, "y": y})
+    return Table(CURVE_COLUMNS, tuple(rows))
+
+
+def excluded_table(tiles: Iterable[TileSummary]) -> Table:
+    """How many pixels of each tile and variable do not count, by their first reason; reasons without a pixel are left out."""
+    rows = [
+        {"tile": tile.tile, "variable": variable, "reason": reason, "n": int(n)}
+        for tile in tiles
+        for variable, part in tile.variables.items()
+        for reason, n in zip(REASONS, part.excluded, strict=True)
+        if n > 0
+    ]
+    return Table(EXCLUDED_COLUMNS, tuple(rows))
+
+
+def failure_table(failures: Iterable[Failure]) -> Table:
+    """What could not be evaluated."""
+    return Table(FAILURE_COLUMNS, tuple(vars(failure) for failure in failures))
+
+
+def heavy_bins(bins: Table) -> list[str]:
+    """Warnings for binnings of the whole and of regions where one bin holds nearly all pixels, so that UCE says little."""
+    return [
+        f"{row['variable']}, {row['name']}: bin {row['bin']} of {row['bins']} holds {row['share']:.1%} of the pixels; "
+        "read equal-count bins instead"
+        for row in bins.rows
+        if row["level"] != "tile" and row["share"] is not None and row["share"] > HEAVY_BIN
+    ]
+
+
+def write_csv(table: Table, path: Path) -> None:
+    """Write rows as UTF-8 CSV; numbers as repr, missing ones as empty."""
+    with written_whole(path) as part, part.open("w", encoding="utf-8", newline="") as file:
+        file.write(as_csv(table))
+
+
+def as_csv(table: Table) -> str:
+    """Rows as CSV text.
+
+    >>> print(as_csv(Table(("a", "b"), ({"a": 0.1, "b": None},))), end="")
+    a,b
+    0.1,
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows([_cell(row.get(column)) for column in table.columns] for row in table.rows)
+    return text.getvalue()
+
+
+def write_parquet(table: Table, path: Path) -> bool:
+    """Write rows as Parquet; False where the extra `parquet` is not installed."""
+    try:
+        import pyarrow as pa  # noqa: PLC0415  an optional dependency
+        import pyarrow.parquet as pq  # noqa: PLC0415
+    except ImportError:
+        return False
+    numbers = {"value", "ci_low", "ci_high", "ci_level", "lower", "upper", "mean_variance", "mse", "share", "x", "y"}
+    kinds = {column: pa.float64() if column in numbers else pa.string() for column in table.columns}
+    kinds |= {column: pa.int64() for column in ("n", "bin") if column in kinds}
+    schema = pa.schema(list(kinds.items()))
+    with written_whole(path) as part:
+        pq.write_table(pa.Table.from_pylist([*table.rows], schema=schema), part)
+    return True
+
+
+def as_markdown(table: Table, variables: Sequence[Variable]) -> str:
+    """A wide table for people: a row for the whole and each region of each variable, with the numbers most asked for."""
+    shown = ("bias", "rmse", "nrmse", "r2", "sharpness_rms", "cv", "zms", "coverage_90", "uce", "ence", "crps", "nll")
+    names = [name for name in shown if any(row["metric"] == name for row in table.rows)]
+    lines = ["| variable | region | n | " + " | ".join(names) + " |", "|---|---|" + "---:|" * (len(names) + 1)]
+    for variable in variables:
+        for (level, name), rows in _by_pool(table, variable.name).items():
+            if level != "tile":
+                values = [_for_people(rows.get(metric)) for metric in names]
+                n = next(iter(rows.values()))["n"]
+                lines.append(f"| {_escaped(variable.name)} | {_escaped(name)} | {n} | " + " | ".join(values) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _by_pool(table: Table, variable: str) -> dict[tuple[str, str], dict[str, Row]]:
+    """Rows by metric for each pool; of several bin schemes the last, equal-count by default."""
+    found: dict[tuple[str, str], dict[str, Row]] = {}
+    for row in table.rows:
+        if row["variable"] == variable:
+            found.setdefault((row["level"], row["name"]), {})[row["metric"]] = row
+    return found
+
+
+def _for_people(row: Row | None) -> str:
+    return "" if row is None or row["value"] is None else f"{row['value']:.4g}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _of(pool: Pool, variable: Variable) -> Row:
+    return {"level": pool.level, "name": pool.name, "variable": variable.name}
+
+
+def _bin_rows(pool: Pool, variable: Variable, choices: Choices) -> Iterator[Row]:
+    summary = pool.variables[variable.name]
+    if not summary.n:
+        return
+    for scheme in choices.schemes:
+        per_bin = binned(summary, scheme, (choices.shared_edges or {}).get(scheme.name))
+        for k in range(scheme.count):
+            yield _of(pool, variable) | {
+                "bins": scheme.name,
+                "bin": k + 1,
+                "lower": _number(per_bin.edges[k]),
+                "upper": _number(per_bin.edges[k + 1]),
+                "n": int(per_bin.n[k]),
+                "mean_variance": _number(per_bin.mean_variance[k]),
+                "mse": _number(per_bin.mse[k]),
+                "share": _number(per_bin.share[k]),
+                "edges": "exact" if per_bin.exact else "profile",
+            }
+
+
+def _number(value: Any) -> float | None:
+    number = float(np.asarray(value))
+    return number if math.isfinite(number) else None
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return repr(value) if isinstance(value, float) else str(value)

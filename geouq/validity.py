@@ -1,0 +1,97 @@
+"""Which pixels count, and why the others do not.
+
+A pixel of a variable is valid when truth, mean and variance are finite after scale and offset, none equals its file's nodata in the stored
+type, none is masked, and the variance is positive. Any other is counted under the first of `REASONS` that holds.
+"""
+
+import math
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.compiled import compiled
+
+REASONS = (
+    "truth_nodata",
+    "mean_nodata",
+    "variance_nodata",
+    "not_finite",
+    "masked",
+    "variance_not_positive",
+    "weight_zero",
+)
+TRUTH_NODATA, MEAN_NODATA, VARIANCE_NODATA, NOT_FINITE, MASKED, VARIANCE_NOT_POSITIVE, WEIGHT_ZERO = range(len(REASONS))
+
+
+class Nodata(NamedTuple):
+    """Declared nodata of mean, variance and truth, each (3); values are NaN where none is declared.
+
+    is_nan tells a file that declares NaN from one that declares nothing: there a NaN is merely not finite.
+    """
+
+    values: NDArray[np.float64]
+    is_nan: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, mean: float | None, variance: float | None, truth: float | None) -> Self:
+        """Nodata of three files as they declare it, None for nothing."""
+        declared = (mean, variance, truth)
+        values = np.array([np.nan if value is None else value for value in declared], np.float64)
+        return cls(values, np.array([value is not None and math.isnan(value) for value in declared]))
+
+
+@compiled
+def stored_limits(mean, variance, truth, nodata):
+    """What pixels are compared with, in the type of each array: nodata as it was rounded when stored, infinity, and zero."""
+    real_m, real_v, real_y = mean.dtype.type, variance.dtype.type, truth.dtype.type
+    no_mean, no_variance, no_truth = (
+        real_m(nodata.values[0]),
+        real_v(nodata.values[1]),
+        real_y(nodata.values[2]),
+    )
+    return no_mean, no_variance, no_truth, real_m(np.inf), real_v(np.inf), real_y(np.inf), real_v(0)
+
+
+@compiled
+def is_valid(mean, variance, truth, limits):
+    """Whether one pixel counts, without a branch; comparisons with NaN are false, and so is equality with a nodata of NaN."""
+    no_mean, no_variance, no_truth, inf_mean, inf_variance, inf_truth, zero = limits
+    finite = (abs(mean) < inf_mean) & (abs(truth) < inf_truth) & (variance < inf_variance)
+    return finite & (variance > zero) & (mean != no_mean) & (variance != no_variance) & (truth != no_truth)
+
+
+@compiled
+def reason_of(mean, variance, truth, status, limits, is_nan):
+    """First reason for which one pixel does not count, -1 if it does; status is reason + 1 as the reader found it, or 0."""
+    no_mean, no_variance, no_truth = limits[:3]
+    found = np.int64(status) - 1 if status > 0 else len(REASONS)
+    if truth == no_truth or (is_nan[2] and np.isnan(truth)):
+        found = min(found, TRUTH_NODATA)
+    elif mean == no_mean or (is_nan[0] and np.isnan(mean)):
+        found = min(found, MEAN_NODATA)
+    elif variance == no_variance or (is_nan[1] and np.isnan(variance)):
+        found = min(found, VARIANCE_NODATA)
+    elif not (np.isfinite(truth) and np.isfinite(mean) and np.isfinite(variance)):
+        found = min(found, NOT_FINITE)
+    elif not variance > 0:
+        found = min(found, VARIANCE_NOT_POSITIVE)
+    return found if found < len(REASONS) else -1
+
+
+@compiled
+def classify(
+    mean: NDArray[np.floating],
+    variance: NDArray[np.floating],
+    truth: NDArray[np.floating],
+    status: NDArray[np.uint8],
+    nodata: Nodata,
+) -> NDArray[np.int8]:
+    """Reason of every pixel as an index into `REASONS`, -1 where it is valid; arrays (rows, columns), status also (0, 0) for none."""
+    limits = stored_limits(mean, variance, truth, nodata)
+    reasons = np.empty(truth.shape, np.int8)
+    for r in range(truth.shape[0]):
+        for c in range(truth.shape[1]):
+            found = status[r, c] if status.size > 0 else 0
+            reasons[r, c] = reason_of(mean[r, c], variance[r, c], truth[r, c], found, limits, nodata.is_nan)
+    return reasons
