@@ -1,7 +1,8 @@
 """Compile functions with numba, once per machine.
 
-numba's own cache notices a change of the file that holds a function, but not of the functions and constants that it takes from other files. Here
-the cache's folder bears a digest of all files that matter, so that an update of any of them compiles anew.
+numba's own cache notices a change of the file that holds a function, but not of the functions and constants that it
+takes from other files. Here the cache's folder bears a digest of all files that matter, so that an update of any of
+them compiles anew.
 """
 
 import hashlib
@@ -9,9 +10,9 @@ import os
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
-from numba import config, njit
+import numba
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -30,13 +31,14 @@ def compiled_reordered(function: F) -> F:
 
 
 def _compile(function: F, *, fastmath: bool | set[str]) -> F:
+    config: Any = numba.config
     before = config.CACHE_DIR
     config.CACHE_DIR = before or _cache_folder()
     try:
-        made: F = njit(cache=True, nogil=True, error_model="numpy", fastmath=fastmath)(function)
+        made: Any = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=fastmath)(function)
     finally:
         config.CACHE_DIR = before
-    return made
+    return cast("F", made)
 
 
 @cache

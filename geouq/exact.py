@@ -1,20 +1,21 @@
 """Which keys of the variance profile must be kept whole so that every edge of every bin is exact."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geouq.metrics import Choices, bin_edges
 from geouq.regions import Pool
-from geouq.summary import VarianceProfile
+from geouq.summary import KeptPixels, TileSummary, VarianceProfile
 from geouq.summary.variance_profile import key_of
 
 Ints = NDArray[np.int64]
 
 
 def wanted_keys(all_pools: Iterable[Pool], choices: Mapping[str, Choices]) -> dict[str, dict[str, Ints]]:
-    """For each tile and variable the keys that an edge splits in any pool that the tile is part of, if they are not kept already."""
+    """For each tile and variable, the keys not kept already that an edge splits in any pool with that tile."""
     wanted: dict[str, dict[str, set[int]]] = {}
     for pool in all_pools:
         for variable, summary in pool.variables.items():
@@ -28,7 +29,7 @@ def wanted_keys(all_pools: Iterable[Pool], choices: Mapping[str, Choices]) -> di
 
 
 def split_keys(profile: VarianceProfile, choices: Choices) -> set[int]:
-    """Keys of a profile in which an edge falls, or whose pixels an equal-count edge is computed from, and that are not kept."""
+    """Keys that an edge falls into, or from whose pixels an equal-count edge is computed, and that are not kept."""
     found: list[Ints] = []
     for scheme in choices.schemes:
         shared = (choices.shared_edges or {}).get(scheme.name)
@@ -49,3 +50,25 @@ def _keys_of_quantiles(profile: VarianceProfile, count: int) -> Ints:
     below = np.floor(np.arange(1, count) / count * (n - 1))
     ranks = np.concatenate([below, np.minimum(below + 1, n - 1)])
     return profile.keys[np.searchsorted(np.cumsum(profile.sums[:, 0]), ranks, side="right")]
+
+
+def with_kept(summary: TileSummary, kept: Mapping[str, KeptPixels]) -> TileSummary:
+    """The summary with these pixels kept beside those of its tail."""
+    variables = {
+        name: replace(part, whole=replace(part.whole, variance=_keeping(part.whole.variance, kept[name])))
+        for name, part in summary.variables.items()
+    }
+    return replace(summary, variables=variables)
+
+
+def _keeping(profile: VarianceProfile, more: KeptPixels) -> VarianceProfile:
+    before = profile.kept or KeptPixels()
+    keys = key_of(before.variance, profile.shift)
+    other = ~np.isin(keys, more.wanted)
+    kept = KeptPixels.ordered(
+        before.tail,
+        np.union1d(before.wanted, more.wanted),
+        np.concatenate([before.variance[other], more.variance]),
+        np.concatenate([before.squared_error[other], more.squared_error]),
+    )
+    return replace(profile, kept=kept)

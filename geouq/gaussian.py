@@ -1,7 +1,8 @@
 """Closed forms for one pixel whose forecast is Normal(mean, variance).
 
-Every function takes numpy arrays (or numbers) that broadcast, works in float64 and gives float64. Error is mean - truth,
-z is (truth - mean) / std: they have opposite signs, so that bias > 0 is over-prediction while PIT > 1/2 is truth above the mean.
+Every function takes numpy arrays (or numbers) that broadcast, works in float64 and gives float64. Error is mean - truth
+and z is (truth - mean) / std: they have opposite signs, so that bias > 0 is over-prediction while PIT > 1/2 is truth
+above the mean.
 """
 
 import math

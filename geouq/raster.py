@@ -16,7 +16,7 @@ from rasterio.errors import RasterioError
 from geouq.errors import DataError
 from geouq.grid import Grid
 
-GDAL_OPTIONS = {"GDAL_NUM_THREADS": "1", "GDAL_CACHEMAX": 64 << 20, "GDAL_VRT_ENABLE_PYTHON": "NO"}
+GDAL_OPTIONS: dict[str, Any] = {"GDAL_NUM_THREADS": "1", "GDAL_CACHEMAX": 64 << 20, "GDAL_VRT_ENABLE_PYTHON": "NO"}
 HANDLES = 32
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from geouq.config import Experiment
-from geouq.summary import Summary, TileSummary, add_all, empty_summary
+from geouq.summary import Summary, TileSummary, empty_summary
 
 Level = Literal["all", "region", "tile"]
 
@@ -20,23 +20,23 @@ class Pool:
     variables: Mapping[str, Summary]
 
 
-def pools(experiment: Experiment, summaries: Iterable[TileSummary]) -> Iterator[Pool]:
-    """The whole, then each region, then each tile; tiles are added in their order, so that the bits are always the same."""
-    by_name = {summary.tile: summary for summary in summaries}
-    wholes: list[tuple[Level, str, tuple[str, ...]]] = [("all", "all", tuple(by_name))]
-    wholes += [("region", name, tiles) for name, tiles in experiment.regions.items()]
-    for level, name, tiles in wholes:
-        present = tuple(tile for tile in by_name if tile in tiles)
-        yield Pool(level, name, present, _total(by_name, present, experiment.levels))
-    for name, summary in by_name.items():
-        yield Pool("tile", name, (name,), {variable: part.whole for variable, part in summary.variables.items()})
+def pools(experiment: Experiment, variables: Iterable[str], summaries: Iterable[TileSummary]) -> Iterator[Pool]:
+    """Each tile as it comes, then the whole, then each region.
 
-
-def _total(
-    by_name: Mapping[str, TileSummary], tiles: tuple[str, ...], levels: tuple[float, ...]
-) -> Mapping[str, Summary]:
-    variables = next(iter(by_name.values())).variables if by_name else {}
-    return {
-        variable: add_all([by_name[tile].variables[variable].whole for tile in tiles] or [empty_summary(levels)])
-        for variable in variables
-    }
+    Tiles are added in the order in which they come, so that the same tiles give the same bits; one tile at a time is
+    held.
+    """
+    regions = {"all": None} | {name: frozenset(tiles) for name, tiles in experiment.regions.items()}
+    nothing = {variable: empty_summary(experiment.levels) for variable in variables}
+    totals: dict[str, dict[str, Summary]] = {region: dict(nothing) for region in regions}
+    members: dict[str, list[str]] = {region: [] for region in regions}
+    for summary in summaries:
+        own = {variable: part.whole for variable, part in summary.variables.items()}
+        yield Pool("tile", summary.tile, (summary.tile,), own)
+        for region, tiles in regions.items():
+            if tiles is None or summary.tile in tiles:
+                members[region].append(summary.tile)
+                for variable, part in own.items():
+                    totals[region][variable] += part
+    for region, tiles in regions.items():
+        yield Pool("all" if tiles is None else "region", region, tuple(members[region]), totals[region])

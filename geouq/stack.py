@@ -67,7 +67,9 @@ def _block(tile: Tile, window: Window) -> da.Array:
     """Mean, variance, truth and validity of one window, (4, variable, y, x), lazily."""
     shape = (len(LAYERS) + 1, len(tile.variables), window.height, window.width)
     kind = _type_of(tile)
-    return da.map_blocks(_read_block, chunks=tuple((n,) for n in shape), dtype=kind, tile=tile, window=window, kind=kind)
+    return da.map_blocks(
+        _read_block, chunks=tuple((n,) for n in shape), dtype=kind, tile=tile, window=window, kind=kind
+    )
 
 
 def _read_block(tile: Tile, window: Window, kind: np.dtype[np.floating]) -> NDArray[np.floating]:
@@ -90,7 +92,11 @@ def _masked(pixels: VariableWindow) -> NDArray[np.floating]:
 
 def _type_of(tile: Tile) -> np.dtype[np.floating]:
     """float32 where that holds every layer as it is stored."""
-    bands = [raster.bands[variable.band - 1] for raster in (tile.mean, tile.variance, tile.truth) for variable in tile.variables]
+    bands = [
+        raster.bands[variable.band - 1]
+        for raster in (tile.mean, tile.variance, tile.truth)
+        for variable in tile.variables
+    ]
     exact = all(band.dtype == "float32" and band.scale == 1 and band.offset == 0 for band in bands)
     return np.dtype(np.float32 if exact and not tile.variance_is_std else np.float64)
 

@@ -1,7 +1,8 @@
 """Where a run keeps the summaries of its tiles, and which of them are still valid."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from geouq import __version__
@@ -25,14 +26,10 @@ def path_of_tile(folder: Path, tile: str) -> Path:
     return folder / "summaries" / f"{file_name(tile)}.nc"
 
 
-def valid_summaries(folder: Path, tiles: Iterable[Tile], settings: Settings) -> list[TileSummary]:
-    """The saved summaries that a new sweep would make again, bit by bit."""
-    found = []
-    for tile in tiles:
-        path = path_of_tile(folder, tile.name)
-        if path.exists() and key_of_file(path) == key_of_tile(tile, settings):
-            found.append(load_tile(path))
-    return found
+def is_valid(folder: Path, tile: Tile, settings: Settings) -> bool:
+    """Whether a saved summary is there that a new sweep would make again, bit by bit."""
+    path = path_of_tile(folder, tile.name)
+    return path.exists() and key_of_file(path) == key_of_tile(tile, settings)
 
 
 def keep_summary(folder: Path, tile: Tile, summary: TileSummary, settings: Settings) -> None:
@@ -40,7 +37,15 @@ def keep_summary(folder: Path, tile: Tile, summary: TileSummary, settings: Setti
     save_tile(summary, path_of_tile(folder, tile.name), key_of_tile(tile, settings))
 
 
-def all_summaries(folder: Path, tiles: Iterable[str]) -> list[TileSummary]:
-    """The saved summaries of these tiles, whatever they were made from."""
-    paths = [path_of_tile(folder, tile) for tile in tiles]
-    return [load_tile(path) for path in paths if path.exists()]
+@dataclass(frozen=True)
+class SavedSummaries:
+    """The saved summaries of some tiles, read one at a time, each time that they are asked for."""
+
+    folder: Path
+    tiles: tuple[str, ...]
+
+    def __iter__(self) -> Iterator[TileSummary]:
+        return (load_tile(path_of_tile(self.folder, tile)) for tile in self.tiles)
+
+    def __len__(self) -> int:
+        return len(self.tiles)

@@ -1,7 +1,8 @@
 """Windows to summaries: the only room that decides what runs where.
 
-A tile is cut into windows of 512 pixels a side (they stay in cache), and these, in rows from the top left, into groups of 16, the unit of work. The
-cut depends on the tile's shape alone and groups are added in their order, so results have the same bits whatever the number of threads.
+A tile is cut into windows of 512 pixels a side (they stay in cache), and these, in rows from the top left, into
+groups of 16, the unit of work. The cut depends on the tile's shape alone and groups are added in their order, so
+results have the same bits whatever the number of threads.
 """
 
 import threading
@@ -39,7 +40,8 @@ SMALLEST_CELL, LARGEST_CELL, CELLS_IN_TILE = 16, 256, 64
 class Settings:
     """What a sweep measures; anything here that changes makes new summaries.
 
-    tail : number of equal-width bins to be exact, 0 for none; negative : "error" or "exclude", what to do with a negative variance.
+    tail : number of equal-width bins to be exact, 0 for none; negative : "error" or "exclude", what to do with a
+        negative variance.
     """
 
     levels: tuple[float, ...]
@@ -88,7 +90,7 @@ def groups_of(grid: Grid) -> list[list[Window]]:
 
 @contextmanager
 def workers(count: int, scheduler: str | None = None) -> Iterator[Executor]:
-    """Threads of this machine, or the workers of a running dask scheduler at that address (needs the extra `cluster`)."""
+    """Threads of this machine, or the workers of a running dask scheduler (needs the extra `cluster`)."""
     if scheduler is None:
         with ThreadPoolExecutor(count, "geouq") as pool:
             yield pool
@@ -108,7 +110,7 @@ def workers(count: int, scheduler: str | None = None) -> Iterator[Executor]:
 def sweep_tiles(
     tiles: Iterable[Tile], settings: Settings, pool: Executor, in_flight: int
 ) -> Iterator[TileSummary | Failure]:
-    """Summaries of tiles as they are completed, or why there is none; at most `in_flight` groups are under way at once."""
+    """Summaries of tiles as they are completed, or why there is none; at most `in_flight` groups at once."""
     tasks = (
         Task(tile, i, len(groups), partial(_sweep_group_of_tile, tile, windows, settings))
         for tile in tiles
@@ -153,7 +155,8 @@ def summarize_arrays(
 ) -> VariableSummary:
     """Summary of one variable in memory, arrays (rows, columns), with the bits that a sweep of the same pixels gives.
 
-    A pixel that is not finite in any of the three, or has no positive variance, is excluded. Raises DataError for a negative variance.
+    A pixel that is not finite in any of the three, or has no positive variance, is excluded. Raises DataError for a
+    negative variance.
     """
     m, v, y = (np.atleast_2d(_as_float(array)) for array in (mean, variance, truth))
     if not m.shape == v.shape == y.shape:
@@ -162,8 +165,13 @@ def summarize_arrays(
     settings = Settings(tuple(levels), cell_size or cell_size_for([grid]), tail)
 
     def read(window: Window) -> Iterator[VariableWindow]:
-        part = [np.ascontiguousarray(array[window.slices]) for array in (m, v, y)]
-        yield VariableWindow(*part, NO_STATUS, Nodata.of(None, None, None))
+        yield VariableWindow(
+            np.ascontiguousarray(m[window.slices]),
+            np.ascontiguousarray(v[window.slices]),
+            np.ascontiguousarray(y[window.slices]),
+            NO_STATUS,
+            Nodata.of(None, None, None),
+        )
 
     parts = [sweep_group(read, windows, settings, ["array"])[0] for windows in groups_of(grid)]
     return joined(parts, grid, settings.cell_size, settings.levels)
@@ -227,9 +235,10 @@ def _as_float(array: ArrayLike) -> NDArray[np.floating]:
 def _negative(name: str, pixels: VariableWindow, window: Window, negative: Ints) -> str:
     count, row, column = (int(number) for number in negative)
     value = pixels.variance[row, column]
+    place = f"row {window.row + row}, column {window.column + column}"
     return (
-        f"{name}: the predicted variance is {value:.6g} at row {window.row + row}, column {window.column + column} ({count} negative values in "
-        f"this window); mend the file, or leave such pixels out with 'variance: {{negative: exclude}}'"
+        f"{name}: the predicted variance is {value:.6g} at {place} ({count} negative values in this window); "
+        "mend the file, or leave such pixels out with 'variance: {negative: exclude}'"
     )
 
 

@@ -12,21 +12,24 @@ import numpy as np
 
 from geouq.atomic import written_whole
 from geouq.catalog import Failure
-from geouq.config import Experiment, Variable
+from geouq.config import BinScheme, Experiment, Variable
 from geouq.metrics import Choices, bin_edges, binned, evaluate_metrics, unit_of
 from geouq.regions import Pool
 from geouq.summary import Summary, TileSummary
 from geouq.validity import REASONS
 
-METRIC_COLUMNS = (
-    "level", "name", "variable", "metric", "value", "units", "bins", "group", "ci_low", "ci_high", "ci_level", "ci_method", "n",
-)  # fmt: skip
-BIN_COLUMNS = (
-    "level", "name", "variable", "bins", "bin", "lower", "upper", "n", "mean_variance", "mse", "share", "edges",
-)  # fmt: skip
-CURVE_COLUMNS = ("level", "name", "variable", "curve", "x", "y")
-EXCLUDED_COLUMNS = ("tile", "variable", "reason", "n")
-FAILURE_COLUMNS = ("tile", "stage", "error", "message")
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "metrics": (
+        "level", "name", "variable", "metric", "value", "units", "bins", "group", "ci_low", "ci_high", "ci_level",
+        "ci_method", "n",
+    ),
+    "bins": (
+        "level", "name", "variable", "bins", "bin", "lower", "upper", "n", "mean_variance", "mse", "share", "edges",
+    ),
+    "curves": ("level", "name", "variable", "curve", "x", "y"),
+    "excluded": ("tile", "variable", "reason", "n"),
+    "failures": ("tile", "stage", "error", "message"),
+}  # fmt: skip
 HEAVY_BIN = 0.95
 
 Row = dict[str, Any]
@@ -40,59 +43,59 @@ class Table:
     rows: tuple[Row, ...]
 
 
-def choices_for(experiment: Experiment, variable: Variable, whole: Summary) -> Choices:
-    """What the experiment asks of a variable; `whole` gives the edges where all pools share them."""
+def choices_for(experiment: Experiment, variable: Variable, whole: Summary | None) -> Choices:
+    """What the experiment asks of a variable; `whole` gives the edges that all pools share, None for own ones."""
     shared = None
-    if experiment.bins.scope == "experiment":
+    if whole is not None:
         shared = {scheme.name: bin_edges(whole.variance, scheme) for scheme in experiment.bins.schemes}
     return Choices(experiment.levels, experiment.bins.schemes, variable.reference_mean, shared)
 
 
-def metric_table(all_pools: Sequence[Pool], variables: Sequence[Variable], choices: Mapping[str, Choices]) -> Table:
-    """Every metric of every pool and variable, a row each; a metric over no pixel is missing."""
-    rows = [
-        {
-            "level": pool.level,
-            "name": pool.name,
-            "variable": variable.name,
+def metric_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str, Choices]) -> list[Row]:
+    """Every metric of every variable of a pool; a metric over no pixel is missing."""
+    return [
+        _of(pool, variable)
+        | {
             "metric": value.name,
             "value": _number(value.value),
             "units": unit_of(value.metric, variable.units),
             "bins": value.bins,
             "n": int(pool.variables[variable.name].n),
         }
-        for pool in all_pools
         for variable in variables
         for value in evaluate_metrics(pool.variables[variable.name], choices[variable.name])
     ]
-    return Table(METRIC_COLUMNS, tuple(rows))
 
 
-def bin_table(all_pools: Sequence[Pool], variables: Sequence[Variable], choices: Mapping[str, Choices]) -> Table:
-    """Every bin of every pool and variable; `edges` says whether they are exact or placed on the profile."""
-    rows = [
-        row
-        for pool in all_pools
+def bin_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str, Choices]) -> list[Row]:
+    """Every bin of every variable of a pool; `edges` says whether they are exact or placed on the profile."""
+    return [
+        _of(pool, variable) | row
         for variable in variables
-        for row in _bin_rows(pool, variable, choices[variable.name])
+        for scheme in choices[variable.name].schemes
+        for row in _bins_of(pool.variables[variable.name], scheme, choices[variable.name])
     ]
-    return Table(BIN_COLUMNS, tuple(rows))
 
 
-def curve_table(all_pools: Sequence[Pool], variables: Sequence[Variable]) -> Table:
-    """PIT histograms, as density at the middle of each of 20 bins."""
-    rows = []
-    for pool in all_pools:
-        for variable in variables:
-            counts = pool.variables[variable.name].z.regular(20)
-            for i, count in enumerate(counts):
-                y = _number(count / counts.sum() * len(counts)) if counts.sum() else None
-                rows.append(_of(pool, variable) | {"curve": "pit_histogram", "x": (2 * i + 1) / 40, "y": y})
-    return Table(CURVE_COLUMNS, tuple(rows))
+def curve_rows(pool: Pool, variables: Sequence[Variable]) -> list[Row]:
+    """PIT histograms, as density at the middle of each of 20 bins; none where there is no pixel."""
+    return [
+        _of(pool, variable) | {"curve": "pit_histogram", "x": (2 * i + 1) / 40, "y": float(20 * count / summary.n)}
+        for variable in variables
+        for summary in [pool.variables[variable.name]]
+        if summary.n
+        for i, count in enumerate(summary.z.regular(20))
+    ]
+
+
+def sorted_table(name: str, rows: Iterable[Row]) -> Table:
+    """Rows with the whole first, then the regions, then the tiles, in the order in which they came."""
+    order = {"all": 0, "region": 1, "tile": 2}
+    return Table(COLUMNS[name], tuple(sorted(rows, key=lambda row: order[row["level"]])))
 
 
 def excluded_table(tiles: Iterable[TileSummary]) -> Table:
-    """How many pixels of each tile and variable do not count, by their first reason; reasons without a pixel are left out."""
+    """How many pixels of each tile and variable do not count, by their first reason, where there are any."""
     rows = [
         {"tile": tile.tile, "variable": variable, "reason": reason, "n": int(n)}
         for tile in tiles
@@ -100,16 +103,16 @@ def excluded_table(tiles: Iterable[TileSummary]) -> Table:
         for reason, n in zip(REASONS, part.excluded, strict=True)
         if n > 0
     ]
-    return Table(EXCLUDED_COLUMNS, tuple(rows))
+    return Table(COLUMNS["excluded"], tuple(rows))
 
 
 def failure_table(failures: Iterable[Failure]) -> Table:
     """What could not be evaluated."""
-    return Table(FAILURE_COLUMNS, tuple(vars(failure) for failure in failures))
+    return Table(COLUMNS["failures"], tuple(vars(failure) for failure in failures))
 
 
 def heavy_bins(bins: Table) -> list[str]:
-    """Warnings for binnings of the whole and of regions where one bin holds nearly all pixels, so that UCE says little."""
+    """Warnings for the whole and regions where one bin holds nearly all pixels, so that UCE says little."""
     return [
         f"{row['variable']}, {row['name']}: bin {row['bin']} of {row['bins']} holds {row['share']:.1%} of the pixels; "
         "read equal-count bins instead"
@@ -155,7 +158,7 @@ def write_parquet(table: Table, path: Path) -> bool:
 
 
 def as_markdown(table: Table, variables: Sequence[Variable]) -> str:
-    """A wide table for people: a row for the whole and each region of each variable, with the numbers most asked for."""
+    """A wide table for people: the numbers most asked for, of the whole and each region, for each variable."""
     shown = ("bias", "rmse", "nrmse", "r2", "sharpness_rms", "cv", "zms", "coverage_90", "uce", "ence", "crps", "nll")
     names = [name for name in shown if any(row["metric"] == name for row in table.rows)]
     lines = ["| variable | region | n | " + " | ".join(names) + " |", "|---|---|" + "---:|" * (len(names) + 1)]
@@ -189,24 +192,22 @@ def _of(pool: Pool, variable: Variable) -> Row:
     return {"level": pool.level, "name": pool.name, "variable": variable.name}
 
 
-def _bin_rows(pool: Pool, variable: Variable, choices: Choices) -> Iterator[Row]:
-    summary = pool.variables[variable.name]
+def _bins_of(summary: Summary, scheme: BinScheme, choices: Choices) -> Iterator[Row]:
     if not summary.n:
         return
-    for scheme in choices.schemes:
-        per_bin = binned(summary, scheme, (choices.shared_edges or {}).get(scheme.name))
-        for k in range(scheme.count):
-            yield _of(pool, variable) | {
-                "bins": scheme.name,
-                "bin": k + 1,
-                "lower": _number(per_bin.edges[k]),
-                "upper": _number(per_bin.edges[k + 1]),
-                "n": int(per_bin.n[k]),
-                "mean_variance": _number(per_bin.mean_variance[k]),
-                "mse": _number(per_bin.mse[k]),
-                "share": _number(per_bin.share[k]),
-                "edges": "exact" if per_bin.exact else "profile",
-            }
+    per_bin = binned(summary, scheme, (choices.shared_edges or {}).get(scheme.name))
+    for k in range(scheme.count):
+        yield {
+            "bins": scheme.name,
+            "bin": k + 1,
+            "lower": _number(per_bin.edges[k]),
+            "upper": _number(per_bin.edges[k + 1]),
+            "n": int(per_bin.n[k]),
+            "mean_variance": _number(per_bin.mean_variance[k]),
+            "mse": _number(per_bin.mse[k]),
+            "share": _number(per_bin.share[k]),
+            "edges": "exact" if per_bin.exact else "profile",
+        }
 
 
 def _number(value: Any) -> float | None:

@@ -1,7 +1,8 @@
 """Which pixels count, and why the others do not.
 
-A pixel of a variable is valid when truth, mean and variance are finite after scale and offset, none equals its file's nodata in the stored
-type, none is masked, and the variance is positive. Any other is counted under the first of `REASONS` that holds.
+A pixel of a variable is valid when truth, mean and variance are finite after scale and offset, none equals its file's
+nodata in the stored type, none is masked, and the variance is positive. Any other is counted under the first of
+`REASONS` that holds.
 """
 
 import math

@@ -1,9 +1,9 @@
 """Tables by which the kernel counts z, and sums CRPS and interval scores, without an erf, exp or log per pixel.
 
-The range -8 < z < 8 is cut into cells of 1/128, the lattice, and these again at the edges of the z histogram: the pieces are
-called buckets. Each bucket gathers n and the sums of error, s and s z^2. Whole buckets lie on one side of every edge, so that
-counts, coverage and interval scores are exact. Within a bucket CRPS = s g(z) is expanded to second order about the lattice cell's
-centre, which errs by at most max|g'''| / 6 (1/256)^3 = 5e-9 s a pixel.
+The range -8 < z < 8 is cut into cells of 1/128, the lattice, and these again at the edges of the z histogram: the
+pieces are called buckets. Each bucket gathers n and the sums of error, s and s z^2. Whole buckets lie on one side of
+every edge, so that counts, coverage and interval scores are exact. Within a bucket CRPS = s g(z) is expanded to
+second order about the lattice cell's centre, which errs by at most max|g'''| / 6 (1/256)^3 = 5e-9 s a pixel.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,8 @@ class ZLattice(NamedTuple):
     """What the kernel looks up; B buckets, E edges, L levels.
 
     first : int64 (cells), first bucket of each lattice cell.
-    thresholds : float64 (cells, most edges in a cell), z beyond a threshold moves on by one bucket; inf where there is none.
+    thresholds : float64 (cells, most edges in a cell), z beyond a threshold moves on by one bucket; inf where there
+        is none.
     bin_of : int64 (B), bin of the fine z histogram.
     crps : float64 (B, 3), CRPS sums are crps @ (sum s, sum error, sum s z^2).
     compact_of : int64 (E + 1), bin of the compact histogram for each fine bin.
@@ -65,7 +66,7 @@ def z_lattice(levels: Sequence[float]) -> ZLattice:
     fine = edge_probabilities(levels, FINE)
     compact = edge_probabilities(levels, COMPACT)
     quantiles = edge_quantiles(fine)
-    # z beyond a threshold lies beyond its edge: an edge below 0 belongs to the bin above it, any other to the bin below.
+    # An edge below 0 belongs to the bin above it, any other edge to the bin below it.
     thresholds = np.where(quantiles < 0, np.nextafter(quantiles, -np.inf), quantiles)
     cell_of_edge = lattice_cell(thresholds)
     edges_in_cell = np.bincount(cell_of_edge, minlength=CELLS)

@@ -41,8 +41,9 @@ class Scratch(NamedTuple):
 class CellSums(NamedTuple):
     """What each cell of a window adds up to; C cells in rows from the top left.
 
-    n (C), sums (C, 9), products (C, 8), interval_scores (C, L), z_counts (C, compact bins), extremes (C, 2) of the variance; the compact profile
-    as entry_key, entry_sums (entries, 4), and end_of_cell (C), the number of entries up to each cell's end.
+    n (C), sums (C, 9), products (C, 8), interval_scores (C, L), z_counts (C, compact bins), extremes (C, 2) of the
+    variance; the compact profile as entry_key, entry_sums (entries, 4), and end_of_cell (C), the number of entries up
+    to each cell's end.
     """
 
     n: Ints
@@ -59,8 +60,9 @@ class CellSums(NamedTuple):
 class Totals(NamedTuple):
     """What the windows of one group of windows add up to beside their cells.
 
-    profile (keys, 4), z_counts (fine bins), excluded (reasons), negative (3: number of negative variances, row and column of the first),
-    kept_variance and kept_squared_error (pixels), kept_state (tail count M or 0, pixels kept), highest (1).
+    profile (keys, 4), z_counts (fine bins), excluded (reasons), negative (3: number of negative variances, row and
+    column of the first), kept_variance and kept_squared_error (pixels), kept_state (tail count M or 0, pixels kept),
+    highest (1).
     """
 
     profile: Floats
@@ -76,16 +78,21 @@ class Totals(NamedTuple):
 def new_scratch(buckets: int) -> Scratch:
     """Buffers for one thread, for a lattice of that many buckets."""
     size = SLAB + 1  # compaction writes one pixel ahead
-    pixels = [np.empty(size) for _ in range(7)]
     return Scratch(
-        *pixels,
-        np.empty(size, np.float32),
-        np.empty(size, np.int32),
-        np.empty(size),
-        np.empty(size, np.uint8),
-        np.empty(len(SUMS)),
-        np.zeros((KEYS, len(FIELDS))),
-        np.zeros((buckets, 4)),
+        truth=np.empty(size),
+        mean=np.empty(size),
+        variance=np.empty(size),
+        error=np.empty(size),
+        std=np.empty(size),
+        z=np.empty(size),
+        szz=np.empty(size),
+        key_source=np.empty(size, np.float32),
+        bucket=np.empty(size, np.int32),
+        mantissa=np.empty(size),
+        valid=np.empty(size, np.uint8),
+        slab=np.empty(len(SUMS)),
+        keys=np.zeros((KEYS, len(FIELDS))),
+        buckets=np.zeros((buckets, 4)),
     )
 
 

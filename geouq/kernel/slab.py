@@ -1,4 +1,4 @@
-"""Steps of the kernel over one slab: up to `SLAB` valid pixels of a cell, in buffers that stay in the first-level cache."""
+"""Steps of the kernel over one slab: up to `SLAB` valid pixels of a cell, in buffers that stay in cache."""
 
 import math
 
@@ -21,7 +21,7 @@ ONE_EXPONENT = np.uint64(0x3FF0000000000000)
 
 @compiled
 def compact(mean, variance, truth, status, nodata, r, left, right, start, scratch, totals):
-    """Copy the valid pixels of a cell's row behind the `start` already in the buffers; the new number of pixels there."""
+    """Copy the valid pixels of a cell's row behind the `start` already in the buffers; their new number."""
     limits = stored_limits(mean, variance, truth, nodata)
     m, v, y = mean[r, left:right], variance[r, left:right], truth[r, left:right]
     masked = status[r, left:right] if status.size > 0 else status[:0, 0]
@@ -163,7 +163,10 @@ def _merge_products(n, scratch, sums, cells, cell):
 
 @compiled_reordered
 def _log_sum(n, low, scratch):
-    """Sum of log(variance): exponents are added, mantissas in [1, 2) multiplied in eight lanes of at most `SLAB` / 8 factors."""
+    """Sum of log(variance): exponents are added, mantissas multiplied, which in eight lanes cannot overflow.
+
+    Each lane has at most `SLAB` / 8 factors in [1, 2).
+    """
     total = 0.0
     if low < SMALLEST_NORMAL:
         for i in range(n):
@@ -256,6 +259,7 @@ def _prune(first, totals):
 
 @compiled
 def key(variance):
+    """Key of one variance in the fine profile."""
     single = np.empty(1, np.float32)
     single[0] = variance
     return np.int64(single.view(np.uint32)[0] >> np.uint32(FINE_SHIFT))

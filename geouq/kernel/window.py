@@ -45,8 +45,8 @@ def sweep_window(
 ) -> None:
     """Add one window of one variable to `totals`, and fill in its `cells`.
 
-    mean, variance, truth : float32 or float64 (rows, columns); status : uint8 (rows, columns), reason + 1 where the reader excluded a pixel
-    and 0 elsewhere, or (0, 0) where it excluded none.
+    mean, variance, truth : float32 or float64 (rows, columns); status : uint8 (rows, columns), reason + 1 where the
+        reader excluded a pixel and 0 elsewhere, or (0, 0) where it excluded none.
     """
     rows, columns = truth.shape
     entries, cell = 0, 0
@@ -105,7 +105,7 @@ def _flush_z(lattice, scratch, cells, cell, totals):
 
 @compiled
 def _flush_profile(scratch, cells, cell, entries, totals):
-    """Add a cell's keys to the totals and, 32 of them together, to the cell's compact profile; clear them. The new number of entries."""
+    """Add a cell's keys to the totals and, 32 together, to its compact profile; the new number of entries."""
     last = -1
     for k in range(key(cells.extremes[cell, 0]), key(cells.extremes[cell, 1]) + 1):
         if scratch.keys[k, 0] == 0:
@@ -131,7 +131,7 @@ def collect_keys(
     nodata: Nodata,
     wanted: Ints,
 ) -> tuple[Floats, Floats]:
-    """Variance and squared error of the valid pixels whose key is wanted; wanted increasing, arrays as for `sweep_window`."""
+    """Variance and squared error of the valid pixels whose key is wanted; arrays as for `sweep_window`."""
     limits = stored_limits(mean, variance, truth, nodata)
     is_wanted = np.zeros(KEYS, np.bool_)
     is_wanted[wanted] = True

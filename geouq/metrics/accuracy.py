@@ -39,13 +39,13 @@ def nrmse(summary: Summary, reference_mean: float | None = None) -> Floats:
 
 
 def r2(summary: Summary) -> Floats:
-    """1 - MSE / variance of the truth (coefficient of determination); unit 1, ideal 1; missing if the truth is constant."""
+    """Coefficient of determination 1 - MSE / var(truth); unit 1, ideal 1, missing if the truth is constant."""
     spread = summary.moments.product("truth", "truth") / _positive(summary.n)
     return 1 - summary.moments.mean_square("error") / _positive(spread)
 
 
 def error_width_corr(summary: Summary) -> Floats:
-    """Pearson correlation of |error| and predicted std; unit 1, large where errors are large; missing if either is constant."""
+    """Pearson correlation of |error| and predicted std; unit 1, large is good, missing if either is constant."""
     moments = summary.moments
     width, size = moments.product("std", "std"), moments.product("abs_error", "abs_error")
     # the rounding of n equal values is no spread

@@ -12,7 +12,8 @@ Floats = NDArray[np.float64]
 def bin_edges(profile: VarianceProfile, scheme: BinScheme) -> Floats:
     """Edges (..., bins + 1) of a scheme over the pixels of a profile; NaN where there are none.
 
-    equal-width: linspace from the lowest to the highest variance; log-width: the same in the logarithm; equal-count: the k/M quantiles.
+    equal-width: linspace from the lowest to the highest variance; log-width: the same in the logarithm; equal-count:
+    the k/M quantiles.
     """
     if scheme.edges is not None:
         return np.broadcast_to(scheme.edges, (*profile.lowest.shape, scheme.count + 1))

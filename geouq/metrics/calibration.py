@@ -1,6 +1,7 @@
 """Whether the predicted variance is as large as the squared error, overall and bin by bin of the predicted variance.
 
-Per bin k of share w_k: MV_k is the mean predicted variance, MSE_k the mean squared error, RMV_k and RMSE_k their roots. Empty bins enter no average.
+Per bin k of share w_k: MV_k is the mean predicted variance, MSE_k the mean squared error, RMV_k and RMSE_k their
+roots. Empty bins enter no average.
 """
 
 import numpy as np
@@ -56,7 +57,10 @@ def z_std(summary: Summary) -> Floats:
 
 
 def rce(summary: Summary) -> Floats:
-    """Relative calibration error (RMV - RMSE) / RMV; unit 1, ideal 0, below 0 is over-confident (Pernot 2024, arXiv 2402.10043)."""
+    """Relative calibration error (RMV - RMSE) / RMV; unit 1, ideal 0, below 0 is over-confident.
+
+    Pernot 2024, arXiv 2402.10043.
+    """
     rmv = np.sqrt(summary.moments.mean("variance"))
     return (rmv - np.sqrt(summary.moments.mean_square("error"))) / rmv
 

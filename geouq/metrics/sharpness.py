@@ -32,8 +32,8 @@ def width(summary: Summary, level: float) -> Floats:
 def cv(summary: Summary) -> Floats:
     """Dispersion C_v of the predicted std, std(s, n - 1) / mean(s); unit 1.
 
-    A constant prediction of the std can be calibrated and has 0: it says nothing of where the map is wrong. Levi et al. 2019,
-    arXiv 1905.11659. Missing for fewer than 2 pixels.
+    A constant prediction of the std can be calibrated and has 0: it says nothing of where the map is wrong. Levi et
+    al. 2019, arXiv 1905.11659. Missing for fewer than 2 pixels.
     """
     several = np.where(summary.n > 1, summary.n - 1.0, np.nan)
     return np.sqrt(summary.moments.product("std", "std") / several) / mean_std(summary)

@@ -1,7 +1,7 @@
 """One row of a variance profile, sorted into bins or asked for quantiles (compiled: maps ask this of every cell).
 
-A key whose pixels are all kept is divided between two of them; a key of one single value stays whole (ties stay together); any other key
-that an edge falls into is split in proportion to its width, in whole pixels.
+A key whose pixels are all kept is divided between two of them; a key of one single value stays whole (ties stay
+together); any other key that an edge falls into is split in proportion to its width, in whole pixels.
 """
 
 import numpy as np
@@ -82,7 +82,7 @@ def _bin_of(value: float, edges: Floats) -> int:
     if value == edges[bins]:
         # the last bin is closed; of several edges at one value, the last bin that begins there takes it
         return bins - 1
-    return np.searchsorted(edges, value, side="right") - 1
+    return int(np.searchsorted(edges, value, side="right")) - 1
 
 
 @compiled

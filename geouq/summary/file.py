@@ -1,4 +1,4 @@
-"""A tile's summaries on disk: one NetCDF file, which plain `xarray.open_dataset` reads and whose attributes explain it."""
+"""A tile's summaries on disk: one NetCDF file that plain `xarray.open_dataset` reads, and that explains itself."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -101,7 +101,7 @@ def _global_attributes(summary: TileSummary, key: str) -> dict[str, Any]:
         "shape": list(summary.grid.shape),
         "transform": list(summary.grid.transform)[:6],
         "crs": summary.grid.crs,
-        "summary": "What the valid pixels of one tile contribute to every calibration metric; such files add up to regions.",
+        "summary": "What the valid pixels of one tile contribute to every metric; such files add up to regions.",
     }
 
 

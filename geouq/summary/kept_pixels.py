@@ -1,4 +1,4 @@
-"""Single pixels that are kept so that an edge of a bin falls between two of them instead of within a key of the profile."""
+"""Single pixels, kept so that an edge of a bin falls between two of them instead of within a key of the profile."""
 
 from dataclasses import dataclass, field
 from typing import Self
@@ -24,8 +24,10 @@ def _no_keys() -> Ints:
 class KeptPixels:
     """All pixels of some keys of a variance profile: those of the tail, and those wanted for exact edges.
 
-    tail : keep every key that reaches highest variance / tail, so that `tail` bins of equal width are exact; 0 keeps no tail.
-        Bin 1 of an equal-width binning ends at or above highest / tail, and the bins beyond it hold few pixels on real maps.
+    tail : keep every key that reaches highest variance / tail, so that `tail` bins of equal width are exact; 0 keeps
+        no tail.
+        Bin 1 of an equal-width binning ends at or above highest / tail, and the bins beyond it hold few pixels on
+        real maps.
     wanted : int64 (keys), other keys kept whole, increasing.
     variance, squared_error : float64 (pixels), ordered by variance, then by squared error.
     """

@@ -1,7 +1,7 @@
 """Counts, sums and centred products of what is measured per pixel, and how they add.
 
-Second moments are kept about the mean and merged pairwise (Chan, Golub and LeVeque 1979), never as a difference of large sums:
-errors of 0.1 about a truth of 10 000 keep all their digits.
+Second moments are kept about the mean and merged pairwise (Chan, Golub and LeVeque 1979), never as a difference of
+large sums: errors of 0.1 about a truth of 10 000 keep all their digits.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""What a set of pixels of one variable contributes. It is small, it adds exactly, and every number reported is a function of one."""
+"""What a set of pixels of one variable contributes.
+
+It is small, it adds exactly, and every number reported is a function of one.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

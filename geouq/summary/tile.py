@@ -19,8 +19,8 @@ Ints = NDArray[np.int64]
 class CellSummaries:
     """Compact summaries of all cells of a tile, in rows from the top left; the profiles are sparse.
 
-    moments (C), interval_scores (C, L), z_counts (C, compact bins), extremes (C, 2) of the variance; an entry of the profiles is a cell, a key
-    and sums (entries, 4), ordered by cell, then key.
+    moments (C), interval_scores (C, L), z_counts (C, compact bins), extremes (C, 2) of the variance; an entry of the
+    profiles is a cell, a key and sums (entries, 4), ordered by cell, then key.
     """
 
     levels: tuple[float, ...]

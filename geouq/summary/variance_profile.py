@@ -1,7 +1,7 @@
 """What pixels of (nearly) equal predicted variance contribute; bins of any kind are formed from it afterwards.
 
-The key of a pixel is the leading bits of its variance as a float32: sign and exponent, then 9 bits of mantissa in a tile's profile
-(neighbouring keys differ by 1 part in 512), 4 bits in a cell's (16 keys an octave).
+The key of a pixel is the leading bits of its variance as a float32: sign and exponent, then 9 bits of mantissa in a
+tile's profile (neighbouring keys differ by 1 part in 512), 4 bits in a cell's (16 keys an octave).
 """
 
 from collections.abc import Sequence
@@ -115,7 +115,7 @@ class VarianceProfile:
         coarse = self.keys >> (COMPACT_SHIFT - self.shift)
         keys, group = np.unique(coarse, return_inverse=True)
         sums = np.zeros((*self.sums.shape[:-2], len(keys), len(FIELDS)))
-        np.add.at(sums, (..., group, slice(None)), self.sums)
+        np.add.at(np.moveaxis(sums, -2, 0), group, np.moveaxis(self.sums, -2, 0))
         return replace(self, shift=COMPACT_SHIFT, keys=keys, sums=sums, kept=None)
 
     def __add__(self, other: Self) -> Self:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -32,7 +33,8 @@ class ZHistogram:
     """Exact counts of z = (truth - mean) / std between the quantiles of `probabilities`; leading dimensions are free.
 
     probabilities : float64 (edges), cumulative probabilities of the edges, increasing.
-    counts : int64 (..., edges + 1). Central intervals are closed: z equal to an edge counts on the side nearer to 0, and z = 0
+    counts : int64 (..., edges + 1). Central intervals are closed: z equal to an edge counts on the side nearer to 0,
+        and z = 0
         below the median, as PIT <= p asks.
     """
 
@@ -53,7 +55,7 @@ class ZHistogram:
     def regular(self, bins: int) -> Counts:
         """Counts of the PIT histogram of that many bins of equal width, (..., bins)."""
         edges = [0, *(self._edge(k / bins) + 1 for k in range(1, bins)), self.counts.shape[-1]]
-        return np.stack([self.counts[..., a:b].sum(-1) for a, b in zip(edges[:-1], edges[1:], strict=True)], axis=-1)
+        return np.stack([self.counts[..., a:b].sum(-1) for a, b in pairwise(edges)], axis=-1)
 
     def __add__(self, other: Self) -> Self:
         if not np.array_equal(self.probabilities, other.probabilities):

@@ -1,0 +1,149 @@
+"""Commands.
+
+Exit codes: 0 done; 1 a gate failed; 2 the configuration or the command line is wrong; 3 some tiles failed.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from geouq import __version__
+from geouq.errors import ConfigError, GeouqError
+
+if TYPE_CHECKING:
+    from geouq.config import Experiment
+    from geouq.present import Results
+
+GATE_FAILED, WRONG, TILES_FAILED, INTERRUPTED = 1, 2, 3, 130
+
+
+class _Commands(click.Group):
+    """Turns every error that a user can mend into one message, and Ctrl-C into another."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except GeouqError as error:
+            click.echo(f"geouq: {error}", err=True)
+            ctx.exit(WRONG)
+        except (KeyboardInterrupt, click.Abort):
+            click.echo("geouq: stopped; finished tiles are kept, and the same command goes on from there", err=True)
+            ctx.exit(INTERRUPTED)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="geouq")
+def main() -> None:
+    """Evaluate the calibration of maps that predict a mean and an uncertainty for every pixel."""
+
+
+@main.command()
+@click.argument("predictions", type=click.Path(path_type=Path))
+@click.argument("truth", type=click.Path(path_type=Path))
+def init(predictions: Path, truth: Path) -> None:
+    """Write a configuration for two folders of rasters to standard output."""
+    from geouq.starter import starter_config
+
+    click.echo(starter_config(predictions, truth), nl=False)
+
+
+@main.command()
+@click.argument("config", type=click.Path(path_type=Path))
+@click.option("--workers", type=click.IntRange(1), help="Workers to plan for; default: one a processor.")
+@click.option("--memory", help="Limit such as 4GB.")
+def check(config: Path, workers: int | None, memory: str | None) -> None:
+    """Validate a configuration and every header, and print the plan; no pixel is read."""
+    from geouq.catalog import find_tiles
+    from geouq.config import load_experiment
+    from geouq.plan import describe, plan_run, problems
+
+    catalog = find_tiles(load_experiment(config))
+    for line in describe(plan_run(catalog, workers, memory), catalog):
+        click.echo(line)
+    for line in problems(catalog):
+        click.echo(f"problem    {line}", err=True)
+    if catalog.failures:
+        raise click.exceptions.Exit(TILES_FAILED)
+
+
+@main.command()
+@click.argument("configs", metavar="CONFIG...", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder of the results (of one configuration).")
+@click.option("--workers", type=click.IntRange(1), help="Workers; default: one a processor.")
+@click.option("--memory", help="Limit such as 4GB, which may lower the number of workers.")
+@click.option("--scheduler", metavar="ADDRESS", help="A running dask scheduler, such as tcp://host:8786.")
+@click.option("--only", multiple=True, metavar="NAME", help="A tile or region; may be repeated.")
+@click.option("--fresh", is_flag=True, help="Read every pixel again, whatever is saved.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+def run(configs: tuple[Path, ...], *, quiet: bool, **options: Any) -> None:
+    """Evaluate; a second run goes on from the tiles already done."""
+    from geouq.config import load_experiment
+    from geouq.evaluate import Options
+    from geouq.evaluate import run as evaluate
+    from geouq.progress import reporter
+
+    if options["out"] is not None and len(configs) > 1:
+        raise ConfigError("--out names the folder of one run; give one configuration, or leave it out")
+    experiments = [load_experiment(config) for config in configs]
+    _require_own_folders(experiments)
+    worst = 0
+    for config, experiment in zip(configs, experiments, strict=True):
+        with reporter(quiet=quiet) as progress:
+            results = evaluate(experiment, Options(**options), progress)
+        worst = max(worst, _tell(config, results))
+    raise click.exceptions.Exit(worst)
+
+
+@main.command()
+@click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
+@click.option("--quiet", is_flag=True, help="No progress.")
+def report(folder: Path, *, quiet: bool) -> None:
+    """Write tables, figures and pages again from the saved summaries of a run."""
+    from geouq.evaluate import report as present_again
+    from geouq.progress import reporter
+
+    with reporter(quiet=quiet) as progress:
+        results = present_again(folder, progress)
+    raise click.exceptions.Exit(_tell(folder, results))
+
+
+@main.command()
+def schema() -> None:
+    """Print the JSON Schema of the configuration, for editors."""
+    from geouq.config import json_schema
+
+    click.echo(json.dumps(json_schema(), indent=2))
+
+
+def _require_own_folders(experiments: "Sequence[Experiment]") -> None:
+    seen: dict[Path, Path] = {}
+    for experiment in experiments:
+        other = seen.setdefault(experiment.output_directory, experiment.source)
+        if other != experiment.source:
+            raise ConfigError(
+                f"{other} and {experiment.source} both write to {experiment.output_directory}; "
+                "give them different names"
+            )
+
+
+def _tell(source: Path, results: "Results") -> int:
+    """Print warnings and the last line of a run; its exit code."""
+    for warning in results.warnings:
+        click.echo(f"note: {warning}", err=True)
+    for failure in results.record.failures:
+        click.echo(f"failed: tile {failure.tile} ({failure.stage}): {failure.message}", err=True)
+    failed_gates = [gate for gate in results.gates if not gate.passed]
+    for gate in failed_gates:
+        bounds = f"min {gate.min}, max {gate.max}"
+        where = f"{gate.metric} of {gate.variable} in {gate.region}"
+        click.echo(f"gate failed: {where} is {gate.value} ({bounds})", err=True)
+    done, failed = len(results.record.tiles), len({failure.tile for failure in results.record.failures})
+    gates = f", {len(results.gates) - len(failed_gates)} of {len(results.gates)} gates passed" if results.gates else ""
+    page = results.folder / "report" / "index.html"
+    click.echo(f"{source}: {done} tiles evaluated, {failed} failed{gates}; see {page}")
+    if failed:
+        return TILES_FAILED
+    return GATE_FAILED if failed_gates else 0

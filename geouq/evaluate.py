@@ -1,0 +1,200 @@
+"""The whole story: from an experiment to tables, maps, figures and a report."""
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from functools import partial
+from pathlib import Path
+
+from geouq.atomic import written_whole
+from geouq.catalog import Catalog, Failure, Tile, find_tiles
+from geouq.config import PIXEL_MAPS, Experiment, load_experiment, to_yaml
+from geouq.errors import ConfigError
+from geouq.exact import wanted_keys, with_kept
+from geouq.maps import write_pixel_maps
+from geouq.plan import Plan, plan_run, slots
+from geouq.present import Results, choices_of, present
+from geouq.progress import Reporter, Silent
+from geouq.provenance import RunRecord, config_digest, inputs_of, load_record, peak_memory_mib, save_record, utc
+from geouq.regions import pools
+from geouq.store import SavedSummaries, is_valid, keep_summary
+from geouq.sweep import Settings, cell_size_for, collect_pixels, for_each_tile, sweep_tiles, workers
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a run is carried out, which changes no number.
+
+    out : folder of the results, None for the configuration's. only : names of tiles and regions, () for all. fresh :
+        read every pixel again.
+    """
+
+    out: Path | None = None
+    workers: int | None = None
+    memory: str | None = None
+    scheduler: str | None = None
+    only: tuple[str, ...] = ()
+    fresh: bool = False
+
+
+DEFAULTS = Options()
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What every stage of a run needs."""
+
+    experiment: Experiment
+    folder: Path
+    tiles: tuple[Tile, ...]
+    settings: Settings
+    plan: Plan
+    reporter: Reporter
+
+
+def run(experiment: Experiment, options: Options = DEFAULTS, reporter: Reporter | None = None) -> Results:
+    """Evaluate an experiment: sweep its tiles, write maps, then all that follows from the summaries.
+
+    Tiles whose summaries are saved and still valid are not read again. A tile that fails does not stop the others: it
+    is in the table of failures. Raises ConfigError where the configuration names nothing that can be evaluated.
+    """
+    started, reporter = time.time(), reporter or Silent()
+    job, catalog = _prepare(experiment, options, reporter)
+    with workers(job.plan.workers, options.scheduler) as pool:
+        failures, reused = _sweep(job, pool, fresh=options.fresh)
+        if job.experiment.bins.exact:
+            failures += _place_edges(job, pool, failures)
+        failures += _write_maps(job, pool, failures)
+    done = _without(job.tiles, failures)
+    record = RunRecord(
+        name=experiment.name,
+        tiles=tuple(tile.name for tile in done),
+        variables=job.tiles[0].variables if job.tiles else (),
+        failures=(*catalog.failures, *failures),
+        notes=catalog.notes,
+        reused=reused,
+        settings=asdict(job.settings),
+        inputs=inputs_of(job.tiles),
+        started=utc(started),
+        seconds=round(time.time() - started, 3),
+        peak_memory_mib=peak_memory_mib(),
+        config_sha256=config_digest(job.experiment),
+    )
+    with written_whole(job.folder / "config.yaml") as part:
+        part.write_text(to_yaml(job.experiment), encoding="utf-8")
+    save_record(record, job.folder)
+    return present(job.experiment, record, job.folder, reporter)
+
+
+def report(folder: Path, reporter: Reporter | None = None) -> Results:
+    """Tables, cell maps, figures and pages again from the saved summaries of a run."""
+    record = load_record(folder)
+    return present(load_experiment(folder / "config.yaml"), record, folder, reporter or Silent())
+
+
+def restricted(experiment: Experiment, catalog: Catalog, only: Sequence[str]) -> tuple[Experiment, Catalog]:
+    """The experiment and catalog as if they named these tiles and regions only; ConfigError for an unknown name."""
+    if not only:
+        return experiment, catalog
+    tiles = {tile.name for tile in catalog.tiles} | {failure.tile for failure in catalog.failures}
+    known = {**{name: {name} for name in tiles}, **{name: set(own) for name, own in experiment.regions.items()}}
+    for name in only:
+        if name not in known:
+            close = get_close_matches(name, known, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise ConfigError(f"--only {name}: there is no such tile or region{hint}")
+    chosen = set().union(*(known[name] for name in only))
+    regions = {
+        name: kept
+        for name, own in experiment.regions.items()
+        if (kept := tuple(tile for tile in own if tile in chosen))
+    }
+    names = tuple(name for name in sorted(tiles) if name in chosen)
+    return experiment.model_copy(update={"tiles": names, "regions": regions}), Catalog(
+        tuple(tile for tile in catalog.tiles if tile.name in chosen),
+        tuple(failure for failure in catalog.failures if failure.tile in chosen),
+        catalog.notes,
+    )
+
+
+def settings_for(experiment: Experiment, catalog: Catalog) -> Settings:
+    """What the sweep is to measure."""
+    widths = [scheme.count for scheme in experiment.bins.schemes if scheme.scheme == "equal-width"]
+    size = experiment.cell_size or cell_size_for(tile.grid for tile in catalog.tiles)
+    return Settings(experiment.levels, size, max(widths, default=0), experiment.variance.negative)
+
+
+def _prepare(experiment: Experiment, options: Options, reporter: Reporter) -> tuple[_Job, Catalog]:
+    reporter.stage("headers", 1)
+    everything = find_tiles(experiment)
+    settings = settings_for(experiment, everything)
+    experiment, catalog = restricted(experiment, everything, options.only)
+    plan = plan_run(catalog, options.workers, options.memory)
+    for note in catalog.notes:
+        reporter.say(note)
+    folder = options.out or experiment.output_directory
+    return _Job(experiment, folder, catalog.tiles, settings, plan, reporter), catalog
+
+
+def _sweep(job: _Job, pool: Executor, *, fresh: bool) -> tuple[list[Failure], int]:
+    """Save the summary of every tile that has no valid one; the failures, and how many were there already."""
+    waiting = [tile for tile in job.tiles if fresh or not is_valid(job.folder, tile, job.settings)]
+    reused = len(job.tiles) - len(waiting)
+    if reused:
+        job.reporter.say(f"{reused} of {len(job.tiles)} tiles are summarised already and are not read again")
+    by_name = {tile.name: tile for tile in waiting}
+    failures = []
+    job.reporter.stage("sweep", len(waiting))
+    for outcome in sweep_tiles(waiting, job.settings, pool, slots(job.plan.workers)):
+        if isinstance(outcome, Failure):
+            failures.append(outcome)
+            job.reporter.say(f"tile {outcome.tile} failed: {outcome.message}")
+        else:
+            keep_summary(job.folder, by_name[outcome.tile], outcome, job.settings)
+        job.reporter.advance(outcome.tile)
+    return failures, reused
+
+
+def _place_edges(job: _Job, pool: Executor, failures: Sequence[Failure]) -> list[Failure]:
+    """Second sweep: keep the pixels of every key that an edge splits, so that all bins are exact."""
+    tiles = _without(job.tiles, failures)
+    summaries = SavedSummaries(job.folder, tuple(tile.name for tile in tiles))
+    names = [variable.name for variable in tiles[0].variables] if tiles else []
+    choices = choices_of(job.experiment, tiles[0].variables if tiles else (), summaries)
+    wanted = wanted_keys(pools(job.experiment, names, summaries), choices)
+    waiting = [(tile, wanted[tile.name]) for tile in tiles if any(map(len, wanted[tile.name].values()))]
+    found = []
+    job.reporter.stage("exact bins", len(waiting))
+    for tile, outcome in collect_pixels(waiting, job.settings, pool, slots(job.plan.workers)):
+        if isinstance(outcome, Failure):
+            found.append(outcome)
+        else:
+            (summary,) = SavedSummaries(job.folder, (tile.name,))
+            keep_summary(job.folder, tile, with_kept(summary, outcome), job.settings)
+        job.reporter.advance(tile.name)
+    return found
+
+
+def _write_maps(job: _Job, pool: Executor, failures: Sequence[Failure]) -> list[Failure]:
+    """Pixel maps of every tile that was summarised."""
+    names = [name for name in job.experiment.output.maps if name in PIXEL_MAPS]
+    tiles = _without(job.tiles, failures) if names else []
+    work = partial(_maps_of_tile, names=tuple(names), folder=job.folder / "maps")
+    found = []
+    job.reporter.stage("maps", len(tiles))
+    for tile, outcome in for_each_tile(tiles, work, "maps", pool, slots(job.plan.workers)):
+        if isinstance(outcome, Failure):
+            found.append(outcome)
+        job.reporter.advance(tile.name)
+    return found
+
+
+def _maps_of_tile(tile: Tile, names: tuple[str, ...], folder: Path) -> int:
+    return len(write_pixel_maps(tile, names, folder))
+
+
+def _without(tiles: Sequence[Tile], failures: Sequence[Failure]) -> list[Tile]:
+    failed = {failure.tile for failure in failures if failure.stage != "maps"}
+    return [tile for tile in tiles if tile.name not in failed]

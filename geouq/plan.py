@@ -1,0 +1,115 @@
+"""What a run will do, from headers alone: tiles, pixels, bytes, blocks and memory."""
+
+import os
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+from geouq.catalog import Catalog, Tile
+from geouq.errors import ConfigError
+from geouq.kernel.accumulators import KEEP_BUFFER, KEYS
+from geouq.raster import GDAL_OPTIONS, Raster
+from geouq.sweep import WINDOW
+
+MIB = 1 << 20
+PROGRAM = 300 * MIB  # interpreter, compiled kernel and libraries, as measured
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Size of a run; memory in bytes."""
+
+    tiles: int
+    variables: int
+    pixels: int
+    bytes_on_disk: int
+    layouts: tuple[tuple[str, int], ...]
+    workers: int
+    memory: int
+
+
+def plan_run(catalog: Catalog, workers: int | None = None, memory: str | None = None) -> Plan:
+    """The plan for a catalog: as many workers as asked for, or as fit into the memory given.
+
+    Raises ConfigError where not even one worker fits, naming the file that needs so much.
+    """
+    count = workers or os.cpu_count() or 1
+    limit = None if memory is None else parse_memory(memory)
+    largest = max(catalog.tiles, key=memory_of_worker, default=None)
+    each = memory_of_worker(largest) if largest else 0
+    if limit is not None and largest is not None:
+        count = min(count, (limit - PROGRAM) // each)
+        if count < 1:
+            need = (PROGRAM + each) / MIB
+            raise ConfigError(
+                f"--memory {memory}: reading {largest.mean.path} ({_layout(largest.mean)}) needs {need:.0f} MiB; "
+                "give more memory, or rewrite the file in smaller blocks"
+            )
+    rasters = [raster for tile in catalog.tiles for raster in tile.rasters.values()]
+    return Plan(
+        tiles=len(catalog.tiles),
+        variables=len(catalog.variables),
+        pixels=sum(tile.grid.pixels for tile in catalog.tiles),
+        bytes_on_disk=sum(max(raster.size, 0) for raster in rasters),
+        layouts=tuple(Counter(map(_layout, rasters)).most_common()),
+        workers=count,
+        memory=PROGRAM + count * each,
+    )
+
+
+def memory_of_worker(tile: Tile) -> int:
+    """Bytes that one worker holds at most: decoded blocks, one window of each layer, and the sums of a group."""
+    blocks = sum(_decoded(raster) for raster in tile.rasters.values())
+    cache = int(GDAL_OPTIONS["GDAL_CACHEMAX"])
+    windows = len(tile.rasters) * len(tile.variables) * WINDOW * WINDOW * 8
+    sums = len(tile.variables) * (KEYS * 32 + KEEP_BUFFER * 16 + (MIB << 1))
+    return cache + blocks + windows + sums
+
+
+def parse_memory(text: str) -> int:
+    """Bytes of a size such as 512MB, 4GB or 2GiB; decimal and binary prefixes alike count by 1024.
+
+    >>> parse_memory("4GB") == 4 * 2**30
+    True
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE)
+    if not match:
+        raise ConfigError(f"--memory {text}: write a size such as 512MB or 4GB")
+    return int(float(match[1]) * UNITS[match[2].upper()])
+
+
+def describe(plan: Plan, catalog: Catalog) -> list[str]:
+    """The plan in lines for people."""
+    names = ", ".join(f"{v.name} ({v.units})" if v.units else v.name for v in catalog.variables)
+    lines = [
+        f"tiles      {plan.tiles}",
+        f"variables  {plan.variables}: {names}",
+        f"pixels     {plan.pixels:,} in a variable, {plan.pixels * plan.variables:,} in all",
+        f"files      {plan.bytes_on_disk / MIB:,.1f} MiB",
+        *(f"layout     {layout}: {count} files" for layout, count in plan.layouts[:5]),
+        f"memory     at most about {plan.memory / MIB:,.0f} MiB with {plan.workers} workers",
+    ]
+    return lines + [f"note       {note}" for note in catalog.notes]
+
+
+def problems(catalog: Catalog) -> list[str]:
+    """What cannot be evaluated, a line each."""
+    return [f"tile {failure.tile}: {failure.message}" for failure in catalog.failures]
+
+
+def slots(workers: int) -> int:
+    """How many pieces of work are under way at once: one in hand and one waiting for each worker."""
+    return 2 * workers
+
+
+def _decoded(raster: Raster) -> int:
+    """Bytes of the blocks that one window touches, once decoded."""
+    rows, columns = (min(side, length) for side, length in zip(raster.block, raster.grid.shape, strict=True))
+    touched = (-(-WINDOW // rows) + 1) * (-(-WINDOW // columns) + 1) * rows * columns
+    return min(touched, raster.grid.pixels) * 8 * (len(raster.bands) if raster.interleaved else 1)
+
+
+def _layout(raster: Raster) -> str:
+    order = "pixel" if raster.interleaved else "band"
+    return f"{len(raster.bands)} bands {raster.bands[0].dtype}, blocks {raster.block[0]} x {raster.block[1]}, {raster.compression}, {order} order"

@@ -1,0 +1,157 @@
+"""From saved summaries to tables, cell maps, figures and pages; no pixel is read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from geouq.atomic import written_whole
+from geouq.config import CELL_MAPS, BinScheme, Experiment, Variable
+from geouq.figures import pit_histogram, reliability_diagram, save_figure
+from geouq.gates import GateResult, judge
+from geouq.maps import write_cell_maps
+from geouq.metrics import Choices
+from geouq.naming import file_name
+from geouq.progress import Reporter
+from geouq.provenance import RunRecord
+from geouq.regions import Pool, pools
+from geouq.report import write_report
+from geouq.store import SavedSummaries
+from geouq.summary import Summary
+from geouq.tables import (
+    Row,
+    Table,
+    as_markdown,
+    bin_rows,
+    choices_for,
+    curve_rows,
+    excluded_table,
+    failure_table,
+    heavy_bins,
+    metric_rows,
+    sorted_table,
+    write_csv,
+    write_parquet,
+)
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a run gives: the folder written to, its tables by name, gates, and what the user should know."""
+
+    folder: Path
+    record: RunRecord
+    tables: Mapping[str, Table]
+    gates: tuple[GateResult, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """The pools that figures are drawn of, and the rows of all."""
+
+    shown: Sequence[Pool]
+    tables: Mapping[str, Table]
+
+
+def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: Reporter) -> Results:
+    """Write everything that follows from the summaries of a run, and what its record tells."""
+    summaries = SavedSummaries(folder, record.tiles)
+    choices = choices_of(experiment, record.variables, summaries)
+    measured = _measure(experiment, record, summaries, choices, reporter)
+    gates = tuple(judge(experiment, measured.tables["metrics"]))
+    write_tables(measured.tables, record.variables, folder / "tables")
+    write_cells(experiment, record, summaries, folder / "maps")
+    figures = draw_figures(experiment, measured.shown, record.variables, choices, folder, reporter)
+    warnings = (*record.notes, *heavy_bins(measured.tables["bins"]))
+    results = Results(folder, record, measured.tables, gates, warnings)
+    write_report(_content(experiment, results, figures), folder / "report")
+    return results
+
+
+def choices_of(experiment: Experiment, variables: Sequence[Variable], summaries: SavedSummaries) -> dict[str, Choices]:
+    """Choices of each variable; shared edges need the whole, and so a pass over the summaries."""
+    whole: Mapping[str, Summary] = {}
+    if experiment.bins.scope == "experiment":
+        names = [variable.name for variable in variables]
+        whole = next(pool.variables for pool in pools(experiment, names, summaries) if pool.level == "all")
+    return {variable.name: choices_for(experiment, variable, whole.get(variable.name)) for variable in variables}
+
+
+def _measure(
+    experiment: Experiment,
+    record: RunRecord,
+    summaries: SavedSummaries,
+    choices: Mapping[str, Choices],
+    reporter: Reporter,
+) -> _Measured:
+    metrics: list[Row] = []
+    bins: list[Row] = []
+    curves: list[Row] = []
+    shown = []
+    reporter.stage("numbers", len(record.tiles) + 1 + len(experiment.regions))
+    for pool in pools(experiment, [variable.name for variable in record.variables], summaries):
+        metrics += metric_rows(pool, record.variables, choices)
+        bins += bin_rows(pool, record.variables, choices)
+        curves += curve_rows(pool, record.variables)
+        if pool.level != "tile":
+            shown.append(pool)
+        reporter.advance(pool.name)
+    tables = {
+        "metrics": sorted_table("metrics", metrics),
+        "bins": sorted_table("bins", bins),
+        "curves": sorted_table("curves", curves),
+        "excluded": excluded_table(summaries),
+        "failures": failure_table(record.failures),
+    }
+    return _Measured(shown, tables)
+
+
+def write_tables(tables: Mapping[str, Table], variables: Sequence[Variable], folder: Path) -> None:
+    """Every table as CSV, the metrics also as Parquet (with the extra) and Markdown."""
+    for name, table in tables.items():
+        write_csv(table, folder / f"{name}.csv")
+    write_parquet(tables["metrics"], folder / "metrics.parquet")
+    with written_whole(folder / "metrics.md") as part:
+        part.write_text(as_markdown(tables["metrics"], variables), encoding="utf-8")
+
+
+def write_cells(experiment: Experiment, record: RunRecord, summaries: SavedSummaries, folder: Path) -> list[Path]:
+    """The cell maps that the experiment asks for."""
+    wanted = [name for name in CELL_MAPS if name in experiment.output.maps or "cells" in experiment.output.maps]
+    if not wanted or not record.tiles:
+        return []
+    return [path for variable in record.variables for path in write_cell_maps(summaries, variable, wanted, folder)]
+
+
+def draw_figures(
+    experiment: Experiment,
+    shown: Sequence[Pool],
+    variables: Sequence[Variable],
+    choices: Mapping[str, Choices],
+    folder: Path,
+    reporter: Reporter,
+) -> dict[tuple[str, str, str], str]:
+    """Figures of each variable of the whole and of each region; their paths relative to the folder."""
+    scheme = preferred_scheme(experiment)
+    written = {}
+    reporter.stage("figures", len(shown) * len(variables))
+    for pool in shown:
+        for variable in variables:
+            summary, title = pool.variables[variable.name], f"{variable.name}, {pool.name}"
+            edges = (choices[variable.name].shared_edges or {}).get(scheme.name)
+            drawn = {
+                "reliability": reliability_diagram(summary, scheme, title=title, units=variable.units, edges=edges),
+                "pit": pit_histogram(summary, title=title),
+            }
+            for name, figure in drawn.items():
+                path = Path("figures", file_name(pool.name), f"{file_name(variable.name)}_{name}.png")
+                save_figure(figure, folder / path)
+                written[pool.name, variable.name, name] = path.as_posix()
+            reporter.advance(title)
+    return written
+
+
+def preferred_scheme(experiment: Experiment) -> BinScheme:
+    """The scheme to show where there is room for one: equal-count bins, if asked for, as all of them hold pixels."""
+    schemes = experiment.bins.schemes
+    return next((scheme for scheme in schemes if scheme.scheme == "equal-count"), schemes[0])

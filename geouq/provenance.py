@@ -1,0 +1,101 @@
+"""Where the numbers of a run come from: versions, inputs, times and what failed, as run.json."""
+
+import hashlib
+import json
+import platform
+import resource
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import rasterio
+
+from geouq import __version__
+from geouq.atomic import written_whole
+from geouq.catalog import Failure, Tile
+from geouq.config import Experiment, Variable, to_yaml
+from geouq.errors import SummaryError
+
+PACKAGES = ("numpy", "numba", "xarray", "dask", "rasterio", "matplotlib")
+
+
+def versions() -> dict[str, str]:
+    """Versions of all that the numbers depend on."""
+    found = {"geouq": __version__, "python": platform.python_version(), "gdal": rasterio.__gdal_version__}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What run.json holds; all that `geouq report` needs beside the summaries."""
+
+    name: str
+    tiles: tuple[str, ...]
+    variables: tuple[Variable, ...]
+    failures: tuple[Failure, ...]
+    notes: tuple[str, ...]
+    reused: int
+    settings: Mapping[str, Any]
+    inputs: Mapping[str, Mapping[str, Any]]
+    started: str
+    seconds: float
+    peak_memory_mib: float
+    config_sha256: str
+    versions: Mapping[str, str] = field(default_factory=versions)
+
+
+def inputs_of(tiles: Iterable[Tile]) -> dict[str, dict[str, Any]]:
+    """Name, size and time of change of every file, by tile and layer."""
+    return {
+        tile.name: {
+            layer: {"file": Path(raster.path).name, "bytes": raster.size, "modified_ns": raster.modified}
+            for layer, raster in tile.rasters.items()
+        }
+        for tile in tiles
+    }
+
+
+def config_digest(experiment: Experiment) -> str:
+    """SHA-256 of the resolved configuration."""
+    return hashlib.sha256(to_yaml(experiment).encode()).hexdigest()
+
+
+def utc(seconds: float) -> str:
+    """A time as ISO 8601 in UTC, to the second."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def peak_memory_mib() -> float:
+    """Largest resident memory of this process so far."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (1 << 20 if sys.platform == "darwin" else 1 << 10), 1)
+
+
+def save_record(record: RunRecord, folder: Path) -> None:
+    """Write run.json."""
+    plain = asdict(record) | {"variables": [variable.model_dump() for variable in record.variables]}
+    with written_whole(folder / "run.json") as part:
+        part.write_text(json.dumps(plain, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def load_record(folder: Path) -> RunRecord:
+    """Read run.json; SummaryError where the folder holds no run."""
+    path = folder / "run.json"
+    try:
+        plain = json.loads(path.read_text(encoding="utf-8"))
+        plain["variables"] = tuple(Variable(**variable) for variable in plain["variables"])
+        plain["failures"] = tuple(Failure(**failure) for failure in plain["failures"])
+        return RunRecord(**plain | {"tiles": tuple(plain["tiles"]), "notes": tuple(plain["notes"])})
+    except FileNotFoundError:
+        raise SummaryError(f"{folder} holds no run: there is no {path}") from None
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise SummaryError(f"{path} cannot be read ({error}); run the experiment again") from error

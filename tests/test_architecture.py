@@ -1,0 +1,68 @@
+"""Rooms and floors: a module imports only from the floors below it."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "geouq"
+FLOORS = (
+    {"errors", "atomic", "naming", "compiled"},
+    {"gaussian", "grid", "validity"},
+    {"config", "raster"},
+    {"summary"},
+    {"z_lattice"},
+    {"kernel"},
+    {"catalog", "metrics"},
+    {"reader", "parts"},
+    {"stack", "regions"},
+    {"sweep", "tables", "exact"},
+    {"store", "gates", "plan", "figures", "maps", "starter", "progress", "provenance"},
+    {"report"},
+    {"present"},
+    {"evaluate"},
+    {"cli"},
+    {"__main__"},
+)
+FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def imported_rooms(path: Path) -> set[str]:
+    """Rooms of the package that a module imports, wherever in the file."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    parts = [name.split(".") for name in names]
+    return {part[1] for part in parts if part[0] == "geouq" and len(part) > 1 and not part[1].startswith("__version")}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_go_down(path):
+    room = room_of(path)
+    if room == "__init__":
+        return
+    higher = {other for other in imported_rooms(path) - {room} if FLOOR[other] >= FLOOR[room]}
+    assert not higher, f"{room} (floor {FLOOR[room]}) imports {higher}"
+
+
+def test_every_room_has_a_floor():
+    rooms = {room_of(path) for path in MODULES} - {"__init__"}
+
+    assert rooms == set(FLOOR)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_files_and_functions_are_short(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.count("\n") <= 400
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            assert node.end_lineno - node.lineno < 60, f"{node.name} is too long"
