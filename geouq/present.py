@@ -1,7 +1,7 @@
 """From saved summaries to tables, cell maps, figures and pages; no pixel is read."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from geouq.atomic import written_whole
@@ -14,7 +14,7 @@ from geouq.naming import file_name
 from geouq.progress import Reporter
 from geouq.provenance import RunRecord
 from geouq.regions import Pool, pools
-from geouq.report import write_report
+from geouq.report import ReportContent, write_report
 from geouq.store import SavedSummaries
 from geouq.summary import Summary
 from geouq.tables import (
@@ -61,7 +61,7 @@ def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: R
     gates = tuple(judge(experiment, measured.tables["metrics"]))
     write_tables(measured.tables, record.variables, folder / "tables")
     write_cells(experiment, record, summaries, folder / "maps")
-    figures = draw_figures(experiment, measured.shown, record.variables, choices, folder, reporter)
+    figures = draw_figures(experiment, measured.shown, record.variables, choices, folder=folder, reporter=reporter)
     warnings = (*record.notes, *heavy_bins(measured.tables["bins"]))
     results = Results(folder, record, measured.tables, gates, warnings)
     write_report(_content(experiment, results, figures), folder / "report")
@@ -128,6 +128,7 @@ def draw_figures(
     shown: Sequence[Pool],
     variables: Sequence[Variable],
     choices: Mapping[str, Choices],
+    *,
     folder: Path,
     reporter: Reporter,
 ) -> dict[tuple[str, str, str], str]:
@@ -155,3 +156,30 @@ def preferred_scheme(experiment: Experiment) -> BinScheme:
     """The scheme to show where there is room for one: equal-count bins, if asked for, as all of them hold pixels."""
     schemes = experiment.bins.schemes
     return next((scheme for scheme in schemes if scheme.scheme == "equal-count"), schemes[0])
+
+
+def _content(experiment: Experiment, results: Results, figures: Mapping[tuple[str, str, str], str]) -> ReportContent:
+    record = results.record
+    tables = results.tables
+    return ReportContent(
+        name=experiment.name,
+        variables=record.variables,
+        regions=experiment.regions,
+        tiles=record.tiles,
+        metrics=tables["metrics"].rows,
+        bins=preferred_scheme(experiment).name,
+        excluded=tables["excluded"].rows,
+        failures=tables["failures"].rows,
+        warnings=results.warnings,
+        gates=[asdict(gate) for gate in results.gates],
+        figures=figures,
+        maps=sorted(f"maps/{path.name}" for path in (results.folder / "maps").glob("[!.]*.tif")),
+        provenance=dict(record.versions)
+        | {
+            "started": record.started,
+            "seconds": f"{record.seconds:.1f}",
+            "peak memory": f"{record.peak_memory_mib:.0f} MiB",
+            "tiles reused": f"{record.reused} of {len(record.tiles)}",
+            "configuration (SHA-256)": record.config_sha256,
+        },
+    )

@@ -36,7 +36,7 @@ class Written:
         """Values by key; none where this is no mapping."""
         return self.value if isinstance(self.value, dict) else {}
 
-    def plain(self) -> Any:  # noqa: ANN401 - text, None, and dicts and lists of these
+    def plain(self) -> Any:
         """Give the value without its places."""
         if isinstance(self.value, dict):
             return {key: node.plain() for key, node in self.value.items()}

@@ -1,9 +1,10 @@
 """A tile's summaries on disk: one NetCDF file that plain `xarray.open_dataset` reads, and that explains itself."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import xarray as xr
 from affine import Affine
@@ -21,6 +22,7 @@ from geouq.summary.z_histogram import FINE, ZHistogram, edge_probabilities
 from geouq.validity import REASONS
 
 FORMAT = "geouq tile summary 1"
+NAMES = ("variable", "sum", "product", "reason", "field")
 EXPLAINED = {
     "n": "number of valid pixels",
     "sums": "sums over the valid pixels; divide by n for means",
@@ -55,21 +57,22 @@ def save_tile(summary: TileSummary, path: Path, key: str) -> None:
 def key_of_file(path: Path) -> str | None:
     """The key under which a file was saved; None where there is no readable one."""
     try:
-        with xr.open_dataset(path, engine="h5netcdf") as dataset:
-            return str(dataset.attrs["key"]) if dataset.attrs.get("format") == FORMAT else None
-    except (OSError, ValueError, KeyError):
+        with h5py.File(path) as file:
+            return str(file.attrs["key"]) if file.attrs["format"] == FORMAT else None
+    except (OSError, KeyError):
         return None
 
 
 def load_tile(path: Path) -> TileSummary:
     """Read a tile's summaries; SummaryError where the file is damaged or of another kind."""
     try:
-        with xr.open_dataset(path, engine="h5netcdf") as opened:
-            dataset = opened.load()
-        if dataset.attrs["format"] != FORMAT:
-            raise SummaryError(f"{path} is no tile summary of this version; run again with --fresh")
-        return _tile(dataset)
-    except (OSError, ValueError, KeyError, IndexError) as error:
+        # h5py takes a tenth of the time that xarray would, and regions read thousands of these files
+        with h5py.File(path) as file:
+            if file.attrs["format"] != FORMAT:
+                raise SummaryError(f"{path} is no tile summary of this version; run again with --fresh")
+            arrays = {name: file[name].asstr()[()] if name in NAMES else file[name][()] for name in file}
+            return _tile(arrays, file.attrs)
+    except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
         raise SummaryError(f"{path} cannot be read as a tile summary ({error}); run again with --fresh") from error
 
 
@@ -149,17 +152,15 @@ def _arrays(summary: TileSummary) -> Arrays:
     }
 
 
-def _tile(dataset: xr.Dataset) -> TileSummary:
-    attributes = dataset.attrs
+def _tile(arrays: dict[str, NDArray[Any]], attributes: Mapping[str, Any]) -> TileSummary:
     rows, columns = (int(length) for length in attributes["shape"])
     grid = Grid((rows, columns), Affine(*map(float, attributes["transform"])), str(attributes["crs"]))
-    levels = tuple(map(float, dataset["level"].values))
-    arrays = {str(name): values.values for name, values in dataset.items()}
+    levels = tuple(map(float, arrays["level"]))
     variables = {
         str(name): VariableSummary(_whole(arrays, i, levels), _cells(arrays, i, levels), arrays["excluded"][i])
-        for i, name in enumerate(dataset["variable"].values)
+        for i, name in enumerate(arrays["variable"])
     }
-    return TileSummary(str(attributes["tile"]), grid, int(attributes["cell_size"]), variables)
+    return TileSummary(str(attributes["tile"]), grid, int(np.squeeze(attributes["cell_size"])), variables)
 
 
 def _whole(arrays: dict[str, NDArray[Any]], i: int, levels: tuple[float, ...]) -> Summary:

@@ -1,0 +1,136 @@
+"""Figures from summaries: each a function that returns a matplotlib Figure and touches nothing else."""
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from geouq.atomic import written_whole
+from geouq.config import BinScheme
+from geouq.metrics import binned, coverage, ence, uce, zms
+from geouq.summary import Binned, Summary
+
+Floats = NDArray[np.float64]
+
+# Blue and orange of Okabe and Ito's palette, apart for every kind of colour vision and in grey
+INK, DATA, IDEAL, FAINT = "#1b1b1b", "#0072b2", "#d55e00", "#b9c4cc"
+SIZE = (5.2, 5.2)
+DOTS_PER_INCH = 150
+PIT_BINS = 20
+
+
+def reliability_diagram(
+    summary: Summary, scheme: BinScheme, *, title: str, units: str, edges: Floats | None = None
+) -> Figure:
+    """Observed against predicted variance, bin by bin, above the share of the pixels in each bin.
+
+    Points above the diagonal are over-confident: errors are larger than predicted. Both axes are logarithmic where the
+    bins span more than a factor of ten. edges : of the bins, where they are not the summary's own.
+    """
+    figure = _figure(title)
+    per_bin = binned(summary, scheme, edges)
+    used = per_bin.n > 0
+    if not used.any():
+        return _without_pixels(figure)
+    top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
+    shown = per_bin.mean_variance[used], per_bin.mse[used]
+    _draw_reliability(top, *shown)
+    _draw_shares(bottom, per_bin)
+    unit = f" ({_squared(units)})" if units else ""
+    top.set_ylabel(f"observed: mean squared error{unit}")
+    bottom.set_xlabel(f"predicted: mean variance{unit}")
+    numbers = f"UCE {float(uce(summary, scheme, edges)):.3g}   ENCE {float(ence(summary, scheme, edges)):.3g}"
+    _note(top, f"{_pixels(summary)}\n{numbers}\n{used.sum()} of {len(used)} {scheme.scheme} bins")
+    return figure
+
+
+def pit_histogram(summary: Summary, *, title: str) -> Figure:
+    """Density of the probability integral transform in 20 bins; flat at 1 when calibrated.
+
+    High ends are over-confident, a high middle under-confident, a slope a bias.
+    """
+    figure = _figure(title)
+    if not summary.n:
+        return _without_pixels(figure)
+    axes = figure.subplots()
+    density = PIT_BINS * summary.z.regular(PIT_BINS) / summary.n
+    left = np.arange(PIT_BINS) / PIT_BINS
+    axes.bar(left, density, 1 / PIT_BINS, align="edge", color=DATA, edgecolor="white", linewidth=0.5)
+    axes.axhline(1, color=IDEAL, linewidth=1.5, linestyle="--")
+    axes.text(0.995, 1, "calibrated", color=IDEAL, ha="right", va="bottom", fontsize=9)
+    axes.set(xlim=(0, 1), ylim=(0, 1.25 * max(float(density.max()), 1.2)), xlabel="PIT of the truth (1)")
+    axes.set_ylabel("density (1)")
+    words = f"mean z² {float(zms(summary)):.3g}"
+    if 0.9 in summary.levels:
+        words += f"   90 % interval covers {100 * float(coverage(summary, 0.9)):.1f} %"
+    _note(axes, f"{_pixels(summary)}\n{words}")
+    return figure
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a PNG whose bytes depend on the figure alone."""
+    with written_whole(path) as part:
+        figure.savefig(part, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
+
+
+def _figure(title: str) -> Figure:
+    figure = Figure(figsize=SIZE, layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(_shortened(title), fontsize=12, color=INK)
+    return figure
+
+
+def _without_pixels(figure: Figure) -> Figure:
+    figure.text(0.5, 0.5, "no valid pixels", ha="center", va="center", fontsize=14, color=INK)
+    return figure
+
+
+def _draw_reliability(axes: Axes, predicted: Floats, observed: Floats) -> None:
+    positive = np.concatenate([predicted, observed[observed > 0]])
+    lowest, highest = positive.min(), positive.max()
+    if highest > 10 * lowest and (observed > 0).all():
+        axes.set(xscale="log", yscale="log")
+        limits = lowest / 1.6, highest * 1.6
+    else:
+        limits = 0, highest * 1.12
+    axes.plot(limits, limits, color=IDEAL, linewidth=1.5, linestyle="--")
+    axes.annotate(
+        "calibrated", (0.97, 0.97), xycoords="axes fraction", xytext=(-4, -14), textcoords="offset points",
+        ha="right", va="top", color=IDEAL, fontsize=9,
+    )  # fmt: skip
+    axes.plot(predicted, observed, color=DATA, marker="o", markersize=6, linewidth=1.2)
+    axes.set(xlim=limits, ylim=limits)
+    axes.grid(visible=True, color=FAINT, linewidth=0.4)
+
+
+def _draw_shares(axes: Axes, per_bin: Binned) -> None:
+    used = per_bin.n > 0
+    axes.bar(
+        per_bin.edges[:-1][used], per_bin.share[used], np.diff(per_bin.edges)[used], align="edge",
+        color=FAINT, edgecolor=INK, linewidth=0.6,
+    )  # fmt: skip
+    axes.set(ylabel="share (1)", ylim=(0, 1.1 * float(np.nanmax(per_bin.share))))
+
+
+def _note(axes: Axes, text: str) -> None:
+    axes.text(
+        0.03, 0.97, text, transform=axes.transAxes, va="top", fontsize=9, color=INK,
+        bbox={"facecolor": "white", "edgecolor": FAINT, "alpha": 0.85, "boxstyle": "round,pad=0.4"},
+    )  # fmt: skip
+
+
+def _pixels(summary: Summary) -> str:
+    return f"{int(summary.n):,} pixels".replace(",", "\u202f")
+
+
+def _squared(units: str) -> str:
+    if units == "1":
+        return "1"
+    return f"{units}²" if units.isalpha() or units == "%" else f"({units})²"
+
+
+def _shortened(title: str) -> str:
+    return title if len(title) <= 60 else f"{title[:57]}…"

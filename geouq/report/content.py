@@ -1,0 +1,98 @@
+"""What the pages tell, gathered from tables; nothing here knows how a page looks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from geouq.config import Variable
+
+Row = Mapping[str, Any]
+
+SHOWN = (
+    ("bias", "bias"),
+    ("rmse", "RMSE"),
+    ("sharpness_rms", "RMV"),
+    ("zms", "mean z²"),
+    ("coverage_90", "coverage of 90 %"),
+    ("uce", "UCE"),
+    ("ence", "ENCE"),
+    ("crps", "CRPS"),
+)
+CALIBRATED = 0.1  # how far mean z² may lie from 1 and still be called calibrated
+
+
+@dataclass(frozen=True)
+class ReportContent:
+    """Everything that the pages show.
+
+    regions : tiles of each region. metrics, excluded, failures : rows of the tables. bins : name of the scheme shown.
+    figures : path by (name, variable, figure), relative to the run's folder, like maps. provenance : facts by name.
+    """
+
+    name: str
+    variables: Sequence[Variable]
+    regions: Mapping[str, Sequence[str]]
+    tiles: Sequence[str]
+    metrics: Sequence[Row]
+    bins: str
+    excluded: Sequence[Row]
+    failures: Sequence[Row]
+    warnings: Sequence[str]
+    gates: Sequence[Row]
+    figures: Mapping[tuple[str, str, str], str]
+    maps: Sequence[str]
+    provenance: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class NumbersRow:
+    """One line of a table of numbers: what it is of, and a text for each of `SHOWN`."""
+
+    name: str
+    level: str
+    variable: str
+    units: str
+    n: int
+    numbers: tuple[str, ...]
+    verdict: str
+
+
+def number_rows(content: ReportContent, wanted: Sequence[tuple[str, str]]) -> list[NumbersRow]:
+    """The rows of these (level, name) pools, variable by variable."""
+    found: dict[tuple[str, str, str], dict[str, Row]] = {}
+    for row in content.metrics:
+        if row["bins"] in ("", content.bins):
+            found.setdefault((row["level"], row["name"], row["variable"]), {})[row["metric"]] = row
+    return [
+        _row(pool, variable, rows)
+        for variable in content.variables
+        for pool in wanted
+        if (rows := found.get((*pool, variable.name)))
+    ]
+
+
+def _row(pool: tuple[str, str], variable: Variable, rows: Mapping[str, Row]) -> NumbersRow:
+    n = next(iter(rows.values()))["n"]
+    numbers = tuple(for_people(rows[name]["value"] if name in rows else None) for name, _ in SHOWN)
+    return NumbersRow(pool[1], pool[0], variable.name, variable.units, n, numbers, verdict(rows))
+
+
+def verdict(rows: Mapping[str, Row]) -> str:
+    """In a word whether the variance fits the errors: mean z² above 1 is over-confident."""
+    zms = rows["zms"]["value"]
+    if zms is None:
+        return "no pixels"
+    if abs(zms - 1) <= CALIBRATED:
+        return "calibrated"
+    return "over-confident" if zms > 1 else "under-confident"
+
+
+def for_people(value: float | None) -> str:
+    """A number with three significant digits; a dash where it is missing.
+
+    >>> for_people(0.123456), for_people(2400.0905), for_people(None)
+    ('0.123', '2400', 'n/a')
+    """
+    if value is None:
+        return "n/a"
+    return f"{value:.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"

@@ -1,0 +1,158 @@
+"""How summaries add: identity, order, partition, and what is kept."""
+
+import numpy as np
+import pytest
+from forecasts import heteroscedastic
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from geouq.config import BinScheme
+from geouq.errors import SummaryError
+from geouq.metrics import METRICS, Choices, bin_edges, evaluate_metrics
+from geouq.summary import Moments, add_all, empty_summary
+from geouq.summary.file import key_of_file, load_tile, save_tile
+from geouq.sweep import summarize_arrays
+
+LEVELS = (0.5, 0.9)
+SCHEMES = tuple(BinScheme(scheme=scheme, count=10) for scheme in ("equal-width", "equal-count", "log-width"))
+
+
+def summary_of(arrays, tail=10):
+    return summarize_arrays(*arrays, LEVELS, tail=tail).whole
+
+
+def numbers(summary):
+    return {(v.name, v.bins): float(v.value) for v in evaluate_metrics(summary, Choices(LEVELS, SCHEMES))}
+
+
+@given(cuts=st.lists(st.integers(1, 79), max_size=6), order=st.randoms(use_true_random=False))
+@settings(max_examples=25, deadline=None)
+def test_any_partition_in_any_order_gives_the_whole(cuts, order):
+    arrays = heteroscedastic((80, 90), seed=3)
+    borders = sorted({0, 80, *cuts})
+    parts = [
+        summary_of([a[top:bottom] for a in arrays]) for top, bottom in zip(borders[:-1], borders[1:], strict=True)
+    ]
+    order.shuffle(parts)
+
+    total, whole = add_all([*parts, empty_summary(LEVELS)]), summary_of(arrays)
+
+    assert total.n == whole.n
+    np.testing.assert_array_equal(total.z.counts, whole.z.counts)
+    np.testing.assert_array_equal(total.variance.keys, whole.variance.keys)
+    expected = numbers(whole)
+    for name, value in numbers(total).items():
+        assert value == pytest.approx(expected[name], rel=1e-9), name
+
+
+def test_the_empty_summary_changes_nothing():
+    whole = summary_of(heteroscedastic((40, 40)))
+    nothing = empty_summary(LEVELS)
+
+    for total in (whole + nothing, nothing + whole):
+        assert numbers(total) == pytest.approx(numbers(whole), rel=1e-14, nan_ok=True)
+        assert total.variance.kept.variance.tolist() == whole.variance.kept.variance.tolist()
+
+
+def test_no_pixel_gives_missing_numbers_not_zero():
+    nothing = summary_of([np.full((20, 20), np.nan, np.float32)] * 3)
+
+    for total in (nothing, empty_summary(LEVELS), nothing + nothing):
+        assert total.n == 0
+        assert all(np.isnan(value) for value in numbers(total).values())
+
+
+def test_one_pixel_has_the_numbers_that_it_can_have():
+    one = summary_of([np.array([[x]]) for x in (1.0, 4.0, 3.0)])
+
+    found = numbers(one)
+
+    assert found["bias", ""] == -2
+    assert found["zms", ""] == 1
+    assert found["uce", "equal-width-10"] == 0
+    assert found["coverage_90", ""] == 1
+    assert np.isnan(found["cv", ""])
+
+
+def test_moments_of_many_parts_add_as_pairs_do():
+    rng = np.random.default_rng(4)
+    parts = [summary_of(heteroscedastic((9, 9), seed=int(seed))).moments for seed in rng.integers(0, 99, 12)]
+    stacked = Moments(*(np.stack([getattr(part, name) for part in parts]) for name in ("n", "sums", "products")))
+
+    pairwise = parts[0]
+    for part in parts[1:]:
+        pairwise += part
+
+    np.testing.assert_allclose(stacked.total().products, pairwise.products, rtol=1e-12)
+    assert stacked.total().n == pairwise.n
+
+
+def test_summaries_of_other_levels_do_not_add():
+    arrays = heteroscedastic((20, 20))
+
+    with pytest.raises(SummaryError, match="do not add"):
+        summarize_arrays(*arrays, (0.5,)).whole + summarize_arrays(*arrays, (0.9,)).whole
+
+
+def test_a_level_that_was_not_kept_is_refused():
+    summary = summary_of(heteroscedastic((20, 20)))
+    (coverage,) = (metric for metric in METRICS if metric.name == "coverage")
+
+    with pytest.raises(SummaryError, match=r"0\.333"):
+        coverage.function(summary, 0.333)
+
+
+def test_the_tail_of_a_sum_is_the_tail_of_the_whole():
+    """A part with higher variances raises the bound below which single pixels are dropped."""
+    low, high = heteroscedastic((50, 50), seed=5), heteroscedastic((50, 50), seed=6, inflate=40)
+
+    total = summary_of(low) + summary_of(high)
+
+    both = np.concatenate([low[1], high[1]])
+    missing = np.isnan(np.concatenate([low[0] + low[2], high[0] + high[2]]))
+    expected = np.sort(both[~missing & (both >= both[~missing].max() / 10)])
+    kept = total.variance.kept.variance
+    assert set(expected.tolist()) <= set(kept.tolist())
+    assert len(kept) < np.sum(~missing) / 2
+
+
+def test_without_room_the_tail_gives_way_to_the_profile(monkeypatch):
+    monkeypatch.setattr("geouq.summary.variance_profile.BUDGET", 100)
+    arrays = heteroscedastic((60, 60), missing=0)
+    flat = [arrays[0], np.clip(arrays[1], 1, 2), arrays[2]]
+
+    halves = [summary_of([a[:30] for a in flat]), summary_of([a[30:] for a in flat])]
+    total = add_all(halves)
+
+    assert total.variance.kept.tail == 0
+    assert not total.variance.binned(bin_edges(total.variance, SCHEMES[0])).exact
+    assert numbers(total)["uce", "equal-width-10"] == pytest.approx(numbers(summary_of(flat))["uce", "equal-width-10"], rel=1e-3)
+
+
+def test_a_saved_tile_is_read_back_bit_by_bit(tmp_path, swept_tile):
+    path = tmp_path / "tile.nc"
+    save_tile(swept_tile, path, "some key")
+
+    found = load_tile(path)
+
+    assert key_of_file(path) == "some key"
+    assert found.grid == swept_tile.grid
+    assert list(found.variables) == list(swept_tile.variables)
+    for name, part in swept_tile.variables.items():
+        again = found.variables[name]
+        assert again.whole.moments.products.tobytes() == part.whole.moments.products.tobytes()
+        assert again.whole.variance.sums.tobytes() == part.whole.variance.sums.tobytes()
+        assert again.whole.variance.kept.variance.tobytes() == part.whole.variance.kept.variance.tobytes()
+        assert again.cells.entry_sums.tobytes() == part.cells.entry_sums.tobytes()
+        assert again.excluded.tolist() == part.excluded.tolist()
+    assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize("content", [b"", b"not a summary", b"\x89HDF\r\n\x1a\n" + bytes(100)])
+def test_a_damaged_summary_is_refused_and_has_no_key(tmp_path, content):
+    path = tmp_path / "tile.nc"
+    path.write_bytes(content)
+
+    assert key_of_file(path) is None
+    with pytest.raises(SummaryError, match=r"tile\.nc"):
+        load_tile(path)
