@@ -3,7 +3,7 @@
 import glob
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -162,9 +162,15 @@ def _wanted_names(experiment: Experiment, found: Mapping[str, set[str]]) -> tupl
     if experiment.tiles is not None:
         return list(experiment.tiles), []
     names = sorted(predicted | set(in_regions), key=natural_order)
-    idle = sorted(found["truth"] - set(names), key=natural_order)
+    idle = sorted((name for name in found["truth"] if not _belongs_to(name, names)), key=natural_order)
     shown = ", ".join(idle[:SHOWN]) + (", ..." if len(idle) > SHOWN else "")
     return names, [f"{len(idle)} truth files have no prediction and are left aside: {shown}"] if idle else []
+
+
+def _belongs_to(name: str, tiles: Sequence[str]) -> bool:
+    """Whether a name is that of a tile, or of another file of one, such as e1_members of e1."""
+    known = set(tiles)
+    return any(name[:end] in known and not name[end : end + 1].isalnum() for end in range(1, len(name) + 1))
 
 
 def natural_order(name: str) -> tuple[tuple[int, str], ...]:

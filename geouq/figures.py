@@ -39,7 +39,7 @@ def reliability_diagram(
     shown = per_bin.mean_variance[used], per_bin.mse[used]
     _draw_reliability(top, *shown)
     _draw_shares(bottom, per_bin)
-    unit = f" ({_squared(units)})" if units else ""
+    unit = f", {_squared(units)}" if units else ""
     top.set_ylabel(f"observed: mean squared error{unit}")
     bottom.set_xlabel(f"predicted: mean variance{unit}")
     numbers = f"UCE {float(uce(summary, scheme, edges)):.3g}   ENCE {float(ence(summary, scheme, edges)):.3g}"
@@ -59,8 +59,8 @@ def pit_histogram(summary: Summary, *, title: str) -> Figure:
     density = PIT_BINS * summary.z.regular(PIT_BINS) / summary.n
     left = np.arange(PIT_BINS) / PIT_BINS
     axes.bar(left, density, 1 / PIT_BINS, align="edge", color=DATA, edgecolor="white", linewidth=0.5)
-    axes.axhline(1, color=IDEAL, linewidth=1.5, linestyle="--")
-    axes.text(0.995, 1, "calibrated", color=IDEAL, ha="right", va="bottom", fontsize=9)
+    axes.axhline(1, color=IDEAL, linewidth=1.5, linestyle="--", label="calibrated")
+    axes.legend(loc="upper right", frameon=False)
     axes.set(xlim=(0, 1), ylim=(0, 1.25 * max(float(density.max()), 1.2)), xlabel="PIT of the truth (1)")
     axes.set_ylabel("density (1)")
     words = f"mean z² {float(zms(summary)):.3g}"
@@ -96,13 +96,10 @@ def _draw_reliability(axes: Axes, predicted: Floats, observed: Floats) -> None:
         limits = lowest / 1.6, highest * 1.6
     else:
         limits = 0, highest * 1.12
-    axes.plot(limits, limits, color=IDEAL, linewidth=1.5, linestyle="--")
-    axes.annotate(
-        "calibrated", (0.97, 0.97), xycoords="axes fraction", xytext=(-4, -14), textcoords="offset points",
-        ha="right", va="top", color=IDEAL, fontsize=9,
-    )  # fmt: skip
+    axes.plot(limits, limits, color=IDEAL, linewidth=1.5, linestyle="--", label="calibrated")
     axes.plot(predicted, observed, color=DATA, marker="o", markersize=6, linewidth=1.2)
     axes.set(xlim=limits, ylim=limits)
+    axes.legend(loc="lower right", frameon=False)
     axes.grid(visible=True, color=FAINT, linewidth=0.4)
 
 

@@ -70,14 +70,10 @@ def joined(parts: Sequence[VariablePart], grid: Grid, cell_size: int, levels: tu
 def _profile(parts: Sequence[VariablePart], lowest: Floats, highest: Floats) -> VarianceProfile:
     """The parts' profiles in one; each takes the tile's extremes, which prunes the parts' tails to the tile's."""
     nothing = np.empty(0, np.int64)
-    total = VarianceProfile(FINE_SHIFT, nothing, np.empty((0, 4)), lowest, highest, KeptPixels(_tail(parts)))
+    total = VarianceProfile(FINE_SHIFT, nothing, np.empty((0, 4)), lowest, highest)
     for part in parts:
         total = total + replace(total, keys=part.keys, sums=part.profile, kept=part.kept)
     return total
-
-
-def _tail(parts: Sequence[VariablePart]) -> int:
-    return min((part.kept.tail for part in parts if part.kept and len(part.keys)), default=0)
 
 
 def _cells(

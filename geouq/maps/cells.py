@@ -46,7 +46,7 @@ def write_cell_maps(tiles: Iterable[TileSummary], variable: Variable, names: Seq
         return [_write_tile(tile, variable, names, folder) for tile in tiles]
     path = folder / f"cells_{file_name(variable.name)}.tif"
     bands: list[BandLabel] = []
-    values = np.empty(0)
+    values: NDArray[np.float32]
     for tile in tiles:
         labels, of_tile = _cell_values(tile, variable, names)
         if not bands:

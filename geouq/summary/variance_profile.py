@@ -122,7 +122,19 @@ class VarianceProfile:
         keys = np.union1d(self.keys, other.keys)
         sums = _spread(self, keys) + _spread(other, keys)
         lowest, highest = np.minimum(self.lowest, other.lowest), np.maximum(self.highest, other.highest)
-        return replace(self, keys=keys, sums=sums, lowest=lowest, highest=highest, kept=_kept_of_both(self, other))
+        kept = _kept_of_both(self, other)
+        return replace(self, keys=keys, sums=sums, lowest=lowest, highest=highest, kept=kept).pruned()
+
+    def pruned(self) -> Self:
+        """Without the kept pixels of keys that are not complete; the tail gives way when it passes its budget."""
+        if self.kept is None:
+            return self
+        keys, tail = key_of(self.kept.variance, self.shift), self.kept.tail
+        in_tail = keys >= self._tail_key()
+        if in_tail.sum() > BUDGET:
+            tail, in_tail = 0, np.zeros_like(in_tail)
+        chosen = in_tail | np.isin(keys, self.kept.wanted)
+        return replace(self, kept=KeptPixels(tail, self.kept.wanted, *self.kept.where(chosen)))
 
     def total(self, axis: int = 0) -> Self:
         """Sum over one leading axis."""
@@ -155,21 +167,17 @@ def _spread(profile: VarianceProfile, keys: Ints) -> Floats:
 
 
 def _kept_of_both(a: VarianceProfile, b: VarianceProfile) -> KeptPixels | None:
-    """Pixels of the keys that are complete in both parts; the tail gives way when it passes its budget."""
+    """Pixels of the keys that are complete in both parts, and perhaps of others."""
+    if not len(a.keys) or not len(b.keys):
+        return a.kept if len(a.keys) else b.kept
     if a.kept is None or b.kept is None:
         return None
-    tails = [part.kept.tail for part in (a, b) if len(part.keys)] or [a.kept.tail]  # type: ignore[union-attr]
     wanted = np.union1d(a.kept.wanted, b.kept.wanted)
     for part in (a, b):
-        absent = ~np.isin(wanted, part.keys)
-        wanted = wanted[absent | np.isin(wanted, part.complete_keys())]
-    variance = np.concatenate([a.kept.variance, b.kept.variance])
-    squared_error = np.concatenate([a.kept.squared_error, b.kept.squared_error])
-    keys, highest = key_of(variance, a.shift), np.maximum(a.highest, b.highest)
-    tail = min(tails)
-    tail_key = key_of(highest / tail, a.shift) if tail and np.isfinite(highest) else 1 << 32
-    in_tail = keys >= tail_key
-    if in_tail.sum() > BUDGET:
-        tail, in_tail = 0, np.zeros_like(in_tail)
-    chosen = in_tail | np.isin(keys, wanted)
-    return KeptPixels.ordered(tail, wanted, variance[chosen], squared_error[chosen])
+        wanted = wanted[~np.isin(wanted, part.keys) | np.isin(wanted, part.complete_keys())]
+    return KeptPixels.ordered(
+        min(a.kept.tail, b.kept.tail),
+        wanted,
+        np.concatenate([a.kept.variance, b.kept.variance]),
+        np.concatenate([a.kept.squared_error, b.kept.squared_error]),
+    )
