@@ -32,6 +32,7 @@ Ints = NDArray[np.int64]
 Read = Callable[[Window], Iterator[VariableWindow]]
 
 WINDOW = 512
+PATIENCE = 10.0  # seconds
 GROUP = 16
 SMALLEST_CELL, LARGEST_CELL, CELLS_IN_TILE = 16, 256, 64
 
@@ -298,7 +299,6 @@ def _tile_summary(tile: Tile, parts: Sequence[Sequence[VariablePart]], settings:
 
 def _run(tasks: Iterator[Task], stage: str, pool: Executor, in_flight: int) -> Iterator[tuple[Tile, Any]]:
     """Run tasks, a bounded number at a time; of each tile the results in their order, or a Failure."""
-    _stopping.clear()
     progress: dict[str, _Progress] = {}
     running: dict[Future[Any], Task] = {}
     try:
@@ -313,10 +313,15 @@ def _run(tasks: Iterator[Task], stage: str, pool: Executor, in_flight: int) -> I
                 if outcome is not None:
                     yield task.tile, outcome
     except BaseException:
-        _stopping.set()
-        for future in running:
-            future.cancel()
+        _stop(running)
         raise
+
+
+def _stop(running: Iterable[Future[Any]]) -> None:
+    """Let what waits be forgotten, and what is under way end at its next window."""
+    _stopping.set()
+    wait([future for future in running if not future.cancel()], timeout=PATIENCE)
+    _stopping.clear()
 
 
 def _next_task(tasks: Iterator[Task], progress: dict[str, _Progress]) -> Task | None:

@@ -242,9 +242,7 @@ def test_a_file_that_is_not_there_and_a_folder_are_named(tmp_path):
 
 
 def test_names_stay_the_text_that_was_written(tmp_path):
-    experiment = loaded(
-        tmp_path, "tiles: [0346, 1e3, no, 2024-01-01, 0x1F, '~', 1_000]\nregions: {346: [no]}"
-    )
+    experiment = loaded(tmp_path, "tiles: [0346, 1e3, no, 2024-01-01, 0x1F, '~', 1_000]\nregions: {346: [no]}")
     assert experiment.tiles == ("0346", "1e3", "no", "2024-01-01", "0x1F", "~", "1_000")
     assert experiment.regions == {"346": ("no",)}
 
@@ -261,9 +259,7 @@ def test_a_null_is_a_key_not_written(tmp_path):
 def test_variables_come_from_a_list_or_a_mapping(tmp_path):
     from_list = loaded(tmp_path, "variables: [AGB, Clay]").variables
     assert from_list == (Variable(name="AGB", band=1), Variable(name="Clay", band=2))
-    from_mapping = loaded(
-        tmp_path, "variables: {AGB: , Clay: {band: 3, units: '%', reference_mean: 2}}"
-    ).variables
+    from_mapping = loaded(tmp_path, "variables: {AGB: , Clay: {band: 3, units: '%', reference_mean: 2}}").variables
     assert from_mapping == (
         Variable(name="AGB", band=1),
         Variable(name="Clay", band=3, units="%", reference_mean=2.0),
@@ -307,9 +303,7 @@ def test_an_extending_file_merges_replaces_and_removes(tmp_path):
     below = "tiles: [a, b]\nregions: {west: [a], east: [b]}\noutput: {maps: [z]}\nlevels: [0.5]\n"
     written(tmp_path / "below", SMALLEST + below, "base.yaml")
     top = "extends: below/base.yaml\nname: top\ndata: {truth: '{tile}.tif', variance: ~, std: 's/{tile}'}\n"
-    experiment = load_experiment(
-        written(tmp_path, top + "regions: {west: ~, north: [a, b]}\nlevels: [0.9]\n")
-    )
+    experiment = load_experiment(written(tmp_path, top + "regions: {west: ~, north: [a, b]}\nlevels: [0.9]\n"))
     assert experiment.name == "top"
     assert experiment.data.mean == f"{tmp_path}/below/{{tile}}_m.tif"
     assert (experiment.data.truth, experiment.data.variance) == (f"{tmp_path}/{{tile}}.tif", None)
@@ -455,8 +449,7 @@ JUNK = st.one_of(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
         lambda inner: (
-            st.lists(inner)
-            | st.dictionaries(st.sampled_from(list(Experiment.model_fields)) | st.text(), inner)
+            st.lists(inner) | st.dictionaries(st.sampled_from(list(Experiment.model_fields)) | st.text(), inner)
         ),
     ).map(lambda value: yaml.safe_dump(value).encode("utf-8", "replace")),
     st.fixed_dictionaries(

@@ -72,7 +72,7 @@ def test_each_cell_holds_its_own_pixels(arrays):
 @pytest.mark.parametrize("shape", [(1, 1), (1, 700), (700, 1), (513, 515), (16, 1025)])
 def test_any_shape_is_summed(shape):
     arrays = heteroscedastic(shape, missing=0.1)
-    mean, variance, truth = valid(*arrays)
+    mean, _, truth = valid(*arrays)
     found = summarize_arrays(*arrays).whole
 
     assert found.n == len(mean)

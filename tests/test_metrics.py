@@ -79,8 +79,12 @@ def test_scores_equal_a_second_implementation():
     mean, variance, truth = valid(*arrays)
     summary = summarize_arrays(*arrays).whole
 
-    assert metrics.crps(summary) == pytest.approx(scoringrules.crps_normal(truth, mean, np.sqrt(variance)).mean(), rel=1e-8)
-    assert metrics.nll(summary) == pytest.approx(scoringrules.logs_normal(truth, mean, np.sqrt(variance)).mean(), rel=1e-12)
+    assert metrics.crps(summary) == pytest.approx(
+        scoringrules.crps_normal(truth, mean, np.sqrt(variance)).mean(), rel=1e-8
+    )
+    assert metrics.nll(summary) == pytest.approx(
+        scoringrules.logs_normal(truth, mean, np.sqrt(variance)).mean(), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("count", [2, 10, 25])

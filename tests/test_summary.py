@@ -1,5 +1,7 @@
 """How summaries add: identity, order, partition, and what is kept."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from forecasts import heteroscedastic
@@ -30,9 +32,7 @@ def numbers(summary):
 def test_any_partition_in_any_order_gives_the_whole(cuts, order):
     arrays = heteroscedastic((80, 90), seed=3)
     borders = sorted({0, 80, *cuts})
-    parts = [
-        summary_of([a[top:bottom] for a in arrays]) for top, bottom in zip(borders[:-1], borders[1:], strict=True)
-    ]
+    parts = [summary_of([a[top:bottom] for a in arrays]) for top, bottom in pairwise(borders)]
     order.shuffle(parts)
 
     total, whole = add_all([*parts, empty_summary(LEVELS)]), summary_of(arrays)
@@ -126,7 +126,9 @@ def test_without_room_the_tail_gives_way_to_the_profile(monkeypatch):
 
     assert total.variance.kept.tail == 0
     assert not total.variance.binned(bin_edges(total.variance, SCHEMES[0])).exact
-    assert numbers(total)["uce", "equal-width-10"] == pytest.approx(numbers(summary_of(flat))["uce", "equal-width-10"], rel=1e-3)
+    assert numbers(total)["uce", "equal-width-10"] == pytest.approx(
+        numbers(summary_of(flat))["uce", "equal-width-10"], rel=1e-3
+    )
 
 
 def test_a_saved_tile_is_read_back_bit_by_bit(tmp_path, swept_tile):

@@ -152,7 +152,7 @@ class VarianceProfile:
         borders = np.stack([lower_bound(self.keys, self.shift), lower_bound(self.keys + 1, self.shift)], axis=-1)
         kept = self.kept or KeptPixels()
         complete = np.isin(self.keys, self.complete_keys())
-        sums = self.sums.reshape(-1, len(self.keys), len(FIELDS))
+        sums = self.sums.reshape(self.lowest.size, len(self.keys), len(FIELDS))
         extremes = zip(self.lowest.ravel(), self.highest.ravel(), strict=True)
         return [
             (borders, row, low, high, complete, kept.variance, kept.squared_error)

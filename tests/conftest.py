@@ -1,0 +1,92 @@
+"""Shared fixtures: rasters, folders of tiles, and tiles that are swept already."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+import rasterio
+from affine import Affine
+from forecasts import heteroscedastic
+
+from geouq.catalog import Catalog, find_tiles
+from geouq.config import Experiment, load_experiment
+from geouq.sweep import Settings, sweep_tiles
+
+NORTH_UP = Affine(10, 0, 500_000, 0, -10, 7_000_000)
+VARIABLES = ("height", "cover", "gini")
+
+
+@pytest.fixture
+def write_raster():
+    """Write a GeoTIFF: bands (bands, rows, columns), and whatever of the header a test is about."""
+
+    def write(path, bands, *, mask=None, scales=None, offsets=None, names=None, units=None, **profile):
+        bands = np.atleast_3d(bands) if np.ndim(bands) == 3 else np.asarray(bands)[np.newaxis]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shape = {"count": bands.shape[0], "height": bands.shape[1], "width": bands.shape[2], "dtype": bands.dtype}
+        where = {"driver": "GTiff", "crs": "EPSG:32633", "transform": NORTH_UP}
+        with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=True), rasterio.open(path, "w", **where | shape | profile) as target:
+            target.write(bands)
+            for number in range(1, bands.shape[0] + 1):
+                if names:
+                    target.set_band_description(number, names[number - 1])
+                if units:
+                    target.set_band_unit(number, units[number - 1])
+            if scales:
+                target.scales = scales
+            if offsets:
+                target.offsets = offsets
+            if mask is not None:
+                target.write_mask(np.where(mask, 0, 255).astype(np.uint8))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def tile_folder(tmp_path, write_raster):
+    """A folder with predictions and truth of some tiles side by side, three bands each, and a configuration."""
+
+    def make(names=("a1", "a2", "b1"), shape=(40, 50), text=""):
+        for index, name in enumerate(names):
+            layers = [np.stack(band) for band in zip(*(heteroscedastic(shape, 10 * index + b) for b in range(3)))]  # noqa: B905
+            transform = NORTH_UP @ Affine.translation(index * shape[1], 0)
+            paths = (f"predictions/{name}_mean.tif", f"predictions/{name}_variance.tif", f"truth/{name}.tif")
+            for path, bands in zip(paths, layers, strict=True):
+                units = ["m", "%", "1"]
+                write_raster(tmp_path / path, bands, names=VARIABLES, units=units, nodata=np.nan, transform=transform)
+        config = tmp_path / "experiment.yaml"
+        config.write_text(
+            "version: 1\nname: small\n"
+            "data:\n"
+            "  mean: predictions/{tile}_mean.tif\n"
+            "  variance: predictions/{tile}_variance.tif\n"
+            "  truth: truth/{tile}.tif\n"
+            f"{text}",
+            encoding="utf-8",
+        )
+        return config
+
+    return make
+
+
+@pytest.fixture
+def sweep_one():
+    """Sweep the tiles of a configuration, an experiment or a catalog: summaries and failures, by tile."""
+
+    def sweep(source, **settings):
+        experiment = load_experiment(source) if isinstance(source, Path) else source
+        catalog = experiment if isinstance(experiment, Catalog) else find_tiles(experiment)
+        levels = experiment.levels if isinstance(experiment, Experiment) else (0.5, 0.9)
+        wanted = Settings(**{"levels": levels, "cell_size": 16} | settings)
+        with ThreadPoolExecutor(2) as pool:
+            return {outcome.tile: outcome for outcome in sweep_tiles(catalog.tiles, wanted, pool, 4)}
+
+    return sweep
+
+
+@pytest.fixture
+def swept_tile(tile_folder, sweep_one):
+    """The summary of one small tile of three variables."""
+    return sweep_one(tile_folder(("a1",)))["a1"]

@@ -1,0 +1,180 @@
+"""Tiles to summaries: the same bits whatever runs them, failures that stop nobody, edges that are exact."""
+
+import time
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from affine import Affine
+from forecasts import heteroscedastic
+from restatement import plain_metrics, valid
+
+from geouq import metrics
+from geouq.catalog import Failure, find_tiles
+from geouq.config import EQUAL_COUNT_10, load_experiment
+from geouq.errors import DataError
+from geouq.grid import Grid, Window
+from geouq.sweep import (
+    GROUP,
+    Settings,
+    cell_size_for,
+    groups_of,
+    summarize_arrays,
+    sweep_tiles,
+)
+
+BITS = ("sums", "products", "n")
+
+
+def bits(summary):
+    """Everything in a tile's summary, as bytes."""
+    found = []
+    for part in summary.variables.values():
+        whole, cells = part.whole, part.cells
+        found += [getattr(whole.moments, name).tobytes() for name in BITS]
+        found += [whole.variance.sums.tobytes(), whole.z.counts.tobytes(), whole.interval_scores.tobytes()]
+        found += [whole.variance.kept.variance.tobytes(), cells.entry_sums.tobytes(), part.excluded.tobytes()]
+    return b"".join(found)
+
+
+class Backwards(Executor):
+    """Runs what it is given in reverse order, many at a time."""
+
+    def __init__(self):
+        self._waiting = []
+
+    def submit(self, function, /, *args, **kwargs):
+        future = Future()
+        self._waiting.append((future, function, args, kwargs))
+        if len(self._waiting) == 4:
+            self.flush()
+        return future
+
+    def flush(self):
+        for future, function, args, kwargs in reversed(self._waiting):
+            future.set_result(function(*args, **kwargs))
+        self._waiting = []
+
+
+@pytest.fixture
+def large_tile(tmp_path, write_raster):
+    """One tile of several groups of windows, and its arrays."""
+    arrays = heteroscedastic((1100, 4800), seed=20, missing=0.3)
+    for path, array in zip(("m/t_mean.tif", "m/t_variance.tif", "y/t.tif"), arrays, strict=True):
+        write_raster(tmp_path / path, array, nodata=np.nan, tiled=True, blockxsize=256, blockysize=256)
+    config = tmp_path / "large.yaml"
+    config.write_text(
+        "version: 1\nname: large\n"
+        "data: {mean: 'm/{tile}_mean.tif', variance: 'm/{tile}_variance.tif', truth: 'y/{tile}.tif'}\n"
+    )
+    return config, arrays
+
+
+def test_the_same_bits_on_one_thread_on_many_and_in_any_order(large_tile):
+    config, _ = large_tile
+    experiment = load_experiment(config)
+    tiles = find_tiles(experiment).tiles
+    settings = Settings(experiment.levels, 64)
+    found = []
+    for workers in (1, 2, 5):
+        with ThreadPoolExecutor(workers) as pool:
+            found += [bits(summary) for summary in sweep_tiles(tiles, settings, pool, 2 * workers)]
+    assert len(groups_of(tiles[0].grid)) == 2
+    backwards = list(sweep_tiles(tiles * 4, settings, Backwards(), 4))
+
+    assert {bits(summary) for summary in backwards} == set(found)
+    assert len(set(found)) == 1
+
+
+def test_a_swept_tile_has_the_bits_of_its_arrays(large_tile):
+    config, arrays = large_tile
+    (tile,) = find_tiles(load_experiment(config)).tiles
+    with ThreadPoolExecutor(2) as pool:
+        (summary,) = sweep_tiles([tile], Settings((0.5, 0.8, 0.9, 0.95), 64), pool, 4)
+    (swept,) = summary.variables.values()
+    in_memory = summarize_arrays(*arrays, cell_size=64)
+
+    assert swept.whole.moments.products.tobytes() == in_memory.whole.moments.products.tobytes()
+    assert swept.whole.variance.sums.tobytes() == in_memory.whole.variance.sums.tobytes()
+    expected = plain_metrics(*valid(*arrays))
+    assert metrics.nll(swept.whole) == pytest.approx(expected["nll"], rel=1e-12)
+    assert metrics.rmse(swept.whole) == pytest.approx(expected["rmse"], rel=1e-12)
+
+
+def test_a_failing_tile_stops_no_other(tile_folder, sweep_one, tmp_path):
+    config = tile_folder()
+    damaged = tmp_path / "predictions" / "a2_mean.tif"
+    whole = damaged.read_bytes()
+    damaged.write_bytes(whole[: len(whole) // 2])
+
+    found = sweep_one(config)
+
+    failures = {name: outcome for name, outcome in found.items() if isinstance(outcome, Failure)}
+    assert set(found) - set(failures) >= {"a1", "b1"}
+    assert all("a2_mean.tif" in failure.message for failure in failures.values())
+
+
+def test_a_negative_variance_is_named_with_its_file_and_pixel(tile_folder, sweep_one, tmp_path, write_raster):
+    config = tile_folder(("a1",))
+    bands = np.ones((3, 40, 50), np.float32)
+    bands[1, 7, 9] = -0.5
+    for path in ("predictions/a1_mean.tif", "truth/a1.tif"):
+        write_raster(tmp_path / path, np.ones_like(bands))
+    write_raster(tmp_path / "predictions/a1_variance.tif", bands, names=["height", "cover", "gini"])
+
+    failure = sweep_one(config)["a1"]
+    excluding = sweep_one(config, negative="exclude")["a1"]
+
+    assert "a1_variance.tif" in failure.message
+    assert "-0.5 at row 7, column 9" in failure.message
+    assert excluding.variables["band_2"].whole.n == 1999
+
+
+def test_an_unexpected_error_is_a_failure_of_its_tile(tile_folder, sweep_one, monkeypatch):
+    def broken(*_):
+        raise MemoryError("no room")
+
+    monkeypatch.setattr("geouq.sweep.read_window", broken)
+
+    found = sweep_one(tile_folder(("a1",)))["a1"]
+
+    assert (found.stage, found.error, found.message) == ("sweep", "MemoryError", "no room")
+
+
+def test_stopping_ends_the_work_under_way(large_tile):
+    """An exception in the caller stops the tasks at their next window."""
+    tiles = find_tiles(load_experiment(large_tile[0])).tiles * 50
+    start = time.monotonic()
+    with ThreadPoolExecutor(2) as pool:
+        outcomes = sweep_tiles(tiles, Settings((0.9,), 64), pool, 100)
+        next(outcomes)
+        with pytest.raises(KeyboardInterrupt):
+            outcomes.throw(KeyboardInterrupt)
+    assert time.monotonic() - start < 20
+
+
+def test_groups_hold_each_window_once_in_rows():
+    grid = Grid((1100, 5000), Affine.identity(), "")
+    windows = [window for group in groups_of(grid) for window in group]
+
+    assert windows == sorted(windows, key=lambda window: (window.row, window.column))
+    assert sum(window.height * window.width for window in windows) == grid.pixels
+    assert all(len(group) <= GROUP for group in groups_of(grid))
+    assert windows[0] == Window(0, 0, 512, 512)
+
+
+@pytest.mark.parametrize(("shape", "size"), [((22, 53), 16), ((200, 200), 16), ((232, 410), 32), ((4096, 4096), 256)])
+def test_cells_leave_a_tile_at_least_64_of_them(shape, size):
+    assert cell_size_for([Grid(shape, Affine.identity(), "")]) == size
+
+
+def test_arrays_of_unlike_shape_are_refused():
+    with pytest.raises(DataError, match="give one shape"):
+        summarize_arrays(np.ones((2, 3)), np.ones((2, 3)), np.ones((3, 2)))
+
+
+def test_equal_count_edges_are_nearly_those_of_the_sorted_pixels(large_tile):
+    _, arrays = large_tile
+    found = metrics.bin_edges(summarize_arrays(*arrays).whole.variance, EQUAL_COUNT_10)
+
+    np.testing.assert_allclose(found, np.quantile(valid(*arrays)[1], np.arange(11) / 10), rtol=1e-3)
