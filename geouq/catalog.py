@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
-from geouq.config import Experiment, Variable, config_error
+from geouq.config import Experiment, Variable, config_error, suggestion
 from geouq.errors import DataError, GeouqError
 from geouq.grid import Grid, require_same_grid
 from geouq.raster import Raster, read_header
@@ -144,7 +143,7 @@ def _require_matches(experiment: Experiment, patterns: Mapping[str, str], found:
 
 
 def _what_is_there(pattern: str) -> str:
-    folder = Path(pattern.split("{tile}")[0] + "x").parent
+    folder = Path(pattern.split("{tile}", maxsplit=1)[0] + "x").parent
     if not folder.is_dir():
         return f"; there is no folder {folder}"
     names = sorted(entry.name for entry in folder.iterdir())
@@ -199,8 +198,7 @@ def _require_known(experiment: Experiment, known: set[str]) -> None:
 
 
 def _unknown(name: str, known: set[str]) -> str:
-    close = get_close_matches(name, known, n=1)
-    return f"no layer has a file for tile {name!r}" + (f"; did you mean {close[0]!r}?" if close else "")
+    return f"no layer has a file for tile {name!r}{suggestion(name, sorted(known, key=natural_order))}"
 
 
 def _missing_layers(name: str, patterns: Mapping[str, str], found: Mapping[str, set[str]]) -> Failure | None:

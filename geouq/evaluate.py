@@ -4,13 +4,12 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 
 from geouq.atomic import written_whole
 from geouq.catalog import Catalog, Failure, Tile, find_tiles
-from geouq.config import PIXEL_MAPS, Experiment, load_experiment, to_yaml
+from geouq.config import PIXEL_MAPS, Experiment, load_experiment, suggestion, to_yaml
 from geouq.errors import ConfigError
 from geouq.exact import wanted_keys, with_kept
 from geouq.maps import write_pixel_maps
@@ -102,9 +101,7 @@ def restricted(experiment: Experiment, catalog: Catalog, only: Sequence[str]) ->
     known = {**{name: {name} for name in tiles}, **{name: set(own) for name, own in experiment.regions.items()}}
     for name in only:
         if name not in known:
-            close = get_close_matches(name, known, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise ConfigError(f"--only {name}: there is no such tile or region{hint}")
+            raise ConfigError(f"--only {name}: there is no such tile or region{suggestion(name, known)}")
     chosen = set().union(*(known[name] for name in only))
     regions = {
         name: kept

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 
-from geouq.config import Experiment, Gate, config_error
+from geouq.config import Experiment, Gate, config_error, suggestion
 from geouq.tables import Row, Table
 
 
@@ -35,9 +34,8 @@ def judge(experiment: Experiment, metrics: Table) -> list[GateResult]:
             faults.append(experiment.fault("gates", index, "metric", message=message))
         else:
             known = sorted({row["metric"] for row in metrics.rows})
-            close = get_close_matches(gate.metric, known, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else f"; the metrics are {', '.join(known)}"
-            message = f"there is no {gate.metric} for variable {gate.variable} and region {gate.region}{hint}"
+            where = f"for variable {gate.variable} and region {gate.region}"
+            message = f"there is no {gate.metric} {where}{suggestion(gate.metric, known)}"
             faults.append(experiment.fault("gates", index, message=message))
     if faults:
         raise config_error(faults)

@@ -19,6 +19,8 @@ from geouq.grid import Grid
 GDAL_OPTIONS: dict[str, Any] = {"GDAL_NUM_THREADS": "1", "GDAL_CACHEMAX": 64 << 20, "GDAL_VRT_ENABLE_PYTHON": "NO"}
 HANDLES = 32
 
+Key = tuple[str, int, int]
+
 
 @dataclass(frozen=True)
 class Band:
@@ -74,32 +76,26 @@ def read_header(path: str) -> Raster:
 
 
 @contextmanager
-def opened(path: str) -> Iterator[Any]:
+def opened(raster: Raster) -> Iterator[Any]:
     """The raster opened for this thread alone; the `HANDLES` last used stay open. DataError where reading fails."""
     handles = _handles()
-    with _said_plainly(path):
-        if path not in handles:
+    key = (raster.path, raster.size, raster.modified)
+    with _said_plainly(raster.path):
+        if key not in handles:
             while len(handles) >= HANDLES:
                 handles.popitem(last=False)[1].close()
-            handles[path] = rasterio.open(path, sharing=False)
-        handles.move_to_end(path)
-        yield handles[path]
-
-
-def close_rasters() -> None:
-    """Close what this thread holds open."""
-    handles = _handles()
-    while handles:
-        handles.popitem()[1].close()
+            handles[key] = rasterio.open(raster.path, sharing=False)
+        handles.move_to_end(key)
+        yield handles[key]
 
 
 _of_thread = threading.local()
 
 
-def _handles() -> "OrderedDict[str, Any]":
+def _handles() -> "OrderedDict[Key, Any]":
     if not hasattr(_of_thread, "handles"):
         _of_thread.handles = OrderedDict()
-    handles: OrderedDict[str, Any] = _of_thread.handles
+    handles: OrderedDict[Key, Any] = _of_thread.handles
     return handles
 
 

@@ -110,13 +110,13 @@ class _Layer:
 
     def _decode(self, numbers: list[int]) -> NDArray[np.generic]:
         assert self._raster is not None  # noqa: S101  only a mask may be absent
-        with opened(self._raster.path) as source:
+        with opened(self._raster) as source:
             values: NDArray[np.generic] = source.read(numbers, window=_rasterio_window(self._window))
         return values
 
     def _mask(self, number: int) -> Status:
         assert self._raster is not None  # noqa: S101  only a mask may be absent
-        with opened(self._raster.path) as source:
+        with opened(self._raster) as source:
             valid = source.read_masks(number, window=_rasterio_window(self._window))
         return ((valid == 0) * np.uint8(MASKED + 1)).astype(np.uint8)
 

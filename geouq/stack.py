@@ -67,9 +67,9 @@ def _block(tile: Tile, window: Window) -> da.Array:
     """Mean, variance, truth and validity of one window, (4, variable, y, x), lazily."""
     shape = (len(LAYERS) + 1, len(tile.variables), window.height, window.width)
     kind = _type_of(tile)
-    return da.map_blocks(
-        _read_block, chunks=tuple((n,) for n in shape), dtype=kind, tile=tile, window=window, kind=kind
-    )
+    meta = np.empty((0, 0, 0, 0), kind)  # without it dask would read a block to learn its type
+    chunks = tuple((n,) for n in shape)
+    return da.map_blocks(_read_block, chunks=chunks, dtype=kind, meta=meta, tile=tile, window=window, kind=kind)
 
 
 def _read_block(tile: Tile, window: Window, kind: np.dtype[np.floating]) -> NDArray[np.floating]:
@@ -101,7 +101,7 @@ def _type_of(tile: Tile) -> np.dtype[np.floating]:
     return np.dtype(np.float32 if exact and not tile.variance_is_std else np.float64)
 
 
-def _coordinates(grid: Grid) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _coordinates(grid: Grid) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
     """Coordinates of pixel centres; of a rotated grid, row and column numbers plus a half."""
     rows, columns = np.arange(grid.shape[0]) + 0.5, np.arange(grid.shape[1]) + 0.5
     t = grid.transform

@@ -81,9 +81,10 @@ def suggestion(name: str, known: Collection[str]) -> str:
     >>> suggestion("colour", ["band", "units"])
     '; known are band, units'
     """
-    near = difflib.get_close_matches(name, known, n=1)
+    folded = {other.casefold(): other for other in known}
+    near = difflib.get_close_matches(name.casefold(), folded, n=1)
     if near:
-        return f"; did you mean {quoted(near[0])}?"
+        return f"; did you mean {quoted(folded[near[0]])}?"
     return f"; known are {', '.join(map(one_line, known))}" if 0 < len(known) <= 20 else ""
 
 

@@ -1,0 +1,174 @@
+"""Which files make which tile."""
+
+import numpy as np
+import pytest
+
+from geouq.catalog import find_tiles, match_names, others
+from geouq.config import load_experiment
+from geouq.errors import ConfigError
+
+
+def tiles_of(config):
+    return find_tiles(load_experiment(config))
+
+
+def test_all_finds_every_tile_in_natural_order(tile_folder):
+    catalog = tiles_of(tile_folder(("t10", "t9", "t1")))
+
+    assert [tile.name for tile in catalog.tiles] == ["t1", "t9", "t10"]
+    assert [variable.name for variable in catalog.variables] == ["height", "cover", "gini"]
+    assert [variable.units for variable in catalog.variables] == ["m", "%", "1"]
+    assert not catalog.failures
+    assert not catalog.notes
+
+
+def test_names_that_look_like_numbers_stay_text(tile_folder):
+    config = tile_folder(("0346", "1e3", "no"), text="tiles: [0346, 1e3, no]\nregions: {a: [no, 0346]}\n")
+
+    assert [tile.name for tile in tiles_of(config).tiles] == ["0346", "1e3", "no"]
+
+
+@pytest.mark.parametrize("missing", ["predictions/a2_variance.tif", "truth/a2.tif", "predictions/a2_mean.tif"])
+def test_a_missing_layer_is_a_failure_that_names_the_file(tile_folder, tmp_path, missing):
+    config = tile_folder()
+    (tmp_path / missing).unlink()
+
+    catalog = tiles_of(config)
+
+    assert [tile.name for tile in catalog.tiles] == ["a1", "b1"]
+    (failure,) = catalog.failures
+    assert (failure.tile, failure.stage) == ("a2", "catalog")
+    assert missing in failure.message
+
+
+def test_truth_without_any_prediction_is_a_note(tile_folder, tmp_path):
+    config = tile_folder()
+    (tmp_path / "truth" / "a1.tif").rename(tmp_path / "truth" / "far.tif")
+    for layer in ("mean", "variance"):
+        (tmp_path / "predictions" / f"a1_{layer}.tif").unlink()
+
+    catalog = tiles_of(config)
+
+    assert not catalog.failures
+    assert "1 truth files have no prediction" in catalog.notes[0]
+    assert "far" in catalog.notes[0]
+
+
+def test_all_layers_in_one_folder_are_told_apart(tmp_path, tile_folder):
+    """With truth {tile}.tif, a file e1_mean.tif is no truth of a tile e1_mean."""
+    config = tile_folder(("e1", "e2"))
+    for path in [*(tmp_path / "predictions").iterdir(), *(tmp_path / "truth").iterdir()]:
+        path.rename(tmp_path / path.name)
+    (tmp_path / "e1_members.tif").write_bytes(b"another file of the tile")
+    config.write_text(config.read_text().replace("predictions/", "./").replace("truth/", "./"))
+
+    catalog = tiles_of(config)
+
+    assert [tile.name for tile in catalog.tiles] == ["e1", "e2"]
+    assert not catalog.failures
+    assert not catalog.notes
+
+
+def test_a_tile_may_be_a_folder(tmp_path):
+    for name in ("x", "y"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}_mean.tif").touch()
+    (tmp_path / "y" / "x_mean.tif").touch()
+
+    assert match_names(f"{tmp_path}/{{tile}}/{{tile}}_mean.tif") == {"x", "y"}
+
+
+def test_a_file_belongs_to_the_pattern_that_says_most(tmp_path):
+    for name in ("a.tif", "a_var.tif"):
+        (tmp_path / name).touch()
+    patterns = {"mean": f"{tmp_path}/{{tile}}.tif", "variance": f"{tmp_path}/{{tile}}_var.tif"}
+
+    assert match_names(patterns["mean"], others(patterns, "mean")) == {"a"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("tiles: [a1, A2]\n", "experiment.yaml:7: tiles.1: no layer has a file for tile 'A2'; did you mean 'a2'?"),
+        ("regions: {west: [b1, c9]}\n", "regions.west.1: no layer has a file for tile 'c9'"),
+    ],
+)
+def test_an_unknown_tile_is_named_with_its_line(tile_folder, text, said):
+    with pytest.raises(ConfigError) as caught:
+        tiles_of(tile_folder(text=text))
+
+    assert said in str(caught.value)
+
+
+def test_patterns_that_match_nothing_are_all_named(tile_folder):
+    config = tile_folder()
+    config.write_text(config.read_text().replace("truth/{tile}", "truht/{tile}").replace("_mean.tif", "_mu.tif"))
+
+    with pytest.raises(ConfigError) as caught:
+        tiles_of(config)
+
+    message = str(caught.value)
+    assert "experiment.yaml:4: data.mean: no file matches" in message
+    assert "a1_mean.tif" in message
+    assert "experiment.yaml:6: data.truth" in message
+    assert "there is no folder" in message
+
+
+@pytest.mark.parametrize("content", [b"", b"no raster at all", b"II*\0" + bytes(50)])
+def test_what_is_no_raster_fails_alone(tile_folder, tmp_path, content):
+    config = tile_folder()
+    (tmp_path / "truth" / "a2.tif").write_bytes(content)
+
+    catalog = tiles_of(config)
+
+    assert [tile.name for tile in catalog.tiles] == ["a1", "b1"]
+    (failure,) = catalog.failures
+    assert failure.stage == "header"
+    assert "a2.tif cannot be read" in failure.message
+
+
+def test_too_few_bands_and_complex_numbers_fail_alone(tile_folder, tmp_path, write_raster):
+    config = tile_folder()
+    write_raster(tmp_path / "predictions/a1_variance.tif", np.ones((2, 40, 50), np.float32))
+    write_raster(tmp_path / "predictions/a2_variance.tif", np.ones((3, 40, 50), np.complex64))
+
+    messages = {failure.tile: failure.message for failure in tiles_of(config).failures}
+
+    assert "has 2 bands, but gini is band 3 of the variance" in messages["a1"]
+    assert "complex" in messages["a2"]
+
+
+def test_another_grid_fails_alone_and_shows_the_shift(tile_folder, tmp_path, write_raster):
+    config = tile_folder()
+    write_raster(tmp_path / "truth/a1.tif", np.ones((3, 40, 50), np.float32), crs="EPSG:32634")
+    write_raster(tmp_path / "truth/a2.tif", np.ones((3, 40, 50), np.float32))
+
+    messages = {failure.tile: failure.message for failure in tiles_of(config).failures}
+
+    assert "EPSG:32634" in messages["a1"]
+    assert "shifted by -50 columns and +0 rows" in messages["a2"]
+
+
+def test_no_pixel_is_read(tile_folder, tmp_path):
+    """Headers alone are enough: pixels that are cut off are not missed."""
+    config = tile_folder()
+    path = tmp_path / "predictions" / "a1_mean.tif"
+    content = path.read_bytes()
+    path.write_bytes(content[:8] + content[8:].replace(content[400:24000], b"\0" * 23600))
+
+    assert len(tiles_of(config).tiles) == 3
+
+
+def test_bands_that_describe_other_variables_fail_alone(tile_folder, tmp_path, write_raster):
+    config = tile_folder()
+    write_raster(
+        tmp_path / "predictions/b1_mean.tif",
+        np.ones((3, 40, 50), np.float32),
+        names=["height", "gini", "cover"],
+        transform=tiles_of(config).tiles[2].grid.transform,
+    )
+
+    (failure,) = tiles_of(config).failures
+
+    assert failure.tile == "b1"
+    assert "height, gini, cover" in failure.message

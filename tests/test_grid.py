@@ -1,0 +1,58 @@
+"""Where pixels are, and that two rasters lie on the same ones."""
+
+import numpy as np
+import pytest
+from affine import Affine
+from hypothesis import given
+from hypothesis import strategies as st
+from rasterio.crs import CRS
+
+from geouq.errors import GridError
+from geouq.grid import Grid, require_same_grid
+
+UTM = CRS.from_epsg(32633).to_wkt()
+PLACE = Affine(10, 0, 500_000, 0, -10, 7_000_000)
+GRID = Grid((64, 80), PLACE, UTM)
+
+
+@pytest.mark.parametrize("moved", [1e-9, 1e-4, 0.05])
+def test_a_hair_of_difference_is_the_same_grid(moved):
+    require_same_grid(GRID, Grid(GRID.shape, Affine.translation(moved, -moved) @ PLACE, UTM), "a.tif", "b.tif")
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (Grid(GRID.shape, PLACE @ Affine.translation(1, 0), UTM), "shifted by +1 columns and +0 rows"),
+        (Grid(GRID.shape, PLACE @ Affine.translation(-0.5, 0.5), UTM), "shifted by -0.5 columns and +0.5 rows"),
+        (Grid(GRID.shape, PLACE @ Affine.scale(1.001), UTM), "its pixels are 1.001 times as wide"),
+        (Grid((64, 81), PLACE, UTM), "64 x 81 pixels, not 64 x 80"),
+        (Grid(GRID.shape, PLACE, CRS.from_epsg(32634).to_wkt()), "EPSG:32634, not EPSG:32633"),
+        (Grid(GRID.shape, PLACE, ""), "its CRS is no CRS"),
+        (Grid(GRID.shape, PLACE @ Affine.translation(0, 64) @ Affine.scale(1, -1), UTM), "b.tif"),
+    ],
+    ids=["one pixel", "half a pixel", "pixel size", "shape", "CRS", "no CRS", "upside down"],
+)
+def test_what_does_not_match_is_shown(other, said):
+    with pytest.raises(GridError) as caught:
+        require_same_grid(GRID, other, "a.tif", "b.tif")
+
+    message = str(caught.value)
+    assert said in message
+    assert str(GRID) in message
+    assert str(other) in message
+
+
+def test_one_crs_written_in_two_ways_is_the_same():
+    renamed = UTM.replace("WGS 84 / UTM zone 33N", "some name")
+
+    require_same_grid(GRID, Grid(GRID.shape, PLACE, renamed), "a.tif", "b.tif")
+
+
+@given(rows=st.integers(1, 300), columns=st.integers(1, 300), size=st.integers(1, 128))
+def test_windows_hold_each_pixel_once(rows, columns, size):
+    seen = np.zeros((rows, columns), int)
+    for window in Grid((rows, columns), PLACE, UTM).windows(size):
+        seen[window.slices] += 1
+
+    assert (seen == 1).all()
