@@ -72,8 +72,8 @@ class Catalog:
 def find_tiles(experiment: Experiment) -> Catalog:
     """Find the experiment's tiles and read their headers.
 
-    Raises ConfigError where a pattern matches no file or a tile that is named has no file at all. A tile that lacks a layer or has an unusable
-    one becomes a Failure and does not stop the others.
+    Raises ConfigError where a pattern matches no file or a tile that is named has no file at all. A tile that lacks a
+    layer or has an unusable one becomes a Failure and does not stop the others.
     """
     patterns = layer_patterns(experiment)
     found = {layer: match_names(pattern, others(patterns, layer)) for layer, pattern in patterns.items()}
@@ -109,7 +109,7 @@ def match_names(pattern: str, claimed: Iterable[str] = ()) -> set[str]:
         return set()
     wanted, taken = _regex(pattern), [_regex(other) for other in claimed]
     found = set()
-    for path in glob.iglob(glob.escape(pattern).replace("{tile}", "*")):
+    for path in glob.iglob(glob.escape(pattern).replace("{tile}", "*")):  # noqa: PTH207  the pattern is absolute
         if (match := wanted.fullmatch(path)) and not any(regex.fullmatch(path) for regex in taken):
             found.add(match["tile"])
     return found
@@ -249,25 +249,22 @@ def _require_bands(layer: str, raster: Raster, variables: tuple[Variable, ...]) 
         return
     for variable in variables:
         if variable.band > len(raster.bands):
-            raise DataError(
-                f"{raster.path} has {len(raster.bands)} bands, but {variable.name} is band {variable.band} of the {layer}"
-            )
+            place = f"{variable.name} is band {variable.band} of the {layer}"
+            raise DataError(f"{raster.path} has {len(raster.bands)} bands, but {place}")
         if raster.bands[variable.band - 1].dtype.startswith("complex"):
             raise DataError(f"{raster.path}: band {variable.band} holds complex numbers; give real ones")
 
 
 def _with_same_variables(tiles: list[Tile]) -> tuple[list[Tile], list[Failure]]:
-    """Tiles whose variables are those of the first, and failures for the others (only where bands name the variables)."""
+    """Tiles whose bands name the variables of the first one, and failures for the others."""
     same = [tile for tile in tiles if tile.variables == tiles[0].variables]
-    odd = [
-        Failure(
-            tile.name,
-            "catalog",
-            "DataError",
-            f"{tile.mean.path} describes its bands as {', '.join(v.name for v in tile.variables)}, but {tiles[0].mean.path} as "
-            f"{', '.join(v.name for v in tiles[0].variables)}; name the variables in the configuration",
-        )
-        for tile in tiles
-        if tile.variables != tiles[0].variables
-    ]
-    return same, odd
+    odd = [tile for tile in tiles if tile.variables != tiles[0].variables]
+    return same, [Failure(tile.name, "catalog", "DataError", _odd_bands(tile, tiles[0])) for tile in odd]
+
+
+def _odd_bands(tile: Tile, first: Tile) -> str:
+    found, expected = (", ".join(variable.name for variable in one.variables) for one in (tile, first))
+    return (
+        f"{tile.mean.path} describes its bands as {found}, but {first.mean.path} as {expected}; "
+        "name the variables in the configuration"
+    )

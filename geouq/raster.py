@@ -37,7 +37,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Raster:
-    """One file's header; `block` (rows, columns) is the unit of decoding, `interleaved` means that all bands are decoded together."""
+    """One file's header; `block` (rows, columns) is the unit of decoding, of all bands together if `interleaved`."""
 
     path: str
     grid: Grid
@@ -56,7 +56,7 @@ class Raster:
 
 @contextmanager
 def gdal_options() -> Iterator[None]:
-    """GDAL's options for this thread: one decoding thread, as dask or our own threads already use the cores, and a small block cache."""
+    """GDAL's options for this thread: it decodes alone, as our threads use the cores already, with a small cache."""
     with rasterio.Env(**GDAL_OPTIONS):
         yield
 

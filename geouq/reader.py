@@ -1,7 +1,8 @@
 """One reader of windows, shared by the sweep, the lazy stack and the maps.
 
-Truth is read first: where a window holds not one valid truth of a variable, its prediction is not read, and its pixels count under what is wrong with
-the truth. A float32 file without scale and mask is handed on as it was decoded; its nodata is left to the kernel.
+Truth is read first: where a window holds not one valid truth of a variable, its prediction is not read, and its pixels
+count under what is wrong with the truth. A float32 file without scale and mask is handed on as it was decoded; its
+nodata is left to the kernel.
 """
 
 from collections.abc import Iterator
@@ -26,8 +27,9 @@ EXACT_IN_FLOAT32 = ("float32", "float16", "int8", "uint8", "int16", "uint16")
 
 @dataclass(frozen=True)
 class VariableWindow:
-    """One variable in one window: values (rows, columns), and which of them the reader excluded (reason + 1, or (0, 0) for none).
+    """One variable in one window: values (rows, columns), and which of them the reader excluded.
 
+    status : reason + 1 of each pixel that the reader excluded and 0 elsewhere, or (0, 0) where it excluded none.
     read : False where no truth was valid and mean and variance hold placeholders.
     """
 

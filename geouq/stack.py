@@ -18,12 +18,14 @@ CHUNK = 512
 
 
 def open_stack(source: Tile | Experiment, tile: str | None = None, *, chunk: int = CHUNK) -> xr.Dataset:
-    """One tile as `mean`, `variance`, `truth` (variable, y, x), NaN where they say nothing, and `valid`; nothing is read yet.
+    """One tile as `mean`, `variance`, `truth` (variable, y, x), NaN where they say nothing, and `valid`, all lazy.
 
-    source : a tile of the catalog, or an experiment and the name of one of its tiles. chunk : side of a dask chunk in pixels.
+    source : a tile of the catalog, or an experiment and the name of one of its tiles. chunk : side of a dask chunk in
+    pixels.
 
-    Pixels are valid as in the sweep: where `valid` is False, at least one layer is NaN or the variance is not positive. Where a chunk holds no valid
-    truth of a variable, its prediction is not read and is NaN there. Raises ConfigError for an unknown tile and GeouqError for one that cannot be read.
+    Pixels are valid as in the sweep: where `valid` is False, a layer is NaN or the variance is not positive. Where a
+    chunk holds no valid truth of a variable, its prediction is not read and is NaN there. Raises ConfigError for an
+    unknown tile and GeouqError for one that cannot be read.
     """
     found = source if isinstance(source, Tile) else _named(source, tile)
     windows = [list(row) for row in _rows_of_windows(found.grid, chunk)]

@@ -1,0 +1,87 @@
+"""Figures by their data."""
+
+import numpy as np
+import pytest
+from forecasts import heteroscedastic
+
+from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10
+from geouq.figures import pit_histogram, reliability_diagram, save_figure
+from geouq.metrics import binned
+from geouq.summary import empty_summary
+from geouq.sweep import summarize_arrays
+
+
+@pytest.fixture(scope="module")
+def summary():
+    return summarize_arrays(*heteroscedastic((150, 150))).whole
+
+
+@pytest.mark.parametrize("scheme", [EQUAL_WIDTH_10, EQUAL_COUNT_10], ids=lambda scheme: scheme.name)
+def test_the_reliability_diagram_shows_each_used_bin(summary, scheme):
+    figure = reliability_diagram(summary, scheme, title="P95, WEST", units="m")
+    top, bottom = figure.axes
+    per_bin = binned(summary, scheme)
+    used = per_bin.n > 0
+
+    _, points = top.lines
+    np.testing.assert_allclose(points.get_xdata(), per_bin.mean_variance[used])
+    np.testing.assert_allclose(points.get_ydata(), per_bin.mse[used])
+    np.testing.assert_allclose([bar.get_height() for bar in bottom.patches], per_bin.share[used])
+    assert top.get_ylabel() == "observed: mean squared error, m²"
+    assert bottom.get_xlabel() == "predicted: mean variance, m²"
+    assert f"{int(summary.n):,}".replace(",", "\u202f") in top.texts[0].get_text()
+    assert top.get_xscale() == "log"
+
+
+def test_bins_within_a_decade_are_drawn_linearly():
+    arrays = heteroscedastic((60, 60))
+    summary = summarize_arrays(arrays[0], np.clip(arrays[1], 1, 2), arrays[2]).whole
+
+    assert reliability_diagram(summary, EQUAL_WIDTH_10, title="t", units="m").axes[0].get_xscale() == "linear"
+
+
+def test_errors_of_zero_are_drawn():
+    summary = summarize_arrays(np.ones((9, 9)), np.linspace(1, 100, 81).reshape(9, 9), np.ones((9, 9))).whole
+
+    (top, _) = reliability_diagram(summary, EQUAL_WIDTH_10, title="t", units="m").axes
+
+    assert top.get_yscale() == "linear"
+
+
+def test_the_pit_histogram_has_mean_density_one(summary):
+    (axes,) = pit_histogram(summary, title="t").axes
+    heights = [bar.get_height() for bar in axes.patches]
+
+    assert len(heights) == 20
+    assert np.mean(heights) == pytest.approx(1)
+    np.testing.assert_allclose(np.array(heights) * int(summary.n) / 20, summary.z.regular(20))
+
+
+def test_without_pixels_a_figure_says_so():
+    nothing = empty_summary((0.9,))
+    for figure in (
+        reliability_diagram(nothing, EQUAL_COUNT_10, title="t", units="m"),
+        pit_histogram(nothing, title="t"),
+    ):
+        assert [text.get_text() for text in figure.texts if "pixels" in text.get_text()] == ["no valid pixels"]
+
+
+def test_the_same_summary_gives_the_same_bytes(summary, tmp_path):
+    for name in ("a.png", "b.png"):
+        save_figure(pit_histogram(summary, title="t"), tmp_path / name)
+
+    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+    assert {path.name for path in tmp_path.iterdir()} == {"a.png", "b.png"}
+
+
+@pytest.mark.parametrize(("units", "label"), [("%", "%²"), ("Mg ha-1", "(Mg ha-1)²"), ("1", "1"), ("", "")])
+def test_axes_carry_squared_units(summary, units, label):
+    axes = reliability_diagram(summary, EQUAL_COUNT_10, title="t", units=units).axes[1]
+
+    assert axes.get_xlabel().removeprefix("predicted: mean variance").removeprefix(", ") == label
+
+
+def test_a_long_title_stays_on_the_figure(summary):
+    figure = pit_histogram(summary, title="x" * 300)
+
+    assert len(figure.get_suptitle()) <= 60
