@@ -58,9 +58,12 @@ def check(config: Path, workers: int | None, memory: str | None) -> None:
     """Validate a configuration and every header, and print the plan; no pixel is read."""
     from geouq.catalog import find_tiles
     from geouq.config import load_experiment
+    from geouq.gates import require_known
     from geouq.plan import describe, plan_run, problems
 
-    catalog = find_tiles(load_experiment(config))
+    experiment = load_experiment(config)
+    catalog = find_tiles(experiment)
+    require_known(experiment, catalog.variables)
     for line in describe(plan_run(catalog, workers, memory), catalog):
         click.echo(line)
     for line in problems(catalog):

@@ -12,6 +12,7 @@ from geouq.catalog import Catalog, Failure, Tile, find_tiles
 from geouq.config import PIXEL_MAPS, Experiment, load_experiment, suggestion, to_yaml
 from geouq.errors import ConfigError
 from geouq.exact import wanted_keys, with_kept
+from geouq.gates import require_known
 from geouq.maps import write_pixel_maps
 from geouq.plan import Plan, plan_run, slots
 from geouq.present import Results, choices_of, present
@@ -128,6 +129,7 @@ def _prepare(experiment: Experiment, options: Options, reporter: Reporter) -> tu
     everything = find_tiles(experiment)
     settings = settings_for(experiment, everything)
     experiment, catalog = restricted(experiment, everything, options.only)
+    require_known(experiment, catalog.variables)
     plan = plan_run(catalog, options.workers, options.memory)
     for note in catalog.notes:
         reporter.say(note)

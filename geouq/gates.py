@@ -1,10 +1,12 @@
 """Bounds that a run must keep: `gates` of the configuration, judged on the table of metrics."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from geouq.config import Experiment, Gate, config_error, suggestion
-from geouq.tables import Row, Table
+from geouq.config import Experiment, Gate, Variable, config_error, suggestion
+from geouq.regions import Pool
+from geouq.summary import empty_summary
+from geouq.tables import Row, Table, choices_for, metric_rows, sorted_table
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,16 @@ class GateResult:
     max: float | None
     value: float | None
     passed: bool
+
+
+def require_known(experiment: Experiment, variables: Sequence[Variable]) -> None:
+    """Raise ConfigError where a gate asks for a number that the run will not give; called before the work begins."""
+    nothing = {variable.name: empty_summary(experiment.levels) for variable in variables}
+    choices = {variable.name: choices_for(experiment, variable, None) for variable in variables}
+    rows = metric_rows(Pool("all", "all", (), nothing), variables, choices)
+    for region in experiment.regions:
+        rows += metric_rows(Pool("region", region, (), nothing), variables, choices)
+    judge(experiment, sorted_table("metrics", rows))
 
 
 def judge(experiment: Experiment, metrics: Table) -> list[GateResult]:

@@ -60,8 +60,8 @@ class Grid:
 
     def __str__(self) -> str:
         t = self.transform
-        crs = _crs_name(self.crs)
-        return f"{self.shape[0]} rows x {self.shape[1]} columns, pixel {t.a:.10g} x {t.e:.10g}, upper left corner ({t.c:.10g}, {t.f:.10g}), {crs}"
+        size = f"{self.shape[0]} rows x {self.shape[1]} columns, pixel {t.a:.10g} x {t.e:.10g}"
+        return f"{size}, upper left corner ({t.c:.10g}, {t.f:.10g}), {_crs_name(self.crs)}"
 
 
 def require_same_grid(one: Grid, other: Grid, one_name: str, other_name: str) -> None:
@@ -69,9 +69,9 @@ def require_same_grid(one: Grid, other: Grid, one_name: str, other_name: str) ->
 
     The message shows both grids and the shift in pixels.
     """
-    if one.shape == other.shape and _same_crs(one.crs, other.crs):
-        if shift_in_pixels(one, other) <= TOLERANCE:
-            return
+    alike = one.shape == other.shape and _same_crs(one.crs, other.crs)
+    if alike and shift_in_pixels(one, other) <= TOLERANCE:
+        return
     raise GridError(
         f"{other_name} does not lie on the pixels of {one_name}{_difference(one, other)}\n"
         f"  {one_name}: {one}\n  {other_name}: {other}\n"

@@ -112,4 +112,5 @@ def _decoded(raster: Raster) -> int:
 
 def _layout(raster: Raster) -> str:
     order = "pixel" if raster.interleaved else "band"
-    return f"{len(raster.bands)} bands {raster.bands[0].dtype}, blocks {raster.block[0]} x {raster.block[1]}, {raster.compression}, {order} order"
+    kind = f"{len(raster.bands)} bands {raster.bands[0].dtype}"
+    return f"{kind}, blocks {raster.block[0]} x {raster.block[1]}, {raster.compression}, {order} order"

@@ -44,7 +44,7 @@ class Nodata(NamedTuple):
 
 @compiled
 def stored_limits(mean, variance, truth, nodata):
-    """What pixels are compared with, in the type of each array: nodata as it was rounded when stored, infinity, and zero."""
+    """What pixels are compared with, in the type of each array: nodata as stored, infinity, and zero."""
     real_m, real_v, real_y = mean.dtype.type, variance.dtype.type, truth.dtype.type
     no_mean, no_variance, no_truth = (
         real_m(nodata.values[0]),
@@ -56,7 +56,7 @@ def stored_limits(mean, variance, truth, nodata):
 
 @compiled
 def is_valid(mean, variance, truth, limits):
-    """Whether one pixel counts, without a branch; comparisons with NaN are false, and so is equality with a nodata of NaN."""
+    """Whether one pixel counts, without a branch; any comparison with NaN is false, as a nodata of NaN needs."""
     no_mean, no_variance, no_truth, inf_mean, inf_variance, inf_truth, zero = limits
     finite = (abs(mean) < inf_mean) & (abs(truth) < inf_truth) & (variance < inf_variance)
     return finite & (variance > zero) & (mean != no_mean) & (variance != no_variance) & (truth != no_truth)
@@ -64,7 +64,7 @@ def is_valid(mean, variance, truth, limits):
 
 @compiled
 def reason_of(mean, variance, truth, status, limits, is_nan):
-    """First reason for which one pixel does not count, -1 if it does; status is reason + 1 as the reader found it, or 0."""
+    """First reason for which one pixel does not count, -1 if it does; status is the reader's reason + 1, or 0."""
     no_mean, no_variance, no_truth = limits[:3]
     found = np.int64(status) - 1 if status > 0 else len(REASONS)
     if truth == no_truth or (is_nan[2] and np.isnan(truth)):
@@ -88,7 +88,7 @@ def classify(
     status: NDArray[np.uint8],
     nodata: Nodata,
 ) -> NDArray[np.int8]:
-    """Reason of every pixel as an index into `REASONS`, -1 where it is valid; arrays (rows, columns), status also (0, 0) for none."""
+    """Reason of every pixel (rows, columns) as an index into `REASONS`, -1 where it is valid."""
     limits = stored_limits(mean, variance, truth, nodata)
     reasons = np.empty(truth.shape, np.int8)
     for r in range(truth.shape[0]):

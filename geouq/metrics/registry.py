@@ -180,6 +180,17 @@ def evaluate_metrics(summary: Summary, choices: Choices) -> Iterator[Value]:
         yield from evaluate_metric(metric, summary, choices)
 
 
+def as_markdown() -> str:
+    """The list of metrics as a Markdown table."""
+    names = {"level": "{}_<level>", "bins": "{}", "none": "{}", "reference_mean": "{}"}
+    lines = ["| name | what | unit | ideal | above means | source |", "|---|---|---|---|---|---|"]
+    for metric in METRICS:
+        what = metric.claim.split(";")[0].rstrip(".").replace("|", "\\|")
+        name = names[metric.choice].format(metric.name)
+        lines.append(f"| `{name}` | {what} | {metric.unit} | {metric.ideal} | {metric.above} | {metric.source} |")
+    return "\n".join(lines) + "\n"
+
+
 def unit_of(metric: Metric, units: str) -> str:
     """Unit of a metric of a variable in `units`.
 

@@ -1,0 +1,276 @@
+"""The commands as a user types them: what they write, what they say, how they end."""
+
+import csv
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import xarray as xr
+from click.testing import CliRunner
+
+from geouq.cli import main
+
+CONFIGS = sorted((Path(__file__).parents[1] / "configs").glob("*.yaml"))
+
+
+@pytest.fixture
+def geouq(tmp_path, monkeypatch):
+    """Run a command in the test's folder; a traceback is never an answer."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
+        assert "Traceback" not in result.output
+        return result
+
+    return run
+
+
+def rows_of(path):
+    with Path(path).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_from_two_folders_to_a_report(tile_folder, geouq, tmp_path):
+    tile_folder()
+    written = geouq("init", "predictions", "truth")
+    (tmp_path / "forest.yaml").write_text(written.output, encoding="utf-8")
+    checked = geouq("check", "forest.yaml")
+    done = geouq("run", "forest.yaml", "--quiet")
+
+    assert written.exit_code == checked.exit_code == done.exit_code == 0
+    assert "tiles      3" in checked.output
+    assert "height (m)" in checked.output
+    assert done.stdout.splitlines()[-1].startswith("forest.yaml: 3 tiles evaluated, 0 failed")
+    folder = tmp_path / "results" / "predictions"
+    expected = """config.yaml run.json summaries/a1.nc
+        tables/metrics.csv tables/metrics.parquet tables/metrics.md tables/bins.csv
+        tables/curves.csv tables/excluded.csv tables/failures.csv maps/a1_z.tif maps/a1_error.tif maps/cells_height.tif
+        figures/all/height_reliability.png figures/all/gini_pit.png report/index.html"""
+    assert not [name for name in expected.split() if not (folder / name).is_file()]
+    assert not list(folder.rglob(".*"))
+    with xr.open_dataset(folder / "summaries" / "a1.nc") as summary:
+        assert summary["n"].sizes == {"variable": 3}
+
+
+def test_tables_have_the_columns_of_the_contract(tile_folder, geouq, tmp_path):
+    geouq("run", tile_folder(text="regions: {west: [a1, a2]}\n"), "--quiet")
+    metrics = rows_of(tmp_path / "results/small/tables/metrics.csv")
+
+    columns = "level name variable metric value units bins group ci_low ci_high ci_level ci_method n"
+    assert list(metrics[0]) == columns.split()
+    assert [(row["level"], row["name"]) for row in metrics[:: len(metrics) // 5]][:5] == [
+        ("all", "all"), ("region", "west"), ("tile", "a1"), ("tile", "a2"), ("tile", "b1"),
+    ]  # fmt: skip
+    assert {row["bins"] for row in metrics if row["metric"] == "ence"} == {"equal-width-10", "equal-count-10"}
+    for row in metrics:
+        assert repr(float(row["value"])) == row["value"]
+    n = {row["name"]: int(row["n"]) for row in metrics if row["variable"] == "height" and row["metric"] == "bias"}
+    assert n["all"] == n["a1"] + n["a2"] + n["b1"]
+    assert n["west"] == n["a1"] + n["a2"]
+
+
+def test_a_damaged_tile_is_in_the_table_on_the_page_and_in_the_exit_code(tile_folder, geouq, tmp_path):
+    config = tile_folder()
+    damaged = tmp_path / "predictions" / "a2_variance.tif"
+    damaged.write_bytes(damaged.read_bytes()[:9000])
+    (tmp_path / "truth" / "b1.tif").unlink()
+
+    done = geouq("run", config, "--quiet")
+
+    assert done.exit_code == 3
+    failures = {row["tile"]: row for row in rows_of(tmp_path / "results/small/tables/failures.csv")}
+    assert set(failures) == {"a2", "b1"}
+    assert "a2_variance.tif" in failures["a2"]["message"]
+    assert "b1.tif" in failures["b1"]["message"]
+    page = (tmp_path / "results/small/report/index.html").read_text(encoding="utf-8")
+    assert "2 failed" in page
+    assert "a2_variance.tif" in page
+    assert "1 tiles evaluated, 2 failed" in done.stdout
+    assert {row["name"] for row in rows_of(tmp_path / "results/small/tables/metrics.csv")} == {"all", "a1"}
+
+
+def test_a_second_run_reads_no_pixel(tile_folder, geouq, tmp_path, monkeypatch):
+    config = tile_folder()
+    geouq("run", config, "--quiet")
+    first = {path: path.read_bytes() for path in (tmp_path / "results").rglob("*.csv")}
+
+    def unreadable(*_):
+        raise AssertionError("a pixel was read")
+
+    monkeypatch.setattr("geouq.sweep.read_window", unreadable)
+    config.write_text(config.read_text() + "regions: {east: [b1]}\noutput: {maps: [cells]}\n")
+    again = geouq("run", config)
+
+    assert again.exit_code == 0
+    assert "3 of 3 tiles are summarised already" in again.output
+    table = rows_of(tmp_path / "results/small/tables/metrics.csv")
+    assert {row["name"] for row in table} == {"all", "east", "a1", "a2", "b1"}
+    assert geouq("run", config, "--fresh").exit_code == 3
+    assert first
+
+
+def test_a_changed_file_is_read_again(tile_folder, geouq, tmp_path):
+    config = tile_folder()
+    geouq("run", config, "--quiet")
+    shutil.copy(tmp_path / "truth" / "a1.tif", tmp_path / "a1.tif")
+    os.utime(tmp_path / "a1.tif", ns=(1, 1))
+    (tmp_path / "a1.tif").replace(tmp_path / "truth" / "a1.tif")
+
+    assert "2 of 3 tiles are summarised already" in geouq("run", config).output
+
+
+def test_report_writes_the_same_tables_again(tile_folder, geouq, tmp_path):
+    geouq("run", tile_folder(text="regions: {west: [a1, a2]}\n"), "--quiet")
+    folder = tmp_path / "results" / "small"
+    first = {path.name: path.read_bytes() for path in (folder / "tables").iterdir()}
+    shutil.rmtree(folder / "tables")
+    shutil.rmtree(tmp_path / "predictions")
+
+    again = geouq("report", folder, "--quiet")
+
+    assert again.exit_code == 0
+    assert {path.name: path.read_bytes() for path in (folder / "tables").iterdir() if path.suffix != ".parquet"} == {
+        name: content for name, content in first.items() if not name.endswith(".parquet")
+    }
+
+
+def test_exact_bins_are_said_to_be_exact(tile_folder, geouq, tmp_path):
+    schemes = "[{scheme: equal-count}, {scheme: log-width, count: 7}]"
+    config = tile_folder(text=f"regions: {{west: [a1, a2]}}\nbins: {{exact: true, schemes: {schemes}}}\n")
+
+    assert geouq("run", config, "--quiet").exit_code == 0
+    assert {row["edges"] for row in rows_of(tmp_path / "results/small/tables/bins.csv")} == {"exact"}
+    again = geouq("run", config)
+    assert "exact bins 1" not in again.output
+
+
+def test_shared_edges_are_the_same_for_every_tile(tile_folder, geouq, tmp_path):
+    geouq("run", tile_folder(text="bins: {scope: experiment}\n"), "--quiet")
+    rows = rows_of(tmp_path / "results/small/tables/bins.csv")
+
+    edges = {row["upper"] for row in rows if row["bins"] == "equal-count-10" and row["bin"] == "3"}
+    assert len(edges) == 3
+
+
+def test_only_evaluates_what_is_named(tile_folder, geouq, tmp_path):
+    config = tile_folder(text="regions: {west: [a1, a2], east: [b1]}\n")
+
+    done = geouq("run", config, "--only", "west", "--quiet")
+
+    assert "2 tiles evaluated" in done.stdout
+    names = {row["name"] for row in rows_of(tmp_path / "results/small/tables/metrics.csv")}
+    assert names == {"all", "west", "a1", "a2"}
+
+
+def test_many_configs_have_a_last_line_each(tile_folder, geouq, tmp_path):
+    config = tile_folder()
+    other = tmp_path / "other.yaml"
+    other.write_text("extends: experiment.yaml\nname: other\ntiles: [a1]\n")
+
+    lines = geouq("run", config, other, "--quiet").stdout.splitlines()
+
+    assert lines[0].startswith(f"{config}: 3 tiles")
+    assert lines[1].startswith(f"{other}: 1 tiles")
+
+
+@pytest.mark.parametrize(("limit", "code"), [("min: 0.01", 0), ("min: 0.999", 1)])
+def test_a_gate_that_fails_is_the_exit_code(tile_folder, geouq, limit, code):
+    config = tile_folder(text=f"gates: [{{metric: coverage_90, variable: cover, {limit}}}]\n")
+
+    done = geouq("run", config, "--quiet")
+
+    assert done.exit_code == code
+    assert ("gate failed: coverage_90 of cover in all" in done.output) == bool(code)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "nothing.yaml"], "nothing.yaml"),
+        (["run", "."], "."),
+        (["check", "broken.yaml"], "broken.yaml:3"),
+        (["run", "unknown.yaml"], "did you mean 'truth'"),
+        (
+            ["run", "experiment.yaml", "--only", "a9"],
+            "--only a9: there is no such tile or region; known are a1, a2, b1",
+        ),
+        (["run", "experiment.yaml", "--memory", "lots"], "write a size such as"),
+        (["run", "experiment.yaml", "--memory", "1MB"], "give more memory"),
+        (["run", "experiment.yaml", "--scheduler", "tcp://127.0.0.1:1"], "no dask scheduler answers"),
+        (["run", "experiment.yaml", "experiment.yaml", "--out", "x"], "--out names the folder of one run"),
+        (["run", "experiment.yaml", "twin.yaml"], "give them different names"),
+        (["run", "gate.yaml"], "gate.yaml:7: gates.0: there is no coverage_91"),
+        (["check", "gate.yaml"], "did you mean 'coverage_90'"),
+        (["report", "truth"], "holds no run"),
+        (["init", "nowhere", "truth"], "there is no folder nowhere"),
+        (["init", "truth", "truth"], "NAME_mean.tif"),
+        (["init", "predictions", "predictions"], "no truth file is named after a tile"),
+        (["run"], "Missing argument"),
+        (["run", "experiment.yaml", "--workers", "0"], "--workers"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_mistake_gets_one_message_and_exit_code_2(tile_folder, geouq, tmp_path, arguments, said):
+    config = tile_folder()
+    (tmp_path / "broken.yaml").write_text("version: 1\nname: [x\n")
+    (tmp_path / "unknown.yaml").write_text(config.read_text().replace("truth:", "trth:"))
+    (tmp_path / "twin.yaml").write_text(config.read_text())
+    gate = "gates: [{metric: coverage_91, variable: cover, min: 0.5}]\n"
+    (tmp_path / "gate.yaml").write_text(config.read_text() + gate)
+
+    result = geouq(*arguments)
+
+    assert result.exit_code == 2
+    assert said in result.output
+    assert not (tmp_path / "results").exists()
+
+
+def test_the_schema_accepts_the_configurations_that_are_shipped(geouq):
+    schema = json.loads(geouq("schema").output)
+
+    assert schema["$schema"].endswith("2020-12/schema")
+    assert {"version", "name", "data", "regions", "bins", "levels", "gates"} <= set(schema["properties"])
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys; from click.testing import CliRunner; from geouq.cli import main; "
+        "r = CliRunner().invoke(main, ['--help']); assert 'run' in r.output; "
+        "print([m for m in ('numpy', 'numba', 'rasterio', 'xarray', 'dask', 'matplotlib') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"
+
+
+def test_ctrl_c_ends_at_once_and_the_next_run_goes_on(tile_folder, tmp_path):
+    names = [f"t{number}" for number in range(12)]
+    config = tile_folder(names, shape=(300, 300))
+    command = [sys.executable, "-m", "geouq", "run", str(config), "--workers", "1"]
+    running = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    said = ""
+    while "sweep 2/" not in said:
+        said = running.stderr.readline()
+        assert said, "the run ended too early"
+    running.send_signal(signal.SIGINT)
+    sent = time.monotonic()
+    rest = running.communicate(timeout=60)[1]
+
+    assert time.monotonic() - sent < 15
+    assert running.returncode == 130
+    assert "stopped; finished tiles are kept" in rest
+    assert "Traceback" not in rest
+    folder = tmp_path / "results" / "small"
+    kept = {path.stem for path in (folder / "summaries").glob("[!.]*.nc")}
+    assert 2 <= len(kept) < 12
+    assert not list(folder.rglob(".*"))
+    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert f"{len(kept)} of 12 tiles are summarised already" in again.stderr

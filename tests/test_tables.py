@@ -1,0 +1,105 @@
+"""Rows, CSV, Markdown, gates, and the pools that they are made of."""
+
+import csv
+import io
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from forecasts import heteroscedastic
+from hypothesis import given
+from hypothesis import strategies as st
+
+from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10, Variable
+from geouq.metrics import Choices
+from geouq.regions import Pool
+from geouq.summary import empty_summary
+from geouq.sweep import summarize_arrays
+from geouq.tables import (
+    Table,
+    as_csv,
+    as_markdown,
+    bin_rows,
+    curve_rows,
+    heavy_bins,
+    metric_rows,
+    sorted_table,
+    write_parquet,
+)
+
+P95 = Variable(name="P95", band=1, units="m")
+CHOICES = {"P95": Choices((0.5, 0.9), (EQUAL_WIDTH_10, EQUAL_COUNT_10))}
+
+
+@pytest.fixture(scope="module")
+def pool():
+    summary = summarize_arrays(*heteroscedastic((80, 80)), (0.5, 0.9)).whole
+    return Pool("all", "all", ("t",), {"P95": summary})
+
+
+def test_units_follow_the_metric(pool):
+    units = {row["metric"]: row["units"] for row in metric_rows(pool, [P95], CHOICES)}
+
+    assert (units["rmse"], units["uce"], units["ence"], units["nll"]) == ("m", "m^2", "1", "1")
+
+
+def test_an_empty_pool_has_missing_values():
+    nothing = Pool("region", "sea", (), {"P95": empty_summary((0.5, 0.9))})
+
+    assert {row["value"] for row in metric_rows(nothing, [P95], CHOICES)} == {None}
+    assert {row["n"] for row in metric_rows(nothing, [P95], CHOICES)} == {0}
+    assert not bin_rows(nothing, [P95], CHOICES)
+    assert not curve_rows(nothing, [P95])
+
+
+def test_bins_hold_all_pixels_once(pool):
+    rows = [row for row in bin_rows(pool, [P95], CHOICES) if row["bins"] == "equal-count-10"]
+
+    assert sum(row["n"] for row in rows) == pool.variables["P95"].n
+    assert sum(row["share"] for row in rows) == pytest.approx(1)
+    assert all(row["lower"] <= row["mean_variance"] <= row["upper"] for row in rows)
+
+
+def test_a_bin_with_nearly_all_pixels_is_warned_of():
+    variance = np.full((50, 50), 1.0)
+    variance[0, 0] = 1000
+    summary = summarize_arrays(np.zeros((50, 50)), variance, np.ones((50, 50)), (0.5, 0.9)).whole
+    pool = Pool("all", "all", ("t",), {"P95": summary})
+
+    warnings = heavy_bins(sorted_table("bins", bin_rows(pool, [P95], CHOICES)))
+
+    assert "bin 1 of equal-width-10 holds 100.0% of the pixels" in warnings[0]
+
+
+@given(value=st.floats(allow_nan=False, allow_infinity=False), text=st.text(max_size=20))
+def test_csv_gives_back_what_was_written(value, text):
+    text = text.replace("\r", "").replace("\0", "")
+    table = Table(("a", "b", "c"), ({"a": value, "b": text, "c": None},))
+
+    (row,) = csv.DictReader(io.StringIO(as_csv(table), newline=""))
+
+    assert float(row["a"]) == value
+    assert row["b"] == text
+    assert row["c"] == ""
+
+
+def test_parquet_is_typed(pool, tmp_path):
+    table = sorted_table("metrics", metric_rows(pool, [P95], CHOICES))
+
+    assert write_parquet(table, tmp_path / "m.parquet")
+    read = pq.read_table(tmp_path / "m.parquet")
+    assert str(read.schema.field("value").type) == "double"
+    assert str(read.schema.field("n").type) == "int64"
+    assert read.column("value").to_pylist() == [row["value"] for row in table.rows]
+
+
+def test_markdown_shows_regions_and_not_tiles(pool):
+    tile = Pool("tile", "t|1", ("t",), pool.variables)
+    region = Pool("region", "a|b", ("t",), pool.variables)
+    rows = [row for one in (tile, region, pool) for row in metric_rows(one, [P95], CHOICES)]
+
+    text = as_markdown(sorted_table("metrics", rows), [P95])
+
+    assert "a\\|b" in text
+    assert "t\\|1" not in text
+    assert len({line.replace("\\|", "").count("|") for line in text.splitlines()}) == 1
