@@ -1,3 +1,45 @@
-"""geouq: calibration of uncertainty maps."""
+"""geouq: whether the predicted uncertainty of every pixel can be trusted, everywhere and region by region."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from geouq.config import Experiment, load_experiment
+    from geouq.evaluate import Options, report, run
+    from geouq.stack import open_stack
+    from geouq.summary import Summary
+    from geouq.summary.file import load_tile
+    from geouq.sweep import summarize_arrays
 
 __version__ = "0.1.0.dev0"
+
+__all__ = [
+    "Experiment",
+    "Options",
+    "Summary",
+    "load_experiment",
+    "load_tile",
+    "open_stack",
+    "report",
+    "run",
+    "summarize_arrays",
+]
+
+_ROOM_OF = {
+    "Experiment": "config",
+    "Options": "evaluate",
+    "Summary": "summary",
+    "load_experiment": "config",
+    "load_tile": "summary.file",
+    "open_stack": "stack",
+    "report": "evaluate",
+    "run": "evaluate",
+    "summarize_arrays": "sweep",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for when it is asked for, so that the command line starts at once."""
+    if name not in _ROOM_OF:
+        raise AttributeError(f"module 'geouq' has no attribute {name!r}")
+    return getattr(import_module(f"geouq.{_ROOM_OF[name]}"), name)

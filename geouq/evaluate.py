@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from geouq.atomic import written_whole
-from geouq.catalog import Catalog, Failure, Tile, find_tiles
+from geouq.catalog import Catalog, Failure, Tile, find_tiles, natural_order
 from geouq.config import PIXEL_MAPS, Experiment, load_experiment, suggestion, to_yaml
 from geouq.errors import ConfigError
 from geouq.exact import wanted_keys, with_kept
@@ -99,7 +99,10 @@ def restricted(experiment: Experiment, catalog: Catalog, only: Sequence[str]) ->
     if not only:
         return experiment, catalog
     tiles = {tile.name for tile in catalog.tiles} | {failure.tile for failure in catalog.failures}
-    known = {**{name: {name} for name in tiles}, **{name: set(own) for name, own in experiment.regions.items()}}
+    known = {
+        **{name: {name} for name in sorted(tiles, key=natural_order)},
+        **{name: set(own) for name, own in experiment.regions.items()},
+    }
     for name in only:
         if name not in known:
             raise ConfigError(f"--only {name}: there is no such tile or region{suggestion(name, known)}")

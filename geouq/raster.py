@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import rasterio
-from rasterio.enums import MaskFlags
+from rasterio.enums import ColorInterp, MaskFlags
 from rasterio.errors import RasterioError
 
 from geouq.errors import DataError
@@ -37,16 +37,32 @@ class Band:
 
 @dataclass(frozen=True)
 class Raster:
-    """One file's header; `block` (rows, columns) is the unit of decoding, of all bands together if `interleaved`."""
+    """One file's header; `block` (rows, columns) is the unit of decoding, of all bands together if `interleaved`.
+
+    alpha : number of the band that is 0 where the file is transparent, None for none.
+    """
 
     path: str
     grid: Grid
     bands: tuple[Band, ...]
+    alpha: int | None
     block: tuple[int, int]
     interleaved: bool
     compression: str
     size: int
     modified: int
+
+    @property
+    def variables(self) -> dict[str, int]:
+        """Band of each variable: all but the alpha band, by description, or `band_<number>` where that tells not which.
+
+        """
+        named = [band.description for band in self.bands]
+        return {
+            name if name and named.count(name) == 1 else f"band_{number}": number
+            for number, name in enumerate(named, 1)
+            if number != self.alpha
+        }
 
     @property
     def fingerprint(self) -> str:
@@ -68,6 +84,7 @@ def read_header(path: str) -> Raster:
             path,
             Grid(source.shape, source.transform, source.crs.to_wkt() if source.crs else ""),
             tuple(_band(source, index) for index in range(source.count)),
+            source.colorinterp.index(ColorInterp.alpha) + 1 if ColorInterp.alpha in source.colorinterp else None,
             tuple(max(sides) for sides in zip(*source.block_shapes, strict=True)),
             source.count > 1 and str(source.profile.get("interleave", "band")).lower() == "pixel",
             source.compression.value if source.compression else "none",
@@ -115,7 +132,7 @@ def _band(source: Any, index: int) -> Band:
         _stored_nodata(dtype, source.nodatavals[index]),
         source.scales[index],
         source.offsets[index],
-        MaskFlags.per_dataset in flags or MaskFlags.alpha in flags,
+        MaskFlags.per_dataset in flags and MaskFlags.alpha not in flags,
         source.descriptions[index] or "",
         source.units[index] or "",
     )

@@ -82,31 +82,29 @@ class _Layer:
         assert self._raster is not None  # noqa: S101  only a mask may be absent
         band = self._raster.bands[variable.band - 1]
         raw = self._read(variable.band)
-        status = self._mask(variable.band) if band.masked else NO_STATUS
+        status = self._hidden(variable.band)
         if band.scale == 1 and band.offset == 0:
             kind = np.float32 if band.dtype in EXACT_IN_FLOAT32 else np.float64
             return _Decoded(raw.astype(kind, copy=False), band.nodata, status)
-        is_nodata = _equals(raw, band.nodata)
-        status = _merged(status, (is_nodata * np.uint8(nodata_reason + 1)).astype(np.uint8))
+        status = _merged(status, _status_where(_equals(raw, band.nodata), nodata_reason))
         return _Decoded(_scaled(raw, band, is_variance and not self._tile.variance_is_std), None, status)
 
     def status(self, variable: Variable) -> Status:
-        """Of a mask: MASKED where it is 0, nodata or not finite."""
+        """Of a mask: MASKED where it is 0, not finite, or says nothing."""
         if self._raster is None:
             return NO_STATUS
         number = variable.band if len(self._raster.bands) > 1 else 1
         raw, band = self._read(number), self._raster.bands[number - 1]
-        out = (raw == 0) | _equals(raw, band.nodata) | ~np.isfinite(raw.astype(np.float64))
-        return (out * np.uint8(MASKED + 1)).astype(np.uint8)
+        out = (raw == 0) | _equals(raw, band.nodata) | ~np.isfinite(raw)
+        return _merged(_status_where(out, MASKED), self._hidden(number))
 
     def _read(self, number: int) -> NDArray[np.generic]:
         assert self._raster is not None  # noqa: S101  only a mask may be absent
         if not self._raster.interleaved:
             return self._decode([number])[0]
         if not self._together:
-            wanted = sorted(
-                {variable.band for variable in self._tile.variables if variable.band <= len(self._raster.bands)}
-            )
+            bands = {variable.band for variable in self._tile.variables} | {self._raster.alpha or 0}
+            wanted = sorted(bands.intersection(range(1, len(self._raster.bands) + 1)))
             self._together = dict(zip(wanted, self._decode(wanted), strict=True))
         return self._together[number]
 
@@ -116,11 +114,17 @@ class _Layer:
             values: NDArray[np.generic] = source.read(numbers, window=_rasterio_window(self._window))
         return values
 
-    def _mask(self, number: int) -> Status:
+    def _hidden(self, number: int) -> Status:
+        """MASKED where the file's mask is 0, or its alpha band (GDAL heeds that one in pictures only)."""
         assert self._raster is not None  # noqa: S101  only a mask may be absent
-        with opened(self._raster) as source:
-            valid = source.read_masks(number, window=_rasterio_window(self._window))
-        return ((valid == 0) * np.uint8(MASKED + 1)).astype(np.uint8)
+        hidden = []
+        if self._raster.bands[number - 1].masked:
+            with opened(self._raster) as source:
+                mask = source.read_masks(number, window=_rasterio_window(self._window))
+            hidden.append(_status_where(mask == 0, MASKED))
+        if self._raster.alpha:
+            hidden.append(_status_where(self._read(self._raster.alpha) == 0, MASKED))
+        return _merged(*hidden)
 
 
 def _rasterio_window(window: Window) -> rasterio.windows.Window:
@@ -135,8 +139,7 @@ def _scaled(raw: NDArray[np.generic], band: Band, is_variance: bool) -> Values: 
 
 def _squared(std: _Decoded) -> _Decoded:
     """Variance from a std; a negative std stays negative, so that it is noticed, and nodata goes to the status."""
-    is_nodata = _equals(std.values, std.nodata)
-    status = _merged(std.status, (is_nodata * np.uint8(VARIANCE_NODATA + 1)).astype(np.uint8))
+    status = _merged(std.status, _status_where(_equals(std.values, std.nodata), VARIANCE_NODATA))
     values = std.values.astype(np.float64)
     return _Decoded(values * np.abs(values), None, status)
 
@@ -145,6 +148,10 @@ def _equals(raw: NDArray[np.generic], nodata: float | None) -> NDArray[np.bool_]
     if nodata is None:
         return np.zeros(raw.shape, np.bool_)
     return np.isnan(raw) if np.isnan(nodata) else raw == nodata
+
+
+def _status_where(excluded: NDArray[np.bool_], reason: int) -> Status:
+    return excluded.astype(np.uint8) * np.uint8(reason + 1)
 
 
 def _merged(*parts: Status) -> Status:

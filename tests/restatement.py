@@ -23,7 +23,7 @@ def edges(variance, scheme, count):
 
 
 def bins(mean, variance, truth, bin_edges):
-    """n, mean variance and mean squared error of each used bin, the last bin closed."""
+    """n, mean variance, mean squared error and mean squared variance of each used bin, the last bin closed."""
     squared = (mean - truth) ** 2
     rows = []
     for k in range(len(bin_edges) - 1):
@@ -31,16 +31,19 @@ def bins(mean, variance, truth, bin_edges):
         if k == len(bin_edges) - 2:
             inside |= variance == bin_edges[k + 1]
         if inside.any():
-            rows.append((inside.sum(), variance[inside].mean(), squared[inside].mean()))
+            rows.append((inside.sum(), variance[inside].mean(), squared[inside].mean(), np.mean(variance[inside] ** 2)))
     return np.array(rows).T
 
 
 def binned_metrics(mean, variance, truth, scheme, count):
-    n, mv, mse = bins(mean, variance, truth, edges(variance, scheme, count))
+    n, mv, mse, mv2 = bins(mean, variance, truth, edges(variance, scheme, count))
     gap = np.abs(mv - mse)
     relative = np.abs(np.sqrt(mv) - np.sqrt(mse)) / np.sqrt(mv)
     uce, ence = np.sum(n / n.sum() * gap), relative.mean()
+    null = np.mean(np.sqrt(n * mv2 / np.pi) / (n * mv))
     return {
+        "ence_null": null,
+        "ence_excess": relative.mean() - null,
         "uce": uce,
         "ence": ence,
         "uce_normalized": uce / gap.max() if gap.max() > 0 else 0.0,

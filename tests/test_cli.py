@@ -200,7 +200,7 @@ def test_a_gate_that_fails_is_the_exit_code(tile_folder, geouq, limit, code):
         (["run", "unknown.yaml"], "did you mean 'truth'"),
         (
             ["run", "experiment.yaml", "--only", "a9"],
-            "--only a9: there is no such tile or region; known are a1, a2, b1",
+            "a9: there is no such tile or region; known are a1, a2, b1",
         ),
         (["run", "experiment.yaml", "--memory", "lots"], "write a size such as"),
         (["run", "experiment.yaml", "--memory", "1MB"], "give more memory"),
@@ -208,7 +208,7 @@ def test_a_gate_that_fails_is_the_exit_code(tile_folder, geouq, limit, code):
         (["run", "experiment.yaml", "experiment.yaml", "--out", "x"], "--out names the folder of one run"),
         (["run", "experiment.yaml", "twin.yaml"], "give them different names"),
         (["run", "gate.yaml"], "gate.yaml:7: gates.0: there is no coverage_91"),
-        (["check", "gate.yaml"], "did you mean 'coverage_90'"),
+        (["check", "gate.yaml"], "did you mean 'coverage_95'"),
         (["report", "truth"], "holds no run"),
         (["init", "nowhere", "truth"], "there is no folder nowhere"),
         (["init", "truth", "truth"], "NAME_mean.tif"),

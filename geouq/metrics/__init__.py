@@ -2,7 +2,18 @@
 
 from geouq.metrics.accuracy import bias, error_width_corr, mae, nbias, nmae, nrmse, r2, rmse
 from geouq.metrics.bins import bin_edges, binned
-from geouq.metrics.calibration import ence, ence_normalized, rce, uce, uce_normalized, z_mean, z_std, zms
+from geouq.metrics.calibration import (
+    ence,
+    ence_excess,
+    ence_normalized,
+    ence_null,
+    rce,
+    uce,
+    uce_normalized,
+    z_mean,
+    z_std,
+    zms,
+)
 from geouq.metrics.coverage import coverage, coverage_above, coverage_below
 from geouq.metrics.registry import (
     METRICS,
@@ -31,7 +42,9 @@ __all__ = [
     "crps",
     "cv",
     "ence",
+    "ence_excess",
     "ence_normalized",
+    "ence_null",
     "error_width_corr",
     "evaluate_metric",
     "evaluate_metrics",

@@ -41,6 +41,21 @@ def ence_normalized(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: F
     return _normalized(ence(summary, bins, edges), _relative_gap(summary, bins, edges))
 
 
+def ence_null(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats | None = None) -> Floats:
+    """ENCE that a perfect Gaussian forecaster scores with these bins and independent pixels; unit 1.
+
+    Mean over used bins of sqrt(sum v^2 / pi) / sum v, about sqrt(bins / (n pi)). Pernot, arXiv 2305.11905.
+    """
+    per_bin = binned(summary, bins, edges)
+    total = np.where(per_bin.n > 0, per_bin.variance, np.nan)
+    return _mean(np.sqrt(per_bin.squared_variance / np.pi) / total)
+
+
+def ence_excess(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats | None = None) -> Floats:
+    """ENCE less that of a perfect forecaster; unit 1, ideal 0."""
+    return ence(summary, bins, edges) - ence_null(summary, bins, edges)
+
+
 def zms(summary: Summary) -> Floats:
     """Mean of z^2; unit 1, ideal 1, above 1 is over-confident (Pernot, arXiv 2310.11978)."""
     return summary.moments.mean_square("z")

@@ -12,7 +12,18 @@ from numpy.typing import NDArray
 
 from geouq.config import BinScheme
 from geouq.metrics.accuracy import bias, error_width_corr, mae, nbias, nmae, nrmse, r2, rmse
-from geouq.metrics.calibration import ence, ence_normalized, rce, uce, uce_normalized, z_mean, z_std, zms
+from geouq.metrics.calibration import (
+    ence,
+    ence_excess,
+    ence_normalized,
+    ence_null,
+    rce,
+    uce,
+    uce_normalized,
+    z_mean,
+    z_std,
+    zms,
+)
 from geouq.metrics.coverage import coverage, coverage_above, coverage_below
 from geouq.metrics.scores import crps, interval_score, nll
 from geouq.metrics.sharpness import cv, mean_std, sharpness, sharpness_rms, width
@@ -51,6 +62,7 @@ class Metric:
 LAVES = "Laves et al. 2021, arXiv 2104.12376"
 LEVI = "Levi et al. 2019, arXiv 1905.11659"
 GNEITING = "Gneiting and Raftery 2007"
+PERNOT_2023 = "Pernot 2023, arXiv 2305.11905"
 PERNOT = "Pernot 2024, arXiv 2402.10043"
 KULESHOV = "Kuleshov et al. 2018, arXiv 1807.00263"
 NOTEBOOK = "customary with UCE and ENCE"
@@ -78,6 +90,8 @@ METRICS = (
         NOTEBOOK,
         "bins",
     ),
+    Metric("ence_null", ence_null, "ENCE_0", "1", "small", "bins hold few pixels", PERNOT_2023, "bins"),
+    Metric("ence_excess", ence_excess, "ENCE - ENCE_0", "1", "0", "std and error disagree", PERNOT_2023, "bins"),
     Metric("zms", zms, "ZMS", "1", "1", "over-confident", PERNOT),
     Metric("z_mean", z_mean, "mean z", "1", "0", "under-prediction", PERNOT),
     Metric("z_std", z_std, "std z", "1", "1", "over-confident", PERNOT),

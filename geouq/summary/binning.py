@@ -29,7 +29,7 @@ def bin_rows(
     edges: Floats,
     out: Floats,
 ) -> bool:
-    """Fill out (bins, 4) with the sums of each bin; True if no key had to be split.
+    """Fill out (bins, 4): n, variance, squared error, variance^2 of each bin; True if no key had to be split.
 
     borders (keys, 2), sums (keys, 4), complete (keys), edges (bins + 1).
     """
@@ -41,11 +41,11 @@ def bin_rows(
         low, high = max(borders[k, 0], lowest), min(borders[k, 1], highest)
         first, last = _bin_of(low, edges), _bin_of(high, edges)
         if first == last and 0 <= first < len(out):
-            out[first] += sums[k]
+            _add(out, first, sums[k], 1.0)
         elif complete[k]:
             _divide_kept(borders[k], kept_variance, kept_squared_error, edges, out)
         elif _is_one_value(sums[k]):
-            _add(out, _bin_of(sums[k, 1] / sums[k, 0], edges), sums[k])
+            _add(out, _bin_of(sums[k, 1] / sums[k, 0], edges), sums[k], 1.0)
         else:
             exact = _split(sums[k], low, high, edges, out) and exact
     return exact
@@ -92,9 +92,15 @@ def _is_one_value(sums: Floats) -> bool:
 
 
 @compiled
-def _add(out: Floats, index: int, sums: Floats) -> None:
+def _add(out: Floats, index: int, sums: Floats, share: float) -> None:
+    """Add a share of a key to a bin; the sum of variance^2 follows from those of variance and std, to second order."""
     if 0 <= index < len(out):
-        out[index] += sums
+        n, variance, squared_error, std = sums
+        within = max(variance - std * std / n, 0.0)
+        out[index, 0] += share * n
+        out[index, 1] += share * variance
+        out[index, 2] += share * squared_error
+        out[index, 3] += share * (variance + 4 * within) * variance / n
 
 
 @compiled
@@ -103,7 +109,7 @@ def _divide_kept(border: Floats, variance: Floats, squared_error: Floats, edges:
     start, stop = _kept_range(border, variance)
     for i in range(start, stop):
         single[0], single[1], single[2], single[3] = 1.0, variance[i], squared_error[i], np.sqrt(variance[i])
-        _add(out, _bin_of(variance[i], edges), single)
+        _add(out, _bin_of(variance[i], edges), single, 1.0)
 
 
 @compiled
@@ -115,7 +121,7 @@ def _split(sums: Floats, low: float, high: float, edges: Floats, out: Floats) ->
         share = np.floor((upper - low) / (high - low) * n + 0.5)
         if share > cut:
             inside += 1
-            _add(out, j, sums * ((share - cut) / n))
+            _add(out, j, sums, (share - cut) / n)
             cut = share
     return inside <= 1
 

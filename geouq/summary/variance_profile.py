@@ -48,6 +48,7 @@ class Binned:
     n: Floats
     variance: Floats
     squared_error: Floats
+    squared_variance: Floats
     exact: NDArray[np.bool_]
 
     @property
@@ -98,10 +99,10 @@ class VarianceProfile:
         """Sums by bin [edge_k, edge_k+1), the last closed; edges (..., bins + 1), not decreasing."""
         edges = np.broadcast_to(edges, (*self.lowest.shape, np.shape(edges)[-1]))
         flat = edges.reshape(-1, edges.shape[-1]).astype(np.float64)
-        sums = np.empty((len(flat), flat.shape[1] - 1, len(FIELDS)))
+        sums = np.empty((len(flat), flat.shape[1] - 1, 4))
         exact = np.array([bin_rows(*row, flat[i], sums[i]) for i, row in enumerate(self._rows())], np.bool_)
-        n, variance, squared_error, _ = np.moveaxis(sums.reshape(*self.lowest.shape, -1, len(FIELDS)), -1, 0)
-        return Binned(edges, n, variance, squared_error, exact.reshape(self.lowest.shape))
+        n, variance, squared_error, squared_variance = np.moveaxis(sums.reshape(*edges.shape[:-1], -1, 4), -1, 0)
+        return Binned(edges, n, variance, squared_error, squared_variance, exact.reshape(self.lowest.shape))
 
     def complete_keys(self) -> Ints:
         """Keys of which every pixel is kept."""
