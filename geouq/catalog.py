@@ -235,12 +235,12 @@ def _variables_of(mean: Raster, experiment: Experiment) -> tuple[Variable, ...]:
     means = experiment.labels_mean or ()
     return tuple(
         Variable(
-            name=band.description or f"band_{number}",
+            name=name,
             band=number,
-            units=band.units,
+            units=mean.bands[number - 1].units,
             reference_mean=means[number - 1] if number <= len(means) else None,
         )
-        for number, band in enumerate(mean.bands, 1)
+        for name, number in mean.variables.items()
     )
 
 

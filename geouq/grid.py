@@ -80,7 +80,9 @@ def require_same_grid(one: Grid, other: Grid, one_name: str, other_name: str) ->
 
 
 def shift_in_pixels(one: Grid, other: Grid) -> float:
-    """Largest distance between corresponding corners, in pixels of `one`."""
+    """Largest distance between corresponding corners, in pixels of `one`; infinite where its pixels have no size."""
+    if one.transform.is_degenerate:
+        return 0.0 if one.transform == other.transform else np.inf
     rows, columns = other.shape
     corners = ((0, 0), (columns, 0), (0, rows), (columns, rows))
     back = ~one.transform
@@ -93,10 +95,14 @@ def _difference(one: Grid, other: Grid) -> str:
     if one.shape != other.shape:
         shapes = [f"{grid.shape[0]} x {grid.shape[1]}" for grid in (other, one)]
         return f": it has {shapes[0]} pixels, not {shapes[1]}"
-    column, row = ~one.transform @ (other.transform @ (0, 0))
-    size = other.transform.a / one.transform.a
-    pixel = "" if abs(size - 1) < 1e-9 else f", and its pixels are {size:.6g} times as wide"
-    return f": it is shifted by {column:+.4g} columns and {row:+.4g} rows{pixel}"
+    if one.transform.is_degenerate or other.transform.is_degenerate:
+        return ": the pixels of one of them have no size"
+    step = ~one.transform @ other.transform
+    wide, high = float(np.hypot(step.a, step.d)), float(np.hypot(step.b, step.e))
+    alike = max(abs(wide - 1), abs(high - 1)) < 1e-9
+    scaled = "" if alike else f", and its pixels are {wide:.6g} times as wide and {high:.6g} times as high"
+    turned = "" if scaled or max(abs(step.a - 1), abs(step.e - 1)) < 1e-9 else ", and flipped or turned"
+    return f": it is shifted by {step.c:+.4g} columns and {step.f:+.4g} rows{scaled}{turned}"
 
 
 def _same_crs(one: str, other: str) -> bool:

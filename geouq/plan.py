@@ -51,7 +51,7 @@ def plan_run(catalog: Catalog, workers: int | None = None, memory: str | None = 
         tiles=len(catalog.tiles),
         variables=len(catalog.variables),
         pixels=sum(tile.grid.pixels for tile in catalog.tiles),
-        bytes_on_disk=sum(max(raster.size, 0) for raster in rasters),
+        bytes_on_disk=sum(raster.size for raster in rasters),
         layouts=tuple(Counter(map(_layout, rasters)).most_common()),
         workers=count,
         memory=PROGRAM + count * each,

@@ -1,12 +1,13 @@
 """Headers of rasters, and open files shared within a thread."""
 
+import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import rasterio
@@ -18,8 +19,19 @@ from geouq.grid import Grid
 
 GDAL_OPTIONS: dict[str, Any] = {"GDAL_NUM_THREADS": "1", "GDAL_CACHEMAX": 64 << 20, "GDAL_VRT_ENABLE_PYTHON": "NO"}
 HANDLES = 32
+UNSAID = re.compile(r"(band_\d+)?")  # descriptions that name no variable
+HARMLESS = (".ovr", ".aux.xml")  # overviews and statistics, which may come and go and change no pixel
 
-Key = tuple[str, int, int]
+
+class Stamp(NamedTuple):
+    """A file as it was found: name, bytes, and time of change in nanoseconds."""
+
+    name: str
+    bytes: int
+    modified: int
+
+
+Key = tuple[str, tuple[Stamp, ...]]
 
 
 @dataclass(frozen=True)
@@ -39,7 +51,8 @@ class Band:
 class Raster:
     """One file's header; `block` (rows, columns) is the unit of decoding, of all bands together if `interleaved`.
 
-    alpha : number of the band that is 0 where the file is transparent, None for none.
+    alpha : number of the band that is 0 where the file is transparent, None for none. files : the file and those that
+        its pixels come from too, such as a mask beside it or the sources of a VRT; none where they are not local.
     """
 
     path: str
@@ -49,25 +62,32 @@ class Raster:
     block: tuple[int, int]
     interleaved: bool
     compression: str
-    size: int
-    modified: int
+    files: tuple[Stamp, ...]
 
     @property
     def variables(self) -> dict[str, int]:
-        """Band of each variable: all but the alpha band, by description, or `band_<number>` where that tells not which.
-
-        """
-        named = [band.description for band in self.bands]
+        """Band of each variable, all but alpha, by its description, or `band_<number>` where it has none of its own."""
+        described = [band.description for band in self.bands]
         return {
-            name if name and named.count(name) == 1 else f"band_{number}": number
-            for number, name in enumerate(named, 1)
+            name if described.count(name) == 1 and not UNSAID.fullmatch(name) else f"band_{number}": number
+            for number, name in enumerate(described, 1)
             if number != self.alpha
         }
 
     @property
     def fingerprint(self) -> str:
-        """What changes when the file does: name, size, time of change and header."""
-        return repr((Path(self.path).name, self.size, self.modified, self.grid, self.bands))
+        """What changes when the pixels do: names, sizes and times of change of the files, and the header."""
+        return repr((Path(self.path).name, [tuple(file) for file in self.files], self.grid, self.bands, self.alpha))
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(file.bytes for file in self.files)
+
+    @property
+    def modified(self) -> int:
+        """Latest time of change in nanoseconds, 0 where it is not known."""
+        return max((file.modified for file in self.files), default=0)
 
 
 @contextmanager
@@ -88,7 +108,7 @@ def read_header(path: str) -> Raster:
             tuple(max(sides) for sides in zip(*source.block_shapes, strict=True)),
             source.count > 1 and str(source.profile.get("interleave", "band")).lower() == "pixel",
             source.compression.value if source.compression else "none",
-            *_size_and_time(path),
+            tuple(_stamps(source.files)),
         )
 
 
@@ -96,7 +116,7 @@ def read_header(path: str) -> Raster:
 def opened(raster: Raster) -> Iterator[Any]:
     """The raster opened for this thread alone; the `HANDLES` last used stay open. DataError where reading fails."""
     handles = _handles()
-    key = (raster.path, raster.size, raster.modified)
+    key = (raster.path, raster.files)
     with _said_plainly(raster.path):
         if key not in handles:
             while len(handles) >= HANDLES:
@@ -150,9 +170,9 @@ def _stored_nodata(dtype: str, nodata: float | None) -> float | None:
     return nodata if limits.min <= nodata <= limits.max and float(nodata).is_integer() else None
 
 
-def _size_and_time(path: str) -> tuple[int, int]:
-    try:
-        status = Path(path).stat()
-    except OSError:
-        return -1, -1
-    return status.st_size, status.st_mtime_ns
+def _stamps(paths: Iterable[str]) -> Iterator[Stamp]:
+    for path in paths:
+        if not path.endswith(HARMLESS):
+            with suppress(OSError):  # it is not local, or in an archive
+                status = Path(path).stat()
+                yield Stamp(Path(path).name, status.st_size, status.st_mtime_ns)

@@ -84,8 +84,8 @@ def _truth_ending(folder: Path, tiles: Sequence[str], taken: set[Path]) -> str:
 def _as_yaml(predictions: Path, patterns: dict[str, Path], header: Raster) -> str:
     name = predictions.resolve().name or "experiment"
     variables = {
-        band.description or f"band_{number}": {"band": number} | ({"units": band.units} if band.units else {})
-        for number, band in enumerate(header.bands, 1)
+        name: {"band": number} | ({"units": units} if (units := header.bands[number - 1].units) else {})
+        for name, number in header.variables.items()
     }
     lines = [
         "# Written by geouq init; paths are relative to this file.",

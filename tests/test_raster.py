@@ -1,0 +1,94 @@
+"""Headers: what they tell, and what changes with the pixels."""
+
+from contextlib import suppress
+
+import numpy as np
+import pytest
+import rasterio
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rasterio.enums import ColorInterp
+
+from geouq.errors import DataError
+from geouq.raster import read_header
+
+VRT = """<VRTDataset rasterXSize="8" rasterYSize="8"><VRTRasterBand dataType="Float32" band="1"><SimpleSource>
+<SourceFilename relativeToVRT="1">a.tif</SourceFilename><SourceBand>1</SourceBand></SimpleSource></VRTRasterBand>
+<GeoTransform>0, 1, 0, 8, 0, -1</GeoTransform></VRTDataset>"""
+
+
+@pytest.fixture
+def raster(tmp_path, write_raster):
+    """A file of three bands of 8 x 8 pixels."""
+    return write_raster(tmp_path / "a.tif", np.ones((3, 8, 8), np.float32), names=["height", "", "height"])
+
+
+def test_variables_are_named_by_descriptions_of_their_own(raster):
+    assert read_header(str(raster)).variables == {"band_1": 1, "band_2": 2, "band_3": 3}
+    with rasterio.open(raster, "r+") as target:
+        target.descriptions = ["band_3", "cover", None]
+    assert read_header(str(raster)).variables == {"band_1": 1, "cover": 2, "band_3": 3}
+
+
+def test_an_alpha_band_is_no_variable(raster):
+    with rasterio.open(raster, "r+") as target:
+        target.colorinterp = [ColorInterp.gray, ColorInterp.gray, ColorInterp.alpha]
+
+    header = read_header(str(raster))
+
+    assert header.alpha == 3
+    assert list(header.variables.values()) == [1, 2]
+
+
+def test_a_mask_beside_the_file_changes_its_fingerprint(raster):
+    before = read_header(str(raster))
+    with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=False), rasterio.open(raster, "r+") as target:
+        target.write_mask(np.zeros((8, 8), np.uint8))
+    between = read_header(str(raster))
+    with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=False), rasterio.open(raster, "r+") as target:
+        target.write_mask(np.eye(8, dtype=np.uint8) * 255)
+    after = read_header(str(raster))
+
+    assert len({before.fingerprint, between.fingerprint, after.fingerprint}) == 3
+    assert [file.name for file in after.files] == ["a.tif", "a.tif.msk"]
+
+
+def test_a_source_of_a_vrt_changes_its_fingerprint(raster, tmp_path, write_raster):
+    (tmp_path / "a.vrt").write_text(VRT)
+    before = read_header(str(tmp_path / "a.vrt"))
+    write_raster(raster, np.zeros((1, 8, 8), np.float32))
+
+    assert read_header(str(tmp_path / "a.vrt")).fingerprint != before.fingerprint
+
+
+def test_statistics_and_overviews_beside_the_file_do_not(raster, write_raster):
+    before = read_header(str(raster)).fingerprint
+    raster.with_name("a.tif.aux.xml").write_text("<PAMDataset></PAMDataset>")
+    write_raster(raster.with_name("a.tif.ovr"), np.ones((3, 4, 4), np.float32))
+
+    with rasterio.open(raster) as source:
+        assert len(source.files) == 3
+    assert read_header(str(raster)).fingerprint == before
+
+
+@pytest.mark.parametrize("content", ["", "no raster", "<VRTDataset rasterXSize='5' rasterYSize='5'></VRTDataset>"])
+def test_what_is_no_raster_is_a_plain_error(tmp_path, content):
+    (tmp_path / "a.tif").write_text(content)
+
+    with pytest.raises(DataError, match=r"a\.tif cannot be read: \S"):
+        read_header(str(tmp_path / "a.tif"))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+@pytest.mark.filterwarnings("ignore::rasterio.errors.NotGeoreferencedWarning")
+def test_damaged_headers_are_read_or_refused_plainly(raster, data):
+    content = bytearray(raster.read_bytes())
+    places = st.integers(0, 399) if len(content) >= 400 else st.integers(0, len(content) - 1)
+    for place, byte in data.draw(st.dictionaries(places, st.integers(0, 255), min_size=1, max_size=6)).items():
+        content[place] = byte
+    damaged = raster.with_name("damaged.tif")
+    damaged.write_bytes(content[: data.draw(st.integers(0, len(content)))])
+
+    with suppress(DataError):  # anything else is a traceback
+        assert len(read_header(str(damaged)).bands) >= 1

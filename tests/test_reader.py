@@ -1,0 +1,167 @@
+"""Windows of a tile: what is read, what is not, and what a file that cannot be read says."""
+
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+import rasterio
+
+from geouq import reader
+from geouq.catalog import find_tiles
+from geouq.config import load_experiment
+from geouq.errors import DataError
+from geouq.grid import Window
+from geouq.raster import HANDLES, gdal_options, opened, read_header
+from geouq.reader import read_window
+
+SHAPE = (2, 64, 64)
+
+
+@pytest.fixture
+def one_tile(tmp_path, write_raster):
+    """A tile of two variables in blocks of 16 pixels; `truth` and options may be given."""
+
+    def make(truth, **layout):
+        blocks = {"tiled": True, "blockxsize": 16, "blockysize": 16, "compress": "deflate"}
+        noise = np.random.default_rng(0).random(SHAPE).astype(np.float32) + 1
+        for name, bands in {"mean": noise, "variance": noise, "truth": truth}.items():
+            write_raster(tmp_path / f"t_{name}.tif", bands, **blocks | layout)
+        config = tmp_path / "one.yaml"
+        data = "".join(f"  {name}: '{{tile}}_{name}.tif'\n" for name in ("mean", "variance", "truth"))
+        config.write_text(f"version: 1\nname: one\ndata:\n{data}")
+        (tile,) = find_tiles(load_experiment(config)).tiles
+        return tile
+
+    return make
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """Which bands of which file are decoded, in order."""
+    found = []
+
+    class Watched:
+        def __init__(self, source, path):
+            self._source, self._name = source, path.rpartition("_")[2].removesuffix(".tif")
+
+        def read(self, numbers, **options):
+            found.append((self._name, tuple(numbers)))
+            return self._source.read(numbers, **options)
+
+        def read_masks(self, number, **options):
+            found.append((self._name, "mask"))
+            return self._source.read_masks(number, **options)
+
+    @contextmanager
+    def watched(raster):
+        with opened(raster) as source:
+            yield Watched(source, raster.path)
+
+    monkeypatch.setattr(reader, "opened", watched)
+    return found
+
+
+def read(tile, window):
+    with gdal_options():
+        return list(read_window(tile, window))
+
+
+def truth_in_one_corner():
+    """Of the first variable everywhere, of the second in the upper left quarter."""
+    truth = np.full(SHAPE, 1.5, np.float32)
+    truth[1] = np.nan
+    truth[1, :32, :32] = 1.5
+    return truth
+
+
+def test_a_variable_without_truth_reads_no_prediction(one_tile, reads):
+    tile = one_tile(truth_in_one_corner(), interleave="band")
+
+    first, second = read(tile, Window(32, 32, 32, 32))
+
+    assert first.read
+    assert not second.read
+    assert reads == [("truth", (1,)), ("mean", (1,)), ("variance", (1,)), ("truth", (2,))]
+
+
+def test_bands_that_are_stored_together_are_read_once(one_tile, reads):
+    tile = one_tile(truth_in_one_corner(), interleave="pixel")
+
+    read(tile, Window(0, 0, 32, 32))
+
+    assert reads == [("truth", (1, 2)), ("mean", (1, 2)), ("variance", (1, 2))]
+
+
+def test_only_bands_of_variables_are_read(one_tile, reads, tmp_path):
+    one_tile(truth_in_one_corner(), interleave="pixel")
+    config = tmp_path / "one.yaml"
+    config.write_text(config.read_text() + "variables: {second: {band: 2}}\n")
+    (tile,) = find_tiles(load_experiment(config)).tiles
+
+    read(tile, Window(0, 0, 16, 16))
+
+    assert reads == [("truth", (2,)), ("mean", (2,)), ("variance", (2,))]
+
+
+def test_without_truth_a_damaged_prediction_is_not_noticed(one_tile, sweep_one, tmp_path):
+    """The sweep of a tile whose truth is empty reads no prediction; with truth, it fails."""
+    one_tile(np.full(SHAPE, np.nan, np.float32))
+    for name in ("mean", "variance"):
+        path = tmp_path / f"t_{name}.tif"
+        with rasterio.open(path) as source:
+            start = int(source.get_tag_item("BLOCK_OFFSET_0_0", "TIFF", bidx=1))
+        content = bytearray(path.read_bytes())
+        content[start : start + 200] = bytes(200)
+        path.write_bytes(content)
+
+    empty = sweep_one(tmp_path / "one.yaml")["t"]
+    with rasterio.open(tmp_path / "t_truth.tif", "r+") as target:
+        target.write(np.full(SHAPE, 1.5, np.float32))
+    damaged = sweep_one(tmp_path / "one.yaml")["t"]
+
+    assert empty.variables["band_1"].whole.n == 0
+    assert empty.variables["band_1"].excluded.tolist() == [0, 0, 0, 64 * 64, 0, 0, 0]
+    assert damaged.error == "DataError"
+    assert "t_mean.tif cannot be read" in damaged.message
+
+
+def test_float32_is_handed_on_as_it_is_stored(one_tile):
+    (first, _) = read(one_tile(truth_in_one_corner()), Window(0, 0, 16, 16))
+
+    assert {first.mean.dtype, first.variance.dtype, first.truth.dtype} == {np.dtype(np.float32)}
+    assert first.status.size == 0
+
+
+def test_a_thread_keeps_few_files_open_and_reads_each_right(tmp_path, write_raster):
+    rasters = []
+    for number in range(HANDLES + 5):
+        path = tmp_path / f"{number}.tif"
+        write_raster(path, np.full((1, 2, 2), number, np.uint8))
+        rasters.append(read_header(str(path)))
+
+    with gdal_options():
+        for _ in range(2):
+            for number, raster in enumerate(rasters):
+                with opened(raster) as source:
+                    assert (source.read() == number).all()
+
+
+def test_a_file_that_changes_is_opened_anew(tmp_path, write_raster):
+    path = tmp_path / "a.tif"
+    write_raster(path, np.zeros((1, 2, 2), np.uint8))
+    with gdal_options(), opened(read_header(str(path))) as source:
+        before = source.read()
+    write_raster(tmp_path / "b.tif", np.ones((1, 2, 3), np.uint8)).replace(path)
+
+    with gdal_options(), opened(read_header(str(path))) as source:
+        after = source.read()
+
+    assert (before.shape, after.shape) == ((1, 2, 2), (1, 2, 3))
+
+
+def test_what_vanishes_after_its_header_was_read_is_a_plain_error(tmp_path, write_raster):
+    raster = read_header(str(write_raster(tmp_path / "a.tif", np.zeros((1, 2, 2), np.uint8))))
+    (tmp_path / "a.tif").unlink()
+
+    with pytest.raises(DataError, match=r"a\.tif cannot be read: .*No such file"), opened(raster):
+        pass
