@@ -1,8 +1,10 @@
 """Shared fixtures: rasters, folders of tiles, and tiles that are swept already."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import hypothesis
 import numpy as np
 import pytest
 import rasterio
@@ -12,6 +14,10 @@ from forecasts import heteroscedastic
 from geouq.catalog import Catalog, find_tiles
 from geouq.config import Experiment, load_experiment
 from geouq.sweep import Settings, sweep_tiles
+
+# On a server the same examples each time, so that a change is judged by what it changes
+hypothesis.settings.register_profile("ci", derandomize=True, print_blob=True)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 NORTH_UP = Affine(10, 0, 500_000, 0, -10, 7_000_000)
 VARIABLES = ("height", "cover", "gini")

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from geouq.config.faults import Fault, config_error
+from geouq.config.faults import Fault, config_error, one_line
 from geouq.config.model import Experiment
 from geouq.config.yaml_text import Written, as_written, is_file, merged, read_yaml
 from geouq.errors import ConfigError
@@ -88,9 +88,9 @@ def _with_bases(file: Path, above: tuple[Path, ...]) -> tuple[Written, list[Faul
         return _without_extends(root), [*faults, fault]
     base = Path(os.path.normpath(file.parent / extends.value))
     if not is_file(base):
-        raise config_error([*faults, root.fault(("extends",), f"there is no file {base}")])
+        raise config_error([*faults, root.fault(("extends",), f"there is no file {one_line(str(base))}")])
     if any(base.samefile(member) for member in chain):
-        cycle = " -> ".join(str(member) for member in (*chain, base))
+        cycle = " -> ".join(one_line(str(member)) for member in (*chain, base))
         raise config_error([*faults, root.fault(("extends",), f"files extend one another in a cycle: {cycle}")])
     try:
         below, faults_below = _with_bases(base, chain)
@@ -128,7 +128,7 @@ def _with_labels(root: Written) -> tuple[Written, list[Fault]]:
         return root, []
     file = Path(reference.value)
     if not is_file(file):
-        return root, [root.fault(("reference_mean",), f"there is no file {file}")]
+        return root, [root.fault(("reference_mean",), f"there is no file {one_line(str(file))}")]
     try:
         statistics, faults = read_yaml(file)
     except ConfigError as error:
