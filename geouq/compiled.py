@@ -42,13 +42,18 @@ def _compile(function: F, *, fastmath: bool | set[str]) -> F:
 
 
 @cache
-def _cache_folder() -> str:
-    """Folder for this version of the sources; '' (numba's own choice) where the user's cache cannot be written."""
+def digest_of_sources() -> str:
+    """Digest of all that the compiled functions are made of: what they give can change only when it does."""
     package = Path(__file__).parent
     files = sorted(path for pattern in SOURCES for path in package.glob(pattern))
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:16]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:16]
+
+
+@cache
+def _cache_folder() -> str:
+    """Folder for this version of the sources; '' (numba's own choice) where the user's cache cannot be written."""
     user = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(user) / "geouq" / digest
+    folder = Path(user) / "geouq" / digest_of_sources()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:

@@ -1,5 +1,7 @@
 """One tile as a lazy, masked xarray Dataset, read by the same reader as the sweep."""
 
+from typing import Any
+
 import dask.array as da
 import numpy as np
 import xarray as xr
@@ -13,7 +15,7 @@ from geouq.raster import gdal_options
 from geouq.reader import VariableWindow, read_window
 from geouq.validity import classify
 
-LAYERS = ("mean", "variance", "truth")
+LAYERS = {"mean": "predicted mean", "variance": "predicted variance", "truth": "reference value"}
 CHUNK = 512
 
 
@@ -30,22 +32,13 @@ def open_stack(source: Tile | Experiment, tile: str | None = None, *, chunk: int
     found = source if isinstance(source, Tile) else _named(source, tile)
     windows = [list(row) for row in _rows_of_windows(found.grid, chunk)]
     blocks = da.block([[_block(found, window) for window in row] for row in windows])
-    variables = [variable.name for variable in found.variables]
-    y, x = _coordinates(found.grid)
     dims = ("variable", "y", "x")
-    data = {layer: (dims, blocks[i], {"long_name": f"{layer} of the prediction"}) for i, layer in enumerate(LAYERS)}
-    data["truth"][2]["long_name"] = "reference value"
-    valid = (dims, blocks[len(LAYERS)].astype(bool), {"long_name": "pixel counts"})
-    return xr.Dataset(
-        data | {"valid": valid},
-        coords={
-            "variable": variables,
-            "y": ("y", y),
-            "x": ("x", x),
-            "units": ("variable", [variable.units for variable in found.variables]),
-        },
-        attrs={"tile": found.name, "crs": found.grid.crs, "transform": tuple(found.grid.transform)[:6]},
-    )
+    layers = {
+        layer: (dims, blocks[i], {"long_name": text, "grid_mapping": "spatial_ref"})
+        for i, (layer, text) in enumerate(LAYERS.items())
+    }
+    layers["valid"] = (dims, blocks[len(LAYERS)].astype(bool), {"long_name": "pixel counts"})
+    return xr.Dataset(layers, _coordinates(found), {"tile": found.name, "crs": found.grid.crs})
 
 
 def _named(experiment: Experiment, name: str | None) -> Tile:
@@ -103,10 +96,20 @@ def _type_of(tile: Tile) -> np.dtype[np.floating]:
     return np.dtype(np.float32 if exact and not tile.variance_is_std else np.float64)
 
 
-def _coordinates(grid: Grid) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-    """Coordinates of pixel centres; of a rotated grid, row and column numbers plus a half."""
-    rows, columns = np.arange(grid.shape[0]) + 0.5, np.arange(grid.shape[1]) + 0.5
-    t = grid.transform
-    if t.b or t.d:
-        return rows, columns
-    return t.f + t.e * rows, t.c + t.a * columns
+def _coordinates(tile: Tile) -> dict[str, Any]:
+    """Names and units of the variables, pixel centres, and the CRS as CF and GDAL write it.
+
+    Of a rotated grid y and x are row and column numbers plus a half; its transform tells the rest.
+    """
+    t, (rows, columns) = tile.grid.transform, tile.grid.shape
+    y, x = np.arange(rows) + 0.5, np.arange(columns) + 0.5
+    if not (t.b or t.d):
+        y, x = t.f + t.e * y, t.c + t.a * x
+    place = {"crs_wkt": tile.grid.crs, "GeoTransform": " ".join(map(repr, t.to_gdal()))}
+    return {
+        "variable": [variable.name for variable in tile.variables],
+        "units": ("variable", [variable.units for variable in tile.variables]),
+        "y": ("y", y),
+        "x": ("x", x),
+        "spatial_ref": ((), 0, place),
+    }

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from geouq import __version__
 from geouq.catalog import Tile
+from geouq.compiled import digest_of_sources
 from geouq.naming import file_name
 from geouq.summary import TileSummary
 from geouq.summary.file import FORMAT, key_of_file, load_tile, save_tile
@@ -17,7 +18,7 @@ def key_of_tile(tile: Tile, settings: Settings) -> str:
     """Digest of all that a tile's summary is made from: files as they are now, bands, settings, and this version."""
     rasters = [(layer, raster.fingerprint) for layer, raster in tile.rasters.items()]
     bands = [(variable.name, variable.band) for variable in tile.variables]
-    made_from = (FORMAT, __version__, rasters, bands, settings)
+    made_from = (FORMAT, __version__, digest_of_sources(), rasters, bands, settings)
     return hashlib.sha256(repr(made_from).encode()).hexdigest()
 
 

@@ -41,6 +41,7 @@ def test_layers_are_masked_and_have_coordinates_crs_and_units(tile_folder, tmp_p
     assert rasterio.CRS.from_wkt(stack.attrs["crs"]) == crs
     assert stack["units"].values.tolist() == ["m", "%", "1"]
     assert stack["mean"].dtype == np.float32
+    assert rasterio.CRS.from_wkt(stack["spatial_ref"].attrs["crs_wkt"]) == crs
 
 
 @pytest.mark.parametrize("chunk", [16, 33, 512])

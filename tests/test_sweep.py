@@ -2,6 +2,7 @@
 
 import time
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from geouq.sweep import (
     groups_of,
     summarize_arrays,
     sweep_tiles,
+    workers,
 )
 
 BITS = ("sums", "products", "n")
@@ -35,6 +37,11 @@ def bits(summary):
         found += [whole.variance.sums.tobytes(), whole.z.counts.tobytes(), whole.interval_scores.tobytes()]
         found += [whole.variance.kept.variance.tobytes(), cells.entry_sums.tobytes(), part.excluded.tobytes()]
     return b"".join(found)
+
+
+def copies(tiles, count):
+    """The same tile under several names."""
+    return [replace(tile, name=f"{tile.name}{number}") for tile in tiles for number in range(count)]
 
 
 class Backwards(Executor):
@@ -76,14 +83,30 @@ def test_the_same_bits_on_one_thread_on_many_and_in_any_order(large_tile):
     tiles = find_tiles(experiment).tiles
     settings = Settings(experiment.levels, 64)
     found = []
-    for workers in (1, 2, 5):
-        with ThreadPoolExecutor(workers) as pool:
-            found += [bits(summary) for summary in sweep_tiles(tiles, settings, pool, 2 * workers)]
+    for count in (1, 2, 5):
+        with workers(count) as pool:
+            found += [bits(summary) for summary in sweep_tiles(tiles, settings, pool, 2 * count)]
     assert len(groups_of(tiles[0].grid)) == 2
-    backwards = list(sweep_tiles(tiles * 4, settings, Backwards(), 4))
+    backwards = list(sweep_tiles(copies(tiles, 4), settings, Backwards(), 4))
 
     assert {bits(summary) for summary in backwards} == set(found)
     assert len(set(found)) == 1
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+def test_a_cluster_of_processes_gives_the_same_bits(large_tile):
+    """A running scheduler with two worker processes."""
+    distributed = pytest.importorskip("distributed")
+    tiles = find_tiles(load_experiment(large_tile[0])).tiles
+    settings = Settings((0.5, 0.9), 64)
+    with workers(2) as pool:
+        (here,) = sweep_tiles(tiles, settings, pool, 4)
+    cluster = distributed.LocalCluster(2, threads_per_worker=1, processes=True, dashboard_address=None)
+
+    with cluster, workers(2, cluster.scheduler_address) as pool:
+        (there,) = sweep_tiles(tiles, settings, pool, 4)
+
+    assert bits(there) == bits(here)
 
 
 def test_a_swept_tile_has_the_bits_of_its_arrays(large_tile):
@@ -143,7 +166,7 @@ def test_an_unexpected_error_is_a_failure_of_its_tile(tile_folder, sweep_one, mo
 
 def test_stopping_ends_the_work_under_way(large_tile):
     """An exception in the caller stops the tasks at their next window."""
-    tiles = find_tiles(load_experiment(large_tile[0])).tiles * 50
+    tiles = copies(find_tiles(load_experiment(large_tile[0])).tiles, 50)
     start = time.monotonic()
     with ThreadPoolExecutor(2) as pool:
         outcomes = sweep_tiles(tiles, Settings((0.9,), 64), pool, 100)
