@@ -3,6 +3,7 @@
 Exit codes: 0 done; 1 a gate failed; 2 the configuration or the command line is wrong; 3 some tiles failed.
 """
 
+import errno
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,6 +28,11 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except GeouqError as error:
+            click.echo(f"geouq: {error}", err=True)
+            ctx.exit(WRONG)
+        except OSError as error:  # a folder that cannot be written, a disk that is full
+            if error.errno == errno.EPIPE:
+                raise
             click.echo(f"geouq: {error}", err=True)
             ctx.exit(WRONG)
         except (KeyboardInterrupt, click.Abort):

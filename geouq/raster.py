@@ -2,6 +2,7 @@
 
 import re
 import threading
+import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import rasterio
 from rasterio.enums import ColorInterp, MaskFlags
-from rasterio.errors import RasterioError
+from rasterio.errors import NotGeoreferencedWarning, RasterioError
 
 from geouq.errors import DataError
 from geouq.grid import Grid
@@ -32,6 +33,9 @@ class Stamp(NamedTuple):
 
 
 Key = tuple[str, tuple[Stamp, ...]]
+
+# grids are compared here, and pictures without a place evaluated too
+warnings.filterwarnings("ignore", category=NotGeoreferencedWarning)
 
 
 @dataclass(frozen=True)
