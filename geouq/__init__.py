@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from geouq.version import __version__
+
 if TYPE_CHECKING:
     from geouq.config import Experiment, load_experiment
     from geouq.evaluate import Options, report, run
@@ -11,12 +13,12 @@ if TYPE_CHECKING:
     from geouq.summary.file import load_tile
     from geouq.sweep import summarize_arrays
 
-__version__ = "0.1.0.dev0"
 
 __all__ = [
     "Experiment",
     "Options",
     "Summary",
+    "__version__",
     "load_experiment",
     "load_tile",
     "open_stack",

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geouq import __version__
 from geouq.errors import ConfigError, GeouqError
+from geouq.version import __version__
 
 if TYPE_CHECKING:
     from geouq.config import Experiment

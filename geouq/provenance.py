@@ -14,11 +14,11 @@ from typing import Any
 
 import rasterio
 
-from geouq import __version__
 from geouq.atomic import written_whole
 from geouq.catalog import Failure, Tile
 from geouq.config import Experiment, Variable, to_yaml
 from geouq.errors import SummaryError
+from geouq.version import __version__
 
 PACKAGES = ("numpy", "numba", "xarray", "dask", "rasterio", "matplotlib")
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from geouq import __version__
 from geouq.catalog import Tile
 from geouq.compiled import digest_of_sources
 from geouq.naming import file_name
 from geouq.summary import TileSummary
 from geouq.summary.file import FORMAT, key_of_file, load_tile, save_tile
 from geouq.sweep import Settings
+from geouq.version import __version__
 
 
 def key_of_tile(tile: Tile, settings: Settings) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "geouq"
 FLOORS = (
-    {"errors", "atomic", "naming", "compiled"},
+    {"errors", "atomic", "naming", "compiled", "version"},
     {"gaussian", "grid", "validity"},
     {"config", "raster"},
     {"summary"},
@@ -41,7 +41,7 @@ def imported_rooms(path: Path) -> set[str]:
         elif isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
     parts = [name.split(".") for name in names]
-    return {part[1] for part in parts if part[0] == "geouq" and len(part) > 1 and not part[1].startswith("__version")}
+    return {part[1] for part in parts if part[0] == "geouq" and len(part) > 1}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))

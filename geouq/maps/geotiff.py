@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from rasterio.enums import ColorInterp
 from rasterio.windows import Window as RasterioWindow
 
-from geouq import __version__
 from geouq.atomic import written_whole
 from geouq.grid import Grid, Window
+from geouq.version import __version__
 
 BLOCK = 512
 SMALLEST_BLOCK = 16
