@@ -156,7 +156,7 @@ def _band(source: Any, index: int) -> Band:
         _stored_nodata(dtype, source.nodatavals[index]),
         source.scales[index],
         source.offsets[index],
-        MaskFlags.per_dataset in flags and MaskFlags.alpha not in flags,
+        not flags or (MaskFlags.per_dataset in flags and MaskFlags.alpha not in flags),  # no flag: a mask of this band
         source.descriptions[index] or "",
         source.units[index] or "",
     )

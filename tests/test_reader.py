@@ -1,6 +1,7 @@
 """Windows of a tile: what is read, what is not, and what a file that cannot be read says."""
 
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,8 +14,16 @@ from geouq.errors import DataError
 from geouq.grid import Window
 from geouq.raster import HANDLES, gdal_options, opened, read_header
 from geouq.reader import read_window
+from geouq.validity import REASONS
 
 SHAPE = (2, 64, 64)
+FILE = '<SourceFilename relativeToVRT="1">{file}</SourceFilename>'
+SOURCE = f"<SimpleSource>{FILE}<SourceBand>{{band}}</SourceBand></SimpleSource>"
+MASKED_BAND = (
+    f'<VRTRasterBand dataType="Float32" band="{{band}}">{SOURCE.replace("{file}", "t_truth.tif")}'
+    f'<MaskBand><VRTRasterBand dataType="Byte">{SOURCE.replace("{file}", "masks.tif")}</VRTRasterBand></MaskBand>'
+    "</VRTRasterBand>"
+)
 
 
 @pytest.fixture
@@ -123,6 +132,23 @@ def test_without_truth_a_damaged_prediction_is_not_noticed(one_tile, sweep_one, 
     assert empty.variables["band_1"].excluded.tolist() == [0, 0, 0, 64 * 64, 0, 0, 0]
     assert damaged.error == "DataError"
     assert "t_mean.tif cannot be read" in damaged.message
+
+
+def test_each_band_has_a_mask_of_its_own(one_tile, tmp_path, write_raster):
+    """A GeoTIFF has one mask for all bands, a VRT may have one a band, of which GDAL says only that it is there."""
+    tile = one_tile(np.ones(SHAPE, np.float32))
+    hidden = np.random.default_rng(1).random(SHAPE) < np.array([0.2, 0.5])[:, np.newaxis, np.newaxis]
+    write_raster(tmp_path / "masks.tif", np.where(hidden, 0, 255).astype(np.uint8))
+    bands = "".join(MASKED_BAND.format(band=band) for band in (1, 2))
+    (tmp_path / "t_truth.vrt").write_text(
+        f'<VRTDataset rasterXSize="64" rasterYSize="64">{bands}'
+        "<GeoTransform>0, 1, 0, 0, 0, -1</GeoTransform></VRTDataset>"
+    )
+    masked = replace(tile, truth=read_header(str(tmp_path / "t_truth.vrt")))
+
+    found = [window.status for window in read(masked, Window(0, 0, 64, 64))]
+
+    np.testing.assert_array_equal(found, np.where(hidden, REASONS.index("masked") + 1, 0))
 
 
 def test_float32_is_handed_on_as_it_is_stored(one_tile):

@@ -1,5 +1,6 @@
 """Which pixels count: nodata, masks, scales and types in files on disk, against the rule restated in plain numpy."""
 
+import itertools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -127,6 +128,15 @@ def with_mask(where, mask_as, layers):
     return layers | {where: replace(layers[where], masked=spots(9, 0.2, SHAPE), mask_as=mask_as)}
 
 
+def mixtures(kind, of_mean, of_variance, of_truth, **header):
+    """Every mixture of these values, each both masked and not."""
+    choices = itertools.product(of_mean, of_variance, of_truth, (False, True))
+    *values, masked = (np.resize(column, SHAPE) for column in zip(*choices, strict=True))
+    stored = (np.stack([value] * BANDS).astype(kind) for value in values)
+    layers = {name: Layer(each, -9999, **header) for name, each in zip(("mean", "variance", "truth"), stored)}  # noqa: B905
+    return layers | {"variance": replace(layers["variance"], masked=masked)}
+
+
 def empty_corner(layers):
     """The first windows of 16 pixels of the truth's second band say nothing."""
     truth = layers["truth"]
@@ -213,6 +223,11 @@ CASES = {
     "variance below 0": same(F32) | {"variance": Layer(holed(2, F32, -0.5, 0))},
     "bad values under nodata": same(F32, -9999, nodata=-9999)
     | {"variance": Layer(holed(2, F32, -9999, 0), -9999), "truth": Layer(holed(3, F32, -9999, np.inf), -9999)},
+    "every mixture of faults": mixtures(
+        F32, (1, -9999, np.nan, np.inf), (1, -9999, np.nan, np.inf, -np.inf, 0, -1), (1, -9999, np.nan, -np.inf)
+    ),
+    "every mixture of faults, scaled": mixtures(np.int16, (1, -9999), (1, -9999, 0, -1), (1, -9999), scale=0.1),
+    "inf as nodata": same(F32, np.inf, np.nan, nodata=np.inf),
     "no truth in some windows": empty_corner(same(F32, -9999, np.nan, nodata=-9999)),
     "no truth in some windows, NaN": empty_corner(same(F32, np.nan, nodata=np.nan)),
     "no truth in some windows, masks and scales": empty_corner(
@@ -300,6 +315,52 @@ def test_a_sweep_counts_pixels_as_the_rule_says(experiment_of, sweep_one, case):
             m, v, y = (values[band][counts] for values in (mean, variance, truth))
             assert metrics.rmse(found.whole) == pytest.approx(np.sqrt(np.mean((m - y) ** 2)), rel=1e-12)
             assert metrics.sharpness(found.whole) == pytest.approx(v.mean(), rel=1e-12)
+
+
+def test_windows_of_a_sweep_without_truth_count_under_what_is_wrong_with_it(experiment_of, sweep_one):
+    """Of two windows, the first has no truth and a prediction that would be counted otherwise; the second is sound."""
+    stored = np.ones((BANDS, 20, 530), F32)
+    truth, negative = stored.copy(), stored.copy()
+    truth[:, :, :256], truth[:, :, 256:512] = -1, np.nan
+    negative[:, :, :512] = -2
+    layers = {"mean": Layer(stored), "variance": Layer(negative), "truth": Layer(truth, -1)}
+
+    found = sweep_one(experiment_of(layers, **LAYOUTS["strips, bands apart"]))["t"].variables["v1"]
+
+    assert found.whole.n == 20 * 18
+    assert found.excluded.tolist() == [20 * 256, 0, 0, 20 * 256, 0, 0, 0]
+
+
+@pytest.mark.parametrize("layer", ["variance", "std"])
+def test_a_negative_variance_or_std_is_named_where_it_is_in_the_tile(experiment_of, sweep_one, layer):
+    stored = np.ones((BANDS, 20, 530), F32)
+    spread = stored.copy()
+    spread[1, 3, 517], spread[1, 9, 514], spread[0, 0, 0] = -2, -2, -9999
+    layers = {"mean": Layer(stored), layer: Layer(spread, -9999), "truth": Layer(stored)}
+    experiment = experiment_of(layers)
+
+    failure, excluding = sweep_one(experiment)["t"], sweep_one(experiment, negative="exclude")["t"]
+
+    assert failure.error == "DataError"
+    assert f"{layer}_t.tif, v1: " in failure.message
+    assert "at row 3, column 517 (2 negative values" in failure.message
+    assert excluding.variables["v0"].excluded.tolist() == [0, 0, 1, 0, 0, 0, 0]
+    assert excluding.variables["v1"].excluded.tolist() == [0, 0, 0, 0, 0, 2, 0]
+
+
+def test_negative_nodata_of_a_variance_is_no_negative_variance(experiment_of, sweep_one):
+    layers = same(F32, -9999, nodata=-9999)
+
+    found = sweep_one(experiment_of(layers), negative="error")["t"]
+
+    assert found.variables["v0"].excluded[REASONS.index("variance_nodata")] > 0
+
+
+def test_reasons_come_in_this_order():
+    """The restatement takes its order from here, so the order itself is stated once more."""
+    order = "truth_nodata mean_nodata variance_nodata not_finite masked variance_not_positive weight_zero"
+
+    assert list(REASONS) == order.split()
 
 
 def test_the_cases_exclude_for_every_reason_but_weights():
