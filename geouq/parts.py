@@ -18,7 +18,7 @@ from geouq.summary import (
     ZHistogram,
 )
 from geouq.summary.moments import PRODUCTS, SUMS
-from geouq.summary.variance_profile import FINE_SHIFT
+from geouq.summary.variance_profile import FINE_SHIFT, key_of
 from geouq.summary.z_histogram import FINE, edge_probabilities
 
 Floats = NDArray[np.float64]
@@ -39,7 +39,7 @@ class VariablePart:
 
 def part_of(cells: Sequence[tuple[Window, CellSums]], totals: Totals) -> VariablePart:
     """The part that the kernel's arrays hold, without their unused room."""
-    keys = np.flatnonzero(totals.profile[:, 0])
+    keys = _keys_used(cells, totals.profile)
     tail, stored = totals.kept_state
     kept = KeptPixels(0)
     if tail > 0:
@@ -51,6 +51,16 @@ def part_of(cells: Sequence[tuple[Window, CellSums]], totals: Totals) -> Variabl
         )
     trimmed = tuple((window, _trimmed(sums)) for window, sums in cells)
     return VariablePart(keys, totals.profile[keys], totals.z_counts, totals.excluded, kept, trimmed)
+
+
+def _keys_used(cells: Sequence[tuple[Window, CellSums]], profile: Floats) -> Ints:
+    """Keys with pixels; the others of the profile are not looked at, so that their memory is never taken."""
+    lowest = min(sums.extremes[:, 0].min() for _, sums in cells)
+    highest = max(sums.extremes[:, 1].max() for _, sums in cells)
+    if highest < lowest:
+        return np.empty(0, np.int64)
+    first, last = (int(key_of(variance, FINE_SHIFT)) for variance in (lowest, highest))
+    return first + np.flatnonzero(profile[first : last + 1, 0])
 
 
 def _trimmed(sums: CellSums) -> CellSums:

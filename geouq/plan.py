@@ -12,7 +12,7 @@ from geouq.raster import GDAL_OPTIONS, Raster
 from geouq.sweep import WINDOW
 
 MIB = 1 << 20
-PROGRAM = 300 * MIB  # interpreter, compiled kernel and libraries, as measured
+PROGRAM = 360 * MIB  # interpreter, compiled kernel and libraries, as measured
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 

@@ -1,18 +1,24 @@
 """The commands as a user types them: what they write, what they say, how they end."""
 
 import csv
+import html
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.parse import unquote
 
+import numpy as np
 import pytest
+import rasterio
 import xarray as xr
 from click.testing import CliRunner
+from forecasts import heteroscedastic
 
 from geouq.cli import main
 
@@ -231,6 +237,159 @@ def test_a_mistake_gets_one_message_and_exit_code_2(tile_folder, geouq, tmp_path
     assert result.exit_code == 2
     assert said in result.output
     assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "experiment.yaml", "--quiet", "--out", "experiment.yaml"],
+        ["run", "experiment.yaml", "--quiet", "--out", "experiment.yaml/below"],
+        ["report", "experiment.yaml"],
+        ["check", "truth/a1.tif"],
+        ["check", ""],
+        ["init", "truth/a1.tif", "truth"],
+    ],
+    ids=" ".join,
+)
+def test_a_path_of_the_wrong_kind_is_a_mistake_too(tile_folder, geouq, arguments):
+    tile_folder()
+
+    result = geouq(*arguments)
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith("geouq: ")
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("damaged", "content"),
+    [
+        ("summaries/a1.nc", b"junk"),
+        ("summaries/a1.nc", None),
+        ("config.yaml", None),
+        ("config.yaml", b"version: 1"),
+        ("run.json", b"[]"),
+        ("run.json", b"{"),
+    ],
+)
+def test_a_damaged_run_is_told_by_report_and_mended_by_run(tile_folder, geouq, tmp_path, damaged, content):
+    config = tile_folder(("a1",))
+    geouq("run", config, "--quiet")
+    path = tmp_path / "results" / "small" / damaged
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+
+    told = geouq("report", "results/small", "--quiet")
+
+    assert told.exit_code == 2
+    assert Path(damaged).name in told.stderr
+    assert geouq("run", config, "--quiet").exit_code == 0
+    assert geouq("report", "results/small", "--quiet").exit_code == 0
+
+
+def test_where_no_tile_can_be_read_everything_is_written_still(tile_folder, geouq, tmp_path):
+    config = tile_folder(("a1", "b2"))
+    for path in (tmp_path / "truth").iterdir():
+        path.write_bytes(b"")
+
+    done = geouq("run", config, "--quiet")
+
+    assert done.exit_code == geouq("check", config).exit_code == geouq("report", "results/small").exit_code == 3
+    assert "0 tiles evaluated, 2 failed" in done.stdout
+    assert [row["tile"] for row in rows_of(tmp_path / "results/small/tables/failures.csv")] == ["a1", "b2"]
+    assert "b2.tif cannot be read" in (tmp_path / "results/small/report/index.html").read_text(encoding="utf-8")
+
+
+def test_a_failed_tile_is_tried_again(tile_folder, geouq, tmp_path):
+    config = tile_folder(("a1", "a2"))
+    path = tmp_path / "truth" / "a2.tif"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    first = geouq("run", config, "--quiet")
+    path.write_bytes(whole)
+    again = geouq("run", config)
+
+    assert (first.exit_code, again.exit_code) == (3, 0)
+    assert "1 of 2 tiles are summarised already" in again.stderr
+    assert rows_of(tmp_path / "results/small/tables/failures.csv") == []
+
+
+def test_a_mask_put_beside_a_file_is_noticed(tile_folder, geouq, tmp_path):
+    config = tile_folder(("a1", "a2"))
+    geouq("run", config, "--quiet")
+    with (
+        rasterio.Env(GDAL_TIFF_INTERNAL_MASK=False),
+        rasterio.open(tmp_path / "truth" / "a2.tif", "r+", IGNORE_COG_LAYOUT_BREAK=True) as target,
+    ):
+        target.write_mask(np.zeros((40, 50), np.uint8))
+
+    assert geouq("run", config, "--quiet").exit_code == 0
+    rows = rows_of(tmp_path / "results/small/tables/metrics.csv")
+    assert {row["n"] for row in rows if (row["level"], row["name"]) == ("tile", "a2")} == {"0"}
+
+
+def test_names_of_any_kind_leave_no_folder_and_break_no_page(tile_folder, geouq, tmp_path):
+    text = """variables: {"Mg/ha <x>&'": {units: "<b>%&"}, "..": {units: ""}, "#": {}}
+regions: {"../up": ["ö 1#%'&"], "<script>": [b], index: [b]}
+"""
+    config = tile_folder(("ö 1#%'&", "b"), text=text)
+    before = {path for path in tmp_path.rglob("*") if path.is_file()}
+
+    done = geouq("run", config, "--quiet")
+
+    assert done.exit_code == 0
+    new = {path for path in tmp_path.rglob("*") if path.is_file()} - before
+    assert all(path.is_relative_to(tmp_path / "results" / "small") for path in new)
+    pages = [path.read_text(encoding="utf-8") for path in new if path.suffix == ".html"]
+    assert len(pages) == 4
+    assert not any("<script>" in page or "<b>%" in page or "<x>" in page for page in pages)
+    for page in (path for path in new if path.suffix == ".html"):
+        for target in re.findall(r'(?:href|src)="([^"#:]+)"', page.read_text(encoding="utf-8")):
+            assert (page.parent / unquote(html.unescape(target))).exists()
+
+
+def test_tiles_of_any_shape_and_emptiness_are_evaluated(tmp_path, geouq, write_raster):
+    """One pixel, one row, one column, nothing valid, one valid pixel, a constant variance; numpy and GDAL do not warn."""
+    shapes = {"pixel": (1, 1), "row": (1, 700), "column": (700, 1), "empty": (9, 9), "single": (9, 9), "flat": (33, 17)}
+    for name, shape in shapes.items():
+        mean, variance, truth = heteroscedastic(shape, missing=0)
+        if name in {"empty", "single"}:
+            truth[1:] = truth[:, 1:] = np.nan
+        if name == "empty":
+            truth[:] = np.nan
+        if name == "flat":
+            variance[:] = 1
+        for layer, array in (("mean", mean), ("variance", variance), ("truth", truth)):
+            write_raster(tmp_path / layer / f"{name}.tif", array)
+    data = "".join(f"  {layer}: {layer}/{{tile}}.tif\n" for layer in ("mean", "variance", "truth"))
+    (tmp_path / "odd.yaml").write_text(f"version: 1\nname: odd\ndata:\n{data}output: {{maps: [z, std, cells]}}\n")
+
+    assert geouq("run", "odd.yaml", "--quiet").exit_code == 0
+    n = {row["name"]: row["n"] for row in rows_of("results/odd/tables/metrics.csv") if row["metric"] == "bias"}
+    assert n == {"all": "1963", "pixel": "1", "row": "700", "column": "700", "empty": "0", "single": "1", "flat": "561"}
+
+
+@pytest.mark.filterwarnings("ignore::rasterio.errors.NotGeoreferencedWarning")
+def test_standard_error_holds_only_what_geouq_says(tile_folder, tmp_path):
+    """No warning of a library, no line of GDAL: of rasters without a place, and of a damaged one."""
+    config = tile_folder(("a1", "a2"))
+    for path in [*(tmp_path / "predictions").iterdir(), *(tmp_path / "truth").iterdir()]:
+        with rasterio.open(path) as source:
+            bands, profile = source.read(), source.profile | {"crs": None, "transform": None, "compress": "deflate"}
+        with rasterio.open(path, "w", **profile) as target:
+            target.write(bands)
+    damaged = tmp_path / "truth" / "a2.tif"
+    content = bytearray(damaged.read_bytes())
+    content[3000:9000] = bytes(6000)
+    damaged.write_bytes(content)
+
+    command = [sys.executable, "-m", "geouq", "run", str(config), "--quiet"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 3
+    lines = done.stderr.splitlines()
+    assert [line for line in lines if "a2" in line] == [line for line in lines if not line.startswith("note: ")]
 
 
 def test_the_schema_accepts_the_configurations_that_are_shipped(geouq):
