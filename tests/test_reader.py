@@ -93,6 +93,23 @@ def test_a_variable_without_truth_reads_no_prediction(one_tile, reads):
     assert reads == [("truth", (1,)), ("mean", (1,)), ("variance", (1,)), ("truth", (2,))]
 
 
+@pytest.mark.parametrize(
+    "header",
+    [{"nodata": 7}, {"nodata": 7, "scales": [0.5] * 2}, {"nodata": 0, "mask": np.ones(SHAPE[1:], bool)}],
+    ids=["nodata", "nodata under a scale", "mask"],
+)
+@pytest.mark.parametrize("kind", [np.float32, np.int16])
+def test_no_prediction_is_read_however_the_truth_is_missing(one_tile, reads, tmp_path, write_raster, kind, header):
+    tile = one_tile(np.ones(SHAPE, np.float32))
+    path = write_raster(tmp_path / "t_truth.tif", np.full(SHAPE, 7, kind), **header)
+    missing = replace(tile, truth=read_header(str(path)))
+
+    found = read(missing, Window(16, 16, 32, 32))
+
+    assert [window.read for window in found] == [False, False]
+    assert {name for name, _ in reads} == {"truth"}
+
+
 def test_bands_that_are_stored_together_are_read_once(one_tile, reads):
     tile = one_tile(truth_in_one_corner(), interleave="pixel")
 

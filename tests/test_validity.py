@@ -202,6 +202,7 @@ CASES = {
     "int8 -1": same(np.int8, -1, nodata=-1),
     "uint16": same(np.uint16, 65535, nodata=65535),
     "int32": same(np.int32, -(2**31), nodata=-(2**31)),
+    "int32 that float32 cannot tell from nodata": same(np.int32, 2**24, 2**24 + 1, nodata=2**24),
     "uint32": same(np.uint32, 2**32 - 1, nodata=2**32 - 1),
     "int64": same(np.int64, -9999, nodata=-9999),
     "types and nodata of their own": {
