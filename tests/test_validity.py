@@ -336,7 +336,7 @@ def test_windows_of_a_sweep_without_truth_count_under_what_is_wrong_with_it(expe
 def test_a_negative_variance_or_std_is_named_where_it_is_in_the_tile(experiment_of, sweep_one, layer):
     stored = np.ones((BANDS, 20, 530), F32)
     spread = stored.copy()
-    spread[1, 3, 517], spread[1, 9, 514], spread[0, 0, 0] = -2, -2, -9999
+    spread[1, 17, 529], spread[1, 18, 528], spread[0, 0, 0] = -2, -2, -9999
     layers = {"mean": Layer(stored), layer: Layer(spread, -9999), "truth": Layer(stored)}
     experiment = experiment_of(layers)
 
@@ -344,7 +344,7 @@ def test_a_negative_variance_or_std_is_named_where_it_is_in_the_tile(experiment_
 
     assert failure.error == "DataError"
     assert f"{layer}_t.tif, v1: " in failure.message
-    assert "at row 3, column 517 (2 negative values" in failure.message
+    assert "at row 17, column 529 (2 negative values" in failure.message
     assert excluding.variables["v0"].excluded.tolist() == [0, 0, 1, 0, 0, 0, 0]
     assert excluding.variables["v1"].excluded.tolist() == [0, 0, 0, 0, 0, 2, 0]
 
