@@ -31,6 +31,7 @@ class VariableWindow:
 
     status : reason + 1 of each pixel that the reader excluded and 0 elsewhere, or (0, 0) where it excluded none.
     read : False where no truth was valid and mean and variance hold placeholders.
+    sources : the statuses that `status` is merged from: of mean, variance, truth and the mask layer.
     """
 
     mean: Values
@@ -39,6 +40,7 @@ class VariableWindow:
     status: Status
     nodata: Nodata
     read: bool = True
+    sources: tuple[Status, Status, Status, Status] = (NO_STATUS, NO_STATUS, NO_STATUS, NO_STATUS)
 
 
 @dataclass(frozen=True)
@@ -56,10 +58,12 @@ def read_window(tile: Tile, window: Window) -> Iterator[VariableWindow]:
     mean, variance = _Layer(tile.mean, tile, window), _Layer(tile.variance, tile, window)
     for variable in tile.variables:
         y = truth.decoded(variable, TRUTH_NODATA)
-        status = _merged(y.status, mask.status(variable))
+        masked = mask.status(variable)
+        status = _merged(y.status, masked)
         if not _any_valid(y, status):
-            nothing = np.zeros_like(y.values)
-            yield VariableWindow(nothing, nothing + 1, y.values, status, Nodata.of(None, None, y.nodata), read=False)
+            nothing, nodata = np.zeros_like(y.values), Nodata.of(None, None, y.nodata)
+            sources = (NO_STATUS, NO_STATUS, y.status, masked)
+            yield VariableWindow(nothing, nothing + 1, y.values, status, nodata, read=False, sources=sources)
             continue
         m, v = (
             mean.decoded(variable, MEAN_NODATA),
@@ -67,8 +71,9 @@ def read_window(tile: Tile, window: Window) -> Iterator[VariableWindow]:
         )
         if tile.variance_is_std:
             v = _squared(v)
-        status = _merged(status, m.status, v.status)
-        yield VariableWindow(m.values, v.values, y.values, status, Nodata.of(m.nodata, v.nodata, y.nodata))
+        status, nodata = _merged(status, m.status, v.status), Nodata.of(m.nodata, v.nodata, y.nodata)
+        sources = (m.status, v.status, y.status, masked)
+        yield VariableWindow(m.values, v.values, y.values, status, nodata, sources=sources)
 
 
 class _Layer:

@@ -78,8 +78,9 @@ def _masked(pixels: VariableWindow) -> NDArray[np.floating]:
     layers = [pixels.mean, pixels.variance, pixels.truth]
     for i, (values, nodata) in enumerate(zip(layers, pixels.nodata.values, strict=True)):
         missing = ~np.isfinite(values) | (values == values.dtype.type(nodata))
-        if pixels.status.size:
-            missing |= pixels.status > 0
+        for status in (pixels.sources[i], pixels.sources[-1]):
+            if status.size:
+                missing |= status > 0
         layers[i] = np.where(missing | (not pixels.read and i < 2), np.nan, values)
     valid = classify(pixels.mean, pixels.variance, pixels.truth, pixels.status, pixels.nodata) < 0
     return np.stack([*layers, valid])

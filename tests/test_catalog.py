@@ -2,6 +2,11 @@
 
 import numpy as np
 import pytest
+import rasterio
+from affine import Affine
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rasterio.enums import ColorInterp
 
 from geouq.catalog import find_tiles, match_names, others
 from geouq.config import load_experiment
@@ -172,3 +177,72 @@ def test_bands_that_describe_other_variables_fail_alone(tile_folder, tmp_path, w
 
     assert failure.tile == "b1"
     assert "height, gini, cover" in failure.message
+
+
+def test_bands_of_one_name_are_all_variables_and_alpha_is_none(tile_folder, tmp_path, write_raster):
+    config = tile_folder(("a1",))
+    path = tmp_path / "predictions" / "a1_mean.tif"
+    write_raster(path, np.ones((3, 40, 50), np.float32), names=["height", "height", "visible"])
+    with rasterio.open(path, "r+") as target:
+        target.colorinterp = [ColorInterp.gray, ColorInterp.gray, ColorInterp.alpha]
+
+    (tile,) = tiles_of(config).tiles
+
+    assert [(variable.name, variable.band) for variable in tile.variables] == [("band_1", 1), ("band_2", 2)]
+
+
+@pytest.mark.parametrize("bands", [1, 3])
+def test_a_mask_has_a_band_for_all_or_one_each(tile_folder, tmp_path, write_raster, bands):
+    config = tile_folder(("a1",))
+    config.write_text(config.read_text() + "  mask: masks/{tile}.tif\n")
+    write_raster(tmp_path / "masks" / "a1.tif", np.ones((bands, 40, 50), np.uint8))
+
+    assert len(tiles_of(config).tiles) == 1
+
+
+def test_a_mask_with_too_few_bands_or_on_another_grid_fails_alone(tile_folder, tmp_path, write_raster):
+    config = tile_folder(("a1", "a2", "a3"))
+    config.write_text(config.read_text() + "  mask: masks/{tile}.tif\n")
+    write_raster(tmp_path / "masks" / "a1.tif", np.ones((2, 40, 50), np.uint8))
+    write_raster(tmp_path / "masks" / "a2.tif", np.ones((1, 40, 51), np.uint8))
+
+    messages = {failure.tile: failure.message for failure in tiles_of(config).failures}
+
+    assert "masks/a1.tif has 2 bands, but gini is band 3 of the mask" in messages["a1"]
+    assert "it has 40 x 51 pixels, not 40 x 50" in messages["a2"]
+    assert "there is no file" in messages["a3"]
+    assert "masks/a3.tif" in messages["a3"]
+
+
+def test_a_turned_and_shifted_truth_fails_alone(tile_folder, tmp_path, write_raster):
+    config = tile_folder()
+    for path in ("predictions/a1_mean.tif", "truth/a1.tif"):
+        place = Affine(0, 10, 0, 10, 0, 0) if path.startswith("p") else Affine(0, 0, 1, 0, 0, 1)
+        write_raster(tmp_path / path, np.ones((3, 40, 50), np.float32), transform=place)
+
+    catalog = tiles_of(config)
+
+    assert [tile.name for tile in catalog.tiles] == ["a2", "b1"]
+    assert catalog.failures[0].error == "GridError"
+
+
+@settings(max_examples=60)
+@given(names=st.sets(st.from_regex(r"[\w .+-]{1,8}", fullmatch=True), max_size=5))
+def test_any_name_is_found_again(tmp_path_factory, names):
+    """What a file is called after its tile, its tile is called after it; names with a dot in front are hidden files."""
+    kept = {name for name in names if not name.startswith(".")}
+    folder = tmp_path_factory.mktemp("names")
+    for name in kept:
+        (folder / f"{name}_mean.tif").touch()
+
+    assert match_names(f"{folder}/{{tile}}_mean.tif") == kept
+
+
+def test_folders_with_signs_of_patterns_are_taken_literally(tmp_path):
+    folder = tmp_path / "[ab]*?"
+    folder.mkdir()
+    (folder / "x.tif").touch()
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "y.tif").touch()
+
+    assert match_names(f"{folder}/{{tile}}.tif") == {"x"}

@@ -3,12 +3,17 @@
 import numpy as np
 import pytest
 import rasterio
+from affine import Affine
 
+from geouq import stack as stack_room
 from geouq.catalog import find_tiles
 from geouq.config import load_experiment
 from geouq.errors import ConfigError, DataError, GeouqError
+from geouq.reader import read_window
 from geouq.stack import open_stack
 from geouq.sweep import summarize_arrays
+
+NORTH_UP = Affine(10, 0, 500_000, 0, -10, 7_000_000)
 
 
 def test_nothing_is_read_before_it_is_asked_for(tile_folder, tmp_path):
@@ -78,3 +83,56 @@ def test_a_tile_that_cannot_be_stacked_says_why(tile_folder, tmp_path):
 
     with pytest.raises(GeouqError, match=r"tile a1: .*a1\.tif cannot be read"):
         open_stack(load_experiment(config), "a1")
+
+
+def test_opening_reads_no_pixel_and_computing_reads_each_window_once(tile_folder, monkeypatch):
+    read = []
+    monkeypatch.setattr(
+        stack_room, "read_window", lambda tile, window: read.append(window) or read_window(tile, window)
+    )
+
+    opened = open_stack(load_experiment(tile_folder()), "a1", chunk=32)
+    assert read == []
+    opened.load(scheduler="synchronous")
+
+    assert len(read) == len(set(read)) == 4
+
+
+def test_what_is_no_data_is_nan_and_layers_share_their_coordinates(tmp_path, write_raster):
+    """Each layer has NaN for what its own file leaves out; grids a hair apart do not crop each other."""
+    values = np.arange(1, 49, dtype=np.int16).reshape(1, 6, 8)
+    values[0, 0, 0] = -9999
+    mask = np.zeros((6, 8), bool)
+    mask[5] = True
+    hair = NORTH_UP @ Affine.translation(1e-9, -1e-9)
+    write_raster(tmp_path / "t_mean.tif", values, nodata=-9999, scales=[0.5], offsets=[1.0])
+    write_raster(tmp_path / "t_std.tif", values, nodata=-9999, transform=hair)
+    write_raster(tmp_path / "t_truth.tif", values, mask=mask)
+    config = tmp_path / "one.yaml"
+    config.write_text(
+        "version: 1\nname: one\ndata: {mean: '{tile}_mean.tif', std: '{tile}_std.tif', truth: '{tile}_truth.tif'}"
+    )
+
+    stack = open_stack(load_experiment(config), "t").load()
+
+    expected = values[0].astype(float)
+    expected[0, 0] = np.nan
+    np.testing.assert_array_equal(stack["mean"].values[0], expected * 0.5 + 1)
+    np.testing.assert_array_equal(stack["variance"].values[0], expected**2)
+    assert stack["truth"].values[0, 0, 0] == -9999
+    assert np.isnan(stack["truth"].values[0, 5]).all()
+    assert np.isfinite(stack["truth"].values[0, :5]).all()
+    assert stack["valid"].values[0].sum() == 39
+    assert (stack["mean"] - stack["truth"]).sizes == stack.sizes
+
+
+def test_a_turned_grid_has_rows_and_columns_as_coordinates(tile_folder, tmp_path, write_raster):
+    config = tile_folder(("a1",))
+    turned = NORTH_UP @ Affine.rotation(30)
+    for path in ("predictions/a1_mean.tif", "predictions/a1_variance.tif", "truth/a1.tif"):
+        write_raster(tmp_path / path, np.ones((3, 4, 5), np.float32), transform=turned)
+
+    stack = open_stack(load_experiment(config), "a1")
+
+    assert stack["x"].values.tolist() == [0.5, 1.5, 2.5, 3.5, 4.5]
+    assert stack["y"].values.tolist() == [0.5, 1.5, 2.5, 3.5]
