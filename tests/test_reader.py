@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import rasterio
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from geouq import reader
 from geouq.catalog import find_tiles
@@ -208,3 +210,23 @@ def test_what_vanishes_after_its_header_was_read_is_a_plain_error(tmp_path, writ
 
     with pytest.raises(DataError, match=r"a\.tif cannot be read: .*No such file"), opened(raster):
         pass
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_damaged_pixels_are_read_or_refused_plainly(one_tile, tmp_path, data):
+    """Whatever bytes are lost or changed, a window is read or the file is named; nothing else is raised."""
+    tile = one_tile(truth_in_one_corner())
+    path = tmp_path / "t_mean.tif"
+    content = bytearray(path.read_bytes())
+    for place in data.draw(st.lists(st.integers(600, len(content) - 1), max_size=20)):
+        content[place] ^= 0xA5
+    path.write_bytes(content[: data.draw(st.integers(600, len(content)))])
+
+    try:
+        read(tile, Window(0, 0, 64, 64))
+    except DataError as refused:
+        told = str(refused)
+    else:
+        told = str(path)
+    assert told.startswith(str(path))
