@@ -106,7 +106,7 @@ def test_a_damaged_tile_is_in_the_table_on_the_page_and_in_the_exit_code(tile_fo
 
 
 def test_a_second_run_reads_no_pixel(tile_folder, geouq, tmp_path, monkeypatch):
-    config = tile_folder()
+    config = tile_folder(text="variables: [height]\n")
     geouq("run", config, "--quiet")
     first = {path: path.read_bytes() for path in (tmp_path / "results").rglob("*.csv")}
 
@@ -126,7 +126,7 @@ def test_a_second_run_reads_no_pixel(tile_folder, geouq, tmp_path, monkeypatch):
 
 
 def test_a_changed_file_is_read_again(tile_folder, geouq, tmp_path):
-    config = tile_folder()
+    config = tile_folder(text=SHORT)
     geouq("run", config, "--quiet")
     shutil.copy(tmp_path / "truth" / "a1.tif", tmp_path / "a1.tif")
     os.utime(tmp_path / "a1.tif", ns=(1, 1))
@@ -152,7 +152,7 @@ def test_report_writes_the_same_tables_again(tile_folder, geouq, tmp_path):
 
 def test_exact_bins_are_said_to_be_exact(tile_folder, geouq, tmp_path):
     schemes = "[{scheme: equal-count}, {scheme: log-width, count: 7}]"
-    config = tile_folder(text=f"regions: {{west: [a1, a2]}}\nbins: {{exact: true, schemes: {schemes}}}\n")
+    config = tile_folder(text=SHORT + f"regions: {{west: [a1, a2]}}\nbins: {{exact: true, schemes: {schemes}}}\n")
 
     assert geouq("run", config, "--quiet").exit_code == 0
     assert {row["edges"] for row in rows_of(tmp_path / "results/small/tables/bins.csv")} == {"exact"}
@@ -169,7 +169,7 @@ def test_shared_edges_are_the_same_for_every_tile(tile_folder, geouq, tmp_path):
 
 
 def test_only_evaluates_what_is_named(tile_folder, geouq, tmp_path):
-    config = tile_folder(text="regions: {west: [a1, a2], east: [b1]}\n")
+    config = tile_folder(text=SHORT + "regions: {west: [a1, a2], east: [b1]}\n")
 
     done = geouq("run", config, "--only", "west", "--quiet")
 
@@ -179,7 +179,7 @@ def test_only_evaluates_what_is_named(tile_folder, geouq, tmp_path):
 
 
 def test_many_configs_have_a_last_line_each(tile_folder, geouq, tmp_path):
-    config = tile_folder()
+    config = tile_folder(text=SHORT)
     other = tmp_path / "other.yaml"
     other.write_text("extends: experiment.yaml\nname: other\ntiles: [a1]\n")
 
@@ -411,7 +411,7 @@ def test_help_imports_nothing_heavy():
 
 def test_ctrl_c_ends_at_once_and_the_next_run_goes_on(tile_folder, tmp_path):
     names = [f"t{number}" for number in range(12)]
-    config = tile_folder(names, shape=(300, 300))
+    config = tile_folder(names, shape=(300, 300), text="output: {maps: none}\n")
     command = [sys.executable, "-m", "geouq", "run", str(config), "--workers", "1"]
     running = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     said = ""
