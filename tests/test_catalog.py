@@ -226,7 +226,7 @@ def test_a_turned_and_shifted_truth_fails_alone(tile_folder, tmp_path, write_ras
     assert catalog.failures[0].error == "GridError"
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(names=st.sets(st.from_regex(r"[\w .+-]{1,8}", fullmatch=True), max_size=5))
 def test_any_name_is_found_again(tmp_path_factory, names):
     """What a file is called after its tile, its tile is called after it; names with a dot in front are hidden files."""
