@@ -22,6 +22,7 @@ Values = NDArray[np.floating]
 Status = NDArray[np.uint8]
 
 NO_STATUS: Status = np.empty((0, 0), np.uint8)
+ALMOST_LARGEST = 3.39e38
 EXACT_IN_FLOAT32 = ("float32", "float16", "int8", "uint8", "int16", "uint16")
 
 
@@ -86,7 +87,7 @@ class _Layer:
     def decoded(self, variable: Variable, nodata_reason: int, *, is_variance: bool = False) -> _Decoded:
         assert self._raster is not None  # noqa: S101  only a mask may be absent
         band = self._raster.bands[variable.band - 1]
-        raw = self._read(variable.band)
+        raw = _with_one_nodata(self._read(variable.band), band)
         status = self._hidden(variable.band)
         if band.scale == 1 and band.offset == 0:
             kind = np.float32 if band.dtype in EXACT_IN_FLOAT32 else np.float64
@@ -147,6 +148,15 @@ def _squared(std: _Decoded) -> _Decoded:
     status = _merged(std.status, _status_where(_equals(std.values, std.nodata), VARIANCE_NODATA))
     values = std.values.astype(np.float64)
     return _Decoded(values * np.abs(values), None, status)
+
+
+def _with_one_nodata(raw: NDArray[np.generic], band: Band) -> NDArray[np.generic]:
+    """The lowest float32 is declared as nodata in many roundings, such as -3.4e38: any of them means all of them."""
+    if band.dtype != "float32" or band.nodata is None or not ALMOST_LARGEST < abs(band.nodata) < np.inf:
+        return raw
+    values = raw.astype(np.float32, copy=False)
+    same = np.isfinite(values) & (values * np.sign(np.float32(band.nodata)) > ALMOST_LARGEST)
+    return np.where(same, np.float32(band.nodata), values)
 
 
 def _equals(raw: NDArray[np.generic], nodata: float | None) -> NDArray[np.bool_]:

@@ -101,7 +101,7 @@ def workers(count: int, scheduler: str | None = None) -> Iterator[Executor]:
     except ImportError:
         raise ConfigError("--scheduler needs the package distributed; install geouq[cluster]") from None
     try:
-        client = Client(scheduler, timeout="10s")
+        client = Client(scheduler, timeout=PATIENCE)
     except (OSError, ValueError) as error:
         raise ConfigError(f"--scheduler: no dask scheduler answers at {scheduler}: {error}") from None
     with client, client.get_executor() as pool:

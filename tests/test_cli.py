@@ -226,13 +226,15 @@ def test_a_gate_that_fails_is_the_exit_code(tile_folder, geouq, limit, code):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_a_mistake_gets_one_message_and_exit_code_2(tile_folder, geouq, tmp_path, arguments, said):
+def test_a_mistake_gets_one_message_and_exit_code_2(tile_folder, geouq, tmp_path, monkeypatch, arguments, said):
     config = tile_folder()
     (tmp_path / "broken.yaml").write_text("version: 1\nname: [x\n")
     (tmp_path / "unknown.yaml").write_text(config.read_text().replace("truth:", "trth:"))
     (tmp_path / "twin.yaml").write_text(config.read_text())
     gate = "gates: [{metric: coverage_91, variable: cover, min: 0.5}]\n"
     (tmp_path / "gate.yaml").write_text(config.read_text() + gate)
+
+    monkeypatch.setattr("geouq.sweep.PATIENCE", 1.0)
 
     result = geouq(*arguments)
 

@@ -230,3 +230,22 @@ def test_damaged_pixels_are_read_or_refused_plainly(one_tile, tmp_path, data):
     else:
         told = str(path)
     assert told.startswith(str(path))
+
+
+@pytest.mark.parametrize("declared", [-3.4e38, -3.4028235e38, float(np.finfo(np.float32).min)])
+@pytest.mark.parametrize("stored", [-3.4e38, np.finfo(np.float32).min])
+def test_the_lowest_float32_is_nodata_however_it_is_rounded(tmp_path, write_raster, sweep_one, declared, stored):
+    values = np.ones((16, 16), np.float32)
+    truth = values.copy()
+    truth[3, :5] = np.float32(stored)
+    write_raster(tmp_path / "a_mean.tif", values)
+    write_raster(tmp_path / "a_variance.tif", values)
+    write_raster(tmp_path / "a.tif", truth, nodata=declared)
+    config = tmp_path / "c.yaml"
+    layers = "{mean: './{tile}_mean.tif', variance: './{tile}_variance.tif', truth: './{tile}.tif'}"
+    config.write_text(f"version: 1\nname: c\ndata: {layers}\n")
+
+    (part,) = sweep_one(config)["a"].variables.values()
+
+    assert part.whole.n == 16 * 16 - 5
+    assert part.excluded[0] == 5
