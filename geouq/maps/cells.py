@@ -18,7 +18,8 @@ from geouq.summary import Summary, TileSummary
 
 Floats = NDArray[np.float64]
 
-LARGEST_MOSAIC = 25_000_000
+LARGEST_MOSAIC = 25_000_000  # pixels; where there is no tile the file holds nothing
+WINDOW = 512
 ONE = Metric("n", lambda summary: summary.n.astype(np.float64), "n", "1", "large", "more pixels", "definition")
 
 
@@ -34,6 +35,15 @@ class Mosaic:
     corners: Mapping[str, tuple[int, int]]
 
 
+@dataclass(frozen=True)
+class Patch:
+    """The cells of one tile in a mosaic: where, in the mosaic's pixels, the side of a cell, and values (bands, ...)."""
+
+    place: Window
+    side: int
+    values: NDArray[np.float32]
+
+
 def write_cell_maps(tiles: Iterable[TileSummary], variable: Variable, names: Sequence[str], folder: Path) -> list[Path]:
     """Write the metrics of every cell of a variable, one band a metric; `tiles` may be read more than once.
 
@@ -44,17 +54,17 @@ def write_cell_maps(tiles: Iterable[TileSummary], variable: Variable, names: Seq
     mosaic = mosaic_of(shapes)
     if mosaic is None:
         return [_write_tile(tile, variable, names, folder) for tile in tiles]
-    path = folder / f"cells_{file_name(variable.name)}.tif"
     bands: list[BandLabel] = []
-    values: NDArray[np.float32]
+    patches = []
     for tile in tiles:
-        labels, of_tile = _cell_values(tile, variable, names)
-        if not bands:
-            bands, values = labels, np.full((len(labels), *mosaic.grid.shape), np.nan, np.float32)
-        _paint(values, of_tile, tile, mosaic)
+        bands, values = _cell_values(tile, variable, names)
+        patches.append(_patch(values, tile, mosaic))
+    path = folder / f"cells_{file_name(variable.name)}.tif"
     with cog_writer(path, mosaic.grid, bands, _tags(variable)) as writer:
-        for window in mosaic.grid.windows(512):
-            writer.write(values[:, *window.slices], window)
+        for window in mosaic.grid.windows(WINDOW):
+            painted = _painted(window, patches, len(bands))
+            if painted is not None:
+                writer.write(painted, window)
     return [path]
 
 
@@ -106,13 +116,31 @@ def _overlap(boxes: Sequence[tuple[int, int, int, int]]) -> bool:
     return False
 
 
-def _paint(values: NDArray[np.float32], of_tile: Floats, tile: TileSummary, mosaic: Mosaic) -> None:
-    """Paint each cell on its footprint, cut at the tile's border."""
+def _patch(values: Floats, tile: TileSummary, mosaic: Mosaic) -> Patch:
+    """A tile's cells where the mosaic has them."""
     rows, columns = (-(-length // mosaic.step) for length in tile.grid.shape)
     row, column = (corner // mosaic.step for corner in mosaic.corners[tile.tile])
-    cells = tile.cell_size // mosaic.step
-    spread = of_tile.repeat(cells, axis=1).repeat(cells, axis=2)
-    values[:, row : row + rows, column : column + columns] = spread[:, :rows, :columns]
+    return Patch(Window(row, column, rows, columns), tile.cell_size // mosaic.step, values.astype(np.float32))
+
+
+def _painted(window: Window, patches: Sequence[Patch], bands: int) -> NDArray[np.float32] | None:
+    """The mosaic within a window: each cell on its footprint, cut at its tile's border; None where no tile is."""
+    values = np.full((bands, window.height, window.width), np.nan, np.float32)
+    touched = False
+    for patch in patches:
+        rows = _common(window.row, window.height, patch.place.row, patch.place.height)
+        columns = _common(window.column, window.width, patch.place.column, patch.place.width)
+        if len(rows) and len(columns):
+            touched = True
+            down, across = (rows - patch.place.row) // patch.side, (columns - patch.place.column) // patch.side
+            top, left = rows[0] - window.row, columns[0] - window.column
+            values[:, top : top + len(rows), left : left + len(columns)] = patch.values[:, down][:, :, across]
+    return values if touched else None
+
+
+def _common(start: int, length: int, other_start: int, other_length: int) -> NDArray[np.int64]:
+    """Numbers that two ranges share."""
+    return np.arange(max(start, other_start), min(start + length, other_start + other_length))
 
 
 def _write_tile(tile: TileSummary, variable: Variable, names: Sequence[str], folder: Path) -> Path:

@@ -15,11 +15,19 @@ from rasterio.windows import Window as RasterioWindow
 
 from geouq.atomic import written_whole
 from geouq.grid import Grid, Window
+from geouq.raster import gdal_options
 from geouq.version import __version__
 
 BLOCK = 512
 SMALLEST_BLOCK = 16
-PLAIN = {"driver": "GTiff", "dtype": "float32", "nodata": float("nan"), "tiled": True, "BIGTIFF": "IF_SAFER"}
+PLAIN = {
+    "driver": "GTiff",
+    "dtype": "float32",
+    "nodata": float("nan"),
+    "tiled": True,
+    "BIGTIFF": "IF_SAFER",
+    "SPARSE_OK": "TRUE",
+}
 OPTIMISED = {
     "driver": "COG",
     "BLOCKSIZE": str(BLOCK),
@@ -30,6 +38,7 @@ OPTIMISED = {
     "OVERVIEW_RESAMPLING": "AVERAGE",
     "STATISTICS": "YES",
     "BIGTIFF": "IF_SAFER",
+    "SPARSE_OK": "YES",
 }
 
 
@@ -61,13 +70,17 @@ def cog_writer(path: Path, grid: Grid, bands: Sequence[BandLabel], tags: Mapping
     path.parent.mkdir(parents=True, exist_ok=True)
     plain = path.with_name(f".{os.getpid()}.plain.{path.name}")
     side = min(BLOCK, max(SMALLEST_BLOCK, -(-max(grid.shape) // SMALLEST_BLOCK) * SMALLEST_BLOCK))
-    profile = PLAIN | {"count": len(bands), "height": grid.shape[0], "width": grid.shape[1], "blockxsize": side}
     crs = rasterio.CRS.from_wkt(grid.crs) if grid.crs else None
+    shape = {"count": len(bands), "height": grid.shape[0], "width": grid.shape[1]}
+    profile = PLAIN | shape | {"blockxsize": side, "blockysize": side, "crs": crs, "transform": grid.transform}
     try:
-        with rasterio.open(plain, "w", **profile, blockysize=side, crs=crs, transform=grid.transform) as target:
+        with (
+            gdal_options(),
+            rasterio.open(plain, "w", **profile) as target,
+        ):
             _label(target, bands, tags)
             yield MapWriter(target)
-        with written_whole(path) as part:
+        with gdal_options(), written_whole(path) as part:
             rasterio.shutil.copy(plain, part, **OPTIMISED)
     finally:
         plain.unlink(missing_ok=True)
