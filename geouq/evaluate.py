@@ -116,7 +116,10 @@ def restricted(experiment: Experiment, catalog: Catalog, only: Sequence[str]) ->
     return experiment.model_copy(update={"tiles": names, "regions": regions}), Catalog(
         tuple(tile for tile in catalog.tiles if tile.name in chosen),
         tuple(failure for failure in catalog.failures if failure.tile in chosen),
-        catalog.notes,
+        (
+            *catalog.notes,
+            f"tables, figures and pages are of {', '.join(only)} alone, also where a region holds more tiles",
+        ),
     )
 
 
@@ -145,7 +148,7 @@ def _sweep(job: _Job, pool: Executor, *, fresh: bool) -> tuple[list[Failure], in
     waiting = [tile for tile in job.tiles if fresh or not is_valid(job.folder, tile, job.settings)]
     reused = len(job.tiles) - len(waiting)
     if reused:
-        job.reporter.say(f"{reused} of {len(job.tiles)} tiles are summarised already and are not read again")
+        job.reporter.say(f"{reused} of {len(job.tiles)} tiles are summarised already and are not swept again")
     by_name = {tile.name: tile for tile in waiting}
     failures = []
     job.reporter.stage("sweep", len(waiting))

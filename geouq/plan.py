@@ -88,7 +88,7 @@ def describe(plan: Plan, catalog: Catalog) -> list[str]:
         f"pixels     {plan.pixels:,} in a variable, {plan.pixels * plan.variables:,} in all",
         f"files      {plan.bytes_on_disk / MIB:,.1f} MiB",
         *(f"layout     {layout}: {count} files" for layout, count in plan.layouts[:5]),
-        f"memory     at most about {plan.memory / MIB:,.0f} MiB with {plan.workers} workers",
+        f"memory     about {plan.memory / MIB:,.0f} MiB with {plan.workers} workers",
     ]
     return lines + [f"note       {note}" for note in catalog.notes]
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from geouq.atomic import written_whole
-from geouq.config import CELL_MAPS, BinScheme, Experiment, Variable
+from geouq.config import CELL_MAPS, PIXEL_MAPS, BinScheme, Experiment, Variable
 from geouq.figures import pit_histogram, reliability_diagram, save_figure
 from geouq.gates import GateResult, judge
 from geouq.maps import write_cell_maps
@@ -60,11 +60,12 @@ def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: R
     measured = _measure(experiment, record, summaries, choices, reporter)
     gates = tuple(judge(experiment, measured.tables["metrics"]))
     write_tables(measured.tables, record.variables, folder / "tables")
-    write_cells(experiment, record, summaries, folder / "maps")
+    maps = pixel_maps(experiment, record)
+    maps += [f"maps/{path.name}" for path in write_cells(experiment, record, summaries, folder / "maps", reporter)]
     figures = draw_figures(experiment, measured.shown, record.variables, choices, folder=folder, reporter=reporter)
     warnings = (*record.notes, *heavy_bins(measured.tables["bins"]))
     results = Results(folder, record, measured.tables, gates, warnings)
-    write_report(_content(experiment, results, figures), folder / "report")
+    write_report(_content(experiment, results, figures, maps), folder / "report")
     return results
 
 
@@ -115,12 +116,27 @@ def write_tables(tables: Mapping[str, Table], variables: Sequence[Variable], fol
         part.write_text(as_markdown(tables["metrics"], variables), encoding="utf-8")
 
 
-def write_cells(experiment: Experiment, record: RunRecord, summaries: SavedSummaries, folder: Path) -> list[Path]:
+def pixel_maps(experiment: Experiment, record: RunRecord) -> list[str]:
+    """Paths of the pixel maps of this run, relative to its folder."""
+    names = [name for name in experiment.output.maps if name in PIXEL_MAPS]
+    failed = {failure.tile for failure in record.failures}
+    tiles = [tile for tile in record.tiles if tile not in failed]
+    return [f"maps/{file_name(tile)}_{name}.tif" for tile in tiles for name in names]
+
+
+def write_cells(
+    experiment: Experiment, record: RunRecord, summaries: SavedSummaries, folder: Path, reporter: Reporter
+) -> list[Path]:
     """The cell maps that the experiment asks for."""
     wanted = [name for name in CELL_MAPS if name in experiment.output.maps or "cells" in experiment.output.maps]
     if not wanted or not record.tiles:
         return []
-    return [path for variable in record.variables for path in write_cell_maps(summaries, variable, wanted, folder)]
+    written = []
+    reporter.stage("cell maps", len(record.variables))
+    for variable in record.variables:
+        written += write_cell_maps(summaries, variable, wanted, folder)
+        reporter.advance(variable.name)
+    return written
 
 
 def draw_figures(
@@ -158,7 +174,9 @@ def preferred_scheme(experiment: Experiment) -> BinScheme:
     return next((scheme for scheme in schemes if scheme.scheme == "equal-count"), schemes[0])
 
 
-def _content(experiment: Experiment, results: Results, figures: Mapping[tuple[str, str, str], str]) -> ReportContent:
+def _content(
+    experiment: Experiment, results: Results, figures: Mapping[tuple[str, str, str], str], maps: Sequence[str]
+) -> ReportContent:
     record = results.record
     tables = results.tables
     return ReportContent(
@@ -173,7 +191,7 @@ def _content(experiment: Experiment, results: Results, figures: Mapping[tuple[st
         warnings=results.warnings,
         gates=[asdict(gate) for gate in results.gates],
         figures=figures,
-        maps=sorted(f"maps/{path.name}" for path in (results.folder / "maps").glob("[!.]*.tif")),
+        maps=maps,
         provenance=dict(record.versions)
         | {
             "started": record.started,
