@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from geouq.config import Experiment, Variable, config_error, suggestion
+from geouq.config import Experiment, Fault, Variable, config_error, suggestion
 from geouq.errors import DataError, GeouqError
 from geouq.grid import Grid, require_same_grid
 from geouq.raster import Raster, read_header
@@ -77,7 +77,9 @@ def find_tiles(experiment: Experiment) -> Catalog:
     """
     patterns = layer_patterns(experiment)
     found = {layer: match_names(pattern, others(patterns, layer)) for layer, pattern in patterns.items()}
-    _require_matches(experiment, patterns, found)
+    faults = _patterns_without_files(experiment, patterns, found) + _unknown_tiles(experiment, found)
+    if faults:
+        raise config_error(faults)
     names, notes = _wanted_names(experiment, found)
     failures = [failure for name in names if (failure := _missing_layers(name, patterns, found))]
     incomplete = {failure.tile for failure in failures}
@@ -130,7 +132,9 @@ def _regex(pattern: str) -> re.Pattern[str]:
     return re.compile(first + f"(?P<tile>[^{re.escape(os.sep)}]+?)" + "(?P=tile)".join(rest))
 
 
-def _require_matches(experiment: Experiment, patterns: Mapping[str, str], found: Mapping[str, set[str]]) -> None:
+def _patterns_without_files(
+    experiment: Experiment, patterns: Mapping[str, str], found: Mapping[str, set[str]]
+) -> list[Fault]:
     faults = [
         experiment.fault("data", layer, message=f"no file matches {pattern}{_what_is_there(pattern)}")
         for layer, pattern in patterns.items()
@@ -138,8 +142,7 @@ def _require_matches(experiment: Experiment, patterns: Mapping[str, str], found:
     ]
     if experiment.tiles is None and not any(map(is_listable, patterns.values())):
         faults.append(experiment.fault("tiles", message="remote files cannot be listed; name the tiles"))
-    if faults:
-        raise config_error(faults)
+    return faults
 
 
 def _what_is_there(pattern: str) -> str:
@@ -153,11 +156,8 @@ def _what_is_there(pattern: str) -> str:
 
 def _wanted_names(experiment: Experiment, found: Mapping[str, set[str]]) -> tuple[list[str], list[str]]:
     """Names of the tiles to evaluate, in order, and notes on what is left aside."""
-    known = set().union(*found.values())
     predicted = set().union(*(names for layer, names in found.items() if layer in PREDICTED))
     in_regions = [name for tiles in experiment.regions.values() for name in tiles]
-    if known:
-        _require_known(experiment, known)
     if experiment.tiles is not None:
         return list(experiment.tiles), []
     names = sorted(predicted | set(in_regions), key=natural_order)
@@ -181,7 +181,10 @@ def natural_order(name: str) -> tuple[tuple[int, str], ...]:
     return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name) if part)
 
 
-def _require_known(experiment: Experiment, known: set[str]) -> None:
+def _unknown_tiles(experiment: Experiment, found: Mapping[str, set[str]]) -> list[Fault]:
+    known = set().union(*found.values())
+    if not known:
+        return []
     faults = [
         experiment.fault("regions", region, index, message=_unknown(name, known))
         for region, tiles in experiment.regions.items()
@@ -193,8 +196,7 @@ def _require_known(experiment: Experiment, known: set[str]) -> None:
         for index, name in enumerate(experiment.tiles or ())
         if name not in known
     ]
-    if faults:
-        raise config_error(faults)
+    return faults
 
 
 def _unknown(name: str, known: set[str]) -> str:

@@ -246,3 +246,14 @@ def test_folders_with_signs_of_patterns_are_taken_literally(tmp_path):
     (tmp_path / "a" / "y.tif").touch()
 
     assert match_names(f"{folder}/{{tile}}.tif") == {"x"}
+
+
+def test_patterns_and_tiles_are_told_at_once(tile_folder):
+    config = tile_folder(text="regions: {west: [a1, c9]}\n")
+    config.write_text(config.read_text().replace("truth/{tile}", "truht/{tile}"))
+
+    with pytest.raises(ConfigError) as caught:
+        tiles_of(config)
+
+    assert "data.truth: no file matches" in str(caught.value)
+    assert "regions.west.1: no layer has a file for tile 'c9'" in str(caught.value)

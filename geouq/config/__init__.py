@@ -1,7 +1,7 @@
 """What an experiment is: strict YAML, frozen models, every fault at once with its line and a suggestion."""
 
 from geouq.config.bins import EQUAL_COUNT_10, EQUAL_WIDTH_10, Bins, BinScheme
-from geouq.config.faults import config_error, suggestion
+from geouq.config.faults import Fault, config_error, suggestion
 from geouq.config.load import json_schema, load_experiment, to_yaml
 from geouq.config.model import Data, Experiment, Gate, Output, Variable, VarianceRule
 from geouq.config.values import CELL_MAPS, PIXEL_MAPS
@@ -15,6 +15,7 @@ __all__ = [
     "Bins",
     "Data",
     "Experiment",
+    "Fault",
     "Gate",
     "Output",
     "Variable",
