@@ -6,12 +6,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from geouq.atomic import written_whole
 from geouq.config import BinScheme
 from geouq.metrics import binned, coverage, ence, uce, zms
 from geouq.summary import Binned, Summary
+from geouq.wording import calibration_word, for_people
 
 Floats = NDArray[np.float64]
 
@@ -39,11 +41,13 @@ def reliability_diagram(
     shown = per_bin.mean_variance[used], per_bin.mse[used]
     _draw_reliability(top, *shown)
     _draw_shares(bottom, per_bin)
-    unit = f", {_squared(units)}" if units else ""
+    squared = _squared(units)
+    unit = f", {squared}" if units else ""
     top.set_ylabel(f"observed: mean squared error{unit}")
     bottom.set_xlabel(f"predicted: mean variance{unit}")
-    numbers = f"UCE {float(uce(summary, scheme, edges)):.3g}   ENCE {float(ence(summary, scheme, edges)):.3g}"
-    _note(top, f"{_pixels(summary)}\n{numbers}\n{used.sum()} of {len(used)} {scheme.scheme} bins")
+    gap = for_people(float(uce(summary, scheme, edges))) + (f" {squared}" if squared not in ("", "1") else "")
+    numbers = f"UCE {gap}   ENCE {for_people(float(ence(summary, scheme, edges)))}"
+    _note(top, f"{_pixels(summary)}   {used.sum()} of {len(used)} {scheme.scheme} bins\n{numbers}")
     return figure
 
 
@@ -60,13 +64,13 @@ def pit_histogram(summary: Summary, *, title: str) -> Figure:
     left = np.arange(PIT_BINS) / PIT_BINS
     axes.bar(left, density, 1 / PIT_BINS, align="edge", color=DATA, edgecolor="white", linewidth=0.5)
     axes.axhline(1, color=IDEAL, linewidth=1.5, linestyle="--", label="calibrated")
-    axes.legend(loc="upper right", frameon=False)
-    axes.set(xlim=(0, 1), ylim=(0, 1.25 * max(float(density.max()), 1.2)), xlabel="PIT of the truth (1)")
+    axes.set(xlim=(0, 1), ylim=(0, 1.05 * max(float(density.max()), 1.2)), xlabel="PIT of the truth (1)")
     axes.set_ylabel("density (1)")
-    words = f"mean z² {float(zms(summary)):.3g}"
+    above = _pixels(summary)
     if 0.9 in summary.levels:
-        words += f"   90 % interval covers {100 * float(coverage(summary, 0.9)):.1f} %"
-    _note(axes, f"{_pixels(summary)}\n{words}")
+        above += f"   90 % interval covers {100 * float(coverage(summary, 0.9)):.1f} %"
+    mean_square = float(zms(summary))
+    _note(axes, f"{above}\nmean z² {for_people(mean_square)}, {calibration_word(mean_square)}")
     return figure
 
 
@@ -93,14 +97,22 @@ def _draw_reliability(axes: Axes, predicted: Floats, observed: Floats) -> None:
     lowest, highest = positive.min(), positive.max()
     if highest > 10 * lowest and (observed > 0).all():
         axes.set(xscale="log", yscale="log")
+        _mark_decades(axes, highest / lowest)
         limits = lowest / 1.6, highest * 1.6
     else:
         limits = 0, highest * 1.12
     axes.plot(limits, limits, color=IDEAL, linewidth=1.5, linestyle="--", label="calibrated")
-    axes.plot(predicted, observed, color=DATA, marker="o", markersize=6, linewidth=1.2)
+    axes.plot(predicted, observed, color=DATA, marker="o", markersize=6, linewidth=1.2, clip_on=False, zorder=3)
     axes.set(xlim=limits, ylim=limits)
-    axes.legend(loc="lower right", frameon=False)
     axes.grid(visible=True, color=FAINT, linewidth=0.4)
+
+
+def _mark_decades(axes: Axes, span: float) -> None:
+    """Ticks far enough apart for their numbers: decades, and 3 in each where there are few."""
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1, 3) if span < 100 else (1,)))
+        axis.set_major_formatter(LogFormatterSciNotation(minor_thresholds=(np.inf, np.inf)))
+        axis.set_minor_formatter(NullFormatter())
 
 
 def _draw_shares(axes: Axes, per_bin: Binned) -> None:
@@ -109,18 +121,19 @@ def _draw_shares(axes: Axes, per_bin: Binned) -> None:
         per_bin.edges[:-1][used], per_bin.share[used], np.diff(per_bin.edges)[used], align="edge",
         color=FAINT, edgecolor=INK, linewidth=0.6,
     )  # fmt: skip
-    axes.set(ylabel="share (1)", ylim=(0, 1.1 * float(np.nanmax(per_bin.share))))
+    # a bin of one single value has no width to show
+    axes.plot(per_bin.mean_variance[used], per_bin.share[used], color=DATA, marker="o", markersize=3, linestyle="none")
+    axes.set(ylabel="share (1)", ylim=(0, 1.15 * float(np.nanmax(per_bin.share))))
 
 
 def _note(axes: Axes, text: str) -> None:
-    axes.text(
-        0.03, 0.97, text, transform=axes.transAxes, va="top", fontsize=9, color=INK,
-        bbox={"facecolor": "white", "edgecolor": FAINT, "alpha": 0.85, "boxstyle": "round,pad=0.4"},
-    )  # fmt: skip
+    """Text and key above the axes, where no data can lie."""
+    axes.set_title(text, loc="left", fontsize=9, color=INK)
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2, frameon=False, fontsize=9)
 
 
 def _pixels(summary: Summary) -> str:
-    return f"{int(summary.n):,} pixels".replace(",", "\u202f")
+    return f"{int(summary.n):,} {'pixel' if summary.n == 1 else 'pixels'}".replace(",", "\u202f")
 
 
 def _squared(units: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "geouq"
 FLOORS = (
-    {"errors", "atomic", "naming", "compiled", "version"},
+    {"errors", "atomic", "naming", "wording", "compiled", "version"},
     {"gaussian", "grid", "validity"},
     {"config", "raster"},
     {"summary"},

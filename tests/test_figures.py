@@ -1,5 +1,7 @@
 """Figures by their data."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from forecasts import heteroscedastic
@@ -27,9 +29,11 @@ def test_the_reliability_diagram_shows_each_used_bin(summary, scheme):
     np.testing.assert_allclose(points.get_xdata(), per_bin.mean_variance[used])
     np.testing.assert_allclose(points.get_ydata(), per_bin.mse[used])
     np.testing.assert_allclose([bar.get_height() for bar in bottom.patches], per_bin.share[used])
+    np.testing.assert_allclose(bottom.lines[0].get_ydata(), per_bin.share[used])
     assert top.get_ylabel() == "observed: mean squared error, m²"
     assert bottom.get_xlabel() == "predicted: mean variance, m²"
-    assert f"{int(summary.n):,}".replace(",", "\u202f") in top.texts[0].get_text()
+    assert f"{int(summary.n):,}".replace(",", "\u202f") in top.get_title(loc="left")
+    assert " m²   ENCE " in top.get_title(loc="left")
     assert top.get_xscale() == "log"
 
 
@@ -85,3 +89,42 @@ def test_a_long_title_stays_on_the_figure(summary):
     figure = pit_histogram(summary, title="x" * 300)
 
     assert len(figure.get_suptitle()) <= 60
+
+
+@pytest.mark.parametrize("factor", [0.1, 1, 10])
+def test_neither_words_nor_key_hide_a_point_or_each_other(factor):
+    """An over-confident forecast lies at the upper left, an under-confident one at the lower right."""
+    mean, variance, truth = heteroscedastic((60, 60))
+    summary = summarize_arrays(mean, variance, mean + factor * (truth - mean)).whole
+    for figure in (
+        reliability_diagram(summary, EQUAL_COUNT_10, title="t", units="kg C m-2 yr-1"),
+        pit_histogram(summary, title="t"),
+    ):
+        figure.draw_without_rendering()
+        top = figure.axes[0]
+        words, key = (part.get_window_extent() for part in (top._left_title, top.get_legend()))
+        assert not top.texts
+        assert min(words.y0, key.y0) >= top.get_window_extent().y1
+        assert words.x1 < key.x0
+
+
+@pytest.mark.parametrize("decades", [1.1, 1.5, 2, 3, 9])
+def test_numbers_on_logarithmic_axes_do_not_overlap(decades):
+    rng = np.random.default_rng(0)
+    variance = 10 ** np.linspace(2.25, 2.25 + decades * 1.15, 10_000).reshape(100, 100)
+    summary = summarize_arrays(np.zeros((100, 100)), variance, rng.normal(0, np.sqrt(variance))).whole
+    figure = reliability_diagram(summary, EQUAL_COUNT_10, title="t", units="m")
+    figure.draw_without_rendering()
+
+    axis, frame = figure.axes[1].xaxis, figure.axes[1].get_window_extent()
+    boxes = [label.get_window_extent() for label in axis.get_ticklabels(which="both") if label.get_text()]
+    shown = sorted((box for box in boxes if frame.x0 <= (box.x0 + box.x1) / 2 <= frame.x1), key=lambda box: box.x0)
+    assert len(shown) >= 2
+    assert all(one.x1 < other.x0 for one, other in pairwise(shown))
+
+
+def test_the_pit_histogram_says_in_a_word_what_it_shows():
+    mean, variance, truth = heteroscedastic((60, 60))
+    (axes,) = pit_histogram(summarize_arrays(mean, variance / 9, truth).whole, title="t").axes
+
+    assert "over-confident" in axes.get_title(loc="left")

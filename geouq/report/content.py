@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from geouq.config import Variable
+from geouq.wording import calibration_word, for_people
 
 Row = Mapping[str, Any]
 
@@ -18,7 +19,6 @@ SHOWN = (
     ("ence", "ENCE"),
     ("crps", "CRPS"),
 )
-CALIBRATED = 0.1  # how far mean z² may lie from 1 and still be called calibrated
 
 
 @dataclass(frozen=True)
@@ -74,25 +74,6 @@ def number_rows(content: ReportContent, wanted: Sequence[tuple[str, str]]) -> li
 def _row(pool: tuple[str, str], variable: Variable, rows: Mapping[str, Row]) -> NumbersRow:
     n = next(iter(rows.values()))["n"]
     numbers = tuple(for_people(rows[name]["value"] if name in rows else None) for name, _ in SHOWN)
-    return NumbersRow(pool[1], pool[0], variable.name, variable.units, n, numbers, verdict(rows))
-
-
-def verdict(rows: Mapping[str, Row]) -> str:
-    """In a word whether the variance fits the errors: mean z² above 1 is over-confident."""
-    zms = rows["zms"]["value"]
-    if zms is None:
-        return "no pixels"
-    if abs(zms - 1) <= CALIBRATED:
-        return "calibrated"
-    return "over-confident" if zms > 1 else "under-confident"
-
-
-def for_people(value: float | None) -> str:
-    """A number with three significant digits; a dash where it is missing.
-
-    >>> for_people(0.123456), for_people(2400.0905), for_people(None)
-    ('0.123', '2400', 'n/a')
-    """
-    if value is None:
-        return "n/a"
-    return f"{value:.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
+    return NumbersRow(
+        pool[1], pool[0], variable.name, variable.units, n, numbers, calibration_word(rows["zms"]["value"])
+    )

@@ -8,7 +8,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from geouq.atomic import written_whole
 from geouq.naming import file_name
-from geouq.report.content import SHOWN, ReportContent, for_people, number_rows
+from geouq.report.content import SHOWN, ReportContent, number_rows
+from geouq.wording import for_people
 
 
 def write_report(content: ReportContent, folder: Path) -> list[Path]:
