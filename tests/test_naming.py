@@ -21,3 +21,15 @@ def test_a_name_leaves_no_folder(text):
     assert "\\" not in name
     assert not name.startswith(".")
     assert name.isascii()
+
+
+@given(text=st.text(st.characters(exclude_categories=["Cs"]), max_size=400))
+def test_a_name_fits_into_a_file_system(text):
+    assert len(file_name(text)) <= 100
+
+
+def test_long_names_that_begin_alike_stay_distinct():
+    names = {file_name("字" * 60 + end) for end in ("a", "b", "")}
+
+    assert len(names) == 3
+    assert all("~" in name for name in names)
