@@ -143,3 +143,10 @@ def test_tiles_on_the_same_pixels_get_a_file_each(tmp_path):
 )
 def test_what_is_no_mosaic(second):
     assert mosaic_of([("a", Grid((40, 48), PLACE, ""), 16), ("b", second, 16)]) is None
+
+
+def test_tiles_of_unlike_cells_are_no_mosaic():
+    grids = [Grid((64, 64), PLACE @ Affine.translation(column, 0), "") for column in (0, 64)]
+
+    assert mosaic_of([("a", grids[0], 32), ("b", grids[1], 16)]) is None
+    assert mosaic_of([("a", grids[0], 16), ("b", grids[1], 16)]) is not None

@@ -71,6 +71,8 @@ def write_cell_maps(tiles: Iterable[TileSummary], variable: Variable, names: Seq
 def mosaic_of(tiles: Sequence[tuple[str, Grid, int]]) -> Mosaic | None:
     """The mosaic of tiles (name, grid, cell size); None where they do not make one of a sensible size."""
     _, first, cell_size = tiles[0]
+    if any(size != cell_size for _, _, size in tiles):
+        return None
     corners = {}
     for name, grid, _ in tiles:
         corner = _offset(first, grid)
