@@ -186,7 +186,7 @@ def _write_maps(job: _Job, pool: Executor, failures: Sequence[Failure]) -> list[
     """Pixel maps of every tile that was summarised."""
     names = [name for name in job.experiment.output.maps if name in PIXEL_MAPS]
     tiles = _without(job.tiles, failures) if names else []
-    work = partial(_maps_of_tile, names=tuple(names), folder=job.folder / "maps")
+    work = partial(write_pixel_maps, names=tuple(names), folder=job.folder / "maps")
     found = []
     job.reporter.stage("maps", len(tiles))
     for tile, outcome in for_each_tile(tiles, work, "maps", pool, slots(job.plan.workers)):
@@ -194,10 +194,6 @@ def _write_maps(job: _Job, pool: Executor, failures: Sequence[Failure]) -> list[
             found.append(outcome)
         job.reporter.advance(tile.name)
     return found
-
-
-def _maps_of_tile(tile: Tile, names: tuple[str, ...], folder: Path) -> int:
-    return len(write_pixel_maps(tile, names, folder))
 
 
 def _without(tiles: Sequence[Tile], failures: Sequence[Failure]) -> list[Tile]:
