@@ -1,20 +1,92 @@
-"""Files that are whole or not there: written under a temporary name beside their place, then renamed."""
+"""Files that are whole or not there: written under a temporary name beside their place, then renamed.
+
+A process that is killed leaves its temporary files behind; `remove_leftovers` knows them by their names.
+"""
 
 import os
+import re
+import socket
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
+
+LEFTOVER = re.compile(r"\.geouq-([0-9a-f]{8})-(\d+)\.")
+DAY = 86_400  # seconds
 
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
     """A temporary path to write to; it takes the name `path` when the block ends well, and is removed when not."""
+    with temporary(path) as part:
+        yield part
+        take_place(part, path)
+
+
+@contextmanager
+def temporary(path: Path, purpose: str = "part") -> Iterator[Path]:
+    """A temporary path beside `path`, in a folder that exists; what stands there when the block ends is removed."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{os.getpid()}.{path.name}")
+    part = path.with_name(f".geouq-{_host()}-{os.getpid()}.{purpose}.{path.name}")
     try:
         yield part
-        with part.open("rb") as file:
-            os.fsync(file.fileno())
-        part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def take_place(part: Path, path: Path) -> None:
+    """Rename a file that is written, so that after a crash either all of it is there or what stood there before."""
+    with part.open("rb") as file:
+        os.fsync(file.fileno())
+    part.replace(path)
+    _sync_folder(path.parent)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files in a folder, and in those within it, of processes that have ended.
+
+    Of another host none can tell whether a process has ended: its files go when they are a day old.
+    """
+    for path in folder.rglob(".geouq-*"):
+        found = LEFTOVER.match(path.name)
+        if found and _is_left_over(path, found[1], int(found[2])):
+            path.unlink(missing_ok=True)
+
+
+def _is_left_over(path: Path, host: str, process: int) -> bool:
+    if host == _host():
+        return not _is_running(process)
+    try:
+        return time.time() - path.stat().st_mtime > DAY
+    except FileNotFoundError:
+        return False
+
+
+def _is_running(process: int) -> bool:
+    """Whether a process of this host is there, of whatever user."""
+    if os.name == "nt":
+        return True  # signal 0 would end it there
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return process != os.getpid()
+
+
+@cache
+def _host() -> str:
+    return sha256(socket.gethostname().encode()).hexdigest()[:8]
+
+
+def _sync_folder(folder: Path) -> None:
+    """Let a rename survive a crash; some file systems and Windows cannot, and need not, sync a folder."""
+    with suppress(OSError):
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)

@@ -12,7 +12,6 @@ from geouq.config import BinScheme
 from geouq.errors import SummaryError
 from geouq.metrics import METRICS, Choices, bin_edges, evaluate_metrics
 from geouq.summary import Moments, add_all, empty_summary
-from geouq.summary.file import key_of_file, load_tile, save_tile
 from geouq.sweep import summarize_arrays
 
 LEVELS = (0.5, 0.9)
@@ -129,32 +128,3 @@ def test_without_room_the_tail_gives_way_to_the_profile(monkeypatch):
     assert numbers(total)["uce", "equal-width-10"] == pytest.approx(
         numbers(summary_of(flat))["uce", "equal-width-10"], rel=1e-3
     )
-
-
-def test_a_saved_tile_is_read_back_bit_by_bit(tmp_path, swept_tile):
-    path = tmp_path / "tile.nc"
-    save_tile(swept_tile, path, "some key")
-
-    found = load_tile(path)
-
-    assert key_of_file(path) == "some key"
-    assert found.grid == swept_tile.grid
-    assert list(found.variables) == list(swept_tile.variables)
-    for name, part in swept_tile.variables.items():
-        again = found.variables[name]
-        assert again.whole.moments.products.tobytes() == part.whole.moments.products.tobytes()
-        assert again.whole.variance.sums.tobytes() == part.whole.variance.sums.tobytes()
-        assert again.whole.variance.kept.variance.tobytes() == part.whole.variance.kept.variance.tobytes()
-        assert again.cells.entry_sums.tobytes() == part.cells.entry_sums.tobytes()
-        assert again.excluded.tolist() == part.excluded.tolist()
-    assert not list(tmp_path.glob(".*"))
-
-
-@pytest.mark.parametrize("content", [b"", b"not a summary", b"\x89HDF\r\n\x1a\n" + bytes(100)])
-def test_a_damaged_summary_is_refused_and_has_no_key(tmp_path, content):
-    path = tmp_path / "tile.nc"
-    path.write_bytes(content)
-
-    assert key_of_file(path) is None
-    with pytest.raises(SummaryError, match=r"tile\.nc"):
-        load_tile(path)

@@ -3,7 +3,7 @@
 from geouq.summary.kept_pixels import KeptPixels
 from geouq.summary.moments import Moments
 from geouq.summary.summary import Summary, add_all, empty_summary
-from geouq.summary.tile import CellSummaries, TileSummary, VariableSummary
+from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes, VariableSummary, VariableWhole
 from geouq.summary.variance_profile import Binned, VarianceProfile
 from geouq.summary.z_histogram import ZHistogram
 
@@ -13,8 +13,11 @@ __all__ = [
     "KeptPixels",
     "Moments",
     "Summary",
+    "TilePlace",
     "TileSummary",
+    "TileWholes",
     "VariableSummary",
+    "VariableWhole",
     "VarianceProfile",
     "ZHistogram",
     "add_all",

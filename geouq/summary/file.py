@@ -1,57 +1,166 @@
-"""A tile's summaries on disk: one NetCDF file that plain `xarray.open_dataset` reads, and that explains itself."""
+"""A tile's summaries on disk: one NetCDF file that plain `xarray.open_dataset` reads, and that explains itself.
 
-from collections.abc import Callable, Mapping, Sequence
+What belongs to single cells is most of the file; it can be written as it comes, and is read only by those who ask.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
-import xarray as xr
 from affine import Affine
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from geouq.atomic import written_whole
+from geouq.atomic import take_place, temporary
 from geouq.errors import SummaryError
 from geouq.grid import Grid
 from geouq.summary.kept_pixels import KeptPixels
 from geouq.summary.moments import PRODUCTS, SUMS, Moments
+from geouq.summary.netcdf import NetCDFWriter, read_variable
 from geouq.summary.summary import Summary
-from geouq.summary.tile import CellSummaries, TileSummary, VariableSummary
+from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes, VariableSummary, VariableWhole
 from geouq.summary.variance_profile import FIELDS, FINE_SHIFT, VarianceProfile
 from geouq.summary.z_histogram import FINE, ZHistogram, edge_probabilities
 from geouq.validity import REASONS
 
-FORMAT = "geouq tile summary 1"
-NAMES = ("variable", "sum", "product", "reason", "field")
+FORMAT = "geouq tile summary 2"
+ENTRIES = 1 << 16  # of cells' profiles; more than these go to the file before it is complete
+READ_AT_ONCE = 1 << 20
 EXPLAINED = {
+    "variable": "names of the variables",
+    "level": "nominal levels of central intervals",
+    "sum": "what is summed",
+    "product": "which deviations are multiplied",
+    "reason": "why a pixel does not count",
+    "field": "what is summed over the pixels of one key",
+    "kept_field": "what is kept of a single pixel",
+    "z_edge": "cumulative normal probabilities of the edges between which z is counted",
     "n": "number of valid pixels",
-    "sums": "sums over the valid pixels; divide by n for means",
+    "weight": "sum of the weights of the valid pixels; their number where there are no weights",
+    "sums": "sums over the valid pixels; divide by weight for means",
     "products": "sums of products of deviations from the means",
     "interval_scores": "sums of the interval score of each level",
     "z_counts": "counts of z = (truth - mean) / std between the normal quantiles of z_edge",
     "excluded": "pixels that do not count, each under its first reason",
     "variance_range": "lowest and highest predicted variance",
+    "profile_variable": "number of the variable that an entry of the profile belongs to, from 0",
     "profile_key": "leading bits of the float32 variance, shifted right by 14",
     "profile_sums": "sums over the pixels of one key of the predicted variance",
-    "kept_variance": "predicted variance of single pixels, kept so that edges of bins are exact",
-    "kept_squared_error": "squared error of the same pixels",
     "kept_tail": "pixels with at least highest variance / kept_tail are kept (0: none; -1: not recorded)",
+    "kept_variable": "number of the variable that a kept pixel belongs to, from 0",
+    "kept_pixels": "single pixels, kept so that edges of bins are exact",
+    "wanted_variable": "number of the variable that a wanted key belongs to, from 0",
     "wanted_key": "other keys of which every pixel is kept",
+    "cell_entry_variable": "number of the variable that an entry of the cells' profiles belongs to, from 0",
+    "cell_entry_cell": "number of the cell that an entry belongs to, in rows from the top left, from 0",
     "cell_key": "leading bits of the float32 variance, shifted right by 19",
+    "cell_entry_sums": "sums over the pixels of one cell and key of the predicted variance",
 }
-Arrays = dict[str, tuple[tuple[str, ...], NDArray[Any]]]
+MOMENTS: dict[str, tuple[str, ...]] = {"n": (), "weight": (), "sums": ("sum",), "products": ("product",)}
+KEPT = ("variance", "squared_error", "weight")
+DAMAGED = (OSError, ValueError, KeyError, IndexError, TypeError, RuntimeError)
+
+Array = NDArray[Any]
+Arrays = dict[str, tuple[tuple[str, ...], Array]]
+
+
+class TileWriter:
+    """A tile's file in the making: entries of the cells' profiles as they come, then all the rest at once.
+
+    One thread at a time may use it.
+    """
+
+    def __init__(self, path: Path, key: str) -> None:
+        self._file = NetCDFWriter(path)
+        self._key = key
+        self._waiting: list[tuple[Array, ...]] = []
+        self._count = 0
+        self._grown: tuple[Any, ...] = ()
+        self.finished = False
+
+    def append(self, variable: int, cell: ArrayLike, key: ArrayLike, sums: ArrayLike) -> None:
+        """Entries of the profiles of some cells of the variable of that number, copied; cells in any order.
+
+        cell, key (entries) and sums (entries, 4, or 5 where pixels have weights, in the order of `FIELDS`).
+        """
+        keys = np.array(key, np.uint16)
+        owner = np.full(len(keys), variable, np.uint16)
+        self._waiting.append((owner, np.array(cell, np.uint32), keys, np.array(sums, np.float32)))
+        self._count += len(keys)
+        if self._count >= ENTRIES:
+            self._write_waiting(self._count // ENTRIES * ENTRIES)
+
+    def finish(self, summary: TileSummary) -> None:
+        """Write the summary, with the entries that its cells still hold, and close the file."""
+        for number, part in enumerate(summary.variables.values()):
+            self.append(number, part.cells.entry_cell, part.cells.entry_key, part.cells.entry_sums)
+        columns = next(iter(summary.variables.values())).cells.entry_sums.shape[-1]
+        self._file.attributes(_global_attributes(summary, self._key))
+        for name, values in _coordinates(summary, columns).items():
+            self._file.coordinate(name, values, EXPLAINED[name])
+        for name, (dimensions, values) in _arrays(summary).items():
+            if values.size:
+                self._file.variable(name, dimensions, values, _long_name(name))
+        self._write_entries()
+        self.close()
+        self.finished = True
+
+    def close(self) -> None:
+        """Close the file; if it is not finished it is not good for anything."""
+        self._file.close()
+
+    def _write_waiting(self, count: int) -> None:
+        """Move that many of the waiting entries to the end of the file."""
+        columns = self._gathered()
+        if not self._grown:
+            self._grown = tuple(
+                self._file.growing(name, values.dtype, values.shape[1:], ENTRIES, compressed=values.ndim == 1)
+                for name, values in zip(_ENTRY, columns, strict=True)
+            )
+        for dataset, values in zip(self._grown, columns, strict=True):
+            before = len(dataset)
+            dataset.resize(before + count, axis=0)
+            dataset[before:] = values[:count]
+        self._waiting = [tuple(values[count:] for values in columns)]
+        self._count -= count
+
+    def _write_entries(self) -> None:
+        """What is left of the entries; few of them need no room to grow."""
+        if self._grown:
+            self._write_waiting(self._count)
+            for (name, dimensions), dataset in zip(_ENTRY.items(), self._grown, strict=True):
+                self._file.label_grown(dataset, dimensions, EXPLAINED[name])
+        elif self._count:
+            for (name, dimensions), values in zip(_ENTRY.items(), self._gathered(), strict=True):
+                self._file.variable(name, dimensions, values, EXPLAINED[name])
+
+    def _gathered(self) -> tuple[Array, ...]:
+        return tuple(np.concatenate(column) for column in zip(*self._waiting, strict=True))
+
+
+@contextmanager
+def tile_writer(path: Path, key: str) -> Iterator[TileWriter]:
+    """Write a tile's summary part by part; `key` tells what it is made from.
+
+    The file takes its name when the block ends well after `finish`; otherwise there is none.
+    """
+    with temporary(path) as part:
+        writer = TileWriter(part, key)
+        try:
+            yield writer
+        finally:
+            writer.close()
+        if writer.finished:
+            take_place(part, path)
 
 
 def save_tile(summary: TileSummary, path: Path, key: str) -> None:
     """Write a tile's summaries under a temporary name, then rename; `key` tells what they were made from."""
-    dataset = xr.Dataset(
-        {name: (dims, values, _attributes(name)) for name, (dims, values) in _arrays(summary).items()},
-        coords=_coordinates(summary),
-        attrs=_global_attributes(summary, key),
-    )
-    encoding = {name: {"zlib": True, "complevel": 1} for name, values in dataset.items() if values.size > 1000}
-    with written_whole(path) as part:
-        dataset.to_netcdf(part, engine="h5netcdf", encoding=encoding)
+    with tile_writer(path, key) as writer:
+        writer.finish(summary)
 
 
 def key_of_file(path: Path) -> str | None:
@@ -59,38 +168,66 @@ def key_of_file(path: Path) -> str | None:
     try:
         with h5py.File(path) as file:
             return str(file.attrs["key"]) if file.attrs["format"] == FORMAT else None
-    except (OSError, KeyError):
+    except DAMAGED:
         return None
 
 
 def load_tile(path: Path) -> TileSummary:
-    """Read a tile's summaries; SummaryError where the file is damaged or of another kind."""
+    """Read all of a tile's summaries; SummaryError where the file is damaged or of another kind."""
+    with _opened(path) as file:
+        place, wholes = _place(file), _wholes(file)
+        variables = {
+            name: VariableSummary(part.whole, _cells(file, number), part.excluded)
+            for number, (name, part) in enumerate(wholes.items())
+        }
+        return TileSummary(place.tile, place.grid, place.cell_size, variables)
+
+
+def load_wholes(path: Path) -> TileWholes:
+    """Read a tile's summaries without its cells; SummaryError where the file is damaged or of another kind."""
+    with _opened(path) as file:
+        place = _place(file)
+        return TileWholes(place.tile, place.grid, place.cell_size, _wholes(file))
+
+
+def load_place(path: Path) -> TilePlace:
+    """Read where a tile is; SummaryError where the file is damaged or of another kind."""
+    with _opened(path) as file:
+        return _place(file)
+
+
+def load_cells(path: Path, variable: str) -> CellSummaries:
+    """Read the cells of one variable; SummaryError where the file is damaged, of another kind, or without it."""
+    with _opened(path) as file:
+        return _cells(file, _names(file).index(variable))
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[h5py.File]:
     try:
-        # h5py takes a tenth of the time that xarray would, and regions read thousands of these files
         with h5py.File(path) as file:
             if file.attrs["format"] != FORMAT:
                 raise SummaryError(f"{path} is no tile summary of this version; run again with --fresh")
-            arrays = {name: file[name].asstr()[()] if name in NAMES else file[name][()] for name in file}
-            return _tile(arrays, file.attrs)
-    except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
+            yield file
+    except DAMAGED as error:
         raise SummaryError(f"{path} cannot be read as a tile summary ({error}); run again with --fresh") from error
 
 
-def _attributes(name: str) -> dict[str, str]:
+def _long_name(name: str) -> str:
     base = name.removeprefix("cell_")
-    text = EXPLAINED.get(name) or EXPLAINED.get(base) or name.replace("_", " ")
-    return {"long_name": f"{text}, by cell" if name.startswith("cell_") and base in EXPLAINED else text}
+    return EXPLAINED[name] if name in EXPLAINED else f"{EXPLAINED[base]}, by cell"
 
 
-def _coordinates(summary: TileSummary) -> dict[str, Any]:
+def _coordinates(summary: TileSummary, columns: int) -> dict[str, Any]:
     levels = next(iter(summary.variables.values())).whole.levels
     return {
-        "variable": np.array(list(summary.variables), dtype=object),
+        "variable": list(summary.variables),
         "level": np.array(levels),
-        "sum": np.array(SUMS, dtype=object),
-        "product": np.array([f"{left}*{right}" for left, right in PRODUCTS], dtype=object),
-        "reason": np.array(REASONS, dtype=object),
-        "field": np.array(FIELDS, dtype=object),
+        "sum": list(SUMS),
+        "product": [f"{left}*{right}" for left, right in PRODUCTS],
+        "reason": list(REASONS),
+        "field": list(FIELDS[:columns]),
+        "kept_field": list(KEPT if columns == len(FIELDS) else KEPT[:-1]),
         "z_edge": edge_probabilities(levels, FINE),
     }
 
@@ -108,7 +245,16 @@ def _global_attributes(summary: TileSummary, key: str) -> dict[str, Any]:
     }
 
 
+_ENTRY = {
+    "cell_entry_variable": ("cell_entry",),
+    "cell_entry_cell": ("cell_entry",),
+    "cell_key": ("cell_entry",),
+    "cell_entry_sums": ("cell_entry", "field"),
+}
+
+
 def _arrays(summary: TileSummary) -> Arrays:
+    """All but the entries of the cells' profiles: dimensions and values by name."""
     parts = list(summary.variables.values())
     wholes, cells = [part.whole for part in parts], [part.cells for part in parts]
     kept = [whole.variance.kept or KeptPixels(-1) for whole in wholes]
@@ -117,89 +263,107 @@ def _arrays(summary: TileSummary) -> Arrays:
         return ("variable", *dims), np.stack([np.asarray(values(one)) for one in of])
 
     def ragged(dims: tuple[str, ...], values: Callable[[Any], Any], of: Sequence[Any]) -> Any:
-        return dims, np.concatenate([values(one) for one in of])
+        found = [values(one) for one in of]
+        return dims, np.concatenate([some for some in found if len(some)] or found[:1])
 
     def owner(dim: str, values: Callable[[Any], Any], of: Sequence[Any]) -> Any:
-        return (dim,), np.repeat(np.arange(len(of)), [len(values(one)) for one in of])
+        return (dim,), np.repeat(np.arange(len(of), dtype=np.uint16), [len(values(one)) for one in of])
 
     return {
-        "n": stacked((), lambda s: s.n, wholes),
-        "sums": stacked(("sum",), lambda s: s.moments.sums, wholes),
-        "products": stacked(("product",), lambda s: s.moments.products, wholes),
+        **{name: stacked(dims, attrgetter(f"moments.{name}"), wholes) for name, dims in MOMENTS.items()},
         "interval_scores": stacked(("level",), lambda s: s.interval_scores, wholes),
         "z_counts": stacked(("z_bin",), lambda s: s.z.counts, wholes),
         "variance_range": stacked(("bound",), lambda s: [s.variance.lowest, s.variance.highest], wholes),
         "excluded": stacked(("reason",), lambda part: part.excluded, parts),
         "profile_variable": owner("profile_entry", lambda s: s.variance.keys, wholes),
-        "profile_key": ragged(("profile_entry",), lambda s: s.variance.keys, wholes),
+        "profile_key": ragged(("profile_entry",), lambda s: s.variance.keys.astype(np.uint32), wholes),
         "profile_sums": ragged(("profile_entry", "field"), lambda s: s.variance.sums, wholes),
         "kept_tail": stacked((), lambda k: k.tail, kept),
-        "kept_variable": owner("kept_pixel", lambda k: k.variance, kept),
-        "kept_variance": ragged(("kept_pixel",), lambda k: k.variance, kept),
-        "kept_squared_error": ragged(("kept_pixel",), lambda k: k.squared_error, kept),
+        "kept_variable": owner("kept_pixel", lambda k: k.pixels, kept),
+        "kept_pixels": ragged(("kept_pixel", "kept_field"), lambda k: k.pixels, kept),
         "wanted_variable": owner("wanted_entry", lambda k: k.wanted, kept),
-        "wanted_key": ragged(("wanted_entry",), lambda k: k.wanted, kept),
-        "cell_n": stacked(("cell",), lambda c: c.moments.n, cells),
-        "cell_sums": stacked(("cell", "sum"), lambda c: c.moments.sums, cells),
-        "cell_products": stacked(("cell", "product"), lambda c: c.moments.products, cells),
+        "wanted_key": ragged(("wanted_entry",), lambda k: k.wanted.astype(np.uint32), kept),
+        **{
+            f"cell_{name}": stacked(("cell", *dims), attrgetter(f"moments.{name}"), cells)
+            for name, dims in MOMENTS.items()
+        },
         "cell_interval_scores": stacked(("cell", "level"), lambda c: c.interval_scores, cells),
         "cell_z_counts": stacked(("cell", "cell_z_bin"), lambda c: c.z_counts, cells),
         "cell_variance_range": stacked(("cell", "bound"), lambda c: c.extremes, cells),
-        "cell_entry_variable": owner("cell_entry", lambda c: c.entry_key, cells),
-        "cell_entry_cell": ragged(("cell_entry",), lambda c: c.entry_cell, cells),
-        "cell_key": ragged(("cell_entry",), lambda c: c.entry_key, cells),
-        "cell_entry_sums": ragged(("cell_entry", "field"), lambda c: c.entry_sums, cells),
     }
 
 
-def _tile(arrays: dict[str, NDArray[Any]], attributes: Mapping[str, Any]) -> TileSummary:
-    rows, columns = (int(length) for length in attributes["shape"])
-    grid = Grid((rows, columns), Affine(*map(float, attributes["transform"])), str(attributes["crs"]))
-    levels = tuple(map(float, arrays["level"]))
-    variables = {
-        str(name): VariableSummary(_whole(arrays, i, levels), _cells(arrays, i, levels), arrays["excluded"][i])
-        for i, name in enumerate(arrays["variable"])
-    }
-    return TileSummary(str(attributes["tile"]), grid, int(np.squeeze(attributes["cell_size"])), variables)
+def _names(file: h5py.File) -> list[str]:
+    return [str(name) for name in file["variable"].asstr()[()]]
 
 
-def _whole(arrays: dict[str, NDArray[Any]], i: int, levels: tuple[float, ...]) -> Summary:
-    profile = arrays["profile_variable"] == i
-    lowest, highest = arrays["variance_range"][i]
-    return Summary(
-        levels,
-        Moments(arrays["n"][i], arrays["sums"][i], arrays["products"][i]),
-        arrays["interval_scores"][i],
-        ZHistogram(edge_probabilities(levels, FINE), arrays["z_counts"][i]),
-        VarianceProfile(
-            FINE_SHIFT,
-            arrays["profile_key"][profile],
-            arrays["profile_sums"][profile],
-            lowest,
-            highest,
-            _kept(arrays, i),
-        ),
-    )
+def _levels(file: h5py.File) -> tuple[float, ...]:
+    return tuple(map(float, read_variable(file, "level")))
 
 
-def _kept(arrays: dict[str, NDArray[Any]], i: int) -> KeptPixels | None:
-    tail = int(arrays["kept_tail"][i])
-    if tail < 0:
-        return None
-    own = arrays["kept_variable"] == i
-    wanted = arrays["wanted_key"][arrays["wanted_variable"] == i]
-    return KeptPixels(tail, wanted, arrays["kept_variance"][own], arrays["kept_squared_error"][own])
+def _place(file: h5py.File) -> TilePlace:
+    rows, columns = (int(length) for length in file.attrs["shape"])
+    grid = Grid((rows, columns), Affine(*map(float, file.attrs["transform"])), str(file.attrs["crs"]))
+    return TilePlace(str(file.attrs["tile"]), grid, int(file.attrs["cell_size"]))
 
 
-def _cells(arrays: dict[str, NDArray[Any]], i: int, levels: tuple[float, ...]) -> CellSummaries:
-    own = arrays["cell_entry_variable"] == i
+def _wholes(file: h5py.File) -> dict[str, VariableWhole]:
+    """The variables by name; of what comes in entries, nothing is in the file where there is no entry."""
+    names, levels, columns = _names(file), _levels(file), len(file["field"])
+    edges, moments = edge_probabilities(levels, FINE), [read_variable(file, name) for name in MOMENTS]
+    scores, z_counts, excluded = (read_variable(file, name) for name in ("interval_scores", "z_counts", "excluded"))
+    ranges, tails = read_variable(file, "variance_range"), read_variable(file, "kept_tail")
+    profile_of, keys = _optional(file, "profile_variable", np.uint16), _optional(file, "profile_key", np.uint32)
+    sums = _optional(file, "profile_sums", np.float64, columns)
+    kept_of, wanted_of = _optional(file, "kept_variable", np.uint16), _optional(file, "wanted_variable", np.uint16)
+    pixels = _optional(file, "kept_pixels", np.float64, len(file["kept_field"]))
+    wanted = _optional(file, "wanted_key", np.uint32).astype(np.int64)
+    found = {}
+    for i, name in enumerate(names):
+        own, kept = profile_of == i, None
+        if tails[i] >= 0:
+            kept = KeptPixels(int(tails[i]), wanted[wanted_of == i], pixels[kept_of == i])
+        lowest, highest = ranges[i]
+        profile = VarianceProfile(FINE_SHIFT, keys[own].astype(np.int64), sums[own], lowest, highest, kept)
+        z = ZHistogram(edges, z_counts[i])
+        found[name] = VariableWhole(
+            Summary(levels, Moments(*(each[i] for each in moments)), scores[i], z, profile), excluded[i]
+        )
+    return found
+
+
+def _optional(file: h5py.File, name: str, dtype: Any, *columns: int) -> Array:
+    try:
+        return read_variable(file, name)
+    except KeyError:
+        return np.empty((0, *columns), dtype)
+
+
+def _cells(file: h5py.File, number: int) -> CellSummaries:
+    """The cells of the variable of that number."""
     return CellSummaries(
-        levels,
-        Moments(arrays["cell_n"][i], arrays["cell_sums"][i], arrays["cell_products"][i]),
-        arrays["cell_interval_scores"][i],
-        arrays["cell_z_counts"][i],
-        arrays["cell_variance_range"][i],
-        arrays["cell_entry_cell"][own],
-        arrays["cell_key"][own],
-        arrays["cell_entry_sums"][own],
+        _levels(file),
+        Moments(*(file[f"cell_{name}"][number] for name in MOMENTS)),
+        file["cell_interval_scores"][number],
+        file["cell_z_counts"][number],
+        file["cell_variance_range"][number],
+        *_entries(file, number),
     )
+
+
+def _entries(file: h5py.File, number: int) -> tuple[Array, Array, Array]:
+    """Cell, key and sums of the entries of one variable, ordered by cell, then key."""
+    columns = len(file["field"])
+    found = [(np.empty(0, np.uint32), np.empty(0, np.uint16), np.empty((0, columns), np.float32))]
+    total = len(file["cell_entry_variable"]) if "cell_entry_variable" in file else 0
+    for start in range(0, total, READ_AT_ONCE):
+        own = file["cell_entry_variable"][start : start + READ_AT_ONCE] == number
+        if own.any():
+            read = (file[name][start : start + READ_AT_ONCE] for name in tuple(_ENTRY)[1:])
+            found.append(tuple(values[own] for values in read))
+    cell, key, sums = (np.concatenate(column) for column in zip(*found, strict=True))
+    place = cell.astype(np.uint64) << np.uint64(16) | key
+    if (place[1:] > place[:-1]).all():
+        return cell, key, sums
+    order = np.argsort(place, kind="stable")
+    return cell[order], key[order], sums[order]

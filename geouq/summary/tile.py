@@ -1,6 +1,8 @@
 """The summaries of one tile: for each variable the whole, its cells, and how many pixels were excluded and why."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +10,7 @@ from numpy.typing import NDArray
 from geouq.grid import Grid
 from geouq.summary.moments import Moments
 from geouq.summary.summary import Summary
-from geouq.summary.variance_profile import COMPACT_SHIFT, FIELDS, VarianceProfile
+from geouq.summary.variance_profile import COMPACT_SHIFT, VarianceProfile
 from geouq.summary.z_histogram import COMPACT, ZHistogram, edge_probabilities
 
 Floats = NDArray[np.float64]
@@ -20,31 +22,52 @@ class CellSummaries:
     """Compact summaries of all cells of a tile, in rows from the top left; the profiles are sparse.
 
     moments (C), interval_scores (C, L), z_counts (C, compact bins), extremes (C, 2) of the variance; an entry of the
-    profiles is a cell, a key and sums (entries, 4), ordered by cell, then key.
+    profiles is a cell (uint32), a key (uint16) and sums (entries, 4, or 5 where pixels have weights,
+    float32, in the order of `FIELDS`), ordered by cell, then key.
     """
 
     levels: tuple[float, ...]
     moments: Moments
     interval_scores: Floats
-    z_counts: Ints
+    z_counts: NDArray[Any]
     extremes: Floats
-    entry_cell: Ints
-    entry_key: Ints
-    entry_sums: Floats
+    entry_cell: NDArray[np.uint32]
+    entry_key: NDArray[np.uint16]
+    entry_sums: NDArray[np.float32]
 
-    def summary(self) -> Summary:
-        """All cells as one Summary with the leading dimension (C)."""
-        keys, column = np.unique(self.entry_key, return_inverse=True)
-        sums = np.zeros((len(self.moments.n), len(keys), len(FIELDS)))
-        sums[self.entry_cell, column] = self.entry_sums
-        lowest, highest = self.extremes[:, 0], self.extremes[:, 1]
+    def __len__(self) -> int:
+        return len(self.moments.n)
+
+    def summary(self, cells: slice = slice(None)) -> Summary:
+        """All cells, or a range of them, as one Summary with the leading dimension (C); its sums are float64."""
+        first, stop, _ = cells.indices(len(self))
+        start, end = np.searchsorted(self.entry_cell, [first, stop])
+        keys, column = np.unique(self.entry_key[start:end].astype(np.int64), return_inverse=True)
+        sums = np.zeros((stop - first, len(keys), self.entry_sums.shape[-1]))
+        sums[self.entry_cell[start:end].astype(np.int64) - first, column] = self.entry_sums[start:end]
+        moments = Moments(*(getattr(self.moments, field.name)[cells] for field in fields(Moments)))
         return Summary(
             self.levels,
-            self.moments,
-            self.interval_scores,
-            ZHistogram(edge_probabilities(self.levels, COMPACT), self.z_counts),
-            VarianceProfile(COMPACT_SHIFT, keys, sums, lowest, highest),
+            moments,
+            self.interval_scores[cells],
+            ZHistogram(edge_probabilities(self.levels, COMPACT), self.z_counts[cells]),
+            VarianceProfile(COMPACT_SHIFT, keys, sums, self.extremes[cells, 0], self.extremes[cells, 1]),
         )
+
+    def summaries(self, budget: int = 1 << 25) -> Iterator[Summary]:
+        """All cells in their order, some at a time, so that the profiles of these take at most `budget` bytes."""
+        keys, columns = len(np.unique(self.entry_key)), self.entry_sums.shape[-1]
+        together = max(1, budget // max(1, keys * columns * np.dtype(np.float64).itemsize))
+        for first in range(0, len(self), together):
+            yield self.summary(slice(first, min(first + together, len(self))))
+
+
+@dataclass(frozen=True)
+class VariableWhole:
+    """One variable of one tile without its cells; excluded : int64 (reasons)."""
+
+    whole: Summary
+    excluded: Ints
 
 
 @dataclass(frozen=True)
@@ -57,15 +80,28 @@ class VariableSummary:
 
 
 @dataclass(frozen=True)
-class TileSummary:
-    """One tile: its grid, the side of its cells in pixels, and its variables by name."""
+class TilePlace:
+    """Where one tile is: its name, its grid, and the side of its cells in pixels."""
 
     tile: str
     grid: Grid
     cell_size: int
-    variables: dict[str, VariableSummary]
 
     @property
     def cell_grid(self) -> Grid:
         """Grid whose pixels are the tile's cells."""
         return self.grid.coarsened(self.cell_size)
+
+
+@dataclass(frozen=True)
+class TileWholes(TilePlace):
+    """One tile without its cells: its variables by name."""
+
+    variables: dict[str, VariableWhole]
+
+
+@dataclass(frozen=True)
+class TileSummary(TilePlace):
+    """One tile and its variables by name."""
+
+    variables: dict[str, VariableSummary]

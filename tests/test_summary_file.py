@@ -1,0 +1,297 @@
+"""A tile's summaries on disk: bit by bit what was saved, in whole or in parts, readable by others, or refused."""
+
+from dataclasses import fields, is_dataclass, replace
+
+import h5py
+import numpy as np
+import pytest
+import xarray as xr
+from affine import Affine
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from geouq.errors import SummaryError
+from geouq.grid import Grid
+from geouq.summary import (
+    CellSummaries,
+    KeptPixels,
+    Moments,
+    Summary,
+    TileSummary,
+    VariableSummary,
+    VarianceProfile,
+    ZHistogram,
+)
+from geouq.summary import file as room
+from geouq.summary.file import key_of_file, load_cells, load_place, load_tile, load_wholes, save_tile, tile_writer
+from geouq.summary.moments import PRODUCTS, SUMS
+from geouq.summary.variance_profile import COMPACT_SHIFT, FIELDS, FINE_SHIFT, UNWEIGHTED
+from geouq.summary.z_histogram import COMPACT, FINE, edge_probabilities
+from geouq.validity import REASONS
+
+LENGTHS = {"sums": (len(SUMS),), "products": (len(PRODUCTS),)}
+SHARED_FOLDER = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def same(one, other):
+    """Whether two summaries are alike to the last bit."""
+    if is_dataclass(one):
+        return type(one) is type(other) and all(
+            same(getattr(one, field.name), getattr(other, field.name)) for field in fields(one)
+        )
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(same(one[name], other[name]) for name in one)
+    if isinstance(one, np.ndarray | np.generic):
+        return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+    return one == other
+
+
+def drawn_moments(rng, *cells):
+    arrays = {field.name: rng.normal(size=(*cells, *LENGTHS.get(field.name, ()))) for field in fields(Moments)}
+    arrays["n"] = rng.integers(0, 1 << 40, cells)
+    return Moments(**{name: np.asarray(values)[()] for name, values in arrays.items()})
+
+
+def drawn_whole(rng, levels, columns):
+    edges = edge_probabilities(levels, FINE)
+    keys = np.unique(rng.integers(0, 1 << (31 - FINE_SHIFT), rng.integers(0, 40)))
+    pixels = rng.normal(size=(rng.integers(0, 20), columns - 2))
+    kept = [None, KeptPixels(0, pixels=pixels[:0]), KeptPixels(int(rng.integers(1, 12)), keys[:3], pixels)][
+        rng.integers(3)
+    ]
+    lowest, highest = rng.normal(size=2)
+    sums = rng.normal(size=(len(keys), columns))
+    profile = VarianceProfile(FINE_SHIFT, keys, sums, np.float64(lowest), np.float64(highest), kept)
+    z = ZHistogram(edges, rng.integers(0, 1 << 40, len(edges) + 1))
+    return Summary(levels, drawn_moments(rng), rng.normal(size=len(levels)), z, profile)
+
+
+def drawn_cells(rng, levels, columns, count):
+    present = rng.random((count, 1 << (31 - COMPACT_SHIFT))) < rng.choice([0, 0.01], p=[0.2, 0.8])
+    cell, key = np.nonzero(present)
+    return CellSummaries(
+        levels,
+        drawn_moments(rng, count),
+        rng.normal(size=(count, len(levels))),
+        rng.integers(0, 1 << 40, (count, len(edge_probabilities(levels, COMPACT)) + 1)),
+        rng.normal(size=(count, 2)),
+        cell.astype(np.uint32),
+        key.astype(np.uint16),
+        rng.normal(size=(len(cell), columns)).astype(np.float32),
+    )
+
+
+def drawn_tile(seed, names, *, tile="a1", levels=(0.5, 0.9), columns=4, shape=(64, 80), crs='LOCAL_CS["Köln"]'):
+    rng = np.random.default_rng(seed)
+    grid = Grid(shape, Affine(*rng.normal(size=6)), crs)
+    count = int(np.prod(grid.coarsened(16).shape))
+    variables = {
+        name: VariableSummary(
+            drawn_whole(rng, levels, columns),
+            drawn_cells(rng, levels, columns, count),
+            rng.integers(0, 1 << 40, len(REASONS)),
+        )
+        for name in names
+    }
+    return TileSummary(tile, grid, 16, variables)
+
+
+LEVELS = st.lists(st.sampled_from([0.5, 0.6827, 0.8, 0.9, 0.99]), min_size=1, unique=True).map(tuple)
+NAMES = st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0")), min_size=1, max_size=3, unique=True)
+TILES = st.builds(
+    drawn_tile,
+    st.integers(0, 2**32),
+    NAMES,
+    tile=st.sampled_from(["r0c0", "übung"]),
+    levels=LEVELS,
+    columns=st.sampled_from([UNWEIGHTED, len(FIELDS)]),
+    shape=st.tuples(st.integers(1, 70), st.integers(1, 70)),
+    crs=st.sampled_from(["", 'LOCAL_CS["Köln"]']),
+)
+
+
+@pytest.fixture
+def some_tile():
+    tile = drawn_tile(3, ("height", "cover", "gini"))
+    assert all(len(part.cells.entry_key) > 100 for part in tile.variables.values())
+    return tile
+
+
+@given(tile=TILES)
+@SHARED_FOLDER
+def test_what_is_saved_is_read_back_bit_by_bit(tile, tmp_path):
+    path = tmp_path / "tile.nc"
+    save_tile(tile, path, "some key")
+
+    place, wholes = load_place(path), load_wholes(path)
+
+    assert key_of_file(path) == "some key"
+    assert same(load_tile(path), tile)
+    assert (place.tile, place.grid, place.cell_size) == (tile.tile, tile.grid, tile.cell_size)
+    assert list(wholes.variables) == list(tile.variables)
+    for name, part in tile.variables.items():
+        assert same(wholes.variables[name].whole, part.whole)
+        assert same(wholes.variables[name].excluded, part.excluded)
+        assert same(load_cells(path, name), part.cells)
+    assert [found.name for found in tmp_path.iterdir()] == ["tile.nc"]
+
+
+def without_entries(tile):
+    variables = {
+        name: replace(
+            part,
+            cells=replace(
+                part.cells,
+                entry_cell=part.cells.entry_cell[:0],
+                entry_key=part.cells.entry_key[:0],
+                entry_sums=part.cells.entry_sums[:0],
+            ),
+        )
+        for name, part in tile.variables.items()
+    }
+    return replace(tile, variables=variables)
+
+
+@given(
+    tile=TILES,
+    order=st.randoms(use_true_random=False),
+    pieces=st.integers(1, 9),
+    room_for=st.sampled_from([1, 7, 64]),
+)
+@SHARED_FOLDER
+def test_entries_in_any_pieces_and_order_are_the_same_summary(tile, order, pieces, room_for, tmp_path):
+    path = tmp_path / "tile.nc"
+    chunks = []
+    for number, part in enumerate(tile.variables.values()):
+        cells = part.cells
+        columns = (cells.entry_cell, cells.entry_key, cells.entry_sums)
+        shuffled = np.array(order.sample(range(len(cells.entry_key)), len(cells.entry_key)), np.int64)
+        chunks += [(number, *(values[own] for values in columns)) for own in np.array_split(shuffled, pieces)]
+    order.shuffle(chunks)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(room, "ENTRIES", room_for)
+        patch.setattr(room, "READ_AT_ONCE", 3 * room_for)
+        with tile_writer(path, "key") as writer:
+            for chunk in chunks:
+                writer.append(*chunk)
+            writer.finish(without_entries(tile))
+        found = load_tile(path)
+
+    assert same(found, tile)
+
+
+def test_appended_arrays_may_be_used_again(tmp_path, some_tile):
+    cells = np.zeros(1, np.uint32)
+    with tile_writer(tmp_path / "tile.nc", "key") as writer:
+        for number in range(3):
+            cells[0] = number
+            writer.append(0, cells, [5], [[1, 2, 3, 4]])
+        writer.finish(without_entries(some_tile))
+
+    assert load_cells(tmp_path / "tile.nc", "height").entry_cell.tolist() == [0, 1, 2]
+
+
+def fail_after_finishing(path, tile):
+    with tile_writer(path, "failed") as writer:
+        writer.finish(tile)
+        raise ZeroDivisionError
+
+
+def test_a_writer_that_fails_or_is_given_up_leaves_no_file(tmp_path, some_tile):
+    path = tmp_path / "summaries" / "tile.nc"
+    with tile_writer(path, "given up") as writer:
+        writer.append(0, [1], [2], [[1, 1, 1, 1]])
+    with pytest.raises(ZeroDivisionError):
+        fail_after_finishing(path, some_tile)
+
+    assert not list(path.parent.iterdir())
+
+
+def test_a_writer_that_fails_leaves_what_was_there(tmp_path, some_tile):
+    path = tmp_path / "tile.nc"
+    save_tile(some_tile, path, "before")
+    with pytest.raises(ZeroDivisionError), tile_writer(path, "after"):
+        raise ZeroDivisionError
+
+    assert key_of_file(path) == "before"
+    assert list(tmp_path.glob(".*")) == []
+
+
+@pytest.mark.parametrize("room_for", [room.ENTRIES, 10], ids=["at once", "as it comes"])
+def test_xarray_reads_it_and_it_explains_itself(tmp_path, some_tile, monkeypatch, room_for):
+    monkeypatch.setattr(room, "ENTRIES", room_for)
+    save_tile(some_tile, tmp_path / "tile.nc", "key")
+
+    with xr.open_dataset(tmp_path / "tile.nc") as found:
+        assert found["variable"].values.tolist() == list(some_tile.variables)
+        assert found.attrs["tile"] == "a1"
+        assert found.attrs["crs"] == some_tile.grid.crs
+        for name, part in some_tile.variables.items():
+            own = found.sel(variable=name)
+            assert own["n"] == part.whole.n
+            assert own["excluded"].sel(reason="truth_nodata") == part.excluded[0]
+            assert own["sums"].sel(sum="error") == part.whole.moments.sums[0]
+            np.testing.assert_array_equal(own["cell_n"], part.cells.moments.n)
+            entries = found["cell_entry_variable"] == list(some_tile.variables).index(name)
+            pixels = found["cell_entry_sums"].sel(field="n")[entries]
+            np.testing.assert_array_equal(pixels, part.cells.entry_sums[:, FIELDS.index("n")])
+        assert all(found[name].attrs["long_name"] for name in found.variables)
+        assert "number of valid pixels, by cell" in found["cell_n"].attrs["long_name"]
+
+
+@pytest.mark.parametrize("content", [b"", b"not a summary", b"\x89HDF\r\n\x1a\n" + bytes(100)])
+def test_a_damaged_summary_is_refused_and_has_no_key(tmp_path, content):
+    path = tmp_path / "tile.nc"
+    path.write_bytes(content)
+
+    assert key_of_file(path) is None
+    for load in (load_tile, load_wholes, load_place, lambda p: load_cells(p, "height")):
+        with pytest.raises(SummaryError, match=r"tile\.nc"):
+            load(path)
+
+
+def test_a_summary_cut_short_anywhere_is_refused(tmp_path, some_tile):
+    path = tmp_path / "tile.nc"
+    save_tile(some_tile, path, "key")
+    whole = path.read_bytes()
+
+    for length in range(0, len(whole), 997):
+        path.write_bytes(whole[:length])
+        with pytest.raises(SummaryError, match=r"tile\.nc"):
+            load_tile(path)
+
+
+@pytest.mark.parametrize("name", ["variable", "level", "n", "z_counts", "cell_n", "cell_key"])
+def test_a_summary_without_one_of_its_parts_is_refused(tmp_path, some_tile, name):
+    save_tile(some_tile, tmp_path / "tile.nc", "key")
+    with h5py.File(tmp_path / "tile.nc", "a") as file:
+        del file[name]
+
+    with pytest.raises(SummaryError, match=r"tile\.nc"):
+        load_tile(tmp_path / "tile.nc")
+
+
+def test_a_variable_that_is_not_there_is_refused(tmp_path, some_tile):
+    save_tile(some_tile, tmp_path / "tile.nc", "key")
+
+    with pytest.raises(SummaryError, match="depth"):
+        load_cells(tmp_path / "tile.nc", "depth")
+
+
+@given(tile=TILES, budget=st.integers(1, 1 << 16))
+@settings(max_examples=20, deadline=None)
+def test_cells_are_the_same_however_many_are_taken_together(tile, budget):
+    for part in tile.variables.values():
+        cells = part.cells
+        at_once = cells.summary()
+        some = list(cells.summaries(budget))
+
+        assert np.concatenate([one.n for one in some]).tolist() == at_once.n.tolist()
+        for one, index in zip(some, np.cumsum([0, *(len(s.n) for s in some[:-1])]), strict=True):
+            columns = np.searchsorted(at_once.variance.keys, one.variance.keys)
+            expected = at_once.variance.sums[index : index + len(one.n)]
+            np.testing.assert_array_equal(one.variance.sums, expected[:, columns])
+            assert one.variance.sums.sum() == pytest.approx(expected.sum())
+            assert one.variance.sums.dtype == np.float64
+            assert one.variance.sums.nbytes <= budget or len(one.n) == 1
