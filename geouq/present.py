@@ -1,7 +1,8 @@
 """From saved summaries to tables, cell maps, figures and pages; no pixel is read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from geouq.atomic import written_whole
@@ -16,7 +17,7 @@ from geouq.provenance import RunRecord
 from geouq.regions import Pool, pools
 from geouq.report import ReportContent, write_report
 from geouq.store import SavedSummaries
-from geouq.summary import Summary
+from geouq.summary import Summary, TileWholes
 from geouq.tables import (
     Row,
     Table,
@@ -24,6 +25,7 @@ from geouq.tables import (
     bin_rows,
     choices_for,
     curve_rows,
+    excluded_rows,
     excluded_table,
     failure_table,
     heavy_bins,
@@ -74,7 +76,7 @@ def choices_of(experiment: Experiment, variables: Sequence[Variable], summaries:
     whole: Mapping[str, Summary] = {}
     if experiment.bins.scope == "experiment":
         names = [variable.name for variable in variables]
-        whole = next(pool.variables for pool in pools(experiment, names, summaries) if pool.level == "all")
+        whole = next(pool.variables for pool in pools(experiment, names, summaries.wholes()) if pool.level == "all")
     return {variable.name: choices_for(experiment, variable, whole.get(variable.name)) for variable in variables}
 
 
@@ -88,9 +90,16 @@ def _measure(
     metrics: list[Row] = []
     bins: list[Row] = []
     curves: list[Row] = []
+    excluded: list[Row] = []
     shown = []
+
+    def noted() -> Iterator[TileWholes]:
+        for tile in summaries.wholes():
+            excluded.extend(excluded_rows(tile))
+            yield tile
+
     reporter.stage("numbers", len(record.tiles) + 1 + len(experiment.regions))
-    for pool in pools(experiment, [variable.name for variable in record.variables], summaries):
+    for pool in pools(experiment, [variable.name for variable in record.variables], noted()):
         metrics += metric_rows(pool, record.variables, choices)
         bins += bin_rows(pool, record.variables, choices)
         curves += curve_rows(pool, record.variables)
@@ -101,7 +110,7 @@ def _measure(
         "metrics": sorted_table("metrics", metrics),
         "bins": sorted_table("bins", bins),
         "curves": sorted_table("curves", curves),
-        "excluded": excluded_table(summaries),
+        "excluded": excluded_table(excluded),
         "failures": failure_table(record.failures),
     }
     return _Measured(shown, tables)
@@ -131,10 +140,10 @@ def write_cells(
     wanted = [name for name in CELL_MAPS if name in experiment.output.maps or "cells" in experiment.output.maps]
     if not wanted or not record.tiles:
         return []
-    written = []
+    written, places = [], tuple(summaries.places())
     reporter.stage("cell maps", len(record.variables))
     for variable in record.variables:
-        written += write_cell_maps(summaries, variable, wanted, folder)
+        written += write_cell_maps(places, partial(summaries.cells, variable=variable.name), variable, wanted, folder)
         reporter.advance(variable.name)
     return written
 

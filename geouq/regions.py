@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from geouq.config import Experiment
-from geouq.summary import Summary, TileSummary, empty_summary
+from geouq.summary import RunningTotal, Summary, TileWholes
 
 Level = Literal["all", "region", "tile"]
 
@@ -20,23 +20,24 @@ class Pool:
     variables: Mapping[str, Summary]
 
 
-def pools(experiment: Experiment, variables: Iterable[str], summaries: Iterable[TileSummary]) -> Iterator[Pool]:
+def pools(experiment: Experiment, variables: Iterable[str], tiles: Iterable[TileWholes]) -> Iterator[Pool]:
     """Each tile as it comes, then the whole, then each region.
 
     Tiles are added in the order in which they come, so that the same tiles give the same bits; one tile at a time is
     held.
     """
-    regions = {"all": None} | {name: frozenset(tiles) for name, tiles in experiment.regions.items()}
-    nothing = {variable: empty_summary(experiment.levels) for variable in variables}
-    totals: dict[str, dict[str, Summary]] = {region: dict(nothing) for region in regions}
+    regions = {"all": None} | {name: frozenset(own) for name, own in experiment.regions.items()}
+    names = tuple(variables)
+    totals = {region: {name: RunningTotal(experiment.levels) for name in names} for region in regions}
     members: dict[str, list[str]] = {region: [] for region in regions}
-    for summary in summaries:
-        own = {variable: part.whole for variable, part in summary.variables.items()}
-        yield Pool("tile", summary.tile, (summary.tile,), own)
-        for region, tiles in regions.items():
-            if tiles is None or summary.tile in tiles:
-                members[region].append(summary.tile)
-                for variable, part in own.items():
-                    totals[region][variable] += part
-    for region, tiles in regions.items():
-        yield Pool("all" if tiles is None else "region", region, tuple(members[region]), totals[region])
+    for tile in tiles:
+        own = {name: part.whole for name, part in tile.variables.items()}
+        yield Pool("tile", tile.tile, (tile.tile,), own)
+        for region, wanted in regions.items():
+            if wanted is None or tile.tile in wanted:
+                members[region].append(tile.tile)
+                for name, part in own.items():
+                    totals[region][name].add(part)
+    for region, wanted in regions.items():
+        sums = {name: total.summary() for name, total in totals[region].items()}
+        yield Pool("all" if wanted is None else "region", region, tuple(members[region]), sums)

@@ -14,7 +14,7 @@ from geouq.grid import Grid
 from geouq.maps import PIXEL_VALUES, write_cell_maps, write_pixel_maps
 from geouq.maps.cells import mosaic_of
 from geouq.maps.geotiff import BandLabel, cog_writer
-from geouq.summary import TileSummary
+from geouq.summary import TilePlace, TileSummary
 from geouq.sweep import summarize_arrays
 
 PLACE = Affine(10, 0, 500_000, 0, -10, 7_000_000)
@@ -25,6 +25,11 @@ def tile_at(name, column, shape=(40, 48), row=0, cell_size=16):
     part = summarize_arrays(*heteroscedastic(shape, column), (0.5, 0.9), cell_size=cell_size)
     grid = Grid(shape, PLACE @ Affine.translation(column, row), rasterio.CRS.from_epsg(32633).to_wkt())
     return TileSummary(name, grid, cell_size, {"cover": part})
+
+
+def cell_maps(tiles, names, folder):
+    cells = {tile.tile: tile.variables["cover"].cells for tile in tiles}
+    return write_cell_maps(tiles, cells.pop, COVER, names, folder)
 
 
 def test_every_map_that_a_configuration_may_name_exists():
@@ -97,7 +102,7 @@ def test_a_map_that_fails_leaves_nothing_behind(tile_folder, tmp_path):
 def test_cells_side_by_side_make_one_mosaic(tmp_path):
     """Tiles of 48 columns with cells of 16; 40 rows leave a cell of 8, so a mosaic's pixel is 8 pixels wide."""
     tiles = [tile_at("a", 0), tile_at("b", 48), tile_at("c", 0, row=40)]
-    (path,) = write_cell_maps(tiles, COVER, CELL_MAPS, tmp_path)
+    (path,) = cell_maps(tiles, CELL_MAPS, tmp_path)
 
     assert path.name == "cells_cover.tif"
     with rasterio.open(path) as source:
@@ -121,7 +126,7 @@ def test_cells_side_by_side_make_one_mosaic(tmp_path):
 def test_tiles_on_the_same_pixels_get_a_file_each(tmp_path):
     tiles = [tile_at("jan", 0), tile_at("feb", 0)]
 
-    paths = write_cell_maps(tiles, COVER, ("n", "zms"), tmp_path)
+    paths = cell_maps(tiles, ("n", "zms"), tmp_path)
 
     assert [path.name for path in paths] == ["jan_cells_cover.tif", "feb_cells_cover.tif"]
     with rasterio.open(paths[0]) as source:
@@ -142,11 +147,15 @@ def test_tiles_on_the_same_pixels_get_a_file_each(tmp_path):
     ids=["half a pixel off", "other pixels", "other CRS", "overlap", "too far apart"],
 )
 def test_what_is_no_mosaic(second):
-    assert mosaic_of([("a", Grid((40, 48), PLACE, ""), 16), ("b", second, 16)]) is None
+    assert mosaic_of([TilePlace("a", Grid((40, 48), PLACE, ""), 16), TilePlace("b", second, 16)]) is None
 
 
 def test_tiles_of_unlike_cells_are_no_mosaic():
     grids = [Grid((64, 64), PLACE @ Affine.translation(column, 0), "") for column in (0, 64)]
 
-    assert mosaic_of([("a", grids[0], 32), ("b", grids[1], 16)]) is None
-    assert mosaic_of([("a", grids[0], 16), ("b", grids[1], 16)]) is not None
+    first, second, unlike = (
+        TilePlace(name, grids[i], size) for name, i, size in (("a", 0, 16), ("b", 1, 16), ("a", 0, 32))
+    )
+
+    assert mosaic_of([unlike, second]) is None
+    assert mosaic_of([first, second]) is not None

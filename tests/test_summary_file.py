@@ -1,12 +1,13 @@
 """A tile's summaries on disk: bit by bit what was saved, in whole or in parts, readable by others, or refused."""
 
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, replace
 
 import h5py
 import numpy as np
 import pytest
 import xarray as xr
 from affine import Affine
+from alike import same
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +24,16 @@ from geouq.summary import (
     ZHistogram,
 )
 from geouq.summary import file as room
-from geouq.summary.file import key_of_file, load_cells, load_place, load_tile, load_wholes, save_tile, tile_writer
+from geouq.summary.file import (
+    key_of_file,
+    load_cells,
+    load_place,
+    load_tile,
+    load_wholes,
+    rewrite_tile,
+    save_tile,
+    tile_writer,
+)
 from geouq.summary.moments import PRODUCTS, SUMS
 from geouq.summary.variance_profile import COMPACT_SHIFT, FIELDS, FINE_SHIFT, UNWEIGHTED
 from geouq.summary.z_histogram import COMPACT, FINE, edge_probabilities
@@ -31,19 +41,6 @@ from geouq.validity import REASONS
 
 LENGTHS = {"sums": (len(SUMS),), "products": (len(PRODUCTS),)}
 SHARED_FOLDER = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-def same(one, other):
-    """Whether two summaries are alike to the last bit."""
-    if is_dataclass(one):
-        return type(one) is type(other) and all(
-            same(getattr(one, field.name), getattr(other, field.name)) for field in fields(one)
-        )
-    if isinstance(one, dict):
-        return list(one) == list(other) and all(same(one[name], other[name]) for name in one)
-    if isinstance(one, np.ndarray | np.generic):
-        return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
-    return one == other
 
 
 def drawn_moments(rng, *cells):
@@ -270,6 +267,24 @@ def test_a_summary_without_one_of_its_parts_is_refused(tmp_path, some_tile, name
 
     with pytest.raises(SummaryError, match=r"tile\.nc"):
         load_tile(tmp_path / "tile.nc")
+
+
+def test_another_summary_takes_the_place_of_one_and_the_entries_of_cells_stay(tmp_path, some_tile, monkeypatch):
+    monkeypatch.setattr(room, "READ_AT_ONCE", 100)
+    path = tmp_path / "tile.nc"
+    save_tile(some_tile, path, "before")
+    seen = []
+
+    def change(summary):
+        seen.append(summary)
+        return replace(summary, tile="changed")
+
+    rewrite_tile(path, "after", change)
+
+    assert len(seen) == 1
+    assert same(seen[0], without_entries(some_tile))
+    assert same(load_tile(path), replace(some_tile, tile="changed"))
+    assert key_of_file(path) == "after"
 
 
 def test_a_variable_that_is_not_there_is_refused(tmp_path, some_tile):

@@ -1,8 +1,10 @@
 """Maps with a value for every cell: one mosaic of all tiles where they make one, a file for each tile where not."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +13,10 @@ from numpy.typing import NDArray
 
 from geouq.config import EQUAL_COUNT_10, Variable
 from geouq.grid import TOLERANCE, Grid, Window
-from geouq.maps.geotiff import BandLabel, cog_writer
+from geouq.maps.geotiff import BandLabel, MapWriter, cog_writer
 from geouq.metrics import METRICS, Metric, coverage, unit_of
 from geouq.naming import file_name
-from geouq.summary import Summary, TileSummary
+from geouq.summary import CellSummaries, Summary, TilePlace
 
 Floats = NDArray[np.float64]
 
@@ -36,50 +38,50 @@ class Mosaic:
 
 
 @dataclass(frozen=True)
-class Patch:
-    """The cells of one tile in a mosaic: where, in the mosaic's pixels, the side of a cell, and values (bands, ...)."""
+class Measured:
+    """A tile, a label for each band, and the values of its cells (bands, rows, columns); NaN in empty cells."""
 
-    place: Window
-    side: int
+    place: TilePlace
+    bands: list[BandLabel]
     values: NDArray[np.float32]
 
 
-def write_cell_maps(tiles: Iterable[TileSummary], variable: Variable, names: Sequence[str], folder: Path) -> list[Path]:
-    """Write the metrics of every cell of a variable, one band a metric; `tiles` may be read more than once.
+def write_cell_maps(
+    places: Sequence[TilePlace],
+    cells_of: Callable[[str], CellSummaries],
+    variable: Variable,
+    names: Sequence[str],
+    folder: Path,
+) -> list[Path]:
+    """Write the metrics of every cell of a variable, one band a metric; `cells_of` is asked once for each tile.
 
     `cells_<variable>.tif` where the tiles lie side by side on one pixel lattice, else `<tile>_cells_<variable>.tif`.
     Binned metrics use ten equal-count bins of the cell's compact profile.
     """
-    shapes = [(tile.tile, tile.grid, tile.cell_size) for tile in tiles]
-    mosaic = mosaic_of(shapes)
+    tiles = (_measured(place, cells_of(place.tile), variable, names) for place in places)
+    mosaic = mosaic_of(places)
     if mosaic is None:
-        return [_write_tile(tile, variable, names, folder) for tile in tiles]
-    bands: list[BandLabel] = []
-    patches = []
-    for tile in tiles:
-        bands, values = _cell_values(tile, variable, names)
-        patches.append(_patch(values, tile, mosaic))
+        return [_write_tile(tile, variable, folder) for tile in tiles]
+    first = next(tiles)
     path = folder / f"cells_{file_name(variable.name)}.tif"
-    with cog_writer(path, mosaic.grid, bands, _tags(variable)) as writer:
-        for window in mosaic.grid.windows(WINDOW):
-            painted = _painted(window, patches, len(bands))
-            if painted is not None:
-                writer.write(painted, window)
+    with cog_writer(path, mosaic.grid, first.bands, _tags(variable)) as writer:
+        for tile in chain([first], tiles):
+            _paint(tile, mosaic, writer)
     return [path]
 
 
-def mosaic_of(tiles: Sequence[tuple[str, Grid, int]]) -> Mosaic | None:
-    """The mosaic of tiles (name, grid, cell size); None where they do not make one of a sensible size."""
-    _, first, cell_size = tiles[0]
-    if any(size != cell_size for _, _, size in tiles):
+def mosaic_of(tiles: Sequence[TilePlace]) -> Mosaic | None:
+    """The mosaic of tiles; None where they do not make one of a sensible size."""
+    first, cell_size = tiles[0].grid, tiles[0].cell_size
+    if any(tile.cell_size != cell_size for tile in tiles):
         return None
     corners = {}
-    for name, grid, _ in tiles:
-        corner = _offset(first, grid)
+    for tile in tiles:
+        corner = _offset(first, tile.grid)
         if corner is None:
             return None
-        corners[name] = corner
-    boxes = [(*corners[name], *grid.shape) for name, grid, _ in tiles]
+        corners[tile.tile] = corner
+    boxes = [(*corners[tile.tile], *tile.grid.shape) for tile in tiles]
     if _overlap(boxes):
         return None
     top, left = min(box[0] for box in boxes), min(box[1] for box in boxes)
@@ -118,65 +120,51 @@ def _overlap(boxes: Sequence[tuple[int, int, int, int]]) -> bool:
     return False
 
 
-def _patch(values: Floats, tile: TileSummary, mosaic: Mosaic) -> Patch:
-    """A tile's cells where the mosaic has them."""
-    rows, columns = (-(-length // mosaic.step) for length in tile.grid.shape)
-    row, column = (corner // mosaic.step for corner in mosaic.corners[tile.tile])
-    return Patch(Window(row, column, rows, columns), tile.cell_size // mosaic.step, values.astype(np.float32))
+def _paint(tile: Measured, mosaic: Mosaic, writer: MapWriter) -> None:
+    """Write each cell of a tile on its footprint, cut at the tile's border; some of the tile at a time."""
+    row, column = (corner // mosaic.step for corner in mosaic.corners[tile.place.tile])
+    side = tile.place.cell_size // mosaic.step
+    for window in tile.place.grid.coarsened(mosaic.step).windows(WINDOW):
+        down, across = (np.arange(own.start, own.stop) // side for own in window.slices)
+        painted = tile.values[:, down][:, :, across]
+        writer.write(painted, Window(row + window.row, column + window.column, window.height, window.width))
 
 
-def _painted(window: Window, patches: Sequence[Patch], bands: int) -> NDArray[np.float32] | None:
-    """The mosaic within a window: each cell on its footprint, cut at its tile's border; None where no tile is."""
-    values = np.full((bands, window.height, window.width), np.nan, np.float32)
-    touched = False
-    for patch in patches:
-        rows = _common(window.row, window.height, patch.place.row, patch.place.height)
-        columns = _common(window.column, window.width, patch.place.column, patch.place.width)
-        if len(rows) and len(columns):
-            touched = True
-            down, across = (rows - patch.place.row) // patch.side, (columns - patch.place.column) // patch.side
-            top, left = rows[0] - window.row, columns[0] - window.column
-            values[:, top : top + len(rows), left : left + len(columns)] = patch.values[:, down][:, :, across]
-    return values if touched else None
-
-
-def _common(start: int, length: int, other_start: int, other_length: int) -> NDArray[np.int64]:
-    """Numbers that two ranges share."""
-    return np.arange(max(start, other_start), min(start + length, other_start + other_length))
-
-
-def _write_tile(tile: TileSummary, variable: Variable, names: Sequence[str], folder: Path) -> Path:
-    bands, values = _cell_values(tile, variable, names)
-    path = folder / f"{file_name(tile.tile)}_cells_{file_name(variable.name)}.tif"
-    with cog_writer(path, tile.cell_grid, bands, _tags(variable) | {"GEOUQ_TILE": tile.tile}) as writer:
-        writer.write(values, Window(0, 0, *tile.cell_grid.shape))
+def _write_tile(tile: Measured, variable: Variable, folder: Path) -> Path:
+    path = folder / f"{file_name(tile.place.tile)}_cells_{file_name(variable.name)}.tif"
+    grid = tile.place.cell_grid
+    with cog_writer(path, grid, tile.bands, _tags(variable) | {"GEOUQ_TILE": tile.place.tile}) as writer:
+        writer.write(tile.values, Window(0, 0, *grid.shape))
     return path
 
 
-def _cell_values(tile: TileSummary, variable: Variable, names: Sequence[str]) -> tuple[list[BandLabel], Floats]:
-    """A band for each metric that the summaries allow, and its values (bands, rows, columns); NaN in empty cells."""
-    summary = tile.variables[variable.name].cells.summary()
-    rows = [(name, metric, values) for name, metric, values in _measured(summary, names)]
+def _measured(place: TilePlace, cells: CellSummaries, variable: Variable, names: Sequence[str]) -> Measured:
+    """A band for each metric that the summaries allow, measured some cells at a time."""
+    chosen = list(_chosen(names, cells.levels))
     labels = [
         BandLabel(name, unit_of(metric, variable.units), metric.claim if name != "n" else "Number of valid pixels.")
-        for name, metric, _ in rows
+        for name, metric, _ in chosen
     ]
-    stacked = np.stack([np.where(summary.n > 0, values, np.nan) for _, _, values in rows])
-    return labels, stacked.reshape(len(rows), *tile.cell_grid.shape)
+    parts = [
+        np.stack([np.where(summary.n > 0, function(summary), np.nan) for _, _, function in chosen]).astype(np.float32)
+        for summary in cells.summaries()
+    ]
+    return Measured(place, labels, np.concatenate(parts, axis=1).reshape(len(chosen), *place.cell_grid.shape))
 
 
-def _measured(summary: Summary, names: Sequence[str]) -> Iterator[tuple[str, Metric, Floats]]:
+def _chosen(names: Sequence[str], levels: Sequence[float]) -> Iterator[tuple[str, Metric, Callable[[Summary], Floats]]]:
+    """Each metric that the levels allow, under the name of its band, and the function of a summary that it is."""
     by_name: dict[str, Metric] = {metric.name: metric for metric in (*METRICS, ONE)}
     for name in names:
         base, _, percent = name.partition("_")
         if base == "coverage" and percent:
             level = float(percent) / 100
-            if level in summary.levels:
-                yield name, by_name[base], coverage(summary, level)
+            if level in levels:
+                yield name, by_name[base], partial(coverage, level=level)
         else:
             metric = by_name[name]
-            function: Callable[..., Floats] = metric.function
-            yield name, metric, function(summary, EQUAL_COUNT_10) if metric.choice == "bins" else function(summary)
+            binned = metric.choice == "bins"
+            yield name, metric, partial(metric.function, bins=EQUAL_COUNT_10) if binned else metric.function
 
 
 def _tags(variable: Variable) -> dict[str, str]:

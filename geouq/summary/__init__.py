@@ -2,6 +2,7 @@
 
 from geouq.summary.kept_pixels import KeptPixels
 from geouq.summary.moments import Moments
+from geouq.summary.running import RunningTotal
 from geouq.summary.summary import Summary, add_all, empty_summary
 from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes, VariableSummary, VariableWhole
 from geouq.summary.variance_profile import Binned, VarianceProfile
@@ -12,6 +13,7 @@ __all__ = [
     "CellSummaries",
     "KeptPixels",
     "Moments",
+    "RunningTotal",
     "Summary",
     "TilePlace",
     "TileSummary",

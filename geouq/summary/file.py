@@ -81,10 +81,11 @@ class TileWriter:
         self._grown: tuple[Any, ...] = ()
         self.finished = False
 
-    def append(self, variable: int, cell: ArrayLike, key: ArrayLike, sums: ArrayLike) -> None:
-        """Entries of the profiles of some cells of the variable of that number, copied; cells in any order.
+    def append(self, variable: ArrayLike, cell: ArrayLike, key: ArrayLike, sums: ArrayLike) -> None:
+        """Entries of the profiles of some cells, copied; in any order.
 
-        cell, key (entries) and sums (entries, 4, or 5 where pixels have weights, in the order of `FIELDS`).
+        variable : number of the variable that they belong to, from 0, or one for each. cell, key (entries) and sums
+        (entries, 4, or 5 where pixels have weights, in the order of `FIELDS`).
         """
         keys = np.array(key, np.uint16)
         owner = np.full(len(keys), variable, np.uint16)
@@ -163,6 +164,18 @@ def save_tile(summary: TileSummary, path: Path, key: str) -> None:
         writer.finish(summary)
 
 
+def rewrite_tile(path: Path, key: str, change: Callable[[TileSummary], TileSummary]) -> None:
+    """Put another summary in the place of a saved one; `change` gets it, and the entries of its cells stay.
+
+    The cells of the summary that `change` gets, and of the one that it gives, hold no entries: they are copied some at
+    a time. SummaryError where the file is damaged or of another kind.
+    """
+    with _opened(path) as file, tile_writer(path, key) as writer:
+        for columns in _blocks(file):
+            writer.append(*columns)
+        writer.finish(change(_tile(file, entries=False)))
+
+
 def key_of_file(path: Path) -> str | None:
     """The key under which a file was saved; None where there is no readable one."""
     try:
@@ -175,12 +188,7 @@ def key_of_file(path: Path) -> str | None:
 def load_tile(path: Path) -> TileSummary:
     """Read all of a tile's summaries; SummaryError where the file is damaged or of another kind."""
     with _opened(path) as file:
-        place, wholes = _place(file), _wholes(file)
-        variables = {
-            name: VariableSummary(part.whole, _cells(file, number), part.excluded)
-            for number, (name, part) in enumerate(wholes.items())
-        }
-        return TileSummary(place.tile, place.grid, place.cell_size, variables)
+        return _tile(file)
 
 
 def load_wholes(path: Path) -> TileWholes:
@@ -339,7 +347,16 @@ def _optional(file: h5py.File, name: str, dtype: Any, *columns: int) -> Array:
         return np.empty((0, *columns), dtype)
 
 
-def _cells(file: h5py.File, number: int) -> CellSummaries:
+def _tile(file: h5py.File, *, entries: bool = True) -> TileSummary:
+    place = _place(file)
+    variables = {
+        name: VariableSummary(part.whole, _cells(file, number, entries=entries), part.excluded)
+        for number, (name, part) in enumerate(_wholes(file).items())
+    }
+    return TileSummary(place.tile, place.grid, place.cell_size, variables)
+
+
+def _cells(file: h5py.File, number: int, *, entries: bool = True) -> CellSummaries:
     """The cells of the variable of that number."""
     return CellSummaries(
         _levels(file),
@@ -347,23 +364,30 @@ def _cells(file: h5py.File, number: int) -> CellSummaries:
         file["cell_interval_scores"][number],
         file["cell_z_counts"][number],
         file["cell_variance_range"][number],
-        *_entries(file, number),
+        *_joined(file, number if entries else None),
     )
 
 
-def _entries(file: h5py.File, number: int) -> tuple[Array, Array, Array]:
-    """Cell, key and sums of the entries of one variable, ordered by cell, then key."""
-    columns = len(file["field"])
-    found = [(np.empty(0, np.uint32), np.empty(0, np.uint16), np.empty((0, columns), np.float32))]
-    total = len(file["cell_entry_variable"]) if "cell_entry_variable" in file else 0
-    for start in range(0, total, READ_AT_ONCE):
-        own = file["cell_entry_variable"][start : start + READ_AT_ONCE] == number
-        if own.any():
-            read = (file[name][start : start + READ_AT_ONCE] for name in tuple(_ENTRY)[1:])
-            found.append(tuple(values[own] for values in read))
+def _joined(file: h5py.File, number: int | None) -> tuple[Array, ...]:
+    """Cell, key and sums of the entries of one variable, or of none, ordered by cell, then key."""
+    nothing = np.empty((0, len(file["field"])), np.float32)
+    found: list[tuple[Array, ...]] = [(np.empty(0, np.uint32), np.empty(0, np.uint16), nothing)]
+    if number is not None:
+        found += [columns[1:] for columns in _blocks(file, number)]
     cell, key, sums = (np.concatenate(column) for column in zip(*found, strict=True))
     place = cell.astype(np.uint64) << np.uint64(16) | key
     if (place[1:] > place[:-1]).all():
         return cell, key, sums
     order = np.argsort(place, kind="stable")
     return cell[order], key[order], sums[order]
+
+
+def _blocks(file: h5py.File, number: int | None = None) -> Iterator[tuple[Array, ...]]:
+    """Entries of the cells' profiles as they stand in the file, some at a time: all, or those of one variable."""
+    owner, *others = (file.get(name) for name in _ENTRY)
+    for start in range(0, 0 if owner is None else len(owner), READ_AT_ONCE):
+        some = slice(start, start + READ_AT_ONCE)
+        variable = owner[some]
+        own = slice(None) if number is None else variable == number
+        if len(variable[own]):
+            yield variable[own], *(dataset[some][own] for dataset in others)

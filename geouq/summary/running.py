@@ -1,0 +1,133 @@
+"""Many summaries added one after another: the bits of a sum of two, and another, without making all the sums between.
+
+A sum of two summaries finds the union of their keys and orders their kept pixels anew. Here sums stand in one array
+that spans all keys seen, and kept pixels wait until there are many to be looked through.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.errors import SummaryError
+from geouq.summary.kept_pixels import BUDGET, KeptPixels
+from geouq.summary.summary import Summary, empty_summary
+from geouq.summary.variance_profile import VarianceProfile
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+OCTAVE = 512
+PATIENCE = 1 << 16  # pixels
+
+
+class RunningTotal:
+    """The sum of all summaries added so far, each without leading dimensions."""
+
+    def __init__(self, levels: Iterable[float]) -> None:
+        start = empty_summary(levels)
+        self._levels = start.levels
+        self._moments, self._interval_scores, self._z = start.moments, start.interval_scores, start.z
+        self._profile = _RunningProfile(start.variance)
+
+    def add(self, summary: Summary) -> None:
+        """Add one more; SummaryError where its levels are others, or where only some have weights."""
+        if summary.levels != self._levels:
+            raise SummaryError(f"summaries of levels {self._levels} and {summary.levels} do not add")
+        self._moments = self._moments + summary.moments
+        self._interval_scores = self._interval_scores + summary.interval_scores
+        self._z = self._z + summary.z
+        self._profile.add(summary.variance)
+
+    def summary(self) -> Summary:
+        """What has been added up; of nothing, the summary of no pixel."""
+        return Summary(self._levels, self._moments, self._interval_scores, self._z, self._profile.profile())
+
+
+class _RunningProfile:
+    """Sums by key, counted from `first`, and which keys there are; kept pixels of which some may have to go."""
+
+    def __init__(self, start: VarianceProfile) -> None:
+        self._shift, self._lowest, self._highest = start.shift, start.lowest, start.highest
+        self._first = 0
+        self._sums = start.sums
+        self._used = np.zeros(0, np.bool_)
+        self._kept = start.kept
+        self._waiting: list[Floats] = []
+
+    def add(self, other: VarianceProfile) -> None:
+        """Add one more; of one without pixels nothing counts but what it would keep, as long as there are none."""
+        empty = not self._used.any()
+        if not empty and not len(other.keys):
+            return
+        if empty or self._kept is None or other.kept is None:
+            self._kept, self._waiting = other.kept if empty else None, []
+        else:
+            self._kept = KeptPixels(min(self._kept.tail, other.kept.tail), self._wanted_with(other), self._kept.pixels)
+            self._waiting.append(other.kept.pixels)
+        self._lowest, self._highest = np.minimum(self._lowest, other.lowest), np.maximum(self._highest, other.highest)
+        if empty:
+            self._sums = np.empty((0, max(self._sums.shape[-1], other.sums.shape[-1])))
+        if len(other.keys):
+            self._reach(other)
+            place = other.keys - self._first
+            self._sums[place] += other.sums
+            self._used[place] = True
+        if self._are_many():
+            self._settle()
+
+    def profile(self) -> VarianceProfile:
+        """The profile of all; its kept pixels in their one order."""
+        self._settle()
+        kept = self._kept and KeptPixels.ordered(self._kept.tail, self._kept.wanted, self._kept.pixels)
+        return self._with(np.flatnonzero(self._used) + self._first, self._sums[self._used], kept)
+
+    def _with(self, keys: Ints, sums: Floats, kept: KeptPixels | None) -> VarianceProfile:
+        return VarianceProfile(self._shift, keys, sums, self._lowest, self._highest, kept)
+
+    def _wanted_with(self, other: VarianceProfile) -> Ints:
+        """Wanted keys that are complete, or absent, here as in the other."""
+        wanted = (
+            np.union1d(self._kept.wanted, other.kept.wanted) if self._kept and other.kept else np.empty(0, np.int64)
+        )
+        if not len(wanted):
+            return wanted
+        complete = self._with(wanted, self._sums[:0], self._kept).complete_keys()
+        wanted = wanted[~self._holds(wanted) | np.isin(wanted, complete)]
+        return wanted[~np.isin(wanted, other.keys) | np.isin(wanted, other.complete_keys())]
+
+    def _holds(self, keys: Ints) -> NDArray[np.bool_]:
+        return np.isin(keys, self._first + np.flatnonzero(self._used))
+
+    def _are_many(self) -> bool:
+        """Whether pixels are to be looked through: the tail may pass its budget, or twice as many wait as are kept."""
+        if self._kept is None or not self._waiting:
+            return False
+        settled = len(self._kept.pixels)
+        total = settled + sum(map(len, self._waiting))
+        return total > BUDGET or total > 2 * max(settled, PATIENCE)
+
+    def _settle(self) -> None:
+        """Join the kept pixels, and let those go of keys that are no longer complete."""
+        if self._kept is None:
+            return
+        pieces = [piece for piece in (self._kept.pixels, *self._waiting) if len(piece)]
+        pixels = np.concatenate(pieces) if pieces else self._kept.pixels
+        kept = KeptPixels(self._kept.tail, self._kept.wanted, pixels)
+        self._kept, self._waiting = self._with(np.empty(0, np.int64), self._sums[:0], kept).pruned().kept, []
+
+    def _reach(self, other: VarianceProfile) -> None:
+        """Make room for the keys of another profile, a whole octave at a time, and for its fields."""
+        first, stop = int(other.keys[0]) // OCTAVE * OCTAVE, (int(other.keys[-1]) // OCTAVE + 1) * OCTAVE
+        fields = other.sums.shape[-1]
+        if self._used.any():
+            if fields != self._sums.shape[-1]:
+                raise SummaryError("one of these summaries is weighted and the other is not; they do not add")
+            first, stop = min(first, self._first), max(stop, self._first + len(self._used))
+        if stop - first == len(self._used) and first == self._first:
+            return
+        sums, used = np.zeros((stop - first, fields)), np.zeros(stop - first, np.bool_)
+        if self._used.any():
+            before = slice(self._first - first, self._first - first + len(self._used))
+            sums[before], used[before] = self._sums, self._used
+        self._first, self._sums, self._used = first, sums, used
