@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).parents[1] / "geouq"
 FLOORS = (
     {"errors", "atomic", "naming", "wording", "compiled", "version"},
     {"gaussian", "grid", "validity"},
-    {"config", "raster"},
+    {"config", "raster", "areas"},
     {"summary"},
     {"z_lattice"},
     {"kernel"},
