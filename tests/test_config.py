@@ -1,5 +1,6 @@
 """The configuration: what loads, what is refused and how that is said."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -298,6 +299,50 @@ def test_absolute_paths_urls_and_gdal_names_are_kept(tmp_path, path):
     assert load_experiment(written(tmp_path, SMALLEST.replace("t/{tile}.tif", path))).data.truth == path
 
 
+@pytest.mark.parametrize(
+    ("weights", "resolved", "patterns"),
+    [
+        ("area", "area", {}),
+        ("'w/{tile}.tif'", "{folder}/w/{{tile}}.tif", {"weights": "{folder}/w/{{tile}}.tif"}),
+        ("'/w/{tile}'", "/w/{{tile}}", {"weights": "/w/{{tile}}"}),
+        ("~", None, {}),
+    ],
+)
+def test_weights_are_the_word_area_or_a_path(tmp_path, weights, resolved, patterns):
+    data = load_experiment(written(tmp_path, SMALLEST.replace("data: {", f"data: {{weights: {weights}, "))).data
+
+    assert data.weights == (resolved and resolved.format(folder=tmp_path))
+    assert data.area_weighted == (weights == "area")
+    assert {layer: path for layer, path in data.patterns.items() if layer not in {"mean", "variance", "truth"}} == {
+        layer: path.format(folder=tmp_path) for layer, path in patterns.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("weights", "fault"),
+    [
+        ("areas", "'areas' is not known; did you mean 'area'?"),
+        ("Area", "'Area' is not known; did you mean 'area'?"),
+        ("w.tif", "'w.tif' is not known; known are area, a path with {tile}"),
+        ("'/{tile}/{band}.tif'", "'/{tile}/{band}.tif': the only placeholder is {tile}"),
+        ("''", "must not be empty"),
+        ("[area]", "needs text, not a list"),
+    ],
+)
+def test_faulty_weights_are_told_with_a_suggestion(tmp_path, weights, fault):
+    text = SMALLEST.replace("data: {", f"data: {{weights: {weights}, ")
+    assert faults(tmp_path, text) == [f"x.yaml:3: data.weights: {fault}"]
+
+
+def test_an_extending_file_gives_weights_and_takes_them_away(tmp_path):
+    written(tmp_path, SMALLEST, "base.yaml")
+    written(tmp_path, "extends: base.yaml\ndata: {weights: area}\n", "weighted.yaml")
+    assert load_experiment(tmp_path / "weighted.yaml").data.area_weighted
+    alike = written(tmp_path, "extends: weighted.yaml\ndata: {weights: ~}\n")
+    assert load_experiment(alike).data.weights is None
+    assert load_experiment(alike, overrides={"data": {"weights": "area"}}).data.area_weighted
+
+
 def test_an_extending_file_merges_replaces_and_removes(tmp_path):
     (tmp_path / "below").mkdir()
     below = "tiles: [a, b]\nregions: {west: [a], east: [b]}\noutput: {maps: [z]}\nlevels: [0.5]\n"
@@ -415,8 +460,10 @@ gates: [{metric: coverage_68.27, variable: A, region: west, bins: log-width-10, 
 
 
 @pytest.mark.parametrize("more", ["", FULL, "output: {maps: none}", "labels_mean: [1, 2]"])
-def test_a_resolved_configuration_loads_as_the_same_experiment(tmp_path, more):
-    experiment = loaded(tmp_path, more)
+@pytest.mark.parametrize("weights", ["~", "area", "'w/{tile}.tif'"])
+def test_a_resolved_configuration_loads_as_the_same_experiment(tmp_path, more, weights):
+    text = SMALLEST.replace("data: {", f"data: {{weights: {weights}, ")
+    experiment = load_experiment(written(tmp_path, text + more))
     (tmp_path / "elsewhere").mkdir()
     assert load_experiment(written(tmp_path / "elsewhere", to_yaml(experiment))) == experiment
 
@@ -482,6 +529,13 @@ def test_the_schema_describes_every_key():
     sections = [schema, *schema["$defs"].values()]
     keys = [(name, key) for section in sections for name, key in section["properties"].items()]
     assert [name for name, key in keys if not key.get("description")] == []
+
+
+def test_the_schema_knows_both_kinds_of_weights():
+    word, path, nothing = json_schema()["$defs"]["Data"]["properties"]["weights"]["anyOf"]
+    assert (word, nothing) == ({"const": "area"}, {"type": "null"})
+    assert re.search(path["pattern"], "w/{tile}.tif")
+    assert not re.search(path["pattern"], "areas")
 
 
 def test_the_shipped_sample_configuration_finds_its_samples():

@@ -109,7 +109,10 @@ def _with_paths(root: Written) -> Written:
     if "reference_mean" in value:
         value["reference_mean"] = _resolved(value["reference_mean"])
     if "data" in value and isinstance(value["data"].value, dict):
-        layers = {key: _resolved(node) for key, node in value["data"].value.items()}
+        # without {tile} it is a word, or faulty
+        layers = {
+            k: _resolved(node) if "{tile}" in str(node.value) else node for k, node in value["data"].value.items()
+        }
         value["data"] = replace(value["data"], value=layers)
     return replace(root, value=value)
 

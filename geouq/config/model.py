@@ -22,6 +22,7 @@ from geouq.config.bins import Bins, BinScheme
 from geouq.config.faults import Fault, Steps, quoted, raise_each, suggestion
 from geouq.config.section import Names, Section, Text
 from geouq.config.values import (
+    AREA,
     cell_side,
     directory_pattern,
     experiment_name,
@@ -32,6 +33,7 @@ from geouq.config.values import (
     supported_version,
     tile_pattern,
     unique,
+    weights_pattern,
 )
 from geouq.config.yaml_text import Written
 
@@ -39,6 +41,12 @@ MAPS = ("z", "error", "cells")
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 
 Pattern = Annotated[str, Field(min_length=1), AfterValidator(tile_pattern)]
+Weights = Annotated[
+    str,
+    Field(min_length=1),
+    AfterValidator(weights_pattern),
+    WithJsonSchema({"anyOf": [{"const": AREA}, {"type": "string", "pattern": r"\{tile\}"}]}),
+]
 Level = Annotated[float, AfterValidator(level)]
 
 
@@ -56,6 +64,19 @@ class Data(Section):
     )
     truth: Pattern = Field(description="reference values: a path with {tile}")
     mask: Pattern | None = Field(default=None, description="pixels to leave out (0 or no data): a path with {tile}")
+    weights: Weights | None = Field(
+        default=None, description="how much pixels count: area for that of each, or a path with {tile}; default: alike"
+    )
+
+    @property
+    def area_weighted(self) -> bool:
+        """Whether pixels count by their area."""
+        return self.weights == AREA
+
+    @property
+    def patterns(self) -> dict[str, str]:
+        """Path pattern of each layer that is given as rasters."""
+        return {layer: text for layer, text in self if text is not None and text != AREA}
 
     @field_validator("std")
     @classmethod

@@ -14,6 +14,7 @@ CELL_MAPS = ("uce", "ence", "zms", "bias", "rmse", "coverage_90", "sharpness", "
 MAPS = (*PIXEL_MAPS, "cells", *CELL_MAPS)
 CELL_SIDES = (16, 32, 64, 128, 256)
 HIGHEST_LEVEL = 0.999999
+AREA = "area"
 
 
 def supported_version(version: int) -> int:
@@ -42,6 +43,20 @@ def tile_pattern(path: str) -> str:
     if rest == path:
         raise ValueError(f"{quoted(path)} needs {{tile}} where the name of the tile stands")
     return path
+
+
+def weights_pattern(text: str) -> str:
+    """Accept the word area, or the path of a raster with {tile}.
+
+    >>> weights_pattern("areas")
+    Traceback (most recent call last):
+    ValueError: 'areas' is not known; did you mean 'area'?
+    """
+    if text == AREA:
+        return text
+    if "{" in text or "}" in text:
+        return tile_pattern(text)
+    raise ValueError(f"{quoted(text)} is not known{suggestion(text, [AREA, 'a path with {tile}'])}")
 
 
 def directory_pattern(path: str) -> str:
