@@ -8,12 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from geouq.areas import require_areas
 from geouq.config import Experiment, Fault, Variable, config_error, suggestion
 from geouq.errors import DataError, GeouqError
 from geouq.grid import Grid, require_same_grid
 from geouq.raster import Raster, read_header
 
 PREDICTED = ("mean", "variance", "std")
+ONE_FOR_ALL = ("mask", "weights")  # layers of which one band may serve all variables
 READERS = 8
 SHOWN = 5
 
@@ -23,6 +25,7 @@ class Tile:
     """One tile: the rasters of its layers, all on one grid.
 
     variance : the layer of the predicted variance, or of the std where `variance_is_std`.
+    weights : how much each pixel counts; None where all count alike, or by their area if `area_weighted`.
     """
 
     name: str
@@ -33,6 +36,13 @@ class Tile:
     truth: Raster
     mask: Raster | None = None
     variance_is_std: bool = False
+    weights: Raster | None = None
+    area_weighted: bool = False
+
+    @property
+    def weighted(self) -> bool:
+        """Whether pixels have weights."""
+        return self.area_weighted or self.weights is not None
 
     @property
     def rasters(self) -> dict[str, Raster]:
@@ -42,7 +52,8 @@ class Tile:
             "std" if self.variance_is_std else "variance": self.variance,
             "truth": self.truth,
         }
-        return layers | ({"mask": self.mask} if self.mask else {})
+        optional = {"mask": self.mask, "weights": self.weights}
+        return layers | {layer: raster for layer, raster in optional.items() if raster}
 
 
 @dataclass(frozen=True)
@@ -75,7 +86,7 @@ def find_tiles(experiment: Experiment) -> Catalog:
     Raises ConfigError where a pattern matches no file or a tile that is named has no file at all. A tile that lacks a
     layer or has an unusable one becomes a Failure and does not stop the others.
     """
-    patterns = layer_patterns(experiment)
+    patterns = experiment.data.patterns
     found = {layer: match_names(pattern, others(patterns, layer)) for layer, pattern in patterns.items()}
     faults = _patterns_without_files(experiment, patterns, found) + _unknown_tiles(experiment, found)
     if faults:
@@ -90,11 +101,6 @@ def find_tiles(experiment: Experiment) -> Catalog:
     failures += [failure for failure in opened if isinstance(failure, Failure)]
     tiles, odd = _with_same_variables(tiles)
     return Catalog(tuple(tiles), tuple(sorted([*failures, *odd], key=lambda failure: failure.tile)), tuple(notes))
-
-
-def layer_patterns(experiment: Experiment) -> dict[str, str]:
-    """Path pattern of each layer that the configuration names."""
-    return {layer: str(pattern) for layer, pattern in experiment.data if pattern is not None}
 
 
 def others(patterns: Mapping[str, str], layer: str) -> list[str]:
@@ -218,6 +224,8 @@ def _open_tile(name: str, patterns: Mapping[str, str], experiment: Experiment) -
         for layer, raster in rasters.items():
             require_same_grid(mean.grid, raster.grid, mean.path, raster.path)
             _require_bands(layer, raster, variables)
+        if experiment.data.area_weighted:
+            require_areas(mean.grid, mean.path)
         return Tile(
             name,
             mean.grid,
@@ -225,8 +233,10 @@ def _open_tile(name: str, patterns: Mapping[str, str], experiment: Experiment) -
             mean,
             variance,
             rasters["truth"],
-            rasters.get("mask"),
-            "std" in rasters,
+            mask=rasters.get("mask"),
+            variance_is_std="std" in rasters,
+            weights=rasters.get("weights"),
+            area_weighted=experiment.data.area_weighted,
         )
     except GeouqError as error:
         return Failure(name, "header", type(error).__name__, str(error))
@@ -247,14 +257,14 @@ def _variables_of(mean: Raster, experiment: Experiment) -> tuple[Variable, ...]:
 
 
 def _require_bands(layer: str, raster: Raster, variables: tuple[Variable, ...]) -> None:
-    if layer == "mask" and len(raster.bands) == 1:
-        return
+    one_for_all = layer in ONE_FOR_ALL and len(raster.bands) == 1
     for variable in variables:
-        if variable.band > len(raster.bands):
-            place = f"{variable.name} is band {variable.band} of the {layer}"
+        number = 1 if one_for_all else variable.band
+        if number > len(raster.bands):
+            place = f"{variable.name} is band {number} of the {layer}"
             raise DataError(f"{raster.path} has {len(raster.bands)} bands, but {place}")
-        if raster.bands[variable.band - 1].dtype.startswith("complex"):
-            raise DataError(f"{raster.path}: band {variable.band} holds complex numbers; give real ones")
+        if raster.bands[number - 1].dtype.startswith("complex"):
+            raise DataError(f"{raster.path}: band {number} holds complex numbers; give real ones")
 
 
 def _with_same_variables(tiles: list[Tile]) -> tuple[list[Tile], list[Failure]]:

@@ -214,6 +214,78 @@ def test_a_mask_with_too_few_bands_or_on_another_grid_fails_alone(tile_folder, t
     assert "masks/a3.tif" in messages["a3"]
 
 
+def with_weights(config, weights):
+    config.write_text(f"{config.read_text()}  weights: {weights}\n")
+    return config
+
+
+@pytest.mark.parametrize("bands", [1, 3])
+def test_weights_have_a_band_for_all_or_one_each_and_are_a_layer(tile_folder, tmp_path, write_raster, bands):
+    config = with_weights(tile_folder(("a1",)), "weights/{tile}.tif")
+    path = write_raster(tmp_path / "weights" / "a1.tif", np.ones((bands, 40, 50), np.float32))
+
+    (tile,) = tiles_of(config).tiles
+
+    assert list(tile.rasters) == ["mean", "variance", "truth", "weights"]
+    assert tile.rasters["weights"].path == str(path)
+    assert tile.weighted
+    assert not tile.area_weighted
+
+
+def test_unfit_weights_fail_alone(tile_folder, tmp_path, write_raster):
+    config = tile_folder(("a1", "a2", "a3", "a4"))
+    place = tiles_of(config).tiles[3].grid.transform
+    with_weights(config, "weights/{tile}.tif")
+    write_raster(tmp_path / "weights" / "a1.tif", np.ones((2, 40, 50), np.float32))
+    write_raster(tmp_path / "weights" / "a2.tif", np.ones((1, 40, 51), np.float32))
+    write_raster(tmp_path / "weights" / "a4.tif", np.ones((1, 40, 50), np.complex64), transform=place)
+
+    catalog = tiles_of(config)
+    messages = {failure.tile: failure.message for failure in catalog.failures}
+
+    assert not catalog.tiles
+    assert "weights/a1.tif has 2 bands, but gini is band 3 of the weights" in messages["a1"]
+    assert "it has 40 x 51 pixels, not 40 x 50" in messages["a2"]
+    assert "weights/a3.tif" in messages["a3"]
+    assert "weights/a4.tif: band 1 holds complex numbers" in messages["a4"]
+
+
+def test_area_is_no_file_and_the_grid_tells_it(tile_folder):
+    config = tile_folder()
+    plain = tiles_of(config).tiles
+    by_area = tiles_of(with_weights(config, "area"))
+
+    assert not by_area.failures
+    assert all(tile.area_weighted and tile.weighted for tile in by_area.tiles)
+    assert not any(tile.weighted for tile in plain)
+    fingerprints = [
+        [(layer, raster.fingerprint) for tile in tiles for layer, raster in tile.rasters.items()]
+        for tiles in (by_area.tiles, plain)
+    ]
+    assert fingerprints[0] == fingerprints[1]
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ({"crs": None}, "there is no CRS"),
+        ({"crs": "EPSG:4326"}, "row 0 lies beyond a pole"),
+        ({"crs": "EPSG:4326", "transform": Affine.rotation(30)}, "rows do not run along parallels"),
+    ],
+)
+def test_a_tile_without_known_areas_fails_alone(tile_folder, tmp_path, write_raster, header, said):
+    config = with_weights(tile_folder(), "area")
+    for path in ("predictions/a1_mean.tif", "predictions/a1_variance.tif", "truth/a1.tif"):
+        write_raster(tmp_path / path, np.ones((3, 40, 50), np.float32), names=["height", "cover", "gini"], **header)
+
+    catalog = tiles_of(config)
+
+    assert [tile.name for tile in catalog.tiles] == ["a2", "b1"]
+    (failure,) = catalog.failures
+    assert (failure.tile, failure.stage, failure.error) == ("a1", "header", "DataError")
+    assert failure.message.startswith(f"{tmp_path}/predictions/a1_mean.tif: {said}")
+
+
 def test_a_turned_and_shifted_truth_fails_alone(tile_folder, tmp_path, write_raster):
     config = tile_folder()
     for path in ("predictions/a1_mean.tif", "truth/a1.tif"):
