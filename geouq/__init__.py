@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 from geouq.version import __version__
 
 if TYPE_CHECKING:
+    from geouq.arrays import summarize_arrays
     from geouq.config import Experiment, load_experiment
     from geouq.evaluate import Options, report, run
     from geouq.stack import open_stack
     from geouq.summary import Summary
     from geouq.summary.file import load_tile
-    from geouq.sweep import summarize_arrays
 
 
 __all__ = [

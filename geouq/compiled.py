@@ -25,17 +25,22 @@ def compiled(function: F) -> F:
     return _compile(function, fastmath=False)
 
 
-def compiled_reordered(function: F) -> F:
+def inlined(function: F) -> F:
+    """The same as a part of its callers; it can allocate nothing, and so no reference to an array need be counted."""
+    return _compile(function, fastmath=False, forceinline=True, _nrt=False)
+
+
+def inlined_reordered(function: F) -> F:
     """The same, free to reorder sums so that they use the processor's lanes; NaN and inf are still told apart."""
-    return _compile(function, fastmath=REORDERED)
+    return _compile(function, fastmath=REORDERED, forceinline=True, _nrt=False)
 
 
-def _compile(function: F, *, fastmath: bool | set[str]) -> F:
+def _compile(function: F, **options: Any) -> F:
     config: Any = numba.config
     before = config.CACHE_DIR
     config.CACHE_DIR = before or _cache_folder()
     try:
-        made: Any = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=fastmath)(function)
+        made: Any = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
     finally:
         config.CACHE_DIR = before
     return cast("F", made)

@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-from geouq.atomic import written_whole
+from geouq.atomic import remove_leftovers, written_whole
 from geouq.catalog import Catalog, Failure, Tile, find_tiles, natural_order
 from geouq.config import PIXEL_MAPS, Experiment, load_experiment, suggestion, to_yaml
+from geouq.cutting import Reading
 from geouq.errors import ConfigError
 from geouq.exact import wanted_keys, with_kept
 from geouq.gates import require_known
@@ -19,8 +20,10 @@ from geouq.present import Results, choices_of, present
 from geouq.progress import Reporter, Silent
 from geouq.provenance import RunRecord, config_digest, inputs_of, load_record, peak_memory_mib, save_record, utc
 from geouq.regions import pools
-from geouq.store import SavedSummaries, is_valid, keep_summary
-from geouq.sweep import Settings, cell_size_for, collect_pixels, for_each_tile, sweep_tiles, workers
+from geouq.settings import Settings, cell_size_for
+from geouq.store import SavedSummaries, SummariesUnderWay, change_summary, is_valid
+from geouq.sweep import collect_pixels, for_each_tile, sweep_tiles
+from geouq.workers import workers
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,10 @@ class _Job:
     plan: Plan
     reporter: Reporter
 
+    def reading_of(self, tile: Tile) -> Reading:
+        """How a tile is read."""
+        return self.plan.readings[tile.name]
+
 
 def run(experiment: Experiment, options: Options = DEFAULTS, reporter: Reporter | None = None) -> Results:
     """Evaluate an experiment: sweep its tiles, write maps, then all that follows from the summaries.
@@ -62,6 +69,7 @@ def run(experiment: Experiment, options: Options = DEFAULTS, reporter: Reporter 
     """
     started, reporter = time.time(), reporter or Silent()
     job, catalog = _prepare(experiment, options, reporter)
+    remove_leftovers(job.folder)
     with workers(job.plan.workers, options.scheduler) as pool:
         failures, reused = _sweep(job, pool, fresh=options.fresh)
         if job.experiment.bins.exact:
@@ -149,16 +157,25 @@ def _sweep(job: _Job, pool: Executor, *, fresh: bool) -> tuple[list[Failure], in
     reused = len(job.tiles) - len(waiting)
     if reused:
         job.reporter.say(f"{reused} of {len(job.tiles)} tiles are summarised already and are not swept again")
-    by_name = {tile.name: tile for tile in waiting}
     failures = []
     job.reporter.stage("sweep", len(waiting))
-    for outcome in sweep_tiles(waiting, job.settings, pool, slots(job.plan.workers)):
-        if isinstance(outcome, Failure):
-            failures.append(outcome)
-            job.reporter.say(f"tile {outcome.tile} failed: {outcome.message}")
-        else:
-            keep_summary(job.folder, by_name[outcome.tile], outcome, job.settings)
-        job.reporter.advance(outcome.tile)
+    with SummariesUnderWay(job.folder, job.settings) as files:
+        swept = sweep_tiles(
+            waiting,
+            job.settings,
+            pool,
+            slots(job.plan.workers),
+            reading_of=job.reading_of,
+            store_for=files.begin,
+        )
+        for outcome in swept:
+            if isinstance(outcome, Failure):
+                files.abandon(outcome.tile)
+                failures.append(outcome)
+                job.reporter.say(f"tile {outcome.tile} failed: {outcome.message}")
+            else:
+                files.keep(outcome)
+            job.reporter.advance(outcome.tile)
     return failures, reused
 
 
@@ -168,16 +185,16 @@ def _place_edges(job: _Job, pool: Executor, failures: Sequence[Failure]) -> list
     summaries = SavedSummaries(job.folder, tuple(tile.name for tile in tiles))
     names = [variable.name for variable in tiles[0].variables] if tiles else []
     choices = choices_of(job.experiment, tiles[0].variables if tiles else (), summaries)
-    wanted = wanted_keys(pools(job.experiment, names, summaries), choices)
-    waiting = [(tile, wanted[tile.name]) for tile in tiles if any(map(len, wanted[tile.name].values()))]
+    wanted = wanted_keys(pools(job.experiment, names, summaries.wholes()), choices)
+    waiting = [tile for tile in tiles if any(map(len, wanted[tile.name].values()))]
     found = []
     job.reporter.stage("exact bins", len(waiting))
-    for tile, outcome in collect_pixels(waiting, job.settings, pool, slots(job.plan.workers)):
+    collected = collect_pixels(wanted, waiting, job.settings, pool, slots(job.plan.workers), reading_of=job.reading_of)
+    for tile, outcome in collected:
         if isinstance(outcome, Failure):
             found.append(outcome)
         else:
-            (summary,) = SavedSummaries(job.folder, (tile.name,))
-            keep_summary(job.folder, tile, with_kept(summary, outcome), job.settings)
+            change_summary(job.folder, tile, partial(with_kept, kept=outcome), job.settings)
         job.reporter.advance(tile.name)
     return found
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from geouq.metrics import Choices, bin_edges
 from geouq.regions import Pool
 from geouq.summary import KeptPixels, TileSummary, VarianceProfile
-from geouq.summary.variance_profile import key_of
+from geouq.summary.variance_profile import N, key_of
 
 Ints = NDArray[np.int64]
 
@@ -44,12 +44,12 @@ def split_keys(profile: VarianceProfile, choices: Choices) -> set[int]:
 
 def _keys_of_quantiles(profile: VarianceProfile, count: int) -> Ints:
     """Keys of the two order statistics on either side of each k / count quantile."""
-    n = profile.sums[:, 0].sum()
+    n = profile.sums[:, N].sum()
     if n == 0:
         return np.empty(0, np.int64)
     below = np.floor(np.arange(1, count) / count * (n - 1))
     ranks = np.concatenate([below, np.minimum(below + 1, n - 1)])
-    return profile.keys[np.searchsorted(np.cumsum(profile.sums[:, 0]), ranks, side="right")]
+    return profile.keys[np.searchsorted(np.cumsum(profile.sums[:, N]), ranks, side="right")]
 
 
 def with_kept(summary: TileSummary, kept: Mapping[str, KeptPixels]) -> TileSummary:
@@ -63,12 +63,7 @@ def with_kept(summary: TileSummary, kept: Mapping[str, KeptPixels]) -> TileSumma
 
 def _keeping(profile: VarianceProfile, more: KeptPixels) -> VarianceProfile:
     before = profile.kept or KeptPixels()
-    keys = key_of(before.variance, profile.shift)
-    other = ~np.isin(keys, more.wanted)
-    kept = KeptPixels.ordered(
-        before.tail,
-        np.union1d(before.wanted, more.wanted),
-        np.concatenate([before.variance[other], more.variance]),
-        np.concatenate([before.squared_error[other], more.squared_error]),
-    )
+    other = ~np.isin(key_of(before.variance, profile.shift), more.wanted)
+    others = KeptPixels(before.tail, before.wanted, before.pixels[other])
+    kept = KeptPixels.ordered(before.tail, np.union1d(before.wanted, more.wanted), others.joined(more))
     return replace(profile, kept=kept)

@@ -60,7 +60,7 @@ def pit_histogram(summary: Summary, *, title: str) -> Figure:
     if not summary.n:
         return _without_pixels(figure)
     axes = figure.subplots()
-    density = PIT_BINS * summary.z.regular(PIT_BINS) / summary.n
+    density = PIT_BINS * summary.z.regular(PIT_BINS) / summary.moments.weight
     left = np.arange(PIT_BINS) / PIT_BINS
     axes.bar(left, density, 1 / PIT_BINS, align="edge", color=DATA, edgecolor="white", linewidth=0.5)
     axes.axhline(1, color=IDEAL, linewidth=1.5, linestyle="--", label="calibrated")

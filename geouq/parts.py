@@ -1,13 +1,18 @@
-"""What one group of windows adds up to for one variable, and how the parts of a tile are joined."""
+"""What one group adds up to for one variable, and how the groups of a tile are added one after the other."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.cutting import BAND, bands_of
 from geouq.grid import Grid, Window
-from geouq.kernel import CellSums, Totals
+from geouq.kernel import CellSums, Totals, prune_tail
+from geouq.kernel.accumulators import KEYS
 from geouq.summary import (
     CellSummaries,
     KeptPixels,
@@ -17,114 +22,177 @@ from geouq.summary import (
     VarianceProfile,
     ZHistogram,
 )
+from geouq.summary.kept_pixels import BUDGET
 from geouq.summary.moments import PRODUCTS, SUMS
 from geouq.summary.variance_profile import FINE_SHIFT, key_of
-from geouq.summary.z_histogram import FINE, edge_probabilities
+from geouq.summary.z_histogram import COMPACT, FINE, edge_probabilities
+from geouq.validity import REASONS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Append = Callable[[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.float32]], None]
 
 
 @dataclass(frozen=True)
 class VariablePart:
-    """Totals of a group of windows without their empty keys, and the sums of its cells by window."""
+    """Totals of a group without their empty keys, and the sums of its cells; no cells where no pixel is valid."""
 
     keys: Ints
     profile: Floats
-    z_counts: Ints
+    z_counts: Floats
     excluded: Ints
-    kept: KeptPixels | None
-    cells: tuple[tuple[Window, CellSums], ...]
+    kept: KeptPixels
+    cells: CellSums | None
 
 
-def part_of(cells: Sequence[tuple[Window, CellSums]], totals: Totals) -> VariablePart:
-    """The part that the kernel's arrays hold, without their unused room."""
-    keys = _keys_used(cells, totals.profile)
-    tail, stored = totals.kept_state
-    kept = KeptPixels(0)
-    if tail > 0:
-        kept = KeptPixels.ordered(
-            int(tail),
-            kept.wanted,
-            totals.kept_variance[:stored].copy(),
-            totals.kept_squared_error[:stored].copy(),
-        )
-    trimmed = tuple((window, _trimmed(sums)) for window, sums in cells)
-    return VariablePart(keys, totals.profile[keys], totals.z_counts, totals.excluded, kept, trimmed)
+PieceSum = list[tuple[Window, list[VariablePart]]]
 
 
-def _keys_used(cells: Sequence[tuple[Window, CellSums]], profile: Floats) -> Ints:
-    """Keys with pixels; the others of the profile are not looked at, so that their memory is never taken."""
-    lowest = min(sums.extremes[:, 0].min() for _, sums in cells)
-    highest = max(sums.extremes[:, 1].max() for _, sums in cells)
-    if highest < lowest:
-        return np.empty(0, np.int64)
-    first, last = (int(key_of(variance, FINE_SHIFT)) for variance in (lowest, highest))
-    return first + np.flatnonzero(profile[first : last + 1, 0])
-
-
-def _trimmed(sums: CellSums) -> CellSums:
-    entries = int(sums.end_of_cell[-1])
-    return sums._replace(entry_key=sums.entry_key[:entries].copy(), entry_sums=sums.entry_sums[:entries].copy())
-
-
-def joined(parts: Sequence[VariablePart], grid: Grid, cell_size: int, levels: tuple[float, ...]) -> VariableSummary:
-    """One variable of a tile from its parts, added in their order."""
-    cells = _cells(parts, grid.coarsened(cell_size).shape, cell_size, levels)
+def take_part(cells: CellSums, totals: Totals) -> VariablePart:
+    """The part that the kernel's arrays hold, copied without their unused room; the arrays are empty afterwards."""
     lowest, highest = cells.extremes[:, 0].min(), cells.extremes[:, 1].max()
-    z = ZHistogram(edge_probabilities(levels, FINE), np.sum([part.z_counts for part in parts], axis=0))
-    whole = Summary(levels, cells.moments.total(), cells.interval_scores.sum(0), z, _profile(parts, lowest, highest))
-    return VariableSummary(whole, cells, np.sum([part.excluded for part in parts], axis=0))
-
-
-def _profile(parts: Sequence[VariablePart], lowest: Floats, highest: Floats) -> VarianceProfile:
-    """The parts' profiles in one; each takes the tile's extremes, which prunes the parts' tails to the tile's."""
-    nothing = np.empty(0, np.int64)
-    total = VarianceProfile(FINE_SHIFT, nothing, np.empty((0, 4)), lowest, highest)
-    for part in parts:
-        total = total + replace(total, keys=part.keys, sums=part.profile, kept=part.kept)
-    return total
-
-
-def _cells(
-    parts: Sequence[VariablePart], shape: tuple[int, int], cell_size: int, levels: tuple[float, ...]
-) -> CellSummaries:
-    """All cells of a tile in rows from its top left."""
-    windows = [pair for part in parts for pair in part.cells]
-    count = shape[0] * shape[1]
-    first = windows[0][1]
-    n = np.zeros(count, np.int64)
-    sums, products = np.zeros((count, len(SUMS))), np.zeros((count, len(PRODUCTS)))
-    scores, extremes = np.zeros((count, len(levels))), np.empty((count, 2))
-    z_counts = np.zeros((count, first.z_counts.shape[1]), np.int64)
-    cell_of_entry, keys, entries = [], [], []
-    for window, found in windows:
-        place = _places(window, shape[1], cell_size)
-        n[place], sums[place], products[place] = found.n, found.sums, found.products
-        scores[place], z_counts[place], extremes[place] = (
-            found.interval_scores,
-            found.z_counts,
-            found.extremes,
-        )
-        cell_of_entry.append(np.repeat(place, np.diff(found.end_of_cell, prepend=0)))
-        keys.append(found.entry_key)
-        entries.append(found.entry_sums)
-    entry_cell, entry_key = np.concatenate(cell_of_entry), np.concatenate(keys)
-    order = np.argsort(entry_cell, kind="stable")
-    return CellSummaries(
-        levels,
-        Moments(n, sums, products),
-        scores,
-        z_counts,
-        extremes,
-        entry_cell[order],
-        entry_key[order],
-        np.concatenate(entries)[order],
+    prune_tail(totals)
+    tail, stored = (int(number) for number in totals.kept_state)
+    kept = KeptPixels(tail, pixels=totals.kept[: stored if tail else 0].copy())
+    # keys beyond the extremes are not looked at, so that their memory is never taken
+    first, last = (int(key_of(v, FINE_SHIFT)) for v in (lowest, highest)) if lowest <= highest else (0, -1)
+    used = first + np.flatnonzero(totals.profile[first : last + 1, 3])
+    profile = totals.profile[used]
+    totals.profile[first : last + 1] = 0
+    if totals.profile_weights.size:
+        profile = np.column_stack([profile, totals.profile_weights[used]])
+        totals.profile_weights[first : last + 1] = 0
+    part = VariablePart(
+        used, profile, totals.z_counts.copy(), totals.excluded.copy(), kept, _taken(cells) if len(used) else None
     )
+    for counts in (totals.z_counts, totals.excluded, totals.negative, totals.highest):
+        counts[:] = 0
+    return part
 
 
-def _places(window: Window, columns: int, cell_size: int) -> Ints:
-    """Number within the tile of each cell of a window."""
-    rows = np.arange(window.row // cell_size, -(-(window.row + window.height) // cell_size))
-    across = np.arange(window.column // cell_size, -(-(window.column + window.width) // cell_size))
-    return np.add.outer(rows * columns, across).ravel()
+def _taken(cells: CellSums) -> CellSums:
+    """A copy of the cells, which are empty afterwards."""
+    used = int(cells.entries[0])
+    taken = CellSums(
+        *(array[:used].copy() if name.startswith("entry") else array.copy() for name, array in _named(cells))
+    )
+    for name, array in _named(cells):
+        if not name.startswith("entry"):
+            array[:] = [np.inf, -np.inf] if name == "extremes" else 0
+    return taken
+
+
+def _named(cells: CellSums) -> Iterator[tuple[str, NDArray[Any]]]:
+    return zip(cells._fields, cells, strict=True)
+
+
+class VariableSum:
+    """One variable of a tile, to which its groups are added, those of each band from top to bottom.
+
+    Entries of cells are handed to `append` at once.
+    """
+
+    def __init__(
+        self, grid: Grid, cell_size: int, levels: tuple[float, ...], tail: int, append: Append, *, weighted: bool
+    ) -> None:
+        self._levels, self._cell_size, self._append, self._weighted = levels, cell_size, append, weighted
+        self._shape = grid.coarsened(cell_size).shape
+        bands = bands_of(grid)
+        self._bands = [_BandSum(levels, tail, BUDGET // max(bands, 1), weighted=weighted) for _ in range(bands)]
+        self._excluded = np.zeros(len(REASONS), np.int64)
+        count, compact = self._shape[0] * self._shape[1], len(edge_probabilities(levels, COMPACT)) + 1
+        self._n, self._weight = np.zeros(count, np.int64), np.zeros(count)
+        self._sums, self._products = np.zeros((count, len(SUMS))), np.zeros((count, len(PRODUCTS)))
+        self._scores, self._cell_z = np.zeros((count, len(levels))), np.zeros((count, compact))
+        self._extremes = np.tile([np.inf, -np.inf], (count, 1))
+
+    def add(self, part: VariablePart, group: Window) -> None:
+        """Add the next group of its band."""
+        self._bands[group.column // BAND].add(part)
+        self._excluded += part.excluded
+        if part.cells is None:
+            return
+        place, cells = self._places(group), part.cells
+        self._n[place], self._weight[place] = cells.n, cells.weight
+        self._sums[place], self._products[place] = cells.sums, cells.products
+        self._scores[place], self._cell_z[place] = cells.interval_scores, cells.z_counts
+        self._extremes[place] = cells.extremes
+        self._append(place[cells.entry_cell].astype(np.uint32), cells.entry_key, cells.entry_sums)
+
+    def summary(self, cell: NDArray[np.uint32], key: NDArray[np.uint16], sums: NDArray[np.float32]) -> VariableSummary:
+        """The whole and its cells, with these entries of cells."""
+        moments = Moments(self._n, self._weight, self._sums, self._products)
+        extremes = self._extremes[:, 0].min(initial=np.inf), self._extremes[:, 1].max(initial=-np.inf)
+        profile = reduce(add, (band.profile(*extremes) for band in self._bands))
+        z = ZHistogram(
+            edge_probabilities(self._levels, FINE),
+            self._counts(np.sum([band.z_counts for band in self._bands], axis=0)),
+        )
+        whole = Summary(self._levels, moments.total(), self._scores.sum(0), z, profile)
+        cell_z = self._counts(self._cell_z)
+        cells = CellSummaries(self._levels, moments, self._scores, cell_z, self._extremes, cell, key, sums)
+        return VariableSummary(whole, cells, self._excluded)
+
+    def _counts(self, counts: Floats) -> NDArray[Any]:
+        return counts if self._weighted else counts.astype(np.int64)
+
+    def _places(self, group: Window) -> Ints:
+        """Number within the tile of each cell of a group."""
+        size, columns = self._cell_size, self._shape[1]
+        rows = np.arange(group.row // size, -(-(group.row + group.height) // size))
+        across = np.arange(group.column // size, -(-(group.column + group.width) // size))
+        return np.add.outer(rows * columns, across).ravel()
+
+
+class _BandSum:
+    """Profile, counts and tail of one band, to which groups are added from top to bottom.
+
+    The tail is given up for good where one group or all of them keep more pixels than there is room for.
+    """
+
+    def __init__(self, levels: tuple[float, ...], tail: int, room: int, *, weighted: bool) -> None:
+        self.z_counts = np.zeros(len(edge_probabilities(levels, FINE)) + 1)
+        self._profile = np.zeros((KEYS, 5 if weighted else 4))
+        self._first, self._last, self._highest = KEYS, -1, -np.inf
+        self._tail, self._room, self._stored = tail, room, 0
+        self._kept = [np.empty((0, 3 if weighted else 2))]
+
+    def add(self, part: VariablePart) -> None:
+        """Add the next group."""
+        self.z_counts += part.z_counts
+        if part.kept.tail == 0:
+            self._give_up()
+        if part.cells is None:
+            return
+        self._profile[part.keys] += part.profile
+        self._first, self._last = min(self._first, part.keys[0]), max(self._last, part.keys[-1])
+        self._highest = max(self._highest, part.cells.extremes[:, 1].max())
+        if self._tail:
+            self._keep(part.kept.pixels)
+
+    def profile(self, lowest: float, highest: float) -> VarianceProfile:
+        """The sums of the band, told the tile's extremes, which prune its tail to the tile's."""
+        # only keys between those seen are looked at, so that the memory of the others is never taken
+        used = self._first + np.flatnonzero(self._profile[self._first : self._last + 1, 3])
+        kept = KeptPixels.ordered(self._tail, np.empty(0, np.int64), self._rows_of_tail(highest))
+        extremes = np.asarray(lowest), np.asarray(highest)
+        return VarianceProfile(FINE_SHIFT, used, self._profile[used], *extremes, kept)
+
+    def _keep(self, pixels: Floats) -> None:
+        self._kept.append(pixels)
+        self._stored += len(pixels)
+        if self._stored > self._room:
+            self._kept = [self._rows_of_tail(self._highest)]
+            self._stored = len(self._kept[0])
+        if self._stored > self._room:
+            self._give_up()
+
+    def _rows_of_tail(self, highest: float) -> Floats:
+        """Stored pixels that belong to the tail below that highest variance."""
+        rows = np.concatenate(self._kept)
+        if self._tail and np.isfinite(highest):
+            rows = rows[key_of(rows[:, 0], FINE_SHIFT) >= key_of(highest / self._tail, FINE_SHIFT)]
+        return rows
+
+    def _give_up(self) -> None:
+        self._tail, self._stored, self._kept = 0, 0, [self._kept[0][:0]]

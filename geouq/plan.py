@@ -3,22 +3,26 @@
 import os
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from geouq.catalog import Catalog, Tile
+from geouq.cutting import BAND, Reading, reading_for
 from geouq.errors import ConfigError
-from geouq.kernel.accumulators import KEEP_BUFFER, KEYS
-from geouq.raster import GDAL_OPTIONS, Raster
-from geouq.sweep import WINDOW
+from geouq.kernel import SQUARE
+from geouq.raster import Raster
 
 MIB = 1 << 20
 PROGRAM = 360 * MIB  # interpreter, compiled kernel and libraries, as measured
+GROUP = 2 * MIB  # sums of one variable in one group, as measured
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Size of a run; memory in bytes."""
+    """Size of a run; memory in bytes; how each tile is read, by name."""
 
     tiles: int
     variables: int
@@ -27,6 +31,7 @@ class Plan:
     layouts: tuple[tuple[str, int], ...]
     workers: int
     memory: int
+    readings: Mapping[str, Reading]
 
 
 def plan_run(catalog: Catalog, workers: int | None = None, memory: str | None = None) -> Plan:
@@ -41,11 +46,7 @@ def plan_run(catalog: Catalog, workers: int | None = None, memory: str | None = 
     if limit is not None and largest is not None:
         count = min(count, (limit - PROGRAM) // each)
         if count < 1:
-            need = (PROGRAM + each) / MIB
-            raise ConfigError(
-                f"--memory {memory}: reading {largest.mean.path} ({_layout(largest.mean)}) needs {need:.0f} MiB; "
-                "give more memory, or rewrite the file in smaller blocks"
-            )
+            raise ConfigError(f"--memory {memory}: {_too_much(largest, PROGRAM + each)}")
     rasters = [raster for tile in catalog.tiles for raster in tile.rasters.values()]
     return Plan(
         tiles=len(catalog.tiles),
@@ -55,16 +56,33 @@ def plan_run(catalog: Catalog, workers: int | None = None, memory: str | None = 
         layouts=tuple(Counter(map(_layout, rasters)).most_common()),
         workers=count,
         memory=PROGRAM + count * each,
+        readings={tile.name: reading_for(tile, count) for tile in catalog.tiles},
+    )
+
+
+def _too_much(tile: Tile, need: int) -> str:
+    raster = max(tile.rasters.values(), key=lambda raster: raster.block[0] * raster.block[1])
+    return (
+        f"reading {raster.path} ({_layout(raster)}) needs {need / MIB:.0f} MiB; give more memory, or rewrite the "
+        "file in smaller blocks, for example with gdal_translate -co TILED=YES"
     )
 
 
 def memory_of_worker(tile: Tile) -> int:
-    """Bytes that one worker holds at most: decoded blocks, one window of each layer, and the sums of a group."""
-    blocks = sum(_decoded(raster) for raster in tile.rasters.values())
-    cache = int(GDAL_OPTIONS["GDAL_CACHEMAX"])
-    windows = len(tile.rasters) * len(tile.variables) * WINDOW * WINDOW * 8
-    sums = len(tile.variables) * (KEYS * 32 + KEEP_BUFFER * 16 + (MIB << 1))
-    return cache + blocks + windows + sums
+    """Bytes that one worker holds at most: decoded blocks, one window of each layer, and the sums of its groups."""
+    reading = reading_for(tile)
+    pixels = min(reading.height, tile.grid.shape[0]) * min(reading.width, tile.grid.shape[1])
+    windows = sum(pixels * _bytes_of_pixel(raster, tile) for raster in tile.rasters.values())
+    groups = (reading.height // SQUARE) * max(1, reading.width // BAND)
+    return reading.cache + windows + groups * len(tile.variables) * GROUP
+
+
+def _bytes_of_pixel(raster: Raster, tile: Tile) -> int:
+    """Bytes that a pixel of a layer takes in a window, with the copies made of types that the kernel does not take."""
+    bands = len(tile.variables) if raster.interleaved else 1
+    size = np.dtype(raster.bands[0].dtype).itemsize
+    copies = 0 if raster.bands[0].dtype == "float32" and not tile.variance_is_std else 16
+    return bands * size + copies
 
 
 def parse_memory(text: str) -> int:
@@ -101,13 +119,6 @@ def problems(catalog: Catalog) -> list[str]:
 def slots(workers: int) -> int:
     """How many pieces of work are under way at once: one in hand and one waiting for each worker."""
     return 2 * workers
-
-
-def _decoded(raster: Raster) -> int:
-    """Bytes of the blocks that one window touches, once decoded."""
-    rows, columns = (min(side, length) for side, length in zip(raster.block, raster.grid.shape, strict=True))
-    touched = (-(-WINDOW // rows) + 1) * (-(-WINDOW // columns) + 1) * rows * columns
-    return min(touched, raster.grid.pixels) * 8 * (len(raster.bands) if raster.interleaved else 1)
 
 
 def _layout(raster: Raster) -> str:

@@ -16,9 +16,10 @@ from rasterio.enums import ColorInterp, MaskFlags
 from rasterio.errors import NotGeoreferencedWarning, RasterioError
 
 from geouq.errors import DataError
-from geouq.grid import Grid
+from geouq.grid import Grid, Window
 
-GDAL_OPTIONS: dict[str, Any] = {"GDAL_NUM_THREADS": "1", "GDAL_CACHEMAX": 64 << 20, "GDAL_VRT_ENABLE_PYTHON": "NO"}
+GDAL_OPTIONS: dict[str, Any] = {"GDAL_NUM_THREADS": "1", "GDAL_VRT_ENABLE_PYTHON": "NO"}
+CACHE = 64 << 20  # bytes
 HANDLES = 32
 UNSAID = re.compile(r"(band_\d+)?")  # descriptions that name no variable
 HARMLESS = (".ovr", ".aux.xml")  # overviews and statistics, which may come and go and change no pixel
@@ -55,8 +56,9 @@ class Band:
 class Raster:
     """One file's header; `block` (rows, columns) is the unit of decoding, of all bands together if `interleaved`.
 
-    alpha : number of the band that is 0 where the file is transparent, None for none. files : the file and those that
-        its pixels come from too, such as a mask beside it or the sources of a VRT; none where they are not local.
+    tiff : a plain TIFF file, which may leave out blocks. alpha : number of the band that is 0 where the file is
+        transparent, None for none. files : the file and those that its pixels come from too, such as a mask beside it
+        or the sources of a VRT; none where they are not local.
     """
 
     path: str
@@ -66,6 +68,7 @@ class Raster:
     block: tuple[int, int]
     interleaved: bool
     compression: str
+    tiff: bool
     files: tuple[Stamp, ...]
 
     @property
@@ -95,9 +98,9 @@ class Raster:
 
 
 @contextmanager
-def gdal_options() -> Iterator[None]:
-    """GDAL's options for this thread: it decodes alone, as our threads use the cores already, with a small cache."""
-    with rasterio.Env(**GDAL_OPTIONS):
+def gdal_options(cache: int = CACHE) -> Iterator[None]:
+    """GDAL's options for this thread: it decodes alone, as our threads use the cores already, with so large a cache."""
+    with rasterio.Env(**GDAL_OPTIONS, GDAL_CACHEMAX=cache):
         yield
 
 
@@ -112,6 +115,7 @@ def read_header(path: str) -> Raster:
             tuple(max(sides) for sides in zip(*source.block_shapes, strict=True)),
             source.count > 1 and str(source.profile.get("interleave", "band")).lower() == "pixel",
             source.compression.value if source.compression else "none",
+            source.driver == "GTiff",
             tuple(_stamps(source.files)),
         )
 
@@ -128,6 +132,17 @@ def opened(raster: Raster) -> Iterator[Any]:
             handles[key] = rasterio.open(raster.path, sharing=False)
         handles.move_to_end(key)
         yield handles[key]
+
+
+def is_absent(raster: Raster, number: int, window: Window) -> bool:
+    """Whether a TIFF file holds no block of a band in this window, and says that all of it is nodata then."""
+    if not raster.tiff or raster.bands[number - 1].nodata is None:
+        return False
+    sides = zip((window.row, window.column), (window.height, window.width), raster.block, strict=True)
+    rows, columns = (range(first // side, -(-(first + length) // side)) for first, length, side in sides)
+    with opened(raster) as source:
+        places = (f"BLOCK_OFFSET_{column}_{row}" for row in rows for column in columns)
+        return all(source.get_tag_item(place, "TIFF", bidx=number) is None for place in places)
 
 
 _of_thread = threading.local()

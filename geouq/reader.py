@@ -5,23 +5,38 @@ count under what is wrong with the truth. A float32 file without scale and mask 
 nodata is left to the kernel.
 """
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 import rasterio.windows
 from numpy.typing import NDArray
 
+from geouq.areas import pixel_areas
 from geouq.catalog import Tile
 from geouq.config import Variable
+from geouq.errors import DataError
 from geouq.grid import Window
-from geouq.raster import Band, Raster, opened
-from geouq.validity import MASKED, MEAN_NODATA, TRUTH_NODATA, VARIANCE_NODATA, Nodata
+from geouq.kernel import Pixels
+from geouq.raster import Band, Raster, is_absent, opened
+from geouq.validity import (
+    MASKED,
+    MEAN_NODATA,
+    TRUTH_NODATA,
+    VARIANCE_NODATA,
+    WEIGHT_ZERO,
+    Nodata,
+    any_valid,
+    unify_nodata,
+)
 
 Values = NDArray[np.floating]
 Status = NDArray[np.uint8]
 
 NO_STATUS: Status = np.empty((0, 0), np.uint8)
+NO_WEIGHT: NDArray[np.float64] = np.empty((0, 0))
 ALMOST_LARGEST = 3.39e38
 EXACT_IN_FLOAT32 = ("float32", "float16", "int8", "uint8", "int16", "uint16")
 
@@ -31,7 +46,9 @@ class VariableWindow:
     """One variable in one window: values (rows, columns), and which of them the reader excluded.
 
     status : reason + 1 of each pixel that the reader excluded and 0 elsewhere, or (0, 0) where it excluded none.
-    read : False where no truth was valid and mean and variance hold placeholders.
+    weight : float64 (rows, columns), or (0, 0) where pixels have none.
+    read : False where no truth was valid and mean and variance hold placeholders. absent : True where the file of the
+        truth holds no block here, so that every truth is nodata.
     sources : the statuses that `status` is merged from: of mean, variance, truth and the mask layer.
     """
 
@@ -40,8 +57,18 @@ class VariableWindow:
     truth: Values
     status: Status
     nodata: Nodata
+    weight: NDArray[np.float64] = field(default_factory=lambda: NO_WEIGHT)
     read: bool = True
+    absent: bool = False
     sources: tuple[Status, Status, Status, Status] = (NO_STATUS, NO_STATUS, NO_STATUS, NO_STATUS)
+
+    @property
+    def pixels(self) -> Pixels:
+        """What the kernel takes: all values of one type, in one dimension."""
+        layers = (self.mean, self.variance, self.truth)
+        kind = np.float32 if all(values.dtype == np.float32 for values in layers) else np.float64
+        m, v, y = (np.ascontiguousarray(values.astype(kind, copy=False)).ravel() for values in layers)
+        return Pixels(m, v, y, np.ascontiguousarray(self.weight).ravel(), np.ascontiguousarray(self.status).ravel())
 
 
 @dataclass(frozen=True)
@@ -55,82 +82,153 @@ class _Decoded:
 
 def read_window(tile: Tile, window: Window) -> Iterator[VariableWindow]:
     """Read one window, a variable at a time in the tile's order."""
-    mask, truth = _Layer(tile.mask, tile, window), _Layer(tile.truth, tile, window)
-    mean, variance = _Layer(tile.mean, tile, window), _Layer(tile.variance, tile, window)
+    reader = TileReader(tile, reuse=False)
     for variable in tile.variables:
-        y = truth.decoded(variable, TRUTH_NODATA)
-        masked = mask.status(variable)
-        status = _merged(y.status, masked)
-        if not _any_valid(y, status):
-            nothing, nodata = np.zeros_like(y.values), Nodata.of(None, None, y.nodata)
-            sources = (NO_STATUS, NO_STATUS, y.status, masked)
-            yield VariableWindow(nothing, nothing + 1, y.values, status, nodata, read=False, sources=sources)
-            continue
-        m, v = (
-            mean.decoded(variable, MEAN_NODATA),
-            variance.decoded(variable, VARIANCE_NODATA, is_variance=True),
+        yield reader.read(variable, window)
+
+
+class TileReader:
+    """Reads windows of one tile, for one thread; where bands are interleaved, the first one asked for brings all.
+
+    With `reuse`, arrays are valid until the next window is read: fresh memory would cost as much as some decoding.
+    """
+
+    def __init__(self, tile: Tile, *, reuse: bool) -> None:
+        self._tile = tile
+        self._truth, self._mean, self._variance = (
+            _Layer(raster, tile, reuse=reuse) for raster in (tile.truth, tile.mean, tile.variance)
         )
-        if tile.variance_is_std:
+        self._mask = _Layer(tile.mask, tile, reuse=reuse) if tile.mask else None
+        self._weights = _Layer(tile.weights, tile, reuse=reuse) if tile.weights else None
+
+    def read(self, variable: Variable, window: Window) -> VariableWindow:
+        """One variable in one window; DataError where a file cannot be read, or a weight is negative."""
+        if is_absent(self._tile.truth, variable.band, window):
+            return _without_truth(window, self._tile.truth.bands[variable.band - 1])
+        y = self._truth.decoded(variable, window, TRUTH_NODATA)
+        masked = self._mask.is_masked(variable, window) if self._mask else NO_STATUS
+        status = _merged(y.status, masked)
+        if not any_valid(y.values.ravel(), Nodata.of(None, None, y.nodata), status.ravel()):
+            nothing = _placeholder(y.values.shape, y.values.dtype)
+            sources = (NO_STATUS, NO_STATUS, y.status, masked)
+            return VariableWindow(
+                nothing, nothing, y.values, status, Nodata.of(None, None, y.nodata), read=False, sources=sources
+            )
+        m = self._mean.decoded(variable, window, MEAN_NODATA)
+        v = self._variance.decoded(variable, window, VARIANCE_NODATA, is_variance=True)
+        if self._tile.variance_is_std:
             v = _squared(v)
-        status, nodata = _merged(status, m.status, v.status), Nodata.of(m.nodata, v.nodata, y.nodata)
+        weight, weightless = self._weight(variable, window)
         sources = (m.status, v.status, y.status, masked)
-        yield VariableWindow(m.values, v.values, y.values, status, nodata, sources=sources)
+        status, nodata = _merged(status, m.status, v.status, weightless), Nodata.of(m.nodata, v.nodata, y.nodata)
+        return VariableWindow(m.values, v.values, y.values, status, nodata, weight, sources=sources)
+
+    def _weight(self, variable: Variable, window: Window) -> tuple[NDArray[np.float64], Status]:
+        if self._tile.area_weighted:
+            return pixel_areas(self._tile.grid, window), NO_STATUS
+        if self._weights is None:
+            return NO_WEIGHT, NO_STATUS
+        return self._weights.weight(variable, window)
 
 
 class _Layer:
-    """One layer within one window; where bands are interleaved, the first one asked for brings all."""
+    """One layer of a tile, read window by window."""
 
-    def __init__(self, raster: Raster | None, tile: Tile, window: Window) -> None:
-        self._raster, self._tile, self._window = raster, tile, window
+    def __init__(self, raster: Raster, tile: Tile, *, reuse: bool) -> None:
+        self._raster, self._tile, self._reuse = raster, tile, reuse
+        self._window: Window | None = None
         self._together: dict[int, NDArray[np.generic]] = {}
+        self._buffer: NDArray[np.generic] = np.empty(0)
 
-    def decoded(self, variable: Variable, nodata_reason: int, *, is_variance: bool = False) -> _Decoded:
-        assert self._raster is not None  # noqa: S101  only a mask may be absent
+    def decoded(self, variable: Variable, window: Window, nodata_reason: int, *, is_variance: bool = False) -> _Decoded:
+        """A band as float32 or float64."""
         band = self._raster.bands[variable.band - 1]
-        raw = _with_one_nodata(self._read(variable.band), band)
-        status = self._hidden(variable.band)
+        raw = _with_one_nodata(self._read(variable.band, window), band)
+        status = self._hidden(variable.band, window)
         if band.scale == 1 and band.offset == 0:
             kind = np.float32 if band.dtype in EXACT_IN_FLOAT32 else np.float64
             return _Decoded(raw.astype(kind, copy=False), band.nodata, status)
         status = _merged(status, _status_where(_equals(raw, band.nodata), nodata_reason))
         return _Decoded(_scaled(raw, band, is_variance and not self._tile.variance_is_std), None, status)
 
-    def status(self, variable: Variable) -> Status:
+    def is_masked(self, variable: Variable, window: Window) -> Status:
         """Of a mask: MASKED where it is 0, not finite, or says nothing."""
-        if self._raster is None:
-            return NO_STATUS
-        number = variable.band if len(self._raster.bands) > 1 else 1
-        raw, band = self._read(number), self._raster.bands[number - 1]
+        number = self._band_for(variable)
+        raw, band = self._read(number, window), self._raster.bands[number - 1]
         out = (raw == 0) | _equals(raw, band.nodata) | ~np.isfinite(raw)
-        return _merged(_status_where(out, MASKED), self._hidden(number))
+        return _merged(_status_where(out, MASKED), self._hidden(number, window))
 
-    def _read(self, number: int) -> NDArray[np.generic]:
-        assert self._raster is not None  # noqa: S101  only a mask may be absent
+    def weight(self, variable: Variable, window: Window) -> tuple[NDArray[np.float64], Status]:
+        """Of weights: their values, and WEIGHT_ZERO where they are 0, not finite, or say nothing."""
+        number = self._band_for(variable)
+        raw, band = self._read(number, window), self._raster.bands[number - 1]
+        values, hidden = _scaled(raw, band, False), self._hidden(number, window)  # noqa: FBT003  a weight is no variance
+        none = (values == 0) | _equals(raw, band.nodata) | ~np.isfinite(values)
+        if hidden.size:
+            none |= hidden > 0
+        if (negative := (values < 0) & ~none).any():
+            row, column = np.argwhere(negative)[0]
+            place = f"row {window.row + row}, column {window.column + column}"
+            raise DataError(
+                f"{self._raster.path}: the weight is {values[row, column]:.6g} at {place}; weights are >= 0"
+            )
+        return np.where(none, 0.0, values), _status_where(none, WEIGHT_ZERO)
+
+    def _band_for(self, variable: Variable) -> int:
+        """Band of a layer that may have one band for all variables."""
+        return variable.band if len(self._raster.bands) > 1 else 1
+
+    def _read(self, number: int, window: Window) -> NDArray[np.generic]:
         if not self._raster.interleaved:
-            return self._decode([number])[0]
-        if not self._together:
+            return self._decode([number], window)[0]
+        if self._window != window:
             bands = {variable.band for variable in self._tile.variables} | {self._raster.alpha or 0}
             wanted = sorted(bands.intersection(range(1, len(self._raster.bands) + 1)))
-            self._together = dict(zip(wanted, self._decode(wanted), strict=True))
+            self._together = dict(zip(wanted, self._decode(wanted, window), strict=True))
+            self._window = window
         return self._together[number]
 
-    def _decode(self, numbers: list[int]) -> NDArray[np.generic]:
-        assert self._raster is not None  # noqa: S101  only a mask may be absent
+    def _decode(self, numbers: list[int], window: Window) -> NDArray[np.generic]:
+        shape, dtype = (len(numbers), window.height, window.width), self._raster.bands[numbers[0] - 1].dtype
+        out = self._room(shape, np.dtype(dtype))
         with opened(self._raster) as source:
-            values: NDArray[np.generic] = source.read(numbers, window=_rasterio_window(self._window))
+            values: NDArray[np.generic] = source.read(numbers, window=_rasterio_window(window), out=out)
         return values
 
-    def _hidden(self, number: int) -> Status:
+    def _room(self, shape: tuple[int, int, int], dtype: np.dtype[np.generic]) -> NDArray[np.generic]:
+        size = math.prod(shape)
+        if not self._reuse or self._raster.alpha:  # alpha is read while a band is still in use
+            return np.empty(shape, dtype)
+        if self._buffer.size < size or self._buffer.dtype != dtype:
+            self._buffer = np.empty(size, dtype)
+        return self._buffer[:size].reshape(shape)
+
+    def _hidden(self, number: int, window: Window) -> Status:
         """MASKED where the file's mask is 0, or its alpha band (GDAL heeds that one in pictures only)."""
-        assert self._raster is not None  # noqa: S101  only a mask may be absent
         hidden = []
         if self._raster.bands[number - 1].masked:
             with opened(self._raster) as source:
-                mask = source.read_masks(number, window=_rasterio_window(self._window))
+                mask = source.read_masks(number, window=_rasterio_window(window))
             hidden.append(_status_where(mask == 0, MASKED))
         if self._raster.alpha:
-            hidden.append(_status_where(self._read(self._raster.alpha) == 0, MASKED))
+            hidden.append(_status_where(self._read(self._raster.alpha, window) == 0, MASKED))
         return _merged(*hidden)
+
+
+@lru_cache(maxsize=4)
+def _placeholder(shape: tuple[int, int], dtype: np.dtype[np.floating]) -> Values:
+    """Ones, not to be written to."""
+    return np.ones(shape, dtype)
+
+
+def _without_truth(window: Window, band: Band) -> VariableWindow:
+    """A window in which every truth is nodata."""
+    shape = window.height, window.width
+    nothing = _placeholder(shape, np.dtype(np.float32))
+    truth = np.broadcast_to(np.float64(np.nan if band.nodata is None else band.nodata), shape)
+    return VariableWindow(
+        nothing, nothing, truth, NO_STATUS, Nodata.of(None, None, band.nodata), read=False, absent=True
+    )
 
 
 def _rasterio_window(window: Window) -> rasterio.windows.Window:
@@ -155,8 +253,8 @@ def _with_one_nodata(raw: NDArray[np.generic], band: Band) -> NDArray[np.generic
     if band.dtype != "float32" or band.nodata is None or not ALMOST_LARGEST < abs(band.nodata) < np.inf:
         return raw
     values = raw.astype(np.float32, copy=False)
-    same = np.isfinite(values) & (values * np.sign(np.float32(band.nodata)) > ALMOST_LARGEST)
-    return np.where(same, np.float32(band.nodata), values)
+    unify_nodata(values.ravel(), np.float32(band.nodata), np.float32(ALMOST_LARGEST))
+    return values
 
 
 def _equals(raw: NDArray[np.generic], nodata: float | None) -> NDArray[np.bool_]:
@@ -176,12 +274,3 @@ def _merged(*parts: Status) -> Status:
         return NO_STATUS
     # 0 wraps to 255, behind every reason
     return np.minimum.reduce([part - np.uint8(1) for part in present]) + np.uint8(1)
-
-
-def _any_valid(truth: _Decoded, status: Status) -> bool:
-    valid = np.isfinite(truth.values)
-    if truth.nodata is not None and np.isfinite(truth.nodata):
-        valid &= truth.values != truth.nodata
-    if status.size:
-        valid &= status == 0
-    return bool(valid.any())

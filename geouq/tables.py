@@ -15,7 +15,7 @@ from geouq.catalog import Failure
 from geouq.config import BinScheme, Experiment, Variable
 from geouq.metrics import Choices, bin_edges, binned, evaluate_metrics, unit_of
 from geouq.regions import Pool
-from geouq.summary import Summary, TileSummary
+from geouq.summary import Summary, TileWholes
 from geouq.validity import REASONS
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -80,7 +80,8 @@ def bin_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str, Ch
 def curve_rows(pool: Pool, variables: Sequence[Variable]) -> list[Row]:
     """PIT histograms, as density at the middle of each of 20 bins; none where there is no pixel."""
     return [
-        _of(pool, variable) | {"curve": "pit_histogram", "x": (2 * i + 1) / 40, "y": float(20 * count / summary.n)}
+        _of(pool, variable)
+        | {"curve": "pit_histogram", "x": (2 * i + 1) / 40, "y": float(20 * count / summary.moments.weight)}
         for variable in variables
         for summary in [pool.variables[variable.name]]
         if summary.n
@@ -94,15 +95,18 @@ def sorted_table(name: str, rows: Iterable[Row]) -> Table:
     return Table(COLUMNS[name], tuple(sorted(rows, key=lambda row: order[row["level"]])))
 
 
-def excluded_table(tiles: Iterable[TileSummary]) -> Table:
-    """How many pixels of each tile and variable do not count, by their first reason, where there are any."""
-    rows = [
+def excluded_rows(tile: TileWholes) -> list[Row]:
+    """How many pixels of each variable of a tile do not count, by their first reason, where there are any."""
+    return [
         {"tile": tile.tile, "variable": variable, "reason": reason, "n": int(n)}
-        for tile in tiles
         for variable, part in tile.variables.items()
         for reason, n in zip(REASONS, part.excluded, strict=True)
         if n > 0
     ]
+
+
+def excluded_table(rows: Iterable[Row]) -> Table:
+    """Rows of tiles, as `excluded_rows` gives them, in the order in which they came."""
     return Table(COLUMNS["excluded"], tuple(rows))
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.compiled import compiled
+from geouq.compiled import compiled, inlined
 
 REASONS = (
     "truth_nodata",
@@ -42,7 +42,7 @@ class Nodata(NamedTuple):
         return cls(values, np.array([value is not None and math.isnan(value) for value in declared]))
 
 
-@compiled
+@inlined
 def stored_limits(mean, variance, truth, nodata):
     """What pixels are compared with, in the type of each array: nodata as stored, infinity, and zero."""
     real_m, real_v, real_y = mean.dtype.type, variance.dtype.type, truth.dtype.type
@@ -54,7 +54,7 @@ def stored_limits(mean, variance, truth, nodata):
     return no_mean, no_variance, no_truth, real_m(np.inf), real_v(np.inf), real_y(np.inf), real_v(0)
 
 
-@compiled
+@inlined
 def is_valid(mean, variance, truth, limits):
     """Whether one pixel counts, without a branch; any comparison with NaN is false, as a nodata of NaN needs."""
     no_mean, no_variance, no_truth, inf_mean, inf_variance, inf_truth, zero = limits
@@ -62,7 +62,7 @@ def is_valid(mean, variance, truth, limits):
     return finite & (variance > zero) & (mean != no_mean) & (variance != no_variance) & (truth != no_truth)
 
 
-@compiled
+@inlined
 def reason_of(mean, variance, truth, status, limits, is_nan):
     """First reason for which one pixel does not count, -1 if it does; status is the reader's reason + 1, or 0."""
     no_mean, no_variance, no_truth = limits[:3]
@@ -96,3 +96,23 @@ def classify(
             found = status[r, c] if status.size > 0 else 0
             reasons[r, c] = reason_of(mean[r, c], variance[r, c], truth[r, c], found, limits, nodata.is_nan)
     return reasons
+
+
+@compiled
+def any_valid(truth: NDArray[np.floating], nodata: Nodata, status: NDArray[np.uint8]) -> bool:
+    """Whether one truth at least is finite, not nodata and not excluded already; arrays in one dimension."""
+    limits = stored_limits(truth, truth, truth, nodata)
+    no_truth, infinite = limits[2], limits[5]
+    for i in range(len(truth)):
+        if abs(truth[i]) < infinite and truth[i] != no_truth and (status.size == 0 or status[i] == 0):
+            return True
+    return False
+
+
+@compiled
+def unify_nodata(values: NDArray[np.float32], nodata: np.float32, limit: np.float32) -> None:
+    """Make every finite value that lies beyond the limit on the side of nodata equal to it, in place."""
+    sign = np.sign(nodata)
+    for i in range(len(values)):
+        away = values[i] * sign
+        values[i] = nodata if (away > limit) & (away < np.float32(np.inf)) else values[i]

@@ -1,9 +1,10 @@
 """Tables by which the kernel counts z, and sums CRPS and interval scores, without an erf, exp or log per pixel.
 
-The range -8 < z < 8 is cut into cells of 1/128, the lattice, and these again at the edges of the z histogram: the
-pieces are called buckets. Each bucket gathers n and the sums of error, s and s z^2. Whole buckets lie on one side of
-every edge, so that counts, coverage and interval scores are exact. Within a bucket CRPS = s g(z) is expanded to
-second order about the lattice cell's centre, which errs by at most max|g'''| / 6 (1/256)^3 = 5e-9 s a pixel.
+The range -8 < z < 8 is cut into cells of 1/128 or finer, the lattice, so that none holds two edges of the z histogram,
+and those with an edge are cut there: the pieces are called buckets. Each bucket gathers n and the sums of error, s and
+s z^2. Whole buckets lie on one side of every edge, so that counts, coverage and interval scores are exact. Within a
+bucket CRPS = s g(z) is expanded to second order about the lattice cell's centre, which errs by at most
+max|g'''| / 6 (1/256)^3 = 5e-9 s a pixel.
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.errors import ConfigError
 from geouq.gaussian import INV_SQRT_PI, cdf, density, half_width, standard_crps
 from geouq.summary.z_histogram import COMPACT, FINE, edge_probabilities, edge_quantiles
 
@@ -19,16 +21,16 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 REACH = 8.0
-PER_UNIT = 128.0
-CELLS = int(2 * REACH * PER_UNIT)
+PER_UNIT = 128
+FINEST = 1 << 16
 
 
 class ZLattice(NamedTuple):
     """What the kernel looks up; B buckets, E edges, L levels.
 
-    first : int64 (cells), first bucket of each lattice cell.
-    thresholds : float64 (cells, most edges in a cell), z beyond a threshold moves on by one bucket; inf where there
-        is none.
+    per_unit : lattice cells in a unit of z.
+    first : uint32 (cells), first bucket of each lattice cell.
+    threshold : float64 (cells), z beyond it falls into the next bucket; inf where there is no edge.
     bin_of : int64 (B), bin of the fine z histogram.
     crps : float64 (B, 3), CRPS sums are crps @ (sum s, sum error, sum s z^2).
     compact_of : int64 (E + 1), bin of the compact histogram for each fine bin.
@@ -36,14 +38,20 @@ class ZLattice(NamedTuple):
     half_width, penalty : float64 (L), h_p and 2 / (1 - p).
     """
 
-    first: Ints
-    thresholds: Floats
+    per_unit: float
+    first: NDArray[np.uint32]
+    threshold: Floats
     bin_of: Ints
     crps: Floats
     compact_of: Ints
     outside: Ints
     half_width: Floats
     penalty: Floats
+
+    @property
+    def buckets(self) -> int:
+        """Number of buckets."""
+        return len(self.bin_of)
 
     @property
     def fine_bins(self) -> int:
@@ -56,33 +64,37 @@ class ZLattice(NamedTuple):
         return int(self.compact_of[-1]) + 1
 
 
-def lattice_cell(z: Floats) -> Ints:
+def lattice_cell(z: Floats, per_unit: float) -> Ints:
     """Lattice cell of each z; the kernel computes it by the same expression, so that ties fall alike."""
-    return (np.clip(z + REACH, 0, np.nextafter(2 * REACH, 0)) * PER_UNIT).astype(np.int64)
+    return (np.clip(z + REACH, 0, np.nextafter(2 * REACH, 0)) * per_unit).astype(np.int64)
 
 
 def z_lattice(levels: Sequence[float]) -> ZLattice:
-    """Tables for the fine grid of the z histogram joined with these levels."""
+    """Tables for the fine grid of the z histogram joined with these levels.
+
+    Raises ConfigError where two edges lie too close together to be told apart.
+    """
     fine = edge_probabilities(levels, FINE)
     compact = edge_probabilities(levels, COMPACT)
     quantiles = edge_quantiles(fine)
     # An edge below 0 belongs to the bin above it, any other edge to the bin below it.
     thresholds = np.where(quantiles < 0, np.nextafter(quantiles, -np.inf), quantiles)
-    cell_of_edge = lattice_cell(thresholds)
-    edges_in_cell = np.bincount(cell_of_edge, minlength=CELLS)
-    first = np.arange(CELLS) + np.concatenate([[0], np.cumsum(edges_in_cell)[:-1]])
-    table = np.full((CELLS, edges_in_cell.max()), np.inf)
-    rank = np.arange(len(fine)) - np.searchsorted(cell_of_edge, cell_of_edge)
-    table[cell_of_edge, rank] = thresholds
-    buckets_in_cell = edges_in_cell + 1
-    starts_bin = np.zeros(CELLS + len(fine), np.int64)
-    starts_bin[first[cell_of_edge] + rank + 1] = 1
+    per_unit = _coarsest(thresholds, levels)
+    cells = int(2 * REACH) * per_unit
+    cell_of_edge = lattice_cell(thresholds, per_unit)
+    has_edge = np.bincount(cell_of_edge, minlength=cells)
+    first = np.arange(cells) + np.cumsum(has_edge) - has_edge
+    threshold = np.full(cells, np.inf)
+    threshold[cell_of_edge] = thresholds
+    starts_bin = np.zeros(cells + len(fine), np.int64)
+    starts_bin[first[cell_of_edge] + 1] = 1
     ends = np.array([[(1 - level) / 2, (1 + level) / 2] for level in levels]).reshape(-1, 2)
     return ZLattice(
-        first=first,
-        thresholds=table,
+        per_unit=float(per_unit),
+        first=first.astype(np.uint32),
+        threshold=threshold,
         bin_of=np.cumsum(starts_bin),
-        crps=np.repeat(_crps_coefficients(), buckets_in_cell, axis=0),
+        crps=np.repeat(_crps_coefficients(per_unit), has_edge + 1, axis=0),
         compact_of=np.searchsorted(compact, np.append(fine, 2.0)),
         outside=np.searchsorted(fine, np.round(ends, 12)) + np.array([0, 1]),
         half_width=np.array([half_width(level) for level in levels]),
@@ -90,12 +102,23 @@ def z_lattice(levels: Sequence[float]) -> ZLattice:
     )
 
 
-def _crps_coefficients() -> Floats:
+def _coarsest(thresholds: Floats, levels: Sequence[float]) -> int:
+    """Cells in a unit of z, a power of two, such that no cell holds two edges."""
+    per_unit = PER_UNIT
+    while len(np.unique(lattice_cell(thresholds, per_unit))) < len(thresholds):
+        per_unit *= 2
+        if per_unit > FINEST:
+            text = ", ".join(f"{level:g}" for level in levels)
+            raise ConfigError(f"levels: some of {text} lie too close together to be counted apart; leave one out")
+    return per_unit
+
+
+def _crps_coefficients(per_unit: int) -> Floats:
     """Coefficients of sum s, sum error = -sum s z and sum s z^2 in the sum of s g(z), by lattice cell.
 
     g is the standard normal's CRPS, g' = 2 Phi - 1, g'' = 2 phi; beyond the lattice it is |z| - 1/sqrt(pi) to 1e-15.
     """
-    centre = (np.arange(CELLS) + 0.5) / PER_UNIT - REACH
+    centre = (np.arange(int(2 * REACH) * per_unit) + 0.5) / per_unit - REACH
     value, slope, curvature = standard_crps(centre), 2 * cdf(centre) - 1, 2 * density(centre)
     coefficients = np.stack(
         [value - slope * centre + curvature * centre**2 / 2, -slope + curvature * centre, curvature / 2],

@@ -13,7 +13,8 @@ from forecasts import heteroscedastic
 
 from geouq.catalog import Catalog, find_tiles
 from geouq.config import Experiment, load_experiment
-from geouq.sweep import Settings, sweep_tiles
+from geouq.settings import Settings
+from geouq.sweep import sweep_tiles
 
 # On a server the same examples each time, so that a change is judged by what it changes
 hypothesis.settings.register_profile("ci", derandomize=True, print_blob=True)

@@ -113,7 +113,7 @@ def test_a_second_run_reads_no_pixel(tile_folder, geouq, tmp_path, monkeypatch):
     def unreadable(*_):
         raise AssertionError("a pixel was read")
 
-    monkeypatch.setattr("geouq.sweep.read_window", unreadable)
+    monkeypatch.setattr("geouq.piecework.TileReader.read", unreadable)
     config.write_text(config.read_text() + "regions: {east: [b1]}\noutput: {maps: [cells]}\n")
     again = geouq("run", config)
 
@@ -234,7 +234,7 @@ def test_a_mistake_gets_one_message_and_exit_code_2(tile_folder, geouq, tmp_path
     gate = "gates: [{metric: coverage_91, variable: cover, min: 0.5}]\n"
     (tmp_path / "gate.yaml").write_text(config.read_text() + gate)
 
-    monkeypatch.setattr("geouq.sweep.PATIENCE", 1.0)
+    monkeypatch.setattr("geouq.workers.PATIENCE", 1.0)
 
     result = geouq(*arguments)
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from forecasts import heteroscedastic
 
+from geouq.arrays import summarize_arrays
 from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10
 from geouq.figures import pit_histogram, reliability_diagram, save_figure
 from geouq.metrics import binned
 from geouq.summary import empty_summary
-from geouq.sweep import summarize_arrays
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from restatement import level_metrics, plain_metrics, valid
 
+from geouq import metrics
+from geouq.arrays import summarize_arrays
+from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10, BinScheme
+from geouq.errors import DataError
 from geouq.gaussian import half_width
 from geouq.metrics import METRICS
-from geouq.sweep import summarize_arrays
+from geouq.summary.variance_profile import N
+from geouq.validity import WEIGHT_ZERO
 
 LEVELS = (0.5, 0.6827, 0.9, 0.95)
 PLAIN = {metric.name: metric.function for metric in METRICS if metric.choice in ("none", "reference_mean")}
@@ -42,7 +47,7 @@ def test_every_pixel_counts_once(arrays):
 
     assert found.whole.n + found.excluded.sum() == arrays[0].size
     assert found.whole.n == len(valid(*arrays)[0])
-    assert found.whole.z.counts.sum() == found.whole.variance.sums[:, 0].sum() == found.whole.n
+    assert found.whole.z.counts.sum() == found.whole.variance.sums[:, N].sum() == found.whole.n
 
 
 @pytest.mark.parametrize("cell_size", [16, 64, 256])
@@ -53,7 +58,7 @@ def test_cells_add_up_to_the_whole(arrays, cell_size):
     assert total.n == found.whole.n
     np.testing.assert_allclose(total.moments.sums, found.whole.moments.sums, rtol=1e-12)
     np.testing.assert_allclose(total.moments.products, found.whole.moments.products, rtol=1e-12)
-    np.testing.assert_allclose(total.variance.sums, found.whole.variance.compact().sums, rtol=1e-12)
+    np.testing.assert_allclose(total.variance.sums, found.whole.variance.compact().sums, rtol=1e-6)  # kept as float32
     assert total.z.regular(20).tolist() == found.whole.z.regular(20).tolist()
 
 
@@ -163,3 +168,51 @@ def test_threads_and_sizes_of_arrays_do_not_change_the_bits():
 
     assert once.moments.sums.tobytes() == again.moments.sums.tobytes()
     assert once.variance.sums.tobytes() == again.variance.sums.tobytes()
+
+
+@pytest.mark.parametrize("shape", [(300, 520), (5, 9000)])
+def test_weights_of_one_change_no_number(shape):
+    arrays = heteroscedastic(shape)
+    plain, weighted = summarize_arrays(*arrays).whole, summarize_arrays(*arrays, weight=1.0).whole
+
+    assert weighted.n == plain.n
+    for name, function in PLAIN.items():
+        assert function(weighted) == pytest.approx(function(plain), rel=1e-11), name
+    for name, function in LEVELLED.items():
+        assert function(weighted, 0.9) == pytest.approx(function(plain, 0.9), rel=1e-12), name
+    for scheme in (EQUAL_COUNT_10, EQUAL_WIDTH_10):
+        assert metrics.uce(weighted, scheme) == pytest.approx(metrics.uce(plain, scheme), rel=1e-12)
+        assert metrics.ence_null(weighted, scheme) == pytest.approx(metrics.ence_null(plain, scheme), rel=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_whole_weights_count_like_repeated_pixels(dtype):
+    """A pixel of weight 3 is three pixels, in every number that does not ask how many there are."""
+    arrays = [array.astype(dtype) for array in heteroscedastic((90, 110))]
+    weight = np.random.default_rng(5).integers(0, 4, arrays[0].shape)
+    repeated = [np.repeat(array.ravel(), weight.ravel())[np.newaxis] for array in arrays]
+    one, other = summarize_arrays(*arrays, weight=weight).whole, summarize_arrays(*repeated).whole
+
+    assert one.n == (weight[np.isfinite(sum(arrays))] > 0).sum()
+    assert one.moments.weight == other.n
+    for name in set(PLAIN) - {"cv", "ence_null", "ence_excess"}:
+        assert PLAIN[name](one) == pytest.approx(PLAIN[name](other), rel=1e-9), name
+    for name, function in LEVELLED.items():
+        assert function(one, 0.9) == pytest.approx(function(other, 0.9), rel=1e-12), name
+    edges = np.quantile(valid(*arrays)[1], np.arange(11) / 10)
+    scheme = BinScheme(scheme="edges", edges=tuple(edges))
+    assert metrics.uce(one, scheme) == pytest.approx(metrics.uce(other, scheme), rel=1e-3)
+    assert metrics.uce(one, EQUAL_WIDTH_10) == pytest.approx(metrics.uce(other, EQUAL_WIDTH_10), rel=1e-12)
+
+
+def test_a_weight_of_zero_excludes_a_pixel_under_its_reason():
+    arrays = heteroscedastic((30, 30), missing=0)
+    weight = np.ones((30, 30))
+    weight[3, :4], weight[4, 5] = 0, np.nan
+
+    assert summarize_arrays(*arrays, weight=weight).excluded[WEIGHT_ZERO] == 5
+
+
+def test_a_negative_weight_is_refused():
+    with pytest.raises(DataError, match="the lowest weight is -1"):
+        summarize_arrays(*heteroscedastic((3, 4)), weight=-1)

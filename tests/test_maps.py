@@ -7,6 +7,7 @@ from affine import Affine
 from forecasts import heteroscedastic
 from restatement import valid
 
+from geouq.arrays import summarize_arrays
 from geouq.catalog import find_tiles
 from geouq.config import CELL_MAPS, PIXEL_MAPS, Variable, load_experiment
 from geouq.errors import DataError
@@ -15,7 +16,6 @@ from geouq.maps import PIXEL_VALUES, write_cell_maps, write_pixel_maps
 from geouq.maps.cells import mosaic_of
 from geouq.maps.geotiff import BandLabel, cog_writer
 from geouq.summary import TilePlace, TileSummary
-from geouq.sweep import summarize_arrays
 
 PLACE = Affine(10, 0, 500_000, 0, -10, 7_000_000)
 COVER = Variable(name="cover", band=1, units="%")

@@ -7,12 +7,12 @@ from forecasts import heteroscedastic
 from restatement import binned_metrics, bins, edges, valid
 
 from geouq import metrics
+from geouq.arrays import summarize_arrays
 from geouq.config import BinScheme
 from geouq.exact import split_keys
 from geouq.metrics import METRICS, Choices, bin_edges, evaluate_metrics
 from geouq.summary import KeptPixels
 from geouq.summary.variance_profile import key_of
-from geouq.sweep import summarize_arrays
 
 SCHEMES = ("equal-width", "equal-count", "log-width")
 BINNED = {metric.name: metric.function for metric in METRICS if metric.choice == "bins"}

@@ -8,11 +8,11 @@ from forecasts import heteroscedastic
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from geouq.arrays import summarize_arrays
 from geouq.config import BinScheme
 from geouq.errors import SummaryError
 from geouq.metrics import METRICS, Choices, bin_edges, evaluate_metrics
 from geouq.summary import Moments, add_all, empty_summary
-from geouq.sweep import summarize_arrays
 
 LEVELS = (0.5, 0.9)
 SCHEMES = tuple(BinScheme(scheme=scheme, count=10) for scheme in ("equal-width", "equal-count", "log-width"))

@@ -11,19 +11,15 @@ from forecasts import heteroscedastic
 from restatement import plain_metrics, valid
 
 from geouq import metrics
+from geouq.arrays import summarize_arrays
 from geouq.catalog import Failure, find_tiles
 from geouq.config import EQUAL_COUNT_10, load_experiment
+from geouq.cutting import Reading
 from geouq.errors import DataError
-from geouq.grid import Grid, Window
-from geouq.sweep import (
-    GROUP,
-    Settings,
-    cell_size_for,
-    groups_of,
-    summarize_arrays,
-    sweep_tiles,
-    workers,
-)
+from geouq.grid import Grid
+from geouq.settings import Settings, cell_size_for
+from geouq.sweep import sweep_tiles
+from geouq.workers import workers
 
 BITS = ("sums", "products", "n")
 
@@ -86,11 +82,34 @@ def test_the_same_bits_on_one_thread_on_many_and_in_any_order(large_tile):
     for count in (1, 2, 5):
         with workers(count) as pool:
             found += [bits(summary) for summary in sweep_tiles(tiles, settings, pool, 2 * count)]
-    assert len(groups_of(tiles[0].grid)) == 2
     backwards = list(sweep_tiles(copies(tiles, 4), settings, Backwards(), 4))
 
     assert {bits(summary) for summary in backwards} == set(found)
     assert len(set(found)) == 1
+
+
+@pytest.mark.parametrize("interleave", ["band", "pixel"])
+@pytest.mark.parametrize("weights", [False, True])
+def test_the_same_bits_whatever_the_windows(tmp_path, write_raster, interleave, weights):
+    """Windows of one square, of several, of whole bands and of the whole tile, over tiles wider than a band."""
+    bands = [np.stack(pair) for pair in zip(*(heteroscedastic((700, 8500), seed) for seed in (1, 2)), strict=True)]
+    for path, array in zip(("m/t_mean.tif", "m/t_variance.tif", "y/t.tif"), bands, strict=True):
+        write_raster(tmp_path / path, array, nodata=np.nan, interleave=interleave, tiled=True)
+    write_raster(tmp_path / "w/t.tif", np.random.default_rng(3).uniform(0, 2, bands[0].shape).astype(np.float32))
+    config = tmp_path / "wide.yaml"
+    config.write_text(
+        "version: 1\nname: wide\ndata: {mean: 'm/{tile}_mean.tif', variance: 'm/{tile}_variance.tif', "
+        "truth: 'y/{tile}.tif'" + (", weights: 'w/{tile}.tif'}\n" if weights else "}\n")
+    )
+    tiles = find_tiles(load_experiment(config)).tiles
+    found = set()
+    for size in [(256, 256), (512, 512), (256, 1024), (768, 512), (512, 8704), (1024, 8704)]:
+        with workers(2) as pool:
+            (summary,) = sweep_tiles(
+                tiles, Settings((0.5, 0.9), 128), pool, 4, reading_of=lambda _, size=size: Reading(*size)
+            )
+            found.add(bits(summary))
+    assert len(found) == 1
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
@@ -157,7 +176,7 @@ def test_an_unexpected_error_is_a_failure_of_its_tile(tile_folder, sweep_one, mo
     def broken(*_):
         raise MemoryError("no room")
 
-    monkeypatch.setattr("geouq.sweep.read_window", broken)
+    monkeypatch.setattr("geouq.piecework.TileReader.read", broken)
 
     found = sweep_one(tile_folder(("a1",)))["a1"]
 
@@ -174,16 +193,6 @@ def test_stopping_ends_the_work_under_way(large_tile):
         with pytest.raises(KeyboardInterrupt):
             outcomes.throw(KeyboardInterrupt)
     assert time.monotonic() - start < 20
-
-
-def test_groups_hold_each_window_once_in_rows():
-    grid = Grid((1100, 5000), Affine.identity(), "")
-    windows = [window for group in groups_of(grid) for window in group]
-
-    assert windows == sorted(windows, key=lambda window: (window.row, window.column))
-    assert sum(window.height * window.width for window in windows) == grid.pixels
-    assert all(len(group) <= GROUP for group in groups_of(grid))
-    assert windows[0] == Window(0, 0, 512, 512)
 
 
 @pytest.mark.parametrize(("shape", "size"), [((22, 53), 16), ((200, 200), 16), ((232, 410), 32), ((4096, 4096), 256)])

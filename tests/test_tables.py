@@ -10,11 +10,11 @@ from forecasts import heteroscedastic
 from hypothesis import given
 from hypothesis import strategies as st
 
+from geouq.arrays import summarize_arrays
 from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10, Variable
 from geouq.metrics import Choices
 from geouq.regions import Pool
 from geouq.summary import empty_summary
-from geouq.sweep import summarize_arrays
 from geouq.tables import (
     Table,
     as_csv,

@@ -3,125 +3,191 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from geouq.summary.moments import PRODUCTS, SUMS
-from geouq.summary.variance_profile import COMPACT_SHIFT, FIELDS, FINE_SHIFT
+from geouq.kernel.lanes import EIGHT
+from geouq.summary.moments import CENTRED, PRODUCTS, SUMS
+from geouq.summary.variance_profile import COMPACT_SHIFT, FINE_SHIFT
 from geouq.validity import REASONS
 from geouq.z_lattice import ZLattice
 
 Floats = NDArray[np.float64]
+Reals = NDArray[np.floating]
 Ints = NDArray[np.int64]
 
-SLAB = 1024
+SLAB = 4096
+FEW = 1024  # pixels of a cell that are cheaper to go through than the tables
 KEYS = 1 << (31 - FINE_SHIFT)
 COMPACT_STEP = COMPACT_SHIFT - FINE_SHIFT
 KEEP_BUFFER = 1 << 18
 
 
-class Scratch(NamedTuple):
-    """Buffers of one thread: a slab's pixels, and the keys and buckets of a cell (zero between cells)."""
+class Pixels(NamedTuple):
+    """One variable in one window, each array in one dimension: rows one after the other.
 
-    truth: Floats
-    mean: Floats
-    variance: Floats
+    mean, variance, truth : all float32 or all float64. weight : float64, empty where pixels have none. status : uint8,
+    reason + 1 where the reader excluded a pixel and 0 elsewhere, empty where it excluded none.
+    """
+
+    mean: Reals
+    variance: Reals
+    truth: Reals
+    weight: Floats
+    status: NDArray[np.uint8]
+
+
+class Scratch(NamedTuple):
+    """Buffers of one thread: a slab's pixels, and what a cell adds up to by key and by bucket (zero between cells).
+
+    keys (KEYS + 1, 4): variance, squared error, std, n. buckets (B + 1, 4): n, error, std, std z^2; all but n weighted,
+    and where there are weights, so is the n of buckets, while key_weights (KEYS + 1) holds those of keys. The last row
+    takes what lies beyond a slab's end. bins (3, fine bins): n, error and std of a cell by bin of the fine z histogram.
+    truth, mean, variance are as they come; bits are those of the variance, and layout says what they mean (`layout_of`).
+    smallest (1): the smallest variance whose exponent is whole.
+    """
+
+    truth: Reals
+    mean: Reals
+    variance: Reals
+    bits: NDArray[np.unsignedinteger]
+    mantissa: Reals
+    mantissa_bits: NDArray[np.unsignedinteger]
+    layout: NDArray[np.unsignedinteger]
     error: Floats
     std: Floats
     z: Floats
-    szz: Floats
-    key_source: NDArray[np.float32]
-    bucket: NDArray[np.int32]
-    mantissa: Floats
+    weight: Floats
+    weighted: Floats
+    key: NDArray[np.uint32]
+    bucket: NDArray[np.uint32]
     valid: NDArray[np.uint8]
+    eights: NDArray[np.uint64]
+    extremes: Reals
+    extreme_bits: NDArray[np.unsignedinteger]
     slab: Floats
     keys: Floats
+    key_weights: Floats
+    compact: Floats
+    compact_weights: Floats
     buckets: Floats
+    bins: Floats
+    means: Floats
+    away: Floats
+    smallest: Floats
 
 
 class CellSums(NamedTuple):
-    """What each cell of a window adds up to; C cells in rows from the top left.
+    """What each cell of a group adds up to; C cells in rows from the top left.
 
-    n (C), sums (C, 9), products (C, 8), interval_scores (C, L), z_counts (C, compact bins), extremes (C, 2) of the
-    variance; the compact profile as entry_key, entry_sums (entries, 4), and end_of_cell (C), the number of entries up
-    to each cell's end.
+    n (C), weight (C), sums (C, 8), products (C, 7), interval_scores (C, L), z_counts (C, compact bins), extremes (C, 2)
+    of the variance; the compact profile as entries of a cell, a key and sums (4, and the weight where there is one), of
+    which the first `entries[0]` are in use.
     """
 
     n: Ints
+    weight: Floats
     sums: Floats
     products: Floats
     interval_scores: Floats
-    z_counts: Ints
+    z_counts: Floats
     extremes: Floats
-    entry_key: Ints
-    entry_sums: Floats
-    end_of_cell: Ints
+    entry_cell: NDArray[np.uint32]
+    entry_key: NDArray[np.uint16]
+    entry_sums: NDArray[np.float32]
+    entries: Ints
 
 
 class Totals(NamedTuple):
-    """What the windows of one group of windows add up to beside their cells.
+    """What a group adds up to beside its cells.
 
-    profile (keys, 4), z_counts (fine bins), excluded (reasons), negative (3: number of negative variances, row and
-    column of the first), kept_variance and kept_squared_error (pixels), kept_state (tail count M or 0, pixels kept),
-    highest (1).
+    profile (keys, 4), profile_weights (keys), z_counts (fine bins), excluded (reasons), negative (2: number of negative
+    variances, place of the first in its window), kept (pixels, 2 or 3: variance, squared error, weight), kept_state
+    (tail count M or 0, pixels kept), highest (1).
     """
 
     profile: Floats
-    z_counts: Ints
+    profile_weights: Floats
+    z_counts: Floats
     excluded: Ints
     negative: Ints
-    kept_variance: Floats
-    kept_squared_error: Floats
+    kept: Floats
     kept_state: Ints
     highest: Floats
 
 
-def new_scratch(buckets: int) -> Scratch:
-    """Buffers for one thread, for a lattice of that many buckets."""
-    size = SLAB + 1  # compaction writes one pixel ahead
+def new_scratch(lattice: ZLattice, dtype: DTypeLike = np.float32, *, weighted: bool = False) -> Scratch:
+    """Buffers for one thread and pixels of one type, float32 or float64."""
+    size = SLAB + EIGHT  # compaction writes ahead, and the last pixels are filled up to four
+    room = size if weighted else 0
+    variance, mantissa, layout = np.zeros(size, dtype), np.zeros(size, dtype), layout_of(dtype)
+    valid, extremes = np.zeros(size, np.uint8), np.zeros(2, dtype)
     return Scratch(
-        truth=np.empty(size),
-        mean=np.empty(size),
-        variance=np.empty(size),
-        error=np.empty(size),
-        std=np.empty(size),
-        z=np.empty(size),
-        szz=np.empty(size),
-        key_source=np.empty(size, np.float32),
-        bucket=np.empty(size, np.int32),
-        mantissa=np.empty(size),
-        valid=np.empty(size, np.uint8),
+        truth=np.zeros(size, dtype),
+        mean=np.zeros(size, dtype),
+        variance=variance,
+        bits=variance.view(layout.dtype),
+        mantissa=mantissa,
+        mantissa_bits=mantissa.view(layout.dtype),
+        layout=layout,
+        error=np.zeros(size),
+        std=np.zeros(size),
+        z=np.zeros(size),
+        weight=np.zeros(room),
+        weighted=np.zeros((5, room)),
+        key=np.zeros(size, np.uint32),
+        bucket=np.zeros(size, np.uint32),
+        valid=valid,
+        eights=valid.view(np.uint64),
+        extremes=extremes,
+        extreme_bits=extremes.view(layout.dtype),
         slab=np.empty(len(SUMS)),
-        keys=np.zeros((KEYS, len(FIELDS))),
-        buckets=np.zeros((buckets, 4)),
+        keys=np.zeros((KEYS + 1, 4)),
+        key_weights=np.zeros(KEYS + 1 if weighted else 0),
+        compact=np.zeros((KEYS >> COMPACT_STEP, 4)),
+        compact_weights=np.zeros(KEYS >> COMPACT_STEP if weighted else 0),
+        buckets=np.zeros((lattice.buckets + 1, 4)),
+        bins=np.zeros((3, lattice.fine_bins)),
+        means=np.zeros(len(CENTRED)),
+        away=np.zeros(len(CENTRED)),
+        smallest=np.array([np.finfo(dtype).tiny], np.float64),
     )
 
 
-def new_totals(fine_bins: int, tail: int) -> Totals:
+def layout_of(dtype: DTypeLike) -> NDArray[np.unsignedinteger]:
+    """Of a float type: bits of the mantissa, the mask that keeps them, and the bits of 1.0."""
+    kind = np.dtype(dtype)
+    words = np.uint32 if kind == np.float32 else np.uint64
+    mantissa = np.finfo(kind).nmant
+    return np.array([mantissa, (1 << mantissa) - 1, np.ones(1, kind).view(words)[0]], words)
+
+
+def new_totals(lattice: ZLattice, tail: int, *, weighted: bool = False) -> Totals:
     """Empty totals; `tail` is the number of equal-width bins that are to be exact, 0 for none."""
-    room = KEEP_BUFFER if tail else 0
     return Totals(
-        np.zeros((KEYS, len(FIELDS))),
-        np.zeros(fine_bins, np.int64),
+        np.zeros((KEYS, 4)),
+        np.zeros(KEYS if weighted else 0),
+        np.zeros(lattice.fine_bins),
         np.zeros(len(REASONS), np.int64),
-        np.zeros(3, np.int64),
-        np.empty(room),
-        np.empty(room),
+        np.zeros(2, np.int64),
+        np.empty((KEEP_BUFFER if tail else 0, 3 if weighted else 2)),
         np.array([tail, 0]),
         np.zeros(1),
     )
 
 
-def new_cells(cells: int, pixels: int, lattice: ZLattice) -> CellSums:
-    """Room for that many cells of a window of that many pixels."""
+def new_cells(cells: int, pixels: int, lattice: ZLattice, *, weighted: bool = False) -> CellSums:
+    """Room for that many cells of that many pixels together."""
     entries = min(pixels, cells * (KEYS >> COMPACT_STEP))
     return CellSums(
         np.zeros(cells, np.int64),
+        np.zeros(cells),
         np.zeros((cells, len(SUMS))),
         np.zeros((cells, len(PRODUCTS))),
         np.zeros((cells, len(lattice.half_width))),
-        np.zeros((cells, lattice.compact_bins), np.int64),
+        np.zeros((cells, lattice.compact_bins)),
         np.tile([np.inf, -np.inf], (cells, 1)),
-        np.empty(entries, np.int64),
-        np.empty((entries, 4)),
-        np.zeros(cells, np.int64),
+        np.empty(entries, np.uint32),
+        np.empty(entries, np.uint16),
+        np.empty((entries, 5 if weighted else 4), np.float32),
+        np.zeros(1, np.int64),
     )

@@ -4,179 +4,241 @@ import math
 
 import numpy as np
 
-from geouq.compiled import compiled, compiled_reordered
+from geouq.compiled import inlined, inlined_reordered
+from geouq.kernel.accumulators import KEYS
+from geouq.kernel.lanes import EIGHT, LANES, add_rows, bits_of_single, copy_eight
 from geouq.summary.moments import CENTRED, LEFT, PRODUCTS, RIGHT, SUMS
 from geouq.summary.variance_profile import FINE_SHIFT
-from geouq.validity import TRUTH_NODATA, VARIANCE_NOT_POSITIVE, is_valid, reason_of, stored_limits
-from geouq.z_lattice import PER_UNIT, REACH
+from geouq.validity import TRUTH_NODATA, VARIANCE_NOT_POSITIVE, is_valid, reason_of
+from geouq.z_lattice import REACH
 
-N_CENTRED, N_PRODUCTS = len(CENTRED), len(PRODUCTS)
+N_CENTRED, N_PRODUCTS, N_SUMS = len(CENTRED), len(PRODUCTS), len(SUMS)
 VARIANCE, NLL = SUMS.index("variance"), SUMS.index("nll")
 TOP = math.nextafter(2 * REACH, 0)
 LOG_2 = math.log(2)
-SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
-MANTISSA = np.uint64(0x000FFFFFFFFFFFFF)
-ONE_EXPONENT = np.uint64(0x3FF0000000000000)
+EIGHT_VALID = np.uint64(0x0101010101010101)
+ONE, EIGHT_PIXELS = np.uint64(1), np.uint64(EIGHT)  # a signed index would be tested for being negative
+SHIFT = np.uint32(FINE_SHIFT)
 
 
-@compiled
-def compact(mean, variance, truth, status, nodata, r, left, right, start, scratch, totals):
-    """Copy the valid pixels of a cell's row behind the `start` already in the buffers; their new number."""
-    limits = stored_limits(mean, variance, truth, nodata)
-    m, v, y = mean[r, left:right], variance[r, left:right], truth[r, left:right]
-    masked = status[r, left:right] if status.size > 0 else status[:0, 0]
-    valid = _flag_valid(m, v, y, masked, limits, scratch.valid)
-    width = right - left
+@inlined
+def compact(pixels, limits, nodata, first, width, start, scratch, totals):
+    """Copy the valid pixels among `width` from `first` on behind the `start` already in the buffers; their new number.
+
+    pixels : mean, variance, truth, weight and status of the window, each in one dimension.
+    """
+    m, v, y, weight, status = pixels
+    valid = _flag_valid(m, v, y, status, limits, first, width, scratch.valid)
     if valid < width:
-        _count_excluded(m, v, y, masked, limits, nodata.is_nan, width - valid, r, left, totals)
-    # slices, not sums of indices: numba would test each for being negative, and not vectorise
-    to_y, to_m, to_v = scratch.truth[start:], scratch.mean[start:], scratch.variance[start:]
-    if valid == width:
-        for i in range(width):
-            to_y[i], to_m[i], to_v[i] = y[i], m[i], v[i]
-    elif valid > 0:
-        n = np.uint64(0)
-        for i in range(width):
-            to_y[n], to_m[n], to_v[n] = y[i], m[i], v[i]
-            n += np.uint64(scratch.valid[i])
+        _count_excluded(m, v, y, status, limits, nodata, first, width, valid, totals)
+    if valid > 0:
+        _copy_valid(m, v, y, first, width, scratch, start)
+        if weight.size > 0:
+            n = start
+            for i in range(width):
+                scratch.weight[n] = weight[first + i]
+                n += np.uint64(scratch.valid[i])
     return start + valid
 
 
-@compiled
-def _flag_valid(m, v, y, masked, limits, valid):
-    """Flag the valid pixels of a row; their number."""
-    n = np.int32(0)
-    for i in range(len(y)):
-        ok = is_valid(m[i], v[i], y[i], limits)
+@inlined
+def _flag_valid(m, v, y, status, limits, first, width, valid):
+    """Flag the valid pixels; their number."""
+    n = np.uint32(0)
+    for i in range(width):
+        ok = is_valid(m[first + i], v[first + i], y[first + i], limits)
         valid[i] = ok
-        n += np.int32(ok)
-    if len(masked) > 0:
-        n = np.int32(0)
-        for i in range(len(y)):
-            valid[i] &= masked[i] == 0
-            n += np.int32(valid[i])
-    return np.int64(n)
+        n += np.uint32(ok)
+    if status.size > 0:
+        n = np.uint32(0)
+        for i in range(width):
+            valid[i] &= status[first + i] == 0
+            n += np.uint32(valid[i])
+    return np.uint64(n)
 
 
-@compiled
-def _count_excluded(m, v, y, masked, limits, is_nan, missing, r, left, totals):
-    """Count the pixels of a row that are not valid, each under its first reason."""
-    no_data, no_truth, nan_is_nodata = np.int32(0), limits[2], is_nan[2]
-    for i in range(len(y)):
-        no_data += np.int32((y[i] == no_truth) | (nan_is_nodata & (y[i] != y[i])))
-    if no_data == missing:
-        totals.excluded[TRUTH_NODATA] += missing
+@inlined
+def _count_excluded(m, v, y, status, limits, nodata, first, width, valid, totals):
+    """Count the pixels that are not valid, each under its first reason."""
+    no_data, no_truth, nan_is_nodata = np.uint32(0), limits[2], nodata.is_nan[2]
+    for i in range(width):
+        truth = y[first + i]
+        no_data += np.uint32((truth == no_truth) | (nan_is_nodata & (truth != truth)))  # noqa: PLR0124  is it NaN
+    if no_data == width - valid:
+        totals.excluded[TRUTH_NODATA] += no_data
         return
-    for i in range(len(y)):
-        found = masked[i] if len(masked) > 0 else 0
-        reason = reason_of(m[i], v[i], y[i], found, limits, is_nan)
+    for p in range(first, first + width):
+        found = status[p] if status.size > 0 else np.uint8(0)
+        reason = reason_of(m[p], v[p], y[p], found, limits, nodata.is_nan)
         if reason >= 0:
             totals.excluded[reason] += 1
-        if reason == VARIANCE_NOT_POSITIVE and v[i] < 0:
+        if reason == VARIANCE_NOT_POSITIVE and v[p] < 0:
             if totals.negative[0] == 0:
-                totals.negative[1], totals.negative[2] = r, left + i
+                totals.negative[1] = p
             totals.negative[0] += 1
 
 
-@compiled
+@inlined
+def _copy_valid(m, v, y, first, width, scratch, n):
+    """Copy the valid pixels: eights together, as gaps are coherent on maps, and the rest one by one."""
+    eights = width // EIGHT_PIXELS
+    for i in range(eights):
+        flags, p = scratch.eights[i], first + i * EIGHT_PIXELS
+        if flags == EIGHT_VALID:
+            copy_eight(y, p, scratch.truth, n)
+            copy_eight(v, p, scratch.variance, n)
+            copy_eight(m, p, scratch.mean, n)
+            n += EIGHT_PIXELS
+        elif flags != 0:
+            n = _copy_singly(m, v, y, first, i * EIGHT_PIXELS, (i + ONE) * EIGHT_PIXELS, scratch, n)
+    _copy_singly(m, v, y, first, eights * EIGHT_PIXELS, width, scratch, n)
+
+
+@inlined
+def _copy_singly(m, v, y, first, begin, end, scratch, n):
+    """Copy every pixel, and move on where it was valid: without a branch."""
+    for i in range(begin, end):
+        scratch.mean[n], scratch.variance[n], scratch.truth[n] = m[first + i], v[first + i], y[first + i]
+        n += np.uint64(scratch.valid[i])
+    return n
+
+
+@inlined
 def add_slab(n, scratch, lattice, cells, cell, totals):
     """Add the n pixels in the buffers to a cell."""
-    sums = scratch.slab
+    sums, weighted = scratch.slab, len(scratch.weight) > 0
     _derive(n, scratch, sums)
-    low, high = _extremes(n, scratch.variance)
-    _merge_products(n, scratch, sums, cells, cell)
-    cells.sums[cell, NLL] += _log_sum(n, low, scratch)
+    total = _sums_weighted(n, scratch, sums) if weighted else np.float64(n)
+    low, high = _extremes(n, scratch)
+    _merge_products(n, total, scratch, sums, cells, cell)
+    cells.sums[cell, NLL] += _log_sum_weighted(n, scratch) if weighted else _log_sum(n, low, scratch)
     for i in range(N_CENTRED):
         cells.sums[cell, i] += sums[i]
     cells.sums[cell, VARIANCE] += sums[VARIANCE]
     cells.n[cell] += n
+    cells.weight[cell] += total
     cells.extremes[cell, 0] = min(cells.extremes[cell, 0], low)
     cells.extremes[cell, 1] = max(cells.extremes[cell, 1], high)
-    _scatter_keys(n, scratch)
-    _scatter_buckets(n, scratch, lattice)
+    _find_rows(n, scratch, lattice)
+    if weighted:
+        _scatter_weighted(n, scratch)
+    else:
+        _scatter(n, scratch)
     if totals.kept_state[0] > 0:
         totals.highest[0] = max(totals.highest[0], high)
         _keep(n, high, scratch, totals)
 
 
-@compiled_reordered
+@inlined_reordered
 def _derive(n, scratch, sums):
-    """Error, std, z, s z^2 and bucket of each pixel, and the slab's sums in the order of `SUMS`."""
-    y, m, v = scratch.truth, scratch.mean, scratch.variance
-    e1, a1, s1, y1, m1, z1, v1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    """Error, std and z of each pixel, and the sums in the order of `SUMS`, which cost nothing beside the divisions."""
+    m, y, v, e, s, z = scratch.mean, scratch.truth, scratch.variance, scratch.error, scratch.std, scratch.z
+    e1, a1, s1, y1, z1, v1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(n):
-        e, s = m[i] - y[i], math.sqrt(v[i])
-        z = -e / s
-        scratch.error[i], scratch.std[i], scratch.z[i], scratch.szz[i] = e, s, z, -e * z
-        e1 += e
-        a1 += abs(e)
-        s1 += s
-        y1 += y[i]
-        m1 += m[i]
-        z1 += z
-        v1 += v[i]
+        truth, variance = np.float64(y[i]), np.float64(v[i])
+        error, std = np.float64(m[i]) - truth, math.sqrt(variance)
+        score = -error / std
+        e[i], s[i], z[i] = error, std, score
+        e1 += error
+        a1 += abs(error)
+        s1 += std
+        y1 += truth
+        z1 += score
+        v1 += variance
+    sums[0], sums[1], sums[2], sums[3], sums[4], sums[5] = e1, a1, s1, y1, z1, v1
+
+
+@inlined_reordered
+def _sums_weighted(n, scratch, sums):
+    """Weighted sums over the slab in the order of `SUMS`; the sum of the weights."""
+    e, s, y, z, v, w = scratch.error, scratch.std, scratch.truth, scratch.z, scratch.variance, scratch.weight
+    e1, a1, s1, y1, z1, v1, w1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(n):
-        scratch.key_source[i] = v[i]
-        scratch.bucket[i] = np.int32(min(max(scratch.z[i] + REACH, 0.0), TOP) * PER_UNIT)
-    sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6] = e1, a1, s1, y1, m1, z1, v1
+        e1 += w[i] * e[i]
+        a1 += w[i] * abs(e[i])
+        s1 += w[i] * s[i]
+        y1 += w[i] * y[i]
+        z1 += w[i] * z[i]
+        v1 += w[i] * v[i]
+        w1 += w[i]
+    sums[0], sums[1], sums[2], sums[3], sums[4], sums[5] = e1, a1, s1, y1, z1, v1
+    return w1
 
 
-@compiled_reordered
-def _extremes(n, variance):
-    low, high = np.inf, -np.inf
+@inlined
+def _extremes(n, scratch):
+    """Lowest and highest variance; positive floats are in the order of their bits, and integers go in lanes."""
+    bits, found = scratch.bits, scratch.extreme_bits
+    low, high = bits[0], bits[0]
     for i in range(n):
-        low, high = min(low, variance[i]), max(high, variance[i])
-    return low, high
+        low, high = min(low, bits[i]), max(high, bits[i])
+    found[0], found[1] = low, high
+    return np.float64(scratch.extremes[0]), np.float64(scratch.extremes[1])
 
 
-@compiled_reordered
+@inlined_reordered
 def _products(n, scratch, means):
     """Sums of products of deviations from the slab's own means, in the order of `PRODUCTS`."""
-    ee, aa, ss, yy, mm, zz, sa, my = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    ee, aa, ss, yy, zz, sa, ey = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(n):
         e, a, s = scratch.error[i] - means[0], abs(scratch.error[i]) - means[1], scratch.std[i] - means[2]
-        y, m, z = scratch.truth[i] - means[3], scratch.mean[i] - means[4], scratch.z[i] - means[5]
+        y, z = scratch.truth[i] - means[3], scratch.z[i] - means[4]
         ee += e * e
         aa += a * a
         ss += s * s
         yy += y * y
-        mm += m * m
         zz += z * z
         sa += s * a
-        my += m * y
-    return ee, aa, ss, yy, mm, zz, sa, my
+        ey += e * y
+    return ee, aa, ss, yy, zz, sa, ey
 
 
-@compiled
-def _merge_products(n, scratch, sums, cells, cell):
-    """Merge the slab's products into the cell's by the pairwise rule."""
-    means, away = np.empty(N_CENTRED), np.empty(N_CENTRED)
-    before = cells.n[cell]
+@inlined_reordered
+def _products_weighted(n, scratch, means):
+    """The same, weighted."""
+    ee, aa, ss, yy, zz, sa, ey = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(n):
+        e, a, s = scratch.error[i] - means[0], abs(scratch.error[i]) - means[1], scratch.std[i] - means[2]
+        y, z, w = scratch.truth[i] - means[3], scratch.z[i] - means[4], scratch.weight[i]
+        ee += w * e * e
+        aa += w * a * a
+        ss += w * s * s
+        yy += w * y * y
+        zz += w * z * z
+        sa += w * s * a
+        ey += w * e * y
+    return ee, aa, ss, yy, zz, sa, ey
+
+
+@inlined
+def _merge_products(n, total, scratch, sums, cells, cell):
+    """Merge the slab's products into the cell's by the pairwise rule; `total` is the slab's weight."""
+    means, away, before = scratch.means, scratch.away, cells.weight[cell]
     for i in range(N_CENTRED):
-        means[i] = sums[i] / n
+        means[i] = sums[i] / total
         away[i] = means[i] - cells.sums[cell, i] / before if before > 0 else 0.0
-    within = _products(n, scratch, means)
-    weight = before * (n / (before + n))
+    within = _products_weighted(n, scratch, means) if len(scratch.weight) > 0 else _products(n, scratch, means)
+    share = before * (total / (before + total))
     for p in range(N_PRODUCTS):
-        cells.products[cell, p] += within[p] + weight * away[LEFT[p]] * away[RIGHT[p]]
+        cells.products[cell, p] += within[p] + share * away[LEFT[p]] * away[RIGHT[p]]
 
 
-@compiled_reordered
+@inlined_reordered
 def _log_sum(n, low, scratch):
     """Sum of log(variance): exponents are added, mantissas multiplied, which in eight lanes cannot overflow.
 
     Each lane has at most `SLAB` / 8 factors in [1, 2).
     """
-    total = 0.0
-    if low < SMALLEST_NORMAL:
+    total, bits, mantissa = 0.0, scratch.bits, scratch.mantissa_bits
+    width, mask, one = scratch.layout
+    if low < scratch.smallest[0]:  # its exponent says nothing
         for i in range(n):
-            total += math.log(scratch.variance[i])
+            total += math.log(np.float64(scratch.variance[i]))
         return total
-    bits, mantissa = scratch.variance.view(np.uint64), scratch.mantissa.view(np.uint64)
     exponents = np.int64(0)
     for i in range(n):
-        exponents += np.int64(bits[i] >> np.uint64(52))
-        mantissa[i] = (bits[i] & MANTISSA) | ONE_EXPONENT
+        exponents += np.int64(bits[i] >> width)
+        mantissa[i] = (bits[i] & mask) | one
     x = scratch.mantissa
     p0, p1, p2, p3, p4, p5, p6, p7 = 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0
     whole = n & ~7
@@ -193,73 +255,100 @@ def _log_sum(n, low, scratch):
         total += math.log(x[i])
     for product in (p0, p1, p2, p3, p4, p5, p6, p7):
         total += math.log(product)
-    return total + (exponents - 1023 * n) * LOG_2
+    return total + (exponents - np.int64(one >> width) * n) * LOG_2
 
 
-@compiled
-def _scatter_keys(n, scratch):
-    """Add each pixel to the key of its variance: n, variance, squared error, std."""
-    bits, keys = scratch.key_source.view(np.uint32), scratch.keys
+@inlined_reordered
+def _log_sum_weighted(n, scratch):
+    """Weighted sum of log(variance)."""
+    total = 0.0
     for i in range(n):
-        k, e = np.uint64(bits[i] >> np.uint32(FINE_SHIFT)), scratch.error[i]
-        keys[k, 0] += 1.0
-        keys[k, 1] += scratch.variance[i]
-        keys[k, 2] += e * e
-        keys[k, 3] += scratch.std[i]
+        total += scratch.weight[i] * math.log(np.float64(scratch.variance[i]))
+    return total
 
 
-@compiled
-def _scatter_buckets(n, scratch, lattice):
-    """Add each pixel to the bucket of its z: n, error, s, s z^2."""
-    buckets, first, thresholds = scratch.buckets, lattice.first, lattice.thresholds
-    depth = thresholds.shape[1]
+@inlined
+def _find_rows(n, scratch, lattice):
+    """The key of each variance and the bucket of each z; pixels beyond the end go to the last row of each table."""
+    variance, keys, bucket, z = scratch.variance, scratch.key, scratch.bucket, scratch.z
+    first, threshold = lattice.first, lattice.threshold
     for i in range(n):
-        z, c = scratch.z[i], np.uint64(scratch.bucket[i])
-        b = np.uint64(first[c]) + np.uint64(z > thresholds[c, 0])
-        for j in range(1, depth):
-            b += np.uint64(z > thresholds[c, j])
-        buckets[b, 0] += 1.0
-        buckets[b, 1] += scratch.error[i]
-        buckets[b, 2] += scratch.std[i]
-        buckets[b, 3] += scratch.szz[i]
+        keys[i] = bits_of_single(np.float64(variance[i])) >> SHIFT
+    for i in range(n):
+        bucket[i] = np.int32(min(max(z[i] + REACH, 0.0), TOP) * lattice.per_unit)
+    for i in range(n):
+        cell = np.uint64(bucket[i])
+        bucket[i] = first[cell] + np.uint32(z[i] > threshold[cell])
+    for i in range(n, n + (-n) % LANES):
+        keys[i] = KEYS
+        bucket[i] = len(scratch.buckets) - 1
 
 
-@compiled
+@inlined
+def _scatter(n, scratch):
+    """Add each pixel to its bucket of z, as n, error, s and s z^2, and to its key: variance, squared error, std, n."""
+    e, s, z = scratch.error, scratch.std, scratch.z
+    for i in range(n):
+        z[i] *= -e[i]
+    for i in range(0, n, LANES):
+        add_rows(scratch.buckets, scratch.bucket, i, 1.0, e, s, z)
+    for i in range(n):
+        e[i] *= e[i]
+    for i in range(0, n, LANES):
+        add_rows(scratch.keys, scratch.key, i, scratch.variance, e, s, 1.0)
+
+
+@inlined
+def _scatter_weighted(n, scratch):
+    """The same, weighted; the weights by key go to a table of their own."""
+    w, e, s, v = scratch.weight, scratch.error, scratch.std, scratch.variance
+    we, ws, wszz, wv, wee = scratch.weighted
+    for i in range(n):
+        we[i], ws[i], wszz[i], wv[i] = w[i] * e[i], w[i] * s[i], -w[i] * e[i] * scratch.z[i], w[i] * v[i]
+        e[i] *= e[i]
+        wee[i] = w[i] * e[i]
+    for i in range(0, n, LANES):
+        add_rows(scratch.buckets, scratch.bucket, i, w, we, ws, wszz)
+    for i in range(0, n, LANES):
+        add_rows(scratch.keys, scratch.key, i, wv, wee, ws, 1.0)
+    for i in range(n):
+        scratch.key_weights[scratch.key[i]] += w[i]
+
+
+@inlined
 def _keep(n, high, scratch, totals):
-    """Store the pixels of the tail; without room for it the tail is given up."""
+    """Store the pixels of the tail (their error is squared by now); without room for it the tail is given up."""
     first = key(totals.highest[0] / totals.kept_state[0])
     if key(high) < first:
         return
-    bits = scratch.key_source.view(np.uint32)
-    if totals.kept_state[1] + n > len(totals.kept_variance):
-        _prune(first, totals)
-    if totals.kept_state[1] + n > len(totals.kept_variance):
+    if totals.kept_state[1] + n > len(totals.kept):
+        prune(first, totals)
+    if totals.kept_state[1] + n > len(totals.kept):
         totals.kept_state[0], totals.kept_state[1] = 0, 0
         return
-    kept = totals.kept_state[1]
+    keys, kept, weighted = scratch.key, totals.kept_state[1], len(scratch.weight) > 0
     for i in range(n):
-        if (bits[i] >> np.uint32(FINE_SHIFT)) >= first:
-            totals.kept_variance[kept] = scratch.variance[i]
-            totals.kept_squared_error[kept] = scratch.error[i] * scratch.error[i]
+        if keys[i] >= first:
+            totals.kept[kept, 0], totals.kept[kept, 1] = scratch.variance[i], scratch.error[i]
+            if weighted:
+                totals.kept[kept, 2] = scratch.weight[i]
             kept += 1
     totals.kept_state[1] = kept
 
 
-@compiled
-def _prune(first, totals):
+@inlined
+def prune(first, totals):
     """Drop the stored pixels whose key lies before `first`."""
     kept = 0
     for i in range(totals.kept_state[1]):
-        if key(totals.kept_variance[i]) >= first:
-            totals.kept_variance[kept] = totals.kept_variance[i]
-            totals.kept_squared_error[kept] = totals.kept_squared_error[i]
+        if key(totals.kept[i, 0]) >= first:
+            for column in range(totals.kept.shape[1]):
+                totals.kept[kept, column] = totals.kept[i, column]
             kept += 1
     totals.kept_state[1] = kept
 
 
-@compiled
+@inlined
 def key(variance):
     """Key of one variance in the fine profile."""
-    single = np.empty(1, np.float32)
-    single[0] = variance
-    return np.int64(single.view(np.uint32)[0] >> np.uint32(FINE_SHIFT))
+    return np.int64(bits_of_single(np.float64(variance)) >> SHIFT)

@@ -1,24 +1,25 @@
 """The fused sweep over one window of one variable: every sum that a summary holds, in one pass, without the GIL.
 
-A window is cut into cells (squares of `cell_size` pixels) and these into slabs of at most `SLAB` pixels. For each slab
-  `compact`       copies the valid pixels to float64 buffers and counts the others by reason,
-  `_derive`       fills in error, std, z and s z^2, and adds their sums,
-  `_products`     adds the products of deviations from the slab's means, merged pairwise into the cell's,
-  `_log_sum`      adds log(variance) from exponents and products of mantissas,
-  `_scatter_keys`, `_scatter_buckets` add each pixel to its key of the variance profile and to its bucket of z,
-  `_keep`         stores single pixels of the tail.
+Cells (squares of `cell_size` pixels) are cut into slabs of at most `SLAB` pixels. For each slab
+  `compact`     copies the valid pixels to float64 buffers and counts the others by reason,
+  `_derive`     fills in std and z, `_sums` adds up,
+  `_products`   adds the products of deviations from the slab's means, merged pairwise into the cell's,
+  `_log_sum`    adds log(variance) from exponents and products of mantissas,
+  `_scatter`    adds each pixel to its bucket of z and to its key of the variance profile,
+  `_keep`       stores single pixels of the tail.
 At the end of a cell, `_flush_z` and `_flush_profile` read the cell's numbers off the buckets and keys that it touched,
-and add these to the totals. Cells are visited row by row, so the bits of a result depend on the window's place and on
-nothing else.
+and add these to the totals of its group. The bits of a group's totals depend on the order of its cells, and on nothing
+else: squares of `SQUARE` pixels from left to right, in each of them cells in rows from the top left.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.compiled import compiled
+from geouq.compiled import compiled, inlined, inlined_reordered
 from geouq.gaussian import LOG_2PI
-from geouq.kernel.accumulators import COMPACT_STEP, KEYS, SLAB, CellSums, Scratch, Totals
-from geouq.kernel.slab import add_slab, compact, key
+from geouq.kernel.accumulators import COMPACT_STEP, FEW, KEYS, SLAB, CellSums, Pixels, Scratch, Totals
+from geouq.kernel.lanes import move_row
+from geouq.kernel.slab import add_slab, compact, key, prune
 from geouq.summary.moments import PRODUCTS, SUMS
 from geouq.validity import Nodata, is_valid, stored_limits
 from geouq.z_lattice import ZLattice
@@ -26,122 +27,164 @@ from geouq.z_lattice import ZLattice
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+SQUARE = 256
 NLL, CRPS = SUMS.index("nll"), SUMS.index("crps")
 Z, ZZ = SUMS.index("z"), PRODUCTS.index(("z", "z"))
 
 
-@compiled
-def sweep_window(
-    mean: NDArray[np.floating],
-    variance: NDArray[np.floating],
-    truth: NDArray[np.floating],
-    status: NDArray[np.uint8],
+@inlined
+def sweep_box(
+    pixels: Pixels,
+    columns: int,
     nodata: Nodata,
+    box: tuple[int, int, int, int],
+    column: int,
+    across: int,
     cell_size: int,
     lattice: ZLattice,
     scratch: Scratch,
     cells: CellSums,
     totals: Totals,
 ) -> None:
-    """Add one window of one variable to `totals`, and fill in its `cells`.
+    """Add a box of a window to the cells and totals of its group.
 
-    mean, variance, truth : float32 or float64 (rows, columns); status : uint8 (rows, columns), reason + 1 where the
-        reader excluded a pixel and 0 elsewhere, or (0, 0) where it excluded none.
+    columns : columns of the window. box : first row and column, and those behind the last, in the window; at most
+        `SQUARE` rows. column : column of pixels within the group where the box begins. across : cells in a row of the
+        group.
     """
-    rows, columns = truth.shape
-    entries, cell = 0, 0
-    for top in range(0, rows, cell_size):
-        bottom = min(top + cell_size, rows)
-        for left in range(0, columns, cell_size):
-            right = min(left + cell_size, columns)
-            step = max(1, SLAB // (right - left))
-            for r0 in range(top, bottom, step):
-                r1 = min(r0 + step, bottom)
-                n = 0
-                for r in range(r0, r1):
-                    n = compact(mean, variance, truth, status, nodata, r, left, right, n, scratch, totals)
-                if n > 0:
-                    add_slab(n, scratch, lattice, cells, cell, totals)
-            if cells.n[cell] > 0:
-                _flush_z(lattice, scratch, cells, cell, totals)
-                entries = _flush_profile(scratch, cells, cell, entries, totals)
-            cells.end_of_cell[cell] = entries
-            cell += 1
+    top, left, bottom, right = box
+    limits = stored_limits(pixels.mean, pixels.variance, pixels.truth, nodata)
+    for square in range(left, right, SQUARE):
+        end = min(square + SQUARE, right)
+        for r in range(top, bottom, cell_size):
+            for c in range(square, end, cell_size):
+                cell = (r - top) // cell_size * across + (column + c - left) // cell_size
+                low, high = min(r + cell_size, bottom), min(c + cell_size, end)
+                _sweep_cell(pixels, limits, nodata, columns, (r, c, low, high), lattice, scratch, cells, cell, totals)
 
 
-@compiled
-def _flush_z(lattice, scratch, cells, cell, totals):
+@inlined
+def _sweep_cell(pixels, limits, nodata, columns, box, lattice, scratch, cells, cell, totals):
+    top, left, bottom, right = box
+    step, found = max(1, SLAB // (right - left)), 0
+    for r0 in range(top, bottom, step):
+        n = np.uint64(0)
+        for r in range(r0, min(r0 + step, bottom)):
+            first, width = np.uint64(r * columns + left), np.uint64(right - left)
+            n = compact(pixels, limits, nodata, first, width, n, scratch, totals)
+        if n > 0:
+            found = np.int64(n)
+            add_slab(found, scratch, lattice, cells, cell, totals)
+    if cells.n[cell] > 0:
+        _flush_z(found, lattice, scratch, cells, cell, totals)
+        _flush_profile(found, scratch, cells, cell, totals)
+
+
+@inlined
+def _flush_z(found, lattice, scratch, cells, cell, totals):
     """Read CRPS, NLL, interval scores and counts of a cell off its buckets, and clear them."""
-    errors, stds = np.zeros(len(totals.z_counts)), np.zeros(len(totals.z_counts))
-    crps = 0.0
-    for b in range(len(scratch.buckets)):
-        n, e, s, szz = (
-            scratch.buckets[b, 0],
-            scratch.buckets[b, 1],
-            scratch.buckets[b, 2],
-            scratch.buckets[b, 3],
-        )
-        if n == 0:
-            continue
-        crps += lattice.crps[b, 0] * s + lattice.crps[b, 1] * e + lattice.crps[b, 2] * szz
-        fine = lattice.bin_of[b]
-        totals.z_counts[fine] += np.int64(n)
-        cells.z_counts[cell, lattice.compact_of[fine]] += np.int64(n)
-        errors[fine] += e
-        stds[fine] += s
-        scratch.buckets[b] = 0.0
-    n = cells.n[cell]
-    squares = cells.products[cell, ZZ] + cells.sums[cell, Z] ** 2 / n
-    cells.sums[cell, NLL] = 0.5 * (n * LOG_2PI + cells.sums[cell, NLL] + squares)
+    bins, crps = scratch.bins, 0.0
+    for i in range(bins.shape[1]):
+        bins[0, i], bins[1, i], bins[2, i] = 0.0, 0.0, 0.0
+    if cells.n[cell] == found and found <= FEW:  # its pixels are at hand, and name the buckets
+        for i in range(found):
+            crps += _take_bucket(np.int64(scratch.bucket[i]), lattice, scratch)
+    else:
+        for b in range(len(lattice.bin_of)):
+            crps += _take_bucket(b, lattice, scratch)
+    counts, errors, stds = bins
+    for fine in range(len(counts)):
+        totals.z_counts[fine] += counts[fine]
+        cells.z_counts[cell, lattice.compact_of[fine]] += counts[fine]
+    squares = cells.products[cell, ZZ] + cells.sums[cell, Z] ** 2 / cells.weight[cell]
+    cells.sums[cell, NLL] = 0.5 * (cells.weight[cell] * LOG_2PI + cells.sums[cell, NLL] + squares)
     cells.sums[cell, CRPS] = crps
+    width = _sum_between(stds, 0, len(stds))
     for level in range(len(lattice.half_width)):
-        half, beyond = lattice.half_width[level], 0.0
-        for fine in range(lattice.outside[level, 0] + 1):
-            beyond += errors[fine] - half * stds[fine]
-        for fine in range(lattice.outside[level, 1], len(errors)):
-            beyond += -errors[fine] - half * stds[fine]
-        cells.interval_scores[cell, level] = 2 * half * stds.sum() + lattice.penalty[level] * beyond
+        half, low, high = lattice.half_width[level], lattice.outside[level, 0] + 1, lattice.outside[level, 1]
+        beyond = _sum_between(errors, 0, low) - _sum_between(errors, high, len(errors))
+        beyond -= half * (_sum_between(stds, 0, low) + _sum_between(stds, high, len(stds)))
+        cells.interval_scores[cell, level] = 2 * half * width + lattice.penalty[level] * beyond
+
+
+@inlined
+def _take_bucket(b, lattice, scratch):
+    """Move a bucket to its bin of z and clear it; its CRPS."""
+    n, e, s, szz = scratch.buckets[b, 0], scratch.buckets[b, 1], scratch.buckets[b, 2], scratch.buckets[b, 3]
+    if n == 0:
+        return 0.0
+    fine = lattice.bin_of[b]
+    scratch.bins[0, fine] += n
+    scratch.bins[1, fine] += e
+    scratch.bins[2, fine] += s
+    for i in range(4):
+        scratch.buckets[b, i] = 0.0
+    return lattice.crps[b, 0] * s + lattice.crps[b, 1] * e + lattice.crps[b, 2] * szz
+
+
+@inlined_reordered
+def _sum_between(values, first, last):
+    total = 0.0
+    for i in range(first, last):
+        total += values[i]
+    return total
+
+
+@inlined
+def _flush_profile(found, scratch, cells, cell, totals):
+    """Add a cell's keys to the totals and, 32 together, to its compact profile."""
+    lowest, highest = key(cells.extremes[cell, 0]), key(cells.extremes[cell, 1])
+    if cells.n[cell] == found and found <= FEW:
+        for i in range(found):
+            _take_key(np.int64(scratch.key[i]), scratch, totals)
+    else:
+        for k in range(lowest, highest + 1):
+            _take_key(k, scratch, totals)
+    entry = cells.entries[0]
+    for k in range(lowest >> COMPACT_STEP, (highest >> COMPACT_STEP) + 1):
+        if scratch.compact[k, 3] > 0:
+            cells.entry_cell[entry], cells.entry_key[entry] = cell, k
+            for i in range(4):
+                cells.entry_sums[entry, i] = scratch.compact[k, i]
+                scratch.compact[k, i] = 0.0
+            if len(scratch.weight) > 0:
+                cells.entry_sums[entry, 4] = scratch.compact_weights[k]
+                scratch.compact_weights[k] = 0.0
+            entry += 1
+    cells.entries[0] = entry
+
+
+@inlined
+def _take_key(k, scratch, totals):
+    """Move a key to the totals and to the compact profile, and clear it."""
+    if scratch.keys[k, 3] > 0:
+        move_row(scratch.keys, k, totals.profile, k, scratch.compact, k >> COMPACT_STEP)
+        if len(scratch.weight) > 0:
+            totals.profile_weights[k] += scratch.key_weights[k]
+            scratch.compact_weights[k >> COMPACT_STEP] += scratch.key_weights[k]
+            scratch.key_weights[k] = 0.0
 
 
 @compiled
-def _flush_profile(scratch, cells, cell, entries, totals):
-    """Add a cell's keys to the totals and, 32 together, to its compact profile; the new number of entries."""
-    last = -1
-    for k in range(key(cells.extremes[cell, 0]), key(cells.extremes[cell, 1]) + 1):
-        if scratch.keys[k, 0] == 0:
-            continue
-        if k >> COMPACT_STEP != last:
-            last = k >> COMPACT_STEP
-            cells.entry_key[entries] = last
-            cells.entry_sums[entries] = 0.0
-            entries += 1
-        for i in range(4):
-            totals.profile[k, i] += scratch.keys[k, i]
-            cells.entry_sums[entries - 1, i] += scratch.keys[k, i]
-            scratch.keys[k, i] = 0.0
-    return entries
+def prune_tail(totals: Totals) -> None:
+    """Drop the stored pixels that the highest variance of the group has put outside the tail."""
+    if totals.kept_state[0] > 0:
+        prune(key(totals.highest[0] / totals.kept_state[0]), totals)
 
 
 @compiled
-def collect_keys(
-    mean: NDArray[np.floating],
-    variance: NDArray[np.floating],
-    truth: NDArray[np.floating],
-    status: NDArray[np.uint8],
-    nodata: Nodata,
-    wanted: Ints,
-) -> tuple[Floats, Floats]:
-    """Variance and squared error of the valid pixels whose key is wanted; arrays as for `sweep_window`."""
-    limits = stored_limits(mean, variance, truth, nodata)
+def collect_keys(pixels: Pixels, nodata: Nodata, wanted: Ints) -> Floats:
+    """Variance, squared error and any weight of the valid pixels whose key is wanted, (pixels, 2 or 3)."""
+    m, v, y, weight, status = pixels
+    limits, weighted = stored_limits(m, v, y, nodata), weight.size > 0
     is_wanted = np.zeros(KEYS, np.bool_)
     is_wanted[wanted] = True
-    kept_variance, kept_squared_error = np.empty(truth.size), np.empty(truth.size)
-    kept = 0
-    for r in range(truth.shape[0]):
-        for c in range(truth.shape[1]):
-            m, v, y = mean[r, c], variance[r, c], truth[r, c]
-            if is_valid(m, v, y, limits) and (status.size == 0 or status[r, c] == 0) and is_wanted[key(v)]:
-                error = np.float64(m) - np.float64(y)
-                kept_variance[kept], kept_squared_error[kept] = v, error * error
-                kept += 1
-    return kept_variance[:kept].copy(), kept_squared_error[:kept].copy()
+    kept, found = np.empty((y.size, 3 if weighted else 2)), 0
+    for p in range(y.size):
+        if is_valid(m[p], v[p], y[p], limits) and (status.size == 0 or status[p] == 0) and is_wanted[key(v[p])]:
+            error = np.float64(m[p]) - np.float64(y[p])
+            kept[found, 0], kept[found, 1] = v[p], error * error
+            if weighted:
+                kept[found, 2] = weight[p]
+            found += 1
+    return kept[:found].copy()

@@ -40,7 +40,7 @@ def nrmse(summary: Summary, reference_mean: float | None = None) -> Floats:
 
 def r2(summary: Summary) -> Floats:
     """Coefficient of determination 1 - MSE / var(truth); unit 1, ideal 1, missing if the truth is constant."""
-    spread = summary.moments.product("truth", "truth") / _positive(summary.n)
+    spread = summary.moments.product("truth", "truth")
     return 1 - summary.moments.mean_square("error") / _positive(spread)
 
 
@@ -49,7 +49,7 @@ def error_width_corr(summary: Summary) -> Floats:
     moments = summary.moments
     width, size = moments.product("std", "std"), moments.product("abs_error", "abs_error")
     # the rounding of n equal values is no spread
-    constant = width <= 1e-24 * summary.n * moments.mean("std") ** 2
+    constant = width <= 1e-24 * moments.mean("std") ** 2
     return np.where(constant, np.nan, moments.product("std", "abs_error") / np.sqrt(_positive(width * size)))
 
 

@@ -47,8 +47,8 @@ def ence_null(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats 
     Mean over used bins of sqrt(sum v^2 / pi) / sum v, about sqrt(bins / (n pi)). Pernot, arXiv 2305.11905.
     """
     per_bin = binned(summary, bins, edges)
-    total = np.where(per_bin.n > 0, per_bin.variance, np.nan)
-    return _mean(np.sqrt(per_bin.squared_variance / np.pi) / total)
+    n = np.where(per_bin.n > 0, per_bin.n, np.nan)
+    return _mean(np.sqrt(per_bin.squared_variance * per_bin.weight / (np.pi * n)) / per_bin.variance)
 
 
 def ence_excess(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats | None = None) -> Floats:
@@ -68,7 +68,7 @@ def z_mean(summary: Summary) -> Floats:
 
 def z_std(summary: Summary) -> Floats:
     """Standard deviation (population) of z; unit 1, ideal 1, above 1 is over-confident."""
-    return np.sqrt(summary.moments.product("z", "z") / np.where(summary.n > 0, summary.n, np.nan))
+    return np.sqrt(summary.moments.product("z", "z"))
 
 
 def rce(summary: Summary) -> Floats:

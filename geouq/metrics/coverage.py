@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 def coverage(summary: Summary, level: float) -> Floats:
     """Share of |z| <= h_p; unit 1, ideal the level, below it is over-confident."""
     outside = summary.z.below((1 - level) / 2) + summary.z.above((1 + level) / 2)
-    return _share(summary.n - outside, summary)
+    return _share(summary.z.counts.sum(-1) - outside, summary)
 
 
 def coverage_above(summary: Summary, level: float) -> Floats:
@@ -25,4 +25,4 @@ def coverage_below(summary: Summary, level: float) -> Floats:
 
 
 def _share(count: NDArray[np.int64], summary: Summary) -> Floats:
-    return count / np.where(summary.n > 0, summary.n, np.nan)
+    return count / np.where(summary.n > 0, summary.moments.weight, np.nan)

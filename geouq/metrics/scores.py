@@ -27,4 +27,4 @@ def interval_score(summary: Summary, level: float) -> Floats:
     Gneiting and Raftery 2007, eq. 43.
     """
     total = summary.interval_scores[..., summary.level_index(level)]
-    return total / np.where(summary.n > 0, summary.n, np.nan)
+    return total / np.where(summary.n > 0, summary.moments.weight, np.nan)

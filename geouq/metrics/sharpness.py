@@ -35,5 +35,5 @@ def cv(summary: Summary) -> Floats:
     A constant prediction of the std can be calibrated and has 0: it says nothing of where the map is wrong. Levi et
     al. 2019, arXiv 1905.11659. Missing for fewer than 2 pixels.
     """
-    several = np.where(summary.n > 1, summary.n - 1.0, np.nan)
-    return np.sqrt(summary.moments.product("std", "std") / several) / mean_std(summary)
+    unbiased = np.where(summary.n > 1, summary.n / np.where(summary.n > 1, summary.n - 1, 1), np.nan)
+    return np.sqrt(summary.moments.product("std", "std") * unbiased) / mean_std(summary)

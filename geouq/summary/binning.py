@@ -15,6 +15,7 @@ Flags = NDArray[np.bool_]
 # Of equal values, sum s^2 - (sum s)^2 / n is rounding alone, below this share of sum s^2 for any number of pixels;
 # values that pass for equal differ by less than 1 part in 10^5.
 ONE_VALUE = 1e-11
+N = 3  # column of n in the sums of a key; the last column is the weight, which is n where there is none
 
 
 @compiled
@@ -24,28 +25,27 @@ def bin_rows(
     lowest: float,
     highest: float,
     complete: Flags,
-    kept_variance: Floats,
-    kept_squared_error: Floats,
+    kept: Floats,
     edges: Floats,
     out: Floats,
 ) -> bool:
-    """Fill out (bins, 4): n, variance, squared error, variance^2 of each bin; True if no key had to be split.
+    """Fill out (bins, 5): sums of variance, squared error, variance^2, n and weight; True if no key had to be split.
 
-    borders (keys, 2), sums (keys, 4), complete (keys), edges (bins + 1).
+    borders (keys, 2), sums (keys, 4 or 5), complete (keys), kept (pixels, 2 or 3), edges (bins + 1).
     """
     out[:] = 0.0
     exact = True
     for k in range(len(sums)):
-        if sums[k, 0] == 0:
+        if sums[k, N] == 0:
             continue
         low, high = max(borders[k, 0], lowest), min(borders[k, 1], highest)
         first, last = _bin_of(low, edges), _bin_of(high, edges)
         if first == last and 0 <= first < len(out):
             _add(out, first, sums[k], 1.0)
         elif complete[k]:
-            _divide_kept(borders[k], kept_variance, kept_squared_error, edges, out)
+            _divide_kept(borders[k], kept, edges, out)
         elif _is_one_value(sums[k]):
-            _add(out, _bin_of(sums[k, 1] / sums[k, 0], edges), sums[k], 1.0)
+            _add(out, _bin_of(sums[k, 0] / sums[k, -1], edges), sums[k], 1.0)
         else:
             exact = _split(sums[k], low, high, edges, out) and exact
     return exact
@@ -58,20 +58,19 @@ def order_statistics(
     lowest: float,
     highest: float,
     complete: Flags,
-    kept_variance: Floats,
-    kept_squared_error: Floats,  # noqa: ARG001  the arguments of a row are those of bin_rows
+    kept: Floats,
     probabilities: Floats,
 ) -> Floats:
-    """Quantiles by linear interpolation between order statistics (numpy's default)."""
-    n = sums[:, 0].sum()
+    """Quantiles by linear interpolation between order statistics (numpy's default); every pixel counts once."""
+    n = sums[:, N].sum()
     found = np.full(len(probabilities), np.nan)
     if n == 0:
         return found
     for i in range(len(probabilities)):
         position = probabilities[i] * (n - 1)
         rank = np.floor(position)
-        below = _value_of_rank(rank, borders, sums, lowest, highest, complete, kept_variance)
-        above = _value_of_rank(min(rank + 1, n - 1), borders, sums, lowest, highest, complete, kept_variance)
+        below = _value_of_rank(rank, borders, sums, lowest, highest, complete, kept)
+        above = _value_of_rank(min(rank + 1, n - 1), borders, sums, lowest, highest, complete, kept)
         found[i] = below + (above - below) * (position - rank)
     return found
 
@@ -87,35 +86,38 @@ def _bin_of(value: float, edges: Floats) -> int:
 
 @compiled
 def _is_one_value(sums: Floats) -> bool:
-    n, variance, std = sums[0], sums[1], sums[3]
-    return n == 1 or abs(variance - std * std / n) <= ONE_VALUE * variance
+    variance, std, weight = sums[0], sums[2], sums[-1]
+    return sums[N] == 1 or abs(variance - std * std / weight) <= ONE_VALUE * variance
 
 
 @compiled
 def _add(out: Floats, index: int, sums: Floats, share: float) -> None:
     """Add a share of a key to a bin; the sum of variance^2 follows from those of variance and std, to second order."""
     if 0 <= index < len(out):
-        n, variance, squared_error, std = sums
-        within = max(variance - std * std / n, 0.0)
-        out[index, 0] += share * n
-        out[index, 1] += share * variance
-        out[index, 2] += share * squared_error
-        out[index, 3] += share * (variance + 4 * within) * variance / n
+        variance, squared_error, std, n, weight = sums[0], sums[1], sums[2], sums[N], sums[-1]
+        within = max(variance - std * std / weight, 0.0)
+        out[index, 0] += share * variance
+        out[index, 1] += share * squared_error
+        out[index, 2] += share * (variance + 4 * within) * variance / weight
+        out[index, 3] += share * n
+        out[index, 4] += share * weight
 
 
 @compiled
-def _divide_kept(border: Floats, variance: Floats, squared_error: Floats, edges: Floats, out: Floats) -> None:
-    single = np.empty(4)
-    start, stop = _kept_range(border, variance)
+def _divide_kept(border: Floats, kept: Floats, edges: Floats, out: Floats) -> None:
+    single = np.empty(5)
+    start, stop = _kept_range(border, kept)
     for i in range(start, stop):
-        single[0], single[1], single[2], single[3] = 1.0, variance[i], squared_error[i], np.sqrt(variance[i])
-        _add(out, _bin_of(variance[i], edges), single, 1.0)
+        weight = kept[i, 2] if kept.shape[1] > 2 else 1.0
+        single[0], single[1], single[2] = weight * kept[i, 0], weight * kept[i, 1], weight * np.sqrt(kept[i, 0])
+        single[3], single[4] = 1.0, weight
+        _add(out, _bin_of(kept[i, 0], edges), single, 1.0)
 
 
 @compiled
 def _split(sums: Floats, low: float, high: float, edges: Floats, out: Floats) -> bool:
     """Share a key among the bins that it spans; True if no edge fell strictly inside it."""
-    n, cut, inside = sums[0], 0.0, 0
+    n, cut, inside = sums[N], 0.0, 0
     for j in range(-1, len(out) + 1):
         upper = high if j >= len(out) else min(max(edges[j + 1], low), high)
         share = np.floor((upper - low) / (high - low) * n + 0.5)
@@ -131,17 +133,17 @@ def _value_of_rank(
     rank: float, borders: Floats, sums: Floats, lowest: float, highest: float, complete: Flags, kept: Floats
 ) -> float:
     k = 0
-    while rank >= sums[k, 0]:
-        rank -= sums[k, 0]
+    while rank >= sums[k, N]:
+        rank -= sums[k, N]
         k += 1
     if complete[k]:
-        return kept[_kept_range(borders[k], kept)[0] + int(rank)]
+        return kept[_kept_range(borders[k], kept)[0] + int(rank), 0]
     if _is_one_value(sums[k]):
-        return sums[k, 1] / sums[k, 0]
+        return sums[k, 0] / sums[k, -1]
     low, high = max(borders[k, 0], lowest), min(borders[k, 1], highest)
-    return low + (high - low) * (rank + 0.5) / sums[k, 0]
+    return low + (high - low) * (rank + 0.5) / sums[k, N]
 
 
 @compiled
 def _kept_range(border: Floats, kept: Floats) -> tuple[int, int]:
-    return np.searchsorted(kept, border[0]), np.searchsorted(kept, border[1])
+    return np.searchsorted(kept[:, 0], border[0]), np.searchsorted(kept[:, 0], border[1])

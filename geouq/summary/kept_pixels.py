@@ -13,7 +13,7 @@ BUDGET = 1 << 20  # pixels a variable; 16 MB
 
 
 def _none_kept() -> Floats:
-    return np.empty(0)
+    return np.empty((0, 2))
 
 
 def _no_keys() -> Ints:
@@ -29,20 +29,26 @@ class KeptPixels:
         Bin 1 of an equal-width binning ends at or above highest / tail, and the bins beyond it hold few pixels on
         real maps.
     wanted : int64 (keys), other keys kept whole, increasing.
-    variance, squared_error : float64 (pixels), ordered by variance, then by squared error.
+    pixels : float64 (pixels, 2 or 3), variance, squared error and, where pixels have weights, weight; in rows ordered
+        by variance, then by the others.
     """
 
     tail: int = 0
     wanted: Ints = field(default_factory=_no_keys)
-    variance: Floats = field(default_factory=_none_kept)
-    squared_error: Floats = field(default_factory=_none_kept)
+    pixels: Floats = field(default_factory=_none_kept)
 
     @classmethod
-    def ordered(cls, tail: int, wanted: Ints, variance: Floats, squared_error: Floats) -> Self:
+    def ordered(cls, tail: int, wanted: Ints, pixels: Floats) -> Self:
         """Kept pixels in their one order, whatever the order they came in."""
-        order = np.lexsort((squared_error, variance))
-        return cls(tail, wanted, variance[order], squared_error[order])
+        return cls(tail, wanted, pixels[np.lexsort(pixels.T[::-1])])
 
-    def where(self, chosen: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        """Variance and squared error of the chosen pixels."""
-        return self.variance[chosen], self.squared_error[chosen]
+    @property
+    def variance(self) -> Floats:
+        """Predicted variance of each pixel."""
+        return self.pixels[:, 0]
+
+    def joined(self, other: Self) -> Floats:
+        """Pixels of both; those of one that keeps none may lack weights."""
+        if self.pixels.shape[1] == other.pixels.shape[1]:
+            return np.concatenate([self.pixels, other.pixels])
+        return self.pixels if len(self.pixels) else other.pixels

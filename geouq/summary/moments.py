@@ -13,17 +13,16 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-CENTRED = ("error", "abs_error", "std", "truth", "mean", "z")
+CENTRED = ("error", "abs_error", "std", "truth", "z")
 SUMS = (*CENTRED, "variance", "nll", "crps")
 PRODUCTS = (
     ("error", "error"),
     ("abs_error", "abs_error"),
     ("std", "std"),
     ("truth", "truth"),
-    ("mean", "mean"),
     ("z", "z"),
     ("std", "abs_error"),
-    ("mean", "truth"),
+    ("error", "truth"),
 )
 LEFT = np.array([CENTRED.index(left) for left, _ in PRODUCTS])
 RIGHT = np.array([CENTRED.index(right) for _, right in PRODUCTS])
@@ -34,25 +33,29 @@ class Moments:
     """First and second moments of a set of pixels; leading dimensions are free.
 
     n : int64 (...), the number of pixels.
-    sums : float64 (..., 9), in the order of `SUMS`.
-    products : float64 (..., 8), sums of products of deviations from the means, in the order of `PRODUCTS`.
+    weight : float64 (...), the sum of their weights; n where pixels have no weights.
+    sums : float64 (..., 8), weighted, in the order of `SUMS`.
+    products : float64 (..., 7), weighted sums of products of deviations from the means, in the order of `PRODUCTS`.
+
+    The predicted mean needs no sums of its own: it is truth plus error.
     """
 
     n: Counts
+    weight: Floats
     sums: Floats
     products: Floats
 
     def mean(self, name: str) -> Floats:
         """Mean of one of `SUMS`; NaN where there is no pixel."""
-        return _divide(self.sums[..., SUMS.index(name)], self.n)
+        return _divide(self.sums[..., SUMS.index(name)], self.weight)
 
     def product(self, left: str, right: str) -> Floats:
-        """Sum of (left - its mean)(right - its mean) for one of `PRODUCTS`."""
-        return self.products[..., PRODUCTS.index((left, right))]
+        """Mean of (left - its mean)(right - its mean) for one of `PRODUCTS`; NaN where there is no pixel."""
+        return _divide(self.products[..., PRODUCTS.index((left, right))], self.weight)
 
     def mean_square(self, name: str) -> Floats:
         """Mean of the square, about zero: the centred part plus the squared mean, both of them positive."""
-        return _divide(self.product(name, name), self.n) + self.mean(name) ** 2
+        return self.product(name, name) + self.mean(name) ** 2
 
     def __add__(self, other: Self) -> Self:
         stacked = [np.stack(np.broadcast_arrays(a, b)) for a, b in zip(self._arrays(), other._arrays(), strict=True)]
@@ -64,18 +67,23 @@ class Moments:
         The products of the whole are those within the parts plus those between the parts' means.
         """
         axis = range(self.n.ndim)[axis]
-        n = self.n.sum(axis)
-        sums = self.sums.sum(axis)
+        weight, sums = self.weight.sum(axis), self.sums.sum(axis)
         centres = len(CENTRED)
-        part_means = _divide(self.sums[..., :centres], self.n[..., np.newaxis], empty=0.0)
-        means = _divide(sums[..., :centres], n[..., np.newaxis], empty=0.0)
+        part_means = _divide(self.sums[..., :centres], self.weight[..., np.newaxis], empty=0.0)
+        means = _divide(sums[..., :centres], weight[..., np.newaxis], empty=0.0)
         away = part_means - np.expand_dims(means, axis)
-        between = self.n[..., np.newaxis] * away[..., LEFT] * away[..., RIGHT]
-        return type(self)(n, sums, (self.products + between).sum(axis))
+        between = self.weight[..., np.newaxis] * away[..., LEFT] * away[..., RIGHT]
+        return type(self)(self.n.sum(axis), weight, sums, (self.products + between).sum(axis))
 
-    def _arrays(self) -> tuple[Counts, Floats, Floats]:
-        return self.n, self.sums, self.products
+    def _arrays(self) -> tuple[Counts, Floats, Floats, Floats]:
+        return self.n, self.weight, self.sums, self.products
 
 
-def _divide(total: Floats, n: Counts, empty: float = np.nan) -> Floats:
-    return np.divide(total, n, out=np.full(np.broadcast_shapes(total.shape, n.shape), empty), where=n > 0)
+def no_moments() -> Moments:
+    """The moments of no pixel."""
+    return Moments(np.zeros((), np.int64), np.zeros(()), np.zeros(len(SUMS)), np.zeros(len(PRODUCTS)))
+
+
+def _divide(total: Floats, weight: Floats, empty: float = np.nan) -> Floats:
+    shape = np.broadcast_shapes(total.shape, weight.shape)
+    return np.divide(total, weight, out=np.full(shape, empty), where=weight > 0)

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.errors import SummaryError
-from geouq.summary.moments import PRODUCTS, SUMS, Moments
-from geouq.summary.variance_profile import FIELDS, FINE_SHIFT, VarianceProfile
+from geouq.summary.moments import Moments, no_moments
+from geouq.summary.variance_profile import FINE_SHIFT, UNWEIGHTED, VarianceProfile
 from geouq.summary.z_histogram import FINE, ZHistogram, edge_probabilities
 
 Floats = NDArray[np.float64]
@@ -79,11 +79,11 @@ def empty_summary(levels: Iterable[float]) -> Summary:
     probabilities = edge_probabilities(levels, FINE)
     return Summary(
         levels,
-        Moments(np.zeros((), np.int64), np.zeros(len(SUMS)), np.zeros(len(PRODUCTS))),
+        no_moments(),
         np.zeros(len(levels)),
         ZHistogram(probabilities, np.zeros(len(probabilities) + 1, np.int64)),
         VarianceProfile(
-            FINE_SHIFT, np.empty(0, np.int64), np.empty((0, len(FIELDS))), np.array(np.inf), np.array(-np.inf)
+            FINE_SHIFT, np.empty(0, np.int64), np.empty((0, UNWEIGHTED)), np.array(np.inf), np.array(-np.inf)
         ),
     )
 

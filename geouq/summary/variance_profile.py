@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geouq.errors import SummaryError
 from geouq.summary.binning import bin_rows, order_statistics
 from geouq.summary.kept_pixels import BUDGET, KeptPixels
 
@@ -19,7 +20,9 @@ Ints = NDArray[np.int64]
 
 FINE_SHIFT = 14
 COMPACT_SHIFT = 19
-FIELDS = ("n", "variance", "squared_error", "std")
+FIELDS = ("variance", "squared_error", "std", "n", "weight")  # the last only where pixels have weights
+UNWEIGHTED = 4
+N = FIELDS.index("n")
 
 
 def key_of(variance: ArrayLike, shift: int) -> Ints:
@@ -41,40 +44,43 @@ def lower_bound(keys: Ints, shift: int) -> Floats:
 class Binned:
     """Sums of pixels by bin of predicted variance; leading dimensions as the profile's, bins last.
 
-    edges : float64 (..., bins + 1); exact : bool (...), False where an edge splits a key of the profile.
+    edges : float64 (..., bins + 1). n : pixels; weight : sums of their weights, n where they have none; variance,
+    squared_error and squared_variance : weighted sums. exact : bool (...), False where an edge splits a key of the
+    profile.
     """
 
     edges: Floats
-    n: Floats
     variance: Floats
     squared_error: Floats
     squared_variance: Floats
+    n: Floats
+    weight: Floats
     exact: NDArray[np.bool_]
 
     @property
     def mean_variance(self) -> Floats:
         """Mean predicted variance of each bin; NaN where empty."""
-        return np.divide(self.variance, self.n, out=np.full(self.n.shape, np.nan), where=self.n > 0)
+        return np.divide(self.variance, self.weight, out=np.full(self.n.shape, np.nan), where=self.weight > 0)
 
     @property
     def mse(self) -> Floats:
         """Mean squared error of each bin; NaN where empty."""
-        return np.divide(self.squared_error, self.n, out=np.full(self.n.shape, np.nan), where=self.n > 0)
+        return np.divide(self.squared_error, self.weight, out=np.full(self.n.shape, np.nan), where=self.weight > 0)
 
     @property
     def share(self) -> Floats:
-        """Share of the binned pixels in each bin; NaN where there is none."""
-        total = self.n.sum(-1, keepdims=True)
-        return np.divide(self.n, total, out=np.full(self.n.shape, np.nan), where=total > 0)
+        """Share of the weight in each bin; NaN where there is none."""
+        total = self.weight.sum(-1, keepdims=True)
+        return np.divide(self.weight, total, out=np.full(self.n.shape, np.nan), where=total > 0)
 
 
 @dataclass(frozen=True)
 class VarianceProfile:
-    """n and sums of variance, squared error and std for each key of the predicted variance.
+    """Weighted sums of variance, squared error and std, and n, for each key of the predicted variance.
 
     shift : bits of the float32 variance that the key leaves out.
     keys : int64 (keys), increasing; shared by all leading dimensions.
-    sums : float64 (..., keys, 4), in the order of `FIELDS`.
+    sums : float64 (..., keys, 4, or 5 where pixels have weights), in the order of `FIELDS`.
     lowest, highest : float64 (...), extremes of the variance; inf and -inf where there is no pixel.
     kept : single pixels for exact edges; only without leading dimensions.
     """
@@ -99,10 +105,12 @@ class VarianceProfile:
         """Sums by bin [edge_k, edge_k+1), the last closed; edges (..., bins + 1), not decreasing."""
         edges = np.broadcast_to(edges, (*self.lowest.shape, np.shape(edges)[-1]))
         flat = edges.reshape(-1, edges.shape[-1]).astype(np.float64)
-        sums = np.empty((len(flat), flat.shape[1] - 1, 4))
+        sums = np.empty((len(flat), flat.shape[1] - 1, 5))
         exact = np.array([bin_rows(*row, flat[i], sums[i]) for i, row in enumerate(self._rows())], np.bool_)
-        n, variance, squared_error, squared_variance = np.moveaxis(sums.reshape(*edges.shape[:-1], -1, 4), -1, 0)
-        return Binned(edges, n, variance, squared_error, squared_variance, exact.reshape(self.lowest.shape))
+        columns = np.moveaxis(sums.reshape(*edges.shape[:-1], -1, 5), -1, 0)
+        variance, squared_error, squared_variance, n, weight = columns
+        sorted_out = exact.reshape(self.lowest.shape)
+        return Binned(edges, variance, squared_error, squared_variance, n, weight, sorted_out)
 
     def complete_keys(self) -> Ints:
         """Keys of which every pixel is kept."""
@@ -115,13 +123,16 @@ class VarianceProfile:
         """The same sums with 16 keys an octave, and no pixel kept."""
         coarse = self.keys >> (COMPACT_SHIFT - self.shift)
         keys, group = np.unique(coarse, return_inverse=True)
-        sums = np.zeros((*self.sums.shape[:-2], len(keys), len(FIELDS)))
+        sums = np.zeros((*self.sums.shape[:-2], len(keys), self.sums.shape[-1]))
         np.add.at(np.moveaxis(sums, -2, 0), group, np.moveaxis(self.sums, -2, 0))
         return replace(self, shift=COMPACT_SHIFT, keys=keys, sums=sums, kept=None)
 
     def __add__(self, other: Self) -> Self:
+        fields = max(self.sums.shape[-1], other.sums.shape[-1])
+        if any(len(part.keys) and part.sums.shape[-1] < fields for part in (self, other)):
+            raise SummaryError("one of these summaries is weighted and the other is not; they do not add")
         keys = np.union1d(self.keys, other.keys)
-        sums = _spread(self, keys) + _spread(other, keys)
+        sums = _spread(self, keys, fields) + _spread(other, keys, fields)
         lowest, highest = np.minimum(self.lowest, other.lowest), np.maximum(self.highest, other.highest)
         kept = _kept_of_both(self, other)
         return replace(self, keys=keys, sums=sums, lowest=lowest, highest=highest, kept=kept).pruned()
@@ -135,7 +146,7 @@ class VarianceProfile:
         if in_tail.sum() > BUDGET:
             tail, in_tail = 0, np.zeros_like(in_tail)
         chosen = in_tail | np.isin(keys, self.kept.wanted)
-        return replace(self, kept=KeptPixels(tail, self.kept.wanted, *self.kept.where(chosen)))
+        return replace(self, kept=KeptPixels(tail, self.kept.wanted, self.kept.pixels[chosen]))
 
     def total(self, axis: int = 0) -> Self:
         """Sum over one leading axis."""
@@ -148,22 +159,22 @@ class VarianceProfile:
             return 1 << 32
         return int(key_of(self.highest / self.kept.tail, self.shift))
 
-    def _rows(self) -> list[tuple[Floats, Floats, float, float, NDArray[np.bool_], Floats, Floats]]:
+    def _rows(self) -> list[tuple[Floats, Floats, float, float, NDArray[np.bool_], Floats]]:
         """Arguments of the row-wise functions of `binning`, one tuple for each leading index."""
         borders = np.stack([lower_bound(self.keys, self.shift), lower_bound(self.keys + 1, self.shift)], axis=-1)
         kept = self.kept or KeptPixels()
         complete = np.isin(self.keys, self.complete_keys())
-        sums = self.sums.reshape(self.lowest.size, len(self.keys), len(FIELDS))
+        sums = self.sums.reshape(self.lowest.size, len(self.keys), self.sums.shape[-1])
         extremes = zip(self.lowest.ravel(), self.highest.ravel(), strict=True)
         return [
-            (borders, row, low, high, complete, kept.variance, kept.squared_error)
-            for row, (low, high) in zip(sums, extremes, strict=True)
+            (borders, row, low, high, complete, kept.pixels) for row, (low, high) in zip(sums, extremes, strict=True)
         ]
 
 
-def _spread(profile: VarianceProfile, keys: Ints) -> Floats:
-    sums = np.zeros((*profile.sums.shape[:-2], len(keys), len(FIELDS)))
-    sums[..., np.searchsorted(keys, profile.keys), :] = profile.sums
+def _spread(profile: VarianceProfile, keys: Ints, fields: int) -> Floats:
+    sums = np.zeros((*profile.sums.shape[:-2], len(keys), fields))
+    if len(profile.keys):
+        sums[..., np.searchsorted(keys, profile.keys), :] = profile.sums
     return sums
 
 
@@ -176,9 +187,4 @@ def _kept_of_both(a: VarianceProfile, b: VarianceProfile) -> KeptPixels | None:
     wanted = np.union1d(a.kept.wanted, b.kept.wanted)
     for part in (a, b):
         wanted = wanted[~np.isin(wanted, part.keys) | np.isin(wanted, part.complete_keys())]
-    return KeptPixels.ordered(
-        min(a.kept.tail, b.kept.tail),
-        wanted,
-        np.concatenate([a.kept.variance, b.kept.variance]),
-        np.concatenate([a.kept.squared_error, b.kept.squared_error]),
-    )
+    return KeptPixels.ordered(min(a.kept.tail, b.kept.tail), wanted, a.kept.joined(b.kept))

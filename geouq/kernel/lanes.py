@@ -1,0 +1,122 @@
+"""Several pixels at a time: vectors spelled out, where LLVM would find them only with a pass that numba leaves off."""
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+LANES, EIGHT, DOUBLE_BYTES = 4, 8, 8
+DOUBLE, INDEX, WORD = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
+ROW = ir.VectorType(DOUBLE, LANES)
+
+
+@intrinsic
+def bits_of_single(_typing: Any, _number: Any) -> Any:
+    """The bits of a number rounded to float32."""
+    signature = types.uint32(types.float64)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001  numba's signature
+        return builder.bitcast(builder.fptrunc(arguments[0], ir.FloatType()), WORD)
+
+    return signature, generate
+
+
+@intrinsic
+def copy_eight(_typing: Any, source: Any, start: Any, target: Any, to: Any) -> Any:
+    """Copy eight numbers of one array, from `start` on, to another of the same type, from `to` on."""
+    signature = types.void(source, start, target, to)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kinds = signature.args
+        ends = []
+        for array, index in ((0, 1), (2, 3)):
+            place = context.cast(builder, arguments[index], kinds[index], types.int64)
+            ends.append(builder.gep(_data(context, builder, kinds[array], arguments[array]), [place]))
+        vector = ir.VectorType(ends[0].type.pointee, EIGHT).as_pointer()
+        align = kinds[0].dtype.bitwidth // EIGHT
+        values = builder.load(builder.bitcast(ends[0], vector), align=align)
+        builder.store(values, builder.bitcast(ends[1], vector), align=align)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@intrinsic
+def add_rows(_typing: Any, table: Any, rows: Any, start: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    """Add (a[i], b[i], c[i], d[i]) to table[rows[i]] for the four pixels i from `start` on, one after the other.
+
+    table : float64 (rows, 4), contiguous; rows : uint32; a, b, c, d : float32 or float64 arrays, or one number for all
+    four pixels.
+    """
+    signature = types.void(table, rows, start, a, b, c, d)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kinds = signature.args
+        target, chosen = (_data(context, builder, kinds[i], arguments[i]) for i in (0, 1))
+        first = context.cast(builder, arguments[2], kinds[2], types.int64)
+        columns = [
+            _column(context, builder, kind, value, first) for kind, value in zip(kinds[3:], arguments[3:], strict=True)
+        ]
+        for lane, row in enumerate(_transposed(builder, columns)):
+            number = builder.load(builder.gep(chosen, [builder.add(first, ir.Constant(INDEX, lane))]))
+            pointer = _row(builder, target, builder.zext(number, INDEX))
+            before = builder.load(pointer, align=DOUBLE_BYTES)
+            builder.store(builder.fadd(before, row), pointer, align=DOUBLE_BYTES)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@intrinsic
+def move_row(_typing: Any, source: Any, row: Any, first: Any, first_row: Any, second: Any, second_row: Any) -> Any:
+    """Add source[row] to first[first_row] and to second[second_row], and clear it; tables as for `add_rows`."""
+    signature = types.void(source, row, first, first_row, second, second_row)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kinds = signature.args
+        pointers = [
+            _row(builder, _data(context, builder, kinds[i], arguments[i]), arguments[i + 1]) for i in range(0, 6, 2)
+        ]
+        rows = [builder.load(pointer, align=DOUBLE_BYTES) for pointer in pointers]
+        values = [ir.Constant(ROW, [0.0] * LANES), *(builder.fadd(row, rows[0]) for row in rows[1:])]
+        for value, pointer in zip(values, pointers, strict=True):
+            builder.store(value, pointer, align=DOUBLE_BYTES)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+def _row(builder: Any, table: Any, number: Any) -> Any:
+    """Pointer to a row of a table, as a vector."""
+    place = builder.mul(number, ir.Constant(INDEX, LANES))
+    return builder.bitcast(builder.gep(table, [place]), ROW.as_pointer())
+
+
+def _data(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    return context.make_array(kind)(context, builder, value).data
+
+
+def _column(context: Any, builder: Any, kind: Any, value: Any, first: Any) -> Any:
+    """Four numbers of one column as a vector."""
+    if isinstance(kind, types.Float):
+        single = builder.insert_element(ir.Constant(ROW, ir.Undefined), value, ir.Constant(WORD, 0))
+        return builder.shuffle_vector(single, single, _mask(0, 0, 0, 0))
+    pointer = builder.gep(_data(context, builder, kind, value), [first])
+    vector = ir.VectorType(pointer.type.pointee, LANES).as_pointer()
+    loaded = builder.load(builder.bitcast(pointer, vector), align=kind.dtype.bitwidth // 8)
+    return loaded if kind.dtype == types.float64 else builder.fpext(loaded, ROW)
+
+
+def _transposed(builder: Any, columns: list[Any]) -> list[Any]:
+    """Four vectors of a column each as four vectors of a pixel each."""
+    a, b, c, d = columns
+    pairs = [
+        (builder.shuffle_vector(a, b, mask), builder.shuffle_vector(c, d, mask))
+        for mask in (_mask(0, 4, 2, 6), _mask(1, 5, 3, 7))
+    ]
+    return [builder.shuffle_vector(*pair, mask) for mask in (_mask(0, 1, 4, 5), _mask(2, 3, 6, 7)) for pair in pairs]
+
+
+def _mask(*lanes: int) -> Any:
+    return ir.Constant(ir.VectorType(WORD, LANES), [ir.Constant(WORD, lane) for lane in lanes])

@@ -1,0 +1,37 @@
+"""What a sweep measures."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from geouq.grid import Grid
+
+SMALLEST_CELL, LARGEST_CELL, CELLS_IN_TILE = 16, 256, 64
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a sweep measures; anything here that changes makes new summaries.
+
+    tail : number of equal-width bins to be exact, 0 for none; negative : "error" or "exclude", what to do with a
+        negative variance.
+    """
+
+    levels: tuple[float, ...]
+    cell_size: int
+    tail: int = 10
+    negative: str = "error"
+
+
+def cell_size_for(grids: Iterable[Grid]) -> int:
+    """Largest power of two from 16 to 256 that leaves the median tile at least 64 cells.
+
+    >>> from affine import Affine
+    >>> cell_size_for([Grid((232, 410), Affine.identity(), "")])
+    32
+    """
+    shapes = sorted((grid.shape for grid in grids), key=lambda shape: shape[0] * shape[1])
+    rows, columns = shapes[len(shapes) // 2] if shapes else (0, 0)
+    size = LARGEST_CELL
+    while size > SMALLEST_CELL and -(-rows // size) * -(-columns // size) < CELLS_IN_TILE:
+        size //= 2
+    return size

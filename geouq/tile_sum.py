@@ -1,0 +1,83 @@
+"""A tile in the making: the sums of its variables, and where the entries of its cells go."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.grid import Grid
+from geouq.parts import PieceSum, VariableSum
+from geouq.settings import Settings
+from geouq.summary import TileSummary
+
+Entries = tuple[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.float32]]
+
+
+class EntryStore(Protocol):
+    """Takes the entries of cells' profiles as groups come in, as there may be more than memory holds."""
+
+    def append(  # noqa: D102
+        self, variable: int, cell: NDArray[np.uint32], key: NDArray[np.uint16], sums: NDArray[np.float32]
+    ) -> None: ...
+    def entries(self, variable: int) -> Entries: ...  # noqa: D102
+
+
+class InMemory:
+    """Keeps entries in memory, ordered by cell, then key."""
+
+    def __init__(self) -> None:
+        self._parts: dict[int, list[Entries]] = {}
+
+    def append(
+        self, variable: int, cell: NDArray[np.uint32], key: NDArray[np.uint16], sums: NDArray[np.float32]
+    ) -> None:
+        """Take entries of one variable."""
+        self._parts.setdefault(variable, []).append((cell, key, sums))
+
+    def entries(self, variable: int) -> Entries:
+        """All entries of one variable."""
+        if variable not in self._parts:
+            return np.empty(0, np.uint32), np.empty(0, np.uint16), np.empty((0, 4), np.float32)
+        cell, key, sums = (np.concatenate(column) for column in zip(*self._parts[variable], strict=True))
+        order = np.lexsort((key, cell))
+        return cell[order], key[order], sums[order]
+
+
+@dataclass(frozen=True)
+class TileSum:
+    """What the pieces of a tile add up to so far."""
+
+    name: str
+    grid: Grid
+    cell_size: int
+    store: EntryStore
+    variables: dict[str, VariableSum]
+
+    @classmethod
+    def empty(
+        cls, name: str, grid: Grid, variables: Sequence[str], settings: Settings, store: EntryStore, *, weighted: bool
+    ) -> Self:
+        """A tile of which no piece has come in."""
+        sums = {
+            variable: VariableSum(
+                grid, settings.cell_size, settings.levels, settings.tail, partial(store.append, i), weighted=weighted
+            )
+            for i, variable in enumerate(variables)
+        }
+        return cls(name, grid, settings.cell_size, store, sums)
+
+    def add(self, parts: PieceSum) -> None:
+        """Add the next piece."""
+        for group, part_of_variable in parts:
+            for total, part in zip(self.variables.values(), part_of_variable, strict=True):
+                total.add(part, group)
+
+    def summary(self) -> TileSummary:
+        """All pieces, and the entries that the store hands back."""
+        variables = {
+            name: total.summary(*self.store.entries(i)) for i, (name, total) in enumerate(self.variables.items())
+        }
+        return TileSummary(self.name, self.grid, self.cell_size, variables)

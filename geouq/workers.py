@@ -1,0 +1,121 @@
+"""Who does the work, and when: threads or a cluster, a bounded number of tasks at a time, results in their order."""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from geouq.catalog import Failure, Tile
+from geouq.errors import ConfigError
+
+PATIENCE = 10.0  # seconds
+
+
+@dataclass(frozen=True)
+class Task:
+    """One of the `count` tasks of a tile, `place` in their order."""
+
+    tile: Tile
+    place: int
+    count: int
+    work: Callable[[], Any]
+
+
+@dataclass
+class _Progress:
+    """How far a tile is: the place whose result is due, and results that came before their turn."""
+
+    due: int = 0
+    failed: bool = False
+    early: dict[int, tuple[Task, Any]] = field(default_factory=dict)
+
+
+class StoppedError(Exception):
+    """The work was interrupted."""
+
+
+_stopping = threading.Event()
+
+
+def stop_if_asked() -> None:
+    """Raise StoppedError where the work is being interrupted; tasks ask now and then."""
+    if _stopping.is_set():
+        raise StoppedError
+
+
+@contextmanager
+def workers(count: int, scheduler: str | None = None) -> Iterator[Executor]:
+    """Threads of this machine, or the workers of a running dask scheduler (needs the extra `cluster`)."""
+    if scheduler is None:
+        with ThreadPoolExecutor(count, "geouq") as pool:
+            yield pool
+        return
+    try:
+        from distributed import Client  # noqa: PLC0415  an optional dependency
+    except ImportError:
+        raise ConfigError("--scheduler needs the package distributed; install geouq[cluster]") from None
+    try:
+        client = Client(scheduler, timeout=PATIENCE)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"--scheduler: no dask scheduler answers at {scheduler}: {error}") from None
+    with client, client.get_executor() as pool:
+        yield pool
+
+
+def in_order(tasks: Iterable[Task], stage: str, pool: Executor, in_flight: int) -> Iterator[tuple[Task, Any]]:
+    """Results of tasks, those of one tile in their order, at most `in_flight` under way and as many waiting their turn.
+
+    A tile of which a task fails gives a Failure, and nothing more; the others go on.
+    """
+    waiting, progress = iter(tasks), dict[str, _Progress]()
+    running: dict[Future[Any], Task] = {}
+    try:
+        while True:
+            held = sum(len(state.early) for state in progress.values())
+            while len(running) < in_flight and len(running) + held < 2 * in_flight:
+                if (task := _next_task(waiting, progress)) is None:
+                    break
+                running[pool.submit(task.work)] = task
+            if not running:
+                return
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                task = running.pop(future)
+                yield from _arrived(task, future, progress, stage)
+    except BaseException:
+        _stop(running)
+        raise
+
+
+def _next_task(tasks: Iterator[Task], progress: dict[str, _Progress]) -> Task | None:
+    """The next task of a tile that has not failed."""
+    for task in tasks:
+        if not progress.setdefault(task.tile.name, _Progress()).failed:
+            return task
+    return None
+
+
+def _arrived(task: Task, future: Future[Any], progress: dict[str, _Progress], stage: str) -> Iterator[tuple[Task, Any]]:
+    """Take in one result, and give those whose turn it is."""
+    state = progress[task.tile.name]
+    if state.failed:
+        return
+    try:
+        state.early[task.place] = task, future.result()
+    except Exception as error:  # noqa: BLE001  whatever a tile does, the others go on, and the table of failures tells
+        state.failed, state.early = True, {}
+        yield task, Failure(task.tile.name, stage, type(error).__name__, str(error))
+        return
+    while state.due in state.early:
+        yield state.early.pop(state.due)
+        state.due += 1
+    if state.due == task.count:
+        state.failed = True  # nothing more is expected of it
+
+
+def _stop(running: Iterable[Future[Any]]) -> None:
+    """Let what waits be forgotten, and what is under way end at its next window."""
+    _stopping.set()
+    wait([future for future in running if not future.cancel()], timeout=PATIENCE)
+    _stopping.clear()
