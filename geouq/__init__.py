@@ -36,7 +36,7 @@ _ROOM_OF = {
     "open_stack": "stack",
     "report": "evaluate",
     "run": "evaluate",
-    "summarize_arrays": "sweep",
+    "summarize_arrays": "arrays",
 }
 
 

@@ -140,7 +140,7 @@ def with_pixels(profile, keys, mean, variance, truth):
     clean_mean, clean_variance, clean_truth = valid(mean, variance, truth)
     chosen = np.isin(key_of(clean_variance, profile.shift), list(keys))
     squared = (clean_mean - clean_truth) ** 2
-    kept = KeptPixels.ordered(0, np.array(sorted(keys), np.int64), clean_variance[chosen], squared[chosen])
+    kept = KeptPixels.ordered(0, np.array(sorted(keys), np.int64), np.stack([clean_variance, squared], axis=1)[chosen])
     return type(profile)(profile.shift, profile.keys, profile.sums, profile.lowest, profile.highest, kept)
 
 

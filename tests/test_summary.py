@@ -76,7 +76,9 @@ def test_one_pixel_has_the_numbers_that_it_can_have():
 def test_moments_of_many_parts_add_as_pairs_do():
     rng = np.random.default_rng(4)
     parts = [summary_of(heteroscedastic((9, 9), seed=int(seed))).moments for seed in rng.integers(0, 99, 12)]
-    stacked = Moments(*(np.stack([getattr(part, name) for part in parts]) for name in ("n", "sums", "products")))
+    stacked = Moments(
+        *(np.stack([getattr(part, name) for part in parts]) for name in ("n", "weight", "sums", "products"))
+    )
 
     pairwise = parts[0]
     for part in parts[1:]:

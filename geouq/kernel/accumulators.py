@@ -42,7 +42,7 @@ class Scratch(NamedTuple):
     keys (KEYS + 1, 4): variance, squared error, std, n. buckets (B + 1, 4): n, error, std, std z^2; all but n weighted,
     and where there are weights, so is the n of buckets, while key_weights (KEYS + 1) holds those of keys. The last row
     takes what lies beyond a slab's end. bins (3, fine bins): n, error and std of a cell by bin of the fine z histogram.
-    truth, mean, variance are as they come; bits are those of the variance, and layout says what they mean (`layout_of`).
+    truth, mean, variance are as they come; bits are those of the variance, layout what they mean (`layout_of`).
     smallest (1): the smallest variance whose exponent is whole.
     """
 

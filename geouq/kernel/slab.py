@@ -252,7 +252,7 @@ def _log_sum(n, low, scratch):
         p6 *= x[i + 6]
         p7 *= x[i + 7]
     for i in range(whole, n):
-        total += math.log(x[i])
+        total += math.log(np.float64(x[i]))
     for product in (p0, p1, p2, p3, p4, p5, p6, p7):
         total += math.log(product)
     return total + (exponents - np.int64(one >> width) * n) * LOG_2
