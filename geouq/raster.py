@@ -1,5 +1,6 @@
 """Headers of rasters, and open files shared within a thread."""
 
+import os
 import re
 import threading
 import warnings
@@ -18,7 +19,12 @@ from rasterio.errors import NotGeoreferencedWarning, RasterioError
 from geouq.errors import DataError
 from geouq.grid import Grid, Window
 
-GDAL_OPTIONS: dict[str, Any] = {"GDAL_NUM_THREADS": "1", "GDAL_VRT_ENABLE_PYTHON": "NO"}
+GDAL_OPTIONS: dict[str, Any] = {
+    "GDAL_NUM_THREADS": "1",
+    "GDAL_VRT_ENABLE_PYTHON": "NO",
+    # what may lie beside a file is asked for by name: to list a folder of thousands takes longer than to read a header
+    "GDAL_DISABLE_READDIR_ON_OPEN": os.environ.get("GDAL_DISABLE_READDIR_ON_OPEN", "TRUE"),
+}
 CACHE = 64 << 20  # bytes
 HANDLES = 32
 UNSAID = re.compile(r"(band_\d+)?")  # descriptions that name no variable
@@ -107,14 +113,15 @@ def gdal_options(cache: int = CACHE) -> Iterator[None]:
 def read_header(path: str) -> Raster:
     """Read a raster's header; DataError if it cannot be opened."""
     with gdal_options(), _said_plainly(path), rasterio.open(path, sharing=False) as source:
+        layout = source.tags(ns="IMAGE_STRUCTURE")
         return Raster(
             path,
             Grid(source.shape, source.transform, source.crs.to_wkt() if source.crs else ""),
             tuple(_band(source, index) for index in range(source.count)),
             source.colorinterp.index(ColorInterp.alpha) + 1 if ColorInterp.alpha in source.colorinterp else None,
             tuple(max(sides) for sides in zip(*source.block_shapes, strict=True)),
-            source.count > 1 and str(source.profile.get("interleave", "band")).lower() == "pixel",
-            source.compression.value if source.compression else "none",
+            source.count > 1 and layout.get("INTERLEAVE") == "PIXEL",
+            layout.get("COMPRESSION", "none"),
             source.driver == "GTiff",
             tuple(_stamps(source.files)),
         )

@@ -5,6 +5,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 import rasterio
+from affine import Affine
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rasterio.enums import ColorInterp
@@ -51,6 +52,39 @@ def test_a_mask_beside_the_file_changes_its_fingerprint(raster):
 
     assert len({before.fingerprint, between.fingerprint, after.fingerprint}) == 3
     assert [file.name for file in after.files] == ["a.tif", "a.tif.msk"]
+
+
+@pytest.mark.filterwarnings("ignore::rasterio.errors.NotGeoreferencedWarning")
+def test_what_lies_beside_a_file_is_found_in_a_folder_too_large_to_list(tmp_path, write_raster):
+    """Its place in a world file, its nodata and name in an .aux.xml, its mask in a .msk."""
+    folder = tmp_path / "many"
+    path = write_raster(folder / "a.tif", np.ones((1, 8, 8), np.float32), transform=None)
+    for number in range(1100):  # GDAL itself lists a thousand
+        (folder / f"{number}.txt").touch()
+    (folder / "a.tfw").write_text("10\n0\n0\n-10\n500005\n6999995\n")
+    (folder / "a.tif.aux.xml").write_text(
+        '<PAMDataset><PAMRasterBand band="1"><Description>height</Description><NoDataValue>-7</NoDataValue>'
+        "</PAMRasterBand></PAMDataset>"
+    )
+    with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=False), rasterio.open(path, "r+") as target:
+        target.write_mask(np.zeros((8, 8), np.uint8))
+
+    header = read_header(str(path))
+
+    assert header.grid.transform == Affine(10, 0, 500_000, 0, -10, 7_000_000)
+    assert (header.bands[0].description, header.bands[0].nodata) == ("height", -7)
+    assert {file.name for file in header.files} == {"a.tif", "a.tfw", "a.tif.msk"}
+
+
+@pytest.mark.usefixtures("raster")
+def test_a_layout_that_nobody_knows_is_no_fault(tmp_path):
+    told = '<Metadata domain="IMAGE_STRUCTURE"><MDI key="INTERLEAVE">TILE</MDI><MDI key="COMPRESSION">NEW</MDI>'
+    path = tmp_path / "a.vrt"
+    path.write_text(VRT.replace("<GeoTransform>", f"{told}</Metadata><GeoTransform>"))
+
+    header = read_header(str(path))
+
+    assert (header.interleaved, header.compression) == (False, "NEW")
 
 
 def test_a_source_of_a_vrt_changes_its_fingerprint(raster, tmp_path, write_raster):
