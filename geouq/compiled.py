@@ -18,29 +18,41 @@ F = TypeVar("F", bound=Callable[..., object])
 
 SOURCES = ("compiled.py", "gaussian.py", "validity.py", "z_lattice.py", "kernel/*.py", "summary/*.py")
 REORDERED = {"reassoc", "contract", "nsz", "arcp"}
+PLAIN: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+PART: dict[str, Any] = PLAIN | {"forceinline": True, "_nrt": False}
 
 
 def compiled(function: F) -> F:
     """The function compiled at its first call, released from the GIL; sums keep the order in which they are written."""
-    return _compile(function, fastmath=False)
+    return _compile(function, numba.njit, **PLAIN)
 
 
 def inlined(function: F) -> F:
     """The same as a part of its callers; it can allocate nothing, and so no reference to an array need be counted."""
-    return _compile(function, fastmath=False, forceinline=True, _nrt=False)
+    return _compile(function, numba.njit, **PART)
 
 
 def inlined_reordered(function: F) -> F:
     """The same, free to reorder sums so that they use the processor's lanes; NaN and inf are still told apart."""
-    return _compile(function, fastmath=REORDERED, forceinline=True, _nrt=False)
+    return _compile(function, numba.njit, fastmath=REORDERED, **PART)
 
 
-def _compile(function: F, **options: Any) -> F:
+def elementwise(function: F) -> F:
+    """A function of one float64 compiled for arrays of any shape."""
+    return _compile(function, numba.vectorize, ["float64(float64)"])
+
+
+def is_kept() -> bool:
+    """Whether what is compiled is kept for the next process; where no folder can be written, each compiles anew."""
+    return bool(_cache_folder())
+
+
+def _compile(function: F, compiler: Callable[..., Any], *signatures: list[str], **options: Any) -> F:
     config: Any = numba.config
     before = config.CACHE_DIR
-    config.CACHE_DIR = before or _cache_folder()
+    config.CACHE_DIR = _cache_folder()
     try:
-        made: Any = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+        made = compiler(*signatures, cache=is_kept(), **options)(function)
     finally:
         config.CACHE_DIR = before
     return cast("F", made)
@@ -56,11 +68,16 @@ def digest_of_sources() -> str:
 
 @cache
 def _cache_folder() -> str:
-    """Folder for this version of the sources; '' (numba's own choice) where the user's cache cannot be written."""
-    user = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(user) / "geouq" / digest_of_sources()
+    """Folder for this version of the sources, within numba's if that is set, or the user's; '' if it is not writable."""
     try:
+        numbas = Path(numba.config.CACHE_DIR) if numba.config.CACHE_DIR else None
+        folder = (numbas or _user_cache() / "geouq") / digest_of_sources()
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
+    except (OSError, RuntimeError):  # the user has no home
         return ""
     return str(folder) if os.access(folder, os.W_OK) else ""
+
+
+def _user_cache() -> Path:
+    named = os.environ.get("XDG_CACHE_HOME")
+    return Path(named) if named else Path.home() / ".cache"

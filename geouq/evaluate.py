@@ -14,14 +14,14 @@ from geouq.cutting import Reading
 from geouq.errors import ConfigError
 from geouq.exact import wanted_keys, with_kept
 from geouq.gates import require_known
-from geouq.maps import write_pixel_maps
+from geouq.maps import missing_maps, write_pixel_maps
 from geouq.plan import Plan, plan_run, slots
 from geouq.present import Results, choices_of, present
 from geouq.progress import Reporter, Silent
 from geouq.provenance import RunRecord, config_digest, inputs_of, load_record, peak_memory_mib, save_record, utc
 from geouq.regions import pools
 from geouq.settings import Settings, cell_size_for
-from geouq.store import SavedSummaries, SummariesUnderWay, change_summary, is_valid
+from geouq.store import SavedSummaries, SummariesUnderWay, change_summary, is_valid, key_of_tile
 from geouq.sweep import collect_pixels, for_each_tile, sweep_tiles
 from geouq.workers import workers
 
@@ -182,7 +182,7 @@ def _sweep(job: _Job, pool: Executor, *, fresh: bool) -> tuple[list[Failure], in
 def _place_edges(job: _Job, pool: Executor, failures: Sequence[Failure]) -> list[Failure]:
     """Second sweep: keep the pixels of every key that an edge splits, so that all bins are exact."""
     tiles = _without(job.tiles, failures)
-    summaries = SavedSummaries(job.folder, tuple(tile.name for tile in tiles))
+    summaries = SavedSummaries(job.folder, tuple(tile.name for tile in tiles), job.experiment.levels)
     names = [variable.name for variable in tiles[0].variables] if tiles else []
     choices = choices_of(job.experiment, tiles[0].variables if tiles else (), summaries)
     wanted = wanted_keys(pools(job.experiment, names, summaries.wholes()), choices)
@@ -200,13 +200,17 @@ def _place_edges(job: _Job, pool: Executor, failures: Sequence[Failure]) -> list
 
 
 def _write_maps(job: _Job, pool: Executor, failures: Sequence[Failure]) -> list[Failure]:
-    """Pixel maps of every tile that was summarised."""
+    """Pixel maps of every tile that was summarised, but those that are there already."""
     names = [name for name in job.experiment.output.maps if name in PIXEL_MAPS]
-    tiles = _without(job.tiles, failures) if names else []
-    work = partial(write_pixel_maps, names=tuple(names), folder=job.folder / "maps")
+    folder, tiles = job.folder / "maps", _without(job.tiles, failures) if names else []
+    work = []
+    for tile in tiles:
+        key = key_of_tile(tile, job.settings)
+        if missing := missing_maps(tile.name, names, folder, key):
+            work.append((tile, partial(write_pixel_maps, tile, missing, folder, key)))
     found = []
-    job.reporter.stage("maps", len(tiles))
-    for tile, outcome in for_each_tile(tiles, work, "maps", pool, slots(job.plan.workers)):
+    job.reporter.stage("maps", len(work))
+    for tile, outcome in for_each_tile(work, "maps", pool, slots(job.plan.workers)):
         if isinstance(outcome, Failure):
             found.append(outcome)
         job.reporter.advance(tile.name)

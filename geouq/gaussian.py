@@ -9,8 +9,9 @@ import math
 from statistics import NormalDist
 
 import numpy as np
-from numba import vectorize
 from numpy.typing import ArrayLike, NDArray
+
+from geouq.compiled import elementwise
 
 Floats = NDArray[np.float64]
 
@@ -42,7 +43,7 @@ def half_width(level: float) -> float:
     return quantile(round((1 + level) / 2, 12))
 
 
-@vectorize(["float64(float64)"], cache=True)
+@elementwise
 def _cdf(z: float) -> float:
     return 0.5 * math.erfc(-z * SQRT_HALF)
 

@@ -26,7 +26,7 @@ Ints = NDArray[np.int64]
 Read = Callable[[int, Window], VariableWindow]
 Visit = tuple[Sequence[int], Sequence[Window]]  # variables, windows: all variables of a window, then the next window
 
-IDLE = 32  # sums of groups that a thread keeps to use again
+IDLE = 12  # sums of groups that a thread keeps to use again
 
 
 def sweep_piece(settings: Settings, tile: Tile, piece: Piece, reading: Reading) -> PieceSum:

@@ -57,7 +57,7 @@ class _Measured:
 
 def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: Reporter) -> Results:
     """Write everything that follows from the summaries of a run, and what its record tells."""
-    summaries = SavedSummaries(folder, record.tiles)
+    summaries = SavedSummaries(folder, record.tiles, experiment.levels)
     choices = choices_of(experiment, record.variables, summaries)
     measured = _measure(experiment, record, summaries, choices, reporter)
     gates = tuple(judge(experiment, measured.tables["metrics"]))

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -19,6 +19,7 @@ from geouq.summary.file import (
     FORMAT,
     TileWriter,
     key_of_file,
+    levels_of_file,
     load_cells,
     load_place,
     load_wholes,
@@ -32,7 +33,11 @@ from geouq.version import __version__
 
 
 def key_of_tile(tile: Tile, settings: Settings) -> str:
-    """Digest of all that a tile's summary is made from: files as they are now, bands, settings, and this version."""
+    """Digest of all that a tile's summary is made from: files as they are now, bands, settings, and this version.
+
+    Levels and bins are not part of it: a summary with more levels serves fewer, and any serves all bins.
+    """
+    settings = replace(settings, levels=(), tail=0)
     rasters = [(layer, raster.fingerprint) for layer, raster in tile.rasters.items()]
     bands = [(variable.name, variable.band) for variable in tile.variables]
     made_from = (FORMAT, __version__, digest_of_sources(), rasters, bands, tile.area_weighted, settings)
@@ -45,9 +50,11 @@ def path_of_tile(folder: Path, tile: str) -> Path:
 
 
 def is_valid(folder: Path, tile: Tile, settings: Settings) -> bool:
-    """Whether a saved summary is there that a new sweep would make again, bit by bit."""
+    """Whether a saved summary is there that tells what a new sweep would."""
     path = path_of_tile(folder, tile.name)
-    return path.exists() and key_of_file(path) == key_of_tile(tile, settings)
+    if not path.exists() or key_of_file(path) != key_of_tile(tile, settings):
+        return False
+    return set(levels_of_file(path)) >= set(settings.levels)
 
 
 def keep_summary(folder: Path, tile: Tile, summary: TileSummary, settings: Settings) -> None:
@@ -62,14 +69,15 @@ def change_summary(folder: Path, tile: Tile, change: Callable[[TileSummary], Til
 
 @dataclass(frozen=True)
 class SavedSummaries:
-    """The saved summaries of some tiles, read one at a time, each time that they are asked for."""
+    """The saved summaries of some tiles at some levels, read one at a time, each time that they are asked for."""
 
     folder: Path
     tiles: tuple[str, ...]
+    levels: tuple[float, ...]
 
     def wholes(self) -> Iterator[TileWholes]:
         """The summaries without their cells."""
-        return (load_wholes(path_of_tile(self.folder, tile)) for tile in self.tiles)
+        return (load_wholes(path_of_tile(self.folder, tile)).at_levels(self.levels) for tile in self.tiles)
 
     def places(self) -> Iterator[TilePlace]:
         """Where the tiles are."""
@@ -77,7 +85,7 @@ class SavedSummaries:
 
     def cells(self, tile: str, variable: str) -> CellSummaries:
         """The cells of one tile and variable."""
-        return load_cells(path_of_tile(self.folder, tile), variable)
+        return load_cells(path_of_tile(self.folder, tile), variable).at_levels(self.levels)
 
 
 class SummariesUnderWay:

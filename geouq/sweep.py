@@ -68,10 +68,10 @@ def sweep_tiles(
 
 
 def for_each_tile(
-    tiles: Iterable[Tile], work: Callable[[Tile], Any], stage: str, pool: Executor, in_flight: int
+    work: Iterable[tuple[Tile, Callable[[], Any]]], stage: str, pool: Executor, in_flight: int
 ) -> Iterator[tuple[Tile, Any]]:
-    """What `work` gives for each tile, or a Failure, as they are completed."""
-    tasks = (Task(tile, 0, 1, partial(_with_gdal_options, work, tile)) for tile in tiles)
+    """What the work on each tile gives, or a Failure, as they are completed."""
+    tasks = (Task(tile, 0, 1, partial(_with_gdal_options, on_tile)) for tile, on_tile in work)
     for task, outcome in in_order(tasks, stage, pool, in_flight):
         yield task.tile, outcome
 
@@ -107,10 +107,10 @@ def _tasks(tiles: Iterable[Tile], reading_of: ReadingOf, work: Callable[[Tile, P
             yield Task(tile, place, len(pieces), partial(work, tile, piece, reading))
 
 
-def _with_gdal_options(work: Callable[[Tile], Any], tile: Tile) -> Any:
+def _with_gdal_options(work: Callable[[], Any]) -> Any:
     stop_if_asked()
     with gdal_options():
-        return work(tile)
+        return work()
 
 
 def _collect_piece(

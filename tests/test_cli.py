@@ -60,7 +60,7 @@ def test_from_two_folders_to_a_report(tile_folder, geouq, tmp_path):
     folder = tmp_path / "results" / "predictions"
     expected = """config.yaml run.json summaries/a1.nc
         tables/metrics.csv tables/metrics.parquet tables/metrics.md tables/bins.csv
-        tables/curves.csv tables/excluded.csv tables/failures.csv maps/a1_z.tif maps/a1_error.tif maps/cells_height.tif
+        tables/curves.csv tables/excluded.csv tables/failures.csv maps/cells_height.tif
         figures/all/height_reliability.png figures/all/gini_pit.png report/index.html"""
     assert not [name for name in expected.split() if not (folder / name).is_file()]
     assert not list(folder.rglob(".*"))
@@ -105,24 +105,60 @@ def test_a_damaged_tile_is_in_the_table_on_the_page_and_in_the_exit_code(tile_fo
     assert {row["name"] for row in rows_of(tmp_path / "results/small/tables/metrics.csv")} == {"all", "a1"}
 
 
-def test_a_second_run_reads_no_pixel(tile_folder, geouq, tmp_path, monkeypatch):
-    config = tile_folder(text="variables: [height]\n")
+def spoil(path):
+    """Overwrite the pixels of a compressed file so that none can be read, and nothing else of it."""
+    with rasterio.open(path) as source:
+        where = [
+            (int(source.get_tag_item(f"BLOCK_OFFSET_0_{row}", "TIFF", bidx=band)), 40)
+            for band in source.indexes
+            for row in range(-(-source.height // source.block_shapes[0][0]))
+        ]
+    times = path.stat()
+    with path.open("r+b") as file:
+        for offset, length in where:
+            file.seek(offset)
+            file.write(b"\xff" * length)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def test_a_second_run_with_other_regions_bins_and_levels_reads_no_pixel(tile_folder, geouq, tmp_path):
+    """All rasters are spoiled in between: a run that read one pixel would fail."""
+    config = tile_folder(text="variables: [height]\noutput: {maps: [cells, error]}\n")
+    for path in [*tmp_path.glob("predictions/*.tif"), *tmp_path.glob("truth/*.tif")]:
+        rasterio.shutil.copy(path, path.with_suffix(".new"), driver="GTiff", compress="deflate")
+        path.with_suffix(".new").replace(path)
     geouq("run", config, "--quiet")
-    first = {path: path.read_bytes() for path in (tmp_path / "results").rglob("*.csv")}
+    first = {tuple(row.items()) for row in rows_of(tmp_path / "results/small/tables/metrics.csv")}
+    for path in [*tmp_path.glob("predictions/*.tif"), *tmp_path.glob("truth/*.tif")]:
+        spoil(path)
 
-    def unreadable(*_):
-        raise AssertionError("a pixel was read")
-
-    monkeypatch.setattr("geouq.piecework.TileReader.read", unreadable)
-    config.write_text(config.read_text() + "regions: {east: [b1]}\noutput: {maps: [cells]}\n")
+    config.write_text(
+        config.read_text() + "regions: {east: [b1]}\nlevels: [0.9]\n"
+        "bins: [{scheme: equal-width, count: 10}, {scheme: equal-width, count: 20}, {scheme: log-width, count: 7}]\n"
+    )
     again = geouq("run", config)
 
-    assert again.exit_code == 0
+    assert again.exit_code == 0, again.output
     assert "3 of 3 tiles are summarised already" in again.output
     table = rows_of(tmp_path / "results/small/tables/metrics.csv")
     assert {row["name"] for row in table} == {"all", "east", "a1", "a2", "b1"}
+    assert {"equal-width-20", "log-width-7"} <= {row["bins"] for row in table}
+    assert {row["metric"] for row in table if row["metric"].startswith("coverage_")} == {
+        "coverage_90",
+        "coverage_above_90",
+        "coverage_below_90",
+    }
+    shared = [row for row in table if row["name"] != "east" and row["bins"] in ("", "equal-width-10")]
+    assert {tuple(row.items()) for row in shared} <= first
     assert geouq("run", config, "--fresh").exit_code == 3
-    assert first
+
+
+def test_another_level_is_swept_for(tile_folder, geouq):
+    config = tile_folder(text=SHORT)
+    geouq("run", config, "--quiet")
+    config.write_text(config.read_text() + "levels: [0.7]\n")
+
+    assert "summarised already" not in geouq("run", config).output
 
 
 def test_a_changed_file_is_read_again(tile_folder, geouq, tmp_path):

@@ -12,7 +12,7 @@ from geouq.catalog import find_tiles
 from geouq.config import CELL_MAPS, PIXEL_MAPS, Variable, load_experiment
 from geouq.errors import DataError
 from geouq.grid import Grid
-from geouq.maps import PIXEL_VALUES, write_cell_maps, write_pixel_maps
+from geouq.maps import PIXEL_VALUES, missing_maps, path_of_map, write_cell_maps, write_pixel_maps
 from geouq.maps.cells import mosaic_of
 from geouq.maps.geotiff import BandLabel, cog_writer
 from geouq.summary import TilePlace, TileSummary
@@ -38,7 +38,7 @@ def test_every_map_that_a_configuration_may_name_exists():
 
 def test_pixel_maps_hold_the_definition_where_a_pixel_counts(tile_folder, tmp_path):
     tile = find_tiles(load_experiment(tile_folder())).tiles[1]
-    paths = write_pixel_maps(tile, ("z", "error", "abs_error", "std"), tmp_path / "maps")
+    paths = write_pixel_maps(tile, ("z", "error", "abs_error", "std"), tmp_path / "maps", "key")
     layers = []
     for raster in (tile.mean, tile.variance, tile.truth):
         with rasterio.open(raster.path) as source:
@@ -62,7 +62,7 @@ def test_pixel_maps_hold_the_definition_where_a_pixel_counts(tile_folder, tmp_pa
 
 def test_a_map_says_what_it_is(tile_folder, tmp_path):
     tile = find_tiles(load_experiment(tile_folder())).tiles[0]
-    (path,) = write_pixel_maps(tile, ("error",), tmp_path)
+    (path,) = write_pixel_maps(tile, ("error",), tmp_path, "key")
 
     with rasterio.open(path) as source:
         assert source.descriptions == ("error_height", "error_cover", "error_gini")
@@ -73,6 +73,15 @@ def test_a_map_says_what_it_is(tile_folder, tmp_path):
         assert "STATISTICS_MEAN" in source.tags(1)
         assert source.tags(1)["long_name"] == "mean - truth"
         assert "TIFFTAG_DATETIME" not in source.tags()
+
+
+def test_maps_that_are_there_are_not_missing(tile_folder, tmp_path):
+    tile = find_tiles(load_experiment(tile_folder())).tiles[0]
+    write_pixel_maps(tile, ("error",), tmp_path, "key")
+    path_of_map(tile.name, "std", tmp_path).write_text("no map")
+
+    assert missing_maps(tile.name, ("error", "z", "std"), tmp_path, "key") == ["z", "std"]
+    assert missing_maps(tile.name, ("error",), tmp_path, "another key") == ["error"]
 
 
 def test_large_maps_have_averaged_overviews(tmp_path):
@@ -95,7 +104,7 @@ def test_a_map_that_fails_leaves_nothing_behind(tile_folder, tmp_path):
     (tmp_path / "truth" / "a1.tif").write_bytes(b"gone")
 
     with pytest.raises(DataError):
-        write_pixel_maps(tile, ("z", "error"), tmp_path / "maps")
+        write_pixel_maps(tile, ("z", "error"), tmp_path / "maps", "key")
     assert not list((tmp_path / "maps").iterdir())
 
 

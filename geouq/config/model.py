@@ -37,7 +37,7 @@ from geouq.config.values import (
 )
 from geouq.config.yaml_text import Written
 
-MAPS = ("z", "error", "cells")
+MAPS = ("cells",)  # maps with a value a pixel cost more than the sweep
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 
 Pattern = Annotated[str, Field(min_length=1), AfterValidator(tile_pattern)]

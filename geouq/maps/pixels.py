@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import rasterio
 from numpy.typing import NDArray
+from rasterio.errors import RasterioError
 
 from geouq import gaussian
 from geouq.catalog import Tile
@@ -37,26 +39,49 @@ PIXEL_VALUES: Mapping[str, PixelValue] = {
 }
 
 
-def write_pixel_maps(tile: Tile, names: Sequence[str], folder: Path) -> list[Path]:
-    """Write `<tile>_<name>.tif` for each name, reading the tile once; NaN where a pixel does not count."""
-    paths = [folder / f"{file_name(tile.name)}_{name}.tif" for name in names]
+def missing_maps(tile: str, names: Sequence[str], folder: Path, key: str) -> list[str]:
+    """Names of the maps of a tile that are not there yet as they would be written under this key."""
+    return [name for name in names if _key_of(path_of_map(tile, name, folder)) != key]
+
+
+def path_of_map(tile: str, name: str, folder: Path) -> Path:
+    """File of one map of a tile."""
+    return folder / f"{file_name(tile)}_{name}.tif"
+
+
+def write_pixel_maps(tile: Tile, names: Sequence[str], folder: Path, key: str) -> list[Path]:
+    """Write `<tile>_<name>.tif` for each name, reading the tile once; NaN where a pixel does not count.
+
+    key : what the maps are made from, kept in their tags.
+    """
     with ExitStack() as opened:
-        writers = [opened.enter_context(_writer(tile, name, path)) for name, path in zip(names, paths, strict=True)]
+        writers = [opened.enter_context(_writer(tile, name, folder, key)) for name in names]
         for window in tile.grid.windows(BLOCK):
             _write_window(tile, window, names, writers)
-    return paths
+    return [path_of_map(tile.name, name, folder) for name in names]
 
 
-def _writer(tile: Tile, name: str, path: Path) -> AbstractContextManager[MapWriter]:
+def _key_of(path: Path) -> str | None:
+    """What a map was made from; None where there is none that can be read."""
+    if not path.exists():
+        return None
+    try:
+        with rasterio.open(path) as source:
+            return str(source.tags().get("GEOUQ_KEY"))
+    except RasterioError:
+        return None
+
+
+def _writer(tile: Tile, name: str, folder: Path, key: str) -> AbstractContextManager[MapWriter]:
     value = PIXEL_VALUES[name]
     bands = [
         BandLabel(f"{name}_{variable.name}", variable.units if value.has_unit else "1", value.long_name)
         for variable in tile.variables
     ]
     inputs = ", ".join(Path(raster.path).name for raster in tile.rasters.values())
-    tags = {"GEOUQ_MAP": name, "GEOUQ_TILE": tile.name, "GEOUQ_INPUTS": inputs}
+    tags = {"GEOUQ_MAP": name, "GEOUQ_TILE": tile.name, "GEOUQ_INPUTS": inputs, "GEOUQ_KEY": key}
     tags["GEOUQ_VARIABLE"] = ", ".join(variable.name for variable in tile.variables)
-    return cog_writer(path, tile.grid, bands, tags)
+    return cog_writer(path_of_map(tile.name, name, folder), tile.grid, bands, tags)
 
 
 def _write_window(tile: Tile, window: Window, names: Sequence[str], writers: Sequence[MapWriter]) -> None:

@@ -185,6 +185,15 @@ def key_of_file(path: Path) -> str | None:
         return None
 
 
+def levels_of_file(path: Path) -> tuple[float, ...]:
+    """The levels whose coverage and interval scores a file holds; none where it cannot be read."""
+    try:
+        with h5py.File(path) as file:
+            return tuple(map(float, file["level"][()]))
+    except DAMAGED:
+        return ()
+
+
 def load_tile(path: Path) -> TileSummary:
     """Read all of a tile's summaries; SummaryError where the file is damaged or of another kind."""
     with _opened(path) as file:

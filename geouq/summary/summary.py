@@ -4,7 +4,7 @@ It is small, it adds exactly, and every number reported is a function of one.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import Self
@@ -49,6 +49,14 @@ class Summary:
         except ValueError:
             kept = ", ".join(map(str, self.levels))
             raise SummaryError(f"level {level} was not kept; the levels of this summary are {kept}") from None
+
+    def at_levels(self, levels: tuple[float, ...]) -> Self:
+        """The same pixels, told of fewer levels; SummaryError where one of these was not kept."""
+        if levels == self.levels:
+            return self
+        chosen = [self.level_index(level) for level in levels]
+        z = self.z.at(edge_probabilities(levels, FINE))
+        return replace(self, levels=levels, interval_scores=self.interval_scores[..., chosen], z=z)
 
     def __add__(self, other: Self) -> Self:
         if self.levels != other.levels:

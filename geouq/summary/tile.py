@@ -1,8 +1,8 @@
 """The summaries of one tile: for each variable the whole, its cells, and how many pixels were excluded and why."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,13 @@ class CellSummaries:
     def __len__(self) -> int:
         return len(self.moments.n)
 
+    def at_levels(self, levels: tuple[float, ...]) -> Self:
+        """The same cells, told of fewer levels, each of which must have been kept."""
+        chosen = [self.levels.index(level) for level in levels]
+        kept = ZHistogram(edge_probabilities(self.levels, COMPACT), self.z_counts)
+        z = kept.at(edge_probabilities(levels, COMPACT))
+        return replace(self, levels=levels, interval_scores=self.interval_scores[:, chosen], z_counts=z.counts)
+
     def summary(self, cells: slice = slice(None)) -> Summary:
         """All cells, or a range of them, as one Summary with the leading dimension (C); its sums are float64."""
         first, stop, _ = cells.indices(len(self))
@@ -54,7 +61,7 @@ class CellSummaries:
             VarianceProfile(COMPACT_SHIFT, keys, sums, self.extremes[cells, 0], self.extremes[cells, 1]),
         )
 
-    def summaries(self, budget: int = 1 << 25) -> Iterator[Summary]:
+    def summaries(self, budget: int = 1 << 22) -> Iterator[Summary]:
         """All cells in their order, some at a time, so that the profiles of these take at most `budget` bytes."""
         keys, columns = len(np.unique(self.entry_key)), self.entry_sums.shape[-1]
         together = max(1, budget // max(1, keys * columns * np.dtype(np.float64).itemsize))
@@ -98,6 +105,11 @@ class TileWholes(TilePlace):
     """One tile without its cells: its variables by name."""
 
     variables: dict[str, VariableWhole]
+
+    def at_levels(self, levels: tuple[float, ...]) -> Self:
+        """The same tile, told of fewer levels; SummaryError where one of these was not kept."""
+        parts = {name: replace(part, whole=part.whole.at_levels(levels)) for name, part in self.variables.items()}
+        return replace(self, variables=parts)
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,12 @@ class ZHistogram:
             raise SummaryError(message)
         return type(self)(self.probabilities, self.counts + other.counts)
 
+    def at(self, probabilities: Floats) -> Self:
+        """The same counts between fewer edges; SummaryError where one of these is no edge."""
+        kept = [self._edge(float(probability)) for probability in probabilities]
+        starts = [0, *(edge + 1 for edge in kept)]
+        return type(self)(probabilities, np.add.reduceat(self.counts, starts, axis=-1))
+
     def total(self, axis: int = 0) -> Self:
         """Sum over one leading axis."""
         return type(self)(self.probabilities, self.counts.sum(range(self.counts.ndim - 1)[axis]))
