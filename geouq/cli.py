@@ -89,6 +89,7 @@ def check(config: Path, workers: int | None, memory: str | None) -> None:
 @click.option("--quiet", is_flag=True, help="No progress.")
 def run(configs: tuple[Path, ...], *, quiet: bool, **options: Any) -> None:
     """Evaluate; a second run goes on from the tiles already done."""
+    from geouq.compiled import is_kept
     from geouq.config import load_experiment
     from geouq.evaluate import Options
     from geouq.evaluate import run as evaluate
@@ -98,6 +99,10 @@ def run(configs: tuple[Path, ...], *, quiet: bool, **options: Any) -> None:
         raise ConfigError("--out names the folder of one run; give one configuration, or leave it out")
     experiments = [load_experiment(config) for config in configs]
     _require_own_folders(experiments)
+    if not is_kept():
+        click.echo(
+            "note: no folder can be written to keep compiled code, so every run compiles; set XDG_CACHE_HOME", err=True
+        )
     worst = 0
     for config, experiment in zip(configs, experiments, strict=True):
         with reporter(quiet=quiet) as progress:

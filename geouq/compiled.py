@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
+from numpy.typing import NDArray
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -37,9 +39,9 @@ def inlined_reordered(function: F) -> F:
     return _compile(function, numba.njit, fastmath=REORDERED, **PART)
 
 
-def elementwise(function: F) -> F:
-    """A function of one float64 compiled for arrays of any shape."""
-    return _compile(function, numba.vectorize, ["float64(float64)"])
+def elementwise(function: Callable[[float], float]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """A function of one number compiled for arrays of any shape."""
+    return cast("Any", _compile(function, numba.vectorize, ["float64(float64)"]))
 
 
 def is_kept() -> bool:
@@ -68,10 +70,10 @@ def digest_of_sources() -> str:
 
 @cache
 def _cache_folder() -> str:
-    """Folder for this version of the sources, within numba's if that is set, or the user's; '' if it is not writable."""
+    """Folder for this version of the sources, in numba's if that is set, or the user's; '' if none can be written."""
+    config: Any = numba.config
     try:
-        numbas = Path(numba.config.CACHE_DIR) if numba.config.CACHE_DIR else None
-        folder = (numbas or _user_cache() / "geouq") / digest_of_sources()
+        folder = (Path(config.CACHE_DIR) if config.CACHE_DIR else _user_cache() / "geouq") / digest_of_sources()
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, RuntimeError):  # the user has no home
         return ""
