@@ -7,13 +7,16 @@ them compiles anew.
 
 import hashlib
 import os
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from filelock import FileLock
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -29,14 +32,21 @@ def compiled(function: F) -> F:
     return _compile(function, numba.njit, **PLAIN)
 
 
+def entry(function: F) -> F:
+    """The same for a function that allocates nothing, so that no reference to an array need be counted."""
+    return _compile(function, numba.njit, _nrt=False, **PLAIN)
+
+
 def inlined(function: F) -> F:
-    """The same as a part of its callers; it can allocate nothing, and so no reference to an array need be counted."""
-    return _compile(function, numba.njit, **PART)
+    """A part of the compiled functions that call it, which allocates nothing; called from Python it is Python."""
+    made: Any = register_jitable(**PART)(function)
+    return cast("F", made)
 
 
 def inlined_reordered(function: F) -> F:
     """The same, free to reorder sums so that they use the processor's lanes; NaN and inf are still told apart."""
-    return _compile(function, numba.njit, fastmath=REORDERED, **PART)
+    made: Any = register_jitable(fastmath=REORDERED, **PART)(function)
+    return cast("F", made)
 
 
 def elementwise(function: Callable[[float], float]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
@@ -54,10 +64,39 @@ def _compile(function: F, compiler: Callable[..., Any], *signatures: list[str], 
     before = config.CACHE_DIR
     config.CACHE_DIR = _cache_folder()
     try:
-        made = compiler(*signatures, cache=is_kept(), **options)(function)
+        with _alone():
+            made = compiler(*signatures, cache=is_kept(), **options)(function)
     finally:
         config.CACHE_DIR = before
+    if hasattr(made, "compile"):
+        made.compile = _one_at_a_time(made.compile)
     return cast("F", made)
+
+
+def _one_at_a_time(compile_for: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile, or load what is kept, while no other process does: numba's files are not made for two at once."""
+
+    @wraps(compile_for)
+    def alone(*arguments: Any) -> Any:
+        with _alone():
+            return compile_for(*arguments)
+
+    return alone
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Hold the lock of the folder of compiled functions, where there is one and its file system knows locks."""
+    with ExitStack() as stack:
+        if is_kept():
+            with suppress(OSError, NotImplementedError):
+                stack.enter_context(_lock())
+        yield
+
+
+@cache
+def _lock() -> FileLock:
+    return FileLock(Path(_cache_folder()) / "lock")
 
 
 @cache

@@ -15,7 +15,7 @@ else: squares of `SQUARE` pixels from left to right, in each of them cells in ro
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.compiled import compiled, inlined, inlined_reordered
+from geouq.compiled import compiled, entry, inlined, inlined_reordered
 from geouq.gaussian import LOG_2PI
 from geouq.kernel.accumulators import COMPACT_STEP, FEW, KEYS, SLAB, CellSums, Pixels, Scratch, Totals
 from geouq.kernel.lanes import move_row
@@ -32,7 +32,7 @@ NLL, CRPS = SUMS.index("nll"), SUMS.index("crps")
 Z, ZZ = SUMS.index("z"), PRODUCTS.index(("z", "z"))
 
 
-@inlined
+@entry
 def sweep_box(
     pixels: Pixels,
     columns: int,
