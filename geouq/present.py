@@ -7,7 +7,6 @@ from pathlib import Path
 
 from geouq.atomic import written_whole
 from geouq.config import CELL_MAPS, PIXEL_MAPS, BinScheme, Experiment, Variable
-from geouq.figures import pit_histogram, reliability_diagram, save_figure
 from geouq.gates import GateResult, judge
 from geouq.maps import write_cell_maps
 from geouq.metrics import Choices
@@ -158,6 +157,12 @@ def draw_figures(
     reporter: Reporter,
 ) -> dict[tuple[str, str, str], str]:
     """Figures of each variable of the whole and of each region; their paths relative to the folder."""
+    from geouq.figures import (  # noqa: PLC0415  matplotlib is large, and the sweep needs the memory
+        pit_histogram,
+        reliability_diagram,
+        save_figure,
+    )
+
     scheme = preferred_scheme(experiment)
     written = {}
     reporter.stage("figures", len(shown) * len(variables))
