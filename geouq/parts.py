@@ -123,10 +123,11 @@ class VariableSum:
         """The whole and its cells, with these entries of cells."""
         moments = Moments(self._n, self._weight, self._sums, self._products)
         extremes = self._extremes[:, 0].min(initial=np.inf), self._extremes[:, 1].max(initial=-np.inf)
-        profile = reduce(add, (band.profile(*extremes) for band in self._bands))
+        z_counts = np.sum([band.z_counts for band in self._bands], axis=0)
+        profile = reduce(add, (self._bands.pop(0).profile(*extremes) for _ in tuple(self._bands)))
         z = ZHistogram(
             edge_probabilities(self._levels, FINE),
-            self._counts(np.sum([band.z_counts for band in self._bands], axis=0)),
+            self._counts(z_counts),
         )
         whole = Summary(self._levels, moments.total(), self._scores.sum(0), z, profile)
         cell_z = self._counts(self._cell_z)

@@ -18,9 +18,9 @@ from geouq.summary import CellSummaries, TilePlace, TileSummary, TileWholes
 from geouq.summary.file import (
     FORMAT,
     TileWriter,
+    cells_in_parts,
     key_of_file,
     levels_of_file,
-    load_cells,
     load_place,
     load_wholes,
     rewrite_tile,
@@ -83,9 +83,10 @@ class SavedSummaries:
         """Where the tiles are."""
         return (load_place(path_of_tile(self.folder, tile)) for tile in self.tiles)
 
-    def cells(self, tile: str, variable: str) -> CellSummaries:
-        """The cells of one tile and variable."""
-        return load_cells(path_of_tile(self.folder, tile), variable).at_levels(self.levels)
+    def cells(self, tile: str, variable: str) -> Iterator[tuple[NDArray[np.int64], CellSummaries]]:
+        """The cells of one tile and variable, some at a time: their numbers and summaries."""
+        parts = cells_in_parts(path_of_tile(self.folder, tile), variable)
+        return ((numbers, cells.at_levels(self.levels)) for numbers, cells in parts)
 
 
 class SummariesUnderWay:

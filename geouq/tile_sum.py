@@ -76,8 +76,9 @@ class TileSum:
                 total.add(part, group)
 
     def summary(self) -> TileSummary:
-        """All pieces, and the entries that the store hands back."""
+        """All pieces, and the entries that the store hands back; the sums are spent with that."""
         variables = {
-            name: total.summary(*self.store.entries(i)) for i, (name, total) in enumerate(self.variables.items())
+            name: self.variables.pop(name).summary(*self.store.entries(i))
+            for i, name in enumerate(tuple(self.variables))
         }
         return TileSummary(self.name, self.grid, self.cell_size, variables)

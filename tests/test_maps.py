@@ -27,8 +27,12 @@ def tile_at(name, column, shape=(40, 48), row=0, cell_size=16):
     return TileSummary(name, grid, cell_size, {"cover": part})
 
 
+def in_parts(cells):
+    return np.arange(len(cells)), cells
+
+
 def cell_maps(tiles, names, folder):
-    cells = {tile.tile: tile.variables["cover"].cells for tile in tiles}
+    cells = {tile.tile: [in_parts(tile.variables["cover"].cells)] for tile in tiles}
     return write_cell_maps(tiles, cells.pop, COVER, names, folder)
 
 

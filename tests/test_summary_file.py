@@ -25,6 +25,7 @@ from geouq.summary import (
 )
 from geouq.summary import file as room
 from geouq.summary.file import (
+    cells_in_parts,
     key_of_file,
     load_cells,
     load_place,
@@ -310,3 +311,24 @@ def test_cells_are_the_same_however_many_are_taken_together(tile, budget):
             assert one.variance.sums.sum() == pytest.approx(expected.sum())
             assert one.variance.sums.dtype == np.float64
             assert one.variance.sums.nbytes <= budget or len(one.n) == 1
+
+
+@SHARED_FOLDER
+@given(summary=TILES)
+def test_cells_come_once_each_in_parts_with_their_profiles(summary, tmp_path):
+    """Read a few entries at a time."""
+    save_tile(summary, tmp_path / "t.nc", "key")
+    for name, part in summary.variables.items():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(room, "READ_AT_ONCE", 7)
+            parts = list(cells_in_parts(tmp_path / "t.nc", name))
+
+        assert sorted(np.concatenate([found for found, _ in parts])) == list(range(len(part.cells)))
+        whole = part.cells.summary()
+        for found, cells in parts:
+            own = cells.summary()
+            np.testing.assert_array_equal(own.n, whole.n[found])
+            np.testing.assert_array_equal(own.interval_scores, whole.interval_scores[found])
+            shared = np.searchsorted(whole.variance.keys, own.variance.keys)
+            np.testing.assert_array_equal(own.variance.sums, whole.variance.sums[found][:, shared])
+            assert own.variance.sums.astype(bool).sum() == whole.variance.sums[found].astype(bool).sum()

@@ -11,14 +11,18 @@ from forecasts import heteroscedastic
 from restatement import plain_metrics, valid
 
 from geouq import metrics
+from geouq.areas import pixel_areas
 from geouq.arrays import summarize_arrays
 from geouq.catalog import Failure, find_tiles
 from geouq.config import EQUAL_COUNT_10, load_experiment
 from geouq.cutting import Reading
 from geouq.errors import DataError
-from geouq.grid import Grid
+from geouq.gaussian import half_width
+from geouq.grid import Grid, Window
+from geouq.reader import _Layer
 from geouq.settings import Settings, cell_size_for
 from geouq.sweep import sweep_tiles
+from geouq.validity import TRUTH_NODATA
 from geouq.workers import workers
 
 BITS = ("sums", "products", "n")
@@ -210,3 +214,97 @@ def test_equal_count_edges_are_nearly_those_of_the_sorted_pixels(large_tile):
     found = metrics.bin_edges(summarize_arrays(*arrays).whole.variance, EQUAL_COUNT_10)
 
     np.testing.assert_allclose(found, np.quantile(valid(*arrays)[1], np.arange(11) / 10), rtol=1e-3)
+
+
+@pytest.fixture
+def weighted_tile(tmp_path, write_raster):
+    """A tile on a geographic grid, of one variable, with or without rasters of weights; and its arrays."""
+
+    def make(weights, values=None, shape=(70, 90)):
+        arrays = heteroscedastic(shape, seed=7)
+        place = {"crs": "EPSG:4326", "transform": Affine(0.5, 0, 10, 0, -0.5, 75)}
+        for layer, array in zip(("mean", "variance", "truth"), arrays, strict=True):
+            write_raster(tmp_path / f"t_{layer}.tif", array, nodata=np.nan, **place)
+        if values is not None:
+            write_raster(tmp_path / "t_weights.tif", values.astype(np.float32), nodata=-1, **place)
+        config = tmp_path / "weighted.yaml"
+        layers = "".join(f"  {layer}: '{{tile}}_{layer}.tif'\n" for layer in ("mean", "variance", "truth"))
+        config.write_text(f"version: 1\nname: weighted\ntiles: [t]\ndata:\n{layers}  weights: {weights}\n")
+        return config, arrays
+
+    return make
+
+
+def weighted_metrics(mean, variance, truth, weight):
+    """A restatement on whole arrays, by numpy's own weighted averages."""
+    error, std = mean - truth, np.sqrt(variance)
+    average = lambda values: np.average(values, weights=weight)  # noqa: E731
+    edges = np.linspace(variance.min(), variance.max(), 11)
+    bins = np.clip(np.searchsorted(edges, variance, side="right") - 1, 0, 9)
+    shares = [(weight[bins == k].sum(), bins == k) for k in range(10)]
+    gaps = [
+        share * abs(np.average((variance - error**2)[own], weights=weight[own])) for share, own in shares if share > 0
+    ]
+    return {
+        "bias": average(error),
+        "mae": average(abs(error)),
+        "rmse": np.sqrt(average(error**2)),
+        "sharpness": average(variance),
+        "zms": average((error / std) ** 2),
+        "nll": average(0.5 * np.log(2 * np.pi * variance) + error**2 / (2 * variance)),
+        "uce": sum(gaps) / weight.sum(),
+        "coverage": average(abs(error) <= half_width(0.9) * std),
+    }
+
+
+@pytest.mark.parametrize("kind", ["area", "raster"])
+def test_weighted_numbers_equal_the_whole_array_definition(weighted_tile, sweep_one, kind):
+    """Areas shrink towards the pole; of a raster of weights, 0 and nodata exclude."""
+    rng = np.random.default_rng(8)
+    values = rng.choice([0, 0.25, 1.5, 3, -1], (70, 90))
+    config, arrays = weighted_tile("area" if kind == "area" else "'{tile}_weights.tif'", values)
+    (part,) = sweep_one(config)["t"].variables.values()
+    (tile,) = find_tiles(load_experiment(config)).tiles
+    weight = pixel_areas(tile.grid, Window(0, 0, 70, 90)) if kind == "area" else np.maximum(values, 0)
+    mean, variance, truth = (array.astype(np.float64) for array in arrays)
+    counts = np.isfinite(mean + variance + truth) & (variance > 0) & (weight > 0)
+    expected = weighted_metrics(mean[counts], variance[counts], truth[counts], weight[counts])
+
+    assert part.whole.n == counts.sum()
+    assert part.whole.n + part.excluded.sum() == counts.size
+    assert metrics.coverage(part.whole, 0.9) == pytest.approx(expected.pop("coverage"), rel=1e-12)
+    for name, value in expected.items():
+        assert getattr(metrics, name)(part.whole) == pytest.approx(value, rel=1e-9), name
+
+
+def test_a_negative_weight_names_file_and_pixel(weighted_tile, sweep_one):
+    values = np.ones((70, 90))
+    values[6, 7] = -0.5
+
+    failure = sweep_one(weighted_tile("'{tile}_weights.tif'", values)[0])["t"]
+
+    assert "t_weights.tif: the weight is -0.5 at row 6, column 7" in failure.message
+
+
+def test_blocks_that_a_file_leaves_out_are_not_read(tmp_path, write_raster, sweep_one, monkeypatch):
+    """Truth in one block of 64; all other pixels count as nodata of the truth, and no file is read there."""
+    arrays = heteroscedastic((1024, 1024), missing=0)
+    layout = {"tiled": True, "blockxsize": 128, "blockysize": 128, "nodata": -9999.0, "SPARSE_OK": "TRUE"}
+    truth = np.full_like(arrays[2], -9999)
+    truth[130:200, 520:600] = arrays[2][130:200, 520:600]
+    for layer, array in (("mean", arrays[0]), ("variance", arrays[1]), ("truth", truth)):
+        write_raster(tmp_path / f"t_{layer}.tif", array, **layout)
+    config = tmp_path / "sparse.yaml"
+    layers = "".join(f"  {layer}: '{{tile}}_{layer}.tif'\n" for layer in ("mean", "variance", "truth"))
+    config.write_text(f"version: 1\nname: sparse\ntiles: [t]\ndata:\n{layers}")
+    read = []
+    whole = _Layer._decode
+    monkeypatch.setattr(
+        _Layer, "_decode", lambda self, numbers, window: read.append(window) or whole(self, numbers, window)
+    )
+
+    (part,) = sweep_one(config)["t"].variables.values()
+
+    assert part.whole.n == 70 * 80
+    assert part.excluded[TRUTH_NODATA] == 1024**2 - 70 * 80
+    assert set(read) == {Window(0, 512, 512, 512)}

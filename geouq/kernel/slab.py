@@ -272,10 +272,11 @@ def _find_rows(n, scratch, lattice):
     """The key of each variance and the bucket of each z; pixels beyond the end go to the last row of each table."""
     variance, keys, bucket, z = scratch.variance, scratch.key, scratch.bucket, scratch.z
     first, threshold = lattice.first, lattice.threshold
+    last = np.uint32(len(first) - 1)  # a z that is NaN, if there could be one, must not lead outside the tables
     for i in range(n):
         keys[i] = bits_of_single(np.float64(variance[i])) >> SHIFT
     for i in range(n):
-        bucket[i] = np.int32(min(max(z[i] + REACH, 0.0), TOP) * lattice.per_unit)
+        bucket[i] = min(np.uint32(np.int32(min(max(z[i] + REACH, 0.0), TOP) * lattice.per_unit)), last)
     for i in range(n):
         cell = np.uint64(bucket[i])
         bucket[i] = first[cell] + np.uint32(z[i] > threshold[cell])

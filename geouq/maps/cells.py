@@ -1,7 +1,7 @@
 """Maps with a value for every cell: one mosaic of all tiles where they make one, a file for each tile where not."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -19,6 +19,7 @@ from geouq.naming import file_name
 from geouq.summary import CellSummaries, Summary, TilePlace
 
 Floats = NDArray[np.float64]
+Cells = tuple[NDArray[np.int64], CellSummaries]
 
 LARGEST_MOSAIC = 25_000_000  # pixels; where there is no tile the file holds nothing
 WINDOW = 512
@@ -48,12 +49,14 @@ class Measured:
 
 def write_cell_maps(
     places: Sequence[TilePlace],
-    cells_of: Callable[[str], CellSummaries],
+    cells_of: Callable[[str], Iterable[Cells]],
     variable: Variable,
     names: Sequence[str],
     folder: Path,
 ) -> list[Path]:
     """Write the metrics of every cell of a variable, one band a metric; `cells_of` is asked once for each tile.
+
+    Cells come some at a time, with their numbers, in any order.
 
     `cells_<variable>.tif` where the tiles lie side by side on one pixel lattice, else `<tile>_cells_<variable>.tif`.
     Binned metrics use ten equal-count bins of the cell's compact profile.
@@ -138,18 +141,23 @@ def _write_tile(tile: Measured, variable: Variable, folder: Path) -> Path:
     return path
 
 
-def _measured(place: TilePlace, cells: CellSummaries, variable: Variable, names: Sequence[str]) -> Measured:
-    """A band for each metric that the summaries allow, measured some cells at a time."""
-    chosen = list(_chosen(names, cells.levels))
+def _measured(place: TilePlace, parts: Iterable[Cells], variable: Variable, names: Sequence[str]) -> Measured:
+    """A band for each metric that the levels allow, measured some cells at a time."""
+    waiting = iter(parts)
+    first_part = next(waiting)
+    chosen = list(_chosen(names, first_part[1].levels))
     labels = [
         BandLabel(name, unit_of(metric, variable.units), metric.claim if name != "n" else "Number of valid pixels.")
         for name, metric, _ in chosen
     ]
-    parts = [
-        np.stack([np.where(summary.n > 0, function(summary), np.nan) for _, _, function in chosen]).astype(np.float32)
-        for summary in cells.summaries()
-    ]
-    return Measured(place, labels, np.concatenate(parts, axis=1).reshape(len(chosen), *place.cell_grid.shape))
+    values = np.full((len(chosen), math.prod(place.cell_grid.shape)), np.nan, np.float32)
+    for numbers, part in chain([first_part], waiting):
+        first = 0
+        for summary in part.summaries():
+            found = [np.where(summary.n > 0, function(summary), np.nan) for _, _, function in chosen]
+            values[:, numbers[first : first + len(summary.n)]] = found
+            first += len(summary.n)
+    return Measured(place, labels, values.reshape(len(chosen), *place.cell_grid.shape))
 
 
 def _chosen(names: Sequence[str], levels: Sequence[float]) -> Iterator[tuple[str, Metric, Callable[[Summary], Floats]]]:

@@ -5,6 +5,7 @@ What belongs to single cells is most of the file; it can be written as it comes,
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -219,6 +220,25 @@ def load_cells(path: Path, variable: str) -> CellSummaries:
         return _cells(file, _names(file).index(variable))
 
 
+def cells_in_parts(path: Path, variable: str) -> Iterator[tuple[NDArray[np.int64], CellSummaries]]:
+    """Numbers of some cells of one variable and their summaries, until each cell has come once.
+
+    Of a large tile they come in the order in which they were written, so that memory holds few of them at a time.
+    """
+    with _opened(path) as file:
+        number = _names(file).index(variable)
+        bare = _cells(file, number, entries=False)
+        left, held = np.ones(len(bare), np.bool_), _no_entries(file)
+        for block in _blocks(file, number):
+            columns = [np.concatenate(pair) for pair in zip(held, block[1:], strict=True)]
+            open_still = columns[0] == columns[0][-1]  # a cell's entries stand together; more of this one may come
+            held = tuple(column[open_still] for column in columns)
+            yield _some_cells(bare, left, [column[~open_still] for column in columns])
+        yield _some_cells(bare, left, held)
+        nothing = np.flatnonzero(left)
+        yield nothing, bare.some(nothing)
+
+
 @contextmanager
 def _opened(path: Path) -> Iterator[h5py.File]:
     try:
@@ -377,10 +397,24 @@ def _cells(file: h5py.File, number: int, *, entries: bool = True) -> CellSummari
     )
 
 
+def _no_entries(file: h5py.File) -> tuple[Array, ...]:
+    return np.empty(0, np.uint32), np.empty(0, np.uint16), np.empty((0, len(file["field"])), np.float32)
+
+
+def _some_cells(
+    bare: CellSummaries, left: NDArray[np.bool_], entries: Sequence[Array]
+) -> tuple[NDArray[np.int64], CellSummaries]:
+    """The cells of these entries, which are no longer left."""
+    numbers, place = np.unique(entries[0], return_inverse=True)
+    left[numbers] = False
+    order = np.lexsort((entries[1], place))
+    cell, key, sums = place[order].astype(np.uint32), entries[1][order], entries[2][order]
+    return numbers.astype(np.int64), replace(bare.some(numbers), entry_cell=cell, entry_key=key, entry_sums=sums)
+
+
 def _joined(file: h5py.File, number: int | None) -> tuple[Array, ...]:
     """Cell, key and sums of the entries of one variable, or of none, ordered by cell, then key."""
-    nothing = np.empty((0, len(file["field"])), np.float32)
-    found: list[tuple[Array, ...]] = [(np.empty(0, np.uint32), np.empty(0, np.uint16), nothing)]
+    found = [_no_entries(file)]
     if number is not None:
         found += [columns[1:] for columns in _blocks(file, number)]
     cell, key, sums = (np.concatenate(column) for column in zip(*found, strict=True))

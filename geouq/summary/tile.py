@@ -38,6 +38,20 @@ class CellSummaries:
     def __len__(self) -> int:
         return len(self.moments.n)
 
+    def some(self, numbers: NDArray[np.integer]) -> Self:
+        """The cells of these numbers, without their profiles."""
+        moments = Moments(*(getattr(self.moments, field.name)[numbers] for field in fields(Moments)))
+        return type(self)(
+            self.levels,
+            moments,
+            self.interval_scores[numbers],
+            self.z_counts[numbers],
+            self.extremes[numbers],
+            self.entry_cell[:0],
+            self.entry_key[:0],
+            self.entry_sums[:0],
+        )
+
     def at_levels(self, levels: tuple[float, ...]) -> Self:
         """The same cells, told of fewer levels, each of which must have been kept."""
         chosen = [self.levels.index(level) for level in levels]
