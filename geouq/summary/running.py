@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from geouq.errors import SummaryError
 from geouq.summary.kept_pixels import BUDGET, KeptPixels
 from geouq.summary.summary import Summary, empty_summary
-from geouq.summary.variance_profile import VarianceProfile
+from geouq.summary.variance_profile import N, VarianceProfile
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -100,12 +100,19 @@ class _RunningProfile:
         return np.isin(keys, self._first + np.flatnonzero(self._used))
 
     def _are_many(self) -> bool:
-        """Whether pixels are to be looked through: the tail may pass its budget, or twice as many wait as are kept."""
-        if self._kept is None or not self._waiting:
+        """Whether pixels are to be looked through: more wait than are kept, or the tail has passed its budget."""
+        if self._kept is None:
             return False
-        settled = len(self._kept.pixels)
-        total = settled + sum(map(len, self._waiting))
-        return total > BUDGET or total > 2 * max(settled, PATIENCE)
+        waiting = sum(map(len, self._waiting))
+        return waiting > max(len(self._kept.pixels), PATIENCE) or self._pixels_in_tail() > BUDGET
+
+    def _pixels_in_tail(self) -> int:
+        """Number of pixels of the keys that the tail reaches; all of them are kept."""
+        if self._kept is None or self._kept.tail == 0:
+            return 0
+        keys = self._first + np.flatnonzero(self._used)
+        tail = self._with(keys, self._sums[:0], KeptPixels(self._kept.tail)).complete_keys()
+        return int(self._sums[tail - self._first, N].sum())
 
     def _settle(self) -> None:
         """Join the kept pixels, and let those go of keys that are no longer complete."""
