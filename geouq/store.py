@@ -16,7 +16,6 @@ from geouq.naming import file_name
 from geouq.settings import Settings
 from geouq.summary import CellSummaries, TilePlace, TileSummary, TileWholes
 from geouq.summary.file import (
-    FORMAT,
     TileWriter,
     cells_in_parts,
     key_of_file,
@@ -27,6 +26,7 @@ from geouq.summary.file import (
     save_tile,
     tile_writer,
 )
+from geouq.summary.layout import FORMAT
 from geouq.summary.variance_profile import FIELDS, UNWEIGHTED
 from geouq.tile_sum import Entries
 from geouq.version import __version__

@@ -6,7 +6,6 @@ What belongs to single cells is most of the file; it can be written as it comes,
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -19,53 +18,28 @@ from geouq.atomic import take_place, temporary
 from geouq.errors import SummaryError
 from geouq.grid import Grid
 from geouq.summary.kept_pixels import KeptPixels
-from geouq.summary.moments import PRODUCTS, SUMS, Moments
+from geouq.summary.layout import (
+    ENTRY,
+    EXPLAINED,
+    FORMAT,
+    MOMENTS,
+    arrays,
+    coordinates,
+    global_attributes,
+    long_name,
+)
+from geouq.summary.moments import Moments
 from geouq.summary.netcdf import NetCDFWriter, read_variable
 from geouq.summary.summary import Summary
 from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes, VariableSummary, VariableWhole
-from geouq.summary.variance_profile import FIELDS, FINE_SHIFT, VarianceProfile
+from geouq.summary.variance_profile import FINE_SHIFT, VarianceProfile
 from geouq.summary.z_histogram import FINE, ZHistogram, edge_probabilities
-from geouq.validity import REASONS
 
-FORMAT = "geouq tile summary 2"
 ENTRIES = 1 << 16  # of cells' profiles; more than these go to the file before it is complete
 READ_AT_ONCE = 1 << 20
-EXPLAINED = {
-    "variable": "names of the variables",
-    "level": "nominal levels of central intervals",
-    "sum": "what is summed",
-    "product": "which deviations are multiplied",
-    "reason": "why a pixel does not count",
-    "field": "what is summed over the pixels of one key",
-    "kept_field": "what is kept of a single pixel",
-    "z_edge": "cumulative normal probabilities of the edges between which z is counted",
-    "n": "number of valid pixels",
-    "weight": "sum of the weights of the valid pixels; their number where there are no weights",
-    "sums": "sums over the valid pixels; divide by weight for means",
-    "products": "sums of products of deviations from the means",
-    "interval_scores": "sums of the interval score of each level",
-    "z_counts": "counts of z = (truth - mean) / std between the normal quantiles of z_edge",
-    "excluded": "pixels that do not count, each under its first reason",
-    "variance_range": "lowest and highest predicted variance",
-    "profile_variable": "number of the variable that an entry of the profile belongs to, from 0",
-    "profile_key": "leading bits of the float32 variance, shifted right by 14",
-    "profile_sums": "sums over the pixels of one key of the predicted variance",
-    "kept_tail": "pixels with at least highest variance / kept_tail are kept (0: none; -1: not recorded)",
-    "kept_variable": "number of the variable that a kept pixel belongs to, from 0",
-    "kept_pixels": "single pixels, kept so that edges of bins are exact",
-    "wanted_variable": "number of the variable that a wanted key belongs to, from 0",
-    "wanted_key": "other keys of which every pixel is kept",
-    "cell_entry_variable": "number of the variable that an entry of the cells' profiles belongs to, from 0",
-    "cell_entry_cell": "number of the cell that an entry belongs to, in rows from the top left, from 0",
-    "cell_key": "leading bits of the float32 variance, shifted right by 19",
-    "cell_entry_sums": "sums over the pixels of one cell and key of the predicted variance",
-}
-MOMENTS: dict[str, tuple[str, ...]] = {"n": (), "weight": (), "sums": ("sum",), "products": ("product",)}
-KEPT = ("variance", "squared_error", "weight")
 DAMAGED = (OSError, ValueError, KeyError, IndexError, TypeError, RuntimeError)
 
 Array = NDArray[Any]
-Arrays = dict[str, tuple[tuple[str, ...], Array]]
 
 
 class TileWriter:
@@ -100,12 +74,12 @@ class TileWriter:
         for number, part in enumerate(summary.variables.values()):
             self.append(number, part.cells.entry_cell, part.cells.entry_key, part.cells.entry_sums)
         columns = next(iter(summary.variables.values())).cells.entry_sums.shape[-1]
-        self._file.attributes(_global_attributes(summary, self._key))
-        for name, values in _coordinates(summary, columns).items():
+        self._file.attributes(global_attributes(summary, self._key))
+        for name, values in coordinates(summary, columns).items():
             self._file.coordinate(name, values, EXPLAINED[name])
-        for name, (dimensions, values) in _arrays(summary).items():
+        for name, (dimensions, values) in arrays(summary).items():
             if values.size:
-                self._file.variable(name, dimensions, values, _long_name(name))
+                self._file.variable(name, dimensions, values, long_name(name))
         self._write_entries()
         self.close()
         self.finished = True
@@ -120,7 +94,7 @@ class TileWriter:
         if not self._grown:
             self._grown = tuple(
                 self._file.growing(name, values.dtype, values.shape[1:], ENTRIES, compressed=values.ndim == 1)
-                for name, values in zip(_ENTRY, columns, strict=True)
+                for name, values in zip(ENTRY, columns, strict=True)
             )
         for dataset, values in zip(self._grown, columns, strict=True):
             before = len(dataset)
@@ -133,10 +107,10 @@ class TileWriter:
         """What is left of the entries; few of them need no room to grow."""
         if self._grown:
             self._write_waiting(self._count)
-            for (name, dimensions), dataset in zip(_ENTRY.items(), self._grown, strict=True):
+            for (name, dimensions), dataset in zip(ENTRY.items(), self._grown, strict=True):
                 self._file.label_grown(dataset, dimensions, EXPLAINED[name])
         elif self._count:
-            for (name, dimensions), values in zip(_ENTRY.items(), self._gathered(), strict=True):
+            for (name, dimensions), values in zip(ENTRY.items(), self._gathered(), strict=True):
                 self._file.variable(name, dimensions, values, EXPLAINED[name])
 
     def _gathered(self) -> tuple[Array, ...]:
@@ -250,86 +224,6 @@ def _opened(path: Path) -> Iterator[h5py.File]:
         raise SummaryError(f"{path} cannot be read as a tile summary ({error}); run again with --fresh") from error
 
 
-def _long_name(name: str) -> str:
-    base = name.removeprefix("cell_")
-    return EXPLAINED[name] if name in EXPLAINED else f"{EXPLAINED[base]}, by cell"
-
-
-def _coordinates(summary: TileSummary, columns: int) -> dict[str, Any]:
-    levels = next(iter(summary.variables.values())).whole.levels
-    return {
-        "variable": list(summary.variables),
-        "level": np.array(levels),
-        "sum": list(SUMS),
-        "product": [f"{left}*{right}" for left, right in PRODUCTS],
-        "reason": list(REASONS),
-        "field": list(FIELDS[:columns]),
-        "kept_field": list(KEPT if columns == len(FIELDS) else KEPT[:-1]),
-        "z_edge": edge_probabilities(levels, FINE),
-    }
-
-
-def _global_attributes(summary: TileSummary, key: str) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "key": key,
-        "tile": summary.tile,
-        "cell_size": summary.cell_size,
-        "shape": list(summary.grid.shape),
-        "transform": list(summary.grid.transform)[:6],
-        "crs": summary.grid.crs,
-        "summary": "What the valid pixels of one tile contribute to every metric; such files add up to regions.",
-    }
-
-
-_ENTRY = {
-    "cell_entry_variable": ("cell_entry",),
-    "cell_entry_cell": ("cell_entry",),
-    "cell_key": ("cell_entry",),
-    "cell_entry_sums": ("cell_entry", "field"),
-}
-
-
-def _arrays(summary: TileSummary) -> Arrays:
-    """All but the entries of the cells' profiles: dimensions and values by name."""
-    parts = list(summary.variables.values())
-    wholes, cells = [part.whole for part in parts], [part.cells for part in parts]
-    kept = [whole.variance.kept or KeptPixels(-1) for whole in wholes]
-
-    def stacked(dims: tuple[str, ...], values: Callable[[Any], Any], of: Sequence[Any]) -> Any:
-        return ("variable", *dims), np.stack([np.asarray(values(one)) for one in of])
-
-    def ragged(dims: tuple[str, ...], values: Callable[[Any], Any], of: Sequence[Any]) -> Any:
-        found = [values(one) for one in of]
-        return dims, np.concatenate([some for some in found if len(some)] or found[:1])
-
-    def owner(dim: str, values: Callable[[Any], Any], of: Sequence[Any]) -> Any:
-        return (dim,), np.repeat(np.arange(len(of), dtype=np.uint16), [len(values(one)) for one in of])
-
-    return {
-        **{name: stacked(dims, attrgetter(f"moments.{name}"), wholes) for name, dims in MOMENTS.items()},
-        "interval_scores": stacked(("level",), lambda s: s.interval_scores, wholes),
-        "z_counts": stacked(("z_bin",), lambda s: s.z.counts, wholes),
-        "variance_range": stacked(("bound",), lambda s: [s.variance.lowest, s.variance.highest], wholes),
-        "excluded": stacked(("reason",), lambda part: part.excluded, parts),
-        "profile_variable": owner("profile_entry", lambda s: s.variance.keys, wholes),
-        "profile_key": ragged(("profile_entry",), lambda s: s.variance.keys.astype(np.uint32), wholes),
-        "profile_sums": ragged(("profile_entry", "field"), lambda s: s.variance.sums, wholes),
-        "kept_tail": stacked((), lambda k: k.tail, kept),
-        "kept_variable": owner("kept_pixel", lambda k: k.pixels, kept),
-        "kept_pixels": ragged(("kept_pixel", "kept_field"), lambda k: k.pixels, kept),
-        "wanted_variable": owner("wanted_entry", lambda k: k.wanted, kept),
-        "wanted_key": ragged(("wanted_entry",), lambda k: k.wanted.astype(np.uint32), kept),
-        **{
-            f"cell_{name}": stacked(("cell", *dims), attrgetter(f"moments.{name}"), cells)
-            for name, dims in MOMENTS.items()
-        },
-        "cell_interval_scores": stacked(("cell", "level"), lambda c: c.interval_scores, cells),
-        "cell_z_counts": stacked(("cell", "cell_z_bin"), lambda c: c.z_counts, cells),
-        "cell_variance_range": stacked(("cell", "bound"), lambda c: c.extremes, cells),
-    }
-
-
 def _names(file: h5py.File) -> list[str]:
     return [str(name) for name in file["variable"].asstr()[()]]
 
@@ -427,7 +321,7 @@ def _joined(file: h5py.File, number: int | None) -> tuple[Array, ...]:
 
 def _blocks(file: h5py.File, number: int | None = None) -> Iterator[tuple[Array, ...]]:
     """Entries of the cells' profiles as they stand in the file, some at a time: all, or those of one variable."""
-    owner, *others = (file.get(name) for name in _ENTRY)
+    owner, *others = (file.get(name) for name in ENTRY)
     for start in range(0, 0 if owner is None else len(owner), READ_AT_ONCE):
         some = slice(start, start + READ_AT_ONCE)
         variable = owner[some]

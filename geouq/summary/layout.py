@@ -1,0 +1,133 @@
+"""What stands in the file of a tile's summaries: names, dimensions, and what each of them says of itself."""
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.summary.kept_pixels import KeptPixels
+from geouq.summary.moments import PRODUCTS, SUMS
+from geouq.summary.tile import TileSummary
+from geouq.summary.variance_profile import FIELDS
+from geouq.summary.z_histogram import FINE, edge_probabilities
+from geouq.validity import REASONS
+
+FORMAT = "geouq tile summary 2"
+EXPLAINED = {
+    "variable": "names of the variables",
+    "level": "nominal levels of central intervals",
+    "sum": "what is summed",
+    "product": "which deviations are multiplied",
+    "reason": "why a pixel does not count",
+    "field": "what is summed over the pixels of one key",
+    "kept_field": "what is kept of a single pixel",
+    "z_edge": "cumulative normal probabilities of the edges between which z is counted",
+    "n": "number of valid pixels",
+    "weight": "sum of the weights of the valid pixels; their number where there are no weights",
+    "sums": "sums over the valid pixels; divide by weight for means",
+    "products": "sums of products of deviations from the means",
+    "interval_scores": "sums of the interval score of each level",
+    "z_counts": "counts of z = (truth - mean) / std between the normal quantiles of z_edge",
+    "excluded": "pixels that do not count, each under its first reason",
+    "variance_range": "lowest and highest predicted variance",
+    "profile_variable": "number of the variable that an entry of the profile belongs to, from 0",
+    "profile_key": "leading bits of the float32 variance, shifted right by 14",
+    "profile_sums": "sums over the pixels of one key of the predicted variance",
+    "kept_tail": "pixels with at least highest variance / kept_tail are kept (0: none; -1: not recorded)",
+    "kept_variable": "number of the variable that a kept pixel belongs to, from 0",
+    "kept_pixels": "single pixels, kept so that edges of bins are exact",
+    "wanted_variable": "number of the variable that a wanted key belongs to, from 0",
+    "wanted_key": "other keys of which every pixel is kept",
+    "cell_entry_variable": "number of the variable that an entry of the cells' profiles belongs to, from 0",
+    "cell_entry_cell": "number of the cell that an entry belongs to, in rows from the top left, from 0",
+    "cell_key": "leading bits of the float32 variance, shifted right by 19",
+    "cell_entry_sums": "sums over the pixels of one cell and key of the predicted variance",
+}
+MOMENTS: dict[str, tuple[str, ...]] = {"n": (), "weight": (), "sums": ("sum",), "products": ("product",)}
+KEPT = ("variance", "squared_error", "weight")
+ENTRY = {
+    "cell_entry_variable": ("cell_entry",),
+    "cell_entry_cell": ("cell_entry",),
+    "cell_key": ("cell_entry",),
+    "cell_entry_sums": ("cell_entry", "field"),
+}
+
+Array = NDArray[Any]
+Arrays = dict[str, tuple[tuple[str, ...], Array]]
+
+
+def long_name(name: str) -> str:
+    """What a variable says of itself; what is kept by cell as of the whole is said once."""
+    base = name.removeprefix("cell_")
+    return EXPLAINED[name] if name in EXPLAINED else f"{EXPLAINED[base]}, by cell"
+
+
+def coordinates(summary: TileSummary, columns: int) -> dict[str, Any]:
+    """Dimensions with a value for each place; `columns` is the number of fields of an entry."""
+    levels = next(iter(summary.variables.values())).whole.levels
+    return {
+        "variable": list(summary.variables),
+        "level": np.array(levels),
+        "sum": list(SUMS),
+        "product": [f"{left}*{right}" for left, right in PRODUCTS],
+        "reason": list(REASONS),
+        "field": list(FIELDS[:columns]),
+        "kept_field": list(KEPT if columns == len(FIELDS) else KEPT[:-1]),
+        "z_edge": edge_probabilities(levels, FINE),
+    }
+
+
+def global_attributes(summary: TileSummary, key: str) -> dict[str, Any]:
+    """What the file says of itself."""
+    return {
+        "format": FORMAT,
+        "key": key,
+        "tile": summary.tile,
+        "cell_size": summary.cell_size,
+        "shape": list(summary.grid.shape),
+        "transform": list(summary.grid.transform)[:6],
+        "crs": summary.grid.crs,
+        "summary": "What the valid pixels of one tile contribute to every metric; such files add up to regions.",
+    }
+
+
+def arrays(summary: TileSummary) -> Arrays:
+    """All but the entries of the cells' profiles: dimensions and values by name."""
+    parts = list(summary.variables.values())
+    wholes, cells = [part.whole for part in parts], [part.cells for part in parts]
+    kept = [whole.variance.kept or KeptPixels(-1) for whole in wholes]
+
+    def stacked(dims: tuple[str, ...], values: Callable[[Any], Any], of: Sequence[Any]) -> Any:
+        return ("variable", *dims), np.stack([np.asarray(values(one)) for one in of])
+
+    def ragged(dims: tuple[str, ...], values: Callable[[Any], Any], of: Sequence[Any]) -> Any:
+        found = [values(one) for one in of]
+        return dims, np.concatenate([some for some in found if len(some)] or found[:1])
+
+    def owner(dim: str, values: Callable[[Any], Any], of: Sequence[Any]) -> Any:
+        return (dim,), np.repeat(np.arange(len(of), dtype=np.uint16), [len(values(one)) for one in of])
+
+    return {
+        **{name: stacked(dims, attrgetter(f"moments.{name}"), wholes) for name, dims in MOMENTS.items()},
+        "interval_scores": stacked(("level",), lambda s: s.interval_scores, wholes),
+        "z_counts": stacked(("z_bin",), lambda s: s.z.counts, wholes),
+        "variance_range": stacked(("bound",), lambda s: [s.variance.lowest, s.variance.highest], wholes),
+        "excluded": stacked(("reason",), lambda part: part.excluded, parts),
+        "profile_variable": owner("profile_entry", lambda s: s.variance.keys, wholes),
+        "profile_key": ragged(("profile_entry",), lambda s: s.variance.keys.astype(np.uint32), wholes),
+        "profile_sums": ragged(("profile_entry", "field"), lambda s: s.variance.sums, wholes),
+        "kept_tail": stacked((), lambda k: k.tail, kept),
+        "kept_variable": owner("kept_pixel", lambda k: k.pixels, kept),
+        "kept_pixels": ragged(("kept_pixel", "kept_field"), lambda k: k.pixels, kept),
+        "wanted_variable": owner("wanted_entry", lambda k: k.wanted, kept),
+        "wanted_key": ragged(("wanted_entry",), lambda k: k.wanted.astype(np.uint32), kept),
+        **{
+            f"cell_{name}": stacked(("cell", *dims), attrgetter(f"moments.{name}"), cells)
+            for name, dims in MOMENTS.items()
+        },
+        "cell_interval_scores": stacked(("cell", "level"), lambda c: c.interval_scores, cells),
+        "cell_z_counts": stacked(("cell", "cell_z_bin"), lambda c: c.z_counts, cells),
+        "cell_variance_range": stacked(("cell", "bound"), lambda c: c.extremes, cells),
+    }
