@@ -39,10 +39,11 @@ class Piece:
     groups: tuple[Window, ...]
 
 
-def reading_for(tile: Tile, workers: int = 1) -> Reading:
+def reading_for(tile: Tile, workers: int = 1, widest: int | None = None) -> Reading:
     """Windows that hold whole blocks of the file with the largest ones, so that each is decoded once.
 
-    Of a file in strips, these are as wide as the tile. Blocks too large for one window are left to GDAL's cache.
+    Of a file in strips, these are as wide as the tile, unless that is wider than `widest`: then strips are decoded
+    several times. Blocks too large for one window are left to GDAL's cache.
     """
     rows, columns = (max(raster.block[axis] for raster in tile.rasters.values()) for axis in (0, 1))
     if columns >= tile.grid.shape[1] > WINDOW:
@@ -51,6 +52,8 @@ def reading_for(tile: Tile, workers: int = 1) -> Reading:
         height, width = max(WINDOW, _up(rows)), max(WINDOW, _up(columns))
     if rows > WINDOW and height * width > LARGEST:
         width = max(SQUARE, LARGEST // height // SQUARE * SQUARE)
+    elif widest is not None and width > widest:
+        return Reading(height, widest, SMALL_CACHE)
     blocks = sum(_touched(raster, height, width) for raster in tile.rasters.values())
     aligned = height % rows == 0 and (width % columns == 0 or columns >= tile.grid.shape[1])
     return Reading(height, width, max(SMALL_CACHE if aligned else CACHE, workers * blocks))

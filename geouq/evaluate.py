@@ -15,10 +15,11 @@ from geouq.errors import ConfigError
 from geouq.exact import wanted_keys, with_kept
 from geouq.gates import require_known
 from geouq.maps import missing_maps, write_pixel_maps
+from geouq.memory import give_back, peak_memory_mib
 from geouq.plan import Plan, plan_run, slots
 from geouq.present import Results, choices_of, present
 from geouq.progress import Reporter, Silent
-from geouq.provenance import RunRecord, config_digest, inputs_of, load_record, peak_memory_mib, save_record, utc
+from geouq.provenance import RunRecord, config_digest, inputs_of, load_record, save_record, utc
 from geouq.regions import pools
 from geouq.settings import Settings, cell_size_for
 from geouq.store import SavedSummaries, SummariesUnderWay, change_summary, is_valid, key_of_tile
@@ -75,6 +76,7 @@ def run(experiment: Experiment, options: Options = DEFAULTS, reporter: Reporter 
         if job.experiment.bins.exact:
             failures += _place_edges(job, pool, failures)
         failures += _write_maps(job, pool, failures)
+    give_back()
     done = _without(job.tiles, failures)
     record = RunRecord(
         name=experiment.name,

@@ -1,5 +1,6 @@
 """What a run will do, from headers alone: tiles, pixels, bytes, blocks and memory."""
 
+import math
 import os
 import re
 from collections import Counter
@@ -9,14 +10,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from geouq.catalog import Catalog, Tile
-from geouq.cutting import BAND, Reading, reading_for
+from geouq.cutting import BAND, WINDOW, Reading, reading_for
 from geouq.errors import ConfigError
 from geouq.kernel import SQUARE
 from geouq.raster import Raster
+from geouq.settings import CELLS_IN_TILE, LARGEST_CELL
 
 MIB = 1 << 20
-PROGRAM = 360 * MIB  # interpreter, compiled kernel and libraries, as measured
-GROUP = 2 * MIB  # sums of one variable in one group, as measured
+# as measured
+PROGRAM = 290 * MIB  # interpreter, libraries, and compiled code
+FIGURES = 500 * MIB  # the same with what draws and writes tables
+GROUP = 2 * MIB  # sums of one variable in one group
+TAIL = 20 * MIB  # single pixels kept of one variable, and copies made of them
+CELL = 600  # sums of one cell, in bytes
+WIDTHS = (None, BAND, 4 * WINDOW, WINDOW)
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -39,14 +46,11 @@ def plan_run(catalog: Catalog, workers: int | None = None, memory: str | None = 
 
     Raises ConfigError where not even one worker fits, naming the file that needs so much.
     """
-    count = workers or os.cpu_count() or 1
-    limit = None if memory is None else parse_memory(memory)
-    largest = max(catalog.tiles, key=memory_of_worker, default=None)
-    each = memory_of_worker(largest) if largest else 0
-    if limit is not None and largest is not None:
-        count = min(count, (limit - PROGRAM) // each)
-        if count < 1:
-            raise ConfigError(f"--memory {memory}: {_too_much(largest, PROGRAM + each)}")
+    wanted = workers or os.cpu_count() or 1
+    count, widest = _fitting(catalog, wanted, None if memory is None else parse_memory(memory))
+    if count < 1:
+        tile = max(catalog.tiles, key=memory_of_worker)
+        raise ConfigError(f"--memory {memory}: {_too_much(tile, _memory(catalog, 1, widest))}")
     rasters = [raster for tile in catalog.tiles for raster in tile.rasters.values()]
     return Plan(
         tiles=len(catalog.tiles),
@@ -55,9 +59,37 @@ def plan_run(catalog: Catalog, workers: int | None = None, memory: str | None = 
         bytes_on_disk=sum(raster.size for raster in rasters),
         layouts=tuple(Counter(map(_layout, rasters)).most_common()),
         workers=count,
-        memory=PROGRAM + count * each,
-        readings={tile.name: reading_for(tile, count) for tile in catalog.tiles},
+        memory=_memory(catalog, count, widest),
+        readings={tile.name: reading_for(tile, count, widest) for tile in catalog.tiles},
     )
+
+
+def _fitting(catalog: Catalog, wanted: int, limit: int | None) -> tuple[int, int | None]:
+    """As many workers as wanted or as fit, 0 if none does, and how wide their windows may be; None for any width.
+
+    Windows are made narrower only where not even one worker would fit: that decodes strips several times.
+    """
+    widest = None
+    if not catalog.tiles:
+        return wanted, widest
+    for widest in WIDTHS:
+        for count in range(wanted, 0, -1):
+            if limit is None or _memory(catalog, count, widest) <= limit:
+                return count, widest
+    return 0, widest
+
+
+def _memory(catalog: Catalog, workers: int, widest: int | None) -> int:
+    """Bytes that a run holds at most: while it sweeps, or while it draws the figures."""
+    each = max((memory_of_worker(tile, widest) for tile in catalog.tiles), default=0)
+    cells = max((_cells(tile) for tile in catalog.tiles), default=0)
+    sums = len(catalog.variables) * (TAIL + cells * CELL)
+    return max(PROGRAM + sums + workers * each, FIGURES)
+
+
+def _cells(tile: Tile) -> int:
+    """Number of cells of a large tile; those of smaller ones are as small as to be few."""
+    return max(tile.grid.pixels // LARGEST_CELL**2, CELLS_IN_TILE)
 
 
 def _too_much(tile: Tile, need: int) -> str:
@@ -68,13 +100,14 @@ def _too_much(tile: Tile, need: int) -> str:
     )
 
 
-def memory_of_worker(tile: Tile) -> int:
+def memory_of_worker(tile: Tile, widest: int | None = None) -> int:
     """Bytes that one worker holds at most: decoded blocks, one window of each layer, and the sums of its groups."""
-    reading = reading_for(tile)
+    reading = reading_for(tile, 1, widest)
     pixels = min(reading.height, tile.grid.shape[0]) * min(reading.width, tile.grid.shape[1])
     windows = sum(pixels * _bytes_of_pixel(raster, tile) for raster in tile.rasters.values())
     groups = (reading.height // SQUARE) * max(1, reading.width // BAND)
-    return reading.cache + windows + groups * len(tile.variables) * GROUP
+    compressed = max(math.prod(raster.block) for raster in tile.rasters.values()) * 4
+    return reading.cache + min(compressed, 4 * tile.grid.pixels) + windows + groups * len(tile.variables) * GROUP
 
 
 def _bytes_of_pixel(raster: Raster, tile: Tile) -> int:

@@ -3,8 +3,6 @@
 import hashlib
 import json
 import platform
-import resource
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -72,12 +70,6 @@ def config_digest(experiment: Experiment) -> str:
 def utc(seconds: float) -> str:
     """A time as ISO 8601 in UTC, to the second."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def peak_memory_mib() -> float:
-    """Largest resident memory of this process so far."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / (1 << 20 if sys.platform == "darwin" else 1 << 10), 1)
 
 
 def save_record(record: RunRecord, folder: Path) -> None:

@@ -11,6 +11,7 @@ from geouq.catalog import Failure, Tile
 from geouq.errors import ConfigError
 
 PATIENCE = 10.0  # seconds
+HELD = 2  # results that may wait for one before them while all workers have work
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def workers(count: int, scheduler: str | None = None) -> Iterator[Executor]:
 
 
 def in_order(tasks: Iterable[Task], stage: str, pool: Executor, in_flight: int) -> Iterator[tuple[Task, Any]]:
-    """Results of tasks, those of one tile in their order, at most `in_flight` under way and as many waiting their turn.
+    """Results of tasks, those of one tile in their order, at most `in_flight` under way and two waiting.
 
     A tile of which a task fails gives a Failure, and nothing more; the others go on.
     """
@@ -74,7 +75,7 @@ def in_order(tasks: Iterable[Task], stage: str, pool: Executor, in_flight: int) 
     try:
         while True:
             held = sum(len(state.early) for state in progress.values())
-            while len(running) < in_flight and len(running) + held < 2 * in_flight:
+            while len(running) < in_flight and len(running) + held < in_flight + HELD:
                 if (task := _next_task(waiting, progress)) is None:
                     break
                 running[pool.submit(task.work)] = task

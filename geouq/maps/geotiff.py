@@ -20,6 +20,7 @@ from geouq.version import __version__
 
 BLOCK = 512
 SMALLEST_BLOCK = 16
+WRITE_CACHE = 32 << 20  # bytes
 PLAIN = {
     "driver": "GTiff",
     "dtype": "float32",
@@ -75,12 +76,12 @@ def cog_writer(path: Path, grid: Grid, bands: Sequence[BandLabel], tags: Mapping
     profile = PLAIN | shape | {"blockxsize": side, "blockysize": side, "crs": crs, "transform": grid.transform}
     try:
         with (
-            gdal_options(),
+            gdal_options(WRITE_CACHE),
             rasterio.open(plain, "w", **profile) as target,
         ):
             _label(target, bands, tags)
             yield MapWriter(target)
-        with gdal_options(), written_whole(path) as part:
+        with gdal_options(WRITE_CACHE), written_whole(path) as part:
             rasterio.shutil.copy(plain, part, **OPTIMISED)
     finally:
         plain.unlink(missing_ok=True)

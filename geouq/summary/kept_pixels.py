@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-BUDGET = 1 << 20  # pixels a variable; 16 MB
+BUDGET = 1 << 19  # pixels a variable; 8 MB
 
 
 def _none_kept() -> Floats:
