@@ -1,0 +1,207 @@
+"""What a run survives: kill -9 at any moment, workers that are lost, folders that cannot be written."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from geouq.catalog import find_tiles
+from geouq.config import load_experiment
+from geouq.raster import GDAL_OPTIONS
+from geouq.settings import Settings
+from geouq.sweep import sweep_tiles
+from geouq.workers import workers
+
+TILES = [f"t{number}" for number in range(12)]
+SHORT = "variables: [height]\noutput: {maps: none}\n"
+KILLS = int(os.environ.get("GEOUQ_TEST_KILLS", "3"))
+KILLED = os.environ.get("GEOUQ_TEST_CONFIG")  # of the run to kill, instead of a small one
+SWEPT = re.compile(r"sweep \d+/\d+: (.+)")
+REUSED = re.compile(r"(\d+) of \d+ tiles are summarised already")
+HEAVY = ("pandas", "xarray", "dask", "distributed", "matplotlib", "pyarrow")
+
+
+class Run:
+    """A run of the program in a session of its own, and what it has said so far."""
+
+    def __init__(self, config, out, *options, prefix=(), **settings):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        self.out, self._log = out, out.with_suffix(f".{time.monotonic_ns()}.log")
+        command = [*prefix, sys.executable, "-m", "geouq", "run", str(config), "--out", str(out), *options]
+        with self._log.open("w") as log:
+            self.process = subprocess.Popen(command, stderr=log, start_new_session=True, **settings)
+
+    @property
+    def said(self):
+        return self._log.read_text(encoding="utf-8").splitlines()
+
+    @property
+    def metrics(self):
+        return (self.out / "tables" / "metrics.csv").read_bytes()
+
+    def until(self, count):
+        """Wait until it has said so many lines."""
+        while len(self.said) < count:
+            assert self.process.poll() is None, self.said
+            time.sleep(0.002)
+        return self
+
+    def end(self):
+        assert self.process.wait(120) == 0, self.said
+        return self
+
+    def kill(self):
+        os.killpg(self.process.pid, signal.SIGKILL)
+        assert self.process.wait(60) == -signal.SIGKILL, "it had ended before"
+
+
+def summaries(out):
+    return {path.name: path.stat().st_mtime_ns for path in (out / "summaries").glob("[!.]*.nc")}
+
+
+def test_a_run_that_is_killed_goes_on_to_the_same_numbers_and_does_no_tile_twice(tile_folder, tmp_path):
+    """GEOUQ_TEST_KILLS sets how many moments, spread over the run; GEOUQ_TEST_CONFIG another configuration."""
+    config = Path(KILLED) if KILLED else tile_folder(TILES, shape=(300, 300), text=SHORT)
+    undisturbed = Run(config, tmp_path / "undisturbed").end()
+    for number in range(KILLS):
+        first = Run(config, tmp_path / f"killed{number}").until(1 + number * len(undisturbed.said) // KILLS)
+        time.sleep(0.02 * number / KILLS)
+        first.kill()
+        saved = summaries(first.out)
+
+        second = Run(config, first.out).end()
+
+        assert second.metrics == undisturbed.metrics
+        assert max(Counter(SWEPT.findall("\n".join(first.said + second.said))).values()) == 1
+        assert sum(map(int, REUSED.findall("\n".join(second.said)))) == len(saved)
+        assert saved.items() <= summaries(second.out).items()
+        assert not list(second.out.rglob(".*"))
+
+
+@contextmanager
+def cluster(folder, count):
+    """The address of a dask scheduler and its worker processes, which no nanny starts again."""
+    pytest.importorskip("distributed")
+    (folder / "cluster").mkdir()
+    place = folder / "cluster" / "scheduler.json"
+    common = ["--scheduler-file", str(place), "--no-dashboard", "--host", "127.0.0.1"]
+    alone = ["--nthreads", "1", "--no-nanny", "--local-directory", str(folder / "cluster")]
+    commands = [["scheduler", "--port", "0", *common], *(["worker", *common, *alone] for _ in range(count))]
+    with (folder / "cluster" / "log").open("w") as log:
+        processes = [
+            subprocess.Popen([sys.executable, "-m", "dask", *command], stdout=log, stderr=log) for command in commands
+        ]
+        try:
+            yield address_in(place, processes[0]), processes[1:]
+        finally:
+            for process in reversed(processes):
+                process.kill()
+                process.wait(60)
+
+
+def address_in(place, scheduler):
+    """What the scheduler writes once it listens."""
+    while not place.exists() or not (found := re.search(r'"address": "(.+?)"', place.read_text())):
+        assert scheduler.poll() is None
+        time.sleep(0.05)
+    return found[1]
+
+
+def test_a_cluster_gives_the_same_numbers_also_where_it_loses_a_worker(tile_folder, tmp_path):
+    """A scheduler and two workers, each a process of its own; then one of the two is killed."""
+    config = tile_folder(TILES, shape=(400, 400), text=SHORT)
+    alone = Run(config, tmp_path / "alone").end()
+    with cluster(tmp_path, 2) as (address, (lost, _)):
+        together = Run(config, tmp_path / "together", "--scheduler", address).end()
+        fewer = Run(config, tmp_path / "fewer", "--scheduler", address).until(2)
+        lost.kill()
+        fewer.end()
+
+    assert together.metrics == fewer.metrics == alone.metrics
+    swept = SWEPT.findall("\n".join(fewer.said))
+    assert sorted(swept) == sorted(TILES)
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+def test_every_file_is_opened_on_a_worker_with_the_options_of_gdal(tile_folder, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    tiles = find_tiles(load_experiment(tile_folder(TILES[:4], text=SHORT))).tiles
+    wanted = ["GDAL_CACHEMAX", *GDAL_OPTIONS]
+
+    def watch():
+        import rasterio
+        from rasterio.env import get_gdal_config
+
+        plain, rasterio.seen = rasterio.open, []
+
+        def open_and_tell(*arguments, **options):
+            rasterio.seen.append({name: get_gdal_config(name, normalize=False) for name in wanted})
+            return plain(*arguments, **options)
+
+        rasterio.open = open_and_tell
+
+    def seen():
+        import rasterio
+
+        return rasterio.seen
+
+    with cluster(tmp_path, 2) as (address, _), distributed.Client(address) as client:
+        client.wait_for_workers(2)
+        client.run(watch)
+        with workers(2, address) as pool:
+            list(sweep_tiles(tiles, Settings((0.9,), 16), pool, 4))
+        of_workers = list(client.run(seen).values())
+
+    told = [options for one in of_workers for options in one]
+    assert len(told) >= 3 * len(tiles)
+    assert {name: {str(options[name]) for options in told} for name in GDAL_OPTIONS} == {
+        name: {value} for name, value in GDAL_OPTIONS.items()
+    }
+    assert all(0 < int(options["GDAL_CACHEMAX"]) <= 1 << 30 for options in told)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can act for another user")
+def test_nobody_can_run_it_from_a_folder_that_cannot_be_written(tile_folder, tmp_path):
+    """Without a home, too: what is compiled stays in memory, and that is said once."""
+    tile_folder(("a1", "a2"), text=SHORT)
+    tmp_path.chmod(0o755)
+    out = tmp_path / "out" / "nobody"
+    out.parent.mkdir()
+    os.chown(out.parent, 65534, 65534)
+    may_read = [f"--{kind}-caps=+dac_read_search" for kind in ("inh", "ambient")]
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *may_read]
+    if subprocess.run([*nobody, sys.executable, "-c", ""], check=False).returncode:
+        pytest.skip("setpriv cannot give the right to read all files")
+    without = {key: value for key, value in os.environ.items() if not key.startswith(("XDG_", "NUMBA_"))}
+    told = without | {"HOME": "/nonexistent", "NUMBA_OPT": "1"}
+
+    run = Run("experiment.yaml", out, prefix=nobody, env=told, cwd=tmp_path).end()
+
+    assert sum("compiled" in line for line in run.said) == 1
+    assert len(summaries(out)) == 2
+
+
+CHECK = """from click.testing import CliRunner
+from geouq.cli import main
+assert not CliRunner().invoke(main, ["check", "experiment.yaml"]).exit_code"""
+
+
+@pytest.mark.parametrize(
+    ("code", "absent"),
+    [(CHECK, HEAVY), ("import geouq.evaluate", HEAVY), ("import geouq.sweep", (*HEAVY, "jinja2", "rich"))],
+    ids=["check", "a run before its figures", "a worker"],
+)
+def test_what_is_not_needed_is_not_imported(tile_folder, tmp_path, code, absent):
+    tile_folder(("a1",))
+    told = f"{code}\nimport sys\nprint([name for name in {absent} if name in sys.modules])"
+
+    done = subprocess.run([sys.executable, "-c", told], cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"
