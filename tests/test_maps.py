@@ -8,6 +8,7 @@ from forecasts import heteroscedastic
 from restatement import valid
 
 from geouq.arrays import summarize_arrays
+from geouq.atomic import LEFTOVER
 from geouq.catalog import find_tiles
 from geouq.config import CELL_MAPS, PIXEL_MAPS, Variable, load_experiment
 from geouq.errors import DataError
@@ -172,3 +173,13 @@ def test_tiles_of_unlike_cells_are_no_mosaic():
 
     assert mosaic_of([unlike, second]) is None
     assert mosaic_of([first, second]) is not None
+
+
+def test_what_a_map_leaves_behind_when_its_process_is_killed_is_known_by_its_name(tmp_path):
+    grid = Grid((40, 48), PLACE, rasterio.CRS.from_epsg(32633).to_wkt())
+    with cog_writer(tmp_path / "maps" / "m.tif", grid, [BandLabel("v", "m", "value")], {}):
+        under_way = [path.name for path in (tmp_path / "maps").iterdir()]
+
+    assert under_way
+    assert all(LEFTOVER.match(name) for name in under_way)
+    assert [path.name for path in (tmp_path / "maps").iterdir()] == ["m.tif"]

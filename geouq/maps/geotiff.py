@@ -1,6 +1,5 @@
 """How a GeoTIFF is written: by windows to a plain file, copied to a cloud-optimised one, which takes its name."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from rasterio.enums import ColorInterp
 from rasterio.windows import Window as RasterioWindow
 
-from geouq.atomic import written_whole
+from geouq.atomic import temporary, written_whole
 from geouq.grid import Grid, Window
 from geouq.raster import gdal_options
 from geouq.version import __version__
@@ -68,23 +67,16 @@ class MapWriter:
 @contextmanager
 def cog_writer(path: Path, grid: Grid, bands: Sequence[BandLabel], tags: Mapping[str, str]) -> Iterator[MapWriter]:
     """A float32 map on a grid, NaN where nothing is known; it stands under its name only when it is whole."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    plain = path.with_name(f".{os.getpid()}.plain.{path.name}")
     side = min(BLOCK, max(SMALLEST_BLOCK, -(-max(grid.shape) // SMALLEST_BLOCK) * SMALLEST_BLOCK))
     crs = rasterio.CRS.from_wkt(grid.crs) if grid.crs else None
     shape = {"count": len(bands), "height": grid.shape[0], "width": grid.shape[1]}
     profile = PLAIN | shape | {"blockxsize": side, "blockysize": side, "crs": crs, "transform": grid.transform}
-    try:
-        with (
-            gdal_options(WRITE_CACHE),
-            rasterio.open(plain, "w", **profile) as target,
-        ):
+    with temporary(path, "plain") as plain:
+        with gdal_options(WRITE_CACHE), rasterio.open(plain, "w", **profile) as target:
             _label(target, bands, tags)
             yield MapWriter(target)
         with gdal_options(WRITE_CACHE), written_whole(path) as part:
             rasterio.shutil.copy(plain, part, **OPTIMISED)
-    finally:
-        plain.unlink(missing_ok=True)
 
 
 def _label(target: Any, bands: Sequence[BandLabel], tags: Mapping[str, str]) -> None:
