@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 Reals = NDArray[np.floating]
 Ints = NDArray[np.int64]
 
-SLAB = 4096
+SLAB = 2048
 FEW = 1024  # pixels of a cell that are cheaper to go through than the tables
 KEYS = 1 << (31 - FINE_SHIFT)
 COMPACT_STEP = COMPACT_SHIFT - FINE_SHIFT
