@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from geouq.cutting import Reading, pieces_of
 from geouq.errors import DataError
 from geouq.grid import Grid, Window
+from geouq.kernel import SQUARE
 from geouq.piecework import sweep_windows
 from geouq.reader import NO_STATUS, NO_WEIGHT, VariableWindow
 from geouq.settings import Settings, cell_size_for
@@ -46,7 +47,7 @@ def summarize_arrays(
         return VariableWindow(m[part], v[part], y[part], some[1], Nodata.of(None, None, None), some[0])
 
     total = TileSum.empty("array", grid, ("array",), settings, InMemory(), weighted=weight is not None)
-    for piece in pieces_of(grid, Reading()):
+    for piece in pieces_of(grid, Reading(SQUARE, -(-grid.shape[1] // SQUARE) * SQUARE)):  # whole rows need no copy
         total.add(sweep_windows(read, piece, [([0], piece.windows)], settings, ["array"], weighted=weight is not None))
     return total.summary().variables["array"]
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 LANES, EIGHT, DOUBLE_BYTES = 4, 8, 8
@@ -18,6 +18,26 @@ def bits_of_single(_typing: Any, _number: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001  numba's signature
         return builder.bitcast(builder.fptrunc(arguments[0], ir.FloatType()), WORD)
+
+    return signature, generate
+
+
+@intrinsic
+def prefetch(_typing: Any, source: Any, start: Any) -> Any:
+    """Ask for the memory of an array from `start` on, which may lie beyond its end, before it is needed."""
+    signature = types.void(source, start)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kinds = signature.args
+        place = context.cast(builder, arguments[1], kinds[1], types.int64)
+        pointer = builder.gep(_data(context, builder, kinds[0], arguments[0]), [place])
+        byte = builder.bitcast(pointer, ir.IntType(8).as_pointer())
+        numbers = [ir.Constant(WORD, number) for number in (0, 2, 1)]  # to read, into the second cache, data
+        kind = ir.FunctionType(ir.VoidType(), [byte.type, WORD, WORD, WORD])
+        insert: Any = cgutils.get_or_insert_function
+        function = insert(builder.module, kind, "llvm.prefetch.p0i8")
+        builder.call(function, [byte, *numbers])
+        return context.get_dummy_value()
 
     return signature, generate
 

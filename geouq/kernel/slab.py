@@ -6,7 +6,7 @@ import numpy as np
 
 from geouq.compiled import inlined, inlined_reordered
 from geouq.kernel.accumulators import KEYS
-from geouq.kernel.lanes import EIGHT, LANES, add_rows, bits_of_single, copy_eight
+from geouq.kernel.lanes import EIGHT, LANES, add_rows, bits_of_single, copy_eight, prefetch
 from geouq.summary.moments import CENTRED, LEFT, PRODUCTS, RIGHT, SUMS
 from geouq.summary.variance_profile import FINE_SHIFT
 from geouq.validity import TRUTH_NODATA, VARIANCE_NOT_POSITIVE, is_valid, reason_of
@@ -19,15 +19,21 @@ LOG_2 = math.log(2)
 EIGHT_VALID = np.uint64(0x0101010101010101)
 ONE, EIGHT_PIXELS = np.uint64(1), np.uint64(EIGHT)  # a signed index would be tested for being negative
 SHIFT = np.uint32(FINE_SHIFT)
+CACHE_LINE = np.uint64(16)  # pixels of float32
+AHEAD = np.uint64(2)  # rows; those of a cell lie too far apart for the processor to foresee
 
 
 @inlined
-def compact(pixels, limits, nodata, first, width, start, scratch, totals):
+def compact(pixels, limits, nodata, first, width, columns, start, scratch, totals):
     """Copy the valid pixels among `width` from `first` on behind the `start` already in the buffers; their new number.
 
     pixels : mean, variance, truth, weight and status of the window, each in one dimension.
     """
     m, v, y, weight, status = pixels
+    for p in range(first + AHEAD * columns, first + AHEAD * columns + width, CACHE_LINE):
+        prefetch(m, p)
+        prefetch(v, p)
+        prefetch(y, p)
     valid = _flag_valid(m, v, y, status, limits, first, width, scratch.valid)
     if valid < width:
         _count_excluded(m, v, y, status, limits, nodata, first, width, valid, totals)

@@ -71,7 +71,7 @@ def _sweep_cell(pixels, limits, nodata, columns, box, lattice, scratch, cells, c
         n = np.uint64(0)
         for r in range(r0, min(r0 + step, bottom)):
             first, width = np.uint64(r * columns + left), np.uint64(right - left)
-            n = compact(pixels, limits, nodata, first, width, n, scratch, totals)
+            n = compact(pixels, limits, nodata, first, width, np.uint64(columns), n, scratch, totals)
         if n > 0:
             found = np.int64(n)
             add_slab(found, scratch, lattice, cells, cell, totals)

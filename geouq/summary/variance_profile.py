@@ -6,6 +6,7 @@ tile's profile (neighbouring keys differ by 1 part in 512), 4 bits in a cell's (
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -97,16 +98,25 @@ class VarianceProfile:
 
         Within a key whose pixels are not kept, these are taken to be spread evenly.
         """
-        rows = self._rows()
-        found = np.stack([order_statistics(*row, np.asarray(probabilities, np.float64)) for row in rows])
-        return found.reshape(*self.lowest.shape, -1)
+        asked = np.asarray(probabilities, np.float64)
+        key = asked.tobytes()
+        if key not in self._found:
+            found = np.stack([order_statistics(*row, asked) for row in self._rows])
+            self._found[key] = found.reshape(*self.lowest.shape, -1)
+        return self._found[key].copy()
 
     def binned(self, edges: Floats) -> Binned:
         """Sums by bin [edge_k, edge_k+1), the last closed; edges (..., bins + 1), not decreasing."""
         edges = np.broadcast_to(edges, (*self.lowest.shape, np.shape(edges)[-1]))
+        key = edges.shape, edges.tobytes()
+        if key not in self._binned:
+            self._binned[key] = self._sorted_into(edges)
+        return self._binned[key]
+
+    def _sorted_into(self, edges: Floats) -> Binned:
         flat = edges.reshape(-1, edges.shape[-1]).astype(np.float64)
         sums = np.empty((len(flat), flat.shape[1] - 1, 5))
-        exact = np.array([bin_rows(*row, flat[i], sums[i]) for i, row in enumerate(self._rows())], np.bool_)
+        exact = np.array([bin_rows(*row, flat[i], sums[i]) for i, row in enumerate(self._rows)], np.bool_)
         columns = np.moveaxis(sums.reshape(*edges.shape[:-1], -1, 5), -1, 0)
         variance, squared_error, squared_variance, n, weight = columns
         sorted_out = exact.reshape(self.lowest.shape)
@@ -159,6 +169,17 @@ class VarianceProfile:
             return 1 << 32
         return int(key_of(self.highest / self.kept.tail, self.shift))
 
+    @cached_property
+    def _binned(self) -> dict[tuple[tuple[int, ...], bytes], Binned]:
+        """Bins asked for so far: many metrics ask for the same."""
+        return {}
+
+    @cached_property
+    def _found(self) -> dict[bytes, Floats]:
+        """Quantiles asked for so far."""
+        return {}
+
+    @cached_property
     def _rows(self) -> list[tuple[Floats, Floats, float, float, NDArray[np.bool_], Floats]]:
         """Arguments of the row-wise functions of `binning`, one tuple for each leading index."""
         borders = np.stack([lower_bound(self.keys, self.shift), lower_bound(self.keys + 1, self.shift)], axis=-1)
