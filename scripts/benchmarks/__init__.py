@@ -1,0 +1,1 @@
+"""The sections of `scripts/benchmark`, and what they share: rasters, measuring, peers and tables."""

@@ -1,0 +1,71 @@
+"""The kernel alone: one variable in memory, one thread, against peers that have the same arrays."""
+
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import dask.array as da
+import numpy as np
+
+from benchmarks.choices import Choice
+from benchmarks.measure import RATIO, Table, compare_all, ratio_row
+from benchmarks.peers import LEVELS, Floats, Numbers, in_dask, in_notebook, in_numpy
+from benchmarks.rasters import valid_forecast
+from geouq import summarize_arrays
+from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10
+from geouq.metrics import Choices, evaluate_metrics
+from geouq.summary import Summary
+
+CHUNK = 1024
+CHOICES = Choices(LEVELS, (EQUAL_WIDTH_10, EQUAL_COUNT_10))
+
+
+def metrics_of(summary: Summary) -> Numbers:
+    """Every metric of a summary, named as the peers name them."""
+    values = evaluate_metrics(summary, CHOICES)
+    return {f"{value.name} {value.bins}".strip(): float(value.value) for value in values}
+
+
+def in_geouq(mean: Floats, variance: Floats, truth: Floats) -> Numbers:
+    """Every metric with a sweep of the arrays."""
+    return metrics_of(summarize_arrays(mean, variance, truth, LEVELS).whole)
+
+
+def kernel_section(choice: Choice) -> Table:
+    """Time of each peer by the time of the same or more with geouq."""
+    layers = valid_forecast(choice.kernel_size)
+    peers = _peers(*layers)
+    there = {what: work for what, (work, _) in peers.items() if work is not None}
+    ratios = dict(zip(there, compare_all(list(there.values()), partial(in_geouq, *layers), choice.rounds), strict=True))
+    rows = [ratio_row(what, ratios.get(what, "not installed"), target) for what, (_, target) in peers.items()]
+    return Table(
+        "Kernel: peer / geouq with all metrics",
+        f"One variable of {layers[0].size / 1e6:.1f} million valid pixels in memory, float32, one thread.",
+        ("peer", *RATIO),
+        tuple(rows),
+    )
+
+
+def _peers(mean: Floats, variance: Floats, truth: Floats) -> dict[str, tuple[Callable[[], object] | None, str]]:
+    """What each peer does, None where it is not installed, and how many times longer it is to take."""
+    lazy = [da.from_array(layer, chunks=CHUNK) for layer in (mean, variance, truth)]
+    crps = {
+        "scoringrules.crps_normal alone": _optional("scoringrules", "crps_normal"),
+        "properscoring.crps_gaussian alone": _optional("properscoring", "crps_gaussian"),
+    }
+    std = np.sqrt(variance)
+    return {
+        "the notebook's four calls": (partial(in_notebook, [mean], [variance], [truth]), ">= 20"),
+        "numpy, all metrics": (partial(in_numpy, mean, variance, truth), ">= 20"),
+        "dask.array, all metrics": (partial(in_dask, *lazy, gaps=False, scheduler="synchronous"), ">= 15"),
+        **{what: (score and partial(score, truth, mean, std), "> 1") for what, score in crps.items()},
+    }
+
+
+def _optional(module: str, name: str) -> Callable[..., Any] | None:
+    try:
+        found: Callable[..., Any] = getattr(import_module(module), name)
+    except ImportError:
+        return None
+    return found

@@ -1,0 +1,19 @@
+"""What is asked for on the command line."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Sizes are sides in pixels; data : folder of the rasters."""
+
+    data: Path
+    size: int
+    kernel_size: int
+    whole_size: int
+    big: tuple[int, ...]
+    windows: int
+    tiles: int
+    rounds: int
+    threads: int

@@ -1,0 +1,152 @@
+"""The same numbers by other means: a notebook's loops over bins, vectorised numpy, and dask."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+Floats = NDArray[np.floating]
+Numbers = dict[str, float]
+
+LEVELS = (0.5, 0.8, 0.9, 0.95)
+BINS = 10
+SHARES = np.linspace(0, 1, BINS + 1)
+
+
+def notebook_bins(mean: Sequence[Floats], variance: Sequence[Floats], truth: Sequence[Floats]) -> list[Numbers]:
+    """Share, mean variance and mean squared error of each bin: a mask a bin over all pixels of all tiles."""
+    means, variances, truths = (np.concatenate([tile.ravel() for tile in tiles]) for tiles in (mean, variance, truth))
+    valid = np.isfinite(means) & np.isfinite(variances) & np.isfinite(truths)
+    variances, squares = variances[valid], (means[valid] - truths[valid]) ** 2
+    edges, bins = np.linspace(variances.min(), variances.max(), BINS + 1), []
+    for number, (lower, upper) in enumerate(pairwise(edges), 1):
+        inside = (variances >= lower) & ((variances < upper) if number < BINS else (variances <= upper))
+        if inside.any():
+            mv, mse = variances[inside].mean(), squares[inside].mean()
+            bins.append({"share": inside.sum() / inside.size, "mv": float(mv), "mse": float(mse)})
+    return bins
+
+
+def notebook_uce(*layers: Sequence[Floats], normalized: bool = False) -> float:
+    """UCE as a notebook computes it, or that by the largest gap."""
+    bins = notebook_bins(*layers)
+    gaps = [abs(one["mv"] - one["mse"]) for one in bins]
+    uce = sum(one["share"] * gap for one, gap in zip(bins, gaps, strict=True))
+    return uce / max(gaps) if normalized else uce
+
+
+def notebook_ence(*layers: Sequence[Floats], normalized: bool = False) -> float:
+    """ENCE as a notebook computes it, or that by the largest relative gap."""
+    gaps = [abs(one["mv"] ** 0.5 - one["mse"] ** 0.5) / one["mv"] ** 0.5 for one in notebook_bins(*layers)]
+    ence = sum(gaps) / len(gaps)
+    return ence / max(gaps) if normalized else ence
+
+
+def in_notebook(*layers: Sequence[Floats]) -> Numbers:
+    """The notebook's four calls, each over all pixels of lists of tiles: means, variances, truths."""
+    return {
+        "uce": notebook_uce(*layers),
+        "ence": notebook_ence(*layers),
+        "uce_normalized": notebook_uce(*layers, normalized=True),
+        "ence_normalized": notebook_ence(*layers, normalized=True),
+    }
+
+
+def in_numpy(mean: Floats, variance: Floats, truth: Floats) -> Numbers:
+    """Every metric with vectorised numpy in float64."""
+    m, v, y = (layer.ravel().astype(np.float64) for layer in (mean, variance, truth))
+    valid = np.isfinite(m) & np.isfinite(v) & np.isfinite(y) & (v > 0)
+    m, v, y = m[valid], v[valid], y[valid]
+    squares, bins = (m - y) ** 2, {}
+    edges = {"equal-width-10": np.linspace(v.min(), v.max(), BINS + 1), "equal-count-10": np.quantile(v, SHARES)}
+    for scheme, own in edges.items():
+        place = np.clip(np.searchsorted(own, v, side="right") - 1, 0, BINS - 1)
+        bins[scheme] = [np.bincount(place, weights, BINS) for weights in (None, v, squares, v * v)]
+    return numbers(sums(m - y, v, y, np.sum), bins)
+
+
+def in_dask(mean: Any, variance: Any, truth: Any, *, gaps: bool, **options: Any) -> Numbers:
+    """Every metric with dask.array, in two computations, as edges come first; `gaps`: some pixels are not valid.
+
+    options : of `dask.compute`. Quantiles are dask's approximations.
+    """
+    error, v, total = mean - truth, variance, da.sum
+    known = v.ravel()
+    if gaps:
+        valid = da.isfinite(error) & (v > 0)
+        error, v, total = da.where(valid, error, np.nan), da.where(valid, v, np.nan), da.nansum
+        truth, known = da.where(valid, truth, np.nan), v.ravel()[valid.ravel()]
+    lowest, highest, inner = dask.compute(
+        known.min(), known.max(), da.percentile(known, 100 * SHARES[1:-1], internal_method="default"), **options
+    )
+    edges = {
+        "equal-width-10": np.linspace(lowest, highest, BINS + 1),
+        "equal-count-10": np.concatenate([[lowest], inner, [highest]]),
+    }
+    weights = (None, v.ravel(), (error * error).ravel(), (v * v).ravel())
+    bins = {scheme: [da.histogram(v.ravel(), own, weights=w)[0] for w in weights] for scheme, own in edges.items()}
+    return numbers(*dask.compute(sums(error, v, truth, total), bins, **options))
+
+
+def sums(error: Any, v: Any, truth: Any, total: Any) -> dict[str, Any]:
+    """What metrics without bins are made of, by a function that adds up; arrays of numpy or dask."""
+    s = np.sqrt(v)
+    z = -error / s
+    size = abs(error)
+    found = {
+        "n": total(v > 0), "e": total(error), "ae": total(size), "e2": total(error * error), "v": total(v),
+        "s": total(s), "aes": total(size * s), "z": total(z), "z2": total(z * z), "log_v": total(np.log(v)),
+        "y": total(truth), "y2": total(truth * truth), "crps": total(s * _crps(z)),
+    }  # fmt: skip
+    for level in LEVELS:
+        h = ndtri((1 + level) / 2)
+        found[f"above_{level}"], found[f"below_{level}"] = total(z > h), total(z < -h)
+        found[f"outside_{level}"] = total(np.maximum(size - h * s, 0))
+    return found
+
+
+def _crps(z: Any) -> Any:
+    """CRPS of a standard normal forecast."""
+    return z * (2 * ndtr(z) - 1) + np.sqrt(2 / np.pi) * np.exp(-z * z / 2) - 1 / np.sqrt(np.pi)
+
+
+def numbers(found: Mapping[str, float], bins: Mapping[str, Sequence[Floats]]) -> Numbers:
+    """Metrics from sums, named as in the tables; those of bins end in the scheme."""
+    n = found["n"]
+    m = {name: value / n for name, value in found.items()}
+    rmse, rmv, var_s = m["e2"] ** 0.5, m["v"] ** 0.5, m["v"] - m["s"] ** 2
+    spread_of_errors = (m["e2"] - m["ae"] ** 2) ** 0.5
+    metrics = {
+        "zms": m["z2"], "z_mean": m["z"], "z_std": (m["z2"] - m["z"] ** 2) ** 0.5, "rce": (rmv - rmse) / rmv,
+        "cv": (var_s * n / (n - 1)) ** 0.5 / m["s"], "sharpness": m["v"], "sharpness_rms": rmv, "mean_std": m["s"],
+        "bias": m["e"], "mae": m["ae"], "rmse": rmse, "nbias": m["e"] / m["y"], "nmae": m["ae"] / m["y"],
+        "nrmse": rmse / m["y"], "r2": 1 - m["e2"] / (m["y2"] - m["y"] ** 2),
+        "error_width_corr": (m["aes"] - m["ae"] * m["s"]) / (spread_of_errors * var_s**0.5),
+        "nll": 0.5 * (m["z2"] + m["log_v"] + np.log(2 * np.pi)), "crps": m["crps"],
+    }  # fmt: skip
+    for level in LEVELS:
+        name, width = f"{100 * level:g}", 2 * ndtri((1 + level) / 2) * m["s"]
+        above, below = m[f"above_{level}"], m[f"below_{level}"]
+        metrics |= {f"coverage_{name}": 1 - above - below, f"coverage_above_{name}": above}
+        metrics |= {f"coverage_below_{name}": below, f"width_{name}": width}
+        metrics[f"interval_score_{name}"] = width + 2 / (1 - level) * m[f"outside_{level}"]
+    for scheme, columns in bins.items():
+        metrics |= {f"{name} {scheme}": value for name, value in _of_bins(*columns).items()}
+    return {name: float(value) for name, value in metrics.items()}
+
+
+def _of_bins(n: Floats, v: Floats, squares: Floats, v2: Floats) -> Numbers:
+    used = n > 0
+    n, v, squares, v2 = n[used], v[used], squares[used], v2[used]
+    gaps = abs(v - squares) / n
+    relative = abs(1 - np.sqrt(squares / v))
+    uce, ence, null = (gaps * n).sum() / n.sum(), relative.mean(), (np.sqrt(v2 / np.pi) / v).mean()
+    return {
+        "uce": uce, "ence": ence, "uce_normalized": uce / gaps.max(), "ence_normalized": ence / relative.max(),
+        "ence_null": null, "ence_excess": ence - null,
+    }  # fmt: skip
