@@ -11,9 +11,5 @@ class Choice:
     data: Path
     size: int
     kernel_size: int
-    whole_size: int
-    big: tuple[int, ...]
-    windows: int
-    tiles: int
     rounds: int
     threads: int
