@@ -23,7 +23,6 @@ from geouq.summary.file import (
     load_place,
     load_wholes,
     rewrite_tile,
-    save_tile,
     tile_writer,
 )
 from geouq.summary.layout import FORMAT
@@ -55,11 +54,6 @@ def is_valid(folder: Path, tile: Tile, settings: Settings) -> bool:
     if not path.exists() or key_of_file(path) != key_of_tile(tile, settings):
         return False
     return set(levels_of_file(path)) >= set(settings.levels)
-
-
-def keep_summary(folder: Path, tile: Tile, summary: TileSummary, settings: Settings) -> None:
-    """Save a tile's summary; from now on a run with the same files and settings does not read the tile again."""
-    save_tile(summary, path_of_tile(folder, tile.name), key_of_tile(tile, settings))
 
 
 def change_summary(folder: Path, tile: Tile, change: Callable[[TileSummary], TileSummary], settings: Settings) -> None:

@@ -12,7 +12,7 @@ from geouq.summary.variance_profile import FINE_SHIFT
 from geouq.validity import TRUTH_NODATA, VARIANCE_NOT_POSITIVE, is_valid, reason_of
 from geouq.z_lattice import REACH
 
-N_CENTRED, N_PRODUCTS, N_SUMS = len(CENTRED), len(PRODUCTS), len(SUMS)
+N_CENTRED, N_PRODUCTS = len(CENTRED), len(PRODUCTS)
 VARIANCE, NLL = SUMS.index("variance"), SUMS.index("nll")
 TOP = math.nextafter(2 * REACH, 0)
 LOG_2 = math.log(2)
