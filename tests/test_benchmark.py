@@ -1,30 +1,200 @@
-"""The benchmark runs, and says what it measured; how long it takes is no test."""
+"""The benchmark runs and says what it measured, and what it measures against gives the same numbers."""
 
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
+import dask.array as da
+import numpy as np
 import pytest
+import rasterio
+from benchmarks.large import large_block, wide_strips
+from benchmarks.lazily import in_dask
+from benchmarks.measure import peak_of
+from benchmarks.memory import refusal
+from benchmarks.notebook import in_notebook
+from benchmarks.ours import in_geouq
+from benchmarks.peers import in_numpy
+from benchmarks.rasters import forecasts, make_tile, valid_forecast
+from benchmarks.repeated import repeat_blocks
+from benchmarks.tiles import path_of
 
 SCRIPT = Path(__file__).parents[1] / "scripts" / "benchmark"
+SIDE, CHUNK = 128, 48
+BLOCKWISE = {"blockxsize": 64, "blockysize": 64, "tiled": True}
+
+
+@pytest.fixture(scope="module")
+def layers():
+    """Mean, variance and truth, float32, all valid."""
+    return valid_forecast(SIDE)
+
+
+@pytest.fixture(scope="module")
+def ours(layers):
+    return in_geouq(*layers)
+
+
+def lazily(layers):
+    return [da.from_array(layer, chunks=CHUNK) for layer in layers]
+
+
+def by_quantiles(name):
+    """Whether a number's bins have edges at quantiles, which geouq and dask place in their own ways."""
+    return name.endswith("equal-count-10")
+
+
+def exact_ones(numbers):
+    return {name: value for name, value in numbers.items() if not by_quantiles(name)}
+
+
+def of_quantiles(numbers, names):
+    return {name: numbers[f"{name} equal-count-10"] for name in names}
+
+
+def run_benchmark(*arguments):
+    command = [sys.executable, str(SCRIPT), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def table_in(text):
+    return [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("|")]
+
+
+def test_numpy_gives_the_same_numbers(layers, ours):
+    numbers = in_numpy(*layers)
+
+    assert set(numbers) == set(ours)
+    assert numbers.pop("crps") == pytest.approx(ours["crps"], rel=1e-8)  # geouq adds it up by steps of z
+    assert exact_ones(numbers) == pytest.approx({name: ours[name] for name in exact_ones(numbers)}, rel=1e-11)
+
+
+def test_edges_on_the_profile_move_the_numbers_little(layers, ours):
+    """Edges are within 0.2 % of the variance, so that a few pixels of 1600 change their bin."""
+    names = ("uce", "ence", "ence_null", "ence_excess")
+
+    assert of_quantiles(in_numpy(*layers), names) == pytest.approx(of_quantiles(ours, names), rel=2e-3)
+
+
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
+def test_dask_gives_the_same_numbers_in_float32(layers, ours, scheduler):
+    """It computes as the arrays are, in float32: 1e-5 and no closer."""
+    numbers = in_dask(*lazily(layers), gaps=False, scheduler=scheduler)
+
+    assert set(numbers) == set(ours)
+    assert exact_ones(numbers) == pytest.approx(exact_ones(ours), rel=1e-5)
+
+
+def test_dask_leaves_out_the_same_pixels():
+    """Its quantiles merge those of chunks: bins by them hold other pixels, and only averages over bins are near."""
+    layers = next(forecasts(SIDE))
+    ours, numbers = in_geouq(*layers), in_dask(*lazily(layers), gaps=True, scheduler="synchronous")
+
+    assert exact_ones(numbers) == pytest.approx(exact_ones(ours), rel=1e-4)
+    names = ("uce", "ence")
+    assert of_quantiles(numbers, names) == pytest.approx(of_quantiles(ours, names), rel=0.1)
+
+
+@pytest.mark.parametrize("pieces", [1, 4])
+def test_the_notebook_gives_the_same_four_numbers_whatever_the_tiles(layers, ours, pieces):
+    """Its means are taken in float32."""
+    numbers = in_notebook(*(np.array_split(layer, pieces) for layer in layers))
+
+    assert numbers == pytest.approx({name: ours[f"{name} equal-width-10"] for name in numbers}, rel=1e-5)
+    assert len(numbers) == 4
+
+
+@pytest.mark.filterwarnings("ignore:Use `@` matmul:PendingDeprecationWarning")  # of affine, for rioxarray
+@pytest.mark.parametrize("module", ["notebook", "lazily"])
+def test_ways_from_files_give_the_same_numbers(tmp_path, module):
+    if module == "lazily":
+        pytest.importorskip("rioxarray", reason="rioxarray is of the dependency group `benchmark`")
+    name = make_tile(tmp_path, SIDE, "deflate")
+    ours, others = (import_module(f"benchmarks.{way}").of_tile(tmp_path, name, 2) for way in ("ours", module))
+
+    assert len(ours) == len(others) == 5
+    for own, other in zip(ours, others, strict=True):
+        named = {f"{key} equal-width-10": other[key] for key in other} if module == "notebook" else exact_ones(other)
+        assert named == pytest.approx({key: own[key] for key in named}, rel=1e-4)
 
 
 @pytest.mark.parametrize(
-    ("section", "first"), [("sweep", "deflate, band order"), ("kernel", "the notebook's four calls")]
+    ("section", "options", "first"),
+    [
+        ("sweep", ("--size", 256), "deflate, band order"),
+        ("kernel", ("--kernel-size", 128), "the notebook's four calls"),
+        ("overhead", ("--size", 1024, "--tiles", 3), "`geouq --help` / `import click`"),
+    ],
 )
-def test_a_section_prints_a_table_of_ratios(tmp_path, section, first):
-    options = ["--data", str(tmp_path), "--size", "256", "--kernel-size", "128", "--rounds", "1"]
-    done = subprocess.run([sys.executable, str(SCRIPT), section, *options], capture_output=True, text=True, check=False)
+def test_a_section_prints_a_table_and_writes_it_between_the_marks(tmp_path, section, options, first):
+    readme = tmp_path / "README.md"
+    readme.write_text("before\n<!-- benchmark -->\nold\n<!-- /benchmark -->\nafter\n", encoding="utf-8")
+    done = run_benchmark(section, *options, "--data", tmp_path, "--rounds", 1, "--write", readme)
 
     assert done.returncode == 0, done.stderr
-    rows = [line.strip("| ").split(" | ") for line in done.stdout.splitlines() if line.startswith("|")]
-    assert rows[0][1:] == ["ratio", "spread", "target", "others' CPUs"]
+    table = done.stdout.removesuffix("\n")
+    assert readme.read_text("utf-8") == f"before\n<!-- benchmark -->\n{table}<!-- /benchmark -->\nafter\n"
+    rows = table_in(table)
+    assert rows[0][2:] == ["spread", "target", "others' CPUs"]
     assert rows[2][0] == first
-    assert float(rows[2][1]) > 0
+    measured = [row[1] for row in rows[2:]]
+    assert all(value == "not installed" or float(value) > 0 for value in measured)
+    assert float(measured[0]) > 0
+
+
+def test_the_whole_way_is_measured_in_processes_of_their_own(tmp_path):
+    done = run_benchmark("whole", "--size", 256, "--data", tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    ours, notebook, _ = table_in(done.stdout)[2:]
+    assert ours[0] == "geouq, all metrics"
+    assert ours[2] == "1.00"
+    assert all(float(row[column]) > 0 for row in (ours, notebook) for column in (1, 2, 5))
 
 
 def test_an_unknown_section_is_refused():
-    done = subprocess.run([sys.executable, str(SCRIPT), "swep"], capture_output=True, text=True, check=False)
+    done = run_benchmark("swep")
 
     assert done.returncode == 2
     assert "there is no section swep" in done.stderr
+
+
+@pytest.mark.parametrize("layout", [BLOCKWISE, {"blockysize": 1}], ids=["blocks", "strips"])
+def test_repeated_blocks_are_the_pixels_again_and_again(tmp_path, write_raster, layout):
+    bands = np.random.default_rng(0).standard_normal((2, 128, 192)).astype(np.float32)
+    options = {"compress": "deflate", "predictor": 3, **layout}
+    source = write_raster(tmp_path / "small.tif", bands, names=("a", "b"), bigtiff="YES", interleave="band", **options)
+    columns = 500 if "tiled" in layout else 192
+    with rasterio.open(source) as file:
+        profile = file.profile | options | {"height": 300, "width": columns}
+    repeat_blocks(source, tmp_path / "large.tif", profile)
+
+    with rasterio.open(tmp_path / "large.tif") as file:
+        assert file.descriptions == ("a", "b")
+        assert np.array_equal(file.read(), np.tile(bands, (1, 3, 3))[:, :300, :columns])
+    assert (tmp_path / "large.tif").stat().st_size < 1.3 * source.stat().st_size
+
+
+def test_wide_strips_are_strips_of_one_row(tmp_path):
+    name = wide_strips(tmp_path, 600, 40)
+
+    with rasterio.open(path_of(tmp_path, name, "truth")) as file:
+        assert file.block_shapes == [(1, 600)] * 2
+        assert file.shape == (40, 600)
+        pixels = file.read()
+    assert np.array_equal(pixels[:, :16], pixels[:, 16:32], equal_nan=True)
+
+
+def test_a_run_without_enough_memory_is_seen_to_be_refused(tmp_path):
+    name = large_block(tmp_path, 256)
+
+    assert refusal(tmp_path, name, "1MB") == "refused before work"
+
+
+def test_peak_memory_is_that_of_the_program():
+    small, _ = peak_of([sys.executable, "-c", "import time; time.sleep(0.3)"])
+    large, done = peak_of([sys.executable, "-c", "import time; a = b'1' * (100 << 20); time.sleep(0.3); print('done')"])
+
+    assert done.stdout == "done\n"
+    assert 90 < large - small < 120

@@ -9,27 +9,14 @@ import dask.array as da
 import numpy as np
 
 from benchmarks.choices import Choice
+from benchmarks.lazily import in_dask
 from benchmarks.measure import RATIO, Table, compare_all, ratio_row
-from benchmarks.peers import LEVELS, Floats, Numbers, in_dask, in_notebook, in_numpy
+from benchmarks.notebook import in_notebook
+from benchmarks.ours import in_geouq
+from benchmarks.peers import Floats, in_numpy
 from benchmarks.rasters import valid_forecast
-from geouq import summarize_arrays
-from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10
-from geouq.metrics import Choices, evaluate_metrics
-from geouq.summary import Summary
 
 CHUNK = 1024
-CHOICES = Choices(LEVELS, (EQUAL_WIDTH_10, EQUAL_COUNT_10))
-
-
-def metrics_of(summary: Summary) -> Numbers:
-    """Every metric of a summary, named as the peers name them."""
-    values = evaluate_metrics(summary, CHOICES)
-    return {f"{value.name} {value.bins}".strip(): float(value.value) for value in values}
-
-
-def in_geouq(mean: Floats, variance: Floats, truth: Floats) -> Numbers:
-    """Every metric with a sweep of the arrays."""
-    return metrics_of(summarize_arrays(mean, variance, truth, LEVELS).whole)
 
 
 def kernel_section(choice: Choice) -> Table:
@@ -37,7 +24,9 @@ def kernel_section(choice: Choice) -> Table:
     layers = valid_forecast(choice.kernel_size)
     peers = _peers(*layers)
     there = {what: work for what, (work, _) in peers.items() if work is not None}
-    ratios = dict(zip(there, compare_all(list(there.values()), partial(in_geouq, *layers), choice.rounds), strict=True))
+    ratios = dict(
+        zip(there, compare_all(list(there.values()), partial(in_geouq, *layers), choice.times()), strict=True)
+    )
     rows = [ratio_row(what, ratios.get(what, "not installed"), target) for what, (_, target) in peers.items()]
     return Table(
         "Kernel: peer / geouq with all metrics",

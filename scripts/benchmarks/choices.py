@@ -3,13 +3,27 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+LEVELS = (0.5, 0.8, 0.9, 0.95)
+
 
 @dataclass(frozen=True)
 class Choice:
-    """Sizes are sides in pixels; data : folder of the rasters."""
+    """What a section is to measure; None leaves size and rounds to the section.
+
+    data : folder of the rasters. size, kernel_size : sides in pixels. tiles : of the configuration that is checked.
+    """
 
     data: Path
-    size: int
+    size: int | None
     kernel_size: int
-    rounds: int
+    tiles: int
+    rounds: int | None
     threads: int
+
+    def side(self, default: int = 4096) -> int:
+        """Side in pixels."""
+        return self.size or default
+
+    def times(self, default: int = 5) -> int:
+        """Number of rounds."""
+        return self.rounds or default

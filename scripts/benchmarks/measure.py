@@ -106,12 +106,12 @@ class Watch:
         return max(busy - own, 0.0) / now if not math.isnan(busy) else busy
 
 
-def peak_of(command: Sequence[str], **options: object) -> tuple[float, subprocess.CompletedProcess[str]]:
+def peak_of(command: Sequence[str]) -> tuple[float, subprocess.CompletedProcess[str]]:
     """Peak resident memory in MiB of a program of its own, and how it ended.
 
     The system's record of the highest mark is read again and again, as it goes with the process.
     """
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         peak = 0.0
         while process.poll() is None:
             peak = max(peak, peak_mib(process.pid))
@@ -122,20 +122,11 @@ def peak_of(command: Sequence[str], **options: object) -> tuple[float, subproces
 
 def peak_mib(pid: int | str = "self") -> float:
     """Peak resident memory of a process so far in MiB, 0 where it has ended."""
-    return _status(pid, "VmHWM")
-
-
-def resident_mib(pid: int | str = "self") -> float:
-    """Resident memory of a process in MiB."""
-    return _status(pid, "VmRSS")
-
-
-def _status(pid: int | str, key: str) -> float:
     try:
         words = Path(f"/proc/{pid}/status").read_text(encoding="ascii").split()
     except OSError:
         return 0.0
-    return next((int(value) * 1024 / MIB for word, value in pairwise(words) if word == f"{key}:"), 0.0)
+    return next((int(value) * 1024 / MIB for word, value in pairwise(words) if word == "VmHWM:"), 0.0)
 
 
 def _busy() -> float:

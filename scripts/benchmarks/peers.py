@@ -1,60 +1,19 @@
-"""The same numbers by other means: a notebook's loops over bins, vectorised numpy, and dask."""
+"""The same numbers by other means: every metric with vectorised numpy, and what it shares with dask."""
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
-import dask
-import dask.array as da
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from benchmarks.choices import LEVELS
+
 Floats = NDArray[np.floating]
 Numbers = dict[str, float]
 
-LEVELS = (0.5, 0.8, 0.9, 0.95)
 BINS = 10
 SHARES = np.linspace(0, 1, BINS + 1)
-
-
-def notebook_bins(mean: Sequence[Floats], variance: Sequence[Floats], truth: Sequence[Floats]) -> list[Numbers]:
-    """Share, mean variance and mean squared error of each bin: a mask a bin over all pixels of all tiles."""
-    means, variances, truths = (np.concatenate([tile.ravel() for tile in tiles]) for tiles in (mean, variance, truth))
-    valid = np.isfinite(means) & np.isfinite(variances) & np.isfinite(truths)
-    variances, squares = variances[valid], (means[valid] - truths[valid]) ** 2
-    edges, bins = np.linspace(variances.min(), variances.max(), BINS + 1), []
-    for number, (lower, upper) in enumerate(pairwise(edges), 1):
-        inside = (variances >= lower) & ((variances < upper) if number < BINS else (variances <= upper))
-        if inside.any():
-            mv, mse = variances[inside].mean(), squares[inside].mean()
-            bins.append({"share": inside.sum() / inside.size, "mv": float(mv), "mse": float(mse)})
-    return bins
-
-
-def notebook_uce(*layers: Sequence[Floats], normalized: bool = False) -> float:
-    """UCE as a notebook computes it, or that by the largest gap."""
-    bins = notebook_bins(*layers)
-    gaps = [abs(one["mv"] - one["mse"]) for one in bins]
-    uce = sum(one["share"] * gap for one, gap in zip(bins, gaps, strict=True))
-    return uce / max(gaps) if normalized else uce
-
-
-def notebook_ence(*layers: Sequence[Floats], normalized: bool = False) -> float:
-    """ENCE as a notebook computes it, or that by the largest relative gap."""
-    gaps = [abs(one["mv"] ** 0.5 - one["mse"] ** 0.5) / one["mv"] ** 0.5 for one in notebook_bins(*layers)]
-    ence = sum(gaps) / len(gaps)
-    return ence / max(gaps) if normalized else ence
-
-
-def in_notebook(*layers: Sequence[Floats]) -> Numbers:
-    """The notebook's four calls, each over all pixels of lists of tiles: means, variances, truths."""
-    return {
-        "uce": notebook_uce(*layers),
-        "ence": notebook_ence(*layers),
-        "uce_normalized": notebook_uce(*layers, normalized=True),
-        "ence_normalized": notebook_ence(*layers, normalized=True),
-    }
 
 
 def in_numpy(mean: Floats, variance: Floats, truth: Floats) -> Numbers:
@@ -68,29 +27,6 @@ def in_numpy(mean: Floats, variance: Floats, truth: Floats) -> Numbers:
         place = np.clip(np.searchsorted(own, v, side="right") - 1, 0, BINS - 1)
         bins[scheme] = [np.bincount(place, weights, BINS) for weights in (None, v, squares, v * v)]
     return numbers(sums(m - y, v, y, np.sum), bins)
-
-
-def in_dask(mean: Any, variance: Any, truth: Any, *, gaps: bool, **options: Any) -> Numbers:
-    """Every metric with dask.array, in two computations, as edges come first; `gaps`: some pixels are not valid.
-
-    options : of `dask.compute`. Quantiles are dask's approximations.
-    """
-    error, v, total = mean - truth, variance, da.sum
-    known = v.ravel()
-    if gaps:
-        valid = da.isfinite(error) & (v > 0)
-        error, v, total = da.where(valid, error, np.nan), da.where(valid, v, np.nan), da.nansum
-        truth, known = da.where(valid, truth, np.nan), v.ravel()[valid.ravel()]
-    lowest, highest, inner = dask.compute(
-        known.min(), known.max(), da.percentile(known, 100 * SHARES[1:-1], internal_method="default"), **options
-    )
-    edges = {
-        "equal-width-10": np.linspace(lowest, highest, BINS + 1),
-        "equal-count-10": np.concatenate([[lowest], inner, [highest]]),
-    }
-    weights = (None, v.ravel(), (error * error).ravel(), (v * v).ravel())
-    bins = {scheme: [da.histogram(v.ravel(), own, weights=w)[0] for w in weights] for scheme, own in edges.items()}
-    return numbers(*dask.compute(sums(error, v, truth, total), bins, **options))
 
 
 def sums(error: Any, v: Any, truth: Any, total: Any) -> dict[str, Any]:

@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 import rasterio
 import rasterio.shutil
+from affine import Affine
 from numpy.typing import NDArray
-from rasterio.transform import from_origin
 from rasterio.windows import Window
 from scipy import fft
+
+from benchmarks.tiles import LAYERS, path_of, unfinished
 
 Floats = NDArray[np.float32]
 Rng = np.random.Generator
 
 BLOCK = 512
-LAYERS = ("mean", "variance", "truth")
 SCALES = {"height": 18.0, "cover": 55.0, "biomass": 140.0, "gini": 0.3, "clay": 25.0}
 MISSING, UNPREDICTED = 0.3, 0.2
 CODECS: Mapping[str, Mapping[str, Any]] = {
@@ -85,19 +86,14 @@ def make_tile(folder: Path, size: int, codec: str, interleave: str = "band") -> 
     for layer in missing:
         path = path_of(folder, name, layer)
         options = GEOTIFF | CODECS[codec] | {"interleave": interleave, "num_threads": "ALL_CPUS"}
-        rasterio.shutil.copy(path_of(folder, plain, layer), _unfinished(path), **options)
-        _unfinished(path).rename(path)
+        rasterio.shutil.copy(path_of(folder, plain, layer), unfinished(path), **options)
+        unfinished(path).rename(path)
     return name
-
-
-def path_of(folder: Path, name: str, layer: str) -> Path:
-    """Path of a layer of a tile."""
-    return folder / f"{name}_{layer}.tif"
 
 
 def profile_of(size: int, bands: int = len(SCALES)) -> dict[str, Any]:
     """What a new GeoTIFF of this size is to be like, without compression."""
-    where = {"crs": "EPSG:32633", "transform": from_origin(500_000, 7_000_000, 10, 10)}
+    where = {"crs": "EPSG:32633", "transform": Affine(10, 0, 500_000, 0, -10, 7_000_000)}
     shape = {"count": bands, "height": size, "width": size, "dtype": "float32", "nodata": np.nan}
     return GEOTIFF | where | shape | {"interleave": "band"}
 
@@ -105,14 +101,14 @@ def profile_of(size: int, bands: int = len(SCALES)) -> dict[str, Any]:
 def _write_plain(folder: Path, name: str, size: int) -> None:
     """Write uncompressed files, band by band."""
     paths = [path_of(folder, name, layer) for layer in LAYERS]
-    files = [rasterio.open(_unfinished(path), "w", **profile_of(size)) for path in paths]
+    files = [rasterio.open(unfinished(path), "w", **profile_of(size)) for path in paths]
     for band, (layers, variable) in enumerate(zip(forecasts(size), SCALES, strict=True), 1):
         for file, layer in zip(files, layers, strict=True):
             file.write(layer, band)
             file.set_band_description(band, variable)
     for file, path in zip(files, paths, strict=True):
         file.close()
-        _unfinished(path).rename(path)
+        unfinished(path).rename(path)
 
 
 def thin_truth(folder: Path, name: str, share: float, *, absent: bool) -> str:
@@ -128,31 +124,15 @@ def thin_truth(folder: Path, name: str, share: float, *, absent: bool) -> str:
         windows = [window for _, window in whole.block_windows(1)]
         kept = np.random.default_rng(1).permutation(len(windows))[: max(1, round(share * len(windows)))]
         profile = profile_of(whole.width) | CODECS["deflate"] | {"sparse_ok": absent}
-        with rasterio.open(_unfinished(target), "w", **profile) as thin:
+        with rasterio.open(unfinished(target), "w", **profile) as thin:
             for i, window in enumerate(windows):
                 if i in kept:
                     thin.write(whole.read(window=window), window=window)
                 elif not absent:
                     thin.write(np.full((whole.count, *_shape(window)), np.nan, np.float32), window=window)
             thin.descriptions = whole.descriptions
-    _unfinished(target).rename(target)
+    unfinished(target).rename(target)
     return layer
-
-
-def write_config(folder: Path, name: str, truth: str = "truth", more: str = "") -> Path:
-    """A configuration of one tile; `more` is YAML that is added."""
-    path = folder / f"{name}-{truth}{'-more' if more else ''}.yaml"
-    path.write_text(
-        f"version: 1\nname: {name}\n"
-        f'data:\n  mean: "{{tile}}_mean.tif"\n  variance: "{{tile}}_variance.tif"\n  truth: "{{tile}}_{truth}.tif"\n'
-        f"tiles: [{name}]\noutput: {{maps: none}}\n{more}",
-        encoding="utf-8",
-    )
-    return path
-
-
-def _unfinished(path: Path) -> Path:
-    return path.with_name(f"{path.name}.part")
 
 
 def _shape(window: Window) -> tuple[int, int]:

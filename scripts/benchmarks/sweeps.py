@@ -10,7 +10,8 @@ from pathlib import Path
 from benchmarks.choices import Choice
 from benchmarks.decoding import decode
 from benchmarks.measure import RATIO, Ratio, Table, Watch, compare, ratio_row, seconds, summarized
-from benchmarks.rasters import CODECS, LAYERS, make_tile, path_of, thin_truth, write_config
+from benchmarks.rasters import CODECS, make_tile, thin_truth
+from benchmarks.tiles import LAYERS, path_of, write_config
 from geouq.catalog import Failure, find_tiles
 from geouq.config import load_experiment
 from geouq.evaluate import Options, run, settings_for
@@ -22,18 +23,22 @@ SPARSE = 0.04
 TARGETS = {"deflate": "<= 1.20", "zstd": "<= 1.35", "lerc": "<= 1.40", "none": "<= 3"}
 
 
-def sweep(config: Path, threads: int, tail: int | None = None) -> list[TileSummary]:
+def sweep_of(config: Path, threads: int, tail: int | None = None) -> Callable[[], list[TileSummary]]:
     """The sweep alone of an experiment's tiles: summaries in memory; no table, map or figure."""
     experiment = load_experiment(config)
     catalog = find_tiles(experiment)
     settings = settings_for(experiment, catalog)
     if tail is not None:
         settings = replace(settings, tail=tail)
-    with workers(threads) as pool:
-        outcomes = list(sweep_tiles(catalog.tiles, settings, pool, 2 * threads))
-    if failed := [*catalog.failures, *(outcome for outcome in outcomes if isinstance(outcome, Failure))]:
-        raise SystemExit(f"{config}: {failed[0].message}")
-    return outcomes
+
+    def sweep() -> list[TileSummary]:
+        with workers(threads) as pool:
+            outcomes = list(sweep_tiles(catalog.tiles, settings, pool, 2 * threads))
+        if failed := [*catalog.failures, *(outcome for outcome in outcomes if isinstance(outcome, Failure))]:
+            raise SystemExit(f"{config}: {failed[0].message}")
+        return outcomes
+
+    return sweep
 
 
 def decode_tile(folder: Path, name: str, threads: int, truth: str = "truth") -> None:
@@ -46,13 +51,13 @@ def sweep_section(choice: Choice) -> Table:
     rows = []
     for codec in CODECS:
         for interleave in ("band", "pixel"):
-            name = make_tile(choice.data, choice.size, codec, interleave)
-            work = partial(sweep, write_config(choice.data, name), choice.threads)
+            name = make_tile(choice.data, choice.side(), codec, interleave)
+            work = sweep_of(write_config(choice.data, name), choice.threads)
             base = partial(decode_tile, choice.data, name, choice.threads)
-            rows.append(ratio_row(f"{codec}, {interleave} order", compare(work, base, choice.rounds), TARGETS[codec]))
+            rows.append(ratio_row(f"{codec}, {interleave} order", compare(work, base, choice.times()), TARGETS[codec]))
     return Table(
         "Sweep / decoding",
-        f"5 variables, {choice.size} x {choice.size} pixels, 30 % missing, {choice.threads} threads; all metrics.",
+        f"5 variables, {choice.side()} x {choice.side()} pixels, 30 % missing, {choice.threads} threads; all metrics.",
         ("files", *RATIO),
         tuple(rows),
     )
@@ -60,12 +65,12 @@ def sweep_section(choice: Choice) -> Table:
 
 def sparse_section(choice: Choice) -> Table:
     """Sweep where truth is rare against decoding all of the same files."""
-    name, rows = make_tile(choice.data, choice.size, "deflate"), []
+    name, rows = make_tile(choice.data, choice.side(), "deflate"), []
     for what, absent in (("absent from the file", True), ("written as nodata", False)):
         truth = thin_truth(choice.data, name, SPARSE, absent=absent)
-        work = partial(sweep, write_config(choice.data, name, truth), choice.threads)
+        work = sweep_of(write_config(choice.data, name, truth), choice.threads)
         base = partial(decode_tile, choice.data, name, choice.threads, truth)
-        rows.append(ratio_row(f"blocks without truth {what}", compare(work, base, choice.rounds), "<= 0.50"))
+        rows.append(ratio_row(f"blocks without truth {what}", compare(work, base, choice.times()), "<= 0.50"))
     return Table(
         "Sparse truth: sweep / decoding everything",
         f"Truth in {SPARSE:.0%} of the blocks; deflate, band order, {choice.threads} threads.",
@@ -104,16 +109,16 @@ def seconds_of_sweeps(config: Path, threads: int) -> float:
 
 def exact_section(choice: Choice) -> Table:
     """Exact bins against decoding, and what the tail costs."""
-    name = make_tile(choice.data, choice.size, "deflate")
-    plain, exact = write_config(choice.data, name), write_config(choice.data, name, more="bins: {exact: true}\n")
+    name = make_tile(choice.data, choice.side(), "deflate")
+    plain, exact = write_config(choice.data, name), write_config(choice.data, name, exact=True)
     base = partial(decode_tile, choice.data, name, choice.threads)
-    twice = _timed_by_itself(partial(seconds_of_sweeps, exact, choice.threads), base, choice.rounds)
-    tails = compare(partial(sweep, plain, choice.threads, 10), partial(sweep, plain, choice.threads, 0), choice.rounds)
+    twice = _timed_by_itself(partial(seconds_of_sweeps, exact, choice.threads), base, choice.times())
+    tails = compare(*(sweep_of(plain, choice.threads, tail) for tail in (10, 0)), choice.times())
     rows = (
         ratio_row("both sweeps of `exact: true` / decoding", twice, "<= 2.1"),
         ratio_row("sweep with exact equal-width bins / without", tails, "1.02"),
     )
-    note = f"Deflate, band order, {choice.size} x {choice.size} pixels, {choice.threads} threads."
+    note = f"Deflate, band order, {choice.side()} x {choice.side()} pixels, {choice.threads} threads."
     return Table("Exact bins", note, ("what", *RATIO), rows)
 
 
