@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 import rasterio
 from affine import Affine
+from click.testing import CliRunner
 from forecasts import heteroscedastic
 
 from geouq.catalog import Catalog, find_tiles
+from geouq.cli import main
 from geouq.config import Experiment, load_experiment
 from geouq.settings import Settings
 from geouq.sweep import sweep_tiles
@@ -76,6 +78,20 @@ def tile_folder(tmp_path, write_raster):
         return config
 
     return make
+
+
+@pytest.fixture
+def geouq(tmp_path, monkeypatch):
+    """Run a command in the test's folder; a traceback is never an answer."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
+        assert "Traceback" not in result.output
+        return result
+
+    return run
 
 
 @pytest.fixture

@@ -1,0 +1,133 @@
+"""What a second `geouq run` does not do again, and what it does."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import rasterio
+from csv_rows import rows_of
+
+SHORT = "variables: [height]\noutput: {maps: none}\n"
+
+
+def spoil(path):
+    """Overwrite the pixels of a compressed file so that none can be read, and nothing else of it."""
+    with rasterio.open(path) as source:
+        where = [
+            (int(source.get_tag_item(f"BLOCK_OFFSET_0_{row}", "TIFF", bidx=band)), 40)
+            for band in source.indexes
+            for row in range(-(-source.height // source.block_shapes[0][0]))
+        ]
+    times = path.stat()
+    with path.open("r+b") as file:
+        for offset, length in where:
+            file.seek(offset)
+            file.write(b"\xff" * length)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def test_a_second_run_with_other_regions_bins_and_levels_reads_no_pixel(tile_folder, geouq, tmp_path):
+    """All rasters are spoiled in between: a run that read one pixel would fail."""
+    config = tile_folder(text="variables: [height]\noutput: {maps: [cells, error]}\n")
+    for path in [*tmp_path.glob("predictions/*.tif"), *tmp_path.glob("truth/*.tif")]:
+        rasterio.shutil.copy(path, path.with_suffix(".new"), driver="GTiff", compress="deflate")
+        path.with_suffix(".new").replace(path)
+    geouq("run", config, "--quiet")
+    first = {tuple(row.items()) for row in rows_of(tmp_path / "results/small/tables/metrics.csv")}
+    for path in [*tmp_path.glob("predictions/*.tif"), *tmp_path.glob("truth/*.tif")]:
+        spoil(path)
+
+    config.write_text(
+        config.read_text() + "regions: {east: [b1]}\nlevels: [0.9]\n"
+        "bins: [{scheme: equal-width, count: 10}, {scheme: equal-width, count: 20}, {scheme: log-width, count: 7}]\n"
+    )
+    again = geouq("run", config)
+
+    assert again.exit_code == 0, again.output
+    assert "3 of 3 tiles are summarised already" in again.output
+    table = rows_of(tmp_path / "results/small/tables/metrics.csv")
+    assert {row["name"] for row in table} == {"all", "east", "a1", "a2", "b1"}
+    assert {"equal-width-20", "log-width-7"} <= {row["bins"] for row in table}
+    assert {row["metric"] for row in table if row["metric"].startswith("coverage_")} == {
+        "coverage_90",
+        "coverage_above_90",
+        "coverage_below_90",
+    }
+    shared = [row for row in table if row["name"] != "east" and row["bins"] in ("", "equal-width-10")]
+    assert {tuple(row.items()) for row in shared} <= first
+    assert geouq("run", config, "--fresh").exit_code == 3
+
+
+def test_another_level_is_swept_for(tile_folder, geouq):
+    config = tile_folder(text=SHORT)
+    geouq("run", config, "--quiet")
+    config.write_text(config.read_text() + "levels: [0.7]\n")
+
+    assert "summarised already" not in geouq("run", config).output
+
+
+def test_a_changed_file_is_read_again(tile_folder, geouq, tmp_path):
+    config = tile_folder(text=SHORT)
+    geouq("run", config, "--quiet")
+    shutil.copy(tmp_path / "truth" / "a1.tif", tmp_path / "a1.tif")
+    os.utime(tmp_path / "a1.tif", ns=(1, 1))
+    (tmp_path / "a1.tif").replace(tmp_path / "truth" / "a1.tif")
+
+    assert "2 of 3 tiles are summarised already" in geouq("run", config).output
+
+
+def test_a_failed_tile_is_tried_again(tile_folder, geouq, tmp_path):
+    config = tile_folder(("a1", "a2"), text=SHORT)
+    path = tmp_path / "truth" / "a2.tif"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    first = geouq("run", config, "--quiet")
+    path.write_bytes(whole)
+    again = geouq("run", config)
+
+    assert (first.exit_code, again.exit_code) == (3, 0)
+    assert "1 of 2 tiles are summarised already" in again.stderr
+    assert rows_of(tmp_path / "results/small/tables/failures.csv") == []
+
+
+def test_a_mask_put_beside_a_file_is_noticed(tile_folder, geouq, tmp_path):
+    config = tile_folder(("a1", "a2"), text=SHORT)
+    geouq("run", config, "--quiet")
+    with (
+        rasterio.Env(GDAL_TIFF_INTERNAL_MASK=False),
+        rasterio.open(tmp_path / "truth" / "a2.tif", "r+", IGNORE_COG_LAYOUT_BREAK=True) as target,
+    ):
+        target.write_mask(np.zeros((40, 50), np.uint8))
+
+    assert geouq("run", config, "--quiet").exit_code == 0
+    rows = rows_of(tmp_path / "results/small/tables/metrics.csv")
+    assert {row["n"] for row in rows if (row["level"], row["name"]) == ("tile", "a2")} == {"0"}
+
+
+def test_ctrl_c_ends_at_once_and_the_next_run_goes_on(tile_folder, tmp_path):
+    names = [f"t{number}" for number in range(12)]
+    config = tile_folder(names, shape=(300, 300), text="output: {maps: none}\n")
+    command = [sys.executable, "-m", "geouq", "run", str(config), "--workers", "1"]
+    running = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    said = ""
+    while "sweep 2/" not in said:
+        said = running.stderr.readline()
+        assert said, "the run ended too early"
+    running.send_signal(signal.SIGINT)
+    sent = time.monotonic()
+    rest = running.communicate(timeout=60)[1]
+
+    assert time.monotonic() - sent < 15
+    assert running.returncode == 130
+    assert "stopped; finished tiles are kept" in rest
+    assert "Traceback" not in rest
+    folder = tmp_path / "results" / "small"
+    kept = {path.stem for path in (folder / "summaries").glob("[!.]*.nc")}
+    assert 2 <= len(kept) < 12
+    assert not list(folder.rglob(".*"))
+    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert f"{len(kept)} of 12 tiles are summarised already" in again.stderr
