@@ -169,6 +169,7 @@ def _sweep(job: _Job, pool: Executor, *, fresh: bool) -> tuple[list[Failure], in
             slots(job.plan.workers),
             reading_of=job.reading_of,
             store_for=files.begin,
+            under_way=job.reporter.under_way,
         )
         for outcome in swept:
             if isinstance(outcome, Failure):
@@ -191,7 +192,15 @@ def _place_edges(job: _Job, pool: Executor, failures: Sequence[Failure]) -> list
     waiting = [tile for tile in tiles if any(map(len, wanted[tile.name].values()))]
     found = []
     job.reporter.stage("exact bins", len(waiting))
-    collected = collect_pixels(wanted, waiting, job.settings, pool, slots(job.plan.workers), reading_of=job.reading_of)
+    collected = collect_pixels(
+        wanted,
+        waiting,
+        job.settings,
+        pool,
+        slots(job.plan.workers),
+        reading_of=job.reading_of,
+        under_way=job.reporter.under_way,
+    )
     for tile, outcome in collected:
         if isinstance(outcome, Failure):
             found.append(outcome)

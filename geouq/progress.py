@@ -1,4 +1,7 @@
-"""Progress of long work: a bar on a terminal, a line a tile in a log, or silence."""
+"""Progress of long work: a bar on a terminal, a line a tile in a log, or silence.
+
+A step of a stage, such as a tile, may be long: then it is told how much of it is done.
+"""
 
 import sys
 import time
@@ -9,11 +12,14 @@ from typing import Protocol
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+PATIENCE = 30.0  # seconds without a line after which a log tells how far a step is
+
 
 class Reporter(Protocol):
-    """Told of the stages of a run; `advance` is one step, `say` a line that stays."""
+    """Told of the stages of a run; `under_way` is a share of one step, `advance` all of it, `say` a line that stays."""
 
     def stage(self, name: str, total: int) -> None: ...  # noqa: D102
+    def under_way(self, step: str, share: float) -> None: ...  # noqa: D102
     def advance(self, done: str) -> None: ...  # noqa: D102
     def say(self, line: str) -> None: ...  # noqa: D102
 
@@ -22,6 +28,9 @@ class Silent:
     """Says nothing."""
 
     def stage(self, name: str, total: int) -> None:
+        """Do nothing."""
+
+    def under_way(self, step: str, share: float) -> None:
         """Do nothing."""
 
     def advance(self, done: str) -> None:
@@ -35,11 +44,17 @@ class Log:
     """A line for each step, with the seconds since the start, for files and batch systems."""
 
     def __init__(self) -> None:
-        self._start, self._stage, self._total, self._done = time.monotonic(), "", 0, 0
+        self._start = self._last = time.monotonic()
+        self._stage, self._total, self._done = "", 0, 0
 
     def stage(self, name: str, total: int) -> None:
         """Begin a stage of `total` steps."""
         self._stage, self._total, self._done = name, total, 0
+
+    def under_way(self, step: str, share: float) -> None:
+        """Tell how far a step is where nothing was said for long."""
+        if time.monotonic() - self._last >= PATIENCE:
+            self.say(f"{self._stage}: {step} {100 * share:.0f} %")
 
     def advance(self, done: str) -> None:
         """Tell of one step."""
@@ -48,23 +63,36 @@ class Log:
 
     def say(self, line: str) -> None:
         """Write a line."""
-        print(f"[{time.monotonic() - self._start:7.1f} s] {line}", file=sys.stderr, flush=True)  # noqa: T201  a log
+        self._last = time.monotonic()
+        print(f"[{self._last - self._start:7.1f} s] {line}", file=sys.stderr, flush=True)  # noqa: T201  a log
 
 
 class Bars:
-    """A bar for each stage."""
+    """A bar for each stage, which moves by shares of steps."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress, self._task = progress, progress.add_task("starting", total=None)
+        self._done, self._shares = 0, dict[str, float]()
 
     def stage(self, name: str, total: int) -> None:
         """Begin a stage of `total` steps."""
         self._progress.remove_task(self._task)
         self._task = self._progress.add_task(name, total=total)
+        self._done, self._shares = 0, {}
 
-    def advance(self, done: str) -> None:  # noqa: ARG002  the bar tells how far, not what
-        """Move the bar by one step."""
-        self._progress.advance(self._task)
+    def under_way(self, step: str, share: float) -> None:
+        """Move the bar to what is done of this step."""
+        self._shares[step] = share
+        self._move()
+
+    def advance(self, done: str) -> None:
+        """Move the bar to the end of one step."""
+        self._shares.pop(done, None)
+        self._done += 1
+        self._move()
+
+    def _move(self) -> None:
+        self._progress.update(self._task, completed=self._done + sum(self._shares.values()))
 
     def say(self, line: str) -> None:
         """Write a line above the bar."""

@@ -25,11 +25,16 @@ from geouq.workers import Task, in_order, stop_if_asked
 
 Ints = NDArray[np.int64]
 ReadingOf = Callable[[Tile], Reading]
+UnderWay = Callable[[str, float], None]  # told the name of a tile and the share of its pieces that are done
 
 
 def reading_by_default(tile: Tile) -> Reading:  # noqa: ARG001  that of any tile
     """Windows of 512 pixels, which stay in cache."""
     return Reading()
+
+
+def untold(tile: str, share: float) -> None:
+    """Say nothing of a tile that is under way."""
 
 
 def sweep_tiles(
@@ -40,6 +45,7 @@ def sweep_tiles(
     *,
     reading_of: ReadingOf = reading_by_default,
     store_for: Callable[[Tile], EntryStore] = lambda _: InMemory(),
+    under_way: UnderWay = untold,
 ) -> Iterator[TileSummary | Failure]:
     """Summaries of tiles as they are completed, or why there is none; at most `in_flight` pieces at once.
 
@@ -47,7 +53,8 @@ def sweep_tiles(
     are without profiles.
     """
     sums: dict[str, TileSum] = {}
-    for task, outcome in in_order(_tasks(tiles, reading_of, partial(sweep_piece, settings)), "sweep", pool, in_flight):
+    tasks = _tasks(tiles, reading_of, partial(sweep_piece, settings))
+    for task, outcome in in_order(tasks, "sweep", pool, in_flight):
         name = task.tile.name
         if isinstance(outcome, Failure):
             sums.pop(name, None)
@@ -65,6 +72,8 @@ def sweep_tiles(
         sums[name].add(outcome)
         if task.place == task.count - 1:
             yield sums.pop(name).summary()
+        else:
+            under_way(name, (task.place + 1) / task.count)
 
 
 def for_each_tile(
@@ -84,6 +93,7 @@ def collect_pixels(
     in_flight: int,
     *,
     reading_of: ReadingOf = reading_by_default,
+    under_way: UnderWay = untold,
 ) -> Iterator[tuple[Tile, dict[str, KeptPixels] | Failure]]:
     """Second sweep: every pixel of the wanted keys of each tile and variable."""
     found: dict[str, list[Mapping[str, NDArray[np.float64]]]] = {}
@@ -97,6 +107,8 @@ def collect_pixels(
         found.setdefault(name, []).append(outcome)
         if task.place == task.count - 1:
             yield task.tile, _kept(found.pop(name), wanted[name], settings)
+        else:
+            under_way(name, (task.place + 1) / task.count)
 
 
 def _tasks(tiles: Iterable[Tile], reading_of: ReadingOf, work: Callable[[Tile, Piece, Reading], Any]) -> Iterator[Task]:

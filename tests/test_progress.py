@@ -4,9 +4,12 @@ import re
 
 import pytest
 from rich.console import Console
+from rich.progress import Progress
 
 from geouq import progress
-from geouq.progress import reporter
+from geouq.config import load_experiment
+from geouq.evaluate import Options, run
+from geouq.progress import Bars, Silent, reporter
 
 
 @pytest.fixture
@@ -18,6 +21,7 @@ def on_terminal(monkeypatch):
 def work(quiet):
     with reporter(quiet=quiet) as told:
         told.stage("sweep", 2)
+        told.under_way("tile [a]", 0.25)
         told.advance("tile [a]")
         told.say("tile [b] failed: 50% [red]")
         told.advance("tile [b]")
@@ -41,6 +45,46 @@ def test_a_log_has_a_line_for_each_step_with_its_time(capsys):
     ]
 
 
+def test_a_log_tells_how_far_a_step_is_only_after_long_silence(capsys, monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
+    with reporter(quiet=False) as told:
+        told.stage("sweep", 2)
+        for seconds in range(1, 100):
+            clock[0] = seconds
+            told.under_way("big", seconds / 100)
+            if seconds == 45:
+                told.advance("small")
+
+    assert capsys.readouterr().err.splitlines() == [
+        "[   30.0 s] sweep: big 30 %",
+        "[   45.0 s] sweep 1/2: small",
+        "[   75.0 s] sweep: big 75 %",
+    ]
+
+
+def test_a_bar_moves_by_shares_of_steps_and_begins_anew_with_each_stage():
+    bars = Bars(Progress())
+
+    def seen():
+        (task,) = bars._progress.tasks
+        return task.completed, task.total
+
+    bars.stage("sweep", 3)
+    bars.under_way("a", 0.25)
+    bars.under_way("b", 0.5)
+    assert seen() == (0.75, 3)
+    bars.under_way("a", 0.5)
+    assert seen() == (1, 3)
+    bars.advance("a")
+    assert seen() == (1.5, 3)
+    bars.advance("b")
+    assert seen() == (2, 3)
+    bars.under_way("c", 0.5)
+    bars.stage("maps", 1)
+    assert seen() == (0, 1)
+
+
 @pytest.mark.usefixtures("on_terminal")
 def test_a_terminal_has_a_bar_for_each_stage_and_keeps_what_is_said(capsys):
     work(quiet=False)
@@ -50,6 +94,33 @@ def test_a_terminal_has_a_bar_for_each_stage_and_keeps_what_is_said(capsys):
     assert "numbers" in err
     assert "1/1" in err
     assert "tile [a]" not in err
+
+
+class Recorder(Silent):
+    """Keeps what it is told of the steps of each stage."""
+
+    def __init__(self):
+        self.told = {}
+
+    def stage(self, name, total):  # noqa: ARG002
+        self._steps = self.told.setdefault(name, [])
+
+    def under_way(self, step, share):
+        self._steps.append((step, share))
+
+    def advance(self, done):
+        self._steps.append(done)
+
+
+def test_both_sweeps_of_a_tile_are_told_of_piece_by_piece(tile_folder, tmp_path):
+    text = "variables: [height]\noutput: {maps: none}\nbins: {exact: true, schemes: [{scheme: equal-count}]}\n"
+    config = tile_folder(("a1",), shape=(1100, 300), text=text)
+    recorder = Recorder()
+
+    run(load_experiment(config), Options(tmp_path / "out"), recorder)
+
+    pieces = [("a1", pytest.approx(1 / 3)), ("a1", pytest.approx(2 / 3)), "a1"]
+    assert recorder.told["sweep"] == recorder.told["exact bins"] == pieces
 
 
 def interrupted_work():
