@@ -1,6 +1,6 @@
 """The arrays that the kernel fills, named in one place."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -20,6 +20,7 @@ FEW = 1024  # pixels of a cell that are cheaper to go through than the tables
 KEYS = 1 << (31 - FINE_SHIFT)
 COMPACT_STEP = COMPACT_SHIFT - FINE_SHIFT
 KEEP_BUFFER = 1 << 18
+CACHE_LINE = 64  # bytes
 
 
 class Pixels(NamedTuple):
@@ -60,8 +61,6 @@ class Scratch(NamedTuple):
     weighted: Floats
     key: NDArray[np.uint32]
     bucket: NDArray[np.uint32]
-    valid: NDArray[np.uint8]
-    eights: NDArray[np.uint64]
     extremes: Reals
     extreme_bits: NDArray[np.unsignedinteger]
     slab: Floats
@@ -115,37 +114,43 @@ class Totals(NamedTuple):
     highest: Floats
 
 
+def aligned(shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    """Zeros that begin where a line of the cache does: a row of four numbers across two lines would cost twice."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    room = np.zeros(size + CACHE_LINE, np.uint8)
+    start = -room.ctypes.data % CACHE_LINE
+    return room[start : start + size].view(dtype).reshape(shape)
+
+
 def new_scratch(lattice: ZLattice, dtype: DTypeLike = np.float32, *, weighted: bool = False) -> Scratch:
     """Buffers for one thread and pixels of one type, float32 or float64."""
     size = SLAB + EIGHT  # compaction writes ahead, and the last pixels are filled up to four
     room = size if weighted else 0
-    variance, mantissa, layout = np.zeros(size, dtype), np.zeros(size, dtype), layout_of(dtype)
-    valid, extremes = np.zeros(size, np.uint8), np.zeros(2, dtype)
+    variance, mantissa, layout = aligned(size, dtype), aligned(size, dtype), layout_of(dtype)
+    extremes = np.zeros(2, dtype)
     return Scratch(
-        truth=np.zeros(size, dtype),
-        mean=np.zeros(size, dtype),
+        truth=aligned(size, dtype),
+        mean=aligned(size, dtype),
         variance=variance,
         bits=variance.view(layout.dtype),
         mantissa=mantissa,
         mantissa_bits=mantissa.view(layout.dtype),
         layout=layout,
-        error=np.zeros(size),
-        std=np.zeros(size),
-        z=np.zeros(size),
+        error=aligned(size),
+        std=aligned(size),
+        z=aligned(size),
         weight=np.zeros(room),
         weighted=np.zeros((5, room)),
-        key=np.zeros(size, np.uint32),
-        bucket=np.zeros(size, np.uint32),
-        valid=valid,
-        eights=valid.view(np.uint64),
+        key=aligned(size, np.uint32),
+        bucket=aligned(size, np.uint32),
         extremes=extremes,
         extreme_bits=extremes.view(layout.dtype),
         slab=np.empty(len(SUMS)),
-        keys=np.zeros((KEYS + 1, 4)),
-        key_weights=np.zeros(KEYS + 1 if weighted else 0),
-        compact=np.zeros((KEYS >> COMPACT_STEP, 4)),
-        compact_weights=np.zeros(KEYS >> COMPACT_STEP if weighted else 0),
-        buckets=np.zeros((lattice.buckets + 1, 4)),
+        keys=aligned((KEYS + 1, 4)),
+        key_weights=aligned(KEYS + 1 if weighted else 0),
+        compact=aligned((KEYS >> COMPACT_STEP, 4)),
+        compact_weights=aligned(KEYS >> COMPACT_STEP if weighted else 0),
+        buckets=aligned((lattice.buckets + 1, 4)),
         bins=np.zeros((3, lattice.fine_bins)),
         means=np.zeros(len(CENTRED)),
         away=np.zeros(len(CENTRED)),
@@ -164,7 +169,7 @@ def layout_of(dtype: DTypeLike) -> NDArray[np.unsignedinteger]:
 def new_totals(lattice: ZLattice, tail: int, *, weighted: bool = False) -> Totals:
     """Empty totals; `tail` is the number of equal-width bins that are to be exact, 0 for none."""
     return Totals(
-        np.zeros((KEYS, 4)),
+        aligned((KEYS, 4)),
         np.zeros(KEYS if weighted else 0),
         np.zeros(lattice.fine_bins),
         np.zeros(len(REASONS), np.int64),

@@ -43,20 +43,54 @@ def prefetch(_typing: Any, source: Any, start: Any) -> Any:
 
 
 @intrinsic
+def valid_eight(_typing: Any, mean: Any, variance: Any, truth: Any, start: Any, nodata: Any) -> Any:
+    """Which of the eight pixels from `start` on are valid, as `validity.is_valid` has it; the first in the lowest bit.
+
+    nodata : of mean, variance and truth, a tuple of numbers of the arrays' types.
+    """
+    signature = types.uint64(mean, variance, truth, start, nodata)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kinds = signature.args
+        first = context.cast(builder, arguments[3], kinds[3], types.int64)
+        unpack: Any = cgutils.unpack_tuple
+        missing = unpack(builder, arguments[4], 3)
+        flags = ir.Constant(ir.VectorType(ir.IntType(1), EIGHT), [1] * EIGHT)
+        for kind, array, number, lowest in zip(kinds, arguments, missing, ("-inf", "0.0", "-inf"), strict=False):
+            values = _eight(context, builder, kind, array, first)
+            for test, limit in ((">", _eights(values, float(lowest))), ("<", _eights(values, float("inf")))):
+                flags = builder.and_(flags, builder.fcmp_ordered(test, values, limit))
+            nodata_eight = _repeated(builder, number, EIGHT)
+            flags = builder.and_(flags, builder.fcmp_unordered("!=", values, nodata_eight))
+        return _as_bits(builder, flags)
+
+    return signature, generate
+
+
+@intrinsic
+def zero_eight(_typing: Any, array: Any, start: Any) -> Any:
+    """Which of eight integers from `start` on are 0, the first in the lowest bit."""
+    signature = types.uint64(array, start)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        first = context.cast(builder, arguments[1], signature.args[1], types.int64)
+        values = _eight(context, builder, signature.args[0], arguments[0], first)
+        return _as_bits(builder, builder.icmp_unsigned("==", values, _eights(values, 0)))
+
+    return signature, generate
+
+
+@intrinsic
 def copy_eight(_typing: Any, source: Any, start: Any, target: Any, to: Any) -> Any:
     """Copy eight numbers of one array, from `start` on, to another of the same type, from `to` on."""
     signature = types.void(source, start, target, to)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kinds = signature.args
-        ends = []
-        for array, index in ((0, 1), (2, 3)):
-            place = context.cast(builder, arguments[index], kinds[index], types.int64)
-            ends.append(builder.gep(_data(context, builder, kinds[array], arguments[array]), [place]))
-        vector = ir.VectorType(ends[0].type.pointee, EIGHT).as_pointer()
-        align = kinds[0].dtype.bitwidth // EIGHT
-        values = builder.load(builder.bitcast(ends[0], vector), align=align)
-        builder.store(values, builder.bitcast(ends[1], vector), align=align)
+        place, to = (context.cast(builder, arguments[i], kinds[i], types.int64) for i in (1, 3))
+        values = _eight(context, builder, kinds[0], arguments[0], place)
+        end = builder.gep(_data(context, builder, kinds[2], arguments[2]), [to])
+        builder.store(values, builder.bitcast(end, values.type.as_pointer()), align=_bytes(kinds[2]))
         return context.get_dummy_value()
 
     return signature, generate
@@ -117,14 +151,42 @@ def _data(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     return context.make_array(kind)(context, builder, value).data
 
 
+def _bytes(kind: Any) -> int:
+    """Bytes of one number of an array."""
+    return int(kind.dtype.bitwidth) // 8
+
+
+def _eight(context: Any, builder: Any, kind: Any, array: Any, first: Any) -> Any:
+    """Eight numbers of an array as a vector."""
+    pointer = builder.gep(_data(context, builder, kind, array), [first])
+    vector = ir.VectorType(pointer.type.pointee, EIGHT).as_pointer()
+    return builder.load(builder.bitcast(pointer, vector), align=_bytes(kind))
+
+
+def _eights(values: Any, number: float) -> Any:
+    """A number eight times, of the type of a vector."""
+    return ir.Constant(values.type, [number] * EIGHT)
+
+
+def _as_bits(builder: Any, flags: Any) -> Any:
+    """Eight flags as the lowest bits of an integer."""
+    return builder.zext(builder.bitcast(flags, ir.IntType(EIGHT)), INDEX)
+
+
+def _repeated(builder: Any, number: Any, times: int) -> Any:
+    """A vector of one number."""
+    empty = ir.Constant(ir.VectorType(number.type, times), ir.Undefined)
+    single = builder.insert_element(empty, number, ir.Constant(WORD, 0))
+    return builder.shuffle_vector(single, single, _mask(*[0] * times))
+
+
 def _column(context: Any, builder: Any, kind: Any, value: Any, first: Any) -> Any:
     """Four numbers of one column as a vector."""
     if isinstance(kind, types.Float):
-        single = builder.insert_element(ir.Constant(ROW, ir.Undefined), value, ir.Constant(WORD, 0))
-        return builder.shuffle_vector(single, single, _mask(0, 0, 0, 0))
+        return _repeated(builder, value, LANES)
     pointer = builder.gep(_data(context, builder, kind, value), [first])
     vector = ir.VectorType(pointer.type.pointee, LANES).as_pointer()
-    loaded = builder.load(builder.bitcast(pointer, vector), align=kind.dtype.bitwidth // 8)
+    loaded = builder.load(builder.bitcast(pointer, vector), align=_bytes(kind))
     return loaded if kind.dtype == types.float64 else builder.fpext(loaded, ROW)
 
 
@@ -139,4 +201,4 @@ def _transposed(builder: Any, columns: list[Any]) -> list[Any]:
 
 
 def _mask(*lanes: int) -> Any:
-    return ir.Constant(ir.VectorType(WORD, LANES), [ir.Constant(WORD, lane) for lane in lanes])
+    return ir.Constant(ir.VectorType(WORD, len(lanes)), [ir.Constant(WORD, lane) for lane in lanes])

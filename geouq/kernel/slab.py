@@ -6,7 +6,7 @@ import numpy as np
 
 from geouq.compiled import inlined, inlined_reordered
 from geouq.kernel.accumulators import KEYS
-from geouq.kernel.lanes import EIGHT, LANES, add_rows, bits_of_single, copy_eight, prefetch
+from geouq.kernel.lanes import EIGHT, LANES, add_rows, bits_of_single, copy_eight, prefetch, valid_eight, zero_eight
 from geouq.summary.moments import CENTRED, LEFT, PRODUCTS, RIGHT, SUMS
 from geouq.summary.variance_profile import FINE_SHIFT
 from geouq.validity import TRUTH_NODATA, VARIANCE_NOT_POSITIVE, is_valid, reason_of
@@ -16,10 +16,10 @@ N_CENTRED, N_PRODUCTS = len(CENTRED), len(PRODUCTS)
 VARIANCE, NLL = SUMS.index("variance"), SUMS.index("nll")
 TOP = math.nextafter(2 * REACH, 0)
 LOG_2 = math.log(2)
-EIGHT_VALID = np.uint64(0x0101010101010101)
+ALL_VALID = np.uint64((1 << EIGHT) - 1)
 ONE, EIGHT_PIXELS = np.uint64(1), np.uint64(EIGHT)  # a signed index would be tested for being negative
 SHIFT = np.uint32(FINE_SHIFT)
-CACHE_LINE = np.uint64(16)  # pixels of float32
+LINE = np.uint64(16)  # pixels of float32
 AHEAD = np.uint64(2)  # rows; those of a cell lie too far apart for the processor to foresee
 
 
@@ -29,38 +29,50 @@ def compact(pixels, limits, nodata, first, width, columns, start, scratch, total
 
     pixels : mean, variance, truth, weight and status of the window, each in one dimension.
     """
-    m, v, y, weight, status = pixels
-    for p in range(first + AHEAD * columns, first + AHEAD * columns + width, CACHE_LINE):
+    m, v, y, _, status = pixels
+    for p in range(first + AHEAD * columns, first + AHEAD * columns + width, LINE):
         prefetch(m, p)
         prefetch(v, p)
         prefetch(y, p)
-    valid = _flag_valid(m, v, y, status, limits, first, width, scratch.valid)
-    if valid < width:
-        _count_excluded(m, v, y, status, limits, nodata, first, width, valid, totals)
-    if valid > 0:
-        _copy_valid(m, v, y, first, width, scratch, start)
-        if weight.size > 0:
-            n = start
-            for i in range(width):
-                scratch.weight[n] = weight[first + i]
-                n += np.uint64(scratch.valid[i])
-    return start + valid
+    n, eights = start, width // EIGHT_PIXELS
+    for i in range(eights):  # together, as gaps are coherent on maps
+        n = _take_eight(pixels, limits, first + i * EIGHT_PIXELS, scratch, n)
+    for p in range(first + eights * EIGHT_PIXELS, first + width):
+        shown = status.size == 0 or status[p] == 0
+        _copy(pixels, p, scratch, n)
+        n += np.uint64(is_valid(m[p], v[p], y[p], limits) & shown)
+    if n - start < width:
+        _count_excluded(m, v, y, status, limits, nodata, first, width, n - start, totals)
+    return n
 
 
 @inlined
-def _flag_valid(m, v, y, status, limits, first, width, valid):
-    """Flag the valid pixels; their number."""
-    n = np.uint32(0)
-    for i in range(width):
-        ok = is_valid(m[first + i], v[first + i], y[first + i], limits)
-        valid[i] = ok
-        n += np.uint32(ok)
+def _take_eight(pixels, limits, p, scratch, n):
+    """Copy the valid ones among eight pixels from `p` on."""
+    m, v, y, weight, status = pixels
+    valid = valid_eight(m, v, y, p, limits[:3])
     if status.size > 0:
-        n = np.uint32(0)
-        for i in range(width):
-            valid[i] &= status[first + i] == 0
-            n += np.uint32(valid[i])
-    return np.uint64(n)
+        valid &= zero_eight(status, p)
+    if valid == ALL_VALID:
+        copy_eight(y, p, scratch.truth, n)
+        copy_eight(v, p, scratch.variance, n)
+        copy_eight(m, p, scratch.mean, n)
+        if weight.size > 0:
+            copy_eight(weight, p, scratch.weight, n)
+        n += EIGHT_PIXELS
+    elif valid > 0:
+        for lane in range(EIGHT_PIXELS):  # every one, without a branch
+            _copy(pixels, p + lane, scratch, n)
+            n += (valid >> lane) & ONE
+    return n
+
+
+@inlined
+def _copy(pixels, p, scratch, n):
+    """Copy one pixel."""
+    scratch.mean[n], scratch.variance[n], scratch.truth[n] = pixels.mean[p], pixels.variance[p], pixels.truth[p]
+    if pixels.weight.size > 0:
+        scratch.weight[n] = pixels.weight[p]
 
 
 @inlined
@@ -85,39 +97,14 @@ def _count_excluded(m, v, y, status, limits, nodata, first, width, valid, totals
 
 
 @inlined
-def _copy_valid(m, v, y, first, width, scratch, n):
-    """Copy the valid pixels: eights together, as gaps are coherent on maps, and the rest one by one."""
-    eights = width // EIGHT_PIXELS
-    for i in range(eights):
-        flags, p = scratch.eights[i], first + i * EIGHT_PIXELS
-        if flags == EIGHT_VALID:
-            copy_eight(y, p, scratch.truth, n)
-            copy_eight(v, p, scratch.variance, n)
-            copy_eight(m, p, scratch.mean, n)
-            n += EIGHT_PIXELS
-        elif flags != 0:
-            n = _copy_singly(m, v, y, first, i * EIGHT_PIXELS, (i + ONE) * EIGHT_PIXELS, scratch, n)
-    _copy_singly(m, v, y, first, eights * EIGHT_PIXELS, width, scratch, n)
-
-
-@inlined
-def _copy_singly(m, v, y, first, begin, end, scratch, n):
-    """Copy every pixel, and move on where it was valid: without a branch."""
-    for i in range(begin, end):
-        scratch.mean[n], scratch.variance[n], scratch.truth[n] = m[first + i], v[first + i], y[first + i]
-        n += np.uint64(scratch.valid[i])
-    return n
-
-
-@inlined
 def add_slab(n, scratch, lattice, cells, cell, totals):
     """Add the n pixels in the buffers to a cell."""
     sums, weighted = scratch.slab, len(scratch.weight) > 0
-    _derive(n, scratch, sums)
+    products, exponents = _derive(n, scratch, lattice, sums)
     total = _sums_weighted(n, scratch, sums) if weighted else np.float64(n)
     low, high = _extremes(n, scratch)
-    _merge_products(n, total, scratch, sums, cells, cell)
-    cells.sums[cell, NLL] += _log_sum_weighted(n, scratch) if weighted else _log_sum(n, low, scratch)
+    _merge_products(n, total, products, scratch, cells, cell)
+    cells.sums[cell, NLL] += _log_sum_weighted(n, scratch) if weighted else _log_sum(n, low, exponents, scratch)
     for i in range(N_CENTRED):
         cells.sums[cell, i] += sums[i]
     cells.sums[cell, VARIANCE] += sums[VARIANCE]
@@ -136,22 +123,39 @@ def add_slab(n, scratch, lattice, cells, cell, totals):
 
 
 @inlined_reordered
-def _derive(n, scratch, sums):
-    """Error, std and z of each pixel, and the sums in the order of `SUMS`, which cost nothing beside the divisions."""
+def _derive(n, scratch, lattice, sums):
+    """Error, std, z, key, lattice cell and mantissa of each pixel, and sums in the order of `SUMS`.
+
+    Gives the sums of products of deviations from the means, in the order of `PRODUCTS`, and the sum of exponents. What
+    stands in one loop costs little more than its roots and divisions. Deviations are taken from the first pixel, of
+    which the means are at most sqrt(n) spreads away, and corrected afterwards: that loses three digits at worst.
+    """
     m, y, v, e, s, z = scratch.mean, scratch.truth, scratch.variance, scratch.error, scratch.std, scratch.z
+    keys, bucket, bits, mantissa = scratch.key, scratch.bucket, scratch.bits, scratch.mantissa_bits
+    width, mask, one = scratch.layout
+    last = np.uint32(len(lattice.first) - 1)  # a z that is NaN, if there could be one, must not lead outside
+    y0, s0 = np.float64(y[0]), math.sqrt(np.float64(v[0]))
+    e0 = np.float64(m[0]) - y0
+    a0, z0 = abs(e0), -e0 / s0
     e1, a1, s1, y1, z1, v1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    ee, aa, ss, yy, zz, sa, ey = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    exponents = np.int64(0)
     for i in range(n):
+        exponents += np.int64(bits[i] >> width)
+        mantissa[i] = (bits[i] & mask) | one
         truth, variance = np.float64(y[i]), np.float64(v[i])
         error, std = np.float64(m[i]) - truth, math.sqrt(variance)
         score = -error / std
-        e[i], s[i], z[i] = error, std, score
-        e1 += error
-        a1 += abs(error)
-        s1 += std
-        y1 += truth
-        z1 += score
-        v1 += variance
-    sums[0], sums[1], sums[2], sums[3], sums[4], sums[5] = e1, a1, s1, y1, z1, v1
+        e[i], s[i], z[i], keys[i] = error, std, score, bits_of_single(variance) >> SHIFT
+        bucket[i] = min(np.uint32(np.int32(min(max(score + REACH, 0.0), TOP) * lattice.per_unit)), last)
+        de, da, ds, dy, dz = error - e0, abs(error) - a0, std - s0, truth - y0, score - z0
+        e1, a1, s1, y1, z1, v1 = e1 + de, a1 + da, s1 + ds, y1 + dy, z1 + dz, v1 + variance
+        ee, aa, ss, yy, zz = ee + de * de, aa + da * da, ss + ds * ds, yy + dy * dy, zz + dz * dz
+        sa, ey = sa + ds * da, ey + de * dy
+    sums[0], sums[1], sums[2], sums[3] = e1 + n * e0, a1 + n * a0, s1 + n * s0, y1 + n * y0
+    sums[4], sums[5] = z1 + n * z0, v1
+    ee, aa, ss, yy, zz = ee - e1 * e1 / n, aa - a1 * a1 / n, ss - s1 * s1 / n, yy - y1 * y1 / n, zz - z1 * z1 / n
+    return (ee, aa, ss, yy, zz, sa - s1 * a1 / n, ey - e1 * y1 / n), exponents - np.int64(one >> width) * n
 
 
 @inlined_reordered
@@ -183,25 +187,8 @@ def _extremes(n, scratch):
 
 
 @inlined_reordered
-def _products(n, scratch, means):
-    """Sums of products of deviations from the slab's own means, in the order of `PRODUCTS`."""
-    ee, aa, ss, yy, zz, sa, ey = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(n):
-        e, a, s = scratch.error[i] - means[0], abs(scratch.error[i]) - means[1], scratch.std[i] - means[2]
-        y, z = scratch.truth[i] - means[3], scratch.z[i] - means[4]
-        ee += e * e
-        aa += a * a
-        ss += s * s
-        yy += y * y
-        zz += z * z
-        sa += s * a
-        ey += e * y
-    return ee, aa, ss, yy, zz, sa, ey
-
-
-@inlined_reordered
 def _products_weighted(n, scratch, means):
-    """The same, weighted."""
+    """Weighted sums of products of deviations from the slab's own means, in the order of `PRODUCTS`."""
     ee, aa, ss, yy, zz, sa, ey = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(n):
         e, a, s = scratch.error[i] - means[0], abs(scratch.error[i]) - means[1], scratch.std[i] - means[2]
@@ -217,34 +204,29 @@ def _products_weighted(n, scratch, means):
 
 
 @inlined
-def _merge_products(n, total, scratch, sums, cells, cell):
+def _merge_products(n, total, products, scratch, cells, cell):
     """Merge the slab's products into the cell's by the pairwise rule; `total` is the slab's weight."""
-    means, away, before = scratch.means, scratch.away, cells.weight[cell]
+    means, away, before, sums = scratch.means, scratch.away, cells.weight[cell], scratch.slab
     for i in range(N_CENTRED):
         means[i] = sums[i] / total
         away[i] = means[i] - cells.sums[cell, i] / before if before > 0 else 0.0
-    within = _products_weighted(n, scratch, means) if len(scratch.weight) > 0 else _products(n, scratch, means)
+    within = _products_weighted(n, scratch, means) if len(scratch.weight) > 0 else products
     share = before * (total / (before + total))
     for p in range(N_PRODUCTS):
         cells.products[cell, p] += within[p] + share * away[LEFT[p]] * away[RIGHT[p]]
 
 
 @inlined_reordered
-def _log_sum(n, low, scratch):
-    """Sum of log(variance): exponents are added, mantissas multiplied, which in eight lanes cannot overflow.
+def _log_sum(n, low, exponents, scratch):
+    """Sum of log(variance) from that of exponents and products of mantissas, which in eight lanes cannot overflow.
 
     Each lane has at most `SLAB` / 8 factors in [1, 2).
     """
-    total, bits, mantissa = 0.0, scratch.bits, scratch.mantissa_bits
-    width, mask, one = scratch.layout
+    total = 0.0
     if low < scratch.smallest[0]:  # its exponent says nothing
         for i in range(n):
             total += math.log(np.float64(scratch.variance[i]))
         return total
-    exponents = np.int64(0)
-    for i in range(n):
-        exponents += np.int64(bits[i] >> width)
-        mantissa[i] = (bits[i] & mask) | one
     x = scratch.mantissa
     p0, p1, p2, p3, p4, p5, p6, p7 = 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0
     whole = n & ~7
@@ -261,7 +243,7 @@ def _log_sum(n, low, scratch):
         total += math.log(np.float64(x[i]))
     for product in (p0, p1, p2, p3, p4, p5, p6, p7):
         total += math.log(product)
-    return total + (exponents - np.int64(one >> width) * n) * LOG_2
+    return total + exponents * LOG_2
 
 
 @inlined_reordered
@@ -275,14 +257,8 @@ def _log_sum_weighted(n, scratch):
 
 @inlined
 def _find_rows(n, scratch, lattice):
-    """The key of each variance and the bucket of each z; pixels beyond the end go to the last row of each table."""
-    variance, keys, bucket, z = scratch.variance, scratch.key, scratch.bucket, scratch.z
-    first, threshold = lattice.first, lattice.threshold
-    last = np.uint32(len(first) - 1)  # a z that is NaN, if there could be one, must not lead outside the tables
-    for i in range(n):
-        keys[i] = bits_of_single(np.float64(variance[i])) >> SHIFT
-    for i in range(n):
-        bucket[i] = min(np.uint32(np.int32(min(max(z[i] + REACH, 0.0), TOP) * lattice.per_unit)), last)
+    """From lattice cells to buckets of z; pixels beyond the end go to the last row of each table."""
+    bucket, keys, z, first, threshold = scratch.bucket, scratch.key, scratch.z, lattice.first, lattice.threshold
     for i in range(n):
         cell = np.uint64(bucket[i])
         bucket[i] = first[cell] + np.uint32(z[i] > threshold[cell])

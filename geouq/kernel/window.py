@@ -1,9 +1,9 @@
 """The fused sweep over one window of one variable: every sum that a summary holds, in one pass, without the GIL.
 
 Cells (squares of `cell_size` pixels) are cut into slabs of at most `SLAB` pixels. For each slab
-  `compact`     copies the valid pixels to float64 buffers and counts the others by reason,
-  `_derive`     fills in std and z, `_sums` adds up,
-  `_products`   adds the products of deviations from the slab's means, merged pairwise into the cell's,
+  `compact`     copies the valid pixels to buffers and counts the others by reason,
+  `_derive`     fills in error, std and z, and adds up these and the products of their deviations from the slab's means,
+                which `_merge_products` adds to the cell's by the pairwise rule,
   `_log_sum`    adds log(variance) from exponents and products of mantissas,
   `_scatter`    adds each pixel to its bucket of z and to its key of the variance profile,
   `_keep`       stores single pixels of the tail.
