@@ -63,6 +63,7 @@ def init(predictions: Path, truth: Path) -> None:
 def check(config: Path, workers: int | None, memory: str | None) -> None:
     """Validate a configuration and every header, and print the plan; no pixel is read."""
     from geouq.catalog import find_tiles
+    from geouq.checksums import require_local
     from geouq.config import load_experiment
     from geouq.gates import require_known
     from geouq.plan import describe, plan_run, problems
@@ -70,7 +71,9 @@ def check(config: Path, workers: int | None, memory: str | None) -> None:
     experiment = load_experiment(config)
     catalog = find_tiles(experiment)
     require_known(experiment, catalog.variables)
-    for line in describe(plan_run(catalog, workers, memory), catalog):
+    require_local(experiment, catalog.tiles)
+    checksums = experiment.fingerprint == "checksum"
+    for line in describe(plan_run(catalog, workers, memory), catalog, checksums=checksums):
         click.echo(line)
     for line in problems(catalog):
         click.echo(f"problem    {line}", err=True)

@@ -3,12 +3,14 @@
 import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from geouq.atomic import remove_leftovers, written_whole
 from geouq.catalog import Catalog, Failure, Tile, find_tiles, natural_order
+from geouq.checksums import require_local, with_checksums
 from geouq.config import PIXEL_MAPS, Experiment, load_experiment, suggestion, to_yaml
 from geouq.cutting import Reading
 from geouq.errors import ConfigError
@@ -146,11 +148,28 @@ def _prepare(experiment: Experiment, options: Options, reporter: Reporter) -> tu
     settings = settings_for(experiment, everything)
     experiment, catalog = restricted(experiment, everything, options.only)
     require_known(experiment, catalog.variables)
+    require_local(experiment, catalog.tiles)
     plan = plan_run(catalog, options.workers, options.memory)
     for note in catalog.notes:
         reporter.say(note)
+    if experiment.fingerprint == "checksum":
+        catalog = _with_checksums(catalog, plan.workers, reporter)
     folder = options.out or experiment.output_directory
     return _Job(experiment, folder, catalog.tiles, settings, plan, reporter), catalog
+
+
+def _with_checksums(catalog: Catalog, threads: int, reporter: Reporter) -> Catalog:
+    """The tiles with the checksums of their files; those with a file that cannot be read have failed."""
+    reporter.stage("checksums", len(catalog.tiles))
+    tiles, failures = [], []
+    with closing(with_checksums(catalog.tiles, threads, reporter.under_way)) as outcomes:
+        for tile, outcome in zip(catalog.tiles, outcomes, strict=True):
+            if isinstance(outcome, Failure):
+                failures.append(outcome)
+            else:
+                tiles.append(outcome)
+            reporter.advance(tile.name)
+    return replace(catalog, tiles=tuple(tiles), failures=(*catalog.failures, *failures))
 
 
 def _sweep(job: _Job, pool: Executor, *, fresh: bool) -> tuple[list[Failure], int]:

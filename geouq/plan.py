@@ -130,8 +130,8 @@ def parse_memory(text: str) -> int:
     return int(float(match[1]) * UNITS[match[2].upper()])
 
 
-def describe(plan: Plan, catalog: Catalog) -> list[str]:
-    """The plan in lines for people."""
+def describe(plan: Plan, catalog: Catalog, *, checksums: bool = False) -> list[str]:
+    """The plan in lines for people; checksums : whether the run goes by those of files."""
     names = ", ".join(f"{v.name} ({v.units})" if v.units else v.name for v in catalog.variables)
     lines = [
         f"tiles      {plan.tiles}",
@@ -141,6 +141,8 @@ def describe(plan: Plan, catalog: Catalog) -> list[str]:
         *(f"layout     {layout}: {count} files" for layout, count in plan.layouts[:5]),
         f"memory     about {plan.memory / MIB:,.0f} MiB with {plan.workers} workers",
     ]
+    if checksums:
+        lines.append("checksums  of all files, which each run computes first")
     return lines + [f"note       {note}" for note in catalog.notes]
 
 

@@ -16,6 +16,7 @@ from geouq.atomic import written_whole
 from geouq.catalog import Failure, Tile
 from geouq.config import Experiment, Variable, to_yaml
 from geouq.errors import SummaryError
+from geouq.raster import Raster
 from geouq.version import __version__
 
 PACKAGES = ("numpy", "numba", "xarray", "dask", "rasterio", "matplotlib")
@@ -52,14 +53,14 @@ class RunRecord:
 
 
 def inputs_of(tiles: Iterable[Tile]) -> dict[str, dict[str, Any]]:
-    """Name, size and time of change of every file, by tile and layer."""
-    return {
-        tile.name: {
-            layer: {"file": Path(raster.path).name, "bytes": raster.size, "modified_ns": raster.modified}
-            for layer, raster in tile.rasters.items()
-        }
-        for tile in tiles
-    }
+    """Name, size and time of change of every layer, by tile, and checksums of its files where they were asked for."""
+    return {tile.name: {layer: _input(raster) for layer, raster in tile.rasters.items()} for tile in tiles}
+
+
+def _input(raster: Raster) -> dict[str, Any]:
+    found = {"file": Path(raster.path).name, "bytes": raster.size, "modified_ns": raster.modified}
+    checksums = [{"file": file.name, "sha256": file.sha256} for file in raster.files if file.sha256]
+    return found | ({"files": checksums} if checksums else {})
 
 
 def config_digest(experiment: Experiment) -> str:

@@ -5,8 +5,8 @@ import re
 import threading
 import warnings
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,11 +32,22 @@ HARMLESS = (".ovr", ".aux.xml")  # overviews and statistics, which may come and 
 
 
 class Stamp(NamedTuple):
-    """A file as it was found: name, bytes, and time of change in nanoseconds."""
+    """A file as it was found: path, bytes, time of change in nanoseconds, and checksum, '' where none was asked for."""
 
-    name: str
+    path: str
     bytes: int
     modified: int
+    sha256: str = ""
+
+    @property
+    def name(self) -> str:
+        """Name without the folder."""
+        return Path(self.path).name
+
+    @property
+    def identity(self) -> tuple[str | int, ...]:
+        """What tells the file from another one: its checksum, or else its size and time of change."""
+        return (self.name, self.sha256) if self.sha256 else (self.name, self.bytes, self.modified)
 
 
 Key = tuple[str, tuple[Stamp, ...]]
@@ -64,7 +75,7 @@ class Raster:
 
     tiff : a plain TIFF file, which may leave out blocks. alpha : number of the band that is 0 where the file is
         transparent, None for none. files : the file and those that its pixels come from too, such as a mask beside it
-        or the sources of a VRT; none where they are not local.
+        or the sources of a VRT, as far as they are local. elsewhere : names of those that are not, or in an archive.
     """
 
     path: str
@@ -76,6 +87,7 @@ class Raster:
     compression: str
     tiff: bool
     files: tuple[Stamp, ...]
+    elsewhere: tuple[str, ...]
 
     @property
     def variables(self) -> dict[str, int]:
@@ -89,8 +101,8 @@ class Raster:
 
     @property
     def fingerprint(self) -> str:
-        """What changes when the pixels do: names, sizes and times of change of the files, and the header."""
-        return repr((Path(self.path).name, [tuple(file) for file in self.files], self.grid, self.bands, self.alpha))
+        """What changes when the pixels do: what identifies the files, and the header."""
+        return repr((Path(self.path).name, [file.identity for file in self.files], self.grid, self.bands, self.alpha))
 
     @property
     def size(self) -> int:
@@ -114,6 +126,7 @@ def read_header(path: str) -> Raster:
     """Read a raster's header; DataError if it cannot be opened."""
     with gdal_options(), _said_plainly(path), rasterio.open(path, sharing=False) as source:
         layout = source.tags(ns="IMAGE_STRUCTURE")
+        stamps = {path: _stamp(path) for path in source.files if not path.endswith(HARMLESS)}
         return Raster(
             path,
             Grid(source.shape, source.transform, source.crs.to_wkt() if source.crs else ""),
@@ -123,7 +136,8 @@ def read_header(path: str) -> Raster:
             source.count > 1 and layout.get("INTERLEAVE") == "PIXEL",
             layout.get("COMPRESSION", "none"),
             source.driver == "GTiff",
-            tuple(_stamps(source.files)),
+            tuple(stamp for stamp in stamps.values() if stamp),
+            tuple(path for path, stamp in stamps.items() if not stamp),
         )
 
 
@@ -196,9 +210,10 @@ def _stored_nodata(dtype: str, nodata: float | None) -> float | None:
     return nodata if limits.min <= nodata <= limits.max and float(nodata).is_integer() else None
 
 
-def _stamps(paths: Iterable[str]) -> Iterator[Stamp]:
-    for path in paths:
-        if not path.endswith(HARMLESS):
-            with suppress(OSError):  # it is not local, or in an archive
-                status = Path(path).stat()
-                yield Stamp(Path(path).name, status.st_size, status.st_mtime_ns)
+def _stamp(path: str) -> Stamp | None:
+    """The file as it is now; None where it is not local, or in an archive."""
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return None
+    return Stamp(path, status.st_size, status.st_mtime_ns)

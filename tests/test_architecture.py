@@ -14,7 +14,7 @@ FLOORS = (
     {"z_lattice"},
     {"kernel"},
     {"catalog", "metrics"},
-    {"reader", "cutting", "workers"},
+    {"reader", "cutting", "workers", "checksums"},
     {"stack", "regions", "parts"},
     {"tile_sum", "piecework"},
     {"sweep", "arrays", "tables", "exact"},

@@ -1,5 +1,7 @@
 """What a second `geouq run` does not do again, and what it does."""
 
+import hashlib
+import json
 import os
 import shutil
 import signal
@@ -8,7 +10,8 @@ import sys
 import time
 
 import numpy as np
-import rasterio
+import pytest
+import rasterio.shutil
 from csv_rows import rows_of
 
 SHORT = "variables: [height]\noutput: {maps: none}\n"
@@ -78,6 +81,47 @@ def test_a_changed_file_is_read_again(tile_folder, geouq, tmp_path):
     (tmp_path / "a1.tif").replace(tmp_path / "truth" / "a1.tif")
 
     assert "2 of 3 tiles are summarised already" in geouq("run", config).output
+
+
+@pytest.mark.parametrize(("fingerprint", "again"), [("modified", 1), ("checksum", 0)])
+def test_a_file_that_is_touched_is_the_same_by_its_checksum_alone(tile_folder, geouq, tmp_path, fingerprint, again):
+    config = tile_folder(("a1", "a2"), text=f"{SHORT}fingerprint: {fingerprint}\n")
+    geouq("run", config, "--quiet")
+    os.utime(tmp_path / "truth" / "a1.tif", ns=(1, 1))
+
+    done = geouq("run", config)
+
+    assert f"{2 - again} of 2 tiles are summarised already" in done.stderr
+    assert ("checksums 2/2: a2" in done.stderr) == (fingerprint == "checksum")
+    assert ("sweep 1/1: a1" in done.stderr) == bool(again)
+
+
+@pytest.mark.parametrize(("fingerprint", "again"), [("modified", 0), ("checksum", 1)])
+def test_bytes_changed_under_the_same_size_and_time_are_noticed_by_checksum(
+    tile_folder, geouq, tmp_path, fingerprint, again
+):
+    config = tile_folder(("a1", "a2"), text=f"{SHORT}fingerprint: {fingerprint}\n")
+    geouq("run", config, "--quiet")
+    path = tmp_path / "truth" / "a1.tif"
+    before, content = path.stat(), bytearray(path.read_bytes())
+    with rasterio.open(path) as source:
+        first_pixel = int(source.get_tag_item("BLOCK_OFFSET_0_0", "TIFF", bidx=1))
+    content[first_pixel] ^= 1
+    path.write_bytes(content)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    assert f"{2 - again} of 2 tiles are summarised already" in geouq("run", config).stderr
+
+
+def test_the_run_keeps_the_checksums_that_it_went_by(tile_folder, geouq, tmp_path):
+    geouq("run", tile_folder(("a1",), text=SHORT + "fingerprint: checksum\n"), "--quiet")
+
+    folder = tmp_path / "results" / "small"
+    inputs = json.loads((folder / "run.json").read_text(encoding="utf-8"))["inputs"]["a1"]
+    checksum = hashlib.sha256((tmp_path / "truth" / "a1.tif").read_bytes()).hexdigest()
+    assert inputs["truth"]["files"] == [{"file": "a1.tif", "sha256": checksum}]
+    assert set(inputs) == {"mean", "variance", "truth"}
+    assert "fingerprint: checksum\n" in (folder / "config.yaml").read_text(encoding="utf-8")
 
 
 def test_a_failed_tile_is_tried_again(tile_folder, geouq, tmp_path):

@@ -23,6 +23,7 @@ def test_the_smallest_configuration_has_the_defaults(tmp_path):
     assert (experiment.bins.exact, experiment.bins.scope) == (False, "own")
     assert experiment.levels == (0.5, 0.8, 0.9, 0.95)
     assert experiment.variance.negative == "error"
+    assert experiment.fingerprint == "modified"
     assert experiment.output.maps == ("cells",)
     assert experiment.output_directory == Path("results/x")
     assert experiment.source == tmp_path / "x.yaml"

@@ -75,6 +75,7 @@ variance: {negative: drop}
         ("regions: [a]", "4: regions: needs a mapping of keys and values, not a list"),
         ("regions:\n  west:\n  - a\n  - a", "7: regions.west.1: 'a' is given twice; remove one"),
         ("variance: {negative: []}", "4: variance.negative: needs one of error, exclude, not a list"),
+        ("fingerprint: sha256", "4: fingerprint: 'sha256' is not known; known are modified, checksum"),
         ("levels: []", "4: levels: is too short; give 1 or more"),
         ("levels: [0.9, 0.90]", "4: levels.1: '0.9' is given twice; remove one"),
         ("levels: [0.9999999]", "4: levels.0: 0.9999999 is too near to 1; the highest level is 0.999999"),

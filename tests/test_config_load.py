@@ -139,6 +139,7 @@ bins: {schemes: [{edges: [0, 1e-9, 3]}, {scheme: log-width}], exact: true, scope
 levels: [0.6827, 0.9]
 variance: {negative: exclude}
 cell_size: 64
+fingerprint: checksum
 output: {directory: "{name}/r", maps: [abs_error, std, cv]}
 gates: [{metric: coverage_68.27, variable: A, region: west, bins: log-width-10, min: 0.1, max: 1}]
 """

@@ -227,6 +227,12 @@ class Experiment(Section):
     cell_size: Annotated[int, AfterValidator(cell_side), WithJsonSchema({"enum": [16, 32, 64, 128, 256]})] | None = (
         Field(default=None, description="side of a cell in pixels; default: fits the tiles")
     )
+    fingerprint: Literal["modified", "checksum"] = Field(
+        default="modified",
+        description="what tells that files are the same, so that their tile is not swept again: modified (size and "
+        "time of change; of what is not local, the header alone), or checksum (SHA-256 of the bytes of every file, "
+        "computed in each run; all files must be local)",
+    )
     output: Output = Field(default=Output(), description="what is written, and where")
     gates: tuple[Gate, ...] = Field(default=(), description="bounds that make a run fail")
 

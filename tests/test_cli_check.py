@@ -1,0 +1,32 @@
+"""`geouq check`: the plan and the problems, from headers alone."""
+
+import zipfile
+
+import pytest
+
+
+@pytest.mark.parametrize(("fingerprint", "said"), [("modified", False), ("checksum", True)])
+def test_checksums_are_announced_and_not_computed(tile_folder, geouq, monkeypatch, fingerprint, said):
+    monkeypatch.setattr("geouq.checksums.with_checksums", None)
+    config = tile_folder(("a1",), text=f"fingerprint: {fingerprint}\n")
+
+    checked = geouq("check", config)
+
+    assert checked.exit_code == 0
+    assert ("checksums  of all files" in checked.stdout) == said
+
+
+@pytest.mark.parametrize("command", ["check", "run"])
+@pytest.mark.parametrize(("fingerprint", "code"), [("modified", 0), ("checksum", 2)])
+def test_checksums_are_refused_of_files_in_an_archive(tile_folder, geouq, tmp_path, command, fingerprint, code):
+    config = tile_folder(("a1",), text=f"tiles: [a1]\noutput: {{maps: none}}\nfingerprint: {fingerprint}\n")
+    with zipfile.ZipFile(tmp_path / "truth.zip", "w") as archive:
+        archive.write(tmp_path / "truth" / "a1.tif", "a1.tif")
+    inside = f"/vsizip/{tmp_path}/truth.zip/{{tile}}.tif"
+    config.write_text(config.read_text().replace("truth/{tile}.tif", inside))
+
+    done = geouq(command, config)
+
+    assert done.exit_code == code
+    place = f"experiment.yaml:9: fingerprint: {inside.replace('{tile}', 'a1')} is remote or in an archive"
+    assert (place in done.stderr) == (code == 2)
