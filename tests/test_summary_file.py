@@ -27,7 +27,6 @@ from geouq.summary import file as room
 from geouq.summary.file import (
     cells_in_parts,
     key_of_file,
-    load_cells,
     load_place,
     load_tile,
     load_wholes,
@@ -130,7 +129,6 @@ def test_what_is_saved_is_read_back_bit_by_bit(tile, tmp_path):
     for name, part in tile.variables.items():
         assert same(wholes.variables[name].whole, part.whole)
         assert same(wholes.variables[name].excluded, part.excluded)
-        assert same(load_cells(path, name), part.cells)
     assert [found.name for found in tmp_path.iterdir()] == ["tile.nc"]
 
 
@@ -187,7 +185,7 @@ def test_appended_arrays_may_be_used_again(tmp_path, some_tile):
             writer.append(0, cells, [5], [[1, 2, 3, 4]])
         writer.finish(without_entries(some_tile))
 
-    assert load_cells(tmp_path / "tile.nc", "height").entry_cell.tolist() == [0, 1, 2]
+    assert load_tile(tmp_path / "tile.nc").variables["height"].cells.entry_cell.tolist() == [0, 1, 2]
 
 
 def fail_after_finishing(path, tile):
@@ -244,7 +242,7 @@ def test_a_damaged_summary_is_refused_and_has_no_key(tmp_path, content):
     path.write_bytes(content)
 
     assert key_of_file(path) is None
-    for load in (load_tile, load_wholes, load_place, lambda p: load_cells(p, "height")):
+    for load in (load_tile, load_wholes, load_place, lambda p: list(cells_in_parts(p, "height"))):
         with pytest.raises(SummaryError, match=r"tile\.nc"):
             load(path)
 
@@ -292,7 +290,7 @@ def test_a_variable_that_is_not_there_is_refused(tmp_path, some_tile):
     save_tile(some_tile, tmp_path / "tile.nc", "key")
 
     with pytest.raises(SummaryError, match="depth"):
-        load_cells(tmp_path / "tile.nc", "depth")
+        list(cells_in_parts(tmp_path / "tile.nc", "depth"))
 
 
 @given(tile=TILES, budget=st.integers(1, 1 << 16))

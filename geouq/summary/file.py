@@ -57,7 +57,10 @@ class TileWriter:
         self.finished = False
 
     def append(self, variable: ArrayLike, cell: ArrayLike, key: ArrayLike, sums: ArrayLike) -> None:
-        """Entries of the profiles of some cells, copied; in any order.
+        """Entries of the profiles of some cells, copied.
+
+        They may come in any order, but the entries of one cell and variable come together: none of another cell of that
+        variable lies between them, in this call or another, as `cells_in_parts` takes such a cell for a new one.
 
         variable : number of the variable that they belong to, from 0, or one for each. cell, key (entries) and sums
         (entries, 4, or 5 where pixels have weights, in the order of `FIELDS`).
@@ -188,16 +191,11 @@ def load_place(path: Path) -> TilePlace:
         return _place(file)
 
 
-def load_cells(path: Path, variable: str) -> CellSummaries:
-    """Read the cells of one variable; SummaryError where the file is damaged, of another kind, or without it."""
-    with _opened(path) as file:
-        return _cells(file, _names(file).index(variable))
-
-
 def cells_in_parts(path: Path, variable: str) -> Iterator[tuple[NDArray[np.int64], CellSummaries]]:
     """Numbers of some cells of one variable and their summaries, until each cell has come once.
 
     Of a large tile they come in the order in which they were written, so that memory holds few of them at a time.
+    SummaryError where the file is damaged, of another kind, or without that variable.
     """
     with _opened(path) as file:
         number = _names(file).index(variable)
