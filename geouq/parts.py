@@ -35,9 +35,9 @@ Append = Callable[[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.float32]],
 
 @dataclass(frozen=True)
 class VariablePart:
-    """Totals of a group without their empty keys, and the sums of its cells; no cells where no pixel is valid."""
+    """Totals of a group, of the keys from `first` on, and the sums of its cells; no cells where no pixel is valid."""
 
-    keys: Ints
+    first: int
     profile: Floats
     z_counts: Floats
     excluded: Ints
@@ -56,15 +56,14 @@ def take_part(cells: CellSums, totals: Totals) -> VariablePart:
     kept = KeptPixels(tail, pixels=totals.kept[: stored if tail else 0].copy())
     # keys beyond the extremes are not looked at, so that their memory is never taken
     first, last = (int(key_of(v, FINE_SHIFT)) for v in (lowest, highest)) if lowest <= highest else (0, -1)
-    used = first + np.flatnonzero(totals.profile[first : last + 1, 3])
-    profile = totals.profile[used]
-    totals.profile[first : last + 1] = 0
+    seen = slice(first, last + 1)
+    profile = totals.profile[seen].copy()
+    totals.profile[seen] = 0
     if totals.profile_weights.size:
-        profile = np.column_stack([profile, totals.profile_weights[used]])
-        totals.profile_weights[first : last + 1] = 0
-    part = VariablePart(
-        used, profile, totals.z_counts.copy(), totals.excluded.copy(), kept, _taken(cells) if len(used) else None
-    )
+        profile = np.column_stack([profile, totals.profile_weights[seen]])
+        totals.profile_weights[seen] = 0
+    taken = _taken(cells) if len(profile) else None
+    part = VariablePart(first, profile, totals.z_counts.copy(), totals.excluded.copy(), kept, taken)
     for counts in (totals.z_counts, totals.excluded, totals.negative, totals.highest):
         counts[:] = 0
     return part
@@ -165,8 +164,9 @@ class _BandSum:
             self._give_up()
         if part.cells is None:
             return
-        self._profile[part.keys] += part.profile
-        self._first, self._last = min(self._first, part.keys[0]), max(self._last, part.keys[-1])
+        last = part.first + len(part.profile) - 1
+        self._profile[part.first : last + 1] += part.profile
+        self._first, self._last = min(self._first, part.first), max(self._last, last)
         self._highest = max(self._highest, part.cells.extremes[:, 1].max())
         if self._tail:
             self._keep(part.kept.pixels)

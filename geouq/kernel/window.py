@@ -177,11 +177,11 @@ def collect_keys(pixels: Pixels, nodata: Nodata, wanted: Ints) -> Floats:
     """Variance, squared error and any weight of the valid pixels whose key is wanted, (pixels, 2 or 3)."""
     m, v, y, weight, status = pixels
     limits, weighted = stored_limits(m, v, y, nodata), weight.size > 0
-    is_wanted = np.zeros(KEYS, np.bool_)
+    is_wanted = np.zeros(2 * KEYS, np.bool_)  # also for those of negative numbers, of which none is
     is_wanted[wanted] = True
     kept, found = np.empty((y.size, 3 if weighted else 2)), 0
     for p in range(y.size):
-        if is_valid(m[p], v[p], y[p], limits) and (status.size == 0 or status[p] == 0) and is_wanted[key(v[p])]:
+        if is_wanted[key(v[p])] and is_valid(m[p], v[p], y[p], limits) and (status.size == 0 or status[p] == 0):
             error = np.float64(m[p]) - np.float64(y[p])
             kept[found, 0], kept[found, 1] = v[p], error * error
             if weighted:
