@@ -30,3 +30,10 @@ def test_checksums_are_refused_of_files_in_an_archive(tile_folder, geouq, tmp_pa
     assert done.exit_code == code
     place = f"experiment.yaml:9: fingerprint: {inside.replace('{tile}', 'a1')} is remote or in an archive"
     assert (place in done.stderr) == (code == 2)
+
+
+def test_without_gates_no_metric_is_asked_for_its_name(tile_folder, geouq, monkeypatch):
+    """Metrics of nothing tell the names that gates may use, and compile what they need."""
+    monkeypatch.setattr("geouq.gates.metric_rows", None)
+
+    assert geouq("check", tile_folder(("a1",))).exit_code == 0
