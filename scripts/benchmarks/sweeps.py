@@ -15,6 +15,7 @@ from benchmarks.tiles import LAYERS, path_of, write_config
 from geouq.catalog import Failure, find_tiles
 from geouq.config import load_experiment
 from geouq.evaluate import Options, run, settings_for
+from geouq.progress import Silent
 from geouq.summary import TileSummary
 from geouq.sweep import sweep_tiles
 from geouq.workers import workers
@@ -80,7 +81,7 @@ def sparse_section(choice: Choice) -> Table:
 
 
 @dataclass
-class Stages:
+class Stages(Silent):
     """Times the stages of a run, as it is told of them."""
 
     seconds: dict[str, float] = field(default_factory=dict)
@@ -91,12 +92,6 @@ class Stages:
         before, start = self._now
         self.seconds[before] = time.perf_counter() - start
         self._now = name, time.perf_counter()
-
-    def advance(self, done: str) -> None:
-        """Do nothing."""
-
-    def say(self, line: str) -> None:
-        """Do nothing."""
 
 
 def seconds_of_sweeps(config: Path, threads: int) -> float:
