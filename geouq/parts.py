@@ -102,7 +102,8 @@ class VariableSum:
         count, compact = self._shape[0] * self._shape[1], len(edge_probabilities(levels, COMPACT)) + 1
         self._n, self._weight = np.zeros(count, np.int64), np.zeros(count)
         self._sums, self._products = np.zeros((count, len(SUMS))), np.zeros((count, len(PRODUCTS)))
-        self._scores, self._cell_z = np.zeros((count, len(levels))), np.zeros((count, compact))
+        self._scores = np.zeros((count, len(levels)))
+        self._cell_z = np.zeros((count, compact), np.float64 if weighted else np.int32)
         self._extremes = np.tile([np.inf, -np.inf], (count, 1))
 
     def add(self, part: VariablePart, group: Window) -> None:
@@ -126,15 +127,11 @@ class VariableSum:
         profile = reduce(add, (self._bands.pop(0).profile(*extremes) for _ in tuple(self._bands)))
         z = ZHistogram(
             edge_probabilities(self._levels, FINE),
-            self._counts(z_counts),
+            z_counts if self._weighted else z_counts.astype(np.int64),
         )
         whole = Summary(self._levels, moments.total(), self._scores.sum(0), z, profile)
-        cell_z = self._counts(self._cell_z)
-        cells = CellSummaries(self._levels, moments, self._scores, cell_z, self._extremes, cell, key, sums)
+        cells = CellSummaries(self._levels, moments, self._scores, self._cell_z, self._extremes, cell, key, sums)
         return VariableSummary(whole, cells, self._excluded)
-
-    def _counts(self, counts: Floats) -> NDArray[Any]:
-        return counts if self._weighted else counts.astype(np.int64)
 
     def _places(self, group: Window) -> Ints:
         """Number within the tile of each cell of a group."""

@@ -80,7 +80,7 @@ class TileWriter:
         self._file.attributes(global_attributes(summary, self._key))
         for name, values in coordinates(summary, columns).items():
             self._file.coordinate(name, values, EXPLAINED[name])
-        for name, (dimensions, values) in arrays(summary).items():
+        for name, dimensions, values in arrays(summary):
             if values.size:
                 self._file.variable(name, dimensions, values, long_name(name))
         self._write_entries()

@@ -1,6 +1,6 @@
 """What stands in the file of a tile's summaries: names, dimensions, and what each of them says of itself."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -55,7 +55,9 @@ ENTRY = {
 }
 
 Array = NDArray[Any]
-Arrays = dict[str, tuple[tuple[str, ...], Array]]
+Dimensions = tuple[str, ...]
+Values = Callable[[Any], Any]
+Make = Callable[[Dimensions, Values, Sequence[Any]], tuple[Dimensions, Array]]
 
 
 def long_name(name: str) -> str:
@@ -93,41 +95,48 @@ def global_attributes(summary: TileSummary, key: str) -> dict[str, Any]:
     }
 
 
-def arrays(summary: TileSummary) -> Arrays:
-    """All but the entries of the cells' profiles: dimensions and values by name."""
+def arrays(summary: TileSummary) -> Iterator[tuple[str, Dimensions, Array]]:
+    """All but the entries of the cells' profiles: name, dimensions and values, made one after the other."""
     parts = list(summary.variables.values())
     wholes, cells = [part.whole for part in parts], [part.cells for part in parts]
     kept = [whole.variance.kept or KeptPixels(-1) for whole in wholes]
-
-    def stacked(dims: tuple[str, ...], values: Callable[[Any], Any], of: Sequence[Any]) -> Any:
-        return ("variable", *dims), np.stack([np.asarray(values(one)) for one in of])
-
-    def ragged(dims: tuple[str, ...], values: Callable[[Any], Any], of: Sequence[Any]) -> Any:
-        found = [values(one) for one in of]
-        return dims, np.concatenate([some for some in found if len(some)] or found[:1])
-
-    def owner(dim: str, values: Callable[[Any], Any], of: Sequence[Any]) -> Any:
-        return (dim,), np.repeat(np.arange(len(of), dtype=np.uint16), [len(values(one)) for one in of])
-
-    return {
-        **{name: stacked(dims, attrgetter(f"moments.{name}"), wholes) for name, dims in MOMENTS.items()},
-        "interval_scores": stacked(("level",), lambda s: s.interval_scores, wholes),
-        "z_counts": stacked(("z_bin",), lambda s: s.z.counts, wholes),
-        "variance_range": stacked(("bound",), lambda s: [s.variance.lowest, s.variance.highest], wholes),
-        "excluded": stacked(("reason",), lambda part: part.excluded, parts),
-        "profile_variable": owner("profile_entry", lambda s: s.variance.keys, wholes),
-        "profile_key": ragged(("profile_entry",), lambda s: s.variance.keys.astype(np.uint32), wholes),
-        "profile_sums": ragged(("profile_entry", "field"), lambda s: s.variance.sums, wholes),
-        "kept_tail": stacked((), lambda k: k.tail, kept),
-        "kept_variable": owner("kept_pixel", lambda k: k.pixels, kept),
-        "kept_pixels": ragged(("kept_pixel", "kept_field"), lambda k: k.pixels, kept),
-        "wanted_variable": owner("wanted_entry", lambda k: k.wanted, kept),
-        "wanted_key": ragged(("wanted_entry",), lambda k: k.wanted.astype(np.uint32), kept),
+    layout: dict[str, tuple[Make, Dimensions, Values, Sequence[Any]]] = {
+        **{name: (_stacked, dims, attrgetter(f"moments.{name}"), wholes) for name, dims in MOMENTS.items()},
+        "interval_scores": (_stacked, ("level",), lambda s: s.interval_scores, wholes),
+        "z_counts": (_stacked, ("z_bin",), lambda s: s.z.counts, wholes),
+        "variance_range": (_stacked, ("bound",), lambda s: [s.variance.lowest, s.variance.highest], wholes),
+        "excluded": (_stacked, ("reason",), lambda part: part.excluded, parts),
+        "profile_variable": (_owner, ("profile_entry",), lambda s: s.variance.keys, wholes),
+        "profile_key": (_ragged, ("profile_entry",), lambda s: s.variance.keys.astype(np.uint32), wholes),
+        "profile_sums": (_ragged, ("profile_entry", "field"), lambda s: s.variance.sums, wholes),
+        "kept_tail": (_stacked, (), lambda k: k.tail, kept),
+        "kept_variable": (_owner, ("kept_pixel",), lambda k: k.pixels, kept),
+        "kept_pixels": (_ragged, ("kept_pixel", "kept_field"), lambda k: k.pixels, kept),
+        "wanted_variable": (_owner, ("wanted_entry",), lambda k: k.wanted, kept),
+        "wanted_key": (_ragged, ("wanted_entry",), lambda k: k.wanted.astype(np.uint32), kept),
         **{
-            f"cell_{name}": stacked(("cell", *dims), attrgetter(f"moments.{name}"), cells)
+            f"cell_{name}": (_stacked, ("cell", *dims), attrgetter(f"moments.{name}"), cells)
             for name, dims in MOMENTS.items()
         },
-        "cell_interval_scores": stacked(("cell", "level"), lambda c: c.interval_scores, cells),
-        "cell_z_counts": stacked(("cell", "cell_z_bin"), lambda c: c.z_counts, cells),
-        "cell_variance_range": stacked(("cell", "bound"), lambda c: c.extremes, cells),
+        "cell_interval_scores": (_stacked, ("cell", "level"), lambda c: c.interval_scores, cells),
+        "cell_z_counts": (_stacked, ("cell", "cell_z_bin"), lambda c: c.z_counts, cells),
+        "cell_variance_range": (_stacked, ("cell", "bound"), lambda c: c.extremes, cells),
     }
+    for name, (make, dimensions, values, of) in layout.items():
+        yield name, *make(dimensions, values, of)
+
+
+def _stacked(dimensions: Dimensions, values: Values, of: Sequence[Any]) -> tuple[Dimensions, Array]:
+    """What each variable has, all of one shape."""
+    return ("variable", *dimensions), np.stack([np.asarray(values(one)) for one in of])
+
+
+def _ragged(dimensions: Dimensions, values: Values, of: Sequence[Any]) -> tuple[Dimensions, Array]:
+    """What each variable has, one after the other."""
+    found = [values(one) for one in of]
+    return dimensions, np.concatenate([some for some in found if len(some)] or found[:1])
+
+
+def _owner(dimensions: Dimensions, values: Values, of: Sequence[Any]) -> tuple[Dimensions, Array]:
+    """Number of the variable to which each of these belongs."""
+    return dimensions, np.repeat(np.arange(len(of), dtype=np.uint16), [len(values(one)) for one in of])
