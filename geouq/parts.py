@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from geouq.cutting import BAND, bands_of
 from geouq.grid import Grid, Window
 from geouq.kernel import CellSums, Totals, prune_tail
-from geouq.kernel.accumulators import KEYS
+from geouq.kernel.accumulators import BLOCK, BLOCKS, KEYS
+from geouq.settings import Settings
 from geouq.summary import (
     CellSummaries,
     KeptPixels,
@@ -22,6 +23,7 @@ from geouq.summary import (
     VarianceProfile,
     ZHistogram,
 )
+from geouq.summary.coverage_profile import POSITIVE, CoverageProfile
 from geouq.summary.kept_pixels import BUDGET
 from geouq.summary.moments import PRODUCTS, SUMS
 from geouq.summary.variance_profile import FINE_SHIFT, key_of
@@ -33,6 +35,9 @@ Ints = NDArray[np.int64]
 Append = Callable[[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.float32]], None]
 
 
+GroupedPart = tuple[Ints, Floats]  # blocks of keys that are in use, and counts (blocks, keys x (levels + 1))
+
+
 @dataclass(frozen=True)
 class VariablePart:
     """Totals of a group, of the keys from `first` on, and the sums of its cells; no cells where no pixel is valid."""
@@ -42,6 +47,7 @@ class VariablePart:
     z_counts: Floats
     excluded: Ints
     kept: KeptPixels
+    groups: tuple[GroupedPart, ...]
     cells: CellSums | None
 
 
@@ -63,9 +69,18 @@ def take_part(cells: CellSums, totals: Totals) -> VariablePart:
         profile = np.column_stack([profile, totals.profile_weights[seen]])
         totals.profile_weights[seen] = 0
     taken = _taken(cells) if len(profile) else None
-    part = VariablePart(first, profile, totals.z_counts.copy(), totals.excluded.copy(), kept, taken)
+    groups = tuple(_grouped(*pair) for pair in zip(totals.groups, totals.touched, strict=True))
+    part = VariablePart(first, profile, totals.z_counts.copy(), totals.excluded.copy(), kept, groups, taken)
     for counts in (totals.z_counts, totals.excluded, totals.negative, totals.highest):
         counts[:] = 0
+    return part
+
+
+def _grouped(counts: Floats, touched: NDArray[np.uint8]) -> GroupedPart:
+    """The blocks of keys that are in use, copied; they are empty afterwards."""
+    blocks, rows = np.flatnonzero(touched), counts.reshape(BLOCKS, -1)
+    part = blocks, rows[blocks]
+    rows[blocks], touched[:] = 0, 0
     return part
 
 
@@ -91,13 +106,12 @@ class VariableSum:
     Entries of cells are handed to `append` at once.
     """
 
-    def __init__(
-        self, grid: Grid, cell_size: int, levels: tuple[float, ...], tail: int, append: Append, *, weighted: bool
-    ) -> None:
-        self._levels, self._cell_size, self._append, self._weighted = levels, cell_size, append, weighted
-        self._shape = grid.coarsened(cell_size).shape
+    def __init__(self, grid: Grid, settings: Settings, append: Append, *, weighted: bool) -> None:
+        levels = settings.levels
+        self._settings, self._append, self._weighted = settings, append, weighted
+        self._shape = grid.coarsened(settings.cell_size).shape
         bands = bands_of(grid)
-        self._bands = [_BandSum(levels, tail, BUDGET // max(bands, 1), weighted=weighted) for _ in range(bands)]
+        self._bands = [_BandSum(settings, BUDGET // max(bands, 1), weighted=weighted) for _ in range(bands)]
         self._excluded = np.zeros(len(REASONS), np.int64)
         count, compact = self._shape[0] * self._shape[1], len(edge_probabilities(levels, COMPACT)) + 1
         self._n, self._weight = np.zeros(count, np.int64), np.zeros(count)
@@ -124,18 +138,20 @@ class VariableSum:
         moments = Moments(self._n, self._weight, self._sums, self._products)
         extremes = self._extremes[:, 0].min(initial=np.inf), self._extremes[:, 1].max(initial=-np.inf)
         z_counts = np.sum([band.z_counts for band in self._bands], axis=0)
+        levels = self._settings.levels
+        groups = {
+            name: reduce(add, (band.coverage(i) for band in self._bands))
+            for i, name in enumerate(self._settings.groups)
+        }
         profile = reduce(add, (self._bands.pop(0).profile(*extremes) for _ in tuple(self._bands)))
-        z = ZHistogram(
-            edge_probabilities(self._levels, FINE),
-            z_counts if self._weighted else z_counts.astype(np.int64),
-        )
-        whole = Summary(self._levels, moments.total(), self._scores.sum(0), z, profile)
-        cells = CellSummaries(self._levels, moments, self._scores, self._cell_z, self._extremes, cell, key, sums)
+        z = ZHistogram(edge_probabilities(levels, FINE), z_counts if self._weighted else z_counts.astype(np.int64))
+        whole = Summary(levels, moments.total(), self._scores.sum(0), z, profile, groups)
+        cells = CellSummaries(levels, moments, self._scores, self._cell_z, self._extremes, cell, key, sums)
         return VariableSummary(whole, cells, self._excluded)
 
     def _places(self, group: Window) -> Ints:
         """Number within the tile of each cell of a group."""
-        size, columns = self._cell_size, self._shape[1]
+        size, columns = self._settings.cell_size, self._shape[1]
         rows = np.arange(group.row // size, -(-(group.row + group.height) // size))
         across = np.arange(group.column // size, -(-(group.column + group.width) // size))
         return np.add.outer(rows * columns, across).ravel()
@@ -147,11 +163,13 @@ class _BandSum:
     The tail is given up for good where one group or all of them keep more pixels than there is room for.
     """
 
-    def __init__(self, levels: tuple[float, ...], tail: int, room: int, *, weighted: bool) -> None:
-        self.z_counts = np.zeros(len(edge_probabilities(levels, FINE)) + 1)
+    def __init__(self, settings: Settings, room: int, *, weighted: bool) -> None:
+        self.z_counts = np.zeros(len(edge_probabilities(settings.levels, FINE)) + 1)
+        self._groups = np.zeros((len(settings.groups), BLOCKS, BLOCK * (len(settings.levels) + 1)))
+        self._touched = np.zeros(self._groups.shape[:2], np.bool_)
         self._profile = np.zeros((KEYS, 5 if weighted else 4))
         self._first, self._last, self._highest = KEYS, -1, -np.inf
-        self._tail, self._room, self._stored = tail, room, 0
+        self._tail, self._room, self._stored = settings.tail, room, 0
         self._kept = [np.empty((0, 3 if weighted else 2))]
 
     def add(self, part: VariablePart) -> None:
@@ -165,6 +183,9 @@ class _BandSum:
         self._profile[part.first : last + 1] += part.profile
         self._first, self._last = min(self._first, part.first), max(self._last, last)
         self._highest = max(self._highest, part.cells.extremes[:, 1].max())
+        for i, (blocks, counts) in enumerate(part.groups):
+            self._groups[i, blocks] += counts
+            self._touched[i, blocks] = True
         if self._tail:
             self._keep(part.kept.pixels)
 
@@ -175,6 +196,14 @@ class _BandSum:
         kept = KeptPixels.ordered(self._tail, np.empty(0, np.int64), self._rows_of_tail(highest))
         extremes = np.asarray(lowest), np.asarray(highest)
         return VarianceProfile(FINE_SHIFT, used, self._profile[used], *extremes, kept)
+
+    def coverage(self, grouping: int) -> CoverageProfile:
+        """Coverage by the value of that number."""
+        blocks = np.flatnonzero(self._touched[grouping])
+        counts = self._groups[grouping, blocks].reshape(len(blocks) * BLOCK, self._groups.shape[-1] // BLOCK)
+        keys = np.add.outer(blocks * BLOCK - POSITIVE, np.arange(BLOCK)).ravel()
+        used = counts.any(-1)
+        return CoverageProfile(keys[used], counts[used])
 
     def _keep(self, pixels: Floats) -> None:
         self._kept.append(pixels)

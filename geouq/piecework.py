@@ -95,7 +95,7 @@ def _group_sum(group: Window, settings: Settings, *, weighted: bool) -> _GroupSu
     """An empty sum, in arrays of this thread that were used before if there are any: fresh memory costs time."""
     lattice, size = z_lattice_of(settings.levels), settings.cell_size
     down, across = -(-group.height // size), -(-group.width // size)
-    room = (settings.levels, settings.tail, weighted, down * across, group.height * group.width)
+    room = (settings.levels, settings.tail, settings.groups, weighted, down * across, group.height * group.width)
     idle: list[_GroupSum] = _of_thread.__dict__.setdefault("idle", [])
     for i, candidate in enumerate(idle):
         if candidate.room == room:
@@ -103,7 +103,8 @@ def _group_sum(group: Window, settings: Settings, *, weighted: bool) -> _GroupSu
             candidate.totals.kept_state[:] = settings.tail, 0
             return replace(candidate, group=group, across=across)
     cells = new_cells(down * across, group.height * group.width, lattice, weighted=weighted)
-    return _GroupSum(group, across, weighted, room, cells, new_totals(lattice, settings.tail, weighted=weighted))
+    totals = new_totals(lattice, settings.tail, len(settings.groups), weighted=weighted)
+    return _GroupSum(group, across, weighted, room, cells, totals)
 
 
 def _emptied(group: _GroupSum) -> VariablePart:
@@ -130,17 +131,19 @@ def _add_window(
         sweep_box(
             pixels, window.width, found.nodata, (top, left, top + box.height, left + box.width),
             box.column - group.group.column, group.across, settings.cell_size, lattice,
-            _scratch(settings.levels, pixels.truth.dtype, weighted=group.weighted), group.cells, group.totals,
+            _scratch(settings, pixels.truth.dtype, weighted=group.weighted), group.cells, group.totals,
         )  # fmt: skip
         if settings.negative == "error" and group.totals.negative[0] > 0:
             raise DataError(_negative(name, pixels, window, group.totals.negative))
 
 
-def _scratch(levels: tuple[float, ...], dtype: DTypeLike, *, weighted: bool) -> Scratch:
+def _scratch(settings: Settings, dtype: DTypeLike, *, weighted: bool) -> Scratch:
     """Buffers of this thread."""
-    wanted = (levels, dtype, weighted)
+    wanted = (settings.levels, settings.groups, dtype, weighted)
     if getattr(_of_thread, "wanted", None) != wanted:
-        _of_thread.wanted, _of_thread.scratch = wanted, new_scratch(z_lattice_of(levels), dtype, weighted=weighted)
+        lattice = z_lattice_of(settings.levels)
+        _of_thread.scratch = new_scratch(lattice, dtype, settings.groups, weighted=weighted)
+        _of_thread.wanted = wanted
     scratch: Scratch = _of_thread.scratch
     return scratch
 

@@ -13,13 +13,14 @@ class Settings:
     """What a sweep measures; anything here that changes makes new summaries.
 
     tail : number of equal-width bins to be exact, 0 for none; negative : "error" or "exclude", what to do with a
-        negative variance.
+        negative variance; groups : by what coverage is kept, of `GROUPED_BY`.
     """
 
     levels: tuple[float, ...]
     cell_size: int
     tail: int = 10
     negative: str = "error"
+    groups: tuple[str, ...] = ("truth", "variance")
 
 
 def cell_size_for(grids: Iterable[Grid]) -> int:

@@ -18,6 +18,7 @@ from geouq.summary import CellSummaries, TilePlace, TileSummary, TileWholes
 from geouq.summary.file import (
     TileWriter,
     cells_in_parts,
+    groupings_of_file,
     key_of_file,
     levels_of_file,
     load_place,
@@ -34,9 +35,9 @@ from geouq.version import __version__
 def key_of_tile(tile: Tile, settings: Settings) -> str:
     """Digest of all that a tile's summary is made from: files as they are now, bands, settings, and this version.
 
-    Levels and bins are not part of it: a summary with more levels serves fewer, and any serves all bins.
+    Levels, bins and groupings are not part of it: a summary with more of them serves fewer, and any serves all bins.
     """
-    settings = replace(settings, levels=(), tail=0)
+    settings = replace(settings, levels=(), tail=0, groups=())
     rasters = [(layer, raster.fingerprint) for layer, raster in tile.rasters.items()]
     bands = [(variable.name, variable.band) for variable in tile.variables]
     made_from = (FORMAT, __version__, digest_of_sources(), rasters, bands, tile.area_weighted, settings)
@@ -53,7 +54,7 @@ def is_valid(folder: Path, tile: Tile, settings: Settings) -> bool:
     path = path_of_tile(folder, tile.name)
     if not path.exists() or key_of_file(path) != key_of_tile(tile, settings):
         return False
-    return set(levels_of_file(path)) >= set(settings.levels)
+    return set(levels_of_file(path)) >= set(settings.levels) and set(groupings_of_file(path)) >= set(settings.groups)
 
 
 def change_summary(folder: Path, tile: Tile, change: Callable[[TileSummary], TileSummary], settings: Settings) -> None:

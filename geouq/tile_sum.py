@@ -62,9 +62,7 @@ class TileSum:
     ) -> Self:
         """A tile of which no piece has come in."""
         sums = {
-            variable: VariableSum(
-                grid, settings.cell_size, settings.levels, settings.tail, partial(store.append, i), weighted=weighted
-            )
+            variable: VariableSum(grid, settings, partial(store.append, i), weighted=weighted)
             for i, variable in enumerate(variables)
         }
         return cls(name, grid, settings.cell_size, store, sums)

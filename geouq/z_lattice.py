@@ -35,6 +35,8 @@ class ZLattice(NamedTuple):
     crps : float64 (B, 3), CRPS sums are crps @ (sum s, sum error, sum s z^2).
     compact_of : int64 (E + 1), bin of the compact histogram for each fine bin.
     outside : int64 (L, 2), fine bins up to the first and from the second on lie outside the level's interval.
+    outside_of : uint32 (B), number of levels whose closed interval does not hold z.
+    pit : float64 (B, 3), centre of the bucket's lattice cell, and PIT and density of z there.
     half_width, penalty : float64 (L), h_p and 2 / (1 - p).
     """
 
@@ -45,6 +47,8 @@ class ZLattice(NamedTuple):
     crps: Floats
     compact_of: Ints
     outside: Ints
+    outside_of: NDArray[np.uint32]
+    pit: Floats
     half_width: Floats
     penalty: Floats
 
@@ -89,14 +93,18 @@ def z_lattice(levels: Sequence[float]) -> ZLattice:
     starts_bin = np.zeros(cells + len(fine), np.int64)
     starts_bin[first[cell_of_edge] + 1] = 1
     ends = np.array([[(1 - level) / 2, (1 + level) / 2] for level in levels]).reshape(-1, 2)
+    outside = np.searchsorted(fine, np.round(ends, 12)) + np.array([0, 1])
+    bin_of = np.cumsum(starts_bin)
     return ZLattice(
         per_unit=float(per_unit),
         first=first.astype(np.uint32),
         threshold=threshold,
-        bin_of=np.cumsum(starts_bin),
+        bin_of=bin_of,
         crps=np.repeat(_crps_coefficients(per_unit), has_edge + 1, axis=0),
         compact_of=np.searchsorted(compact, np.append(fine, 2.0)),
-        outside=np.searchsorted(fine, np.round(ends, 12)) + np.array([0, 1]),
+        outside=outside,
+        outside_of=_count_outside(bin_of, outside),
+        pit=np.repeat(_pit_coefficients(per_unit), has_edge + 1, axis=0),
         half_width=np.array([half_width(level) for level in levels]),
         penalty=np.array([2 / (1 - level) for level in levels]),
     )
@@ -113,12 +121,31 @@ def _coarsest(thresholds: Floats, levels: Sequence[float]) -> int:
     return per_unit
 
 
+def _count_outside(bin_of: Ints, outside: Ints) -> NDArray[np.uint32]:
+    """Number of levels whose interval does not hold the z of each bucket."""
+    beyond = (bin_of[:, np.newaxis] <= outside[:, 0]) | (bin_of[:, np.newaxis] >= outside[:, 1])
+    return beyond.sum(-1).astype(np.uint32)
+
+
+def _centres(per_unit: int) -> Floats:
+    """Middle of each lattice cell."""
+    return (np.arange(int(2 * REACH) * per_unit) + 0.5) / per_unit - REACH
+
+
+def _pit_coefficients(per_unit: int) -> Floats:
+    """Centre, PIT and density of each lattice cell; beyond the lattice PIT is 0 or 1 to 1e-15."""
+    centre = _centres(per_unit)
+    coefficients = np.stack([centre, cdf(centre), density(centre)], axis=-1)
+    coefficients[0, 2] = coefficients[-1, 2] = 0.0
+    return coefficients
+
+
 def _crps_coefficients(per_unit: int) -> Floats:
     """Coefficients of sum s, sum error = -sum s z and sum s z^2 in the sum of s g(z), by lattice cell.
 
     g is the standard normal's CRPS, g' = 2 Phi - 1, g'' = 2 phi; beyond the lattice it is |z| - 1/sqrt(pi) to 1e-15.
     """
-    centre = (np.arange(int(2 * REACH) * per_unit) + 0.5) / per_unit - REACH
+    centre = _centres(per_unit)
     value, slope, curvature = standard_crps(centre), 2 * cdf(centre) - 1, 2 * density(centre)
     coefficients = np.stack(
         [value - slope * centre + curvature * centre**2 / 2, -slope + curvature * centre, curvature / 2],

@@ -24,6 +24,7 @@ from geouq.summary import (
     ZHistogram,
 )
 from geouq.summary import file as room
+from geouq.summary.coverage_profile import POSITIVE, CoverageProfile
 from geouq.summary.file import (
     cells_in_parts,
     key_of_file,
@@ -60,7 +61,13 @@ def drawn_whole(rng, levels, columns):
     sums = rng.normal(size=(len(keys), columns))
     profile = VarianceProfile(FINE_SHIFT, keys, sums, np.float64(lowest), np.float64(highest), kept)
     z = ZHistogram(edges, rng.integers(0, 1 << 40, len(edges) + 1))
-    return Summary(levels, drawn_moments(rng), rng.normal(size=len(levels)), z, profile)
+    groups = {name: drawn_coverage(rng, len(levels)) for name in ("truth", "variance")}
+    return Summary(levels, drawn_moments(rng), rng.normal(size=len(levels)), z, profile, groups)
+
+
+def drawn_coverage(rng, levels):
+    keys = np.unique(rng.integers(-POSITIVE, POSITIVE, rng.integers(0, 40)))
+    return CoverageProfile(keys, rng.normal(size=(len(keys), levels + 1)))
 
 
 def drawn_cells(rng, levels, columns, count):
@@ -109,7 +116,7 @@ TILES = st.builds(
 
 @pytest.fixture
 def some_tile():
-    tile = drawn_tile(3, ("height", "cover", "gini"))
+    tile = drawn_tile(5, ("height", "cover", "gini"))
     assert all(len(part.cells.entry_key) > 100 for part in tile.variables.values())
     return tile
 

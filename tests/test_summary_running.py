@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from geouq.errors import SummaryError
 from geouq.summary import KeptPixels, Moments, RunningTotal, Summary, VarianceProfile, ZHistogram, empty_summary
+from geouq.summary.coverage_profile import CoverageProfile
 from geouq.summary.moments import PRODUCTS, SUMS
 from geouq.summary.variance_profile import FINE_SHIFT, key_of
 from geouq.summary.z_histogram import FINE, edge_probabilities
@@ -43,7 +44,14 @@ def summaries(draw, *, weighted):
     tail = draw(st.sampled_from([10, 10, 10, 3, 0]))
     profile = profile_of(pixels, tail, wanted[: draw(st.integers(0, 5))], keeps=draw(st.integers(0, 9)) > 0)
     moments = Moments(np.int64(count), np.float64(count), rng.normal(size=len(SUMS)), rng.normal(size=len(PRODUCTS)))
-    return Summary(LEVELS, moments, rng.random(len(LEVELS)), ZHistogram(EDGES, rng.random(len(EDGES) + 1)), profile)
+    groups = {name: coverage_of(rng, count) for name in draw(st.sampled_from([("truth", "mean"), ("truth",), ()]))}
+    z = ZHistogram(EDGES, rng.random(len(EDGES) + 1))
+    return Summary(LEVELS, moments, rng.random(len(LEVELS)), z, profile, groups)
+
+
+def coverage_of(rng, count):
+    keys = np.unique(rng.integers(-5, 5, count))
+    return CoverageProfile(keys, rng.random((len(keys), len(LEVELS) + 1)))
 
 
 def many(*, weighted):

@@ -1,11 +1,13 @@
 """The arrays that the kernel fills, named in one place."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from geouq.kernel.lanes import EIGHT
+from geouq.summary.coverage_profile import GROUPED_BY, POSITIVE
 from geouq.summary.moments import CENTRED, PRODUCTS, SUMS
 from geouq.summary.variance_profile import COMPACT_SHIFT, FINE_SHIFT
 from geouq.validity import REASONS
@@ -20,6 +22,7 @@ FEW = 1024  # pixels of a cell that are cheaper to go through than the tables
 KEYS = 1 << (31 - FINE_SHIFT)
 COMPACT_STEP = COMPACT_SHIFT - FINE_SHIFT
 KEEP_BUFFER = 1 << 18
+BLOCKS, BLOCK = 512, 2 * POSITIVE // 512  # of keys of values; each is an octave
 CACHE_LINE = 64  # bytes
 
 
@@ -44,7 +47,7 @@ class Scratch(NamedTuple):
     and where there are weights, so is the n of buckets, while key_weights (KEYS + 1) holds those of keys. The last row
     takes what lies beyond a slab's end. bins (3, fine bins): n, error and std of a cell by bin of the fine z histogram.
     truth, mean, variance are as they come; bits are those of the variance, layout what they mean (`layout_of`).
-    smallest (1): the smallest variance whose exponent is whole.
+    smallest (1): the smallest variance whose exponent is whole. grouped_by (groupings): places in `GROUPED_BY`.
     """
 
     truth: Reals
@@ -60,6 +63,8 @@ class Scratch(NamedTuple):
     weight: Floats
     weighted: Floats
     key: NDArray[np.uint32]
+    outside: NDArray[np.uint32]
+    place: NDArray[np.uint32]
     bucket: NDArray[np.uint32]
     extremes: Reals
     extreme_bits: NDArray[np.unsignedinteger]
@@ -73,6 +78,7 @@ class Scratch(NamedTuple):
     means: Floats
     away: Floats
     smallest: Floats
+    grouped_by: Ints
 
 
 class CellSums(NamedTuple):
@@ -101,7 +107,8 @@ class Totals(NamedTuple):
 
     profile (keys, 4), profile_weights (keys), z_counts (fine bins), excluded (reasons), negative (2: number of negative
     variances, place of the first in its window), kept (pixels, 2 or 3: variance, squared error, weight), kept_state
-    (tail count M or 0, pixels kept), highest (1).
+    (tail count M or 0, pixels kept), highest (1). groups (groupings, keys of values x (levels + 1)); of its blocks of
+    keys those are in use that touched (groupings, BLOCKS) names.
     """
 
     profile: Floats
@@ -112,6 +119,8 @@ class Totals(NamedTuple):
     kept: Floats
     kept_state: Ints
     highest: Floats
+    groups: Floats
+    touched: NDArray[np.uint8]
 
 
 def aligned(shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
@@ -122,7 +131,9 @@ def aligned(shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> NDAr
     return room[start : start + size].view(dtype).reshape(shape)
 
 
-def new_scratch(lattice: ZLattice, dtype: DTypeLike = np.float32, *, weighted: bool = False) -> Scratch:
+def new_scratch(
+    lattice: ZLattice, dtype: DTypeLike = np.float32, groups: Sequence[str] = (), *, weighted: bool = False
+) -> Scratch:
     """Buffers for one thread and pixels of one type, float32 or float64."""
     size = SLAB + EIGHT  # compaction writes ahead, and the last pixels are filled up to four
     room = size if weighted else 0
@@ -142,6 +153,8 @@ def new_scratch(lattice: ZLattice, dtype: DTypeLike = np.float32, *, weighted: b
         weight=np.zeros(room),
         weighted=np.zeros((5, room)),
         key=aligned(size, np.uint32),
+        outside=aligned(size, np.uint32),
+        place=aligned(size, np.uint32),
         bucket=aligned(size, np.uint32),
         extremes=extremes,
         extreme_bits=extremes.view(layout.dtype),
@@ -155,6 +168,7 @@ def new_scratch(lattice: ZLattice, dtype: DTypeLike = np.float32, *, weighted: b
         means=np.zeros(len(CENTRED)),
         away=np.zeros(len(CENTRED)),
         smallest=np.array([np.finfo(dtype).tiny], np.float64),
+        grouped_by=np.array([GROUPED_BY.index(name) for name in groups], np.int64),
     )
 
 
@@ -166,7 +180,7 @@ def layout_of(dtype: DTypeLike) -> NDArray[np.unsignedinteger]:
     return np.array([mantissa, (1 << mantissa) - 1, np.ones(1, kind).view(words)[0]], words)
 
 
-def new_totals(lattice: ZLattice, tail: int, *, weighted: bool = False) -> Totals:
+def new_totals(lattice: ZLattice, tail: int, groupings: int = 0, *, weighted: bool = False) -> Totals:
     """Empty totals; `tail` is the number of equal-width bins that are to be exact, 0 for none."""
     return Totals(
         aligned((KEYS, 4)),
@@ -177,6 +191,8 @@ def new_totals(lattice: ZLattice, tail: int, *, weighted: bool = False) -> Total
         np.empty((KEEP_BUFFER if tail else 0, 3 if weighted else 2)),
         np.array([tail, 0]),
         np.zeros(1),
+        np.zeros((groupings, BLOCKS * BLOCK * (len(lattice.half_width) + 1))),
+        np.zeros((groupings, BLOCKS), np.uint8),
     )
 
 

@@ -5,8 +5,9 @@ import math
 import numpy as np
 
 from geouq.compiled import inlined, inlined_reordered
-from geouq.kernel.accumulators import KEYS
+from geouq.kernel.accumulators import BLOCK, KEYS
 from geouq.kernel.lanes import EIGHT, LANES, add_rows, bits_of_single, copy_eight, prefetch, valid_eight, zero_eight
+from geouq.summary.coverage_profile import POSITIVE
 from geouq.summary.moments import CENTRED, LEFT, PRODUCTS, RIGHT, SUMS
 from geouq.summary.variance_profile import FINE_SHIFT
 from geouq.validity import TRUTH_NODATA, VARIANCE_NOT_POSITIVE, is_valid, reason_of
@@ -19,6 +20,7 @@ LOG_2 = math.log(2)
 ALL_VALID = np.uint64((1 << EIGHT) - 1)
 ONE, EIGHT_PIXELS = np.uint64(1), np.uint64(EIGHT)  # a signed index would be tested for being negative
 SHIFT = np.uint32(FINE_SHIFT)
+SIGN, ALL_KEYS = np.uint32(POSITIVE), np.uint32(2 * POSITIVE - 1)
 LINE = np.uint64(16)  # pixels of float32
 AHEAD = np.uint64(2)  # rows; those of a cell lie too far apart for the processor to foresee
 
@@ -117,6 +119,11 @@ def add_slab(n, scratch, lattice, cells, cell, totals):
         _scatter_weighted(n, scratch)
     else:
         _scatter(n, scratch)
+    if len(scratch.grouped_by) > 0:
+        for i in range(n):
+            scratch.outside[i] = lattice.outside_of[scratch.bucket[i]]
+    for p in range(len(scratch.grouped_by)):
+        _add_to_groups(n, p, scratch, lattice, totals)
     if totals.kept_state[0] > 0:
         totals.highest[0] = max(totals.highest[0], high)
         _keep(n, high, scratch, totals)
@@ -296,6 +303,23 @@ def _scatter_weighted(n, scratch):
         add_rows(scratch.keys, scratch.key, i, wv, wee, ws, 1.0)
     for i in range(n):
         scratch.key_weights[scratch.key[i]] += w[i]
+
+
+@inlined
+def _add_to_groups(n, p, scratch, lattice, totals):
+    """Count each pixel under the key of its truth, mean or variance, by how many intervals it lies outside."""
+    place, counts, touched, weighted = scratch.place, totals.groups[p], totals.touched[p], len(scratch.weight) > 0
+    values = (scratch.truth, scratch.mean, scratch.variance)[scratch.grouped_by[p]]
+    columns = np.uint32(len(lattice.half_width) + 1)
+    for i in range(n):
+        bits = bits_of_single(np.float64(values[i]) + 0.0)  # -0 is 0
+        key = ((bits >> SHIFT) | SIGN) ^ ((bits >> np.uint32(31)) * ALL_KEYS)
+        place[i] = key * columns + scratch.outside[i]
+    for i in range(n):
+        before = counts[place[i]]
+        if before == 0:
+            touched[place[i] // (columns * np.uint32(BLOCK))] = 1
+        counts[place[i]] = before + (scratch.weight[i] if weighted else 1.0)
 
 
 @inlined

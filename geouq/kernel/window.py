@@ -29,6 +29,7 @@ Ints = NDArray[np.int64]
 
 SQUARE = 256
 NLL, CRPS = SUMS.index("nll"), SUMS.index("crps")
+PIT, PIT_SQUARE = SUMS.index("pit"), SUMS.index("pit_square")
 Z, ZZ = SUMS.index("z"), PRODUCTS.index(("z", "z"))
 
 
@@ -83,22 +84,24 @@ def _sweep_cell(pixels, limits, nodata, columns, box, lattice, scratch, cells, c
 @inlined
 def _flush_z(found, lattice, scratch, cells, cell, totals):
     """Read CRPS, NLL, interval scores and counts of a cell off its buckets, and clear them."""
-    bins, crps = scratch.bins, 0.0
+    bins, crps, pit, pit_square = scratch.bins, 0.0, 0.0, 0.0
     for i in range(bins.shape[1]):
         bins[0, i], bins[1, i], bins[2, i] = 0.0, 0.0, 0.0
     if cells.n[cell] == found and found <= FEW:  # its pixels are at hand, and name the buckets
         for i in range(found):
-            crps += _take_bucket(np.int64(scratch.bucket[i]), lattice, scratch)
+            scores = _take_bucket(np.int64(scratch.bucket[i]), lattice, scratch)
+            crps, pit, pit_square = crps + scores[0], pit + scores[1], pit_square + scores[2]
     else:
         for b in range(len(lattice.bin_of)):
-            crps += _take_bucket(b, lattice, scratch)
+            scores = _take_bucket(b, lattice, scratch)
+            crps, pit, pit_square = crps + scores[0], pit + scores[1], pit_square + scores[2]
     counts, errors, stds = bins
     for fine in range(len(counts)):
         totals.z_counts[fine] += counts[fine]
         cells.z_counts[cell, lattice.compact_of[fine]] += counts[fine]
     squares = cells.products[cell, ZZ] + cells.sums[cell, Z] ** 2 / cells.weight[cell]
     cells.sums[cell, NLL] = 0.5 * (cells.weight[cell] * LOG_2PI + cells.sums[cell, NLL] + squares)
-    cells.sums[cell, CRPS] = crps
+    cells.sums[cell, CRPS], cells.sums[cell, PIT], cells.sums[cell, PIT_SQUARE] = crps, pit, pit_square
     width = _sum_between(stds, 0, len(stds))
     for level in range(len(lattice.half_width)):
         half, low, high = lattice.half_width[level], lattice.outside[level, 0] + 1, lattice.outside[level, 1]
@@ -109,17 +112,24 @@ def _flush_z(found, lattice, scratch, cells, cell, totals):
 
 @inlined
 def _take_bucket(b, lattice, scratch):
-    """Move a bucket to its bin of z and clear it; its CRPS."""
+    """Move a bucket to its bin of z and clear it; its sums of CRPS, of PIT - 1/2, and of the square of that.
+
+    All its pixels are given the PIT of their mean z, weighted by std, expanded about the middle of the lattice cell.
+    """
     n, e, s, szz = scratch.buckets[b, 0], scratch.buckets[b, 1], scratch.buckets[b, 2], scratch.buckets[b, 3]
     if n == 0:
-        return 0.0
+        return 0.0, 0.0, 0.0
     fine = lattice.bin_of[b]
     scratch.bins[0, fine] += n
     scratch.bins[1, fine] += e
     scratch.bins[2, fine] += s
     for i in range(4):
         scratch.buckets[b, i] = 0.0
-    return lattice.crps[b, 0] * s + lattice.crps[b, 1] * e + lattice.crps[b, 2] * szz
+    crps = lattice.crps[b, 0] * s + lattice.crps[b, 1] * e + lattice.crps[b, 2] * szz
+    centre, pit, density = lattice.pit[b, 0], lattice.pit[b, 1], lattice.pit[b, 2]
+    away = -e / s - centre
+    pit += density * away * (1 - centre * away / 2) - 0.5
+    return crps, n * pit, n * pit * pit
 
 
 @inlined_reordered

@@ -1,5 +1,6 @@
 """What pixels contribute, and how contributions add."""
 
+from geouq.summary.coverage_profile import GROUPED_BY, CoverageProfile
 from geouq.summary.kept_pixels import KeptPixels
 from geouq.summary.moments import Moments
 from geouq.summary.running import RunningTotal
@@ -9,8 +10,10 @@ from geouq.summary.variance_profile import Binned, VarianceProfile
 from geouq.summary.z_histogram import ZHistogram
 
 __all__ = [
+    "GROUPED_BY",
     "Binned",
     "CellSummaries",
+    "CoverageProfile",
     "KeptPixels",
     "Moments",
     "RunningTotal",

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from geouq.atomic import take_place, temporary
 from geouq.errors import SummaryError
 from geouq.grid import Grid
+from geouq.summary.coverage_profile import CoverageProfile
 from geouq.summary.kept_pixels import KeptPixels
 from geouq.summary.layout import (
     ENTRY,
@@ -172,6 +173,15 @@ def levels_of_file(path: Path) -> tuple[float, ...]:
         return ()
 
 
+def groupings_of_file(path: Path) -> tuple[str, ...]:
+    """By what coverage is kept in a file; by nothing where it cannot be read."""
+    try:
+        with h5py.File(path) as file:
+            return _groupings(file)
+    except DAMAGED:
+        return ()
+
+
 def load_tile(path: Path) -> TileSummary:
     """Read all of a tile's summaries; SummaryError where the file is damaged or of another kind."""
     with _opened(path) as file:
@@ -247,6 +257,7 @@ def _wholes(file: h5py.File) -> dict[str, VariableWhole]:
     kept_of, wanted_of = _optional(file, "kept_variable", np.uint16), _optional(file, "wanted_variable", np.uint16)
     pixels = _optional(file, "kept_pixels", np.float64, len(file["kept_field"]))
     wanted = _optional(file, "wanted_key", np.uint32).astype(np.int64)
+    groups = _groups(file, len(names), len(levels))
     found = {}
     for i, name in enumerate(names):
         own, kept = profile_of == i, None
@@ -256,9 +267,29 @@ def _wholes(file: h5py.File) -> dict[str, VariableWhole]:
         profile = VarianceProfile(FINE_SHIFT, keys[own].astype(np.int64), sums[own], lowest, highest, kept)
         z = ZHistogram(edges, z_counts[i])
         found[name] = VariableWhole(
-            Summary(levels, Moments(*(each[i] for each in moments)), scores[i], z, profile), excluded[i]
+            Summary(levels, Moments(*(each[i] for each in moments)), scores[i], z, profile, groups[i]), excluded[i]
         )
     return found
+
+
+def _groups(file: h5py.File, variables: int, levels: int) -> list[dict[str, CoverageProfile]]:
+    """Coverage by what pixels are grouped by, for each variable."""
+    of, grouping = _optional(file, "coverage_variable", np.uint16), _optional(file, "coverage_grouping", np.uint8)
+    keys = _optional(file, "coverage_key", np.int32).astype(np.int64)
+    counts = _optional(file, "coverage_counts", np.float64, levels + 1)
+    return [
+        {
+            name: CoverageProfile(keys[own], counts[own])
+            for g, name in enumerate(_groupings(file))
+            for own in [(of == i) & (grouping == g)]
+        }
+        for i in range(variables)
+    ]
+
+
+def _groupings(file: h5py.File) -> tuple[str, ...]:
+    """What the pixels of an open file are grouped by."""
+    return tuple(str(name) for name in file["grouping"].asstr()[()]) if "grouping" in file else ()
 
 
 def _optional(file: h5py.File, name: str, dtype: Any, *columns: int) -> Array:

@@ -1,6 +1,6 @@
 """What stands in the file of a tile's summaries: names, dimensions, and what each of them says of itself."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -40,6 +40,11 @@ EXPLAINED = {
     "kept_pixels": "single pixels, kept so that edges of bins are exact",
     "wanted_variable": "number of the variable that a wanted key belongs to, from 0",
     "wanted_key": "other keys of which every pixel is kept",
+    "grouping": "what pixels are grouped by",
+    "coverage_variable": "number of the variable that a coverage entry belongs to, from 0",
+    "coverage_grouping": "number of the grouping that a coverage entry belongs to, from 0",
+    "coverage_key": "leading bits of the float32 value, shifted right by 14, in the order of the values; 0 for 0",
+    "coverage_counts": "pixels (weights) of one key outside the k narrowest intervals and inside the others, k from 0",
     "cell_entry_variable": "number of the variable that an entry of the cells' profiles belongs to, from 0",
     "cell_entry_cell": "number of the cell that an entry belongs to, in rows from the top left, from 0",
     "cell_key": "leading bits of the float32 variance, shifted right by 19",
@@ -78,6 +83,7 @@ def coordinates(summary: TileSummary, columns: int) -> dict[str, Any]:
         "field": list(FIELDS[:columns]),
         "kept_field": list(KEPT if columns == len(FIELDS) else KEPT[:-1]),
         "z_edge": edge_probabilities(levels, FINE),
+        "grouping": list(_groupings(summary)),
     }
 
 
@@ -100,6 +106,7 @@ def arrays(summary: TileSummary) -> Iterator[tuple[str, Dimensions, Array]]:
     parts = list(summary.variables.values())
     wholes, cells = [part.whole for part in parts], [part.cells for part in parts]
     kept = [whole.variance.kept or KeptPixels(-1) for whole in wholes]
+    by = [(i, g, each) for i, whole in enumerate(wholes) for g, each in enumerate(whole.groups.values())]
     layout: dict[str, tuple[Make, Dimensions, Values, Sequence[Any]]] = {
         **{name: (_stacked, dims, attrgetter(f"moments.{name}"), wholes) for name, dims in MOMENTS.items()},
         "interval_scores": (_stacked, ("level",), lambda s: s.interval_scores, wholes),
@@ -114,6 +121,10 @@ def arrays(summary: TileSummary) -> Iterator[tuple[str, Dimensions, Array]]:
         "kept_pixels": (_ragged, ("kept_pixel", "kept_field"), lambda k: k.pixels, kept),
         "wanted_variable": (_owner, ("wanted_entry",), lambda k: k.wanted, kept),
         "wanted_key": (_ragged, ("wanted_entry",), lambda k: k.wanted.astype(np.uint32), kept),
+        "coverage_variable": (_ragged, ("coverage_entry",), lambda of: np.full(len(of[2].keys), of[0], np.uint16), by),
+        "coverage_grouping": (_ragged, ("coverage_entry",), lambda of: np.full(len(of[2].keys), of[1], np.uint8), by),
+        "coverage_key": (_ragged, ("coverage_entry",), lambda of: of[2].keys.astype(np.int32), by),
+        "coverage_counts": (_ragged, ("coverage_entry", "outside"), lambda of: of[2].counts, by),
         **{
             f"cell_{name}": (_stacked, ("cell", *dims), attrgetter(f"moments.{name}"), cells)
             for name, dims in MOMENTS.items()
@@ -126,6 +137,11 @@ def arrays(summary: TileSummary) -> Iterator[tuple[str, Dimensions, Array]]:
         yield name, *make(dimensions, values, of)
 
 
+def _groupings(summary: TileSummary) -> Mapping[str, Any]:
+    """What the pixels of each variable are grouped by."""
+    return next(iter(summary.variables.values())).whole.groups
+
+
 def _stacked(dimensions: Dimensions, values: Values, of: Sequence[Any]) -> tuple[Dimensions, Array]:
     """What each variable has, all of one shape."""
     return ("variable", *dimensions), np.stack([np.asarray(values(one)) for one in of])
@@ -133,7 +149,7 @@ def _stacked(dimensions: Dimensions, values: Values, of: Sequence[Any]) -> tuple
 
 def _ragged(dimensions: Dimensions, values: Values, of: Sequence[Any]) -> tuple[Dimensions, Array]:
     """What each variable has, one after the other."""
-    found = [values(one) for one in of]
+    found = [values(one) for one in of] or [np.empty(0)]
     return dimensions, np.concatenate([some for some in found if len(some)] or found[:1])
 
 

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 CENTRED = ("error", "abs_error", "std", "truth", "z")
-SUMS = (*CENTRED, "variance", "nll", "crps")
+SUMS = (*CENTRED, "variance", "nll", "crps", "pit", "pit_square")  # the last two of PIT - 1/2
 PRODUCTS = (
     ("error", "error"),
     ("abs_error", "abs_error"),
@@ -34,7 +34,7 @@ class Moments:
 
     n : int64 (...), the number of pixels.
     weight : float64 (...), the sum of their weights; n where pixels have no weights.
-    sums : float64 (..., 8), weighted, in the order of `SUMS`.
+    sums : float64 (..., 10), weighted, in the order of `SUMS`.
     products : float64 (..., 7), weighted sums of products of deviations from the means, in the order of `PRODUCTS`.
 
     The predicted mean needs no sums of its own: it is truth plus error.

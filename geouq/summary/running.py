@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.errors import SummaryError
+from geouq.summary.coverage_profile import POSITIVE, CoverageProfile
 from geouq.summary.kept_pixels import BUDGET, KeptPixels
 from geouq.summary.summary import Summary, empty_summary
 from geouq.summary.variance_profile import N, VarianceProfile
@@ -29,19 +30,53 @@ class RunningTotal:
         self._levels = start.levels
         self._moments, self._interval_scores, self._z = start.moments, start.interval_scores, start.z
         self._profile = _RunningProfile(start.variance)
+        self._groups: dict[str, _RunningCoverage] = {}
 
     def add(self, summary: Summary) -> None:
         """Add one more; SummaryError where its levels are others, or where only some have weights."""
         if summary.levels != self._levels:
             raise SummaryError(f"summaries of levels {self._levels} and {summary.levels} do not add")
+        before = int(self._moments.n)
         self._moments = self._moments + summary.moments
         self._interval_scores = self._interval_scores + summary.interval_scores
         self._z = self._z + summary.z
         self._profile.add(summary.variance)
+        self._add_groups(summary, before)
 
     def summary(self) -> Summary:
         """What has been added up; of nothing, the summary of no pixel."""
-        return Summary(self._levels, self._moments, self._interval_scores, self._z, self._profile.profile())
+        groups = {name: running.profile() for name, running in self._groups.items()}
+        return Summary(self._levels, self._moments, self._interval_scores, self._z, self._profile.profile(), groups)
+
+    def _add_groups(self, summary: Summary, before: int) -> None:
+        """Add coverage by what all are grouped by; one that has neither groups nor pixels says nothing."""
+        if not summary.groups and not summary.n:
+            return
+        if not self._groups and not before:
+            self._groups = {name: _RunningCoverage(profile) for name, profile in summary.groups.items()}
+            return
+        self._groups = {name: each for name, each in self._groups.items() if name in summary.groups}
+        for name, running in self._groups.items():
+            running.add(summary.groups[name])
+
+
+class _RunningCoverage:
+    """Counts in one array that spans all keys; memory is taken only where there are some."""
+
+    def __init__(self, start: CoverageProfile) -> None:
+        self._counts = np.zeros((2 * POSITIVE, start.counts.shape[-1]))
+        self._used = np.zeros(2 * POSITIVE, np.bool_)
+        self.add(start)
+
+    def add(self, profile: CoverageProfile) -> None:
+        """Add one more."""
+        self._counts[profile.keys + POSITIVE] += profile.counts
+        self._used[profile.keys + POSITIVE] = True
+
+    def profile(self) -> CoverageProfile:
+        """What has been added up."""
+        used = np.flatnonzero(self._used)
+        return CoverageProfile(used - POSITIVE, self._counts[used])
 
 
 class _RunningProfile:

@@ -3,8 +3,8 @@
 It is small, it adds exactly, and every number reported is a function of one.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from typing import Self
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.errors import SummaryError
+from geouq.summary.coverage_profile import CoverageProfile
 from geouq.summary.moments import Moments, no_moments
 from geouq.summary.variance_profile import FINE_SHIFT, UNWEIGHTED, VarianceProfile
 from geouq.summary.z_histogram import FINE, ZHistogram, edge_probabilities
@@ -27,6 +28,7 @@ class Summary:
 
     levels : nominal levels whose coverage and interval scores are kept.
     interval_scores : float64 (..., levels), sums over the pixels.
+    groups : by what the pixels are grouped, such as truth, and their coverage by that; a cell has none.
 
     Two sizes exist: of a tile, with 200 quantiles and 512 keys an octave, and of a cell, with 20 and 16.
     """
@@ -36,6 +38,7 @@ class Summary:
     interval_scores: Floats
     z: ZHistogram
     variance: VarianceProfile
+    groups: Mapping[str, CoverageProfile] = field(default_factory=dict)
 
     @property
     def n(self) -> Counts:
@@ -56,7 +59,17 @@ class Summary:
             return self
         chosen = [self.level_index(level) for level in levels]
         z = self.z.at(edge_probabilities(levels, FINE))
-        return replace(self, levels=levels, interval_scores=self.interval_scores[..., chosen], z=z)
+        narrow = sorted(self.levels)
+        groups = {name: profile.at([narrow.index(level) for level in levels]) for name, profile in self.groups.items()}
+        return replace(self, levels=levels, interval_scores=self.interval_scores[..., chosen], z=z, groups=groups)
+
+    def coverage_by(self, name: str) -> CoverageProfile:
+        """Coverage by what the pixels are grouped by; SummaryError where that was not kept."""
+        try:
+            return self.groups[name]
+        except KeyError:
+            kept = ", ".join(self.groups) or "nothing"
+            raise SummaryError(f"coverage by {name} was not kept; this summary groups by {kept}") from None
 
     def __add__(self, other: Self) -> Self:
         if self.levels != other.levels:
@@ -67,6 +80,7 @@ class Summary:
             self.interval_scores + other.interval_scores,
             self.z + other.z,
             self.variance + other.variance,
+            _groups_of_both(self, other),
         )
 
     def total(self, axis: int = 0) -> Self:
@@ -78,7 +92,16 @@ class Summary:
             self.interval_scores.sum(axis),
             self.z.total(axis),
             self.variance.total(axis),
+            {name: profile.total(axis) for name, profile in self.groups.items()},
         )
+
+
+def _groups_of_both(one: Summary, other: Summary) -> Mapping[str, CoverageProfile]:
+    """Coverage by what both are grouped by, or by what one is where the other has no pixel."""
+    for empty, full in ((one, other), (other, one)):
+        if not empty.groups and not empty.n.any():
+            return full.groups
+    return {name: profile + other.groups[name] for name, profile in one.groups.items() if name in other.groups}
 
 
 def empty_summary(levels: Iterable[float]) -> Summary:

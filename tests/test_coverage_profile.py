@@ -1,0 +1,135 @@
+"""Coverage by truth, mean or variance: keys, groups, sums."""
+
+from functools import reduce
+from operator import add
+
+import numpy as np
+import pytest
+from alike import same
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from geouq import arrays, summarize_arrays
+from geouq.errors import SummaryError
+from geouq.settings import Settings
+from geouq.summary import GROUPED_BY, CoverageProfile, RunningTotal, empty_summary
+from geouq.summary.coverage_profile import POSITIVE, value_key
+
+LEVELS = (0.5, 0.9)
+SINGLES = st.floats(width=32, allow_nan=False)
+
+
+@pytest.fixture
+def by_all(monkeypatch):
+    """Summaries of arrays that are grouped by everything."""
+    monkeypatch.setattr(arrays, "Settings", lambda *given: Settings(*given, groups=GROUPED_BY))
+
+
+def forecast(seed=0, shape=(150, 200)):
+    rng = np.random.default_rng(seed)
+    truth, std = rng.normal(1, 3, shape), rng.lognormal(0, 0.5, shape)
+    return truth + 1.3 * std * rng.normal(size=shape), std**2, truth
+
+
+def covered(mean, variance, truth, level):
+    return np.abs(truth - mean) / np.sqrt(variance) <= norm.ppf((1 + level) / 2)
+
+
+@given(st.lists(SINGLES, min_size=2, max_size=2).map(sorted))
+def test_keys_are_in_the_order_of_the_values(pair):
+    low, high = value_key(pair)
+    assert -POSITIVE <= low <= high < POSITIVE
+
+
+@given(SINGLES, st.sampled_from(GROUPED_BY))
+@settings(deadline=None)
+def test_the_kernel_finds_the_same_key(value, by):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arrays, "Settings", lambda *given: Settings(*given, groups=(by,)))
+        pixel = {"mean": 1.0, "variance": 1.0, "truth": 1.0} | {by: abs(value) if by == "variance" else value}
+        layers = [np.full((1, 1), pixel[name], np.float32) for name in ("mean", "variance", "truth")]
+        profile = summarize_arrays(*layers, LEVELS).whole.groups[by]
+    valid = np.isfinite(value) and (by != "variance" or value != 0)
+    assert profile.keys.tolist() == ([int(value_key(pixel[by]))] if valid else [])
+
+
+@pytest.mark.usefixtures("by_all")
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_counts_are_those_of_the_pixels(kind, weighted):
+    mean, variance, truth = (layer.astype(kind) for layer in forecast())
+    weight = np.random.default_rng(1).random(truth.shape) if weighted else np.ones(truth.shape)
+    groups = summarize_arrays(mean, variance, truth, LEVELS, weight=weight if weighted else None).whole.groups
+    exact = [layer.astype(np.float64) for layer in (mean, variance, truth)]
+    inside = np.stack([covered(*exact, level) for level in LEVELS])
+    outside = (~inside).sum(0)
+
+    for name, values in zip(GROUPED_BY, (truth, mean, variance), strict=True):
+        profile, keys = groups[name], value_key(values)
+        expected = np.zeros((2 * POSITIVE, len(LEVELS) + 1))
+        np.add.at(expected, (keys + POSITIVE, outside), weight)
+        assert np.array_equal(profile.keys, np.unique(keys))
+        np.testing.assert_allclose(profile.counts, expected[profile.keys + POSITIVE], rtol=1e-12)
+
+
+def test_groups_have_the_pixels_that_numpy_puts_between_quantiles():
+    mean, variance, truth = forecast(shape=(20, 30))
+    truth = np.sign(truth) * np.exp2(np.round(np.log2(np.abs(truth)) * 100) / 100)  # no key holds two values
+    summary = summarize_arrays(mean, variance, truth, LEVELS).whole
+    edges = np.quantile(truth, np.arange(1, 7) / 7)
+    group = np.searchsorted(edges, truth.ravel(), side="right")
+    inside = covered(mean, variance, truth, 0.9).ravel()
+
+    found = summary.coverage_by("truth").grouped(7, summary.n)
+
+    assert found.sum(-1).tolist() == np.bincount(group, minlength=7).tolist()
+    assert found[:, :2].sum(-1).tolist() == np.bincount(group, inside, minlength=7).tolist()
+
+
+def test_equal_values_stay_in_one_group():
+    mean, variance, truth = forecast(shape=(20, 30))
+    summary = summarize_arrays(mean, variance, np.where(truth > 0, 1.0, -2.0), LEVELS).whole
+
+    found = summary.coverage_by("truth").grouped(10, summary.n).sum(-1)
+
+    assert np.count_nonzero(found) == 2
+    assert sorted(found[found > 0]) == sorted([(truth > 0).sum(), (truth <= 0).sum()])
+
+
+def test_groups_begin_within_a_key_of_the_quantiles():
+    mean, variance, truth = forecast()
+    summary = summarize_arrays(mean, variance, truth, LEVELS).whole
+    edges = np.quantile(variance, np.arange(1, 10) / 10)
+    np.testing.assert_allclose(summary.coverage_by("variance").borders(10, summary.n), edges, rtol=2 / 512)
+
+
+@pytest.mark.parametrize("rows", [1, 7, 64])
+def test_any_partition_gives_the_same(rows):
+    layers = forecast(shape=(64, 50))
+    whole = summarize_arrays(*layers, LEVELS).whole
+    parts = [
+        summarize_arrays(*(layer[start : start + rows] for layer in layers), LEVELS).whole
+        for start in range(0, 64, rows)
+    ]
+    running = RunningTotal(LEVELS)
+    for part in parts:
+        running.add(part)
+
+    for total in (reduce(add, parts), reduce(add, parts[::-1]), running.summary(), empty_summary(LEVELS) + whole):
+        assert same(dict(total.groups), dict(whole.groups))
+
+
+def test_fewer_levels_are_what_those_alone_would_have_given():
+    layers, levels = forecast(), (0.95, 0.5, 0.9)
+    told = summarize_arrays(*layers, levels).whole
+    for fewer in ((0.9,), (0.9, 0.5), (0.5, 0.95)):
+        assert same(dict(told.at_levels(fewer).groups), dict(summarize_arrays(*layers, fewer).whole.groups))
+
+
+def test_what_was_not_kept_is_refused():
+    summary = summarize_arrays(*forecast(shape=(5, 5)), LEVELS).whole
+    with pytest.raises(SummaryError, match="coverage by slope was not kept; this summary groups by truth, variance"):
+        summary.coverage_by("slope")
+    with pytest.raises(SummaryError, match="different levels"):
+        summary.groups["truth"] + CoverageProfile(np.zeros(0, np.int64), np.zeros((0, 2)))
