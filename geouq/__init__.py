@@ -8,7 +8,7 @@ from geouq.version import __version__
 if TYPE_CHECKING:
     from geouq.arrays import summarize_arrays
     from geouq.config import Experiment, load_experiment
-    from geouq.evaluate import Options, report, run
+    from geouq.experiment import Options, report, run
     from geouq.stack import open_stack
     from geouq.summary import Summary
     from geouq.summary.file import load_tile
@@ -29,13 +29,13 @@ __all__ = [
 
 _ROOM_OF = {
     "Experiment": "config",
-    "Options": "evaluate",
+    "Options": "experiment",
     "Summary": "summary",
     "load_experiment": "config",
     "load_tile": "summary.file",
     "open_stack": "stack",
-    "report": "evaluate",
-    "run": "evaluate",
+    "report": "experiment",
+    "run": "experiment",
     "summarize_arrays": "arrays",
 }
 

@@ -94,8 +94,8 @@ def run(configs: tuple[Path, ...], *, quiet: bool, **options: Any) -> None:
     """Evaluate; a second run goes on from the tiles already done."""
     from geouq.compiled import is_kept
     from geouq.config import load_experiment
-    from geouq.evaluate import Options
-    from geouq.evaluate import run as evaluate
+    from geouq.experiment import Options
+    from geouq.experiment import run as evaluate
     from geouq.progress import reporter
 
     if options["out"] is not None and len(configs) > 1:
@@ -119,7 +119,7 @@ def run(configs: tuple[Path, ...], *, quiet: bool, **options: Any) -> None:
 @click.option("--quiet", is_flag=True, help="No progress.")
 def report(folder: Path, *, quiet: bool) -> None:
     """Write tables, figures and pages again from the saved summaries of a run."""
-    from geouq.evaluate import report as present_again
+    from geouq.experiment import report as present_again
     from geouq.progress import reporter
 
     with reporter(quiet=quiet) as progress:

@@ -11,10 +11,10 @@ from geouq.gates import GateResult, judge
 from geouq.maps import write_cell_maps
 from geouq.metrics import Choices
 from geouq.naming import file_name
+from geouq.pages import ReportContent, write_report
 from geouq.progress import Reporter
 from geouq.provenance import RunRecord
 from geouq.regions import Pool, pools
-from geouq.report import ReportContent, write_report
 from geouq.store import SavedSummaries
 from geouq.summary import Summary, TileWholes
 from geouq.tables import (

@@ -19,9 +19,9 @@ FLOORS = (
     {"tile_sum", "piecework"},
     {"sweep", "arrays", "tables", "exact"},
     {"store", "gates", "plan", "figures", "maps", "starter", "progress", "provenance"},
-    {"report"},
+    {"pages"},
     {"present"},
-    {"evaluate"},
+    {"experiment"},
     {"cli"},
     {"__main__"},
 )

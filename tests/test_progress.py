@@ -8,7 +8,7 @@ from rich.progress import Progress
 
 from geouq import progress
 from geouq.config import load_experiment
-from geouq.evaluate import Options, run
+from geouq.experiment import Options, run
 from geouq.progress import Bars, Silent, reporter
 
 

@@ -14,7 +14,7 @@ from benchmarks.rasters import CODECS, make_tile, thin_truth
 from benchmarks.tiles import LAYERS, path_of, write_config
 from geouq.catalog import Failure, find_tiles
 from geouq.config import load_experiment
-from geouq.evaluate import Options, run, settings_for
+from geouq.experiment import Options, run, settings_for
 from geouq.progress import Silent
 from geouq.summary import TileSummary
 from geouq.sweep import sweep_tiles

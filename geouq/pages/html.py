@@ -8,7 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from geouq.atomic import written_whole
 from geouq.naming import file_name
-from geouq.report.content import SHOWN, ReportContent, number_rows
+from geouq.pages.content import SHOWN, ReportContent, number_rows
 from geouq.wording import for_people
 
 
@@ -67,7 +67,7 @@ def _url(path: str) -> str:
 
 def _rendered(template: str, content: ReportContent, **values: Any) -> str:
     environment = Environment(
-        loader=PackageLoader("geouq.report"),
+        loader=PackageLoader("geouq.pages"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -6,8 +6,8 @@ from html.parser import HTMLParser
 import pytest
 
 from geouq.config import Variable
-from geouq.report import ReportContent, write_report
-from geouq.report.pages import page_name
+from geouq.pages import ReportContent, write_report
+from geouq.pages.html import page_name
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
