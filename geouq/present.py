@@ -101,7 +101,7 @@ def _measure(
     for pool in pools(experiment, [variable.name for variable in record.variables], noted()):
         metrics += metric_rows(pool, record.variables, choices)
         bins += bin_rows(pool, record.variables, choices)
-        curves += curve_rows(pool, record.variables)
+        curves += curve_rows(pool, record.variables, choices)
         if pool.level != "tile":
             shown.append(pool)
         reporter.advance(pool.name)

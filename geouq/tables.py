@@ -13,7 +13,15 @@ import numpy as np
 from geouq.atomic import written_whole
 from geouq.catalog import Failure
 from geouq.config import BinScheme, Experiment, Variable
-from geouq.metrics import Choices, bin_edges, binned, evaluate_metrics, unit_of
+from geouq.metrics import (
+    Choices,
+    bin_edges,
+    binned,
+    calibration_curve,
+    evaluate_metrics,
+    interval_curve,
+    unit_of,
+)
 from geouq.regions import Pool
 from geouq.summary import Summary, TileWholes
 from geouq.validity import REASONS
@@ -48,7 +56,14 @@ def choices_for(experiment: Experiment, variable: Variable, whole: Summary | Non
     shared = None
     if whole is not None:
         shared = {scheme.name: bin_edges(whole.variance, scheme) for scheme in experiment.bins.schemes}
-    return Choices(experiment.levels, experiment.bins.schemes, variable.reference_mean, shared)
+    return Choices(
+        experiment.levels,
+        experiment.bins.schemes,
+        variable.reference_mean,
+        shared,
+        experiment.calibration_levels,
+        experiment.calibration_weights,
+    )
 
 
 def metric_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str, Choices]) -> list[Row]:
@@ -77,15 +92,13 @@ def bin_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str, Ch
     ]
 
 
-def curve_rows(pool: Pool, variables: Sequence[Variable]) -> list[Row]:
-    """PIT histograms, as density at the middle of each of 20 bins; none where there is no pixel."""
+def curve_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str, Choices]) -> list[Row]:
+    """PIT histograms, as density at the middle of each of 20 bins, and calibration curves; none where no pixel is."""
     return [
-        _of(pool, variable)
-        | {"curve": "pit_histogram", "x": (2 * i + 1) / 40, "y": float(20 * count / summary.moments.weight)}
+        _of(pool, variable) | {"curve": curve, "x": x, "y": y}
         for variable in variables
-        for summary in [pool.variables[variable.name]]
-        if summary.n
-        for i, count in enumerate(summary.z.regular(20))
+        if pool.variables[variable.name].n
+        for curve, x, y in _points(pool.variables[variable.name], choices[variable.name].calibration_levels)
     ]
 
 
@@ -212,6 +225,15 @@ def _bins_of(summary: Summary, scheme: BinScheme, choices: Choices) -> Iterator[
             "share": _number(per_bin.share[k]),
             "edges": "exact" if per_bin.exact else "profile",
         }
+
+
+def _points(summary: Summary, levels: Sequence[float]) -> Iterator[tuple[str, float, float]]:
+    """Name, x and y of each point of the curves of a variable."""
+    for i, density in enumerate(20 * summary.z.regular(20) / summary.moments.weight):
+        yield "pit_histogram", (2 * i + 1) / 40, float(density)
+    for name, curve in (("calibration", calibration_curve), ("calibration_interval", interval_curve)):
+        for level, share in zip(levels, curve(summary, levels), strict=True):
+            yield name, level, float(share)
 
 
 def _number(value: Any) -> float | None:

@@ -77,6 +77,35 @@ def plain_metrics(mean, variance, truth, reference_mean=None):
     }
 
 
+def curves(mean, variance, truth, levels):
+    """Observed shares below each quantile and inside each central interval, closed as z alone tells."""
+    z = ((truth - mean) / np.sqrt(variance))[:, None]
+    below = norm.cdf(z) <= levels
+    return below.mean(0), (np.abs(z) <= norm.ppf((1 + np.asarray(levels)) / 2)).mean(0)
+
+
+def area_to_the_diagonal(x, y):
+    """Area between the diagonal and a line of points, cut into pieces where they cross."""
+    gap = y - x
+    i = np.flatnonzero(gap[:-1] * gap[1:] < 0)
+    grid = np.sort(np.concatenate([x, x[i] + np.diff(x)[i] * gap[i] / (gap[i] - gap[i + 1])]))
+    return np.trapezoid(np.abs(np.interp(grid, x, gap)), grid)
+
+
+def calibration_metrics(mean, variance, truth, levels, weights="equal"):
+    p = np.asarray(levels)
+    numbers = {}
+    for suffix, observed in zip(("", "_interval"), curves(mean, variance, truth, levels), strict=True):
+        w = np.ones(len(p)) if weights == "equal" else observed / observed.mean()
+        numbers |= {
+            f"calibration_error{suffix}": np.sum(w * (p - observed) ** 2),
+            f"mace{suffix}": np.mean(np.abs(p - observed)),
+            f"rmsce{suffix}": np.sqrt(np.mean((p - observed) ** 2)),
+            f"miscalibration_area{suffix}": area_to_the_diagonal(np.r_[0, p, 1], np.r_[0, observed, 1]),
+        }
+    return numbers
+
+
 def level_metrics(mean, variance, truth, level):
     s = np.sqrt(variance)
     half = norm.ppf((1 + level) / 2) * s

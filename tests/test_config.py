@@ -22,6 +22,8 @@ def test_the_smallest_configuration_has_the_defaults(tmp_path):
     assert [scheme.name for scheme in experiment.bins.schemes] == ["equal-width-10", "equal-count-10"]
     assert (experiment.bins.exact, experiment.bins.scope) == (False, "own")
     assert experiment.levels == (0.5, 0.8, 0.9, 0.95)
+    assert experiment.calibration_levels == tuple(k / 20 for k in range(1, 20))
+    assert experiment.calibration_weights == "equal"
     assert experiment.variance.negative == "error"
     assert experiment.fingerprint == "modified"
     assert experiment.output.maps == ("cells",)
@@ -58,6 +60,13 @@ def test_bins_are_a_list_of_schemes_or_settings(tmp_path):
 
 def test_levels_are_sorted(tmp_path):
     assert loaded(tmp_path, "levels: [0.9, 0.5]").levels == (0.5, 0.9)
+
+
+def test_calibration_levels_are_sorted_hundredths(tmp_path):
+    assert loaded(tmp_path, "calibration_levels: [0.07, 0.29, 0.01]").calibration_levels == (0.01, 0.07, 0.29)
+    layers = {"mean": "{tile}", "std": "{tile}", "truth": "{tile}"}
+    summed = Experiment(version=1, name="x", data=layers, calibration_levels=[0.1 + 0.2])
+    assert summed.calibration_levels == (0.3,)
 
 
 @pytest.mark.parametrize("maps", ["none", "[]"])

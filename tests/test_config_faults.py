@@ -80,6 +80,23 @@ variance: {negative: drop}
         ("levels: [0.9, 0.90]", "4: levels.1: '0.9' is given twice; remove one"),
         ("levels: [0.9999999]", "4: levels.0: 0.9999999 is too near to 1; the highest level is 0.999999"),
         ("levels: [1]", "4: levels.0: 1 is not between 0 and 1"),
+        ("calibration_levels: []", "4: calibration_levels: is too short; give 1 or more"),
+        ("calibration_levels: [0.5, 0.50]", "4: calibration_levels.1: '0.5' is given twice; remove one"),
+        ("calibration_levels: [5]", "4: calibration_levels.0: 5 is not between 0 and 1; write 0.05?"),
+        ("calibration_levels: [0]", "4: calibration_levels.0: 0 is not between 0 and 1"),
+        (
+            "calibration_levels: [0.5, 0.125]",
+            "4: calibration_levels.1: 0.125 is not a whole multiple of 0.01",
+        ),
+        (
+            "calibration_levels: [1e-13]",
+            "4: calibration_levels.0: 1e-13 is not a whole multiple of 0.01",
+        ),
+        (
+            "calibration_levels: [0.9999999999999]",
+            "4: calibration_levels.0: 0.9999999999999 is not a whole multiple of 0.01",
+        ),
+        ("calibration_weights: count", "4: calibration_weights: 'count' is not known; did you mean 'counts'?"),
         ("bins: {exact: perhaps}", "4: bins.exact: 'perhaps' is neither true nor false"),
         ("bins: [equal-width]", "4: bins.0: needs a mapping of keys and values, not 'equal-width'"),
         (

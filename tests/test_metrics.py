@@ -203,9 +203,21 @@ def test_a_calibrated_forecast_scores_as_calibrated():
 @pytest.mark.parametrize(
     ("fault", "rises", "falls"),
     [
-        ({"bias": 1.0}, ("bias", "rmse", "zms", "crps", "nll", "coverage_below_90"), ("coverage_90",)),
-        ({"inflate": 4.0}, ("sharpness", "coverage_90", "rce", "nll", "crps", "uce"), ("zms", "z_std")),
-        ({"inflate": 0.25}, ("zms", "z_std", "nll", "crps", "ence"), ("coverage_90", "sharpness", "rce")),
+        (
+            {"bias": 1.0},
+            ("bias", "rmse", "zms", "crps", "nll", "coverage_below_90", "mace", "rmsce", "calibration_error"),
+            ("coverage_90",),
+        ),
+        (
+            {"inflate": 4.0},
+            ("sharpness", "coverage_90", "rce", "nll", "crps", "uce", "mace_interval", "miscalibration_area"),
+            ("zms", "z_std"),
+        ),
+        (
+            {"inflate": 0.25},
+            ("zms", "z_std", "nll", "crps", "ence", "miscalibration_area_interval", "calibration_error_interval"),
+            ("coverage_90", "sharpness", "rce"),
+        ),
     ],
     ids=["biased", "under-confident", "over-confident"],
 )

@@ -30,6 +30,8 @@ from geouq.tables import (
 P95 = Variable(name="P95", band=1, units="m")
 CHOICES = {"P95": Choices((0.5, 0.9), (EQUAL_WIDTH_10, EQUAL_COUNT_10))}
 
+CURVES = ("pit_histogram", "calibration", "calibration_interval")
+
 
 @pytest.fixture(scope="module")
 def pool():
@@ -49,7 +51,7 @@ def test_an_empty_pool_has_missing_values():
     assert {row["value"] for row in metric_rows(nothing, [P95], CHOICES)} == {None}
     assert {row["n"] for row in metric_rows(nothing, [P95], CHOICES)} == {0}
     assert not bin_rows(nothing, [P95], CHOICES)
-    assert not curve_rows(nothing, [P95])
+    assert not curve_rows(nothing, [P95], CHOICES)
 
 
 def test_bins_hold_all_pixels_once(pool):
@@ -58,6 +60,21 @@ def test_bins_hold_all_pixels_once(pool):
     assert sum(row["n"] for row in rows) == pool.variables["P95"].n
     assert sum(row["share"] for row in rows) == pytest.approx(1)
     assert all(row["lower"] <= row["mean_variance"] <= row["upper"] for row in rows)
+
+
+def test_curves_are_a_histogram_and_two_calibration_curves(pool):
+    choices = {"P95": Choices((0.5, 0.9), (), calibration_levels=(0.25, 0.5, 0.9))}
+    rows = curve_rows(pool, [P95], choices)
+
+    points = {curve: [(row["x"], row["y"]) for row in rows if row["curve"] == curve] for curve in CURVES}
+    assert sum(map(len, points.values())) == len(rows)
+    assert len(points["pit_histogram"]) == 20
+    shares = {row["metric"]: row["value"] for row in metric_rows(pool, [P95], choices)}
+    assert dict(points["calibration_interval"])[0.5] == shares["coverage_50"]
+    assert dict(points["calibration"])[0.25] == shares["coverage_below_50"]
+    assert dict(points["calibration"])[0.9] == pytest.approx(
+        sum(density for x, density in points["pit_histogram"] if x < 0.9) / 20
+    )
 
 
 def test_a_bin_with_nearly_all_pixels_is_warned_of():

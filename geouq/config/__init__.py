@@ -3,16 +3,18 @@
 from geouq.config.bins import EQUAL_COUNT_10, EQUAL_WIDTH_10, Bins, BinScheme
 from geouq.config.faults import Fault, config_error, suggestion
 from geouq.config.load import json_schema, load_experiment, to_yaml
-from geouq.config.model import Data, Experiment, Gate, Output, Variable, VarianceRule
-from geouq.config.values import CELL_MAPS, PIXEL_MAPS
+from geouq.config.model import CalibrationWeights, Data, Experiment, Gate, Output, Variable, VarianceRule
+from geouq.config.values import CALIBRATION_LEVELS, CELL_MAPS, PIXEL_MAPS
 
 __all__ = [
+    "CALIBRATION_LEVELS",
     "CELL_MAPS",
     "EQUAL_COUNT_10",
     "EQUAL_WIDTH_10",
     "PIXEL_MAPS",
     "BinScheme",
     "Bins",
+    "CalibrationWeights",
     "Data",
     "Experiment",
     "Fault",

@@ -23,6 +23,8 @@ from geouq.config.faults import Fault, Steps, quoted, raise_each, suggestion
 from geouq.config.section import Names, Section, Text
 from geouq.config.values import (
     AREA,
+    CALIBRATION_LEVELS,
+    calibration_level,
     cell_side,
     directory_pattern,
     experiment_name,
@@ -48,6 +50,12 @@ Weights = Annotated[
     WithJsonSchema({"anyOf": [{"const": AREA}, {"type": "string", "pattern": r"\{tile\}"}]}),
 ]
 Level = Annotated[float, AfterValidator(level)]
+CalibrationLevel = Annotated[
+    float,
+    AfterValidator(calibration_level),
+    WithJsonSchema({"type": "number", "minimum": 0.01, "maximum": 0.99}),  # 0.07 / 0.01 is no whole number
+]
+CalibrationWeights = Literal["equal", "counts"]
 
 
 class Data(Section):
@@ -223,6 +231,15 @@ class Experiment(Section):
     levels: Annotated[tuple[Level, ...], AfterValidator(unique)] = Field(
         default=LEVELS, min_length=1, description="nominal levels of the intervals, between 0 and 1"
     )
+    calibration_levels: Annotated[tuple[CalibrationLevel, ...], AfterValidator(unique)] = Field(
+        default=CALIBRATION_LEVELS,
+        min_length=1,
+        description="probabilities of the calibration curve, whole multiples of 0.01; default: 0.05, 0.10 ... 0.95",
+    )
+    calibration_weights: CalibrationWeights = Field(
+        default="equal",
+        description="how much each of them weighs in calibration_error: equal, or the counts of the pixels below it",
+    )
     variance: VarianceRule = Field(default=VarianceRule(), description="variances that cannot be")
     cell_size: Annotated[int, AfterValidator(cell_side), WithJsonSchema({"enum": [16, 32, 64, 128, 256]})] | None = (
         Field(default=None, description="side of a cell in pixels; default: fits the tiles")
@@ -285,7 +302,7 @@ class Experiment(Section):
             for variable in variables
         )
 
-    @field_validator("levels")
+    @field_validator("levels", "calibration_levels")
     @classmethod
     def _sorted(cls, levels: tuple[float, ...]) -> tuple[float, ...]:
         return tuple(sorted(levels))

@@ -14,6 +14,7 @@ CELL_MAPS = ("uce", "ence", "zms", "bias", "rmse", "coverage_90", "sharpness", "
 MAPS = (*PIXEL_MAPS, "cells", *CELL_MAPS)
 CELL_SIDES = (16, 32, 64, 128, 256)
 HIGHEST_LEVEL = 0.999999
+CALIBRATION_LEVELS = tuple(k / 20 for k in range(1, 20))
 AREA = "area"
 
 
@@ -73,11 +74,32 @@ def level(value: float) -> float:
     Traceback (most recent call last):
     ValueError: 90 is not between 0 and 1; write 0.9?
     """
+    if between_0_and_1(value) > HIGHEST_LEVEL:
+        raise ValueError(f"{value!r} is too near to 1; the highest level is {HIGHEST_LEVEL}")
+    return value
+
+
+def calibration_level(value: float) -> float:
+    """Accept a probability whose quantile and central interval the counts of z tell exactly.
+
+    >>> calibration_level(0.3)
+    0.3
+    >>> calibration_level(0.125)
+    Traceback (most recent call last):
+    ValueError: 0.125 is not a whole multiple of 0.01
+    """
+    hundredth = round(between_0_and_1(value), 2)
+    # as the counts tell edges apart; 0.1 + 0.2 is 0.3
+    if round(value, 12) != hundredth or not 0 < hundredth < 1:
+        raise ValueError(f"{value!r} is not a whole multiple of 0.01")
+    return hundredth
+
+
+def between_0_and_1(value: float) -> float:
+    """Accept a probability that is neither 0 nor 1."""
     if not 0 < value < 1:
         percent = f"; write {value / 100:g}?" if 1 < value < 100 else ""
         raise ValueError(f"{value:g} is not between 0 and 1{percent}")
-    if value > HIGHEST_LEVEL:
-        raise ValueError(f"{value!r} is too near to 1; the highest level is {HIGHEST_LEVEL}")
     return value
 
 

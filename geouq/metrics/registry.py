@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.config import BinScheme
+from geouq.config import CALIBRATION_LEVELS, BinScheme, CalibrationWeights
 from geouq.metrics.accuracy import bias, error_width_corr, mae, nbias, nmae, nrmse, r2, rmse
 from geouq.metrics.calibration import (
     ence,
@@ -25,13 +25,23 @@ from geouq.metrics.calibration import (
     zms,
 )
 from geouq.metrics.coverage import coverage, coverage_above, coverage_below
+from geouq.metrics.curve import (
+    calibration_error,
+    calibration_error_interval,
+    mace,
+    mace_interval,
+    miscalibration_area,
+    miscalibration_area_interval,
+    rmsce,
+    rmsce_interval,
+)
 from geouq.metrics.scores import crps, interval_score, nll
 from geouq.metrics.sharpness import cv, mean_std, sharpness, sharpness_rms, width
 from geouq.summary import Summary
 
 Floats = NDArray[np.float64]
 Unit = Literal["1", "unit", "unit^2"]
-Choice = Literal["none", "bins", "level", "reference_mean"]
+Choice = Literal["none", "bins", "level", "calibration", "calibration_weights", "reference_mean"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +51,7 @@ class Metric:
     name : as in the tables; a metric of a level ends in that level, as coverage_90.
     unit : 1, or the variable's unit, or its square.
     above : what a value above the ideal (or a large value) means.
-    choice : what it takes beside the summary.
+    choice : what it takes beside the summary: calibration is the levels of the curve, calibration_weights these too.
     """
 
     name: str
@@ -65,6 +75,8 @@ GNEITING = "Gneiting and Raftery 2007"
 PERNOT_2023 = "Pernot 2023, arXiv 2305.11905"
 PERNOT = "Pernot 2024, arXiv 2402.10043"
 KULESHOV = "Kuleshov et al. 2018, arXiv 1807.00263"
+CHUNG = "Chung et al. 2021, arXiv 2109.10254"
+TRAN = "Tran et al. 2020, arXiv 1912.10066"
 NOTEBOOK = "customary with UCE and ENCE"
 
 METRICS = (
@@ -138,6 +150,43 @@ METRICS = (
         "definition",
         "level",
     ),
+    Metric(
+        "calibration_error",
+        calibration_error,
+        "CAL",
+        "1",
+        "0",
+        "quantiles miss their levels",
+        KULESHOV,
+        "calibration_weights",
+    ),
+    Metric(
+        "calibration_error_interval",
+        calibration_error_interval,
+        "CAL_I",
+        "1",
+        "0",
+        "coverage misses its levels",
+        KULESHOV,
+        "calibration_weights",
+    ),
+    Metric("mace", mace, "MACE", "1", "0", "quantiles miss their levels", CHUNG, "calibration"),
+    Metric("mace_interval", mace_interval, "MACE_I", "1", "0", "coverage misses its levels", CHUNG, "calibration"),
+    Metric("rmsce", rmsce, "RMSCE", "1", "0", "quantiles miss their levels", CHUNG, "calibration"),
+    Metric("rmsce_interval", rmsce_interval, "RMSCE_I", "1", "0", "coverage misses its levels", CHUNG, "calibration"),
+    Metric(
+        "miscalibration_area", miscalibration_area, "MA", "1", "0", "quantiles miss their levels", TRAN, "calibration"
+    ),
+    Metric(
+        "miscalibration_area_interval",
+        miscalibration_area_interval,
+        "MA_I",
+        "1",
+        "0",
+        "coverage misses its levels",
+        TRAN,
+        "calibration",
+    ),
     Metric("nll", nll, "NLL", "1", "small", "worse", GNEITING),
     Metric("crps", crps, "CRPS", "unit", "small", "worse", GNEITING),
     Metric("interval_score", interval_score, "IS", "unit", "small", "worse", GNEITING, "level"),
@@ -146,12 +195,14 @@ METRICS = (
 
 @dataclass(frozen=True)
 class Choices:
-    """What an experiment asks for: levels, bin schemes with edges of their own or shared ones, reference mean."""
+    """What an experiment asks for: levels, bin schemes with edges of their own or shared, reference mean, curve."""
 
     levels: Sequence[float]
     schemes: Sequence[BinScheme]
     reference_mean: float | None = None
     shared_edges: dict[str, Floats] | None = None
+    calibration_levels: Sequence[float] = CALIBRATION_LEVELS
+    calibration_weights: CalibrationWeights = "equal"
 
 
 @dataclass(frozen=True)
@@ -182,6 +233,11 @@ def evaluate_metric(metric: Metric, summary: Summary, choices: Choices) -> Itera
     elif metric.choice == "level":
         for level in choices.levels:
             yield Value(metric, level_name(metric.name, level), "", metric.function(summary, level))
+    elif metric.choice == "calibration":
+        yield Value(metric, metric.name, "", metric.function(summary, choices.calibration_levels))
+    elif metric.choice == "calibration_weights":
+        value = metric.function(summary, choices.calibration_levels, choices.calibration_weights)
+        yield Value(metric, metric.name, "", value)
     elif metric.choice == "reference_mean":
         yield Value(metric, metric.name, "", metric.function(summary, choices.reference_mean))
     else:
@@ -196,11 +252,10 @@ def evaluate_metrics(summary: Summary, choices: Choices) -> Iterator[Value]:
 
 def as_markdown() -> str:
     """The list of metrics as a Markdown table."""
-    names = {"level": "{}_<level>", "bins": "{}", "none": "{}", "reference_mean": "{}"}
     lines = ["| name | what | unit | ideal | above means | source |", "|---|---|---|---|---|---|"]
     for metric in METRICS:
         what = metric.claim.split(";")[0].rstrip(".").replace("|", "\\|")
-        name = names[metric.choice].format(metric.name)
+        name = f"{metric.name}_<level>" if metric.choice == "level" else metric.name
         lines.append(f"| `{name}` | {what} | {metric.unit} | {metric.ideal} | {metric.above} | {metric.source} |")
     return "\n".join(lines) + "\n"
 

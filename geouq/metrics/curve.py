@@ -1,0 +1,119 @@
+"""Calibration curve: how often the truth falls below each predicted quantile, and inside each central interval.
+
+All are exact counts of the z histogram, whose edges are the quantiles of whole multiples of 0.005 in that of a tile, so
+that `levels` may be any multiples of 0.01; SummaryError where they are not. Kuleshov et al. 2018, arXiv 1807.00263.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.config import CALIBRATION_LEVELS, CalibrationWeights
+from geouq.summary import Summary
+
+Floats = NDArray[np.float64]
+Levels = Sequence[float]
+
+
+def calibration_curve(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
+    """Share of the truth that is at most the predicted quantile, PIT <= p, for each level p; (..., levels), unit 1.
+
+    Ideal p. A forecast that is too low (bias below 0) has its curve below the diagonal, one that is too high above it.
+    At the median, truth equal to the quantile counts; at a lower quantile it does not, and at a higher one it does.
+    """
+    return _share(_up_to(summary, levels), summary)
+
+
+def interval_curve(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
+    """Share of the truth inside the closed central interval of each level; (..., levels), unit 1.
+
+    Ideal the level. An over-confident forecast has its curve below the diagonal.
+    """
+    p = np.asarray(levels)
+    ends = _up_to(summary, [*((1 - p) / 2), *((1 + p) / 2)])
+    return _share(ends[..., len(p) :] - ends[..., : len(p)], summary)
+
+
+def calibration_error(
+    summary: Summary, levels: Levels = CALIBRATION_LEVELS, weights: CalibrationWeights = "equal"
+) -> Floats:
+    """Sum over levels of w_j (p_j - share of PIT <= p_j)^2; unit 1, ideal 0.
+
+    The weights w_j are 1, or (`counts`) proportional to the pixels with PIT <= p_j and 1 on average; where there are
+    none at any level they are 1. Kuleshov et al. 2018.
+    """
+    return _squared_error(calibration_curve(summary, levels), levels, weights)
+
+
+def calibration_error_interval(
+    summary: Summary, levels: Levels = CALIBRATION_LEVELS, weights: CalibrationWeights = "equal"
+) -> Floats:
+    """Sum over levels of w_j (p_j - coverage_j)^2; unit 1, ideal 0. Weights as in `calibration_error`."""
+    return _squared_error(interval_curve(summary, levels), levels, weights)
+
+
+def mace(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
+    """Mean absolute calibration error, mean over levels of |p_j - share of PIT <= p_j|; unit 1, ideal 0."""
+    return np.abs(calibration_curve(summary, levels) - levels).mean(-1)
+
+
+def mace_interval(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
+    """Mean over levels of |p_j - coverage_j|; unit 1, ideal 0."""
+    return np.abs(interval_curve(summary, levels) - levels).mean(-1)
+
+
+def rmsce(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
+    """Root mean squared calibration error, over levels, of p_j - share of PIT <= p_j; unit 1, ideal 0."""
+    return np.sqrt(np.square(calibration_curve(summary, levels) - levels).mean(-1))
+
+
+def rmsce_interval(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
+    """Root mean square over levels of p_j - coverage_j; unit 1, ideal 0."""
+    return np.sqrt(np.square(interval_curve(summary, levels) - levels).mean(-1))
+
+
+def miscalibration_area(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
+    """Area between the diagonal and the line through (0, 0), all (p_j, share of PIT <= p_j), (1, 1); unit 1, ideal 0.
+
+    Exact for that line, also where it crosses the diagonal. Tran et al. 2020, arXiv 1912.10066.
+    """
+    return _area(calibration_curve(summary, levels), levels)
+
+
+def miscalibration_area_interval(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
+    """Area between the diagonal and the line through (0, 0), all (p_j, coverage_j), (1, 1); unit 1, ideal 0."""
+    return _area(interval_curve(summary, levels), levels)
+
+
+def _up_to(summary: Summary, probabilities: Levels) -> NDArray[np.int64] | Floats:
+    """Pixels (or their weight) below each edge of the z histogram, (..., probabilities)."""
+    # rounded as the edges are, so that an edge written in two ways is one
+    edges, place = np.unique(np.round(probabilities, 12), return_inverse=True)
+    return summary.z.at(edges).counts.cumsum(-1)[..., place]
+
+
+def _share(count: NDArray[np.int64] | Floats, summary: Summary) -> Floats:
+    return count / np.where(summary.n > 0, summary.moments.weight, np.nan)[..., None]
+
+
+def _squared_error(observed: Floats, levels: Levels, weights: CalibrationWeights) -> Floats:
+    squared = np.square(observed - levels)
+    if weights == "equal":
+        return squared.sum(-1)
+    mean = observed.mean(-1, keepdims=True)
+    relative = observed / np.where(mean > 0, mean, 1.0)
+    return (np.where(mean > 0, relative, 1.0) * squared).sum(-1)
+
+
+def _area(observed: Floats, levels: Levels) -> Floats:
+    order = np.argsort(levels)
+    p = np.array([0.0, *np.asarray(levels)[order], 1.0])
+    ends = np.zeros((*observed.shape[:-1], 1))
+    gap = np.concatenate([ends, observed[..., order] - p[1:-1], ends], axis=-1)
+    left, right = gap[..., :-1], gap[..., 1:]
+    size = np.abs(left) + np.abs(right)
+    # two triangles that meet on the diagonal, or one trapezium
+    crossing = np.sign(left) * np.sign(right) < 0
+    height = np.where(crossing, (left**2 + right**2) / np.where(crossing, size, 1.0), size)
+    return (np.diff(p) * height / 2).sum(-1)
