@@ -139,7 +139,7 @@ def settings_for(experiment: Experiment, catalog: Catalog) -> Settings:
     """What the sweep is to measure."""
     widths = [scheme.count for scheme in experiment.bins.schemes if scheme.scheme == "equal-width"]
     size = experiment.cell_size or cell_size_for(tile.grid for tile in catalog.tiles)
-    return Settings(experiment.levels, size, max(widths, default=0), experiment.variance.negative)
+    return Settings(experiment.levels, size, max(widths, default=0), experiment.variance.negative, experiment.groups.by)
 
 
 def _prepare(experiment: Experiment, options: Options, reporter: Reporter) -> tuple[_Job, Catalog]:

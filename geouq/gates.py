@@ -43,8 +43,8 @@ def judge(experiment: Experiment, metrics: Table) -> list[GateResult]:
         if len(rows) == 1:
             results.append(_judged(gate, rows[0]))
         elif rows:
-            schemes = ", ".join(row["bins"] for row in rows)
-            message = f"{gate.metric} is given for several bins; add one of bins: {schemes}"
+            key = "group" if rows[0]["group"] else "bins"
+            message = f"{gate.metric} is given more than once; add one of {key}: {', '.join(row[key] for row in rows)}"
             faults.append(experiment.fault("gates", index, "metric", message=message))
         else:
             known = sorted({row["metric"] for row in metrics.rows})
@@ -59,8 +59,7 @@ def judge(experiment: Experiment, metrics: Table) -> list[GateResult]:
 def _rows_of(gate: Gate, rows: Iterable[Row]) -> list[Row]:
     level = "all" if gate.region == "all" else "region"
     wanted = {"level": level, "name": gate.region, "variable": gate.variable, "metric": gate.metric}
-    if gate.bins is not None:
-        wanted["bins"] = gate.bins
+    wanted |= {key: value for key in ("bins", "group") if (value := getattr(gate, key)) is not None}
     return [row for row in rows if all(row[column] == value for column, value in wanted.items())]
 
 

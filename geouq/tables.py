@@ -5,6 +5,7 @@ import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,9 @@ from geouq.metrics import (
     binned,
     calibration_curve,
     evaluate_metrics,
+    group_coverage,
     interval_curve,
+    level_name,
     unit_of,
 )
 from geouq.regions import Pool
@@ -63,6 +66,7 @@ def choices_for(experiment: Experiment, variable: Variable, whole: Summary | Non
         shared,
         experiment.calibration_levels,
         experiment.calibration_weights,
+        experiment.groups,
     )
 
 
@@ -75,6 +79,7 @@ def metric_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str,
             "value": _number(value.value),
             "units": unit_of(value.metric, variable.units),
             "bins": value.bins,
+            "group": value.group,
             "n": int(pool.variables[variable.name].n),
         }
         for variable in variables
@@ -93,12 +98,15 @@ def bin_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str, Ch
 
 
 def curve_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str, Choices]) -> list[Row]:
-    """PIT histograms, as density at the middle of each of 20 bins, and calibration curves; none where no pixel is."""
+    """PIT histograms (density at the middle of 20 bins), calibration curves, coverage by group; none without pixels.
+
+    The x of a group is the middle of the share of pixels that it holds, in the order of what they are grouped by.
+    """
     return [
         _of(pool, variable) | {"curve": curve, "x": x, "y": y}
         for variable in variables
         if pool.variables[variable.name].n
-        for curve, x, y in _points(pool.variables[variable.name], choices[variable.name].calibration_levels)
+        for curve, x, y in _points(pool.variables[variable.name], choices[variable.name])
     ]
 
 
@@ -227,13 +235,17 @@ def _bins_of(summary: Summary, scheme: BinScheme, choices: Choices) -> Iterator[
         }
 
 
-def _points(summary: Summary, levels: Sequence[float]) -> Iterator[tuple[str, float, float]]:
+def _points(summary: Summary, choices: Choices) -> Iterator[tuple[str, float, float]]:
     """Name, x and y of each point of the curves of a variable."""
     for i, density in enumerate(20 * summary.z.regular(20) / summary.moments.weight):
         yield "pit_histogram", (2 * i + 1) / 40, float(density)
     for name, curve in (("calibration", calibration_curve), ("calibration_interval", interval_curve)):
-        for level, share in zip(levels, curve(summary, levels), strict=True):
+        for level, share in zip(choices.calibration_levels, curve(summary, choices.calibration_levels), strict=True):
             yield name, level, float(share)
+    for by, level in product(choices.groups.by, choices.levels):
+        for k, share in enumerate(group_coverage(summary, level, by, choices.groups.count)):
+            if np.isfinite(share):
+                yield f"{level_name('coverage', level)}_by_{by}", (k + 0.5) / choices.groups.count, float(share)
 
 
 def _number(value: Any) -> float | None:

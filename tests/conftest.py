@@ -113,3 +113,14 @@ def sweep_one():
 def swept_tile(tile_folder, sweep_one):
     """The summary of one small tile of three variables."""
     return sweep_one(tile_folder(("a1",)))["a1"]
+
+
+@pytest.fixture(scope="session")
+def interval_demo():
+    """A regression with noise that grows from left to right: mean, std and truth of two forecasts of it."""
+    np.random.seed(0)  # noqa: NPY002  the published demo draws so
+    x = np.linspace(0, 1, 200)
+    mean, noise = np.sin(2 * np.pi * x), 0.5 * x
+    truth = mean + np.random.normal(0, noise)  # noqa: NPY002
+    halves = {"constant": np.full(200, 0.9593951783666362 / 2), "adaptive": 1.645 * noise}
+    return {kind: (mean, np.maximum(half / 1.6448536269514722, 1e-6), truth) for kind, half in halves.items()}

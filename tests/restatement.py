@@ -118,3 +118,18 @@ def level_metrics(mean, variance, truth, level):
         "coverage_below": np.mean(truth < lower),
         "interval_score": np.mean(upper - lower + 2 / (1 - level) * (below + above)),
     }
+
+
+def group_metrics(mean, variance, truth, level, by, count):
+    """Coverage deviations over groups between numpy's quantiles of truth or variance, the last closed."""
+    values = {"truth": truth, "variance": variance, "mean": mean}[by]
+    group = np.searchsorted(np.quantile(values, np.arange(1, count) / count), values, side="right")
+    inside = np.abs(truth - mean) <= norm.ppf((1 + level) / 2) * np.sqrt(variance)
+    coverage = np.array([inside[group == k].mean() for k in range(count) if (group == k).any()])
+    away = coverage - level
+    under = away[away < 0]
+    return {
+        "rmscd": np.sqrt(np.mean(away**2)),
+        "rmscd_under": np.sqrt(np.mean(under**2)) if len(under) else 0.0,
+        "lowest_group_coverage": coverage.min(),
+    }

@@ -32,6 +32,29 @@ def test_tables_have_the_columns_of_the_contract(tile_folder, geouq, tmp_path):
     assert n["west"] == n["a1"] + n["a2"]
 
 
+def test_curves_are_given_for_the_whole_the_regions_and_the_tiles(tile_folder, geouq, tmp_path):
+    text = "regions: {west: [a1, a2]}\ncalibration_levels: [0.2, 0.07]\ncalibration_weights: counts\n"
+    geouq("run", tile_folder(text=SHORT + text), "--quiet")
+    tables = tmp_path / "results/small/tables"
+
+    curves = [row for row in rows_of(tables / "curves.csv") if row["curve"].startswith("calibration")]
+    assert [(row["name"], row["curve"], row["x"]) for row in curves] == [
+        (name, curve, level)
+        for name in ("all", "west", "a1", "a2", "b1")
+        for curve in ("calibration", "calibration_interval")
+        for level in ("0.07", "0.2")
+    ]
+    y = {(row["name"], row["curve"]): [] for row in curves}
+    for row in curves:
+        y[row["name"], row["curve"]].append(float(row["y"]))
+    found = {(row["name"], row["metric"]): float(row["value"]) for row in rows_of(tables / "metrics.csv")}
+    for name in ("all", "west", "b1"):
+        low, high = y[name, "calibration"]
+        assert found[name, "mace"] == pytest.approx((abs(low - 0.07) + abs(high - 0.2)) / 2)
+        weighted = 2 * (low * (low - 0.07) ** 2 + high * (high - 0.2) ** 2) / (low + high)
+        assert found[name, "calibration_error"] == pytest.approx(weighted)
+
+
 def test_a_damaged_tile_is_in_the_table_on_the_page_and_in_the_exit_code(tile_folder, geouq, tmp_path):
     config = tile_folder()
     damaged = tmp_path / "predictions" / "a2_variance.tif"

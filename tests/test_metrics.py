@@ -46,24 +46,12 @@ def test_values_from_outside(name, level, expected, three):
     assert value == pytest.approx(expected, rel=2e-8)
 
 
-@pytest.fixture(scope="module")
-def demo():
-    """A regression with noise that grows from left to right, and two forecasts of it."""
-    np.random.seed(0)  # noqa: NPY002  the published demo draws so
-    x = np.linspace(0, 1, 200)
-    noise = 0.5 * x
-    truth = np.sin(2 * np.pi * x) + np.random.normal(0, noise)  # noqa: NPY002
-    return np.sin(2 * np.pi * x), noise, truth
-
-
 @pytest.mark.parametrize(
     ("kind", "coverage", "width", "nll", "score"),
     [("constant", 0.89, 0.9594, 0.1916, 1.325428), ("adaptive", 0.895, 0.8225, -0.3006, 0.983100)],
 )
-def test_the_demo_of_interval_regression(demo, kind, coverage, width, nll, score):
-    mean, noise, truth = demo
-    half = np.full(200, 0.9593951783666362 / 2) if kind == "constant" else 1.645 * noise
-    std = np.maximum(2 * half / (2 * 1.6448536269514722), 1e-6)
+def test_the_demo_of_interval_regression(interval_demo, kind, coverage, width, nll, score):
+    mean, std, truth = interval_demo[kind]
 
     summary = summarize_arrays(mean, std**2, truth, (0.9,)).whole
 

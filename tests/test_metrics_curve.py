@@ -14,6 +14,7 @@ from geouq import metrics
 from geouq.arrays import summarize_arrays
 from geouq.config import CALIBRATION_LEVELS
 from geouq.errors import SummaryError
+from geouq.gaussian import half_width
 from geouq.metrics import METRICS, Choices, evaluate_metrics
 from geouq.summary import add_all, empty_summary
 
@@ -101,6 +102,16 @@ def test_truth_equal_to_the_median_is_at_or_below_it():
     assert (metrics.interval_curve(summary) == 1).all()
     pieces = 0.45**2 / 2 + 0.05 / 2 * (0.45**2 + 0.5**2) / 0.95 + 0.5**2 / 2
     assert metrics.miscalibration_area(summary) == pytest.approx(pieces, rel=1e-12)
+
+
+def test_truth_at_the_ends_of_an_interval_is_inside():
+    """So it lies above the lower quantile, where PIT = 0.05, and not above the upper one."""
+    half = half_width(0.9)
+    z = np.array([[-half, half]])
+    summary = summarize_arrays(np.zeros((1, 2)), np.ones((1, 2)), z).whole
+
+    assert metrics.calibration_curve(summary, (0.05, 0.06, 0.94, 0.95)).tolist() == [0, 0.5, 0.5, 1]
+    assert metrics.interval_curve(summary, (0.89, 0.9)).tolist() == [0, 1]
 
 
 def test_weights_by_counts_are_one_on_average_and_where_there_are_none():

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geouq.arrays import summarize_arrays
-from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10, Variable
+from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10, Groups, Variable
 from geouq.metrics import Choices
 from geouq.regions import Pool
 from geouq.summary import empty_summary
@@ -30,7 +30,7 @@ from geouq.tables import (
 P95 = Variable(name="P95", band=1, units="m")
 CHOICES = {"P95": Choices((0.5, 0.9), (EQUAL_WIDTH_10, EQUAL_COUNT_10))}
 
-CURVES = ("pit_histogram", "calibration", "calibration_interval")
+CURVES = ("pit_histogram", "calibration", "calibration_interval", "coverage_50_by_truth", "coverage_90_by_truth")
 
 
 @pytest.fixture(scope="module")
@@ -62,14 +62,16 @@ def test_bins_hold_all_pixels_once(pool):
     assert all(row["lower"] <= row["mean_variance"] <= row["upper"] for row in rows)
 
 
-def test_curves_are_a_histogram_and_two_calibration_curves(pool):
-    choices = {"P95": Choices((0.5, 0.9), (), calibration_levels=(0.25, 0.5, 0.9))}
+def test_curves_are_a_histogram_two_calibration_curves_and_coverage_by_group(pool):
+    choices = {"P95": Choices((0.5, 0.9), (), calibration_levels=(0.25, 0.5, 0.9), groups=Groups(by=("truth",)))}
     rows = curve_rows(pool, [P95], choices)
 
     points = {curve: [(row["x"], row["y"]) for row in rows if row["curve"] == curve] for curve in CURVES}
     assert sum(map(len, points.values())) == len(rows)
     assert len(points["pit_histogram"]) == 20
     shares = {row["metric"]: row["value"] for row in metric_rows(pool, [P95], choices)}
+    assert [x for x, _ in points["coverage_90_by_truth"]] == pytest.approx(np.arange(0.05, 1, 0.1))
+    assert min(y for _, y in points["coverage_90_by_truth"]) == shares["lowest_group_coverage_90"]
     assert dict(points["calibration_interval"])[0.5] == shares["coverage_50"]
     assert dict(points["calibration"])[0.25] == shares["coverage_below_50"]
     assert dict(points["calibration"])[0.9] == pytest.approx(

@@ -1,6 +1,6 @@
 """What an experiment is: strict YAML, frozen models, every fault at once with its line and a suggestion."""
 
-from geouq.config.bins import EQUAL_COUNT_10, EQUAL_WIDTH_10, Bins, BinScheme
+from geouq.config.bins import EQUAL_COUNT_10, EQUAL_WIDTH_10, GROUPS, Bins, BinScheme, Groups
 from geouq.config.faults import Fault, config_error, suggestion
 from geouq.config.load import json_schema, load_experiment, to_yaml
 from geouq.config.model import CalibrationWeights, Data, Experiment, Gate, Output, Variable, VarianceRule
@@ -11,6 +11,7 @@ __all__ = [
     "CELL_MAPS",
     "EQUAL_COUNT_10",
     "EQUAL_WIDTH_10",
+    "GROUPS",
     "PIXEL_MAPS",
     "BinScheme",
     "Bins",
@@ -19,6 +20,7 @@ __all__ = [
     "Experiment",
     "Fault",
     "Gate",
+    "Groups",
     "Output",
     "Variable",
     "VarianceRule",

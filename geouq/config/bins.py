@@ -1,4 +1,4 @@
-"""The bins of the predicted variance that an experiment asks for."""
+"""The bins of the predicted variance, and the groups of pixels, that an experiment asks for."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
@@ -7,7 +7,7 @@ from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_s
 
 from geouq.config.faults import quoted, raise_each
 from geouq.config.section import Section
-from geouq.config.values import increasing, repeated
+from geouq.config.values import increasing, repeated, unique
 
 Edges = Annotated[tuple[float, ...], Field(min_length=2, max_length=1001), AfterValidator(increasing)]
 
@@ -56,6 +56,20 @@ class BinScheme(Section):
 
 EQUAL_WIDTH_10 = BinScheme(scheme="equal-width", count=10)
 EQUAL_COUNT_10 = BinScheme(scheme="equal-count", count=10)
+
+
+class Groups(Section):
+    """The groups in which coverage is looked at one by one."""
+
+    by: Annotated[tuple[Literal["truth", "mean", "variance"], ...], AfterValidator(unique)] = Field(
+        default=("truth", "variance"),
+        description="what pixels are grouped by: truth, mean, variance; each costs 2 to 3 % of the sweep; default: "
+        "truth and variance",
+    )
+    count: int = Field(default=10, ge=2, le=100, description="number of groups, of equal numbers of pixels each")
+
+
+GROUPS = Groups()
 
 
 class Bins(Section):

@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from geouq.config.bins import Bins, BinScheme
+from geouq.config.bins import GROUPS, Bins, BinScheme, Groups
 from geouq.config.faults import Fault, Steps, quoted, raise_each, suggestion
 from geouq.config.section import Names, Section, Text
 from geouq.config.values import (
@@ -145,6 +145,10 @@ def _schemes(written: object) -> object:
     return {"schemes": written} if isinstance(written, list | tuple) else written
 
 
+def _groups(written: object) -> object:
+    return {"by": written} if isinstance(written, list | tuple) else written
+
+
 def _no_maps(written: object) -> object:
     return () if written == "none" else written
 
@@ -178,6 +182,7 @@ class Gate(Section):
     variable: Text = Field(description="name of a variable")
     region: Text = Field(default="all", description="name of a region; default: all")
     bins: str | None = Field(default=None, description="bins of a binned metric, such as equal-count-10")
+    group: str | None = Field(default=None, description="what a metric of groups is grouped by, such as truth")
     min: float | None = Field(default=None, description="least value that passes")
     max: float | None = Field(default=None, description="greatest value that passes")
 
@@ -239,6 +244,9 @@ class Experiment(Section):
     calibration_weights: CalibrationWeights = Field(
         default="equal",
         description="how much each of them weighs in calibration_error: equal, or the counts of the pixels below it",
+    )
+    groups: Annotated[Groups, BeforeValidator(_groups, json_schema_input_type=Groups | list[str])] = Field(
+        default=GROUPS, description="groups whose coverage is told apart: a list of what they are by, or settings"
     )
     variance: VarianceRule = Field(default=VarianceRule(), description="variances that cannot be")
     cell_size: Annotated[int, AfterValidator(cell_side), WithJsonSchema({"enum": [16, 32, 64, 128, 256]})] | None = (

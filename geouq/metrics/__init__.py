@@ -27,6 +27,8 @@ from geouq.metrics.curve import (
     rmsce,
     rmsce_interval,
 )
+from geouq.metrics.groups import group_coverage, lowest_group_coverage, rmscd, rmscd_under
+from geouq.metrics.pit import pit_mean, pit_std
 from geouq.metrics.registry import (
     METRICS,
     Choices,
@@ -63,9 +65,11 @@ __all__ = [
     "error_width_corr",
     "evaluate_metric",
     "evaluate_metrics",
+    "group_coverage",
     "interval_curve",
     "interval_score",
     "level_name",
+    "lowest_group_coverage",
     "mace",
     "mace_interval",
     "mae",
@@ -76,8 +80,12 @@ __all__ = [
     "nll",
     "nmae",
     "nrmse",
+    "pit_mean",
+    "pit_std",
     "r2",
     "rce",
+    "rmscd",
+    "rmscd_under",
     "rmsce",
     "rmsce_interval",
     "rmse",

@@ -3,14 +3,15 @@
 A new metric is a function of a Summary and a row here; tables, maps, documentation and tests follow from the row.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from itertools import product
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.config import CALIBRATION_LEVELS, BinScheme, CalibrationWeights
+from geouq.config import CALIBRATION_LEVELS, GROUPS, BinScheme, CalibrationWeights, Groups
 from geouq.metrics.accuracy import bias, error_width_corr, mae, nbias, nmae, nrmse, r2, rmse
 from geouq.metrics.calibration import (
     ence,
@@ -35,13 +36,15 @@ from geouq.metrics.curve import (
     rmsce,
     rmsce_interval,
 )
+from geouq.metrics.groups import lowest_group_coverage, rmscd, rmscd_under
+from geouq.metrics.pit import pit_mean, pit_std
 from geouq.metrics.scores import crps, interval_score, nll
 from geouq.metrics.sharpness import cv, mean_std, sharpness, sharpness_rms, width
 from geouq.summary import Summary
 
 Floats = NDArray[np.float64]
 Unit = Literal["1", "unit", "unit^2"]
-Choice = Literal["none", "bins", "level", "calibration", "calibration_weights", "reference_mean"]
+Choice = Literal["none", "bins", "level", "group", "calibration", "calibration_weights", "reference_mean"]
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,8 @@ PERNOT = "Pernot 2024, arXiv 2402.10043"
 KULESHOV = "Kuleshov et al. 2018, arXiv 1807.00263"
 CHUNG = "Chung et al. 2021, arXiv 2109.10254"
 TRAN = "Tran et al. 2020, arXiv 1912.10066"
+DAWID = "Dawid 1984; Gneiting et al. 2007"
+UQREGRESSORS = "UQRegressors"
 NOTEBOOK = "customary with UCE and ENCE"
 
 METRICS = (
@@ -187,6 +192,20 @@ METRICS = (
         TRAN,
         "calibration",
     ),
+    Metric("pit_mean", pit_mean, "mean PIT", "1", "1/2", "under-prediction", DAWID),
+    Metric("pit_std", pit_std, "std PIT", "1", "1/sqrt(12)", "over-confident", DAWID),
+    Metric("rmscd", rmscd, "RMSCD", "1", "0", "coverage differs between groups", UQREGRESSORS, "group"),
+    Metric("rmscd_under", rmscd_under, "RMSCD_u", "1", "0", "some groups are covered less", UQREGRESSORS, "group"),
+    Metric(
+        "lowest_group_coverage",
+        lowest_group_coverage,
+        "min coverage",
+        "1",
+        "level",
+        "under-confident everywhere",
+        UQREGRESSORS,
+        "group",
+    ),
     Metric("nll", nll, "NLL", "1", "small", "worse", GNEITING),
     Metric("crps", crps, "CRPS", "unit", "small", "worse", GNEITING),
     Metric("interval_score", interval_score, "IS", "unit", "small", "worse", GNEITING, "level"),
@@ -203,6 +222,7 @@ class Choices:
     shared_edges: dict[str, Floats] | None = None
     calibration_levels: Sequence[float] = CALIBRATION_LEVELS
     calibration_weights: CalibrationWeights = "equal"
+    groups: Groups = GROUPS
 
 
 @dataclass(frozen=True)
@@ -213,6 +233,7 @@ class Value:
     name: str
     bins: str
     value: Floats
+    group: str = ""
 
 
 def level_name(metric: str, level: float) -> str:
@@ -224,24 +245,34 @@ def level_name(metric: str, level: float) -> str:
     return f"{metric}_{round(100 * level, 10):g}"
 
 
+@dataclass(frozen=True)
+class _Call:
+    """One call of a metric's function: what it takes beside the summary, and what its value is named by."""
+
+    arguments: tuple[Any, ...] = ()
+    level: float | None = None
+    bins: str = ""
+    group: str = ""
+
+
+_CALLS: Mapping[Choice, Callable[[Choices], list[_Call]]] = {
+    "none": lambda _: [_Call()],
+    "bins": lambda c: [_Call((s, (c.shared_edges or {}).get(s.name)), bins=s.name) for s in c.schemes],
+    "level": lambda c: [_Call((level,), level) for level in c.levels],
+    "group": lambda c: [
+        _Call((level, by, c.groups.count), level, group=by) for by, level in product(c.groups.by, c.levels)
+    ],
+    "calibration": lambda c: [_Call((c.calibration_levels,))],
+    "calibration_weights": lambda c: [_Call((c.calibration_levels, c.calibration_weights))],
+    "reference_mean": lambda c: [_Call((c.reference_mean,))],
+}
+
+
 def evaluate_metric(metric: Metric, summary: Summary, choices: Choices) -> Iterator[Value]:
-    """The values of one metric for every level or bin scheme chosen."""
-    if metric.choice == "bins":
-        for scheme in choices.schemes:
-            edges = (choices.shared_edges or {}).get(scheme.name)
-            yield Value(metric, metric.name, scheme.name, metric.function(summary, scheme, edges))
-    elif metric.choice == "level":
-        for level in choices.levels:
-            yield Value(metric, level_name(metric.name, level), "", metric.function(summary, level))
-    elif metric.choice == "calibration":
-        yield Value(metric, metric.name, "", metric.function(summary, choices.calibration_levels))
-    elif metric.choice == "calibration_weights":
-        value = metric.function(summary, choices.calibration_levels, choices.calibration_weights)
-        yield Value(metric, metric.name, "", value)
-    elif metric.choice == "reference_mean":
-        yield Value(metric, metric.name, "", metric.function(summary, choices.reference_mean))
-    else:
-        yield Value(metric, metric.name, "", metric.function(summary))
+    """The values of one metric for every level, bin scheme or grouping chosen."""
+    for call in _CALLS[metric.choice](choices):
+        name = metric.name if call.level is None else level_name(metric.name, call.level)
+        yield Value(metric, name, call.bins, metric.function(summary, *call.arguments), call.group)
 
 
 def evaluate_metrics(summary: Summary, choices: Choices) -> Iterator[Value]:
@@ -255,7 +286,7 @@ def as_markdown() -> str:
     lines = ["| name | what | unit | ideal | above means | source |", "|---|---|---|---|---|---|"]
     for metric in METRICS:
         what = metric.claim.split(";")[0].rstrip(".").replace("|", "\\|")
-        name = f"{metric.name}_<level>" if metric.choice == "level" else metric.name
+        name = f"{metric.name}_<level>" if metric.choice in ("level", "group") else metric.name
         lines.append(f"| `{name}` | {what} | {metric.unit} | {metric.ideal} | {metric.above} | {metric.source} |")
     return "\n".join(lines) + "\n"
 

@@ -65,6 +65,8 @@ class Summary:
 
     def coverage_by(self, name: str) -> CoverageProfile:
         """Coverage by what the pixels are grouped by; SummaryError where that was not kept."""
+        if not self.groups and not self.n.any():
+            return CoverageProfile(np.empty(0, np.int64), np.zeros((*self.n.shape, 0, len(self.levels) + 1)))
         try:
             return self.groups[name]
         except KeyError:

@@ -1,0 +1,49 @@
+"""Whether coverage holds in every group of pixels, and not only on average.
+
+Groups hold equal numbers of pixels, in the order of their truth, predicted mean or predicted variance. Groups by truth
+follow UQRegressors; where noise grows with the truth they blame a perfect forecaster, who cannot know the truth: read
+those by variance or mean beside them.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.summary import Summary
+
+Floats = NDArray[np.float64]
+GROUPS = 10
+
+
+def group_coverage(summary: Summary, level: float, by: str = "truth", groups: int = GROUPS) -> Floats:
+    """Share of |z| <= h_p in each group, (..., groups); unit 1, ideal the level, missing where a group is empty.
+
+    Edges are the k / groups quantiles to the width of a key (1 part in 512 of the value); equal values stay together.
+    Raises SummaryError where the summary does not keep coverage by that.
+    """
+    counts = summary.coverage_by(by).grouped(groups, summary.n)
+    within = sorted(summary.levels).index(summary.levels[summary.level_index(level)])
+    total = counts.sum(-1)
+    return counts[..., : within + 1].sum(-1) / np.where(total > 0, total, np.nan)
+
+
+def rmscd(summary: Summary, level: float, by: str = "truth", groups: int = GROUPS) -> Floats:
+    """Root mean squared coverage deviation of the groups from the level; unit 1, ideal 0 (UQRegressors)."""
+    return np.sqrt(_mean((group_coverage(summary, level, by, groups) - level) ** 2))
+
+
+def rmscd_under(summary: Summary, level: float, by: str = "truth", groups: int = GROUPS) -> Floats:
+    """The same over the groups covered less than the level; unit 1, ideal 0, 0 if there are none (UQRegressors)."""
+    away = group_coverage(summary, level, by, groups) - level
+    under = _mean(np.where(away < 0, away**2, np.nan))
+    return np.where(np.isnan(away).all(-1), np.nan, np.sqrt(np.where(np.isnan(under), 0.0, under)))
+
+
+def lowest_group_coverage(summary: Summary, level: float, by: str = "truth", groups: int = GROUPS) -> Floats:
+    """Coverage of the group that is covered least; unit 1, ideal the level (UQRegressors)."""
+    return np.fmin.reduce(group_coverage(summary, level, by, groups), axis=-1)
+
+
+def _mean(values: Floats) -> Floats:
+    """Mean of those that are there; NaN where there is none."""
+    there = (~np.isnan(values)).sum(-1)
+    return np.nansum(values, axis=-1) / np.where(there > 0, there, np.nan)

@@ -1,0 +1,19 @@
+"""The probability integral transform PIT = Phi(z): uniform between 0 and 1 where predictions are calibrated."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.summary import Summary
+
+Floats = NDArray[np.float64]
+
+
+def pit_mean(summary: Summary) -> Floats:
+    """Mean of PIT; unit 1, ideal 1/2, above it is under-prediction; to within 1e-5."""
+    return 0.5 + summary.moments.mean("pit")
+
+
+def pit_std(summary: Summary) -> Floats:
+    """Standard deviation (population) of PIT; unit 1, ideal 1/sqrt(12) = 0.2887, above it is over-confident."""
+    spread = summary.moments.mean("pit_square") - summary.moments.mean("pit") ** 2
+    return np.sqrt(np.maximum(spread, 0.0))
