@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
+CURVE = tuple(k / 20 for k in range(1, 20))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from benchmarks.choices import LEVELS
+from benchmarks.choices import CURVE, LEVELS
 
 Floats = NDArray[np.floating]
 Numbers = dict[str, float]
@@ -43,6 +43,10 @@ def sums(error: Any, v: Any, truth: Any, total: Any) -> dict[str, Any]:
         h = ndtri((1 + level) / 2)
         found[f"above_{level}"], found[f"below_{level}"] = total(z > h), total(z < -h)
         found[f"outside_{level}"] = total(np.maximum(size - h * s, 0))
+    distance = abs(z)
+    for level in CURVE:
+        found[f"up_to_{level}"] = total(z <= ndtri(level))
+        found[f"inside_{level}"] = total(distance <= ndtri((1 + level) / 2))
     return found
 
 
@@ -71,9 +75,23 @@ def numbers(found: Mapping[str, float], bins: Mapping[str, Sequence[Floats]]) ->
         metrics |= {f"coverage_{name}": 1 - above - below, f"coverage_above_{name}": above}
         metrics |= {f"coverage_below_{name}": below, f"width_{name}": width}
         metrics[f"interval_score_{name}"] = width + 2 / (1 - level) * m[f"outside_{level}"]
+    for suffix, kept in (("", "up_to"), ("_interval", "inside")):
+        curve = _of_curve(np.array([m[f"{kept}_{level}"] for level in CURVE]))
+        metrics |= {f"{name}{suffix}": value for name, value in curve.items()}
     for scheme, columns in bins.items():
         metrics |= {f"{name} {scheme}": value for name, value in _of_bins(*columns).items()}
     return {name: float(value) for name, value in metrics.items()}
+
+
+def _of_curve(observed: Floats) -> Numbers:
+    gap = observed - CURVE
+    left, right = np.r_[0, gap], np.r_[gap, 0]
+    size = np.maximum(abs(left) + abs(right), np.finfo(float).tiny)
+    height = np.where(left * right < 0, (left**2 + right**2) / size, size)
+    return {
+        "calibration_error": (gap**2).sum(), "mace": abs(gap).mean(), "rmsce": (gap**2).mean() ** 0.5,
+        "miscalibration_area": (np.diff([0, *CURVE, 1]) * height).sum() / 2,
+    }  # fmt: skip
 
 
 def _of_bins(n: Floats, v: Floats, squares: Floats, v2: Floats) -> Numbers:
