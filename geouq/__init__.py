@@ -1,47 +1,62 @@
-"""geouq: whether the predicted uncertainty of every pixel can be trusted, everywhere and region by region."""
+"""geouq: whether the predicted uncertainty of every pixel can be trusted, everywhere and region by region.
+
+Every metric is a function of this package, of arrays or of a Summary: `geouq.uce(mean, variance, truth)`.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from geouq.version import __version__
+from geouq.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from geouq.arrays import summarize_arrays
-    from geouq.config import Experiment, load_experiment
-    from geouq.experiment import Options, report, run
-    from geouq.stack import open_stack
-    from geouq.summary import Summary
-    from geouq.summary.file import load_tile
-
-
-__all__ = [
-    "Experiment",
-    "Options",
-    "Summary",
-    "__version__",
-    "load_experiment",
-    "load_tile",
-    "open_stack",
-    "report",
-    "run",
-    "summarize_arrays",
-]
+    from geouq.arrays import summarize_arrays as summarize_arrays
+    from geouq.config import Experiment as Experiment
+    from geouq.config import load_experiment as load_experiment
+    from geouq.datasets import evaluate as evaluate
+    from geouq.datasets import table as table
+    from geouq.errors import GeouqError as GeouqError
+    from geouq.experiment import Options as Options
+    from geouq.experiment import report as report
+    from geouq.experiment import run as run
+    from geouq.inputs import summarize as summarize
+    from geouq.stack import open_stack as open_stack
+    from geouq.summary import Summary as Summary
+    from geouq.summary.file import load_tile as load_tile
+    from geouq.summary_array import SummaryArray as SummaryArray
 
 _ROOM_OF = {
     "Experiment": "config",
+    "GeouqError": "errors",
     "Options": "experiment",
     "Summary": "summary",
+    "SummaryArray": "summary_array",
+    "evaluate": "datasets",
     "load_experiment": "config",
     "load_tile": "summary.file",
     "open_stack": "stack",
     "report": "experiment",
     "run": "experiment",
+    "summarize": "inputs",
     "summarize_arrays": "arrays",
+    "table": "datasets",
 }
 
 
 def __getattr__(name: str) -> Any:
     """Import what is asked for when it is asked for, so that the command line starts at once."""
-    if name not in _ROOM_OF:
-        raise AttributeError(f"module 'geouq' has no attribute {name!r}")
-    return getattr(import_module(f"geouq.{_ROOM_OF[name]}"), name)
+    if name == "__all__":
+        return ["__version__", *_ROOM_OF, *_measures().measure_names()]
+    if name in _ROOM_OF:
+        import_module("geouq.metrics.brief")  # summaries show these numbers of themselves
+        return getattr(import_module(f"geouq.{_ROOM_OF[name]}"), name)
+    if not name.startswith("_") and name in _measures().measure_names():
+        return _measures().measure(name)
+    raise AttributeError(f"module 'geouq' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__getattr__("__all__")]
+
+
+def _measures() -> Any:
+    return import_module("geouq.measures")

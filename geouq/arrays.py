@@ -1,21 +1,24 @@
 """Summaries of arrays in memory, with the bits that a sweep of the same pixels gives."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from affine import Affine
 from numpy.typing import ArrayLike, NDArray
 
-from geouq.cutting import Reading, pieces_of
+from geouq.cutting import BAND, Reading, pieces_of
 from geouq.errors import DataError
 from geouq.grid import Grid, Window
 from geouq.kernel import SQUARE
 from geouq.piecework import sweep_windows
 from geouq.reader import NO_STATUS, NO_WEIGHT, VariableWindow
 from geouq.settings import Settings, cell_size_for
-from geouq.summary import VariableSummary
+from geouq.summary import Summary, VariableSummary
 from geouq.tile_sum import InMemory, TileSum
 from geouq.validity import WEIGHT_ZERO, Nodata
+
+NOTHING_DECLARED = Nodata.of(None, None, None)
 
 
 def summarize_arrays(
@@ -44,11 +47,53 @@ def summarize_arrays(
     def read(_: int, window: Window) -> VariableWindow:
         part = window.slices
         some = (w[part], status[part]) if w.size else (NO_WEIGHT, NO_STATUS)
-        return VariableWindow(m[part], v[part], y[part], some[1], Nodata.of(None, None, None), some[0])
+        return VariableWindow(m[part], v[part], y[part], some[1], NOTHING_DECLARED, some[0])
 
-    total = TileSum.empty("array", grid, ("array",), settings, InMemory(), weighted=weight is not None)
+    return _swept(read, grid, settings, weighted=weight is not None)
+
+
+def summarize_points(
+    mean: NDArray[np.floating],
+    variance: NDArray[np.floating],
+    truth: NDArray[np.floating],
+    weight: NDArray[np.float64] | None,
+    settings: Settings,
+) -> Summary:
+    """Summary of points, all arrays (points), float32 or float64; its bits depend on their order and on nothing else.
+
+    The points are laid out in rows of 256 to 8192, at most 256 rows as long as that is enough. What is excluded, and
+    what raises DataError, is as in `summarize_arrays`.
+    """
+    w, status = _weights(weight, truth.shape)
+    width = min(max(-(-len(truth) // SQUARE**2), 1) * SQUARE, BAND)
+    grid = Grid((-(-len(truth) // width), width), Affine.identity(), "")
+
+    def read(_: int, window: Window) -> VariableWindow:
+        part, shape = slice(window.row * width, (window.row + window.height) * width), (window.height, window.width)
+        m, v, y = (_rows(layer[part], shape, np.nan) for layer in (mean, variance, truth))
+        some = (
+            (_rows(w[part], shape, 0), _rows(status[part], shape, WEIGHT_ZERO + 1))
+            if w.size
+            else (NO_WEIGHT, NO_STATUS)
+        )
+        return VariableWindow(m, v, y, some[1], NOTHING_DECLARED, some[0])
+
+    return _swept(read, grid, settings, weighted=weight is not None).whole
+
+
+def _rows(points: NDArray[Any], shape: tuple[int, int], empty: float) -> NDArray[Any]:
+    """Points as rows; the last of all rows is filled up."""
+    short = shape[0] * shape[1] - len(points)
+    return (np.pad(points, (0, short), constant_values=empty) if short else points).reshape(shape)
+
+
+def _swept(
+    read: Callable[[int, Window], VariableWindow], grid: Grid, settings: Settings, *, weighted: bool
+) -> VariableSummary:
+    """The sum over all windows of a grid."""
+    total = TileSum.empty("array", grid, ("array",), settings, InMemory(), weighted=weighted)
     for piece in pieces_of(grid, Reading(SQUARE, -(-grid.shape[1] // SQUARE) * SQUARE)):  # whole rows need no copy
-        total.add(sweep_windows(read, piece, [([0], piece.windows)], settings, ["array"], weighted=weight is not None))
+        total.add(sweep_windows(read, piece, [([0], piece.windows)], settings, ["array"], weighted=weighted))
     return total.summary().variables["array"]
 
 

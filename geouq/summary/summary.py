@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from geouq.errors import SummaryError
 from geouq.summary.coverage_profile import CoverageProfile
+from geouq.summary.display import as_html, as_text
 from geouq.summary.moments import Moments, no_moments
 from geouq.summary.variance_profile import FINE_SHIFT, UNWEIGHTED, VarianceProfile
 from geouq.summary.z_histogram import FINE, ZHistogram, edge_probabilities
@@ -84,6 +85,12 @@ class Summary:
             self.variance + other.variance,
             _groups_of_both(self, other),
         )
+
+    def __repr__(self) -> str:
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
 
     def total(self, axis: int = 0) -> Self:
         """Sum over one leading axis."""

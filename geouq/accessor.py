@@ -1,0 +1,70 @@
+"""`import geouq.accessor` gives every xarray Dataset the accessor `geouq`.
+
+`import geouq` alone does not, as it would have to import xarray.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Self
+
+import pandas as pd
+import xarray as xr
+
+from geouq.datasets import evaluate, table
+from geouq.errors import DataError
+from geouq.inputs import summarize
+from geouq.measures import measure, measure_names
+
+
+@xr.register_dataset_accessor("geouq")  # type: ignore[no-untyped-call]
+@dataclass(frozen=True)
+class GeouqAccessor:
+    """Summaries and metrics of a Dataset whose variables are `mean`, `variance` and `truth`, as `open_stack` gives.
+
+    Every metric is a method: `ds.geouq.uce(bins=20)` is `geouq.uce(ds["mean"], ds["variance"], ds["truth"], bins=20)`.
+    """
+
+    dataset: xr.Dataset
+    mean: str = "mean"
+    variance: str = "variance"
+    truth: str = "truth"
+    weights: str | None = None
+
+    def named(
+        self, *, mean: str = "mean", variance: str = "variance", truth: str = "truth", weights: str | None = None
+    ) -> Self:
+        """The same where variables have other names: `ds.geouq.named(truth="lidar", weights="area")`."""
+        return replace(self, mean=mean, variance=variance, truth=truth, weights=weights)
+
+    def summarize(self, **options: Any) -> Any:
+        """What the pixels contribute; options as in `geouq.summarize`."""
+        return self._called(summarize, options)
+
+    def evaluate(self, **options: Any) -> xr.Dataset:
+        """Every metric, as a Dataset; options as in `geouq.evaluate`."""
+        return self._called(evaluate, options)
+
+    def table(self, **options: Any) -> pd.DataFrame:
+        """Every metric, as a tidy table; options as in `geouq.table`."""
+        return self._called(table, options)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in measure_names():
+            raise AttributeError(f"ds.geouq has no {name!r}")
+        return partial(self._called, measure(name))
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *measure_names()]
+
+    def _called(self, function: Callable[..., Any], options: Any = None, **more: Any) -> Any:
+        options = (options or {}) | more
+        if self.weights is not None:
+            options = {"weights": self._variable(self.weights)} | options
+        return function(*map(self._variable, (self.mean, self.variance, self.truth)), **options)
+
+    def _variable(self, name: str) -> xr.DataArray:
+        if name not in self.dataset:
+            there = ", ".join(map(str, self.dataset.data_vars)) or "nothing"
+            raise DataError(f"the Dataset has no variable {name!r} but {there}; name yours: ds.geouq.named(truth=...)")
+        return self.dataset[name]

@@ -1,0 +1,160 @@
+"""All metrics at once: as an xarray Dataset, or as a tidy pandas table."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10, GROUPS, BinScheme
+from geouq.inputs import Dim
+from geouq.measures import LEVELS, Bins, bin_scheme, summary_of
+from geouq.metrics import Choices, Metric, Value, evaluate_metrics, unit_of
+from geouq.summary import Summary
+from geouq.summary_array import SummaryArray
+
+SCHEMES = (EQUAL_WIDTH_10, EQUAL_COUNT_10)
+ORDER = ("bins", "group")  # what a metric may have several values for
+
+
+@dataclass(frozen=True)
+class _Number:
+    """One metric, its full name, what it is of, and what was found (dims)."""
+
+    metric: Metric
+    name: str
+    of: dict[str, str]
+    found: NDArray[np.float64]
+
+
+def evaluate(
+    mean: Any,
+    variance: Any = None,
+    truth: Any = None,
+    *,
+    weights: Any = None,
+    dim: Dim = None,
+    levels: Sequence[float] | None = None,
+    bins: Sequence[Bins] = SCHEMES,
+    reference_mean: float | None = None,
+    units: str | None = None,
+) -> xr.Dataset:
+    """Every metric, as a Dataset: a variable each, along the dimensions that were kept, and `n`, the number of pixels.
+
+    A metric of bins has the dimension `bins`, one of groups `group`; one of a level ends in the level, as coverage_90.
+    The attributes tell unit, symbol, ideal value, what a value above it means, and the source.
+
+    mean, variance, truth, weights, dim : as in `summarize`; or a Summary, a SummaryArray or a lazy one alone. levels :
+    default those of the summary. bins : schemes, each as in `geouq.uce`. reference_mean : what nbias, nmae and nrmse
+    are relative to, default the mean truth. units : of the variable, default those of a DataArray of the truth.
+
+    >>> found = evaluate([1.0, 2, 3], [0.01, 0.25, 1], [1.5, 3, 2], units="m")
+    >>> float(found.zms), found.rmse.attrs["units"]
+    (10.0, 'm')
+    """
+    summary = summary_of(mean, variance, truth, weights=weights, dim=dim, levels=levels or LEVELS, tail=_tail(bins))
+    units = str(getattr(truth, "attrs", {}).get("units", "")) if units is None else units
+    dims, coords = _places(summary)
+    found: dict[str, Any] = {"n": (dims, np.asarray(summary.n), {"long_name": "number of pixels", "units": "1"})}
+    by_name: dict[str, list[_Number]] = {}
+    for number in _numbers(summary, levels, bins, reference_mean):
+        by_name.setdefault(number.name, []).append(number)
+    parts = [xr.Dataset(found, coords)]
+    parts += [_variable(numbers, dims, units) for numbers in by_name.values()]
+    # groups and bins that one variable has and another has not are missing there
+    return xr.merge(parts, join="outer", compat="no_conflicts")
+
+
+def table(
+    mean: Any,
+    variance: Any = None,
+    truth: Any = None,
+    *,
+    weights: Any = None,
+    dim: Dim = None,
+    levels: Sequence[float] | None = None,
+    bins: Sequence[Bins] = SCHEMES,
+    reference_mean: float | None = None,
+    units: str | None = None,
+) -> pd.DataFrame:
+    """Every metric, as a tidy table: the dimensions that were kept, then metric, value, units, bins, group and n.
+
+    Takes what `evaluate` takes; a metric over no pixel is NaN.
+
+    >>> found = table([1.0, 2, 3], [0.01, 0.25, 1], [1.5, 3, 2])
+    >>> float(found.set_index("metric").value["zms"])
+    10.0
+    """
+    summary = summary_of(mean, variance, truth, weights=weights, dim=dim, levels=levels or LEVELS, tail=_tail(bins))
+    units = str(getattr(truth, "attrs", {}).get("units", "")) if units is None else units
+    dims, coords = _places(summary)
+    n, numbers = np.asarray(summary.n), list(_numbers(summary, levels, bins, reference_mean))
+    rows = [
+        {dim: coords[dim][1][place] if dim in coords else place for dim, place in zip(dims, index, strict=True)}
+        | {"metric": number.name, "value": float(number.found[index]), "units": unit_of(number.metric, units)}
+        | {name: number.of.get(name, "") for name in ORDER}
+        | {"n": int(n[index])}
+        for index in np.ndindex(n.shape)
+        for number in numbers
+    ]
+    return pd.DataFrame(rows, columns=[*dims, "metric", "value", "units", *ORDER, "n"])
+
+
+def _tail(bins: Sequence[Bins]) -> int:
+    return max([10, *(bin_scheme(each, EQUAL_WIDTH_10).count for each in _listed(bins))])
+
+
+def _listed(bins: Any) -> list[Any]:
+    """Schemes: one alone is a list of one."""
+    return [bins] if isinstance(bins, int | str | BinScheme) else list(bins)
+
+
+def _places(summary: Summary | SummaryArray) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Dimensions and coordinates."""
+    if isinstance(summary, SummaryArray):
+        return summary.dims, dict(summary.coords or {})
+    return tuple(f"dim_{axis}" for axis in range(summary.n.ndim)), {}
+
+
+def _numbers(
+    summary: Summary | SummaryArray,
+    levels: Sequence[float] | None,
+    bins: Sequence[Bins],
+    reference_mean: float | None,
+) -> Iterator[_Number]:
+    """Every metric with its values."""
+    summaries = list(summary) if isinstance(summary, SummaryArray) else [summary]
+    schemes = tuple(bin_scheme(each, EQUAL_WIDTH_10) for each in _listed(bins))
+    found: list[list[Value]] = []
+    for one in summaries:
+        groups = GROUPS.model_copy(update={"by": tuple(one.groups) if one.n.any() else GROUPS.by})
+        chosen = Choices(tuple(levels or one.levels), schemes, reference_mean, groups=groups)
+        found.append(list(evaluate_metrics(one, chosen)))
+    for values in zip(*found, strict=True):
+        first, shape = values[0], np.shape(summary.n)
+        of = {name: getattr(first, name) for name in ORDER if getattr(first, name)}
+        numbers = np.stack([value.value for value in values]).reshape(shape)
+        yield _Number(first.metric, first.name, of, np.asarray(numbers, np.float64))
+
+
+def _variable(numbers: Sequence[_Number], dims: tuple[str, ...], units: str) -> xr.Dataset:
+    """One metric, along what it has several values for."""
+    first = numbers[0]
+    metric, own = first.metric, tuple(first.of)
+    attrs = {
+        "long_name": metric.claim,
+        "symbol": metric.symbol,
+        "units": unit_of(metric, units),
+        "ideal": metric.ideal,
+        "above": metric.above,
+        "source": metric.source,
+    }
+    if not own:
+        return xr.Dataset({first.name: (dims, first.found, attrs)})
+    (dim,) = own
+    values = np.stack([number.found for number in numbers], axis=-1)
+    coords = {dim: [number.of[dim] for number in numbers]}
+    return xr.Dataset({first.name: ((*dims, dim), values, attrs)}, coords)

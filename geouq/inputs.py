@@ -1,0 +1,269 @@
+"""Summaries of whatever holds the pixels: numpy, dask and xarray alike.
+
+Pixels that are summarised together are added in the order of their array (the last dimension fastest), whatever its
+shape. A dask array is summarised chunk by chunk, and the chunks are added in their order, four at a time: counts (n,
+coverage, histograms) equal those of the numpy array, other sums do to rounding; the same chunks always give the same
+bits, and one chunk gives those of numpy.
+"""
+
+import sys
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, product
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.arrays import summarize_points
+from geouq.errors import ConfigError, DataError
+from geouq.kernel import SQUARE
+from geouq.settings import Settings
+from geouq.summary import GROUPED_BY, Summary, add_all
+from geouq.summary_array import Coordinates, SummaryArray
+
+if TYPE_CHECKING:
+    import dask.array as da
+    import xarray as xr
+
+LAYERS = ("mean", "variance", "truth", "weights")
+FAN_IN = 4
+Dim = int | Hashable | Sequence[int] | Iterable[Hashable] | None
+
+
+def summarize(
+    mean: Any,
+    variance: Any,
+    truth: Any,
+    *,
+    weights: Any = None,
+    dim: Dim = None,
+    levels: Sequence[float] = (0.5, 0.8, 0.9, 0.95),
+    tail: int = 10,
+) -> Any:
+    """What pixels contribute: a Summary of all, or a SummaryArray along the dimensions that `dim` does not name.
+
+    mean, variance, truth : numpy, dask or xarray, any number of dimensions; of one shape, or single numbers. Masked and
+    NaN pixels, and those without positive variance, do not count. xarray arrays are matched by the names of
+    dimensions. weights : how much each pixel counts; may be broadcast. dim : dimensions to reduce, axes for numpy and
+    dask, names for xarray; None for all; each place that is kept takes about 2 ms. levels : of the intervals whose coverage and scores are kept. tail : number of
+    equal-width bins that are to be exact.
+
+    Where one of the arrays is of dask, the result is a `dask.delayed`: add it, compute it, or hand it to `evaluate`.
+    Raises DataError for negative variances or weights, and for shapes or coordinates that do not match; ConfigError for
+    levels that are none.
+
+    >>> int(summarize([1.0, 2, 3], [0.01, 0.25, 1], [1.5, 3, 2], levels=[0.9]).n)
+    3
+    """
+    settings = Settings(_levels(levels), SQUARE, tail, groups=GROUPED_BY)
+    layers = [mean, variance, truth, *([] if weights is None else [weights])]
+    if any(map(_is_xarray, layers)):
+        return _of_xarray(layers, dim, settings)
+    return _of_arrays([_array(layer, name) for layer, name in zip(layers, LAYERS, strict=False)], dim, settings)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where summaries stand: the dimensions that are kept, and their coordinates."""
+
+    dims: tuple[str, ...]
+    coords: Coordinates | None = None
+
+    def filled(self, found: NDArray[np.object_]) -> Summary | SummaryArray:
+        """The one summary, or all of them."""
+        array = SummaryArray(self.dims, found, self.coords)
+        return array if self.dims else array.total()
+
+
+def _of_arrays(layers: list[Any], dim: Dim, settings: Settings) -> Any:
+    """Of numpy and dask arrays."""
+    shapes = {layer.shape for layer in layers[:3] if layer.shape}
+    if len(shapes) > 1:
+        told = ", ".join(f"{name} {layer.shape}" for name, layer in zip(LAYERS, layers, strict=False))
+        raise DataError(f"the arrays have different shapes: {told}; give one shape, or a single number")
+    shape = shapes.pop() if shapes else (1,)
+    reduced = _axes(dim, len(shape))
+    kept = [axis for axis in range(len(shape)) if axis not in reduced]
+    try:
+        moved = [_broadcast(layer, shape).transpose(*kept, *reduced) for layer in layers]
+    except ValueError:
+        raise DataError(f"weights of shape {layers[3].shape} do not broadcast to the pixels' shape {shape}") from None
+    return _summarized(moved, _Places(tuple(f"dim_{axis}" for axis in kept)), settings)
+
+
+def _of_xarray(layers: list[Any], dim: Dim, settings: Settings) -> Any:
+    """Of DataArrays, and single numbers beside them."""
+    import xarray as xr  # noqa: PLC0415  loaded already, as there is a DataArray
+
+    for name, layer in zip(LAYERS, layers, strict=False):
+        if not _is_xarray(layer) and np.ndim(layer):
+            raise DataError(f"{name} is a {type(layer).__name__} beside DataArrays; give it as a DataArray too")
+    arrays = [layer if _is_xarray(layer) else xr.DataArray(layer) for layer in layers]
+    try:
+        arrays = list(xr.broadcast(*xr.align(*arrays, join="exact", copy=False)))
+    except ValueError as error:
+        reason = str(error).splitlines()[0]
+        raise DataError(f"the arrays do not lie on the same coordinates ({reason}); align them first") from None
+    dims = arrays[0].dims
+    reduced = _names(dim, dims)
+    kept = tuple(str(name) for name in dims if name not in reduced)
+    data = [_array(array.transpose(*kept, *reduced).data, name) for array, name in zip(arrays, LAYERS, strict=False)]
+    return _summarized(data, _Places(kept, _coordinates(arrays, kept)), settings)
+
+
+def _coordinates(arrays: Sequence["xr.DataArray"], kept: tuple[str, ...]) -> Coordinates:
+    """Coordinates along what is kept that no two arrays contradict."""
+    found: dict[str, Any] = {}
+    for array in arrays:
+        for name, coord in array.coords.items():
+            if set(coord.dims) <= set(kept):
+                found.setdefault(str(name), []).append(coord)
+    return {
+        name: (tuple(map(str, first.dims)), first.values)
+        for name, (first, *others) in found.items()
+        if all(first.equals(other) for other in others)
+    }
+
+
+def _summarized(layers: list[Any], places: _Places, settings: Settings) -> Any:
+    """Of arrays (kept..., reduced...)."""
+    if any(map(_is_dask, layers)):
+        return _lazily(layers, places, settings)
+    kept = len(places.dims)
+    found = np.empty(layers[2].shape[:kept], np.object_)
+    for index, summary in zip(np.ndindex(found.shape), _of_block(layers, kept, settings), strict=True):
+        found[index] = summary
+    return places.filled(found)
+
+
+def _of_block(layers: Sequence[NDArray[Any]], kept: int, settings: Settings) -> list[Summary]:
+    """A summary for each place along the first dimensions, in their order."""
+    found = []
+    for index in np.ndindex(layers[2].shape[:kept]):
+        m, v, y, *w = (layer[index].reshape(-1) for layer in layers)
+        try:
+            found.append(summarize_points(m, v, y, w[0] if w else None, settings))
+        except DataError:
+            if not (v < 0).any():
+                raise
+            raise DataError(
+                f"{int((v < 0).sum())} predicted variances are negative, the lowest {np.nanmin(v):.6g}; is it a "
+                "variance? set those to NaN that are not to count"
+            ) from None
+    return found
+
+
+def _lazily(layers: list[Any], places: _Places, settings: Settings) -> Any:
+    """Chunks summarised where they are, then added in their order."""
+    import dask.array as da  # noqa: PLC0415  loaded already, as there is a dask array
+    from dask.delayed import delayed  # noqa: PLC0415
+
+    if any(_is_dask(layer) and np.isnan(layer.shape).any() for layer in layers):
+        raise DataError("the sizes of some chunks are not known; call compute_chunk_sizes() on that array first")
+    axes, kept = tuple(range(layers[0].ndim)), len(places.dims)
+    whole = [layer if _is_dask(layer) else da.from_array(layer, chunks=-1) for layer in layers]
+    chunks, alike = da.core.unify_chunks(*(part for layer in whole for part in (layer, axes)))
+    # not optimised, so that arrays made of the same chunks read them once
+    blocks = [layer.to_delayed(optimize_graph=False) for layer in alike]
+    shape = blocks[0].shape
+    summed = {}
+    for place in np.ndindex(shape[:kept]):
+        parts = [
+            delayed(_of_block)([block[place + rest] for block in blocks], kept, settings)
+            for rest in np.ndindex(shape[kept:])
+        ]
+        while len(parts) > 1:
+            parts = [delayed(_added)(parts[i : i + FAN_IN]) for i in range(0, len(parts), FAN_IN)]
+        summed[place] = parts[0]
+    lengths = [chunks[axis] for axis in axes[:kept]]
+    return delayed(_assembled)(list(summed.values()), lengths, places)
+
+
+def _added(parts: Sequence[list[Summary]]) -> list[Summary]:
+    return [add_all(of_place) for of_place in zip(*parts, strict=True)]
+
+
+def _assembled(
+    parts: Sequence[list[Summary]], lengths: Sequence[Sequence[int]], places: _Places
+) -> Summary | SummaryArray:
+    """The summaries of all chunks in their places."""
+    found = np.empty([sum(length) for length in lengths], np.object_)
+    spans = [[range(end - size, end) for size, end in zip(n, accumulate(n), strict=True)] for n in lengths]
+    for part, span in zip(parts, product(*spans), strict=True):
+        for index, summary in zip(product(*span), part, strict=True):
+            found[index] = summary
+    return places.filled(found)
+
+
+def _array(layer: Any, name: str) -> Any:
+    """A numpy or dask array of float32 or float64 (weights: float64), NaN where masked."""
+    if _is_dask(layer):
+        import dask.array as da  # noqa: PLC0415  loaded already
+
+        return da.map_blocks(_floats, layer, name, dtype=_kind(layer.dtype, name), meta=np.empty((0,) * layer.ndim))
+    return _floats(layer, name)
+
+
+def _floats(layer: Any, name: str) -> NDArray[np.floating]:
+    try:
+        values = layer if isinstance(layer, np.ndarray) else np.asarray(layer)
+        kind = _kind(values.dtype, name)
+        return np.ma.filled(values.astype(kind, copy=False), np.nan)
+    except (TypeError, ValueError):
+        raise DataError(f"{name} is a {type(layer).__name__} that holds no numbers; give an array of them") from None
+
+
+def _kind(dtype: Any, name: str) -> np.dtype[Any]:
+    if dtype.kind not in "biuf":
+        raise DataError(f"{name} holds values of type {dtype}; give numbers")
+    return np.dtype(np.float32 if dtype == np.float32 and name != "weights" else np.float64)
+
+
+def _broadcast(layer: Any, shape: tuple[int, ...]) -> Any:
+    if _is_dask(layer):
+        import dask.array as da  # noqa: PLC0415  loaded already
+
+        return da.broadcast_to(layer, shape)
+    return np.broadcast_to(layer, shape)
+
+
+def _levels(levels: Sequence[float]) -> tuple[float, ...]:
+    found = tuple(map(float, levels))
+    if not found or len(set(found)) < len(found) or not all(0 < level < 1 for level in found):
+        raise ConfigError(f"levels {list(levels)}: give different numbers between 0 and 1, such as 0.9")
+    return found
+
+
+def _axes(dim: Dim, count: int) -> list[int]:
+    """Axes to reduce, in their order."""
+    if dim is None:
+        return list(range(count))
+    asked = [dim] if isinstance(dim, (int, str)) or not isinstance(dim, Iterable) else list(dim)
+    axes = [int(axis) for axis in asked if isinstance(axis, (int, np.integer)) and -count <= axis < count]
+    found = {axis % count for axis in axes}
+    if len(axes) < len(asked) or len(found) < len(asked):
+        raise DataError(f"dim={dim!r}: the arrays have {count} axes; give numbers from {-count} to {count - 1}")
+    return sorted(found)
+
+
+def _names(dim: Dim, dims: Sequence[Hashable]) -> list[Hashable]:
+    """Names of dimensions to reduce, in their order."""
+    if dim is None:
+        return list(dims)
+    asked = [dim] if isinstance(dim, str) or not isinstance(dim, Iterable) else list(dim)
+    for name in asked:
+        if name not in dims:
+            raise DataError(f"dim={dim!r}: there is no dimension {name!r}; they are {', '.join(map(str, dims))}")
+    return [name for name in dims if name in asked]
+
+
+def _is_xarray(layer: Any) -> TypeGuard["xr.DataArray"]:
+    """Whether it is a DataArray; where xarray was never loaded, nothing is."""
+    xr = sys.modules.get("xarray")
+    return xr is not None and isinstance(layer, xr.DataArray)
+
+
+def _is_dask(layer: Any) -> TypeGuard["da.Array"]:
+    da = sys.modules.get("dask.array")
+    return da is not None and isinstance(layer, da.Array)
