@@ -64,13 +64,15 @@ class _Job:
         return self.plan.readings[tile.name]
 
 
-def run(experiment: Experiment, options: Options = DEFAULTS, reporter: Reporter | None = None) -> Results:
-    """Evaluate an experiment: sweep its tiles, write maps, then all that follows from the summaries.
+def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, reporter: Reporter | None = None) -> Results:
+    """Evaluate an experiment, or the file that describes it: sweep, maps, then all that follows from the summaries.
 
     Tiles whose summaries are saved and still valid are not read again. A tile that fails does not stop the others: it
     is in the table of failures. Raises ConfigError where the configuration names nothing that can be evaluated.
     """
     started, reporter = time.time(), reporter or Silent()
+    if not isinstance(experiment, Experiment):
+        experiment = load_experiment(experiment)
     job, catalog = _prepare(experiment, options, reporter)
     remove_leftovers(job.folder)
     with workers(job.plan.workers, options.scheduler) as pool:
@@ -139,7 +141,8 @@ def settings_for(experiment: Experiment, catalog: Catalog) -> Settings:
     """What the sweep is to measure."""
     widths = [scheme.count for scheme in experiment.bins.schemes if scheme.scheme == "equal-width"]
     size = experiment.cell_size or cell_size_for(tile.grid for tile in catalog.tiles)
-    return Settings(experiment.levels, size, max(widths, default=0), experiment.variance.negative, experiment.groups.by)
+    negative, groups = experiment.variance.negative, experiment.groups.by
+    return Settings(experiment.levels, size, max(widths, default=0), negative, groups, experiment.ordering)
 
 
 def _prepare(experiment: Experiment, options: Options, reporter: Reporter) -> tuple[_Job, Catalog]:

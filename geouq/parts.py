@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from geouq.cutting import BAND, bands_of
 from geouq.grid import Grid, Window
 from geouq.kernel import CellSums, Totals, prune_tail
-from geouq.kernel.accumulators import BLOCK, BLOCKS, KEYS
+from geouq.kernel.accumulators import BLOCK, BLOCKS, COMPACT_STEP, KEYS
 from geouq.settings import Settings
 from geouq.summary import (
     CellSummaries,
@@ -26,6 +26,7 @@ from geouq.summary import (
 from geouq.summary.coverage_profile import POSITIVE, CoverageProfile
 from geouq.summary.kept_pixels import BUDGET
 from geouq.summary.moments import PRODUCTS, SUMS
+from geouq.summary.ordering_profile import CLASSES, ROWS, OrderingProfile
 from geouq.summary.variance_profile import FINE_SHIFT, key_of
 from geouq.summary.z_histogram import COMPACT, FINE, edge_probabilities
 from geouq.validity import REASONS
@@ -48,6 +49,7 @@ class VariablePart:
     excluded: Ints
     kept: KeptPixels
     groups: tuple[GroupedPart, ...]
+    ordering: Floats
     cells: CellSums | None
 
 
@@ -70,7 +72,8 @@ def take_part(cells: CellSums, totals: Totals) -> VariablePart:
         totals.profile_weights[seen] = 0
     taken = _taken(cells) if len(profile) else None
     groups = tuple(_grouped(*pair) for pair in zip(totals.groups, totals.touched, strict=True))
-    part = VariablePart(first, profile, totals.z_counts.copy(), totals.excluded.copy(), kept, groups, taken)
+    ordering = _ordered(totals.ordering, first, last)
+    part = VariablePart(first, profile, totals.z_counts.copy(), totals.excluded.copy(), kept, groups, ordering, taken)
     for counts in (totals.z_counts, totals.excluded, totals.negative, totals.highest):
         counts[:] = 0
     return part
@@ -81,6 +84,14 @@ def _grouped(counts: Floats, touched: NDArray[np.uint8]) -> GroupedPart:
     blocks, rows = np.flatnonzero(touched), counts.reshape(BLOCKS, -1)
     part = blocks, rows[blocks]
     rows[blocks], touched[:] = 0, 0
+    return part
+
+
+def _ordered(counts: Floats, first: int, last: int) -> Floats:
+    """Rows of the ordering from the first key of the variance to the last, copied; they are empty afterwards."""
+    rows = counts.reshape(-1, CLASSES)[first >> COMPACT_STEP : (last >> COMPACT_STEP) + 1]
+    part = rows.copy()
+    rows[:] = 0
     return part
 
 
@@ -143,9 +154,10 @@ class VariableSum:
             name: reduce(add, (band.coverage(i) for band in self._bands))
             for i, name in enumerate(self._settings.groups)
         }
+        ordering = reduce(add, (band.ordering() for band in self._bands)) if self._settings.ordering else None
         profile = reduce(add, (self._bands.pop(0).profile(*extremes) for _ in tuple(self._bands)))
         z = ZHistogram(edge_probabilities(levels, FINE), z_counts if self._weighted else z_counts.astype(np.int64))
-        whole = Summary(levels, moments.total(), self._scores.sum(0), z, profile, groups)
+        whole = Summary(levels, moments.total(), self._scores.sum(0), z, profile, groups, ordering)
         cells = CellSummaries(levels, moments, self._scores, self._cell_z, self._extremes, cell, key, sums)
         return VariableSummary(whole, cells, self._excluded)
 
@@ -166,6 +178,7 @@ class _BandSum:
     def __init__(self, settings: Settings, room: int, *, weighted: bool) -> None:
         self.z_counts = np.zeros(len(edge_probabilities(settings.levels, FINE)) + 1)
         self._groups = np.zeros((len(settings.groups), BLOCKS, BLOCK * (len(settings.levels) + 1)))
+        self._ordering = np.zeros((ROWS if settings.ordering else 0, CLASSES))
         self._touched = np.zeros(self._groups.shape[:2], np.bool_)
         self._profile = np.zeros((KEYS, 5 if weighted else 4))
         self._first, self._last, self._highest = KEYS, -1, -np.inf
@@ -183,6 +196,8 @@ class _BandSum:
         self._profile[part.first : last + 1] += part.profile
         self._first, self._last = min(self._first, part.first), max(self._last, last)
         self._highest = max(self._highest, part.cells.extremes[:, 1].max())
+        row = part.first >> COMPACT_STEP
+        self._ordering[row : row + len(part.ordering)] += part.ordering
         for i, (blocks, counts) in enumerate(part.groups):
             self._groups[i, blocks] += counts
             self._touched[i, blocks] = True
@@ -204,6 +219,11 @@ class _BandSum:
         keys = np.add.outer(blocks * BLOCK - POSITIVE, np.arange(BLOCK)).ravel()
         used = counts.any(-1)
         return CoverageProfile(keys[used], counts[used])
+
+    def ordering(self) -> OrderingProfile:
+        """Pixels by variance and |z|."""
+        first, last = self._first >> COMPACT_STEP, self._last >> COMPACT_STEP
+        return OrderingProfile.of(first, self._ordering[first : last + 1])
 
     def _keep(self, pixels: Floats) -> None:
         self._kept.append(pixels)

@@ -95,7 +95,7 @@ def _group_sum(group: Window, settings: Settings, *, weighted: bool) -> _GroupSu
     """An empty sum, in arrays of this thread that were used before if there are any: fresh memory costs time."""
     lattice, size = z_lattice_of(settings.levels), settings.cell_size
     down, across = -(-group.height // size), -(-group.width // size)
-    room = (settings.levels, settings.tail, settings.groups, weighted, down * across, group.height * group.width)
+    room = settings, weighted, down * across, group.height * group.width
     idle: list[_GroupSum] = _of_thread.__dict__.setdefault("idle", [])
     for i, candidate in enumerate(idle):
         if candidate.room == room:
@@ -103,7 +103,7 @@ def _group_sum(group: Window, settings: Settings, *, weighted: bool) -> _GroupSu
             candidate.totals.kept_state[:] = settings.tail, 0
             return replace(candidate, group=group, across=across)
     cells = new_cells(down * across, group.height * group.width, lattice, weighted=weighted)
-    totals = new_totals(lattice, settings.tail, len(settings.groups), weighted=weighted)
+    totals = new_totals(lattice, settings.tail, len(settings.groups), ordering=settings.ordering, weighted=weighted)
     return _GroupSum(group, across, weighted, room, cells, totals)
 
 

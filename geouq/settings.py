@@ -13,7 +13,8 @@ class Settings:
     """What a sweep measures; anything here that changes makes new summaries.
 
     tail : number of equal-width bins to be exact, 0 for none; negative : "error" or "exclude", what to do with a
-        negative variance; groups : by what coverage is kept, of `GROUPED_BY`.
+        negative variance; groups : by what coverage is kept, of `GROUPED_BY`; ordering : whether pixels are kept by
+        variance and |z|.
     """
 
     levels: tuple[float, ...]
@@ -21,6 +22,7 @@ class Settings:
     tail: int = 10
     negative: str = "error"
     groups: tuple[str, ...] = ("truth", "variance")
+    ordering: bool = False
 
 
 def cell_size_for(grids: Iterable[Grid]) -> int:

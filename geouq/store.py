@@ -19,6 +19,7 @@ from geouq.summary.file import (
     TileWriter,
     cells_in_parts,
     groupings_of_file,
+    keeps_ordering,
     key_of_file,
     levels_of_file,
     load_place,
@@ -37,7 +38,7 @@ def key_of_tile(tile: Tile, settings: Settings) -> str:
 
     Levels, bins and groupings are not part of it: a summary with more of them serves fewer, and any serves all bins.
     """
-    settings = replace(settings, levels=(), tail=0, groups=())
+    settings = replace(settings, levels=(), tail=0, groups=(), ordering=False)
     rasters = [(layer, raster.fingerprint) for layer, raster in tile.rasters.items()]
     bands = [(variable.name, variable.band) for variable in tile.variables]
     made_from = (FORMAT, __version__, digest_of_sources(), rasters, bands, tile.area_weighted, settings)
@@ -54,7 +55,11 @@ def is_valid(folder: Path, tile: Tile, settings: Settings) -> bool:
     path = path_of_tile(folder, tile.name)
     if not path.exists() or key_of_file(path) != key_of_tile(tile, settings):
         return False
-    return set(levels_of_file(path)) >= set(settings.levels) and set(groupings_of_file(path)) >= set(settings.groups)
+    return (
+        set(levels_of_file(path)) >= set(settings.levels)
+        and set(groupings_of_file(path)) >= set(settings.groups)
+        and (keeps_ordering(path) or not settings.ordering)
+    )
 
 
 def change_summary(folder: Path, tile: Tile, change: Callable[[TileSummary], TileSummary], settings: Settings) -> None:

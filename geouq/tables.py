@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from geouq.atomic import written_whole
 from geouq.catalog import Failure
 from geouq.config import BinScheme, Experiment, Variable
 from geouq.metrics import (
+    LEFT_OUT,
     Choices,
     bin_edges,
     binned,
@@ -23,11 +24,16 @@ from geouq.metrics import (
     group_coverage,
     interval_curve,
     level_name,
+    oracle_curve,
+    sparsification_curve,
     unit_of,
 )
 from geouq.regions import Pool
 from geouq.summary import Summary, TileWholes
 from geouq.validity import REASONS
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "metrics": (
@@ -67,6 +73,7 @@ def choices_for(experiment: Experiment, variable: Variable, whole: Summary | Non
         experiment.calibration_levels,
         experiment.calibration_weights,
         experiment.groups,
+        experiment.ordering,
     )
 
 
@@ -166,6 +173,13 @@ def as_csv(table: Table) -> str:
     return text.getvalue()
 
 
+def as_frame(table: Table) -> "pd.DataFrame":
+    """Rows as a pandas table; missing numbers are NaN."""
+    import pandas as pd  # noqa: PLC0415  large, and the sweep needs the memory
+
+    return pd.DataFrame(list(table.rows), columns=list(table.columns))
+
+
 def write_parquet(table: Table, path: Path) -> bool:
     """Write rows as Parquet; False where the extra `parquet` is not installed."""
     try:
@@ -237,15 +251,23 @@ def _bins_of(summary: Summary, scheme: BinScheme, choices: Choices) -> Iterator[
 
 def _points(summary: Summary, choices: Choices) -> Iterator[tuple[str, float, float]]:
     """Name, x and y of each point of the curves of a variable."""
-    for i, density in enumerate(20 * summary.z.regular(20) / summary.moments.weight):
-        yield "pit_histogram", (2 * i + 1) / 40, float(density)
-    for name, curve in (("calibration", calibration_curve), ("calibration_interval", interval_curve)):
-        for level, share in zip(choices.calibration_levels, curve(summary, choices.calibration_levels), strict=True):
-            yield name, level, float(share)
+    levels = choices.calibration_levels
+    middles = (np.arange(20) + 0.5) / 20
+    yield from _curve("pit_histogram", middles, 20 * summary.z.regular(20) / summary.moments.weight)
+    yield from _curve("calibration", levels, calibration_curve(summary, levels))
+    yield from _curve("calibration_interval", levels, interval_curve(summary, levels))
+    if choices.ordering:
+        yield from _curve("sparsification", LEFT_OUT, sparsification_curve(summary))
+        yield from _curve("sparsification_oracle", LEFT_OUT, oracle_curve(summary))
+    groups = choices.groups.count
     for by, level in product(choices.groups.by, choices.levels):
-        for k, share in enumerate(group_coverage(summary, level, by, choices.groups.count)):
-            if np.isfinite(share):
-                yield f"{level_name('coverage', level)}_by_{by}", (k + 0.5) / choices.groups.count, float(share)
+        name = f"{level_name('coverage', level)}_by_{by}"
+        yield from _curve(name, (np.arange(groups) + 0.5) / groups, group_coverage(summary, level, by, groups))
+
+
+def _curve(name: str, x: Iterable[float], y: Iterable[float]) -> Iterator[tuple[str, float, float]]:
+    """The points of one curve, but where it is missing."""
+    return ((name, float(a), float(b)) for a, b in zip(x, y, strict=True) if np.isfinite(b))
 
 
 def _number(value: Any) -> float | None:

@@ -41,7 +41,8 @@ def test_any_partition_in_any_order_gives_the_whole(cuts, order):
     np.testing.assert_array_equal(total.variance.keys, whole.variance.keys)
     expected = numbers(whole)
     for name, value in numbers(total).items():
-        assert value == pytest.approx(expected[name], rel=1e-9), name
+        within = 1e-5 if name[0] in {"pit_mean", "pit_std"} else 1e-9  # PIT is summed by bucket
+        assert value == pytest.approx(expected[name], rel=within), name
 
 
 def test_the_empty_summary_changes_nothing():

@@ -36,6 +36,7 @@ from geouq.summary.file import (
     tile_writer,
 )
 from geouq.summary.moments import PRODUCTS, SUMS
+from geouq.summary.ordering_profile import CLASSES, ROWS, OrderingProfile
 from geouq.summary.variance_profile import COMPACT_SHIFT, FIELDS, FINE_SHIFT, UNWEIGHTED
 from geouq.summary.z_histogram import COMPACT, FINE, edge_probabilities
 from geouq.validity import REASONS
@@ -50,7 +51,7 @@ def drawn_moments(rng, *cells):
     return Moments(**{name: np.asarray(values)[()] for name, values in arrays.items()})
 
 
-def drawn_whole(rng, levels, columns):
+def drawn_whole(rng, levels, columns, *, ordered):
     edges = edge_probabilities(levels, FINE)
     keys = np.unique(rng.integers(0, 1 << (31 - FINE_SHIFT), rng.integers(0, 40)))
     pixels = rng.normal(size=(rng.integers(0, 20), columns - 2))
@@ -62,7 +63,9 @@ def drawn_whole(rng, levels, columns):
     profile = VarianceProfile(FINE_SHIFT, keys, sums, np.float64(lowest), np.float64(highest), kept)
     z = ZHistogram(edges, rng.integers(0, 1 << 40, len(edges) + 1))
     groups = {name: drawn_coverage(rng, len(levels)) for name in ("truth", "variance")}
-    return Summary(levels, drawn_moments(rng), rng.normal(size=len(levels)), z, profile, groups)
+    keys = np.unique(rng.integers(0, ROWS * CLASSES, rng.integers(0, 40)))
+    ordering = OrderingProfile(keys, rng.normal(size=(len(keys), 1))) if ordered else None
+    return Summary(levels, drawn_moments(rng), rng.normal(size=len(levels)), z, profile, groups, ordering)
 
 
 def drawn_coverage(rng, levels):
@@ -88,10 +91,10 @@ def drawn_cells(rng, levels, columns, count):
 def drawn_tile(seed, names, *, tile="a1", levels=(0.5, 0.9), columns=4, shape=(64, 80), crs='LOCAL_CS["Köln"]'):
     rng = np.random.default_rng(seed)
     grid = Grid(shape, Affine(*rng.normal(size=6)), crs)
-    count = int(np.prod(grid.coarsened(16).shape))
+    count, ordered = int(np.prod(grid.coarsened(16).shape)), rng.random() < 0.5
     variables = {
         name: VariableSummary(
-            drawn_whole(rng, levels, columns),
+            drawn_whole(rng, levels, columns, ordered=ordered),
             drawn_cells(rng, levels, columns, count),
             rng.integers(0, 1 << 40, len(REASONS)),
         )
@@ -116,7 +119,7 @@ TILES = st.builds(
 
 @pytest.fixture
 def some_tile():
-    tile = drawn_tile(5, ("height", "cover", "gini"))
+    tile = drawn_tile(6, ("height", "cover", "gini"))
     assert all(len(part.cells.entry_key) > 100 for part in tile.variables.values())
     return tile
 

@@ -13,6 +13,7 @@ from geouq.errors import SummaryError
 from geouq.summary import KeptPixels, Moments, RunningTotal, Summary, VarianceProfile, ZHistogram, empty_summary
 from geouq.summary.coverage_profile import CoverageProfile
 from geouq.summary.moments import PRODUCTS, SUMS
+from geouq.summary.ordering_profile import OrderingProfile
 from geouq.summary.variance_profile import FINE_SHIFT, key_of
 from geouq.summary.z_histogram import FINE, edge_probabilities
 
@@ -46,7 +47,13 @@ def summaries(draw, *, weighted):
     moments = Moments(np.int64(count), np.float64(count), rng.normal(size=len(SUMS)), rng.normal(size=len(PRODUCTS)))
     groups = {name: coverage_of(rng, count) for name in draw(st.sampled_from([("truth", "mean"), ("truth",), ()]))}
     z = ZHistogram(EDGES, rng.random(len(EDGES) + 1))
-    return Summary(LEVELS, moments, rng.random(len(LEVELS)), z, profile, groups)
+    ordering = ordering_of(rng, count) if draw(st.integers(0, 4)) else None
+    return Summary(LEVELS, moments, rng.random(len(LEVELS)), z, profile, groups, ordering)
+
+
+def ordering_of(rng, count):
+    keys = np.unique(rng.integers(0, 9, count))
+    return OrderingProfile(keys, rng.random((len(keys), 1)))
 
 
 def coverage_of(rng, count):

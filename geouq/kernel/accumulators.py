@@ -9,6 +9,7 @@ from numpy.typing import DTypeLike, NDArray
 from geouq.kernel.lanes import EIGHT
 from geouq.summary.coverage_profile import GROUPED_BY, POSITIVE
 from geouq.summary.moments import CENTRED, PRODUCTS, SUMS
+from geouq.summary.ordering_profile import CLASSES, ROWS
 from geouq.summary.variance_profile import COMPACT_SHIFT, FINE_SHIFT
 from geouq.validity import REASONS
 from geouq.z_lattice import ZLattice
@@ -108,7 +109,8 @@ class Totals(NamedTuple):
     profile (keys, 4), profile_weights (keys), z_counts (fine bins), excluded (reasons), negative (2: number of negative
     variances, place of the first in its window), kept (pixels, 2 or 3: variance, squared error, weight), kept_state
     (tail count M or 0, pixels kept), highest (1). groups (groupings, keys of values x (levels + 1)); of its blocks of
-    keys those are in use that touched (groupings, BLOCKS) names.
+    keys those are in use that touched (groupings, BLOCKS) names. ordering (compact keys of the variance x classes
+    of |z|), empty where it is not asked for.
     """
 
     profile: Floats
@@ -121,6 +123,7 @@ class Totals(NamedTuple):
     highest: Floats
     groups: Floats
     touched: NDArray[np.uint8]
+    ordering: Floats
 
 
 def aligned(shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
@@ -180,7 +183,9 @@ def layout_of(dtype: DTypeLike) -> NDArray[np.unsignedinteger]:
     return np.array([mantissa, (1 << mantissa) - 1, np.ones(1, kind).view(words)[0]], words)
 
 
-def new_totals(lattice: ZLattice, tail: int, groupings: int = 0, *, weighted: bool = False) -> Totals:
+def new_totals(
+    lattice: ZLattice, tail: int, groupings: int = 0, *, ordering: bool = False, weighted: bool = False
+) -> Totals:
     """Empty totals; `tail` is the number of equal-width bins that are to be exact, 0 for none."""
     return Totals(
         aligned((KEYS, 4)),
@@ -193,6 +198,7 @@ def new_totals(lattice: ZLattice, tail: int, groupings: int = 0, *, weighted: bo
         np.zeros(1),
         np.zeros((groupings, BLOCKS * BLOCK * (len(lattice.half_width) + 1))),
         np.zeros((groupings, BLOCKS), np.uint8),
+        np.zeros(ROWS * CLASSES if ordering else 0),
     )
 
 

@@ -5,10 +5,11 @@ import math
 import numpy as np
 
 from geouq.compiled import inlined, inlined_reordered
-from geouq.kernel.accumulators import BLOCK, KEYS
+from geouq.kernel.accumulators import BLOCK, COMPACT_STEP, KEYS
 from geouq.kernel.lanes import EIGHT, LANES, add_rows, bits_of_single, copy_eight, prefetch, valid_eight, zero_eight
 from geouq.summary.coverage_profile import POSITIVE
 from geouq.summary.moments import CENTRED, LEFT, PRODUCTS, RIGHT, SUMS
+from geouq.summary.ordering_profile import CLASSES
 from geouq.summary.variance_profile import FINE_SHIFT
 from geouq.validity import TRUTH_NODATA, VARIANCE_NOT_POSITIVE, is_valid, reason_of
 from geouq.z_lattice import REACH
@@ -20,6 +21,7 @@ LOG_2 = math.log(2)
 ALL_VALID = np.uint64((1 << EIGHT) - 1)
 ONE, EIGHT_PIXELS = np.uint64(1), np.uint64(EIGHT)  # a signed index would be tested for being negative
 SHIFT = np.uint32(FINE_SHIFT)
+COARSER, COLUMNS = np.uint32(COMPACT_STEP), np.uint32(CLASSES)
 SIGN, ALL_KEYS = np.uint32(POSITIVE), np.uint32(2 * POSITIVE - 1)
 LINE = np.uint64(16)  # pixels of float32
 AHEAD = np.uint64(2)  # rows; those of a cell lie too far apart for the processor to foresee
@@ -124,6 +126,8 @@ def add_slab(n, scratch, lattice, cells, cell, totals):
             scratch.outside[i] = lattice.outside_of[scratch.bucket[i]]
     for p in range(len(scratch.grouped_by)):
         _add_to_groups(n, p, scratch, lattice, totals)
+    if totals.ordering.size > 0:
+        _add_to_ordering(n, scratch, lattice, totals)
     if totals.kept_state[0] > 0:
         totals.highest[0] = max(totals.highest[0], high)
         _keep(n, high, scratch, totals)
@@ -320,6 +324,16 @@ def _add_to_groups(n, p, scratch, lattice, totals):
         if before == 0:
             touched[place[i] // (columns * np.uint32(BLOCK))] = 1
         counts[place[i]] = before + (scratch.weight[i] if weighted else 1.0)
+
+
+@inlined
+def _add_to_ordering(n, scratch, lattice, totals):
+    """Count each pixel by variance and |z|."""
+    place, counts, weighted = scratch.place, totals.ordering, len(scratch.weight) > 0
+    for i in range(n):
+        place[i] = (scratch.key[i] >> COARSER) * COLUMNS + lattice.size_of[scratch.bucket[i]]
+    for i in range(n):
+        counts[place[i]] += scratch.weight[i] if weighted else 1.0
 
 
 @inlined

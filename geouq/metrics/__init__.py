@@ -28,6 +28,7 @@ from geouq.metrics.curve import (
     rmsce_interval,
 )
 from geouq.metrics.groups import group_coverage, lowest_group_coverage, rmscd, rmscd_under
+from geouq.metrics.ordering import LEFT_OUT, ause, oracle_curve, sparsification_curve, spearman
 from geouq.metrics.pit import pit_mean, pit_std
 from geouq.metrics.registry import (
     METRICS,
@@ -43,10 +44,12 @@ from geouq.metrics.scores import crps, interval_score, nll
 from geouq.metrics.sharpness import cv, mean_std, sharpness, sharpness_rms, width
 
 __all__ = [
+    "LEFT_OUT",
     "METRICS",
     "Choices",
     "Metric",
     "Value",
+    "ause",
     "bias",
     "bin_edges",
     "binned",
@@ -80,6 +83,7 @@ __all__ = [
     "nll",
     "nmae",
     "nrmse",
+    "oracle_curve",
     "pit_mean",
     "pit_std",
     "r2",
@@ -91,6 +95,8 @@ __all__ = [
     "rmse",
     "sharpness",
     "sharpness_rms",
+    "sparsification_curve",
+    "spearman",
     "uce",
     "uce_normalized",
     "unit_of",

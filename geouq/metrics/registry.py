@@ -37,6 +37,7 @@ from geouq.metrics.curve import (
     rmsce_interval,
 )
 from geouq.metrics.groups import lowest_group_coverage, rmscd, rmscd_under
+from geouq.metrics.ordering import ause, spearman
 from geouq.metrics.pit import pit_mean, pit_std
 from geouq.metrics.scores import crps, interval_score, nll
 from geouq.metrics.sharpness import cv, mean_std, sharpness, sharpness_rms, width
@@ -44,7 +45,7 @@ from geouq.summary import Summary
 
 Floats = NDArray[np.float64]
 Unit = Literal["1", "unit", "unit^2"]
-Choice = Literal["none", "bins", "level", "group", "calibration", "calibration_weights", "reference_mean"]
+Choice = Literal["none", "bins", "level", "group", "ordering", "calibration", "calibration_weights", "reference_mean"]
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ CHUNG = "Chung et al. 2021, arXiv 2109.10254"
 TRAN = "Tran et al. 2020, arXiv 1912.10066"
 DAWID = "Dawid 1984; Gneiting et al. 2007"
 UQREGRESSORS = "UQRegressors"
+ILG = "Ilg et al. 2018, arXiv 1802.07095"
 NOTEBOOK = "customary with UCE and ENCE"
 
 METRICS = (
@@ -206,6 +208,8 @@ METRICS = (
         UQREGRESSORS,
         "group",
     ),
+    Metric("ause", ause, "AUSE", "1", "0", "std is large where errors are not", ILG, "ordering"),
+    Metric("spearman", spearman, "rho(|e|, s)", "1", "large", "std follows error", "Spearman 1904", "ordering"),
     Metric("nll", nll, "NLL", "1", "small", "worse", GNEITING),
     Metric("crps", crps, "CRPS", "unit", "small", "worse", GNEITING),
     Metric("interval_score", interval_score, "IS", "unit", "small", "worse", GNEITING, "level"),
@@ -223,6 +227,7 @@ class Choices:
     calibration_levels: Sequence[float] = CALIBRATION_LEVELS
     calibration_weights: CalibrationWeights = "equal"
     groups: Groups = GROUPS
+    ordering: bool = False
 
 
 @dataclass(frozen=True)
@@ -262,6 +267,7 @@ _CALLS: Mapping[Choice, Callable[[Choices], list[_Call]]] = {
     "group": lambda c: [
         _Call((level, by, c.groups.count), level, group=by) for by, level in product(c.groups.by, c.levels)
     ],
+    "ordering": lambda c: [_Call()] if c.ordering else [],
     "calibration": lambda c: [_Call((c.calibration_levels,))],
     "calibration_weights": lambda c: [_Call((c.calibration_levels, c.calibration_weights))],
     "reference_mean": lambda c: [_Call((c.reference_mean,))],

@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geouq.errors import SummaryError
+from geouq.summary.keyed_counts import KeyedCounts
 from geouq.summary.variance_profile import FINE_SHIFT, lower_bound
 
 Floats = NDArray[np.float64]
@@ -32,26 +32,12 @@ def value_key(values: ArrayLike) -> Ints:
 
 
 @dataclass(frozen=True)
-class CoverageProfile:
+class CoverageProfile(KeyedCounts):
     """Number of pixels (their weight, where they have one) by key of a value and by which intervals hold the truth.
 
-    keys : int64 (keys), increasing; shared by all leading dimensions.
     counts : float64 (..., keys, levels + 1). Column k counts the pixels outside the k narrowest of the intervals, and
         inside all others: intervals of one pixel lie within each other.
     """
-
-    keys: Ints
-    counts: Floats
-
-    def __add__(self, other: Self) -> Self:
-        if self.counts.shape[-1] != other.counts.shape[-1]:
-            raise SummaryError("these summaries count coverage at different levels; evaluate both with the same levels")
-        keys = np.union1d(self.keys, other.keys)
-        return type(self)(keys, self._spread(keys) + other._spread(keys))
-
-    def total(self, axis: int = 0) -> Self:
-        """Sum over one leading axis."""
-        return type(self)(self.keys, self.counts.sum(range(self.counts.ndim - 2)[axis]))
 
     def at(self, chosen: list[int]) -> Self:
         """The same pixels, told of some of the levels: places in the order of the widths of their intervals."""
@@ -87,11 +73,6 @@ class CoverageProfile:
             ],
             axis=-1,
         )
-
-    def _spread(self, keys: Ints) -> Floats:
-        counts = np.zeros((*self.counts.shape[:-2], len(keys), self.counts.shape[-1]))
-        counts[..., np.searchsorted(keys, self.keys), :] = self.counts
-        return counts
 
 
 def _value_of(keys: Ints) -> Floats:

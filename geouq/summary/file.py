@@ -31,6 +31,7 @@ from geouq.summary.layout import (
 )
 from geouq.summary.moments import Moments
 from geouq.summary.netcdf import NetCDFWriter, read_variable
+from geouq.summary.ordering_profile import OrderingProfile
 from geouq.summary.summary import Summary
 from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes, VariableSummary, VariableWhole
 from geouq.summary.variance_profile import FINE_SHIFT, VarianceProfile
@@ -182,6 +183,15 @@ def groupings_of_file(path: Path) -> tuple[str, ...]:
         return ()
 
 
+def keeps_ordering(path: Path) -> bool:
+    """Whether a file keeps pixels by variance and |z|; not where it cannot be read."""
+    try:
+        with h5py.File(path) as file:
+            return bool(file.attrs["ordering"])
+    except DAMAGED:
+        return False
+
+
 def load_tile(path: Path) -> TileSummary:
     """Read all of a tile's summaries; SummaryError where the file is damaged or of another kind."""
     with _opened(path) as file:
@@ -257,7 +267,7 @@ def _wholes(file: h5py.File) -> dict[str, VariableWhole]:
     kept_of, wanted_of = _optional(file, "kept_variable", np.uint16), _optional(file, "wanted_variable", np.uint16)
     pixels = _optional(file, "kept_pixels", np.float64, len(file["kept_field"]))
     wanted = _optional(file, "wanted_key", np.uint32).astype(np.int64)
-    groups = _groups(file, len(names), len(levels))
+    groups, ordering = _groups(file, len(names), len(levels)), _orderings(file, len(names))
     found = {}
     for i, name in enumerate(names):
         own, kept = profile_of == i, None
@@ -267,7 +277,8 @@ def _wholes(file: h5py.File) -> dict[str, VariableWhole]:
         profile = VarianceProfile(FINE_SHIFT, keys[own].astype(np.int64), sums[own], lowest, highest, kept)
         z = ZHistogram(edges, z_counts[i])
         found[name] = VariableWhole(
-            Summary(levels, Moments(*(each[i] for each in moments)), scores[i], z, profile, groups[i]), excluded[i]
+            Summary(levels, Moments(*(each[i] for each in moments)), scores[i], z, profile, groups[i], ordering[i]),
+            excluded[i],
         )
     return found
 
@@ -284,6 +295,18 @@ def _groups(file: h5py.File, variables: int, levels: int) -> list[dict[str, Cove
             for own in [(of == i) & (grouping == g)]
         }
         for i in range(variables)
+    ]
+
+
+def _orderings(file: h5py.File, variables: int) -> Sequence[OrderingProfile | None]:
+    """Pixels by variance and |z| of each variable, where they were kept."""
+    if not file.attrs["ordering"]:
+        return [None] * variables
+    of, keys = _optional(file, "ordering_variable", np.uint16), _optional(file, "ordering_key", np.uint32)
+    counts = _optional(file, "ordering_counts", np.float64)
+    return [
+        OrderingProfile(keys[own].astype(np.int64), counts[own][:, np.newaxis])
+        for own in (of == i for i in range(variables))
     ]
 
 

@@ -45,6 +45,9 @@ EXPLAINED = {
     "coverage_grouping": "number of the grouping that a coverage entry belongs to, from 0",
     "coverage_key": "leading bits of the float32 value, shifted right by 14, in the order of the values; 0 for 0",
     "coverage_counts": "pixels (weights) of one key outside the k narrowest intervals and inside the others, k from 0",
+    "ordering_variable": "number of the variable that an ordering entry belongs to, from 0",
+    "ordering_key": "leading bits of the float32 variance, shifted right by 19, times 256, plus the class of |z|",
+    "ordering_counts": "pixels (weights) of one key of the variance and one class of |z|, 1/32 wide",
     "cell_entry_variable": "number of the variable that an entry of the cells' profiles belongs to, from 0",
     "cell_entry_cell": "number of the cell that an entry belongs to, in rows from the top left, from 0",
     "cell_key": "leading bits of the float32 variance, shifted right by 19",
@@ -97,6 +100,7 @@ def global_attributes(summary: TileSummary, key: str) -> dict[str, Any]:
         "shape": list(summary.grid.shape),
         "transform": list(summary.grid.transform)[:6],
         "crs": summary.grid.crs,
+        "ordering": int(all(part.whole.ordering for part in summary.variables.values())),
         "summary": "What the valid pixels of one tile contribute to every metric; such files add up to regions.",
     }
 
@@ -107,6 +111,7 @@ def arrays(summary: TileSummary) -> Iterator[tuple[str, Dimensions, Array]]:
     wholes, cells = [part.whole for part in parts], [part.cells for part in parts]
     kept = [whole.variance.kept or KeptPixels(-1) for whole in wholes]
     by = [(i, g, each) for i, whole in enumerate(wholes) for g, each in enumerate(whole.groups.values())]
+    ordered = [whole for whole in wholes if whole.ordering]
     layout: dict[str, tuple[Make, Dimensions, Values, Sequence[Any]]] = {
         **{name: (_stacked, dims, attrgetter(f"moments.{name}"), wholes) for name, dims in MOMENTS.items()},
         "interval_scores": (_stacked, ("level",), lambda s: s.interval_scores, wholes),
@@ -125,6 +130,9 @@ def arrays(summary: TileSummary) -> Iterator[tuple[str, Dimensions, Array]]:
         "coverage_grouping": (_ragged, ("coverage_entry",), lambda of: np.full(len(of[2].keys), of[1], np.uint8), by),
         "coverage_key": (_ragged, ("coverage_entry",), lambda of: of[2].keys.astype(np.int32), by),
         "coverage_counts": (_ragged, ("coverage_entry", "outside"), lambda of: of[2].counts, by),
+        "ordering_variable": (_owner, ("ordering_entry",), lambda s: s.ordering.keys, ordered),
+        "ordering_key": (_ragged, ("ordering_entry",), lambda s: s.ordering.keys.astype(np.uint32), ordered),
+        "ordering_counts": (_ragged, ("ordering_entry",), lambda s: s.ordering.n, ordered),
         **{
             f"cell_{name}": (_stacked, ("cell", *dims), attrgetter(f"moments.{name}"), cells)
             for name, dims in MOMENTS.items()

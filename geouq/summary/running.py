@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from geouq.errors import SummaryError
 from geouq.summary.coverage_profile import POSITIVE, CoverageProfile
 from geouq.summary.kept_pixels import BUDGET, KeptPixels
+from geouq.summary.keyed_counts import KeyedCounts
+from geouq.summary.ordering_profile import CLASSES, ROWS, OrderingProfile
 from geouq.summary.summary import Summary, empty_summary
 from geouq.summary.variance_profile import N, VarianceProfile
 
@@ -30,7 +32,8 @@ class RunningTotal:
         self._levels = start.levels
         self._moments, self._interval_scores, self._z = start.moments, start.interval_scores, start.z
         self._profile = _RunningProfile(start.variance)
-        self._groups: dict[str, _RunningCoverage] = {}
+        self._groups: dict[str, _RunningCounts] = {}
+        self._ordering: _RunningCounts | None = None
 
     def add(self, summary: Summary) -> None:
         """Add one more; SummaryError where its levels are others, or where only some have weights."""
@@ -42,41 +45,55 @@ class RunningTotal:
         self._z = self._z + summary.z
         self._profile.add(summary.variance)
         self._add_groups(summary, before)
+        self._add_ordering(summary, before)
 
     def summary(self) -> Summary:
         """What has been added up; of nothing, the summary of no pixel."""
-        groups = {name: running.profile() for name, running in self._groups.items()}
-        return Summary(self._levels, self._moments, self._interval_scores, self._z, self._profile.profile(), groups)
+        ordering = None if self._ordering is None else OrderingProfile(*self._ordering.settled())
+        groups = {name: CoverageProfile(*running.settled()) for name, running in self._groups.items()}
+        return Summary(
+            self._levels, self._moments, self._interval_scores, self._z, self._profile.profile(), groups, ordering
+        )
 
     def _add_groups(self, summary: Summary, before: int) -> None:
         """Add coverage by what all are grouped by; one that has neither groups nor pixels says nothing."""
         if not summary.groups and not summary.n:
             return
         if not self._groups and not before:
-            self._groups = {name: _RunningCoverage(profile) for name, profile in summary.groups.items()}
+            self._groups = {name: _RunningCounts(-POSITIVE, POSITIVE, one) for name, one in summary.groups.items()}
             return
         self._groups = {name: each for name, each in self._groups.items() if name in summary.groups}
         for name, running in self._groups.items():
             running.add(summary.groups[name])
 
+    def _add_ordering(self, summary: Summary, before: int) -> None:
+        """Add pixels by variance and |z|, as long as all that have pixels keep them."""
+        if summary.ordering is None:
+            self._ordering = None if summary.n else self._ordering
+        elif self._ordering is not None:
+            self._ordering.add(summary.ordering)
+        elif not before:
+            self._ordering = _RunningCounts(0, ROWS * CLASSES, summary.ordering)
 
-class _RunningCoverage:
+
+class _RunningCounts:
     """Counts in one array that spans all keys; memory is taken only where there are some."""
 
-    def __init__(self, start: CoverageProfile) -> None:
-        self._counts = np.zeros((2 * POSITIVE, start.counts.shape[-1]))
-        self._used = np.zeros(2 * POSITIVE, np.bool_)
+    def __init__(self, first: int, stop: int, start: KeyedCounts) -> None:
+        self._first = first
+        self._counts = np.zeros((stop - first, start.counts.shape[-1]))
+        self._used = np.zeros(stop - first, np.bool_)
         self.add(start)
 
-    def add(self, profile: CoverageProfile) -> None:
-        """Add one more."""
-        self._counts[profile.keys + POSITIVE] += profile.counts
-        self._used[profile.keys + POSITIVE] = True
+    def add(self, more: KeyedCounts) -> None:
+        """Add some."""
+        self._counts[more.keys - self._first] += more.counts
+        self._used[more.keys - self._first] = True
 
-    def profile(self) -> CoverageProfile:
-        """What has been added up."""
+    def settled(self) -> tuple[Ints, Floats]:
+        """Keys and counts of what has been added up."""
         used = np.flatnonzero(self._used)
-        return CoverageProfile(used - POSITIVE, self._counts[used])
+        return used + self._first, self._counts[used]
 
 
 class _RunningProfile:

@@ -16,6 +16,7 @@ from geouq.errors import SummaryError
 from geouq.summary.coverage_profile import CoverageProfile
 from geouq.summary.display import as_html, as_text
 from geouq.summary.moments import Moments, no_moments
+from geouq.summary.ordering_profile import OrderingProfile
 from geouq.summary.variance_profile import FINE_SHIFT, UNWEIGHTED, VarianceProfile
 from geouq.summary.z_histogram import FINE, ZHistogram, edge_probabilities
 
@@ -30,6 +31,7 @@ class Summary:
     levels : nominal levels whose coverage and interval scores are kept.
     interval_scores : float64 (..., levels), sums over the pixels.
     groups : by what the pixels are grouped, such as truth, and their coverage by that; a cell has none.
+    ordering : pixels by variance and |z|; None where it was not asked for.
 
     Two sizes exist: of a tile, with 200 quantiles and 512 keys an octave, and of a cell, with 20 and 16.
     """
@@ -40,6 +42,7 @@ class Summary:
     z: ZHistogram
     variance: VarianceProfile
     groups: Mapping[str, CoverageProfile] = field(default_factory=dict)
+    ordering: OrderingProfile | None = None
 
     @property
     def n(self) -> Counts:
@@ -84,6 +87,7 @@ class Summary:
             self.z + other.z,
             self.variance + other.variance,
             _groups_of_both(self, other),
+            _ordering_of_both(self, other),
         )
 
     def __repr__(self) -> str:
@@ -102,6 +106,7 @@ class Summary:
             self.z.total(axis),
             self.variance.total(axis),
             {name: profile.total(axis) for name, profile in self.groups.items()},
+            self.ordering and self.ordering.total(axis),
         )
 
 
@@ -111,6 +116,14 @@ def _groups_of_both(one: Summary, other: Summary) -> Mapping[str, CoverageProfil
         if not empty.groups and not empty.n.any():
             return full.groups
     return {name: profile + other.groups[name] for name, profile in one.groups.items() if name in other.groups}
+
+
+def _ordering_of_both(one: Summary, other: Summary) -> OrderingProfile | None:
+    """The order of both, where both keep it, or of one where the other has no pixel."""
+    if one.ordering is None or other.ordering is None:
+        keeps, lacks = (one, other) if other.ordering is None else (other, one)
+        return None if lacks.n.any() else keeps.ordering
+    return one.ordering + other.ordering
 
 
 def empty_summary(levels: Iterable[float]) -> Summary:
