@@ -1,0 +1,30 @@
+"""Summaries that keep all there is to keep, and every number of the registry, by its name."""
+
+import numpy as np
+
+from geouq.arrays import summarize_points
+from geouq.config import BinScheme, Groups
+from geouq.metrics import Choices, evaluate_metrics
+from geouq.settings import Settings
+from geouq.summary import GROUPED_BY
+
+LEVELS = (0.5, 0.9)
+SCHEMES = tuple(BinScheme(scheme=scheme, count=10) for scheme in ("equal-width", "equal-count", "log-width"))
+CHOICES = Choices(LEVELS, SCHEMES, groups=Groups(by=GROUPED_BY), ordering=True)
+
+
+def summary_of(mean, variance, truth, *, tail=10):
+    """Of arrays of any shape."""
+    points = (np.ravel(array) for array in (mean, variance, truth))
+    return summarize_points(*points, None, Settings(LEVELS, 16, tail, groups=GROUPED_BY, ordering=True))
+
+
+def values_of(summary, choices=CHOICES):
+    """Metric and number by (name, bins, group)."""
+    found = evaluate_metrics(summary, choices)
+    return {(value.name, value.bins, value.group): (value.metric, float(value.value)) for value in found}
+
+
+def numbers_of(summary, choices=CHOICES):
+    """Number by (name, bins, group)."""
+    return {name: number for name, (_, number) in values_of(summary, choices).items()}
