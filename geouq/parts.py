@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from geouq.cutting import BAND, bands_of
 from geouq.grid import Grid, Window
 from geouq.kernel import CellSums, Totals, prune_tail
-from geouq.kernel.accumulators import BLOCK, BLOCKS, COMPACT_STEP, KEYS
+from geouq.kernel.accumulators import BLOCK, BLOCKS, KEYS, ORDERING_STEP
 from geouq.settings import Settings
 from geouq.summary import (
     CellSummaries,
@@ -89,7 +89,7 @@ def _grouped(counts: Floats, touched: NDArray[np.uint8]) -> GroupedPart:
 
 def _ordered(counts: Floats, first: int, last: int) -> Floats:
     """Rows of the ordering from the first key of the variance to the last, copied; they are empty afterwards."""
-    rows = counts.reshape(-1, CLASSES)[first >> COMPACT_STEP : (last >> COMPACT_STEP) + 1]
+    rows = counts.reshape(-1, CLASSES)[first >> ORDERING_STEP : (last >> ORDERING_STEP) + 1]
     part = rows.copy()
     rows[:] = 0
     return part
@@ -196,7 +196,7 @@ class _BandSum:
         self._profile[part.first : last + 1] += part.profile
         self._first, self._last = min(self._first, part.first), max(self._last, last)
         self._highest = max(self._highest, part.cells.extremes[:, 1].max())
-        row = part.first >> COMPACT_STEP
+        row = part.first >> ORDERING_STEP
         self._ordering[row : row + len(part.ordering)] += part.ordering
         for i, (blocks, counts) in enumerate(part.groups):
             self._groups[i, blocks] += counts
@@ -222,7 +222,7 @@ class _BandSum:
 
     def ordering(self) -> OrderingProfile:
         """Pixels by variance and |z|."""
-        first, last = self._first >> COMPACT_STEP, self._last >> COMPACT_STEP
+        first, last = self._first >> ORDERING_STEP, self._last >> ORDERING_STEP
         return OrderingProfile.of(first, self._ordering[first : last + 1])
 
     def _keep(self, pixels: Floats) -> None:

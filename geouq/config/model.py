@@ -249,7 +249,7 @@ class Experiment(Section):
         default=GROUPS, description="groups whose coverage is told apart: a list of what they are by, or settings"
     )
     ordering: bool = Field(
-        default=False, description="give AUSE and the rank correlation of |error| and std; costs 2 to 3 % of the sweep"
+        default=False, description="give AUSE and the rank correlation of |error| and std; costs 3 to 4 % of the sweep"
     )
     variance: VarianceRule = Field(default=VarianceRule(), description="variances that cannot be")
     cell_size: Annotated[int, AfterValidator(cell_side), WithJsonSchema({"enum": [16, 32, 64, 128, 256]})] | None = (

@@ -10,6 +10,7 @@ from geouq.kernel.lanes import EIGHT
 from geouq.summary.coverage_profile import GROUPED_BY, POSITIVE
 from geouq.summary.moments import CENTRED, PRODUCTS, SUMS
 from geouq.summary.ordering_profile import CLASSES, ROWS
+from geouq.summary.ordering_profile import SHIFT as ORDERING_SHIFT
 from geouq.summary.variance_profile import COMPACT_SHIFT, FINE_SHIFT
 from geouq.validity import REASONS
 from geouq.z_lattice import ZLattice
@@ -22,6 +23,7 @@ SLAB = 2048
 FEW = 1024  # pixels of a cell that are cheaper to go through than the tables
 KEYS = 1 << (31 - FINE_SHIFT)
 COMPACT_STEP = COMPACT_SHIFT - FINE_SHIFT
+ORDERING_STEP = ORDERING_SHIFT - FINE_SHIFT
 KEEP_BUFFER = 1 << 18
 BLOCKS, BLOCK = 512, 2 * POSITIVE // 512  # of keys of values; each is an octave
 CACHE_LINE = 64  # bytes
@@ -109,7 +111,7 @@ class Totals(NamedTuple):
     profile (keys, 4), profile_weights (keys), z_counts (fine bins), excluded (reasons), negative (2: number of negative
     variances, place of the first in its window), kept (pixels, 2 or 3: variance, squared error, weight), kept_state
     (tail count M or 0, pixels kept), highest (1). groups (groupings, keys of values x (levels + 1)); of its blocks of
-    keys those are in use that touched (groupings, BLOCKS) names. ordering (compact keys of the variance x classes
+    keys those are in use that touched (groupings, BLOCKS) names. ordering (coarser keys of the variance x classes
     of |z|), empty where it is not asked for.
     """
 

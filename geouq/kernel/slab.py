@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from geouq.compiled import inlined, inlined_reordered
-from geouq.kernel.accumulators import BLOCK, COMPACT_STEP, KEYS
+from geouq.kernel.accumulators import BLOCK, KEYS, ORDERING_STEP
 from geouq.kernel.lanes import EIGHT, LANES, add_rows, bits_of_single, copy_eight, prefetch, valid_eight, zero_eight
 from geouq.summary.coverage_profile import POSITIVE
 from geouq.summary.moments import CENTRED, LEFT, PRODUCTS, RIGHT, SUMS
@@ -21,7 +21,7 @@ LOG_2 = math.log(2)
 ALL_VALID = np.uint64((1 << EIGHT) - 1)
 ONE, EIGHT_PIXELS = np.uint64(1), np.uint64(EIGHT)  # a signed index would be tested for being negative
 SHIFT = np.uint32(FINE_SHIFT)
-COARSER, COLUMNS = np.uint32(COMPACT_STEP), np.uint32(CLASSES)
+COARSER, COLUMNS = np.uint32(ORDERING_STEP), np.uint32(CLASSES)
 SIGN, ALL_KEYS = np.uint32(POSITIVE), np.uint32(2 * POSITIVE - 1)
 LINE = np.uint64(16)  # pixels of float32
 AHEAD = np.uint64(2)  # rows; those of a cell lie too far apart for the processor to foresee

@@ -41,7 +41,7 @@ def ause(summary: Summary) -> Floats:
 def spearman(summary: Summary) -> Floats:
     """Rank correlation of |error| and predicted std; unit 1, large is good, missing where either is constant.
 
-    To within 5e-3: pixels of one class of std or |error| share a rank. Raises SummaryError as `ause` does.
+    To within 1e-2: pixels of one class of std or |error| share a rank. Raises SummaryError as `ause` does.
     """
     profile = _ordering(summary)
     order = np.argsort(profile.squared_error, kind="stable")

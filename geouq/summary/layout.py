@@ -46,7 +46,7 @@ EXPLAINED = {
     "coverage_key": "leading bits of the float32 value, shifted right by 14, in the order of the values; 0 for 0",
     "coverage_counts": "pixels (weights) of one key outside the k narrowest intervals and inside the others, k from 0",
     "ordering_variable": "number of the variable that an ordering entry belongs to, from 0",
-    "ordering_key": "leading bits of the float32 variance, shifted right by 19, times 256, plus the class of |z|",
+    "ordering_key": "leading bits of the float32 variance, shifted right by 17, times 256, plus the class of |z|",
     "ordering_counts": "pixels (weights) of one key of the variance and one class of |z|, 1/32 wide",
     "cell_entry_variable": "number of the variable that an entry of the cells' profiles belongs to, from 0",
     "cell_entry_cell": "number of the cell that an entry belongs to, in rows from the top left, from 0",

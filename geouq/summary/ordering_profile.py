@@ -1,7 +1,7 @@
 """How large errors are where the predicted variance is large: pixels by variance and |z| together.
 
-Variances have 16 keys an octave, as in cells; |z| has 256 classes of 1/32, the last of which takes all from 255/32 on.
-From both follows |error|, to within some percent, which is enough to put pixels in order.
+Variances have 64 keys an octave; |z| has 256 classes of 1/32, the last of which takes all from 255/32 on. From both
+follows |error|, closely enough to put pixels in order.
 """
 
 from dataclasses import dataclass
@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.summary.keyed_counts import KeyedCounts
-from geouq.summary.variance_profile import COMPACT_SHIFT, lower_bound
+from geouq.summary.variance_profile import lower_bound
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 CLASSES, CLASSES_IN_UNIT = 256, 32
-ROWS = 1 << (31 - COMPACT_SHIFT)
+SHIFT = 17  # bits of the float32 variance that are left out
+ROWS = 1 << (31 - SHIFT)
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class OrderingProfile(KeyedCounts):
     def variance(self) -> Floats:
         """The variance in the middle of each key, (keys)."""
         rows = self.keys // CLASSES
-        return (lower_bound(rows, COMPACT_SHIFT) + lower_bound(rows + 1, COMPACT_SHIFT)) / 2
+        return (lower_bound(rows, SHIFT) + lower_bound(rows + 1, SHIFT)) / 2
 
     @property
     def is_open(self) -> NDArray[np.bool_]:
