@@ -6,7 +6,9 @@ from typing import Any
 import dask
 import dask.array as da
 import numpy as np
+from scipy.special import ndtri
 
+from benchmarks.choices import LEVELS
 from benchmarks.peers import BINS, SHARES, Numbers, numbers, sums
 from benchmarks.tiles import LAYERS, path_of
 
@@ -33,7 +35,20 @@ def in_dask(mean: Any, variance: Any, truth: Any, *, gaps: bool, **options: Any)
     }
     weights = (None, v.ravel(), (error * error).ravel(), (v * v).ravel())
     bins = {scheme: [da.histogram(v.ravel(), own, weights=w)[0] for w in weights] for scheme, own in edges.items()}
-    return numbers(*dask.compute(sums(error, v, truth, total), bins, **options))
+    groups = _groups(error, v, truth, options)
+    return numbers(*dask.compute(sums(error, v, truth, total), bins, groups, **options))
+
+
+def _groups(error: Any, v: Any, truth: Any, options: dict[str, Any]) -> dict[str, list[Any]]:
+    """Pixels of each group, and those within the interval of each level, lazily; the groups' edges are computed."""
+    z, found = (abs(error) / da.sqrt(v)).ravel(), {}
+    for by, values in (("truth", truth.ravel()), ("variance", v.ravel())):
+        known = values[da.isfinite(z)]
+        (inner,) = dask.compute(da.percentile(known, 100 * SHARES[1:-1], internal_method="default"), **options)
+        edges = np.concatenate([[-np.inf], inner, [np.inf]])
+        weights = (da.isfinite(z), *(z <= ndtri((1 + level) / 2) for level in LEVELS))
+        found[by] = [da.histogram(values, edges, weights=w.astype(float))[0] for w in weights]
+    return found
 
 
 def of_tile(folder: Path, name: str, threads: int) -> list[Numbers]:

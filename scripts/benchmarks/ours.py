@@ -17,7 +17,7 @@ CHOICES = Choices(LEVELS, (EQUAL_WIDTH_10, EQUAL_COUNT_10))
 def metrics_of(summary: Summary) -> Numbers:
     """Every metric of a summary."""
     values = evaluate_metrics(summary, CHOICES)
-    return {f"{value.name} {value.bins}".strip(): float(value.value) for value in values}
+    return {f"{value.name} {value.bins or value.group}".strip(): float(value.value) for value in values}
 
 
 def in_geouq(mean: Floats, variance: Floats, truth: Floats) -> Numbers:

@@ -26,7 +26,13 @@ def in_numpy(mean: Floats, variance: Floats, truth: Floats) -> Numbers:
     for scheme, own in edges.items():
         place = np.clip(np.searchsorted(own, v, side="right") - 1, 0, BINS - 1)
         bins[scheme] = [np.bincount(place, weights, BINS) for weights in (None, v, squares, v * v)]
-    return numbers(sums(m - y, v, y, np.sum), bins)
+    z = abs(m - y) / np.sqrt(v)
+    groups = {}
+    for by, values in (("truth", y), ("variance", v)):
+        place = np.searchsorted(np.quantile(values, SHARES[1:-1]), values, side="right")
+        hits = (None, *(z <= ndtri((1 + level) / 2) for level in LEVELS))
+        groups[by] = [np.bincount(place, weights, BINS) for weights in hits]
+    return numbers(sums(m - y, v, y, np.sum), bins, groups)
 
 
 def sums(error: Any, v: Any, truth: Any, total: Any) -> dict[str, Any]:
@@ -38,6 +44,7 @@ def sums(error: Any, v: Any, truth: Any, total: Any) -> dict[str, Any]:
         "n": total(v > 0), "e": total(error), "ae": total(size), "e2": total(error * error), "v": total(v),
         "s": total(s), "aes": total(size * s), "z": total(z), "z2": total(z * z), "log_v": total(np.log(v)),
         "y": total(truth), "y2": total(truth * truth), "crps": total(s * _crps(z)),
+        "pit": total(ndtr(z)), "pit2": total(ndtr(z) ** 2),
     }  # fmt: skip
     for level in LEVELS:
         h = ndtri((1 + level) / 2)
@@ -55,8 +62,10 @@ def _crps(z: Any) -> Any:
     return z * (2 * ndtr(z) - 1) + np.sqrt(2 / np.pi) * np.exp(-z * z / 2) - 1 / np.sqrt(np.pi)
 
 
-def numbers(found: Mapping[str, float], bins: Mapping[str, Sequence[Floats]]) -> Numbers:
-    """Metrics from sums, named as in the tables; those of bins end in the scheme."""
+def numbers(
+    found: Mapping[str, float], bins: Mapping[str, Sequence[Floats]], groups: Mapping[str, Sequence[Floats]]
+) -> Numbers:
+    """Metrics from sums, named as in the tables; those of bins end in the scheme, of groups in what these are by."""
     n = found["n"]
     m = {name: value / n for name, value in found.items()}
     rmse, rmv, var_s = m["e2"] ** 0.5, m["v"] ** 0.5, m["v"] - m["s"] ** 2
@@ -68,6 +77,7 @@ def numbers(found: Mapping[str, float], bins: Mapping[str, Sequence[Floats]]) ->
         "nrmse": rmse / m["y"], "r2": 1 - m["e2"] / (m["y2"] - m["y"] ** 2),
         "error_width_corr": (m["aes"] - m["ae"] * m["s"]) / (spread_of_errors * var_s**0.5),
         "nll": 0.5 * (m["z2"] + m["log_v"] + np.log(2 * np.pi)), "crps": m["crps"],
+        "pit_mean": m["pit"], "pit_std": (m["pit2"] - m["pit"] ** 2) ** 0.5,
     }  # fmt: skip
     for level in LEVELS:
         name, width = f"{100 * level:g}", 2 * ndtri((1 + level) / 2) * m["s"]
@@ -80,7 +90,20 @@ def numbers(found: Mapping[str, float], bins: Mapping[str, Sequence[Floats]]) ->
         metrics |= {f"{name}{suffix}": value for name, value in curve.items()}
     for scheme, columns in bins.items():
         metrics |= {f"{name} {scheme}": value for name, value in _of_bins(*columns).items()}
+    for by, (n_of_group, *hits) in groups.items():
+        for level, hit in zip(LEVELS, hits, strict=True):
+            of_groups = _of_groups(hit / n_of_group, level)
+            metrics |= {f"{name}_{100 * level:g} {by}": value for name, value in of_groups.items()}
     return {name: float(value) for name, value in metrics.items()}
+
+
+def _of_groups(coverage: Floats, level: float) -> Numbers:
+    away = coverage - level
+    under = away[away < 0]
+    return {
+        "rmscd": (away**2).mean() ** 0.5, "rmscd_under": (under**2).mean() ** 0.5 if len(under) else 0.0,
+        "lowest_group_coverage": coverage.min(),
+    }  # fmt: skip
 
 
 def _of_curve(observed: Floats) -> Numbers:
