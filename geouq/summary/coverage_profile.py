@@ -5,6 +5,7 @@ The key of a value is the leading bits of its float32, as in the variance profil
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -53,26 +54,31 @@ class CoverageProfile(KeyedCounts):
         that equal values stay together; where many are equal, groups are empty. Of weighted pixels, groups have equal
         weights.
         """
-        group = (np.arange(len(self.keys))[:, np.newaxis] >= self._first(groups, n)[..., np.newaxis, :]).sum(-1)
-        member = group[..., np.newaxis, :] == np.arange(groups)[:, np.newaxis]
-        return member.astype(np.float64) @ self.counts
+        if groups not in self._grouped:
+            first = self._first(groups, n)
+            ends = np.zeros((*first.shape[:-1], 1), np.int64)
+            places = np.concatenate([ends, first, ends + len(self.keys)], axis=-1)
+            nothing = np.zeros((*self.counts.shape[:-2], 1, self.counts.shape[-1]))
+            up_to = np.concatenate([nothing, np.cumsum(self.counts, axis=-2)], axis=-2)
+            self._grouped[groups] = np.diff(np.take_along_axis(up_to, places[..., np.newaxis], axis=-2), axis=-2)
+        return self._grouped[groups]
 
     def borders(self, groups: int, n: NDArray[np.int64]) -> Floats:
         """Values with which the groups but the first begin, (..., groups - 1), to the width of a key; NaN for none."""
         return np.append(_value_of(self.keys), np.nan)[self._first(groups, n)]
+
+    @cached_property
+    def _grouped(self) -> dict[int, Floats]:
+        """Groups asked for so far: many metrics ask for the same."""
+        return {}
 
     def _first(self, groups: int, n: NDArray[np.int64]) -> Ints:
         """Place of the key with which each group but the first begins, (..., groups - 1)."""
         total = self.counts.sum((-2, -1))
         single = np.divide(total, n, out=np.zeros(np.shape(total)), where=n > 0)
         up_to = np.cumsum(self.counts.sum(-1), -1)
-        return np.stack(
-            [
-                (up_to < (k / groups * (total - single) + single)[..., np.newaxis]).sum(-1, dtype=np.int64)
-                for k in range(1, groups)
-            ],
-            axis=-1,
-        )
+        bounds = np.arange(1, groups) / groups * (total - single)[..., np.newaxis] + single[..., np.newaxis]
+        return (up_to[..., np.newaxis, :] < bounds[..., np.newaxis]).sum(-1, dtype=np.int64)
 
 
 def _value_of(keys: Ints) -> Floats:
