@@ -148,9 +148,10 @@ def as_markdown(measured):
     return ABOUT + "\n".join(lines) + "\n"
 
 
-def test_every_metric_has_its_row():
+def test_every_metric_has_its_row(measured):
     registered = {metric.name for metric in METRICS}
 
+    assert not registered - set(measured["ideal"]), "metrics of which CHOICES asks no number"
     assert not registered - set(DIRECTIONS), "metrics without a row in EXPECTED: say what each fault does to them"
     assert not set(DIRECTIONS) - registered, "rows in EXPECTED of no metric"
 
