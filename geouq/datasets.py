@@ -10,9 +10,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10, GROUPS, BinScheme
+from geouq.errors import SummaryError
 from geouq.inputs import Dim
 from geouq.measures import LEVELS, Bins, bin_scheme, summary_of
-from geouq.metrics import Choices, Metric, Value, evaluate_metrics, unit_of
+from geouq.metrics import METRICS, Choices, Metric, Value, evaluate_metric, unit_of
 from geouq.summary import Summary
 from geouq.summary_array import SummaryArray
 
@@ -45,7 +46,8 @@ def evaluate(
     """Every metric, as a Dataset: a variable each, along the dimensions that were kept, and `n`, the number of pixels.
 
     A metric of bins has the dimension `bins`, one of groups `group`; one of a level ends in the level, as coverage_90.
-    The attributes tell unit, symbol, ideal value, what a value above it means, and the source.
+    The attributes tell unit, symbol, ideal value, what a value above it means, and the source. What a summary does not
+    keep is left out: ause and spearman need `summarize(..., ordering=True)`; arrays give all.
 
     mean, variance, truth, weights, dim : as in `summarize`; or a Summary, a SummaryArray or a lazy one alone. levels :
     default those of the summary. bins : schemes, each as in `geouq.uce`. reference_mean : what nbias, nmae and nrmse
@@ -55,7 +57,8 @@ def evaluate(
     >>> float(found.zms), found.rmse.attrs["units"]
     (10.0, 'm')
     """
-    summary = summary_of(mean, variance, truth, weights=weights, dim=dim, levels=levels or LEVELS, tail=_tail(bins))
+    kept = {"levels": levels or LEVELS, "tail": _tail(bins), "ordering": True}
+    summary = summary_of(mean, variance, truth, weights=weights, dim=dim, **kept)
     units = str(getattr(truth, "attrs", {}).get("units", "")) if units is None else units
     dims, coords = _places(summary)
     found: dict[str, Any] = {"n": (dims, np.asarray(summary.n), {"long_name": "number of pixels", "units": "1"})}
@@ -88,7 +91,8 @@ def table(
     >>> float(found.set_index("metric").value["zms"])
     10.0
     """
-    summary = summary_of(mean, variance, truth, weights=weights, dim=dim, levels=levels or LEVELS, tail=_tail(bins))
+    kept = {"levels": levels or LEVELS, "tail": _tail(bins), "ordering": True}
+    summary = summary_of(mean, variance, truth, weights=weights, dim=dim, **kept)
     units = str(getattr(truth, "attrs", {}).get("units", "")) if units is None else units
     dims, coords = _places(summary)
     n, numbers = np.asarray(summary.n), list(_numbers(summary, levels, bins, reference_mean))
@@ -128,16 +132,28 @@ def _numbers(
     """Every metric with its values."""
     summaries = list(summary) if isinstance(summary, SummaryArray) else [summary]
     schemes = tuple(bin_scheme(each, EQUAL_WIDTH_10) for each in _listed(bins))
+    kept = next((tuple(one.groups) for one in summaries if one.n.any()), GROUPS.by)
+    groups = GROUPS.model_copy(update={"by": kept})
     found: list[list[Value]] = []
     for one in summaries:
-        groups = GROUPS.model_copy(update={"by": tuple(one.groups) if one.n.any() else GROUPS.by})
-        chosen = Choices(tuple(levels or one.levels), schemes, reference_mean, groups=groups)
-        found.append(list(evaluate_metrics(one, chosen)))
+        ordering = one.ordering is not None
+        chosen = Choices(tuple(levels or one.levels), schemes, reference_mean, groups=groups, ordering=ordering)
+        found.append([value for metric in METRICS for value in _values(metric, one, chosen)])
     for values in zip(*found, strict=True):
         first, shape = values[0], np.shape(summary.n)
         of = {name: getattr(first, name) for name in ORDER if getattr(first, name)}
         numbers = np.stack([value.value for value in values]).reshape(shape)
         yield _Number(first.metric, first.name, of, np.asarray(numbers, np.float64))
+
+
+def _values(metric: Metric, summary: Summary, chosen: Choices) -> list[Value]:
+    """What a metric is worth; nothing where the summary does not keep what it needs, unless a level was asked for."""
+    try:
+        return list(evaluate_metric(metric, summary, chosen))
+    except SummaryError:
+        if metric.choice == "level":
+            raise
+        return []
 
 
 def _variable(numbers: Sequence[_Number], dims: tuple[str, ...], units: str) -> xr.Dataset:

@@ -2,8 +2,8 @@
 
 Pixels that are summarised together are added in the order of their array (the last dimension fastest), whatever its
 shape. A dask array is summarised chunk by chunk, and the chunks are added in their order, four at a time: counts (n,
-coverage, histograms) equal those of the numpy array, other sums do to rounding; the same chunks always give the same
-bits, and one chunk gives those of numpy.
+coverage, histograms) equal those of the numpy array, other sums do to rounding (of PIT to 1e-5); the same chunks always
+give the same bits, and one chunk gives those of numpy.
 """
 
 import sys
@@ -40,14 +40,16 @@ def summarize(
     dim: Dim = None,
     levels: Sequence[float] = (0.5, 0.8, 0.9, 0.95),
     tail: int = 10,
+    ordering: bool = False,
 ) -> Any:
     """What pixels contribute: a Summary of all, or a SummaryArray along the dimensions that `dim` does not name.
 
     mean, variance, truth : numpy, dask or xarray, any number of dimensions; of one shape, or single numbers. Masked and
     NaN pixels, and those without positive variance, do not count. xarray arrays are matched by the names of
     dimensions. weights : how much each pixel counts; may be broadcast. dim : dimensions to reduce, axes for numpy and
-    dask, names for xarray; None for all; each place that is kept takes about 2 ms. levels : of the intervals whose coverage and scores are kept. tail : number of
-    equal-width bins that are to be exact.
+    dask, names for xarray; None for all; each place that is kept takes about 2 ms and has the numbers that its pixels
+    alone give. levels : of the intervals whose coverage and scores are kept. tail : number of equal-width bins that are
+    to be exact. ordering : whether to keep what ause and spearman need.
 
     Where one of the arrays is of dask, the result is a `dask.delayed`: add it, compute it, or hand it to `evaluate`.
     Raises DataError for negative variances or weights, and for shapes or coordinates that do not match; ConfigError for
@@ -56,7 +58,7 @@ def summarize(
     >>> int(summarize([1.0, 2, 3], [0.01, 0.25, 1], [1.5, 3, 2], levels=[0.9]).n)
     3
     """
-    settings = Settings(_levels(levels), SQUARE, tail, groups=GROUPED_BY)
+    settings = Settings(_levels(levels), SQUARE, tail, groups=GROUPED_BY, ordering=ordering)
     layers = [mean, variance, truth, *([] if weights is None else [weights])]
     if any(map(_is_xarray, layers)):
         return _of_xarray(layers, dim, settings)
@@ -122,7 +124,7 @@ def _coordinates(arrays: Sequence["xr.DataArray"], kept: tuple[str, ...]) -> Coo
     return {
         name: (tuple(map(str, first.dims)), first.values)
         for name, (first, *others) in found.items()
-        if all(first.equals(other) for other in others)
+        if all(first.variable.equals(other.variable) for other in others)
     }
 
 
@@ -159,8 +161,6 @@ def _lazily(layers: list[Any], places: _Places, settings: Settings) -> Any:
     import dask.array as da  # noqa: PLC0415  loaded already, as there is a dask array
     from dask.delayed import delayed  # noqa: PLC0415
 
-    if any(_is_dask(layer) and np.isnan(layer.shape).any() for layer in layers):
-        raise DataError("the sizes of some chunks are not known; call compute_chunk_sizes() on that array first")
     axes, kept = tuple(range(layers[0].ndim)), len(places.dims)
     whole = [layer if _is_dask(layer) else da.from_array(layer, chunks=-1) for layer in layers]
     chunks, alike = da.core.unify_chunks(*(part for layer in whole for part in (layer, axes)))
@@ -201,6 +201,8 @@ def _array(layer: Any, name: str) -> Any:
     if _is_dask(layer):
         import dask.array as da  # noqa: PLC0415  loaded already
 
+        if np.isnan(layer.shape).any():
+            raise DataError(f"the sizes of chunks of {name} are not known; call its compute_chunk_sizes() first")
         return da.map_blocks(_floats, layer, name, dtype=_kind(layer.dtype, name), meta=np.empty((0,) * layer.ndim))
     return _floats(layer, name)
 

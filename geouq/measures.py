@@ -76,17 +76,15 @@ def bin_scheme(bins: Bins, default: BinScheme) -> BinScheme:
         raise ConfigError(f"bins={bins!r}: {error.errors()[0]['msg']}") from None
 
 
-def summary_of(
-    mean: Any, variance: Any, truth: Any, *, weights: Any, dim: Dim, levels: Sequence[float], tail: int = TAIL
-) -> Summary | SummaryArray:
-    """The summary that is given in the place of `mean`, or that of the arrays; computed where it is lazy."""
+def summary_of(mean: Any, variance: Any, truth: Any, *, weights: Any, dim: Dim, **kept: Any) -> Summary | SummaryArray:
+    """The summary in the place of `mean`, or that of the arrays, with what is to be kept; computed where it is lazy."""
     found = mean
     if not (isinstance(mean, Summary | SummaryArray) or is_lazy(mean)):
         if variance is None or truth is None:
             raise GeouqError(
                 f"mean is a {type(mean).__name__}; give a Summary alone, or three arrays: mean, variance, truth"
             )
-        found = summarize(mean, variance, truth, weights=weights, dim=dim, levels=levels, tail=tail)
+        found = summarize(mean, variance, truth, weights=weights, dim=dim, **kept)
     elif any(given is not None for given in (variance, truth, weights, dim)):
         raise GeouqError("a Summary stands alone; variance, truth, weights and dim were settled when it was made")
     return found.compute() if is_lazy(found) else found
@@ -110,11 +108,13 @@ def _on_arrays(metric: Metric) -> Callable[..., Any]:
             known = ", ".join(choices) or "no choices"
             raise TypeError(f"{metric.name}() got an unexpected argument {min(unknown)!r}; it takes {known}")
         chosen = defaults | chosen
-        levels, tail = (chosen["level"],) if "level" in chosen else LEVELS, TAIL
+        kept: dict[str, Any] = {"ordering": metric.choice == "ordering"}
+        if "level" in chosen:
+            kept["levels"] = (chosen["level"],)
         if "bins" in chosen:
-            scheme = chosen["bins"] = bin_scheme(chosen["bins"], _scheme_of(metric))
-            tail = max(TAIL, scheme.count)
-        summary = summary_of(mean, variance, truth, weights=weights, dim=dim, levels=levels, tail=tail)
+            chosen["bins"] = bin_scheme(chosen["bins"], _scheme_of(metric))
+            kept["tail"] = max(TAIL, chosen["bins"].count)
+        summary = summary_of(mean, variance, truth, weights=weights, dim=dim, **kept)
         theirs = {own: theirs for theirs, own in OWN_NAMES.items()}
         return _of(metric, summary, {theirs.get(name, name): value for name, value in chosen.items()})
 

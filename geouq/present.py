@@ -1,9 +1,10 @@
 """From saved summaries to tables, cell maps, figures and pages; no pixel is read."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from geouq.atomic import written_whole
 from geouq.config import CELL_MAPS, PIXEL_MAPS, BinScheme, Experiment, Variable
@@ -20,6 +21,7 @@ from geouq.summary import Summary, TileWholes
 from geouq.tables import (
     Row,
     Table,
+    as_frame,
     as_markdown,
     bin_rows,
     choices_for,
@@ -34,16 +36,33 @@ from geouq.tables import (
     write_parquet,
 )
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 @dataclass(frozen=True)
 class Results:
-    """What a run gives: the folder written to, its tables by name, gates, and what the user should know."""
+    """What a run gives: the folder written to, its tables by name, gates, and what the user should know.
+
+    files : tables, maps, figures and pages, that is all that is written but summaries and what they came from.
+    """
 
     folder: Path
     record: RunRecord
     tables: Mapping[str, Table]
     gates: tuple[GateResult, ...]
     warnings: tuple[str, ...]
+    files: tuple[Path, ...] = ()
+
+    @cached_property
+    def frames(self) -> Mapping[str, "pd.DataFrame"]:
+        """Every table as a pandas table, by name."""
+        return {name: as_frame(table) for name, table in self.tables.items()}
+
+    @property
+    def metrics(self) -> "pd.DataFrame":
+        """The table of metrics: a row a number, with level, name of the region or tile, variable and n."""
+        return self.frames["metrics"]
 
 
 @dataclass(frozen=True)
@@ -60,14 +79,14 @@ def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: R
     choices = choices_of(experiment, record.variables, summaries)
     measured = _measure(experiment, record, summaries, choices, reporter)
     gates = tuple(judge(experiment, measured.tables["metrics"]))
-    write_tables(measured.tables, record.variables, folder / "tables")
+    tables = write_tables(measured.tables, record.variables, folder / "tables")
     maps = pixel_maps(experiment, record)
     maps += [f"maps/{path.name}" for path in write_cells(experiment, record, summaries, folder / "maps", reporter)]
     figures = draw_figures(experiment, measured.shown, record.variables, choices, folder=folder, reporter=reporter)
     warnings = (*record.notes, *heavy_bins(measured.tables["bins"]))
     results = Results(folder, record, measured.tables, gates, warnings)
-    write_report(_content(experiment, results, figures, maps), folder / "report")
-    return results
+    pages = write_report(_content(experiment, results, figures, maps), folder / "report")
+    return replace(results, files=(*tables, *(folder / path for path in (*maps, *figures.values())), *pages))
 
 
 def choices_of(experiment: Experiment, variables: Sequence[Variable], summaries: SavedSummaries) -> dict[str, Choices]:
@@ -115,13 +134,16 @@ def _measure(
     return _Measured(shown, tables)
 
 
-def write_tables(tables: Mapping[str, Table], variables: Sequence[Variable], folder: Path) -> None:
-    """Every table as CSV, the metrics also as Parquet (with the extra) and Markdown."""
-    for name, table in tables.items():
-        write_csv(table, folder / f"{name}.csv")
-    write_parquet(tables["metrics"], folder / "metrics.parquet")
+def write_tables(tables: Mapping[str, Table], variables: Sequence[Variable], folder: Path) -> list[Path]:
+    """Every table as CSV, the metrics also as Parquet (with the extra) and Markdown; the files written."""
+    written = [folder / f"{name}.csv" for name in tables]
+    for path, table in zip(written, tables.values(), strict=True):
+        write_csv(table, path)
+    if write_parquet(tables["metrics"], folder / "metrics.parquet"):
+        written.append(folder / "metrics.parquet")
     with written_whole(folder / "metrics.md") as part:
         part.write_text(as_markdown(tables["metrics"], variables), encoding="utf-8")
+    return [*written, folder / "metrics.md"]
 
 
 def pixel_maps(experiment: Experiment, record: RunRecord) -> list[str]:
