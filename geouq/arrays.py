@@ -30,6 +30,7 @@ def summarize_arrays(
     weight: ArrayLike | None = None,
     cell_size: int | None = None,
     tail: int = 10,
+    thresholds: Sequence[float] = (),
 ) -> VariableSummary:
     """Summary of one variable in memory, arrays (rows, columns), with the bits that a sweep of the same pixels gives.
 
@@ -49,7 +50,7 @@ def summarize_arrays(
         some = (w[part], status[part]) if w.size else (NO_WEIGHT, NO_STATUS)
         return VariableWindow(m[part], v[part], y[part], some[1], NOTHING_DECLARED, some[0])
 
-    return _swept(read, grid, settings, weighted=weight is not None)
+    return _swept(read, grid, settings, tuple(thresholds), weighted=weight is not None)
 
 
 def summarize_points(
@@ -58,6 +59,8 @@ def summarize_points(
     truth: NDArray[np.floating],
     weight: NDArray[np.float64] | None,
     settings: Settings,
+    *,
+    thresholds: Sequence[float] = (),
 ) -> Summary:
     """Summary of points, all arrays (points), float32 or float64; its bits depend on their order and on nothing else.
 
@@ -78,7 +81,7 @@ def summarize_points(
         )
         return VariableWindow(m, v, y, some[1], NOTHING_DECLARED, some[0])
 
-    return _swept(read, grid, settings, weighted=weight is not None).whole
+    return _swept(read, grid, settings, tuple(thresholds), weighted=weight is not None).whole
 
 
 def _rows(points: NDArray[Any], shape: tuple[int, int], empty: float) -> NDArray[Any]:
@@ -88,12 +91,18 @@ def _rows(points: NDArray[Any], shape: tuple[int, int], empty: float) -> NDArray
 
 
 def _swept(
-    read: Callable[[int, Window], VariableWindow], grid: Grid, settings: Settings, *, weighted: bool
+    read: Callable[[int, Window], VariableWindow],
+    grid: Grid,
+    settings: Settings,
+    thresholds: tuple[float, ...] = (),
+    *,
+    weighted: bool,
 ) -> VariableSummary:
     """The sum over all windows of a grid."""
-    total = TileSum.empty("array", grid, ("array",), settings, InMemory(), weighted=weighted)
+    total = TileSum.empty("array", grid, {"array": thresholds}, settings, InMemory(), weighted=weighted)
     for piece in pieces_of(grid, Reading(SQUARE, -(-grid.shape[1] // SQUARE) * SQUARE)):  # whole rows need no copy
-        total.add(sweep_windows(read, piece, [([0], piece.windows)], settings, ["array"], weighted=weighted))
+        visits = [([0], piece.windows)]
+        total.add(sweep_windows(read, piece, visits, settings, ["array"], thresholds=[thresholds], weighted=weighted))
     return total.summary().variables["array"]
 
 

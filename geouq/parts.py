@@ -27,6 +27,7 @@ from geouq.summary.coverage_profile import POSITIVE, CoverageProfile
 from geouq.summary.kept_pixels import BUDGET
 from geouq.summary.moments import PRODUCTS, SUMS
 from geouq.summary.ordering_profile import CLASSES, ROWS, OrderingProfile
+from geouq.summary.threshold_sums import BINS, FIELDS, ThresholdSums
 from geouq.summary.variance_profile import FINE_SHIFT, key_of
 from geouq.summary.z_histogram import COMPACT, FINE, edge_probabilities
 from geouq.validity import REASONS
@@ -50,6 +51,7 @@ class VariablePart:
     kept: KeptPixels
     groups: tuple[GroupedPart, ...]
     ordering: Floats
+    exceeding: Floats
     cells: CellSums | None
 
 
@@ -73,8 +75,9 @@ def take_part(cells: CellSums, totals: Totals) -> VariablePart:
     taken = _taken(cells) if len(profile) else None
     groups = tuple(_grouped(*pair) for pair in zip(totals.groups, totals.touched, strict=True))
     ordering = _ordered(totals.ordering, first, last)
-    part = VariablePart(first, profile, totals.z_counts.copy(), totals.excluded.copy(), kept, groups, ordering, taken)
-    for counts in (totals.z_counts, totals.excluded, totals.negative, totals.highest):
+    z_counts, excluded, exceeding = totals.z_counts.copy(), totals.excluded.copy(), totals.exceeding.copy()
+    part = VariablePart(first, profile, z_counts, excluded, kept, groups, ordering, exceeding, taken)
+    for counts in (totals.z_counts, totals.excluded, totals.exceeding, totals.negative, totals.highest):
         counts[:] = 0
     return part
 
@@ -117,12 +120,16 @@ class VariableSum:
     Entries of cells are handed to `append` at once.
     """
 
-    def __init__(self, grid: Grid, settings: Settings, append: Append, *, weighted: bool) -> None:
+    def __init__(
+        self, grid: Grid, settings: Settings, append: Append, thresholds: tuple[float, ...] = (), *, weighted: bool
+    ) -> None:
         levels = settings.levels
         self._settings, self._append, self._weighted = settings, append, weighted
+        self._thresholds = thresholds
         self._shape = grid.coarsened(settings.cell_size).shape
         bands = bands_of(grid)
-        self._bands = [_BandSum(settings, BUDGET // max(bands, 1), weighted=weighted) for _ in range(bands)]
+        room = BUDGET // max(bands, 1)
+        self._bands = [_BandSum(settings, room, len(thresholds), weighted=weighted) for _ in range(bands)]
         self._excluded = np.zeros(len(REASONS), np.int64)
         count, compact = self._shape[0] * self._shape[1], len(edge_probabilities(levels, COMPACT)) + 1
         self._n, self._weight = np.zeros(count, np.int64), np.zeros(count)
@@ -155,9 +162,10 @@ class VariableSum:
             for i, name in enumerate(self._settings.groups)
         }
         ordering = reduce(add, (band.ordering() for band in self._bands)) if self._settings.ordering else None
+        exceeding = ThresholdSums(self._thresholds, np.sum([band.exceeding for band in self._bands], axis=0))
         profile = reduce(add, (self._bands.pop(0).profile(*extremes) for _ in tuple(self._bands)))
         z = ZHistogram(edge_probabilities(levels, FINE), z_counts if self._weighted else z_counts.astype(np.int64))
-        whole = Summary(levels, moments.total(), self._scores.sum(0), z, profile, groups, ordering)
+        whole = Summary(levels, moments.total(), self._scores.sum(0), z, profile, groups, ordering, exceeding)
         cells = CellSummaries(levels, moments, self._scores, self._cell_z, self._extremes, cell, key, sums)
         return VariableSummary(whole, cells, self._excluded)
 
@@ -175,9 +183,10 @@ class _BandSum:
     The tail is given up for good where one group or all of them keep more pixels than there is room for.
     """
 
-    def __init__(self, settings: Settings, room: int, *, weighted: bool) -> None:
+    def __init__(self, settings: Settings, room: int, thresholds: int, *, weighted: bool) -> None:
         self.z_counts = np.zeros(len(edge_probabilities(settings.levels, FINE)) + 1)
         self._groups = np.zeros((len(settings.groups), BLOCKS, BLOCK * (len(settings.levels) + 1)))
+        self.exceeding = np.zeros((thresholds, BINS, len(FIELDS)))
         self._ordering = np.zeros((ROWS if settings.ordering else 0, CLASSES))
         self._touched = np.zeros(self._groups.shape[:2], np.bool_)
         self._profile = np.zeros((KEYS, 5 if weighted else 4))
@@ -196,6 +205,7 @@ class _BandSum:
         self._profile[part.first : last + 1] += part.profile
         self._first, self._last = min(self._first, part.first), max(self._last, last)
         self._highest = max(self._highest, part.cells.extremes[:, 1].max())
+        self.exceeding += part.exceeding
         row = part.first >> ORDERING_STEP
         self._ordering[row : row + len(part.ordering)] += part.ordering
         for i, (blocks, counts) in enumerate(part.groups):

@@ -38,7 +38,16 @@ def sweep_piece(settings: Settings, tile: Tile, piece: Piece, reading: Reading) 
         return reader.read(tile.variables[i], window)
 
     with gdal_options(reading.cache):
-        return sweep_windows(read, piece, visits_of(tile, piece), settings, names, weighted=tile.weighted)
+        thresholds = [variable.thresholds for variable in tile.variables]
+        return sweep_windows(
+            read,
+            piece,
+            visits_of(tile, piece),
+            settings,
+            names,
+            thresholds=thresholds,
+            weighted=tile.weighted,
+        )
 
 
 def visits_of(tile: Tile, piece: Piece) -> list[Visit]:
@@ -56,12 +65,16 @@ def sweep_windows(
     settings: Settings,
     names: Sequence[str],
     *,
+    thresholds: Sequence[tuple[float, ...]],
     weighted: bool,
 ) -> PieceSum:
     """Read windows of variables in the order of `visits`, and add them up by group: for each, a part a variable."""
     parts: dict[int, list[VariablePart]] = {}
     for variables, windows in visits:
-        sums = {i: [_group_sum(group, settings, weighted=weighted) for group in piece.groups] for i in variables}
+        sums = {
+            i: [_group_sum(group, settings, thresholds[i], weighted=weighted) for group in piece.groups]
+            for i in variables
+        }
         for window in windows:
             for i in variables:
                 stop_if_asked()
@@ -91,11 +104,11 @@ class _GroupSum:
 _of_thread = threading.local()
 
 
-def _group_sum(group: Window, settings: Settings, *, weighted: bool) -> _GroupSum:
+def _group_sum(group: Window, settings: Settings, thresholds: tuple[float, ...], *, weighted: bool) -> _GroupSum:
     """An empty sum, in arrays of this thread that were used before if there are any: fresh memory costs time."""
     lattice, size = z_lattice_of(settings.levels), settings.cell_size
     down, across = -(-group.height // size), -(-group.width // size)
-    room = settings, weighted, down * across, group.height * group.width
+    room = settings, thresholds, weighted, down * across, group.height * group.width
     idle: list[_GroupSum] = _of_thread.__dict__.setdefault("idle", [])
     for i, candidate in enumerate(idle):
         if candidate.room == room:
@@ -103,7 +116,8 @@ def _group_sum(group: Window, settings: Settings, *, weighted: bool) -> _GroupSu
             candidate.totals.kept_state[:] = settings.tail, 0
             return replace(candidate, group=group, across=across)
     cells = new_cells(down * across, group.height * group.width, lattice, weighted=weighted)
-    totals = new_totals(lattice, settings.tail, len(settings.groups), ordering=settings.ordering, weighted=weighted)
+    groups, ordering = len(settings.groups), settings.ordering
+    totals = new_totals(lattice, settings.tail, groups, thresholds, ordering=ordering, weighted=weighted)
     return _GroupSum(group, across, weighted, room, cells, totals)
 
 

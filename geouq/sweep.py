@@ -64,7 +64,7 @@ def sweep_tiles(
             sums[name] = TileSum.empty(
                 name,
                 task.tile.grid,
-                [variable.name for variable in task.tile.variables],
+                {variable.name: variable.thresholds for variable in task.tile.variables},
                 settings,
                 store_for(task.tile),
                 weighted=task.tile.weighted,

@@ -74,6 +74,7 @@ def choices_for(experiment: Experiment, variable: Variable, whole: Summary | Non
         experiment.calibration_weights,
         experiment.groups,
         experiment.ordering,
+        variable.thresholds,
     )
 
 

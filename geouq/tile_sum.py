@@ -1,6 +1,6 @@
 """A tile in the making: the sums of its variables, and where the entries of its cells go."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, Self
@@ -58,12 +58,19 @@ class TileSum:
 
     @classmethod
     def empty(
-        cls, name: str, grid: Grid, variables: Sequence[str], settings: Settings, store: EntryStore, *, weighted: bool
+        cls,
+        name: str,
+        grid: Grid,
+        variables: Mapping[str, tuple[float, ...]],
+        settings: Settings,
+        store: EntryStore,
+        *,
+        weighted: bool,
     ) -> Self:
-        """A tile of which no piece has come in."""
+        """A tile of which no piece has come in; `variables` gives the thresholds of each by name."""
         sums = {
-            variable: VariableSum(grid, settings, partial(store.append, i), weighted=weighted)
-            for i, variable in enumerate(variables)
+            variable: VariableSum(grid, settings, partial(store.append, i), thresholds, weighted=weighted)
+            for i, (variable, thresholds) in enumerate(variables.items())
         }
         return cls(name, grid, settings.cell_size, store, sums)
 

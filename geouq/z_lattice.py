@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from geouq.errors import ConfigError
 from geouq.gaussian import INV_SQRT_PI, cdf, density, half_width, standard_crps
-from geouq.summary.ordering_profile import CLASSES, CLASSES_IN_UNIT
 from geouq.summary.z_histogram import COMPACT, FINE, edge_probabilities, edge_quantiles
 
 Floats = NDArray[np.float64]
@@ -37,7 +36,6 @@ class ZLattice(NamedTuple):
     compact_of : int64 (E + 1), bin of the compact histogram for each fine bin.
     outside : int64 (L, 2), fine bins up to the first and from the second on lie outside the level's interval.
     outside_of : uint32 (B), number of levels whose closed interval does not hold z.
-    size_of : uint32 (B), class of |z| in the ordering profile.
     pit : float64 (B, 3), centre of the bucket's lattice cell, and PIT and density of z there.
     half_width, penalty : float64 (L), h_p and 2 / (1 - p).
     """
@@ -50,7 +48,6 @@ class ZLattice(NamedTuple):
     compact_of: Ints
     outside: Ints
     outside_of: NDArray[np.uint32]
-    size_of: NDArray[np.uint32]
     pit: Floats
     half_width: Floats
     penalty: Floats
@@ -107,7 +104,6 @@ def z_lattice(levels: Sequence[float]) -> ZLattice:
         compact_of=np.searchsorted(compact, np.append(fine, 2.0)),
         outside=outside,
         outside_of=_count_outside(bin_of, outside),
-        size_of=np.repeat(_size_classes(per_unit), has_edge + 1),
         pit=np.repeat(_pit_coefficients(per_unit), has_edge + 1, axis=0),
         half_width=np.array([half_width(level) for level in levels]),
         penalty=np.array([2 / (1 - level) for level in levels]),
@@ -134,11 +130,6 @@ def _count_outside(bin_of: Ints, outside: Ints) -> NDArray[np.uint32]:
 def _centres(per_unit: int) -> Floats:
     """Middle of each lattice cell."""
     return (np.arange(int(2 * REACH) * per_unit) + 0.5) / per_unit - REACH
-
-
-def _size_classes(per_unit: int) -> NDArray[np.uint32]:
-    """Class of |z| of each lattice cell."""
-    return np.minimum(np.abs(_centres(per_unit)) * CLASSES_IN_UNIT, CLASSES - 1).astype(np.uint32)
 
 
 def _pit_coefficients(per_unit: int) -> Floats:

@@ -13,10 +13,11 @@ SCHEMES = tuple(BinScheme(scheme=scheme, count=10) for scheme in ("equal-width",
 CHOICES = Choices(LEVELS, SCHEMES, groups=Groups(by=GROUPED_BY), ordering=True)
 
 
-def summary_of(mean, variance, truth, *, tail=10):
+def summary_of(mean, variance, truth, *, tail=10, thresholds=()):
     """Of arrays of any shape."""
     points = (np.ravel(array) for array in (mean, variance, truth))
-    return summarize_points(*points, None, Settings(LEVELS, 16, tail, groups=GROUPED_BY, ordering=True))
+    settings = Settings(LEVELS, 16, tail, groups=GROUPED_BY, ordering=True)
+    return summarize_points(*points, None, settings, thresholds=thresholds)
 
 
 def values_of(summary, choices=CHOICES):

@@ -10,10 +10,10 @@ from geouq.config import EQUAL_COUNT_10, Groups
 from geouq.metrics import METRICS, Choices
 
 DOCUMENTED = Path(__file__).parents[1] / "docs" / "faults.md"
-LEVEL = 0.9
+LEVEL, THRESHOLD = 0.9, 20.0
 SHAPE = (500, 500)
 ONE = 1 / np.sqrt(SHAPE[0] * SHAPE[1])  # standard error of a mean of unit variance
-CHOICES = Choices((LEVEL,), (EQUAL_COUNT_10,), groups=Groups(by=("variance",)), ordering=True)
+CHOICES = Choices((LEVEL,), (EQUAL_COUNT_10,), groups=Groups(by=("variance",)), ordering=True, thresholds=(THRESHOLD,))
 
 # What each fault does to each number: rises, falls, same, or any: what it does depends on the data.
 EXPECTED = """
@@ -59,6 +59,11 @@ rmscd_under                   rises     rises    any       rises       rises    
 lowest_group_coverage         falls     falls    rises     falls       falls     rises
 ause                          rises     rises    same      same        rises     rises
 spearman                      falls     falls    same      same        falls     falls
+threshold_brier               rises     rises    rises     rises       rises     any
+threshold_reliability         rises     rises    rises     any         any       any
+threshold_resolution          any       any      any       any         any       any
+threshold_uncertainty         same      same     same      same        same      any
+threshold_within              any       any      any       any         any       any
 nll                           rises     rises    rises     rises       rises     any
 crps                          rises     rises    rises     rises       rises     falls
 interval_score                rises     rises    rises     rises       rises     rises
@@ -78,6 +83,7 @@ SAMPLING = {
     "coverage": 0.3, "coverage_above": 0.22, "coverage_below": 0.22,
     "calibration_error": 2, "mace": 0.4, "rmsce": 0.5, "miscalibration_area": 0.4,
     "calibration_error_interval": 2, "mace_interval": 0.4, "rmsce_interval": 0.5, "miscalibration_area_interval": 0.4,
+    "threshold_reliability": 0.05,
     "pit_mean": 0.29, "pit_std": 0.15, "rmscd": 1, "rmscd_under": 1, "lowest_group_coverage": 1.7,
 }  # fmt: skip
 # Numbers whose ideal asks for more than calibration: a mean without error, errors in the order of the std, no noise.
@@ -86,7 +92,8 @@ MORE_THAN_CALIBRATION = {"mae", "rmse", "nmae", "nrmse", "r2", "ause", "uce_norm
 ABOUT = """# What each fault of a forecast does to each number
 
 The same forecast, once as it should be and once with one fault: 250 000 pixels whose predicted variance is log-normal,
-and whose truth is drawn from the prediction. Level 0.9, ten bins of equal count, ten groups by variance.
+and whose truth is drawn from the prediction. Level 0.9, ten bins of equal count, ten groups by variance, the threshold
+that half the pixels exceed.
 
 - too high, too low: the mean is moved by half a unit, 0.4 of the root of the mean variance.
 - too wide, too narrow: the variance is multiplied or divided by 4.
@@ -120,8 +127,9 @@ def forecasts(seed=31):
 def measured():
     """Number by metric, by fault."""
     return {
-        fault: {metric.name: value for metric, value in values_of(summary_of(*arrays), CHOICES).values()}
+        fault: {metric.name: value for metric, value in values_of(one, CHOICES).values()}
         for fault, arrays in forecasts().items()
+        for one in [summary_of(*arrays, thresholds=(THRESHOLD,))]
     }
 
 

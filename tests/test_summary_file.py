@@ -37,6 +37,8 @@ from geouq.summary.file import (
 )
 from geouq.summary.moments import PRODUCTS, SUMS
 from geouq.summary.ordering_profile import CLASSES, ROWS, OrderingProfile
+from geouq.summary.threshold_sums import BINS, ThresholdSums
+from geouq.summary.threshold_sums import FIELDS as SUMS_OF_THRESHOLD
 from geouq.summary.variance_profile import COMPACT_SHIFT, FIELDS, FINE_SHIFT, UNWEIGHTED
 from geouq.summary.z_histogram import COMPACT, FINE, edge_probabilities
 from geouq.validity import REASONS
@@ -65,7 +67,13 @@ def drawn_whole(rng, levels, columns, *, ordered):
     groups = {name: drawn_coverage(rng, len(levels)) for name in ("truth", "variance")}
     keys = np.unique(rng.integers(0, ROWS * CLASSES, rng.integers(0, 40)))
     ordering = OrderingProfile(keys, rng.normal(size=(len(keys), 1))) if ordered else None
-    return Summary(levels, drawn_moments(rng), rng.normal(size=len(levels)), z, profile, groups, ordering)
+    scores, thresholds = rng.normal(size=len(levels)), drawn_thresholds(rng)
+    return Summary(levels, drawn_moments(rng), scores, z, profile, groups, ordering, thresholds)
+
+
+def drawn_thresholds(rng):
+    thresholds = tuple(map(float, np.unique(rng.integers(0, 9, rng.integers(0, 4)))))
+    return ThresholdSums(thresholds, rng.normal(size=(len(thresholds), BINS, len(SUMS_OF_THRESHOLD))))
 
 
 def drawn_coverage(rng, levels):
@@ -119,9 +127,9 @@ TILES = st.builds(
 
 @pytest.fixture
 def some_tile():
-    tile = drawn_tile(6, ("height", "cover", "gini"))
-    assert all(len(part.cells.entry_key) > 100 for part in tile.variables.values())
-    return tile
+    """A tile of which every variable has entries of cells."""
+    drawn = (drawn_tile(seed, ("height", "cover", "gini")) for seed in range(100))
+    return next(t for t in drawn if all(len(part.cells.entry_key) > 100 for part in t.variables.values()))
 
 
 @given(tile=TILES)

@@ -28,6 +28,7 @@ from geouq.config.values import (
     cell_side,
     directory_pattern,
     experiment_name,
+    finite,
     level,
     map_name,
     metric_name,
@@ -107,6 +108,11 @@ class VariableSettings(Section):
     reference_mean: float | None = Field(
         default=None,
         description="what bias, MAE and RMSE are divided by to be relative; default: the mean of the truth",
+    )
+    thresholds: Annotated[tuple[float, ...], AfterValidator(unique), AfterValidator(finite)] = Field(
+        default=(),
+        max_length=20,
+        description="values of which the forecast that truth exceeds them is scored; each costs some 20 % of the sweep",
     )
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Hashable, Iterable
 from itertools import pairwise
+from math import isfinite
 from typing import TypeVar
 
 from geouq.config.faults import Steps, quoted, raise_each, suggestion
@@ -134,6 +135,14 @@ def cell_side(pixels: int) -> int:
     if pixels not in CELL_SIDES:
         raise ValueError(f"{pixels} is not one of {', '.join(map(str, CELL_SIDES))}")
     return pixels
+
+
+def finite(values: tuple[float, ...]) -> tuple[float, ...]:
+    """Accept numbers, all of them finite."""
+    raise_each(
+        ((i,), f"{value} is no threshold; give a number") for i, value in enumerate(values) if not isfinite(value)
+    )
+    return values
 
 
 def unique(values: tuple[H, ...]) -> tuple[H, ...]:

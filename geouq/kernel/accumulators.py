@@ -11,6 +11,7 @@ from geouq.summary.coverage_profile import GROUPED_BY, POSITIVE
 from geouq.summary.moments import CENTRED, PRODUCTS, SUMS
 from geouq.summary.ordering_profile import CLASSES, ROWS
 from geouq.summary.ordering_profile import SHIFT as ORDERING_SHIFT
+from geouq.summary.threshold_sums import no_thresholds
 from geouq.summary.variance_profile import COMPACT_SHIFT, FINE_SHIFT
 from geouq.validity import REASONS
 from geouq.z_lattice import ZLattice
@@ -112,7 +113,7 @@ class Totals(NamedTuple):
     variances, place of the first in its window), kept (pixels, 2 or 3: variance, squared error, weight), kept_state
     (tail count M or 0, pixels kept), highest (1). groups (groupings, keys of values x (levels + 1)); of its blocks of
     keys those are in use that touched (groupings, BLOCKS) names. ordering (coarser keys of the variance x classes
-    of |z|), empty where it is not asked for.
+    of |z|), empty where it is not asked for. thresholds (T), exceeding (T, bins, sums of `threshold_sums.FIELDS`).
     """
 
     profile: Floats
@@ -126,6 +127,8 @@ class Totals(NamedTuple):
     groups: Floats
     touched: NDArray[np.uint8]
     ordering: Floats
+    thresholds: Floats
+    exceeding: Floats
 
 
 def aligned(shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
@@ -186,7 +189,13 @@ def layout_of(dtype: DTypeLike) -> NDArray[np.unsignedinteger]:
 
 
 def new_totals(
-    lattice: ZLattice, tail: int, groupings: int = 0, *, ordering: bool = False, weighted: bool = False
+    lattice: ZLattice,
+    tail: int,
+    groupings: int = 0,
+    thresholds: Sequence[float] = (),
+    *,
+    ordering: bool = False,
+    weighted: bool = False,
 ) -> Totals:
     """Empty totals; `tail` is the number of equal-width bins that are to be exact, 0 for none."""
     return Totals(
@@ -201,6 +210,8 @@ def new_totals(
         np.zeros((groupings, BLOCKS * BLOCK * (len(lattice.half_width) + 1))),
         np.zeros((groupings, BLOCKS), np.uint8),
         np.zeros(ROWS * CLASSES if ordering else 0),
+        np.array(thresholds, np.float64),
+        no_thresholds(tuple(thresholds)).sums,
     )
 
 

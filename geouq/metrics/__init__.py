@@ -42,6 +42,13 @@ from geouq.metrics.registry import (
 )
 from geouq.metrics.scores import crps, interval_score, nll
 from geouq.metrics.sharpness import cv, mean_std, sharpness, sharpness_rms, width
+from geouq.metrics.thresholds import (
+    threshold_brier,
+    threshold_reliability,
+    threshold_resolution,
+    threshold_uncertainty,
+    threshold_within,
+)
 
 __all__ = [
     "LEFT_OUT",
@@ -97,6 +104,11 @@ __all__ = [
     "sharpness_rms",
     "sparsification_curve",
     "spearman",
+    "threshold_brier",
+    "threshold_reliability",
+    "threshold_resolution",
+    "threshold_uncertainty",
+    "threshold_within",
     "uce",
     "uce_normalized",
     "unit_of",

@@ -23,9 +23,8 @@ def sparsification_curve(summary: Summary, shares: Floats = LEFT_OUT) -> Floats:
 def oracle_curve(summary: Summary, shares: Floats = LEFT_OUT) -> Floats:
     """The same when the pixels of largest |error| are left out: no order does better, (..., shares)."""
     profile = _ordering(summary)
-    squares = _squared_errors(summary, profile)
-    order = np.argsort(-np.where(profile.is_open, np.inf, profile.squared_error), kind="stable")
-    return _remaining(profile.n[..., order], squares[..., order], shares)
+    order = np.argsort(-profile.squared_error, kind="stable")
+    return _remaining(profile.n[..., order], _squared_errors(summary, profile)[..., order], shares)
 
 
 def ause(summary: Summary) -> Floats:
@@ -35,7 +34,8 @@ def ause(summary: Summary) -> Floats:
     """
     gap = sparsification_curve(summary) - oracle_curve(summary)
     area = ((gap[..., 1:] + gap[..., :-1]) / 2 * np.diff(LEFT_OUT)).sum(-1)
-    return area / np.sqrt(summary.moments.mean_square("error"))
+    total = np.sqrt(summary.moments.mean_square("error"))
+    return area / np.where(total > 0, total, np.nan)
 
 
 def spearman(summary: Summary) -> Floats:
@@ -44,13 +44,8 @@ def spearman(summary: Summary) -> Floats:
     To within 1e-2: pixels of one class of std or |error| share a rank. Raises SummaryError as `ause` does.
     """
     profile = _ordering(summary)
-    order = np.argsort(profile.squared_error, kind="stable")
-    errors = np.empty(profile.n.shape)
-    errors[..., order] = _ranks(profile.n[..., order])
-    rows, place = np.unique(profile.variance, return_inverse=True)
-    in_row = np.zeros((*profile.n.shape[:-1], len(rows)))
-    np.add.at(np.moveaxis(in_row, -1, 0), place, np.moveaxis(profile.n, -1, 0))
-    return _correlation(profile.n, errors, _ranks(in_row)[..., place])
+    errors, widths = _ranks(profile.n, profile.squared_error), _ranks(profile.n, profile.variance)
+    return _correlation(profile.n, errors, widths)
 
 
 def _ordering(summary: Summary) -> OrderingProfile:
@@ -62,13 +57,11 @@ def _ordering(summary: Summary) -> OrderingProfile:
 
 
 def _squared_errors(summary: Summary, profile: OrderingProfile) -> Floats:
-    """Sums of squared errors by key; where |z| is unbounded, what the others leave of the total."""
+    """Sums of squared errors by key, scaled to their true total."""
     sums = profile.n * profile.squared_error
-    closed, beyond = np.where(profile.is_open, 0.0, sums), np.where(profile.is_open, sums, 0.0)
-    total = summary.moments.mean_square("error") * summary.moments.weight
-    left, some = np.maximum(total - closed.sum(-1), 0.0), beyond.sum(-1)
-    share = np.divide(left, some, out=np.zeros(np.shape(some)), where=some > 0)
-    return closed + beyond * share[..., np.newaxis]
+    total, found = summary.moments.mean_square("error") * summary.moments.weight, sums.sum(-1)
+    scale = np.divide(total, found, out=np.zeros(np.shape(found)), where=found > 0)
+    return sums * scale[..., np.newaxis]
 
 
 def _remaining(n: Floats, squares: Floats, shares: Floats) -> Floats:
@@ -87,9 +80,12 @@ def _row_remaining(n: Floats, squares: Floats, shares: Floats) -> Floats:
     return np.sqrt(np.maximum(squares.sum() - left_out, 0.0) / ((1 - shares) * total))
 
 
-def _ranks(n: Floats) -> Floats:
-    """Mean rank of the pixels of each class, classes in their order."""
-    return np.cumsum(n, -1) - n / 2
+def _ranks(n: Floats, values: Floats) -> Floats:
+    """Mean rank of the pixels of each key; those of one value share theirs."""
+    distinct, place = np.unique(values, return_inverse=True)
+    pixels = np.zeros((*n.shape[:-1], len(distinct)))
+    np.add.at(np.moveaxis(pixels, -1, 0), place, np.moveaxis(n, -1, 0))
+    return (np.cumsum(pixels, -1) - pixels / 2)[..., place]
 
 
 def _correlation(n: Floats, one: Floats, other: Floats) -> Floats:

@@ -9,7 +9,10 @@ Floats = NDArray[np.float64]
 
 
 def pit_mean(summary: Summary) -> Floats:
-    """Mean of PIT; unit 1, ideal 1/2, above it is under-prediction; to within 1e-5."""
+    """Mean of PIT; unit 1, ideal 1/2, above it is under-prediction.
+
+    To within 1e-5 for thousands of pixels, 2e-3 for few: pixels are added up by steps of z.
+    """
     return 0.5 + summary.moments.mean("pit")
 
 

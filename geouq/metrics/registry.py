@@ -41,11 +41,20 @@ from geouq.metrics.ordering import ause, spearman
 from geouq.metrics.pit import pit_mean, pit_std
 from geouq.metrics.scores import crps, interval_score, nll
 from geouq.metrics.sharpness import cv, mean_std, sharpness, sharpness_rms, width
+from geouq.metrics.thresholds import (
+    threshold_brier,
+    threshold_reliability,
+    threshold_resolution,
+    threshold_uncertainty,
+    threshold_within,
+)
 from geouq.summary import Summary
 
 Floats = NDArray[np.float64]
 Unit = Literal["1", "unit", "unit^2"]
-Choice = Literal["none", "bins", "level", "group", "ordering", "calibration", "calibration_weights", "reference_mean"]
+Choice = Literal[
+    "none", "bins", "level", "group", "ordering", "threshold", "calibration", "calibration_weights", "reference_mean"
+]
 
 
 @dataclass(frozen=True)
@@ -84,6 +93,9 @@ TRAN = "Tran et al. 2020, arXiv 1912.10066"
 DAWID = "Dawid 1984; Gneiting et al. 2007"
 UQREGRESSORS = "UQRegressors"
 ILG = "Ilg et al. 2018, arXiv 1802.07095"
+BRIER = "Brier 1950"
+MURPHY = "Murphy 1973"
+STEPHENSON = "Stephenson et al. 2008"
 NOTEBOOK = "customary with UCE and ENCE"
 
 METRICS = (
@@ -210,6 +222,13 @@ METRICS = (
     ),
     Metric("ause", ause, "AUSE", "1", "0", "std is large where errors are not", ILG, "ordering"),
     Metric("spearman", spearman, "rho(|e|, s)", "1", "large", "std follows error", "Spearman 1904", "ordering"),
+    Metric("threshold_brier", threshold_brier, "BS", "1", "small", "worse", BRIER, "threshold"),
+    Metric("threshold_reliability", threshold_reliability, "REL", "1", "0", "they mislead", MURPHY, "threshold"),
+    Metric("threshold_resolution", threshold_resolution, "RES", "1", "large", "they tell apart", MURPHY, "threshold"),
+    Metric(
+        "threshold_uncertainty", threshold_uncertainty, "UNC", "1", "small", "hard to foretell", MURPHY, "threshold"
+    ),
+    Metric("threshold_within", threshold_within, "WB", "1", "small", "bins are coarse", STEPHENSON, "threshold"),
     Metric("nll", nll, "NLL", "1", "small", "worse", GNEITING),
     Metric("crps", crps, "CRPS", "unit", "small", "worse", GNEITING),
     Metric("interval_score", interval_score, "IS", "unit", "small", "worse", GNEITING, "level"),
@@ -228,6 +247,7 @@ class Choices:
     calibration_weights: CalibrationWeights = "equal"
     groups: Groups = GROUPS
     ordering: bool = False
+    thresholds: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
@@ -247,7 +267,11 @@ def level_name(metric: str, level: float) -> str:
     >>> level_name("coverage", 0.9), level_name("coverage", 0.6827)
     ('coverage_90', 'coverage_68.27')
     """
-    return f"{metric}_{round(100 * level, 10):g}"
+    return metric + _percent(level)
+
+
+def _percent(level: float) -> str:
+    return f"_{round(100 * level, 10):g}"
 
 
 @dataclass(frozen=True)
@@ -255,7 +279,7 @@ class _Call:
     """One call of a metric's function: what it takes beside the summary, and what its value is named by."""
 
     arguments: tuple[Any, ...] = ()
-    level: float | None = None
+    suffix: str = ""
     bins: str = ""
     group: str = ""
 
@@ -263,11 +287,12 @@ class _Call:
 _CALLS: Mapping[Choice, Callable[[Choices], list[_Call]]] = {
     "none": lambda _: [_Call()],
     "bins": lambda c: [_Call((s, (c.shared_edges or {}).get(s.name)), bins=s.name) for s in c.schemes],
-    "level": lambda c: [_Call((level,), level) for level in c.levels],
+    "level": lambda c: [_Call((level,), _percent(level)) for level in c.levels],
     "group": lambda c: [
-        _Call((level, by, c.groups.count), level, group=by) for by, level in product(c.groups.by, c.levels)
+        _Call((level, by, c.groups.count), _percent(level), group=by) for by, level in product(c.groups.by, c.levels)
     ],
     "ordering": lambda c: [_Call()] if c.ordering else [],
+    "threshold": lambda c: [_Call((t,), suffix=f"_{t:g}") for t in c.thresholds],
     "calibration": lambda c: [_Call((c.calibration_levels,))],
     "calibration_weights": lambda c: [_Call((c.calibration_levels, c.calibration_weights))],
     "reference_mean": lambda c: [_Call((c.reference_mean,))],
@@ -277,8 +302,7 @@ _CALLS: Mapping[Choice, Callable[[Choices], list[_Call]]] = {
 def evaluate_metric(metric: Metric, summary: Summary, choices: Choices) -> Iterator[Value]:
     """The values of one metric for every level, bin scheme or grouping chosen."""
     for call in _CALLS[metric.choice](choices):
-        name = metric.name if call.level is None else level_name(metric.name, call.level)
-        yield Value(metric, name, call.bins, metric.function(summary, *call.arguments), call.group)
+        yield Value(metric, metric.name + call.suffix, call.bins, metric.function(summary, *call.arguments), call.group)
 
 
 def evaluate_metrics(summary: Summary, choices: Choices) -> Iterator[Value]:
@@ -292,7 +316,7 @@ def as_markdown() -> str:
     lines = ["| name | what | unit | ideal | above means | source |", "|---|---|---|---|---|---|"]
     for metric in METRICS:
         what = metric.claim.split(";")[0].rstrip(".").replace("|", "\\|")
-        name = f"{metric.name}_<level>" if metric.choice in ("level", "group") else metric.name
+        name = metric.name + {"level": "_<level>", "group": "_<level>", "threshold": "_<t>"}.get(metric.choice, "")
         lines.append(f"| `{name}` | {what} | {metric.unit} | {metric.ideal} | {metric.above} | {metric.source} |")
     return "\n".join(lines) + "\n"
 

@@ -33,6 +33,7 @@ from geouq.summary.moments import Moments
 from geouq.summary.netcdf import NetCDFWriter, read_variable
 from geouq.summary.ordering_profile import OrderingProfile
 from geouq.summary.summary import Summary
+from geouq.summary.threshold_sums import BINS, FIELDS, ThresholdSums
 from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes, VariableSummary, VariableWhole
 from geouq.summary.variance_profile import FINE_SHIFT, VarianceProfile
 from geouq.summary.z_histogram import FINE, ZHistogram, edge_probabilities
@@ -268,6 +269,7 @@ def _wholes(file: h5py.File) -> dict[str, VariableWhole]:
     pixels = _optional(file, "kept_pixels", np.float64, len(file["kept_field"]))
     wanted = _optional(file, "wanted_key", np.uint32).astype(np.int64)
     groups, ordering = _groups(file, len(names), len(levels)), _orderings(file, len(names))
+    thresholds = _thresholds(file, len(names))
     found = {}
     for i, name in enumerate(names):
         own, kept = profile_of == i, None
@@ -276,9 +278,9 @@ def _wholes(file: h5py.File) -> dict[str, VariableWhole]:
         lowest, highest = ranges[i]
         profile = VarianceProfile(FINE_SHIFT, keys[own].astype(np.int64), sums[own], lowest, highest, kept)
         z = ZHistogram(edges, z_counts[i])
+        own_moments = Moments(*(each[i] for each in moments))
         found[name] = VariableWhole(
-            Summary(levels, Moments(*(each[i] for each in moments)), scores[i], z, profile, groups[i], ordering[i]),
-            excluded[i],
+            Summary(levels, own_moments, scores[i], z, profile, groups[i], ordering[i], thresholds[i]), excluded[i]
         )
     return found
 
@@ -296,6 +298,13 @@ def _groups(file: h5py.File, variables: int, levels: int) -> list[dict[str, Cove
         }
         for i in range(variables)
     ]
+
+
+def _thresholds(file: h5py.File, variables: int) -> list[ThresholdSums]:
+    """Forecasts of exceeding the thresholds of each variable."""
+    of, values = _optional(file, "threshold_variable", np.uint16), _optional(file, "threshold_value", np.float64)
+    sums = _optional(file, "threshold_sums", np.float64, BINS, len(FIELDS))
+    return [ThresholdSums(tuple(map(float, values[of == i])), sums[of == i]) for i in range(variables)]
 
 
 def _orderings(file: h5py.File, variables: int) -> Sequence[OrderingProfile | None]:

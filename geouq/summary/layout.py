@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from geouq.summary.kept_pixels import KeptPixels
 from geouq.summary.moments import PRODUCTS, SUMS
+from geouq.summary.threshold_sums import FIELDS as THRESHOLD_FIELDS
 from geouq.summary.tile import TileSummary
 from geouq.summary.variance_profile import FIELDS
 from geouq.summary.z_histogram import FINE, edge_probabilities
@@ -47,7 +48,11 @@ EXPLAINED = {
     "coverage_counts": "pixels (weights) of one key outside the k narrowest intervals and inside the others, k from 0",
     "ordering_variable": "number of the variable that an ordering entry belongs to, from 0",
     "ordering_key": "leading bits of the float32 variance, shifted right by 17, times 256, plus the class of |z|",
-    "ordering_counts": "pixels (weights) of one key of the variance and one class of |z|, 1/32 wide",
+    "ordering_counts": "pixels (weights) of one key of the variance and one class of |z|, 8 an octave from 2^-16 on",
+    "threshold_variable": "number of the variable that a threshold belongs to, from 0",
+    "threshold_value": "value that the truth is forecast to exceed",
+    "threshold_sum": "what is added up of the probability p of exceeding, and of o, 1 where the truth does",
+    "threshold_sums": "sums over the pixels in ten bins of the probability of exceeding",
     "cell_entry_variable": "number of the variable that an entry of the cells' profiles belongs to, from 0",
     "cell_entry_cell": "number of the cell that an entry belongs to, in rows from the top left, from 0",
     "cell_key": "leading bits of the float32 variance, shifted right by 19",
@@ -87,6 +92,7 @@ def coordinates(summary: TileSummary, columns: int) -> dict[str, Any]:
         "kept_field": list(KEPT if columns == len(FIELDS) else KEPT[:-1]),
         "z_edge": edge_probabilities(levels, FINE),
         "grouping": list(_groupings(summary)),
+        "threshold_sum": list(THRESHOLD_FIELDS),
     }
 
 
@@ -133,6 +139,14 @@ def arrays(summary: TileSummary) -> Iterator[tuple[str, Dimensions, Array]]:
         "ordering_variable": (_owner, ("ordering_entry",), lambda s: s.ordering.keys, ordered),
         "ordering_key": (_ragged, ("ordering_entry",), lambda s: s.ordering.keys.astype(np.uint32), ordered),
         "ordering_counts": (_ragged, ("ordering_entry",), lambda s: s.ordering.n, ordered),
+        "threshold_variable": (_owner, ("threshold",), lambda s: s.thresholds.thresholds, wholes),
+        "threshold_value": (_ragged, ("threshold",), lambda s: np.array(s.thresholds.thresholds), wholes),
+        "threshold_sums": (
+            _ragged,
+            ("threshold", "p_bin", "threshold_sum"),
+            lambda s: s.thresholds.sums,
+            wholes,
+        ),
         **{
             f"cell_{name}": (_stacked, ("cell", *dims), attrgetter(f"moments.{name}"), cells)
             for name, dims in MOMENTS.items()

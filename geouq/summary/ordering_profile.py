@@ -1,7 +1,7 @@
 """How large errors are where the predicted variance is large: pixels by variance and |z| together.
 
-Variances have 64 keys an octave; |z| has 256 classes of 1/32, the last of which takes all from 255/32 on. From both
-follows |error|, closely enough to put pixels in order.
+Variances have 64 keys an octave; |z| has 8 classes an octave from 2^-16 to 2^16, of which the first takes all below, the
+last all above. From both follows |error|, closely enough to put pixels in order.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,9 @@ from geouq.summary.variance_profile import lower_bound
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-CLASSES, CLASSES_IN_UNIT = 256, 32
+CLASSES = 256
+CLASS_SHIFT = 20  # bits of the float32 |z| that are left out
+FIRST_CLASS = (127 - 16) << (23 - CLASS_SHIFT)  # key of 2^-16
 SHIFT = 17  # bits of the float32 variance that are left out
 ROWS = 1 << (31 - SHIFT)
 
@@ -43,12 +45,8 @@ class OrderingProfile(KeyedCounts):
         return (lower_bound(rows, SHIFT) + lower_bound(rows + 1, SHIFT)) / 2
 
     @property
-    def is_open(self) -> NDArray[np.bool_]:
-        """Whether |z| has no upper bound, (keys)."""
-        return self.keys % CLASSES == CLASSES - 1
-
-    @property
     def squared_error(self) -> Floats:
-        """The squared error in the middle of each key, (keys)."""
-        size = (self.keys % CLASSES + 0.5) / CLASSES_IN_UNIT
-        return self.variance * (size**2 + 1 / (12 * CLASSES_IN_UNIT**2))
+        """The squared error in the middle of each key, (keys); 0 in the first class of |z|."""
+        size = self.keys % CLASSES
+        low, high = (lower_bound(size + FIRST_CLASS + more, CLASS_SHIFT) for more in (0, 1))
+        return np.where(size == 0, 0.0, self.variance * ((low + high) ** 2 / 4 + (high - low) ** 2 / 12))

@@ -34,6 +34,7 @@ class RunningTotal:
         self._profile = _RunningProfile(start.variance)
         self._groups: dict[str, _RunningCounts] = {}
         self._ordering: _RunningCounts | None = None
+        self._thresholds = start.thresholds
 
     def add(self, summary: Summary) -> None:
         """Add one more; SummaryError where its levels are others, or where only some have weights."""
@@ -46,13 +47,21 @@ class RunningTotal:
         self._profile.add(summary.variance)
         self._add_groups(summary, before)
         self._add_ordering(summary, before)
+        self._add_thresholds(summary, before)
 
     def summary(self) -> Summary:
         """What has been added up; of nothing, the summary of no pixel."""
         ordering = None if self._ordering is None else OrderingProfile(*self._ordering.settled())
         groups = {name: CoverageProfile(*running.settled()) for name, running in self._groups.items()}
         return Summary(
-            self._levels, self._moments, self._interval_scores, self._z, self._profile.profile(), groups, ordering
+            self._levels,
+            self._moments,
+            self._interval_scores,
+            self._z,
+            self._profile.profile(),
+            groups,
+            ordering,
+            self._thresholds,
         )
 
     def _add_groups(self, summary: Summary, before: int) -> None:
@@ -65,6 +74,13 @@ class RunningTotal:
         self._groups = {name: each for name, each in self._groups.items() if name in summary.groups}
         for name, running in self._groups.items():
             running.add(summary.groups[name])
+
+    def _add_thresholds(self, summary: Summary, before: int) -> None:
+        """Add forecasts of exceeding; one that has neither thresholds nor pixels says nothing."""
+        if not self._thresholds.thresholds and not before:
+            self._thresholds = summary.thresholds
+        elif summary.thresholds.thresholds or summary.n:
+            self._thresholds = self._thresholds + summary.thresholds
 
     def _add_ordering(self, summary: Summary, before: int) -> None:
         """Add pixels by variance and |z|, as long as all that have pixels keep them."""

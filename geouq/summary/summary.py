@@ -17,6 +17,7 @@ from geouq.summary.coverage_profile import CoverageProfile
 from geouq.summary.display import as_html, as_text
 from geouq.summary.moments import Moments, no_moments
 from geouq.summary.ordering_profile import OrderingProfile
+from geouq.summary.threshold_sums import ThresholdSums, no_thresholds
 from geouq.summary.variance_profile import FINE_SHIFT, UNWEIGHTED, VarianceProfile
 from geouq.summary.z_histogram import FINE, ZHistogram, edge_probabilities
 
@@ -32,6 +33,7 @@ class Summary:
     interval_scores : float64 (..., levels), sums over the pixels.
     groups : by what the pixels are grouped, such as truth, and their coverage by that; a cell has none.
     ordering : pixels by variance and |z|; None where it was not asked for.
+    thresholds : forecasts of exceeding some thresholds; a cell has none.
 
     Two sizes exist: of a tile, with 200 quantiles and 512 keys an octave, and of a cell, with 20 and 16.
     """
@@ -43,6 +45,7 @@ class Summary:
     variance: VarianceProfile
     groups: Mapping[str, CoverageProfile] = field(default_factory=dict)
     ordering: OrderingProfile | None = None
+    thresholds: ThresholdSums = field(default_factory=no_thresholds)
 
     @property
     def n(self) -> Counts:
@@ -88,6 +91,7 @@ class Summary:
             self.variance + other.variance,
             _groups_of_both(self, other),
             _ordering_of_both(self, other),
+            _thresholds_of_both(self, other),
         )
 
     def __repr__(self) -> str:
@@ -107,6 +111,7 @@ class Summary:
             self.variance.total(axis),
             {name: profile.total(axis) for name, profile in self.groups.items()},
             self.ordering and self.ordering.total(axis),
+            self.thresholds.total(axis) if self.thresholds.thresholds else no_thresholds(),
         )
 
 
@@ -124,6 +129,14 @@ def _ordering_of_both(one: Summary, other: Summary) -> OrderingProfile | None:
         keeps, lacks = (one, other) if other.ordering is None else (other, one)
         return None if lacks.n.any() else keeps.ordering
     return one.ordering + other.ordering
+
+
+def _thresholds_of_both(one: Summary, other: Summary) -> ThresholdSums:
+    """The sums of both; one that has neither thresholds nor pixels says nothing."""
+    for empty, full in ((one, other), (other, one)):
+        if not empty.thresholds.thresholds and not empty.n.any():
+            return full.thresholds
+    return one.thresholds + other.thresholds
 
 
 def empty_summary(levels: Iterable[float]) -> Summary:

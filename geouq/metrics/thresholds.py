@@ -1,0 +1,58 @@
+"""How good the forecasts are that the truth exceeds a threshold, P(y > t) = Phi((mean - t) / std)."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.summary import Summary
+from geouq.summary.threshold_sums import FIELDS
+
+Floats = NDArray[np.float64]
+N, P, PP, HIT, PH = range(len(FIELDS))
+
+
+def threshold_brier(summary: Summary, threshold: float) -> Floats:
+    """Brier score of exceeding a threshold, mean of (P(y > t) - 1{y > t})^2; unit 1, small is good (Brier 1950)."""
+    sums = summary.thresholds.of(threshold).sum(-2)
+    return _by_weight(sums[..., PP] - 2 * sums[..., PH] + sums[..., HIT], summary)
+
+
+def threshold_reliability(summary: Summary, threshold: float) -> Floats:
+    """Part of the Brier score by which probabilities and frequencies differ in ten bins of P; unit 1, ideal 0.
+
+    The score is reliability - resolution + uncertainty + within, exactly. Murphy 1973; Stephenson et al. 2008.
+    """
+    sums = summary.thresholds.of(threshold)
+    n, gap = _used(sums), sums[..., P] - sums[..., HIT]
+    return _by_weight(np.nansum(gap**2 / n, axis=-1), summary)
+
+
+def threshold_resolution(summary: Summary, threshold: float) -> Floats:
+    """Part of the Brier score by which frequencies differ between the bins; unit 1, large is good (Murphy 1973)."""
+    sums = summary.thresholds.of(threshold)
+    n = _used(sums)
+    away = sums[..., HIT] / n - _by_weight(sums[..., HIT].sum(-1), summary)[..., np.newaxis]
+    return _by_weight(np.nansum(n * away**2, axis=-1), summary)
+
+
+def threshold_uncertainty(summary: Summary, threshold: float) -> Floats:
+    """Part of the Brier score that no forecast can mend, f (1 - f) of the frequency f; unit 1 (Murphy 1973)."""
+    frequency = _by_weight(summary.thresholds.of(threshold)[..., HIT].sum(-1), summary)
+    return frequency * (1 - frequency)
+
+
+def threshold_within(summary: Summary, threshold: float) -> Floats:
+    """Variance of P within the bins less twice its covariance with the truth there; unit 1 (Stephenson et al. 2008)."""
+    sums = summary.thresholds.of(threshold)
+    n = _used(sums)
+    variance = sums[..., PP] - sums[..., P] ** 2 / n
+    covariance = sums[..., PH] - sums[..., P] * sums[..., HIT] / n
+    return _by_weight(np.nansum(variance - 2 * covariance, axis=-1), summary)
+
+
+def _used(sums: Floats) -> Floats:
+    """Weight of each bin; NaN where it is empty."""
+    return np.where(sums[..., N] > 0, sums[..., N], np.nan)
+
+
+def _by_weight(total: Floats, summary: Summary) -> Floats:
+    return total / np.where(summary.n > 0, summary.moments.weight, np.nan)
