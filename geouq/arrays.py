@@ -1,6 +1,7 @@
 """Summaries of arrays in memory, with the bits that a sweep of the same pixels gives."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ def summarize_arrays(
         some = (w[part], status[part]) if w.size else (NO_WEIGHT, NO_STATUS)
         return VariableWindow(m[part], v[part], y[part], some[1], NOTHING_DECLARED, some[0])
 
-    return _swept(read, grid, settings, tuple(thresholds), weighted=weight is not None)
+    return _swept(read, grid, replace(settings, thresholds=tuple(thresholds)), weighted=weight is not None)
 
 
 def summarize_points(
@@ -59,8 +60,6 @@ def summarize_points(
     truth: NDArray[np.floating],
     weight: NDArray[np.float64] | None,
     settings: Settings,
-    *,
-    thresholds: Sequence[float] = (),
 ) -> Summary:
     """Summary of points, all arrays (points), float32 or float64; its bits depend on their order and on nothing else.
 
@@ -81,7 +80,7 @@ def summarize_points(
         )
         return VariableWindow(m, v, y, some[1], NOTHING_DECLARED, some[0])
 
-    return _swept(read, grid, settings, tuple(thresholds), weighted=weight is not None).whole
+    return _swept(read, grid, settings, weighted=weight is not None).whole
 
 
 def _rows(points: NDArray[Any], shape: tuple[int, int], empty: float) -> NDArray[Any]:
@@ -91,14 +90,10 @@ def _rows(points: NDArray[Any], shape: tuple[int, int], empty: float) -> NDArray
 
 
 def _swept(
-    read: Callable[[int, Window], VariableWindow],
-    grid: Grid,
-    settings: Settings,
-    thresholds: tuple[float, ...] = (),
-    *,
-    weighted: bool,
+    read: Callable[[int, Window], VariableWindow], grid: Grid, settings: Settings, *, weighted: bool
 ) -> VariableSummary:
     """The sum over all windows of a grid."""
+    thresholds = settings.thresholds
     total = TileSum.empty("array", grid, {"array": thresholds}, settings, InMemory(), weighted=weighted)
     for piece in pieces_of(grid, Reading(SQUARE, -(-grid.shape[1] // SQUARE) * SQUARE)):  # whole rows need no copy
         visits = [([0], piece.windows)]

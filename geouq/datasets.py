@@ -42,6 +42,7 @@ def evaluate(
     bins: Sequence[Bins] = SCHEMES,
     reference_mean: float | None = None,
     units: str | None = None,
+    thresholds: Sequence[float] = (),
 ) -> xr.Dataset:
     """Every metric, as a Dataset: a variable each, along the dimensions that were kept, and `n`, the number of pixels.
 
@@ -49,15 +50,16 @@ def evaluate(
     The attributes tell unit, symbol, ideal value, what a value above it means, and the source. What a summary does not
     keep is left out: ause and spearman need `summarize(..., ordering=True)`; arrays give all.
 
-    mean, variance, truth, weights, dim : as in `summarize`; or a Summary, a SummaryArray or a lazy one alone. levels :
-    default those of the summary. bins : schemes, each as in `geouq.uce`. reference_mean : what nbias, nmae and nrmse
-    are relative to, default the mean truth. units : of the variable, default those of a DataArray of the truth.
+    mean, variance, truth, weights, dim : as in `summarize`; or a Summary, a SummaryArray or a lazy one alone.
+    levels : default those of the summary. bins : schemes, each as in `geouq.uce`. reference_mean : what nbias, nmae
+    and nrmse are relative to, default the mean truth. thresholds : whose forecasts of exceeding are scored. units :
+    of the variable, default those of a DataArray of the truth.
 
     >>> found = evaluate([1.0, 2, 3], [0.01, 0.25, 1], [1.5, 3, 2], units="m")
     >>> float(found.zms), found.rmse.attrs["units"]
     (10.0, 'm')
     """
-    kept = {"levels": levels or LEVELS, "tail": _tail(bins), "ordering": True}
+    kept = {"levels": levels or LEVELS, "tail": _tail(bins), "ordering": True, "thresholds": thresholds}
     summary = summary_of(mean, variance, truth, weights=weights, dim=dim, **kept)
     units = str(getattr(truth, "attrs", {}).get("units", "")) if units is None else units
     dims, coords = _places(summary)
@@ -82,6 +84,7 @@ def table(
     bins: Sequence[Bins] = SCHEMES,
     reference_mean: float | None = None,
     units: str | None = None,
+    thresholds: Sequence[float] = (),
 ) -> pd.DataFrame:
     """Every metric, as a tidy table: the dimensions that were kept, then metric, value, units, bins, group and n.
 
@@ -91,7 +94,7 @@ def table(
     >>> float(found.set_index("metric").value["zms"])
     10.0
     """
-    kept = {"levels": levels or LEVELS, "tail": _tail(bins), "ordering": True}
+    kept = {"levels": levels or LEVELS, "tail": _tail(bins), "ordering": True, "thresholds": thresholds}
     summary = summary_of(mean, variance, truth, weights=weights, dim=dim, **kept)
     units = str(getattr(truth, "attrs", {}).get("units", "")) if units is None else units
     dims, coords = _places(summary)
@@ -136,8 +139,14 @@ def _numbers(
     groups = GROUPS.model_copy(update={"by": kept})
     found: list[list[Value]] = []
     for one in summaries:
-        ordering = one.ordering is not None
-        chosen = Choices(tuple(levels or one.levels), schemes, reference_mean, groups=groups, ordering=ordering)
+        chosen = Choices(
+            tuple(levels or one.levels),
+            schemes,
+            reference_mean,
+            groups=groups,
+            ordering=one.ordering is not None,
+            thresholds=one.thresholds.thresholds,
+        )
         found.append([value for metric in METRICS for value in _values(metric, one, chosen)])
     for values in zip(*found, strict=True):
         first, shape = values[0], np.shape(summary.n)

@@ -41,6 +41,7 @@ def summarize(
     levels: Sequence[float] = (0.5, 0.8, 0.9, 0.95),
     tail: int = 10,
     ordering: bool = False,
+    thresholds: Sequence[float] = (),
 ) -> Any:
     """What pixels contribute: a Summary of all, or a SummaryArray along the dimensions that `dim` does not name.
 
@@ -49,7 +50,8 @@ def summarize(
     dimensions. weights : how much each pixel counts; may be broadcast. dim : dimensions to reduce, axes for numpy and
     dask, names for xarray; None for all; each place that is kept takes about 2 ms and has the numbers that its pixels
     alone give. levels : of the intervals whose coverage and scores are kept. tail : number of equal-width bins that are
-    to be exact. ordering : whether to keep what ause and spearman need.
+    to be exact. ordering : whether to keep what ause and spearman need. thresholds : of which the
+    forecasts of exceeding are kept.
 
     Where one of the arrays is of dask, the result is a `dask.delayed`: add it, compute it, or hand it to `evaluate`.
     Raises DataError for negative variances or weights, and for shapes or coordinates that do not match; ConfigError for
@@ -58,7 +60,9 @@ def summarize(
     >>> int(summarize([1.0, 2, 3], [0.01, 0.25, 1], [1.5, 3, 2], levels=[0.9]).n)
     3
     """
-    settings = Settings(_levels(levels), SQUARE, tail, groups=GROUPED_BY, ordering=ordering)
+    settings = Settings(
+        _levels(levels), SQUARE, tail, groups=GROUPED_BY, ordering=ordering, thresholds=tuple(map(float, thresholds))
+    )
     layers = [mean, variance, truth, *([] if weights is None else [weights])]
     if any(map(_is_xarray, layers)):
         return _of_xarray(layers, dim, settings)

@@ -108,9 +108,13 @@ def _on_arrays(metric: Metric) -> Callable[..., Any]:
             known = ", ".join(choices) or "no choices"
             raise TypeError(f"{metric.name}() got an unexpected argument {min(unknown)!r}; it takes {known}")
         chosen = defaults | chosen
+        if missing := [choice for choice, value in chosen.items() if value is inspect.Parameter.empty]:
+            raise TypeError(f"{metric.name}() needs {missing[0]}=, a number")
         kept: dict[str, Any] = {"ordering": metric.choice == "ordering"}
         if "level" in chosen:
             kept["levels"] = (chosen["level"],)
+        if "threshold" in chosen:
+            kept["thresholds"] = (chosen["threshold"],)
         if "bins" in chosen:
             chosen["bins"] = bin_scheme(chosen["bins"], _scheme_of(metric))
             kept["tail"] = max(TAIL, chosen["bins"].count)

@@ -14,7 +14,8 @@ class Settings:
 
     tail : number of equal-width bins to be exact, 0 for none; negative : "error" or "exclude", what to do with a
         negative variance; groups : by what coverage is kept, of `GROUPED_BY`; ordering : whether pixels are kept by
-        variance and |z|.
+        variance and |z|; thresholds : whose forecasts of exceeding are kept, of arrays; those of tiles stand with
+        their variables.
     """
 
     levels: tuple[float, ...]
@@ -23,6 +24,7 @@ class Settings:
     negative: str = "error"
     groups: tuple[str, ...] = ("truth", "variance")
     ordering: bool = False
+    thresholds: tuple[float, ...] = ()
 
 
 def cell_size_for(grids: Iterable[Grid]) -> int:

@@ -16,8 +16,9 @@ CHOICES = Choices(LEVELS, SCHEMES, groups=Groups(by=GROUPED_BY), ordering=True)
 def summary_of(mean, variance, truth, *, tail=10, thresholds=()):
     """Of arrays of any shape."""
     points = (np.ravel(array) for array in (mean, variance, truth))
-    settings = Settings(LEVELS, 16, tail, groups=GROUPED_BY, ordering=True)
-    return summarize_points(*points, None, settings, thresholds=thresholds)
+    return summarize_points(
+        *points, None, Settings(LEVELS, 16, tail, groups=GROUPED_BY, ordering=True, thresholds=thresholds)
+    )
 
 
 def values_of(summary, choices=CHOICES):

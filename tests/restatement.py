@@ -56,6 +56,8 @@ def plain_metrics(mean, variance, truth, reference_mean=None):
     z = (truth - mean) / s
     reference = truth.mean() if reference_mean is None else reference_mean
     return {
+        "pit_mean": norm.cdf(z).mean(),
+        "pit_std": norm.cdf(z).std(),
         "zms": np.mean(z**2),
         "z_mean": z.mean(),
         "z_std": z.std(),

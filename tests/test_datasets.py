@@ -16,10 +16,10 @@ NAMED = [xr.DataArray(a, {"variable": ["a", "b"]}, ("variable", "y", "x"), attrs
 
 
 def test_every_metric_is_a_variable_along_what_is_kept_and_its_bins():
-    found = evaluate(*NAMED, dim=("y", "x"))
+    found = evaluate(*NAMED, dim=("y", "x"), thresholds=[0.5])
 
     for metric in METRICS:
-        name = f"{metric.name}_90" if metric.choice in ("level", "group") else metric.name
+        name = metric.name + {"level": "_90", "group": "_90", "threshold": "_0.5"}.get(metric.choice, "")
         assert found[name].attrs["symbol"] == metric.symbol, name
     assert found["uce"].dims == ("variable", "bins")
     assert found["rmscd_90"].dims == ("variable", "group")

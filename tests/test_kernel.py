@@ -20,6 +20,8 @@ LEVELS = (0.5, 0.6827, 0.9, 0.95)
 PLAIN = {metric.name: metric.function for metric in METRICS if metric.choice in ("none", "reference_mean")}
 LEVELLED = {metric.name: metric.function for metric in METRICS if metric.choice == "level"}
 
+PIT = ("pit_mean", "pit_std")  # added up by steps of z
+
 
 @pytest.fixture(scope="module")
 def arrays():
@@ -33,7 +35,8 @@ def summary(arrays):
 
 @pytest.mark.parametrize("name", PLAIN)
 def test_metrics_equal_the_whole_array_definition(name, arrays, summary):
-    assert PLAIN[name](summary) == pytest.approx(plain_metrics(*valid(*arrays))[name], rel=1e-9)
+    within = 1e-5 if name in PIT else 1e-9
+    assert PLAIN[name](summary) == pytest.approx(plain_metrics(*valid(*arrays))[name], rel=within)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -196,7 +199,7 @@ def test_whole_weights_count_like_repeated_pixels(dtype):
     assert one.n == (weight[np.isfinite(sum(arrays))] > 0).sum()
     assert one.moments.weight == other.n
     for name in set(PLAIN) - {"cv", "ence_null", "ence_excess"}:
-        assert PLAIN[name](one) == pytest.approx(PLAIN[name](other), rel=1e-9), name
+        assert PLAIN[name](one) == pytest.approx(PLAIN[name](other), rel=1e-5 if name in PIT else 1e-9), name
     for name, function in LEVELLED.items():
         assert function(one, 0.9) == pytest.approx(function(other, 0.9), rel=1e-12), name
     edges = np.quantile(valid(*arrays)[1], np.arange(11) / 10)

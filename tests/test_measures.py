@@ -45,13 +45,19 @@ def test_the_published_demo_of_interval_regression_takes_five_lines():
 @pytest.mark.parametrize("name", NAMES)
 def test_arrays_and_their_summary_give_one_number(name):
     on_arrays = getattr(geouq, name)
-    summary = geouq.summarize(*ARRAYS, ordering=True)
+    summary = geouq.summarize(*ARRAYS, ordering=True, thresholds=[0.5])
+    asked = {"threshold": 0.5} if name.startswith("threshold") else {}
 
-    value = on_arrays(*ARRAYS)
+    value = on_arrays(*ARRAYS, **asked)
 
     assert isinstance(value, float)
-    assert value == on_arrays(summary)
-    assert on_arrays(mean=ARRAYS[0], variance=ARRAYS[1], truth=ARRAYS[2]) == value
+    assert value == on_arrays(summary, **asked)
+    assert on_arrays(mean=ARRAYS[0], variance=ARRAYS[1], truth=ARRAYS[2], **asked) == value
+
+
+def test_a_threshold_must_be_given():
+    with pytest.raises(TypeError, match=r"threshold_brier\(\) needs threshold="):
+        geouq.threshold_brier(*ARRAYS)
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)

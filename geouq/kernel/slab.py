@@ -5,12 +5,10 @@ import math
 import numpy as np
 
 from geouq.compiled import inlined, inlined_reordered
-from geouq.kernel.accumulators import BLOCK, KEYS, ORDERING_STEP
+from geouq.kernel.accumulators import KEYS
 from geouq.kernel.lanes import EIGHT, LANES, add_rows, bits_of_single, copy_eight, prefetch, valid_eight, zero_eight
-from geouq.summary.coverage_profile import POSITIVE
+from geouq.kernel.on_request import add_what_is_asked_for
 from geouq.summary.moments import CENTRED, LEFT, PRODUCTS, RIGHT, SUMS
-from geouq.summary.ordering_profile import CLASS_SHIFT, CLASSES, FIRST_CLASS
-from geouq.summary.threshold_sums import BINS
 from geouq.summary.variance_profile import FINE_SHIFT
 from geouq.validity import TRUTH_NODATA, VARIANCE_NOT_POSITIVE, is_valid, reason_of
 from geouq.z_lattice import REACH
@@ -18,13 +16,10 @@ from geouq.z_lattice import REACH
 N_CENTRED, N_PRODUCTS = len(CENTRED), len(PRODUCTS)
 VARIANCE, NLL = SUMS.index("variance"), SUMS.index("nll")
 TOP = math.nextafter(2 * REACH, 0)
-LOG_2, SQRT_2 = math.log(2), math.sqrt(2)
+LOG_2 = math.log(2)
 ALL_VALID = np.uint64((1 << EIGHT) - 1)
 ONE, EIGHT_PIXELS = np.uint64(1), np.uint64(EIGHT)  # a signed index would be tested for being negative
 SHIFT = np.uint32(FINE_SHIFT)
-SIZE, CLASS_BITS = np.uint32(0x7FFFFFFF), np.uint32(CLASS_SHIFT)
-COARSER, COLUMNS = np.uint32(ORDERING_STEP), np.uint32(CLASSES)
-SIGN, ALL_KEYS = np.uint32(POSITIVE), np.uint32(2 * POSITIVE - 1)
 LINE = np.uint64(16)  # pixels of float32
 AHEAD = np.uint64(2)  # rows; those of a cell lie too far apart for the processor to foresee
 
@@ -119,7 +114,7 @@ def add_slab(n, scratch, lattice, cells, cell, totals):
     cells.extremes[cell, 0] = min(cells.extremes[cell, 0], low)
     cells.extremes[cell, 1] = max(cells.extremes[cell, 1], high)
     _find_rows(n, scratch, lattice)
-    _add_what_is_asked_for(n, scratch, lattice, totals)
+    add_what_is_asked_for(n, scratch, lattice, totals)
     if weighted:
         _scatter_weighted(n, scratch)
     else:
@@ -303,63 +298,6 @@ def _scatter_weighted(n, scratch):
         add_rows(scratch.keys, scratch.key, i, wv, wee, ws, 1.0)
     for i in range(n):
         scratch.key_weights[scratch.key[i]] += w[i]
-
-
-@inlined
-def _add_what_is_asked_for(n, scratch, lattice, totals):
-    """Add the pixels to groups, thresholds and ordering, as far as there are any."""
-    if len(scratch.grouped_by) > 0:
-        for i in range(n):
-            scratch.outside[i] = lattice.outside_of[scratch.bucket[i]]
-    for p in range(len(scratch.grouped_by)):
-        _add_to_groups(n, p, scratch, lattice, totals)
-    for t in range(len(totals.thresholds)):
-        _add_to_threshold(n, t, scratch, totals)
-    if totals.ordering.size > 0:
-        _add_to_ordering(n, scratch, totals)
-
-
-@inlined
-def _add_to_groups(n, p, scratch, lattice, totals):
-    """Count each pixel under the key of its truth, mean or variance, by how many intervals it lies outside."""
-    place, counts, touched, weighted = scratch.place, totals.groups[p], totals.touched[p], len(scratch.weight) > 0
-    values = (scratch.truth, scratch.mean, scratch.variance)[scratch.grouped_by[p]]
-    columns = np.uint32(len(lattice.half_width) + 1)
-    for i in range(n):
-        bits = bits_of_single(np.float64(values[i]) + 0.0)  # -0 is 0
-        key = ((bits >> SHIFT) | SIGN) ^ ((bits >> np.uint32(31)) * ALL_KEYS)
-        place[i] = key * columns + scratch.outside[i]
-    for i in range(n):
-        before = counts[place[i]]
-        if before == 0:
-            touched[place[i] // (columns * np.uint32(BLOCK))] = 1
-        counts[place[i]] = before + (scratch.weight[i] if weighted else 1.0)
-
-
-@inlined
-def _add_to_threshold(n, t, scratch, totals):
-    """Add the probability of exceeding a threshold, and whether the truth does, by bin of the probability."""
-    threshold, sums, weighted = totals.thresholds[t], totals.exceeding[t], len(scratch.weight) > 0
-    for i in range(n):
-        p = 0.5 * math.erfc((threshold - scratch.mean[i]) / (scratch.std[i] * SQRT_2))
-        exceeded = 1.0 if scratch.truth[i] > threshold else 0.0
-        w, k = scratch.weight[i] if weighted else 1.0, min(int(p * BINS), BINS - 1)
-        sums[k, 0] += w
-        sums[k, 1] += w * p
-        sums[k, 2] += w * p * p
-        sums[k, 3] += w * exceeded
-        sums[k, 4] += w * p * exceeded
-
-
-@inlined
-def _add_to_ordering(n, scratch, totals):
-    """Count each pixel by variance and |z|."""
-    place, counts, weighted = scratch.place, totals.ordering, len(scratch.weight) > 0
-    for i in range(n):
-        size = np.int32((bits_of_single(scratch.z[i]) & SIZE) >> CLASS_BITS) - np.int32(FIRST_CLASS)
-        place[i] = (scratch.key[i] >> COARSER) * COLUMNS + np.uint32(min(max(size, 0), CLASSES - 1))
-    for i in range(n):
-        counts[place[i]] += scratch.weight[i] if weighted else 1.0
 
 
 @inlined

@@ -1,7 +1,7 @@
 """How large errors are where the predicted variance is large: pixels by variance and |z| together.
 
-Variances have 64 keys an octave; |z| has 8 classes an octave from 2^-16 to 2^16, of which the first takes all below, the
-last all above. From both follows |error|, closely enough to put pixels in order.
+Variances have 64 keys an octave; |z| has 8 classes an octave from 2^-16 to 2^16, of which the first takes all
+below, the last all above. From both follows |error|, closely enough to put pixels in order.
 """
 
 from dataclasses import dataclass
