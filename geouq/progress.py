@@ -3,7 +3,9 @@
 A step of a stage, such as a tile, may be long: then it is told how much of it is done.
 """
 
+import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -99,8 +101,68 @@ class Bars:
         self._progress.console.print(line, markup=False, highlight=False)
 
 
+class Interruptible:
+    """A reporter that ends the work at its next word once it was asked to; Python drops an interrupt now and then.
+
+    That is so in callbacks of libraries and while objects are thrown away, where an exception has nowhere to go.
+    """
+
+    def __init__(self, told: Reporter, asked: threading.Event) -> None:
+        self._told, self._asked = told, asked
+
+    def stage(self, name: str, total: int) -> None:
+        """Begin a stage."""
+        self._end_if_asked()
+        self._told.stage(name, total)
+
+    def under_way(self, step: str, share: float) -> None:
+        """Tell how far a step is."""
+        self._end_if_asked()
+        self._told.under_way(step, share)
+
+    def advance(self, done: str) -> None:
+        """Tell of one step."""
+        self._end_if_asked()
+        self._told.advance(done)
+
+    def say(self, line: str) -> None:
+        """Write a line that stays."""
+        self._end_if_asked()
+        self._told.say(line)
+
+    def _end_if_asked(self) -> None:
+        if self._asked.is_set():
+            raise KeyboardInterrupt
+
+
 @contextmanager
 def reporter(*, quiet: bool) -> Iterator[Reporter]:
+    """The reporter that fits where standard error goes; an interrupt ends the work at its next word at the latest."""
+    with _shown(quiet=quiet) as told, _interrupts() as asked:
+        yield Interruptible(told, asked)
+
+
+@contextmanager
+def _interrupts() -> Iterator[threading.Event]:
+    """What is set once Ctrl-C was pressed, beside the exception that Python raises then."""
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+
+    def interrupted(*_: object) -> None:
+        asked.set()
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupted)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _shown(*, quiet: bool) -> Iterator[Reporter]:
     """The reporter that fits where standard error goes."""
     console = Console(stderr=True)
     if quiet:

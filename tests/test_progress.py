@@ -1,6 +1,7 @@
 """What is seen of long work: lines in a log, bars on a terminal, or nothing."""
 
 import re
+import signal
 
 import pytest
 from rich.console import Console
@@ -141,3 +142,17 @@ def test_quiet_says_nothing(capsys):
     work(quiet=True)
 
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_interrupt_that_python_dropped_ends_the_work_at_the_next_word():
+    class Dropping:
+        """What is raised while an object is thrown away goes nowhere."""
+
+        def __del__(self):
+            signal.raise_signal(signal.SIGINT)
+
+    with reporter(quiet=True) as told:
+        Dropping()
+        with pytest.raises(KeyboardInterrupt):
+            told.advance("a tile")
