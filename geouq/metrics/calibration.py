@@ -57,7 +57,7 @@ def ence_excess(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Float
 
 
 def zms(summary: Summary) -> Floats:
-    """Mean of z^2; unit 1, ideal 1, above 1 is over-confident (Pernot, arXiv 2310.11978)."""
+    """Mean of z^2; unit 1, ideal 1, above 1 is over-confident (Pernot, arXiv 2402.10043)."""
     return summary.moments.mean_square("z")
 
 
