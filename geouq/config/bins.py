@@ -63,7 +63,7 @@ class Groups(Section):
 
     by: Annotated[tuple[Literal["truth", "mean", "variance"], ...], AfterValidator(unique)] = Field(
         default=("truth", "variance"),
-        description="what pixels are grouped by: truth, mean, variance; each costs 2 to 3 % of the sweep; default: "
+        description="what pixels are grouped by: truth, mean, variance; each costs 3 to 4 % of the sweep; default: "
         "truth and variance",
     )
     count: int = Field(default=10, ge=2, le=100, description="number of groups, of equal numbers of pixels each")

@@ -26,7 +26,7 @@ KEYS = 1 << (31 - FINE_SHIFT)
 COMPACT_STEP = COMPACT_SHIFT - FINE_SHIFT
 ORDERING_STEP = ORDERING_SHIFT - FINE_SHIFT
 KEEP_BUFFER = 1 << 18
-BLOCKS, BLOCK = 512, 2 * POSITIVE // 512  # of keys of values; each is an octave
+BLOCKS, BLOCK = 8192, 2 * POSITIVE // 8192  # of keys of values, 32 together
 CACHE_LINE = 64  # bytes
 
 
