@@ -75,7 +75,8 @@ def test_counts_are_those_of_the_pixels(kind, weighted):
 
 def test_groups_have_the_pixels_that_numpy_puts_between_quantiles():
     mean, variance, truth = forecast(shape=(20, 30))
-    truth = np.sign(truth) * np.exp2(np.round(np.log2(np.abs(truth)) * 100) / 100)  # no key holds two values
+    rank = np.argsort(np.argsort(truth, axis=None)).reshape(truth.shape) - 300
+    truth = np.sign(rank + 0.5) * np.exp2(np.abs(rank + 0.5) / 100)  # no key holds two pixels
     summary = summarize_arrays(mean, variance, truth, LEVELS).whole
     edges = np.quantile(truth, np.arange(1, 7) / 7)
     group = np.searchsorted(edges, truth.ravel(), side="right")
@@ -83,25 +84,45 @@ def test_groups_have_the_pixels_that_numpy_puts_between_quantiles():
 
     found = summary.coverage_by("truth").grouped(7, summary.n)
 
-    assert found.sum(-1).tolist() == np.bincount(group, minlength=7).tolist()
-    assert found[:, :2].sum(-1).tolist() == np.bincount(group, inside, minlength=7).tolist()
+    assert found[:, -1].tolist() == np.bincount(group, minlength=7).tolist()
+    assert found[:, 1].tolist() == np.bincount(group, inside, minlength=7).tolist()
 
 
-def test_equal_values_stay_in_one_group():
+def test_equal_values_are_shared_between_groups_that_are_covered_alike():
     mean, variance, truth = forecast(shape=(20, 30))
-    summary = summarize_arrays(mean, variance, np.where(truth > 0, 1.0, -2.0), LEVELS).whole
-
-    found = summary.coverage_by("truth").grouped(10, summary.n).sum(-1)
-
-    assert np.count_nonzero(found) == 2
-    assert sorted(found[found > 0]) == sorted([(truth > 0).sum(), (truth <= 0).sum()])
-
-
-def test_groups_begin_within_a_key_of_the_quantiles():
-    mean, variance, truth = forecast()
+    truth = np.where(truth > 0, 1.0, -2.0)
     summary = summarize_arrays(mean, variance, truth, LEVELS).whole
-    edges = np.quantile(variance, np.arange(1, 10) / 10)
-    np.testing.assert_allclose(summary.coverage_by("variance").borders(10, summary.n), edges, rtol=2 / 512)
+    inside = covered(mean, variance, truth, 0.9)
+    low, groups = int((truth < 0).sum()), 7
+
+    found = summary.coverage_by("truth").grouped(groups, summary.n)
+
+    assert np.ptp(found[:, -1]) <= 1
+    share = found[:, 1] / found[:, -1]
+    assert share[: low * groups // 600] == pytest.approx(inside[truth < 0].mean())
+    assert share[low * groups // 600 + 1 :] == pytest.approx(inside[truth > 0].mean())
+    assert found[:, 1].sum() == pytest.approx(inside.sum())
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=9), st.integers(2, 12), st.integers(0, 9))
+def test_groups_differ_by_one_pixel_at_most_whatever_the_keys(pixels, groups, seed):
+    inside = np.random.default_rng(seed).binomial(pixels, 0.7)
+    profile = CoverageProfile(np.arange(len(pixels)), np.column_stack([inside, pixels - inside]).astype(float))
+
+    found = profile.grouped(groups, np.int64(sum(pixels)))
+
+    assert np.ptp(found[:, -1]) <= 1
+    assert found.sum(0) == pytest.approx([inside.sum(), sum(pixels)])
+
+
+def test_groups_of_weighted_pixels_have_equal_weights():
+    mean, variance, truth = forecast()
+    weight = np.random.default_rng(3).lognormal(0, 1, truth.shape)
+    summary = summarize_arrays(mean, variance, truth, LEVELS, weight=weight).whole
+
+    found = summary.coverage_by("truth").grouped(10, summary.n)
+
+    assert found[:, -1] == pytest.approx(weight.sum() / 10, rel=1e-3)
 
 
 @pytest.mark.parametrize("rows", [1, 7, 64])

@@ -160,7 +160,7 @@ def test_a_constant_std_has_no_dispersion_and_no_correlation(dtype):
 
 
 def test_ties_are_counted_exactly():
-    """Of few values of truth, mean and variance no edge splits a key: groups and bins of all kinds are exact.
+    """Of few values of truth, mean and variance a key holds one: groups and bins of all kinds are exact.
 
     Rank correlation is left out: it puts errors in order by their variance and |z|, and sees no tie among them.
     """

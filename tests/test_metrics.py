@@ -193,18 +193,27 @@ def test_a_calibrated_forecast_scores_as_calibrated():
     [
         (
             {"bias": 1.0},
-            ("bias", "rmse", "zms", "crps", "nll", "coverage_below_90", "mace", "rmsce", "calibration_error"),
-            ("coverage_90",),
+            (
+                *("bias", "rmse", "zms", "crps", "nll", "coverage_below_90"),
+                *("mace", "rmsce", "calibration_error", "rmscd_90 truth"),
+            ),
+            ("coverage_90", "pit_mean", "lowest_group_coverage_90 variance"),
         ),
         (
             {"inflate": 4.0},
-            ("sharpness", "coverage_90", "rce", "nll", "crps", "uce", "mace_interval", "miscalibration_area"),
-            ("zms", "z_std"),
+            (
+                *("sharpness", "coverage_90", "rce", "nll", "crps", "uce"),
+                *("mace_interval", "miscalibration_area", "rmscd_90 variance"),
+            ),
+            ("zms", "z_std", "pit_std", "rmscd_under_90 truth"),
         ),
         (
             {"inflate": 0.25},
-            ("zms", "z_std", "nll", "crps", "ence", "miscalibration_area_interval", "calibration_error_interval"),
-            ("coverage_90", "sharpness", "rce"),
+            (
+                *("zms", "z_std", "nll", "crps", "ence", "pit_std"),
+                *("miscalibration_area_interval", "calibration_error_interval", "rmscd_under_90 variance"),
+            ),
+            ("coverage_90", "sharpness", "rce", "lowest_group_coverage_90 truth"),
         ),
     ],
     ids=["biased", "under-confident", "over-confident"],
@@ -213,7 +222,8 @@ def test_a_fault_moves_each_number_as_documented(fault, rises, falls):
     def measured(**fault):
         summary = summarize_arrays(*heteroscedastic((200, 200), seed=15, **fault)).whole
         wanted = Choices((0.9,), (BinScheme(scheme="equal-count", count=10),))
-        return {value.name: float(value.value) for value in evaluate_metrics(summary, wanted)}
+        found = evaluate_metrics(summary, wanted)
+        return {f"{value.name} {value.group}".strip(): float(value.value) for value in found}
 
     right, wrong = measured(), measured(**fault)
 

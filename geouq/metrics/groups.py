@@ -17,13 +17,12 @@ GROUPS = 10
 def group_coverage(summary: Summary, level: float, by: str = "truth", groups: int = GROUPS) -> Floats:
     """Share of |z| <= h_p in each group, (..., groups); unit 1, ideal the level, missing where a group is empty.
 
-    Edges are the k / groups quantiles to the width of a key (1 part in 512 of the value); equal values stay together.
-    Raises SummaryError where the summary does not keep coverage by that.
+    Groups differ by one pixel at most. Pixels whose values differ by less than 1 part in 512, and equal ones, count as
+    covered alike where a border falls among them. Raises SummaryError where the summary does not keep coverage by that.
     """
-    counts = summary.coverage_by(by).grouped(groups, summary.n)
+    inside = summary.coverage_by(by).grouped(groups, summary.n)
     within = sorted(summary.levels).index(summary.levels[summary.level_index(level)])
-    total = counts.sum(-1)
-    return counts[..., : within + 1].sum(-1) / np.where(total > 0, total, np.nan)
+    return inside[..., within] / np.where(inside[..., -1] > 0, inside[..., -1], np.nan)
 
 
 def rmscd(summary: Summary, level: float, by: str = "truth", groups: int = GROUPS) -> Floats:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geouq.summary.keyed_counts import KeyedCounts
-from geouq.summary.variance_profile import FINE_SHIFT, lower_bound
+from geouq.summary.variance_profile import FINE_SHIFT
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -48,39 +48,31 @@ class CoverageProfile(KeyedCounts):
         return type(self)(self.keys, counts)
 
     def grouped(self, groups: int, n: NDArray[np.int64]) -> Floats:
-        """Counts (..., groups, levels + 1) of groups of equal numbers of pixels, in the order of the value.
+        """Pixels (..., groups, levels + 1) of groups of equal numbers of pixels, in the order of the value.
 
-        n : int64 (...), pixels. A group begins with the key of the k / groups quantile, as numpy interpolates it, so
-        that equal values stay together; where many are equal, groups are empty. Of weighted pixels, groups have equal
-        weights.
+        Column k counts those inside the interval that is k-th in width, from 0; the last column counts all.
+
+        n : int64 (...), pixels. Groups begin where numpy's k / groups quantiles do, so that they differ by one pixel at
+        most; of weighted pixels, they have equal weights. The pixels of a key that a border falls into are shared in
+        proportion: they are taken to be covered alike, whichever of them lie below the border.
         """
         if groups not in self._grouped:
-            first = self._first(groups, n)
-            ends = np.zeros((*first.shape[:-1], 1), np.int64)
-            places = np.concatenate([ends, first, ends + len(self.keys)], axis=-1)
-            nothing = np.zeros((*self.counts.shape[:-2], 1, self.counts.shape[-1]))
-            up_to = np.concatenate([nothing, np.cumsum(self.counts, axis=-2)], axis=-2)
-            self._grouped[groups] = np.diff(np.take_along_axis(up_to, places[..., np.newaxis], axis=-2), axis=-2)
+            found = np.empty((*n.shape, groups, self.counts.shape[-1]))
+            for place in np.ndindex(n.shape):
+                found[place] = _shared(self.counts[place], groups, int(n[place]))
+            self._grouped[groups] = found
         return self._grouped[groups]
-
-    def borders(self, groups: int, n: NDArray[np.int64]) -> Floats:
-        """Values with which the groups but the first begin, (..., groups - 1), to the width of a key; NaN for none."""
-        return np.append(_value_of(self.keys), np.nan)[self._first(groups, n)]
 
     @cached_property
     def _grouped(self) -> dict[int, Floats]:
         """Groups asked for so far: many metrics ask for the same."""
         return {}
 
-    def _first(self, groups: int, n: NDArray[np.int64]) -> Ints:
-        """Place of the key with which each group but the first begins, (..., groups - 1)."""
-        total = self.counts.sum((-2, -1))
-        single = np.divide(total, n, out=np.zeros(np.shape(total)), where=n > 0)
-        up_to = np.cumsum(self.counts.sum(-1), -1)
-        bounds = np.arange(1, groups) / groups * (total - single)[..., np.newaxis] + single[..., np.newaxis]
-        return (up_to[..., np.newaxis, :] < bounds[..., np.newaxis]).sum(-1, dtype=np.int64)
 
-
-def _value_of(keys: Ints) -> Floats:
-    """The value of each key that is nearest to 0."""
-    return np.where(keys < 0, -1.0, 1.0) * lower_bound(np.where(keys < 0, -1 - keys, keys), FINE_SHIFT)
+def _shared(counts: Floats, groups: int, n: int) -> Floats:
+    """Counts by key (keys, columns) as pixels inside the intervals by group (groups, columns)."""
+    inside = np.cumsum(counts, axis=-1)
+    up_to = np.concatenate([np.zeros((1, counts.shape[-1])), np.cumsum(inside, axis=0)]).T
+    weight = up_to[-1, -1] / max(n, 1)  # the mean one of a pixel
+    borders = weight * np.array([*(-(-k * (n - 1) // groups) for k in range(groups)), n])
+    return np.diff([np.interp(borders, up_to[-1], column) for column in up_to], axis=-1).T
