@@ -8,6 +8,7 @@ import numpy as np
 from affine import Affine
 from numpy.typing import ArrayLike, NDArray
 
+from geouq.config.model import LEVELS
 from geouq.cutting import BAND, Reading, pieces_of
 from geouq.errors import DataError
 from geouq.grid import Grid, Window
@@ -15,10 +16,12 @@ from geouq.kernel import SQUARE
 from geouq.piecework import sweep_windows
 from geouq.reader import NO_STATUS, NO_WEIGHT, VariableWindow
 from geouq.settings import Settings, cell_size_for
-from geouq.summary import Summary, VariableSummary
+from geouq.summary import KeptPixels, Summary, VariableSummary
+from geouq.summary.kept_pixels import FEW
 from geouq.tile_sum import InMemory, TileSum
 from geouq.validity import WEIGHT_ZERO, Nodata
 
+TAIL = Settings.tail
 NOTHING_DECLARED = Nodata.of(None, None, None)
 
 
@@ -26,11 +29,11 @@ def summarize_arrays(
     mean: ArrayLike,
     variance: ArrayLike,
     truth: ArrayLike,
-    levels: Sequence[float] = (0.5, 0.8, 0.9, 0.95),
+    levels: Sequence[float] = LEVELS,
     *,
     weight: ArrayLike | None = None,
     cell_size: int | None = None,
-    tail: int = 10,
+    tail: int = TAIL,
     thresholds: Sequence[float] = (),
 ) -> VariableSummary:
     """Summary of one variable in memory, arrays (rows, columns), with the bits that a sweep of the same pixels gives.
@@ -63,8 +66,9 @@ def summarize_points(
 ) -> Summary:
     """Summary of points, all arrays (points), float32 or float64; its bits depend on their order and on nothing else.
 
-    The points are laid out in rows of 256 to 8192, at most 256 rows as long as that is enough. What is excluded, and
-    what raises DataError, is as in `summarize_arrays`.
+    The points are laid out in rows of 256 to 8192, at most 256 rows as long as that is enough. Where at most 2^16 of
+    them are valid, all are kept, so that every binning is exact. What is excluded, and what raises DataError, is as in
+    `summarize_arrays`.
     """
     w, status = _weights(weight, truth.shape)
     width = min(max(-(-len(truth) // SQUARE**2), 1) * SQUARE, BAND)
@@ -80,7 +84,22 @@ def summarize_points(
         )
         return VariableWindow(m, v, y, some[1], NOTHING_DECLARED, some[0])
 
-    return _swept(read, grid, settings, weighted=weight is not None).whole
+    whole = _swept(read, grid, settings, weighted=weight is not None).whole
+    return _keeping_every(whole, (mean, variance, truth), w, settings.tail) if whole.n <= FEW else whole
+
+
+def _keeping_every(
+    summary: Summary, layers: Sequence[NDArray[np.floating]], weight: NDArray[np.float64], tail: int
+) -> Summary:
+    """The summary with all its pixels kept; mean, variance and truth (points), weight empty where they have none."""
+    mean, variance, truth = layers
+    valid = np.isfinite(mean) & np.isfinite(variance) & np.isfinite(truth) & (variance > 0)
+    if weight.size:
+        valid &= weight > 0
+    error = mean[valid].astype(np.float64) - truth[valid]
+    columns = [variance[valid], error**2, *([weight[valid]] if weight.size else [])]
+    kept = KeptPixels(tail, pixels=np.stack(columns, axis=-1, dtype=np.float64), every=True).in_order()
+    return replace(summary, variance=replace(summary.variance, kept=kept))
 
 
 def _rows(points: NDArray[Any], shape: tuple[int, int], empty: float) -> NDArray[Any]:

@@ -9,12 +9,14 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from geouq.arrays import TAIL
 from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10, GROUPS, BinScheme
+from geouq.config.model import LEVELS
 from geouq.errors import SummaryError
 from geouq.inputs import Dim
-from geouq.measures import LEVELS, Bins, bin_scheme, summary_of
+from geouq.measures import Bins, bin_scheme, summary_of
 from geouq.metrics import METRICS, Choices, Metric, Value, evaluate_metric, unit_of
-from geouq.summary import Summary
+from geouq.summary import Summary, empty_summary
 from geouq.summary_array import SummaryArray
 
 SCHEMES = (EQUAL_WIDTH_10, EQUAL_COUNT_10)
@@ -59,9 +61,8 @@ def evaluate(
     >>> float(found.zms), found.rmse.attrs["units"]
     (10.0, 'm')
     """
-    kept = {"levels": levels or LEVELS, "tail": _tail(bins), "ordering": True, "thresholds": thresholds}
-    summary = summary_of(mean, variance, truth, weights=weights, dim=dim, **kept)
-    units = str(getattr(truth, "attrs", {}).get("units", "")) if units is None else units
+    summary = _summary_of(mean, variance, truth, levels, bins, weights=weights, dim=dim, thresholds=thresholds)
+    units = _units(truth) if units is None else units
     dims, coords = _places(summary)
     found: dict[str, Any] = {"n": (dims, np.asarray(summary.n), {"long_name": "number of pixels", "units": "1"})}
     by_name: dict[str, list[_Number]] = {}
@@ -94,9 +95,8 @@ def table(
     >>> float(found.set_index("metric").value["zms"])
     10.0
     """
-    kept = {"levels": levels or LEVELS, "tail": _tail(bins), "ordering": True, "thresholds": thresholds}
-    summary = summary_of(mean, variance, truth, weights=weights, dim=dim, **kept)
-    units = str(getattr(truth, "attrs", {}).get("units", "")) if units is None else units
+    summary = _summary_of(mean, variance, truth, levels, bins, weights=weights, dim=dim, thresholds=thresholds)
+    units = _units(truth) if units is None else units
     dims, coords = _places(summary)
     n, numbers = np.asarray(summary.n), list(_numbers(summary, levels, bins, reference_mean))
     rows = [
@@ -110,13 +110,22 @@ def table(
     return pd.DataFrame(rows, columns=[*dims, "metric", "value", "units", *ORDER, "n"])
 
 
-def _tail(bins: Sequence[Bins]) -> int:
-    return max([10, *(bin_scheme(each, EQUAL_WIDTH_10).count for each in _listed(bins))])
+def _summary_of(
+    mean: Any, variance: Any, truth: Any, levels: Sequence[float] | None, bins: Any, **options: Any
+) -> Summary | SummaryArray:
+    """The summary given, or that of the arrays with all that any metric needs."""
+    tail = max([TAIL, *(scheme.count for scheme in _schemes(bins))])
+    return summary_of(mean, variance, truth, levels=levels or LEVELS, tail=tail, ordering=True, **options)
 
 
-def _listed(bins: Any) -> list[Any]:
-    """Schemes: one alone is a list of one."""
-    return [bins] if isinstance(bins, int | str | BinScheme) else list(bins)
+def _units(truth: Any) -> str:
+    return str(getattr(truth, "attrs", {}).get("units", ""))
+
+
+def _schemes(bins: Any) -> tuple[BinScheme, ...]:
+    """The schemes that are meant: one alone needs no list."""
+    each = [bins] if isinstance(bins, int | str | BinScheme) else bins
+    return tuple(bin_scheme(one, EQUAL_WIDTH_10) for one in each)
 
 
 def _places(summary: Summary | SummaryArray) -> tuple[tuple[str, ...], dict[str, Any]]:
@@ -134,20 +143,16 @@ def _numbers(
 ) -> Iterator[_Number]:
     """Every metric with its values."""
     summaries = list(summary) if isinstance(summary, SummaryArray) else [summary]
-    schemes = tuple(bin_scheme(each, EQUAL_WIDTH_10) for each in _listed(bins))
-    kept = next((tuple(one.groups) for one in summaries if one.n.any()), GROUPS.by)
-    groups = GROUPS.model_copy(update={"by": kept})
-    found: list[list[Value]] = []
-    for one in summaries:
-        chosen = Choices(
-            tuple(levels or one.levels),
-            schemes,
-            reference_mean,
-            groups=groups,
-            ordering=one.ordering is not None,
-            thresholds=one.thresholds.thresholds,
-        )
-        found.append([value for metric in METRICS for value in _values(metric, one, chosen)])
+    some = next((one for one in summaries if one.n.any()), empty_summary(levels or LEVELS))
+    chosen = Choices(
+        tuple(levels or some.levels),
+        _schemes(bins),
+        reference_mean,
+        groups=GROUPS.model_copy(update={"by": tuple(some.groups) if some.n.any() else GROUPS.by}),
+        ordering=some.ordering is not None,
+        thresholds=some.thresholds.thresholds,
+    )
+    found = [[value for metric in METRICS for value in _values(metric, one, chosen)] for one in summaries]
     for values in zip(*found, strict=True):
         first, shape = values[0], np.shape(summary.n)
         of = {name: getattr(first, name) for name in ORDER if getattr(first, name)}
@@ -156,11 +161,11 @@ def _numbers(
 
 
 def _values(metric: Metric, summary: Summary, chosen: Choices) -> list[Value]:
-    """What a metric is worth; nothing where the summary does not keep what it needs, unless a level was asked for."""
+    """What a metric is worth; nothing of the calibration curve where its levels, which nobody named, were not kept."""
     try:
         return list(evaluate_metric(metric, summary, chosen))
     except SummaryError:
-        if metric.choice == "level":
+        if metric.choice not in ("calibration", "calibration_weights"):
             raise
         return []
 

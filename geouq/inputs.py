@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.arrays import summarize_points
+from geouq.arrays import TAIL, summarize_points
+from geouq.config.model import LEVELS
 from geouq.errors import ConfigError, DataError
 from geouq.kernel import SQUARE
 from geouq.settings import Settings
@@ -38,8 +39,8 @@ def summarize(
     *,
     weights: Any = None,
     dim: Dim = None,
-    levels: Sequence[float] = (0.5, 0.8, 0.9, 0.95),
-    tail: int = 10,
+    levels: Sequence[float] = LEVELS,
+    tail: int = TAIL,
     ordering: bool = False,
     thresholds: Sequence[float] = (),
 ) -> Any:
@@ -52,6 +53,9 @@ def summarize(
     alone give. levels : of the intervals whose coverage and scores are kept. tail : number of equal-width bins that are
     to be exact. ordering : whether to keep what ause and spearman need. thresholds : of which the
     forecasts of exceeding are kept.
+
+    Of at most 2^16 valid pixels all are kept (16 bytes each), so that every binning is exact; of more, those of the
+    tail, and other bins are placed on the profile. Sums of summaries keep as much as one of all their pixels.
 
     Where one of the arrays is of dask, the result is a `dask.delayed`: add it, compute it, or hand it to `evaluate`.
     Raises DataError for negative variances or weights, and for shapes or coordinates that do not match; ConfigError for

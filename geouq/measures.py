@@ -13,6 +13,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from pydantic import ValidationError
 
+from geouq.arrays import TAIL
 from geouq.config import BinScheme
 from geouq.errors import ConfigError, GeouqError
 from geouq.inputs import Dim, summarize
@@ -22,8 +23,6 @@ from geouq.summary_array import SummaryArray
 
 Bins = int | str | BinScheme | Sequence[float]
 LEVEL = 0.9
-LEVELS = (0.5, 0.8, 0.9, 0.95)
-TAIL = 10
 OWN_NAMES = {"weights": "level_weights"}  # what is called weights here are those of pixels
 ARRAYS = """
 mean, variance, truth : numpy, dask or xarray, any number of dimensions; or a Summary in the place of mean, and no

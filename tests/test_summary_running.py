@@ -21,7 +21,7 @@ LEVELS = (0.5, 0.9)
 EDGES = edge_probabilities(LEVELS, FINE)
 
 
-def profile_of(pixels, tail, wanted, *, keeps):
+def profile_of(pixels, tail, wanted, *, keeps, every=False):
     """Of pixels (n, 2 or 3), whose weights are the last column; all of them are offered to be kept."""
     variance, squared_error, *weight = pixels.T
     keys, group = np.unique(key_of(variance, FINE_SHIFT), return_inverse=True)
@@ -30,7 +30,7 @@ def profile_of(pixels, tail, wanted, *, keeps):
     sums = np.zeros((len(keys), len(columns)))
     np.add.at(sums, group, np.stack(columns, axis=-1))
     lowest, highest = variance.min(initial=np.inf), variance.max(initial=-np.inf)
-    kept = KeptPixels.ordered(tail, np.unique(wanted).astype(np.int64), pixels) if keeps else None
+    kept = KeptPixels(tail, np.unique(wanted).astype(np.int64), pixels, every).in_order() if keeps else None
     return VarianceProfile(FINE_SHIFT, keys, sums, lowest, highest, kept).pruned()
 
 
@@ -43,7 +43,8 @@ def summaries(draw, *, weighted):
     pixels = np.column_stack([variance, rng.random(count), *([rng.random(count)] if weighted else [])])
     wanted = key_of(np.exp2(rng.integers(-8, 8 * top, 5) / 8), FINE_SHIFT)
     tail = draw(st.sampled_from([10, 10, 10, 3, 0]))
-    profile = profile_of(pixels, tail, wanted[: draw(st.integers(0, 5))], keeps=draw(st.integers(0, 9)) > 0)
+    keeps, every = draw(st.integers(0, 9)) > 0, draw(st.integers(0, 4)) > 0
+    profile = profile_of(pixels, tail, wanted[: draw(st.integers(0, 5))], keeps=keeps, every=every)
     moments = Moments(np.int64(count), np.float64(count), rng.normal(size=len(SUMS)), rng.normal(size=len(PRODUCTS)))
     groups = {name: coverage_of(rng, count) for name in draw(st.sampled_from([("truth", "mean"), ("truth",), ()]))}
     z = ZHistogram(EDGES, rng.random(len(EDGES) + 1))
@@ -65,12 +66,17 @@ def many(*, weighted):
     return st.lists(summaries(weighted=weighted), max_size=8)
 
 
-@given(parts=many(weighted=False) | many(weighted=True), budget=st.sampled_from([20, 1 << 20]))
+@given(
+    parts=many(weighted=False) | many(weighted=True),
+    budget=st.sampled_from([20, 1 << 20]),
+    few=st.sampled_from([30, 1 << 16]),
+)
 @settings(max_examples=200, deadline=None)
-def test_a_running_total_has_the_bits_of_adding_one_by_one(parts, budget):
+def test_a_running_total_has_the_bits_of_adding_one_by_one(parts, budget, few):
     with pytest.MonkeyPatch.context() as patch:
         for room in ("variance_profile", "running"):
             patch.setattr(f"geouq.summary.{room}.BUDGET", budget)
+            patch.setattr(f"geouq.summary.{room}.FEW", few)
         patch.setattr("geouq.summary.running.PATIENCE", 4)
         total = RunningTotal(LEVELS)
         for part in parts:

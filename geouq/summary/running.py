@@ -5,13 +5,14 @@ that spans all keys seen, and kept pixels wait until there are many to be looked
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geouq.errors import SummaryError
 from geouq.summary.coverage_profile import POSITIVE, CoverageProfile
-from geouq.summary.kept_pixels import BUDGET, KeptPixels
+from geouq.summary.kept_pixels import BUDGET, FEW, KeptPixels
 from geouq.summary.keyed_counts import KeyedCounts
 from geouq.summary.ordering_profile import CLASSES, ROWS, OrderingProfile
 from geouq.summary.summary import Summary, empty_summary
@@ -131,7 +132,8 @@ class _RunningProfile:
         if empty or self._kept is None or other.kept is None:
             self._kept, self._waiting = other.kept if empty else None, []
         else:
-            self._kept = KeptPixels(min(self._kept.tail, other.kept.tail), self._wanted_with(other), self._kept.pixels)
+            tail, every = min(self._kept.tail, other.kept.tail), self._keeps_every_with(other.kept)
+            self._kept = KeptPixels(tail, self._wanted_with(other), self._kept.pixels, every)
             self._waiting.append(other.kept.pixels)
         self._lowest, self._highest = np.minimum(self._lowest, other.lowest), np.maximum(self._highest, other.highest)
         if empty:
@@ -147,11 +149,17 @@ class _RunningProfile:
     def profile(self) -> VarianceProfile:
         """The profile of all; its kept pixels in their one order."""
         self._settle()
-        kept = self._kept and KeptPixels.ordered(self._kept.tail, self._kept.wanted, self._kept.pixels)
+        kept = self._kept and self._kept.in_order()
         return self._with(np.flatnonzero(self._used) + self._first, self._sums[self._used], kept)
 
     def _with(self, keys: Ints, sums: Floats, kept: KeptPixels | None) -> VarianceProfile:
         return VarianceProfile(self._shift, keys, sums, self._lowest, self._highest, kept)
+
+    def _keeps_every_with(self, other: KeptPixels) -> bool:
+        """Whether every pixel is kept here and there, and they are few together."""
+        if self._kept is None or not (self._kept.every and other.every):
+            return False
+        return sum(map(len, (self._kept.pixels, *self._waiting, other.pixels))) <= FEW
 
     def _wanted_with(self, other: VarianceProfile) -> Ints:
         """Wanted keys that are complete, or absent, here as in the other."""
@@ -188,7 +196,7 @@ class _RunningProfile:
             return
         pieces = [piece for piece in (self._kept.pixels, *self._waiting) if len(piece)]
         pixels = np.concatenate(pieces) if pieces else self._kept.pixels
-        kept = KeptPixels(self._kept.tail, self._kept.wanted, pixels)
+        kept = replace(self._kept, pixels=pixels)
         self._kept, self._waiting = self._with(np.empty(0, np.int64), self._sums[:0], kept).pruned().kept, []
 
     def _reach(self, other: VarianceProfile) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from geouq.errors import SummaryError
 from geouq.summary.binning import bin_rows, order_statistics
-from geouq.summary.kept_pixels import BUDGET, KeptPixels
+from geouq.summary.kept_pixels import BUDGET, FEW, KeptPixels
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -126,6 +126,8 @@ class VarianceProfile:
         """Keys of which every pixel is kept."""
         if self.kept is None:
             return np.empty(0, np.int64)
+        if self.kept.every:
+            return self.keys
         whole = np.isin(self.keys, self.kept.wanted)
         return self.keys[whole | (self.keys >= self._tail_key())]
 
@@ -145,11 +147,12 @@ class VarianceProfile:
         sums = _spread(self, keys, fields) + _spread(other, keys, fields)
         lowest, highest = np.minimum(self.lowest, other.lowest), np.maximum(self.highest, other.highest)
         kept = _kept_of_both(self, other)
-        return replace(self, keys=keys, sums=sums, lowest=lowest, highest=highest, kept=kept).pruned()
+        total = replace(self, keys=keys, sums=sums, lowest=lowest, highest=highest, kept=kept).pruned()
+        return replace(total, kept=total.kept and total.kept.in_order())
 
     def pruned(self) -> Self:
         """Without the kept pixels of keys that are not complete; the tail gives way when it passes its budget."""
-        if self.kept is None:
+        if self.kept is None or (self.kept.every and len(self.kept.pixels) <= FEW):
             return self
         keys, tail = key_of(self.kept.variance, self.shift), self.kept.tail
         in_tail = keys >= self._tail_key()
@@ -200,7 +203,7 @@ def _spread(profile: VarianceProfile, keys: Ints, fields: int) -> Floats:
 
 
 def _kept_of_both(a: VarianceProfile, b: VarianceProfile) -> KeptPixels | None:
-    """Pixels of the keys that are complete in both parts, and perhaps of others."""
+    """Pixels of the keys that are complete in both parts, and perhaps of others, in no order."""
     if not len(a.keys) or not len(b.keys):
         return a.kept if len(a.keys) else b.kept
     if a.kept is None or b.kept is None:
@@ -208,4 +211,5 @@ def _kept_of_both(a: VarianceProfile, b: VarianceProfile) -> KeptPixels | None:
     wanted = np.union1d(a.kept.wanted, b.kept.wanted)
     for part in (a, b):
         wanted = wanted[~np.isin(wanted, part.keys) | np.isin(wanted, part.complete_keys())]
-    return KeptPixels.ordered(min(a.kept.tail, b.kept.tail), wanted, a.kept.joined(b.kept))
+    every = a.kept.every and b.kept.every
+    return KeptPixels(min(a.kept.tail, b.kept.tail), wanted, a.kept.joined(b.kept), every)
