@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from geouq.atomic import written_whole
 from geouq.config import CELL_MAPS, PIXEL_MAPS, BinScheme, Experiment, Variable
 from geouq.gates import GateResult, judge
+from geouq.inference import Inference, adjusted, block_rows, correlogram_rows, infer, test_rows, with_intervals
 from geouq.maps import write_cell_maps
 from geouq.metrics import Choices
 from geouq.naming import file_name
@@ -17,7 +18,7 @@ from geouq.progress import Reporter
 from geouq.provenance import RunRecord
 from geouq.regions import Pool, pools
 from geouq.store import SavedSummaries
-from geouq.summary import Summary, TileWholes
+from geouq.summary import Summary, TilePlace, TileWholes
 from geouq.tables import (
     Row,
     Table,
@@ -109,7 +110,9 @@ def _measure(
     bins: list[Row] = []
     curves: list[Row] = []
     excluded: list[Row] = []
+    inferred: dict[str, list[Row]] = {"tests": [], "correlograms": [], "blocks": []}
     shown = []
+    places = {place.tile: place for place in summaries.places()}
 
     def noted() -> Iterator[TileWholes]:
         for tile in summaries.wholes():
@@ -118,20 +121,51 @@ def _measure(
 
     reporter.stage("numbers", len(record.tiles) + 1 + len(experiment.regions))
     for pool in pools(experiment, [variable.name for variable in record.variables], noted()):
-        metrics += metric_rows(pool, record.variables, choices)
+        rows = metric_rows(pool, record.variables, choices)
         bins += bin_rows(pool, record.variables, choices)
         curves += curve_rows(pool, record.variables, choices)
         if pool.level != "tile":
             shown.append(pool)
+            found = infer_pool(pool, choices, places, summaries)
+            rows = list(with_intervals(rows, found))
+            _note(inferred, pool, found)
+        metrics += rows
         reporter.advance(pool.name)
     tables = {
         "metrics": sorted_table("metrics", metrics),
         "bins": sorted_table("bins", bins),
         "curves": sorted_table("curves", curves),
+        "tests": sorted_table("tests", adjusted(inferred["tests"])),
+        "correlograms": sorted_table("correlograms", inferred["correlograms"]),
+        "blocks": sorted_table("blocks", inferred["blocks"]),
         "excluded": excluded_table(excluded),
         "failures": failure_table(record.failures),
     }
     return _Measured(shown, tables)
+
+
+def infer_pool(
+    pool: Pool, choices: Mapping[str, Choices], places: Mapping[str, TilePlace], summaries: SavedSummaries
+) -> dict[str, Inference]:
+    """Intervals and tests of each variable of a pool that is made of whole tiles."""
+    return {
+        variable: infer(
+            pool.name,
+            summary,
+            choices[variable],
+            places=[places[tile] for tile in pool.tiles],
+            cells_of=partial(summaries.cells, variable=variable),
+        )
+        for variable, summary in pool.variables.items()
+    }
+
+
+def _note(rows: Mapping[str, list[Row]], pool: Pool, found: Mapping[str, Inference]) -> None:
+    for variable, inference in found.items():
+        of = {"level": pool.level, "name": pool.name, "variable": variable}
+        rows["tests"] += test_rows(of, inference)
+        rows["correlograms"] += correlogram_rows(of, inference)
+        rows["blocks"] += block_rows(of, inference)
 
 
 def write_tables(tables: Mapping[str, Table], variables: Sequence[Variable], folder: Path) -> list[Path]:

@@ -38,12 +38,22 @@ if TYPE_CHECKING:
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "metrics": (
         "level", "name", "variable", "metric", "value", "units", "bins", "group", "ci_low", "ci_high", "ci_level",
-        "ci_method", "n",
+        "ci_method", "n", "n_cells",
     ),
     "bins": (
         "level", "name", "variable", "bins", "bin", "lower", "upper", "n", "mean_variance", "mse", "share", "edges",
     ),
     "curves": ("level", "name", "variable", "curve", "x", "y"),
+    "tests": (
+        "level", "name", "variable", "metric", "bins", "value", "ideal", "p_value", "p_adjusted",
+    ),
+    "correlograms": (
+        "level", "name", "variable", "residual", "lag_pixels", "lag_metres", "correlation", "pairs",
+    ),
+    "blocks": (
+        "level", "name", "variable", "n_cells", "n_effective", "n_blocks", "block_pixels", "block_metres",
+        "range_error_pixels", "range_z_square_pixels", "capped", "widening",
+    ),
     "excluded": ("tile", "variable", "reason", "n"),
     "failures": ("tile", "stage", "error", "message"),
 }  # fmt: skip
@@ -190,7 +200,7 @@ def write_parquet(table: Table, path: Path) -> bool:
         return False
     numbers = {"value", "ci_low", "ci_high", "ci_level", "lower", "upper", "mean_variance", "mse", "share", "x", "y"}
     kinds = {column: pa.float64() if column in numbers else pa.string() for column in table.columns}
-    kinds |= {column: pa.int64() for column in ("n", "bin") if column in kinds}
+    kinds |= {column: pa.int64() for column in ("n", "n_cells", "bin") if column in kinds}
     schema = pa.schema(list(kinds.items()))
     with written_whole(path) as part:
         pq.write_table(pa.Table.from_pylist([*table.rows], schema=schema), part)

@@ -17,7 +17,7 @@ FLOORS = (
     {"reader", "cutting", "workers", "checksums"},
     {"stack", "regions", "parts"},
     {"tile_sum", "piecework"},
-    {"sweep", "arrays", "tables", "exact"},
+    {"sweep", "arrays", "tables", "exact", "inference"},
     {"store", "gates", "plan", "figures", "maps", "starter", "progress", "provenance", "inputs"},
     {"measures"},
     {"datasets"},

@@ -43,14 +43,14 @@ def calibration_error(
     The weights w_j are 1, or (`counts`) proportional to the pixels with PIT <= p_j and 1 on average; where there are
     none at any level they are 1. Kuleshov et al. 2018.
     """
-    return _squared_error(calibration_curve(summary, levels), levels, weights)
+    return squared_error(calibration_curve(summary, levels), levels, weights)
 
 
 def calibration_error_interval(
     summary: Summary, levels: Levels = CALIBRATION_LEVELS, weights: CalibrationWeights = "equal"
 ) -> Floats:
     """Sum over levels of w_j (p_j - coverage_j)^2; unit 1, ideal 0. Weights as in `calibration_error`."""
-    return _squared_error(interval_curve(summary, levels), levels, weights)
+    return squared_error(interval_curve(summary, levels), levels, weights)
 
 
 def mace(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
@@ -78,12 +78,12 @@ def miscalibration_area(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -
 
     Exact for that line, also where it crosses the diagonal. Tran et al. 2020, arXiv 1912.10066.
     """
-    return _area(calibration_curve(summary, levels), levels)
+    return area_to_diagonal(calibration_curve(summary, levels), levels)
 
 
 def miscalibration_area_interval(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
     """Area between the diagonal and the line through (0, 0), all (p_j, coverage_j), (1, 1); unit 1, ideal 0."""
-    return _area(interval_curve(summary, levels), levels)
+    return area_to_diagonal(interval_curve(summary, levels), levels)
 
 
 def _up_to(summary: Summary, probabilities: Levels) -> NDArray[np.int64] | Floats:
@@ -97,7 +97,8 @@ def _share(count: NDArray[np.int64] | Floats, summary: Summary) -> Floats:
     return count / np.where(summary.n > 0, summary.moments.weight, np.nan)[..., None]
 
 
-def _squared_error(observed: Floats, levels: Levels, weights: CalibrationWeights) -> Floats:
+def squared_error(observed: Floats, levels: Levels, weights: CalibrationWeights) -> Floats:
+    """Weighted sum over levels of the squared distance of a curve (..., levels) from the diagonal."""
     squared = np.square(observed - levels)
     if weights == "equal":
         return squared.sum(-1)
@@ -106,7 +107,8 @@ def _squared_error(observed: Floats, levels: Levels, weights: CalibrationWeights
     return (np.where(mean > 0, relative, 1.0) * squared).sum(-1)
 
 
-def _area(observed: Floats, levels: Levels) -> Floats:
+def area_to_diagonal(observed: Floats, levels: Levels) -> Floats:
+    """Area between the diagonal and the line through the points of a curve (..., levels) and both corners."""
     order = np.argsort(levels)
     p = np.array([0.0, *np.asarray(levels)[order], 1.0])
     ends = np.zeros((*observed.shape[:-1], 1))

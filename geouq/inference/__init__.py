@@ -1,0 +1,21 @@
+"""How certain the numbers are: intervals and tests of calibration from the summaries of cells."""
+
+from geouq.inference.intervals import Inference, Interval, Test, infer
+from geouq.inference.limits import false_discovery_adjusted
+from geouq.inference.rows import adjusted, block_rows, correlogram_rows, test_rows, with_intervals
+from geouq.inference.settings import DEFAULTS, Intervals
+
+__all__ = [
+    "DEFAULTS",
+    "Inference",
+    "Interval",
+    "Intervals",
+    "Test",
+    "adjusted",
+    "block_rows",
+    "correlogram_rows",
+    "false_discovery_adjusted",
+    "infer",
+    "test_rows",
+    "with_intervals",
+]

@@ -1,0 +1,87 @@
+"""Resamples of blocks: how often each is drawn, and the sums that follow.
+
+Draws come from the raw numbers of Philox, which numpy keeps the same for ever on all machines. Sums are products of the
+matrix of draws with that of features, in a loop of fixed order: a BLAS would give other last digits on other machines.
+Some resamples are made at a time, so that the matrix of draws takes at most `BUDGET` bytes.
+"""
+
+import hashlib
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.compiled import compiled
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Counts = NDArray[np.uint16]
+
+BUDGET = 1 << 24
+TOGETHER = 32  # resamples whose sums stay in the processor's cache
+MOST_LEFT_OUT = 200
+
+
+def sums_by_block(rows: Floats, block: Ints, blocks: int) -> Floats:
+    """Sums of the rows of each block, float64 (blocks, columns)."""
+    sums = np.zeros((blocks, rows.shape[1]))
+    _add_rows(rows, block, sums)
+    return sums
+
+
+def draws(blocks: int, resamples: int, seed: int, name: str) -> Iterator[Counts]:
+    """How often each block is drawn, uint16 (some resamples, blocks) at a time, as often as there are blocks each.
+
+    The draws follow from the seed and the name alone, and are the same however many come at a time.
+
+    >>> [some.tolist() for some in draws(3, 2, seed=0, name="west")]
+    [[[1, 2, 0], [1, 0, 2]]]
+    """
+    digest = hashlib.sha256(name.encode()).digest()
+    words = [int.from_bytes(digest[start : start + 4], "little") for start in range(0, 32, 4)]
+    source = np.random.Philox(np.random.SeedSequence([seed, *words]))
+    together = max(1, min(TOGETHER, BUDGET // (2 * blocks)))
+    for first in range(0, resamples, together):
+        some = np.empty((min(together, resamples - first), blocks), np.uint16)
+        for row in some:
+            # the upper half of each number, scaled to the blocks: uneven by less than blocks / 2^32
+            drawn = (source.random_raw(blocks) >> np.uint64(32)) * np.uint64(blocks) >> np.uint64(32)
+            row[:] = np.bincount(drawn.astype(np.int64), minlength=blocks)
+        yield some
+
+
+def resampled(sums: Floats, resamples: int, seed: int, name: str) -> Floats:
+    """Sums of the blocks of each resample, float64 (resamples, columns)."""
+    found = np.zeros((resamples, sums.shape[1]))
+    first = 0
+    for some in draws(len(sums), resamples, seed, name):
+        _add_drawn(np.ascontiguousarray(some.T), sums, found[first : first + len(some)])
+        first += len(some)
+    return found
+
+
+def left_out(sums: Floats) -> Floats:
+    """Sums of all blocks but some, each block left out once, at most 200 at a time; float64 (groups, columns)."""
+    groups = min(len(sums), MOST_LEFT_OUT)
+    group = np.arange(len(sums)) * groups // len(sums)
+    own = sums_by_block(sums, group, groups)
+    return sums_by_block(own, np.zeros(groups, np.int64), 1) - own
+
+
+@compiled
+def _add_rows(rows: Floats, block: Ints, sums: Floats) -> None:
+    for i in range(len(rows)):
+        into = sums[block[i]]
+        for j in range(rows.shape[1]):
+            into[j] += rows[i, j]
+
+
+@compiled
+def _add_drawn(counts: Counts, sums: Floats, out: Floats) -> None:
+    """Add counts (blocks, resamples) times sums (blocks, columns) to out (resamples, columns), block after block."""
+    for b in range(counts.shape[0]):
+        for r in range(counts.shape[1]):
+            times = counts[b, r]
+            if times:
+                for j in range(sums.shape[1]):
+                    out[r, j] += times * sums[b, j]

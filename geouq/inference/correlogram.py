@@ -1,0 +1,132 @@
+"""How far residuals are correlated, and how much of that blocks of cells keep.
+
+What is correlated is what each cell adds to the pool's mean error, and to its mean z^2, less what it would add on
+average; pairs of cells of one tile only. Lags are in cells. Products are added up in one order, so that all machines
+agree.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.compiled import compiled
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FARTHEST = 48  # cells
+THRESHOLD = 0.05
+RESIDUALS = ("error", "z_square")
+
+
+@dataclass(frozen=True)
+class Correlogram:
+    """Correlation of a residual between cells by their distance.
+
+    lags : int64 (lags), distance in cells, rounded, from 0. correlation : float64 (lags), NaN where there is no pair;
+    pairs : int64 (lags). reach : the first lag at which the correlation is below `THRESHOLD`, or below twice the noise
+    1 / sqrt(pairs) of uncorrelated cells where that is more; the last lag where there is none. grid : float64 (lags
+    down, lags across), correlation by row and column, 0 beyond the reach. inflation : variance of the pool's mean over
+    that of as many uncorrelated cells, at least 1.
+    """
+
+    residual: str
+    lags: Ints
+    correlation: Floats
+    pairs: Ints
+    reach: int
+    grid: Floats
+    inflation: float
+
+
+def correlograms(tiles: Sequence[tuple[Floats, Floats, NDArray[np.bool_]]]) -> list[Correlogram]:
+    """Correlograms of `RESIDUALS`, each tile as two residuals and where there are any, all (rows, columns)."""
+    longest = min(FARTHEST, max(max(present.shape) for _, _, present in tiles) - 1)
+    shape = (longest + 1, 2 * longest + 1)
+    products, pairs = np.zeros((2, *shape)), np.zeros(shape, np.int64)
+    for *residuals, present in tiles:
+        _add_products(np.stack(residuals, axis=-1), present, longest, products, pairs)
+    cells = sum(int(present.sum()) for _, _, present in tiles)
+    return [_correlogram(name, products[i], pairs, cells) for i, name in enumerate(RESIDUALS)]
+
+
+def kept_by_blocks(correlogram: Correlogram, sides: Sequence[tuple[Ints, Ints]]) -> float:
+    """Share of the variance of the mean that blocks keep, whose heights and widths are given for each tile.
+
+    What is lost is the correlation between neighbouring blocks, as if every cell had all its neighbours.
+    """
+    farthest = correlogram.grid.shape[0] - 1
+    lag = np.arange(-farthest, farthest + 1)
+    within, cells = np.zeros((farthest + 1, 2 * farthest + 1)), 0
+    for down, across in sides:
+        high, wide = (np.maximum(one[:, np.newaxis] - np.abs(lag), 0).sum(0) for one in (down, across))
+        within += np.outer(high[farthest:], wide)
+        cells += int(down.sum() * across.sum())
+    kept = _both_ways(correlogram.grid * within) / cells
+    return min(max(kept, 0.0) / correlogram.inflation, 1.0)
+
+
+@compiled
+def _add_products(residuals: Floats, present: NDArray[np.bool_], longest: int, products: Floats, pairs: Ints) -> None:
+    """Add products of pairs of cells by rows down and columns across, products (2, down, across), pairs alike."""
+    rows, columns = present.shape
+    for down in range(min(longest, rows - 1) + 1):
+        for across in range(-min(longest, columns - 1), min(longest, columns - 1) + 1):
+            if down == 0 and across < 0:
+                continue
+            first, second, count = 0.0, 0.0, 0
+            for r in range(rows - down):
+                for c in range(max(0, -across), min(columns, columns - across)):
+                    if present[r, c] and present[r + down, c + across]:
+                        first += residuals[r, c, 0] * residuals[r + down, c + across, 0]
+                        second += residuals[r, c, 1] * residuals[r + down, c + across, 1]
+                        count += 1
+            products[0, down, longest + across] += first
+            products[1, down, longest + across] += second
+            pairs[down, longest + across] += count
+
+
+def _correlogram(residual: str, products: Floats, pairs: Ints, cells: int) -> Correlogram:
+    longest = len(pairs) - 1
+    down, across = np.arange(longest + 1)[:, np.newaxis], np.arange(-longest, longest + 1)
+    distance = np.rint(np.hypot(down, across)).astype(np.int64)
+    variance = products[0, longest] / cells
+    grid = products / np.maximum(pairs, 1) / (variance if variance > 0 else 1.0)
+    inflation = 1.0
+    for _ in range(3):  # the pool's own mean is taken away, which lowers every correlation by that of the mean
+        correlation = (grid + inflation / cells) / (1 + inflation / cells)
+        by_distance, counted = _by_distance(correlation, pairs, distance, longest)
+        reach = _reach(by_distance, counted)
+        near = (distance < reach) & (pairs > 0)
+        inflation = _inflation(np.where(near, grid, 0.0), near, cells)
+    shown = np.where(near, correlation, 0.0)
+    return Correlogram(residual, np.arange(longest + 1), by_distance, counted, reach, shown, inflation)
+
+
+def _by_distance(correlation: Floats, pairs: Ints, distance: Ints, longest: int) -> tuple[Floats, Ints]:
+    inside = distance <= longest
+    counted = np.bincount(distance[inside], pairs[inside], longest + 1)
+    sums = np.bincount(distance[inside], (correlation * pairs)[inside], longest + 1)
+    mean = np.divide(sums, counted, out=np.full(longest + 1, np.nan), where=counted > 0)
+    return mean, counted.astype(np.int64)
+
+
+def _reach(correlation: Floats, pairs: Ints) -> int:
+    threshold = np.maximum(THRESHOLD, 2 / np.sqrt(np.maximum(pairs, 1)))
+    below = np.flatnonzero(~(correlation >= threshold))
+    return int(below[0]) if len(below) else len(pairs)
+
+
+def _inflation(grid: Floats, near: NDArray[np.bool_], cells: int) -> float:
+    """Sum over lags of the correlation, with that of the mean put back, of which the sum itself is a share."""
+    observed, lags = _both_ways(grid), _both_ways(near.astype(np.float64))
+    share = min(lags / cells, 0.5)
+    root = np.sqrt((1 - share) ** 2 + 4 * max(observed, 0.0) / cells)
+    return max(1.0, float((root - (1 - share)) * cells / 2))
+
+
+def _both_ways(grid: Floats) -> float:
+    """Sum over all lags, of which `grid` holds one of each two that are opposite, and 0 in the place of the other."""
+    return float(2 * grid.sum() - grid[0, grid.shape[1] // 2])

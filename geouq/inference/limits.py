@@ -1,0 +1,128 @@
+"""Ends of intervals from replicates of one number, and p-values.
+
+Replicates are told as they were drawn; `widening` says by how much they are too close to the estimate: blocks that
+leave out the correlation between them, and few of them.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geouq.gaussian import cdf, quantile
+
+Floats = NDArray[np.float64]
+Norm = Callable[[Floats], Floats]
+LARGEST_FACTOR = 64.0  # by which gaps may be larger than those observed
+STEPS = 40  # halvings; 2^-40 of the interval is left
+
+
+def small_sample_widening(blocks: float, level: float) -> float:
+    """By how much deviations of a mean of that many blocks, at least 2, are to be widened to hold the level.
+
+    The bootstrap's variance lacks n / (n - 1), and Student's quantile stands for the normal one (Hesterberg 2015, The
+    American Statistician 69, 371); that quantile by Abramowitz and Stegun 26.7.5.
+
+    >>> small_sample_widening(20, 0.95)
+    1.0956
+    """
+    z, nu = quantile((1 + level) / 2), blocks - 1
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+    )
+    student = z + sum(term / nu ** (k + 1) for k, term in enumerate(terms))
+    return float(np.sqrt(blocks / nu) * student / z)
+
+
+def percentile_limits(replicates: Floats, level: float) -> tuple[float, float]:
+    """Quantiles of the replicates that leave out (1 - level) / 2 on either side."""
+    low, high = np.quantile(replicates, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def bca_limits(estimate: float, replicates: Floats, left_out: Floats, level: float) -> tuple[float, float]:
+    """Bias-corrected and accelerated limits; `left_out` are the numbers without each group of blocks.
+
+    Efron 1987, Journal of the American Statistical Association 82, 171.
+    """
+    count = len(replicates)
+    below = ((replicates < estimate).sum() + (replicates <= estimate).sum()) / 2
+    bias = quantile(float(np.clip(below, 0.5, count - 0.5) / count))
+    away = left_out.mean() - left_out
+    size = (away**2).sum()
+    acceleration = (away**3).sum() / (6 * size**1.5) if size > 0 else 0.0
+    z = bias + quantile((1 + level) / 2) * np.array([-1.0, 1.0])
+    adjusted = cdf(bias + z / np.maximum(1 - acceleration * z, 0.1))
+    low, high = np.quantile(replicates, adjusted)
+    return float(low), float(high)
+
+
+def widened(estimate: float, limits: tuple[float, float], widening: float) -> tuple[float, float]:
+    """Limits that much farther from the estimate."""
+    return estimate + widening * (limits[0] - estimate), estimate + widening * (limits[1] - estimate)
+
+
+def folded_limits(gaps: Floats, noise: Floats, norm: Norm, level: float) -> tuple[float, float]:
+    """Limits of norm(true gaps), where gaps (K) are those observed and noise (R, K) is what may lie between the two.
+
+    A norm of noisy gaps is too large, and its replicates are too large once more: of a perfect forecaster, neither
+    would reach 0. So the true gaps are sought among s times those observed, s >= 0: an s is left out when norm(s gaps +
+    noise) is as large as the norm observed in too few replicates, or as small. The two tails share 1 - level evenly,
+    but near s = 0, where nothing is too small: there the upper one gets what the lower one cannot use.
+    """
+    observed, alpha = float(norm(gaps)), 1 - level
+    nothing = np.sort(norm(noise))
+
+    def lower_tail(s: float) -> float:
+        return alpha / 2 * float(np.searchsorted(nothing, norm(s * gaps), side="right")) / len(nothing)
+
+    def too_small(s: float) -> bool:
+        return float((norm(s * gaps + noise) >= observed).mean()) <= alpha - lower_tail(s)
+
+    def too_large(s: float) -> bool:
+        return float((norm(s * gaps + noise) <= observed).mean()) <= lower_tail(s)
+
+    if observed == 0:
+        return 0.0, 0.0
+    first = _border(too_small, 0.0, 1.0) if too_small(0.0) else 0.0
+    beyond = 1.0
+    while not too_large(beyond) and beyond < LARGEST_FACTOR:
+        beyond *= 2
+    last = _border(lambda s: not too_large(s), 0.0, beyond)
+    return float(norm(first * gaps)), float(norm(max(first, last) * gaps))
+
+
+def p_value(deviation: float, null: ArrayLike) -> float:
+    """Share of null deviations that are as large, among them the one observed; in (0, 1].
+
+    >>> p_value(2.0, [0.0, 1.0, 3.0])
+    0.5
+    """
+    values = np.asarray(null)
+    return float((1 + (values >= deviation).sum()) / (1 + values.size))
+
+
+def false_discovery_adjusted(p_values: ArrayLike) -> Floats:
+    """Adjusted p-values: rejecting those below q lets at most a share q of the rejections be false.
+
+    Benjamini and Hochberg 1995, Journal of the Royal Statistical Society B 57, 289.
+
+    >>> false_discovery_adjusted([0.01, 0.04, 0.03])
+    array([0.03, 0.04, 0.04])
+    """
+    p = np.asarray(p_values, np.float64)
+    order = np.argsort(p, kind="stable")
+    scaled = p[order] * len(p) / np.arange(1, len(p) + 1)
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum.accumulate(scaled[::-1])[::-1].clip(max=1)
+    return adjusted
+
+
+def _border(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """Where what holds at `low` ceases to hold."""
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return high

@@ -1,0 +1,163 @@
+"""The blocks of cells of a pool: how large they are, and what each adds."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.inference.blocks import block_numbers, block_sides, cell_metres, side_in_cells
+from geouq.inference.bootstrap import sums_by_block
+from geouq.inference.correlogram import Correlogram, correlograms, kept_by_blocks
+from geouq.inference.features import Frame, features_of
+from geouq.inference.limits import small_sample_widening
+from geouq.inference.settings import Intervals
+from geouq.summary import CellSummaries, TilePlace
+from geouq.summary.moments import CENTRED, PRODUCTS, SUMS
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+CellsOf = Callable[[str], Iterable[tuple[Ints, CellSummaries]]]
+
+MOST_UNITS = 1 << 17
+ENOUGH_BLOCKS = 20
+ENOUGH_KEPT = 0.8  # of the variance of the mean
+LEAST_KEPT = 0.2
+N, WEIGHT = 0, 1
+ERROR = 2 + SUMS.index("error")
+Z = 2 + SUMS.index("z")
+ZZ = 2 + len(SUMS) + PRODUCTS.index(("z", "z"))
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The blocks of a pool.
+
+    sums : float64 (blocks, columns) of features. cells : number of cells with a pixel; effective_cells : of as many
+    uncorrelated ones the mean error would be as certain. side : of the blocks in cells, 0 where a block is a tile;
+    cell_pixels and cell_metres : side of such a cell, the latter NaN where it is not known. capped : whether larger
+    blocks were wanted and too few would have been left. widening : what deviations are to be multiplied by.
+    """
+
+    sums: Floats
+    cells: int
+    effective_cells: float
+    side: int
+    cell_pixels: int
+    cell_metres: float
+    capped: bool
+    widening: float
+    correlograms: tuple[Correlogram, ...]
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """Features of the units of a tile, which are cells or squares of them; float64 (units, columns)."""
+
+    shape: tuple[int, int]
+    rows: Floats
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        return self.rows[:, N] > 0
+
+
+def blocks_of(places: Sequence[TilePlace], cells_of: CellsOf, frame: Frame, settings: Intervals) -> Blocks | None:
+    """The blocks of the tiles of a pool, None where it has no cell with a pixel.
+
+    Of more than 131072 cells, squares are joined first, so that the memory is bounded.
+    """
+    places = sorted(places, key=lambda place: place.tile)
+    joined = int(np.ceil(np.sqrt(sum(place.cell_grid.pixels for place in places) / MOST_UNITS))) or 1
+    tiles, cells = [], 0
+    for place in places:
+        rows = features_of(cells_of(place.tile), place.cell_grid.pixels, frame)
+        cells += int((rows[:, N] > 0).sum())
+        tiles.append(_joined(rows, place.cell_grid.shape, joined))
+    if not cells:
+        return None
+    size = places[0].cell_size * joined
+    metres = float(np.mean([cell_metres(place.grid, size) for place in places]))
+    return _cut(tiles, frame, settings, _Size(cells, size, metres))
+
+
+def _joined(rows: Floats, shape: tuple[int, int], side: int) -> _Tile:
+    if side == 1:
+        return _Tile(shape, rows)
+    shape_of_units = max(1, shape[0] // side), max(1, shape[1] // side)
+    return _Tile(shape_of_units, sums_by_block(rows, block_numbers(shape, side), shape_of_units[0] * shape_of_units[1]))
+
+
+@dataclass(frozen=True)
+class _Size:
+    """Number of cells, and the side of a unit in pixels and in metres."""
+
+    cells: int
+    pixels: int
+    metres: float
+
+
+def _cut(tiles: Sequence[_Tile], frame: Frame, settings: Intervals, size: _Size) -> Blocks:
+    found = correlograms([(*_residuals(tile, frame), tile.present.reshape(tile.shape)) for tile in tiles])
+    capped = False
+    if settings.block == "auto":
+        side, capped = _side_for(tiles, found)
+    elif settings.block == "tile":
+        side = max(max(tile.shape) for tile in tiles)
+    else:
+        side = side_in_cells(settings.block, size.pixels, size.metres)
+    sums = np.concatenate([_sums(tile, side) for tile in tiles])
+    kept = max(_kept(tiles, found, side), LEAST_KEPT)
+    weight = sums[:, WEIGHT]
+    effective = sum(int(tile.present.sum()) for tile in tiles) / found[0].inflation
+    alike = max(2.0, min(effective, weight.sum() ** 2 / (weight**2).sum()))
+    return Blocks(
+        sums,
+        size.cells,
+        effective,
+        0 if settings.block == "tile" else side,
+        size.pixels,
+        size.metres,
+        capped,
+        small_sample_widening(alike, settings.level) / float(np.sqrt(kept)),
+        tuple(found),
+    )
+
+
+def _residuals(tile: _Tile, frame: Frame) -> tuple[Floats, Floats]:
+    """What each unit adds to the mean error and to the mean z^2, less what it would add on average."""
+    rows, centre = tile.rows, frame.centre[CENTRED.index("z")]
+    weight, z = rows[:, WEIGHT], rows[:, Z]
+    square = rows[:, ZZ] + 2 * centre * z + weight * (centre**2 - frame.mean_square_z)
+    return rows[:, ERROR].reshape(tile.shape), square.reshape(tile.shape)
+
+
+def _side_for(tiles: Sequence[_Tile], found: Sequence[Correlogram]) -> tuple[int, bool]:
+    """Side of the smallest blocks that reach as far as the correlation and keep enough; whether it had to be capped.
+
+    It is capped where fewer than 20 blocks would be left.
+    """
+    longest = max(max(tile.shape) for tile in tiles)
+    wanted = min(max(one.reach for one in found), longest)
+    while wanted < longest and _kept(tiles, found, wanted) < ENOUGH_KEPT:
+        wanted += 1
+    side = wanted
+    while side > 1 and sum(_used_blocks(tile, side) for tile in tiles) < ENOUGH_BLOCKS:
+        side -= 1
+    return side, side < wanted
+
+
+def _used_blocks(tile: _Tile, side: int) -> int:
+    return len(np.unique(block_numbers(tile.shape, side)[tile.present]))
+
+
+def _kept(tiles: Sequence[_Tile], found: Sequence[Correlogram], side: int) -> float:
+    sides = [block_sides(tile.shape, side) for tile in tiles]
+    return min(kept_by_blocks(one, sides) for one in found)
+
+
+def _sums(tile: _Tile, side: int) -> Floats:
+    """Sums of the features of the blocks that hold a pixel."""
+    numbers = block_numbers(tile.shape, side)
+    sums = sums_by_block(tile.rows, numbers, int(numbers.max()) + 1)
+    return sums[sums[:, N] > 0]

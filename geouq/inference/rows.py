@@ -1,0 +1,97 @@
+"""Intervals, tests and blocks as rows of tables."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from geouq.inference.intervals import Inference
+from geouq.inference.limits import false_discovery_adjusted
+
+Row = dict[str, Any]
+Of = Mapping[str, Any]
+
+
+def with_intervals(rows: Iterable[Row], inferred: Mapping[str, Inference]) -> Iterator[Row]:
+    """Rows of metrics of one pool with what is inferred of each variable; `ci_method` tells why there is nothing."""
+    found = {
+        (variable, each.metric, each.bins, each.group): (each, one)
+        for variable, one in inferred.items()
+        for each in one.intervals
+    }
+    for row in rows:
+        interval, one = found[row["variable"], row["metric"], row["bins"], row["group"]]
+        yield row | {
+            "ci_low": interval.low,
+            "ci_high": interval.high,
+            "ci_level": None if interval.reason else one.level,
+            "ci_method": interval.reason or interval.method,
+            "n_cells": one.blocks.cells if one.blocks else 0,
+        }
+
+
+def test_rows(of: Of, inference: Inference) -> list[Row]:
+    """A row for each test of a variable of a pool."""
+    return [
+        {**of, "metric": t.metric, "bins": t.bins, "value": t.value, "ideal": t.ideal, "p_value": t.p_value}
+        for t in inference.tests
+    ]
+
+
+def adjusted(rows: Iterable[Row]) -> list[Row]:
+    """Rows of tests with `p_adjusted`, which accounts for as many regions as were tested.
+
+    Each variable and metric is a family of its own, and so are the regions on one hand and the whole on the other.
+    """
+    families: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        families.setdefault(tuple(row[key] for key in ("level", "variable", "metric", "bins")), []).append(row)
+    return [
+        row | {"p_adjusted": float(p)}
+        for family in families.values()
+        for row, p in zip(family, false_discovery_adjusted([row["p_value"] for row in family]), strict=True)
+    ]
+
+
+def correlogram_rows(of: Of, inference: Inference) -> list[Row]:
+    """A row for each lag between cells of a variable of a pool at which there is a pair."""
+    blocks = inference.blocks
+    return [
+        {
+            **of,
+            "residual": one.residual,
+            "lag_pixels": int(lag) * blocks.cell_pixels,
+            "lag_metres": _number(lag * blocks.cell_metres),
+            "correlation": float(correlation),
+            "pairs": int(pairs),
+        }
+        for one in (blocks.correlograms if blocks else ())
+        for lag, correlation, pairs in zip(one.lags, one.correlation, one.pairs, strict=True)
+        if blocks and pairs
+    ]
+
+
+def block_rows(of: Of, inference: Inference) -> list[Row]:
+    """How the blocks of a variable of a pool are; none where there is no cell."""
+    blocks = inference.blocks
+    if blocks is None:
+        return []
+    error, z_square = (one.reach * blocks.cell_pixels for one in blocks.correlograms)
+    return [
+        {
+            **of,
+            "n_cells": blocks.cells,
+            "n_effective": blocks.effective_cells,
+            "n_blocks": len(blocks.sums),
+            "block_pixels": blocks.side * blocks.cell_pixels if blocks.side else None,
+            "block_metres": _number(blocks.side * blocks.cell_metres) if blocks.side else None,
+            "range_error_pixels": error,
+            "range_z_square_pixels": z_square,
+            "capped": str(blocks.capped).lower(),
+            "widening": blocks.widening,
+        }
+    ]
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
