@@ -5,18 +5,27 @@ import io
 import re
 from pathlib import Path
 
+from geouq.metrics import METRICS
 from geouq.metrics.registry import as_markdown
 
-METRICS = (Path(__file__).parents[1] / "docs" / "metrics.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[1] / "docs" / "metrics.md").read_text(encoding="utf-8")
 
 
 def test_the_table_is_that_of_the_registry():
-    _, _, rest = METRICS.partition("<!-- metrics: generated from geouq.metrics.registry -->\n")
+    _, _, rest = PAGE.partition("<!-- metrics: generated from geouq.metrics.registry -->\n")
     assert rest.partition("<!-- end of metrics -->")[0] == as_markdown()
 
 
+def test_every_number_has_one_entry_with_its_formula_what_it_says_and_what_not():
+    _, _, behind_the_table = PAGE.partition("<!-- end of metrics -->")
+    rows = re.findall(r"^\| `(\w+?)(?:_<\w+>)?` \| (.*) \| (.*) \| (.*) \|$", behind_the_table, re.MULTILINE)
+
+    assert sorted(name for name, *_ in rows) == sorted(metric.name for metric in METRICS)
+    assert [name for name, formula, says, not_said in rows if not (says and not_said and "$" in formula)] == []
+
+
 def test_the_example_prints_what_is_shown():
-    (code,), (shown,) = (re.findall(rf"```{kind}\n(.*?)```", METRICS, re.DOTALL) for kind in ("python", "text"))
+    (code,), (shown,) = (re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL) for kind in ("python", "text"))
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(code, {})  # noqa: S102  a page of ours
