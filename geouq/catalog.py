@@ -5,8 +5,9 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, Literal, Self
 
 from geouq.areas import require_areas
 from geouq.config import Experiment, Fault, Variable, config_error, suggestion
@@ -14,8 +15,9 @@ from geouq.errors import DataError, GeouqError
 from geouq.grid import Grid, require_same_grid
 from geouq.raster import Raster, read_header
 
-PREDICTED = ("mean", "variance", "std")
-ONE_FOR_ALL = ("mask", "weights")  # layers of which one band may serve all variables
+PREDICTED = ("mean", "variance", "std", "lower", "upper")
+ONE_FOR_ALL = ("mask", "weights", "covariates", "classes")  # layers of which one band may serve all variables
+Spread = Literal["variance", "std", "interval"]
 READERS = 8
 SHOWN = 5
 
@@ -24,8 +26,11 @@ SHOWN = 5
 class Tile:
     """One tile: the rasters of its layers, all on one grid.
 
-    variance : the layer of the predicted variance, or of the std where `variance_is_std`.
-    weights : how much each pixel counts; None where all count alike, or by their area if `area_weighted`.
+    variance : the layer of the predicted variance; of the std, or of the upper end of an interval, as `spread` tells.
+    lower, level : the lower end of that interval, and its level. truth_variance : what the truth's own error adds to
+    the predicted variance; numbers of it stand with the variables. weights : how much each pixel counts; None where
+    all count alike, or by their area if `area_weighted`. covariates, classes : by whose values, or codes, coverage is
+    grouped.
     """
 
     name: str
@@ -35,9 +40,14 @@ class Tile:
     variance: Raster
     truth: Raster
     mask: Raster | None = None
-    variance_is_std: bool = False
+    spread: Spread = "variance"
+    lower: Raster | None = None
+    level: float | None = None
+    truth_variance: Raster | None = None
     weights: Raster | None = None
     area_weighted: bool = False
+    covariates: Mapping[str, Raster] = field(default_factory=dict)
+    classes: Mapping[str, Raster] = field(default_factory=dict)
 
     @property
     def weighted(self) -> bool:
@@ -45,15 +55,41 @@ class Tile:
         return self.area_weighted or self.weights is not None
 
     @property
+    def noisy_truth(self) -> bool:
+        """Whether the truth's own error is told."""
+        return self.truth_variance is not None or any(variable.truth_variance for variable in self.variables)
+
+    @property
     def rasters(self) -> dict[str, Raster]:
-        """The layers that are there, by their key in the configuration."""
+        """The layers that are there, by their key in the configuration; those with names follow a dot."""
         layers = {
             "mean": self.mean,
-            "std" if self.variance_is_std else "variance": self.variance,
+            "upper" if self.spread == "interval" else self.spread: self.variance,
+            "lower": self.lower,
             "truth": self.truth,
+            "truth_variance": self.truth_variance,
+            "mask": self.mask,
+            "weights": self.weights,
         }
-        optional = {"mask": self.mask, "weights": self.weights}
-        return layers | {layer: raster for layer, raster in optional.items() if raster}
+        named = {f"covariates.{name}": raster for name, raster in self.covariates.items()}
+        named |= {f"classes.{name}": raster for name, raster in self.classes.items()}
+        return {layer: raster for layer, raster in layers.items() if raster} | named
+
+    def with_rasters(self, rasters: Mapping[str, Raster]) -> Self:
+        """The same tile with these layers, by their keys as in `rasters`."""
+        return replace(self, **_fields_of(rasters))
+
+
+def _fields_of(rasters: Mapping[str, Raster]) -> dict[str, Any]:
+    """Layers by the field of a Tile that holds each."""
+    found: dict[str, Any] = {"covariates": {}, "classes": {}}
+    for layer, raster in rasters.items():
+        key, _, name = layer.partition(".")
+        if name:
+            found[key][name] = raster
+        else:
+            found["variance" if key in ("std", "upper") else key] = raster
+    return found
 
 
 @dataclass(frozen=True)
@@ -142,7 +178,7 @@ def _patterns_without_files(
     experiment: Experiment, patterns: Mapping[str, str], found: Mapping[str, set[str]]
 ) -> list[Fault]:
     faults = [
-        experiment.fault("data", layer, message=f"no file matches {pattern}{_what_is_there(pattern)}")
+        experiment.fault("data", *layer.split(".", 1), message=f"no file matches {pattern}{_what_is_there(pattern)}")
         for layer, pattern in patterns.items()
         if is_listable(pattern) and not found[layer]
     ]
@@ -219,24 +255,21 @@ def _missing_layers(name: str, patterns: Mapping[str, str], found: Mapping[str, 
 def _open_tile(name: str, patterns: Mapping[str, str], experiment: Experiment) -> Tile | Failure:
     try:
         rasters = {layer: read_header(path_of(pattern, name)) for layer, pattern in patterns.items()}
-        mean, variance = rasters["mean"], rasters.get("variance") or rasters["std"]
+        mean, data = rasters["mean"], experiment.data
         variables = experiment.variables or _variables_of(mean, experiment)
         for layer, raster in rasters.items():
             require_same_grid(mean.grid, raster.grid, mean.path, raster.path)
             _require_bands(layer, raster, variables)
-        if experiment.data.area_weighted:
+        if data.area_weighted:
             require_areas(mean.grid, mean.path)
         return Tile(
             name,
             mean.grid,
             variables,
-            mean,
-            variance,
-            rasters["truth"],
-            mask=rasters.get("mask"),
-            variance_is_std="std" in rasters,
-            weights=rasters.get("weights"),
-            area_weighted=experiment.data.area_weighted,
+            spread=data.spread,
+            level=data.level,
+            area_weighted=data.area_weighted,
+            **_fields_of(rasters),
         )
     except GeouqError as error:
         return Failure(name, "header", type(error).__name__, str(error))
@@ -257,7 +290,7 @@ def _variables_of(mean: Raster, experiment: Experiment) -> tuple[Variable, ...]:
 
 
 def _require_bands(layer: str, raster: Raster, variables: tuple[Variable, ...]) -> None:
-    one_for_all = layer in ONE_FOR_ALL and len(raster.bands) == 1
+    one_for_all = layer.partition(".")[0] in ONE_FOR_ALL and len(raster.bands) == 1
     for variable in variables:
         number = 1 if one_for_all else variable.band
         if number > len(raster.bands):

@@ -75,11 +75,4 @@ def _completed(tile: Tile, known: Mapping[str, str | OSError]) -> Tile | Failure
     def complete(raster: Raster) -> Raster:
         return replace(raster, files=tuple(file._replace(sha256=str(known[file.path])) for file in raster.files))
 
-    return replace(
-        tile,
-        mean=complete(tile.mean),
-        variance=complete(tile.variance),
-        truth=complete(tile.truth),
-        mask=tile.mask and complete(tile.mask),
-        weights=tile.weights and complete(tile.weights),
-    )
+    return tile.with_rasters({layer: complete(raster) for layer, raster in tile.rasters.items()})

@@ -141,8 +141,16 @@ def settings_for(experiment: Experiment, catalog: Catalog) -> Settings:
     """What the sweep is to measure."""
     widths = [scheme.count for scheme in experiment.bins.schemes if scheme.scheme == "equal-width"]
     size = experiment.cell_size or cell_size_for(tile.grid for tile in catalog.tiles)
-    negative, groups = experiment.variance.negative, experiment.groups.by
-    return Settings(experiment.levels, size, max(widths, default=0), negative, groups, experiment.ordering)
+    return Settings(
+        experiment.levels,
+        size,
+        max(widths, default=0),
+        experiment.variance.negative,
+        experiment.groupings,
+        experiment.ordering,
+        classes=tuple(experiment.data.classes),
+        given=experiment.data.level,
+    )
 
 
 def _prepare(experiment: Experiment, options: Options, reporter: Reporter) -> tuple[_Job, Catalog]:

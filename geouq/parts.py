@@ -23,7 +23,7 @@ from geouq.summary import (
     VarianceProfile,
     ZHistogram,
 )
-from geouq.summary.coverage_profile import POSITIVE, CoverageProfile
+from geouq.summary.coverage_profile import POSITIVE, ClassCoverage, CoverageProfile
 from geouq.summary.kept_pixels import BUDGET
 from geouq.summary.moments import PRODUCTS, SUMS
 from geouq.summary.ordering_profile import CLASSES, ROWS, OrderingProfile
@@ -157,16 +157,19 @@ class VariableSum:
         extremes = self._extremes[:, 0].min(initial=np.inf), self._extremes[:, 1].max(initial=-np.inf)
         z_counts = np.sum([band.z_counts for band in self._bands], axis=0)
         levels = self._settings.levels
+        classes, given = self._settings.classes, self._settings.given
         groups = {
-            name: reduce(add, (band.coverage(i) for band in self._bands))
+            name: reduce(
+                add, (band.coverage(i, ClassCoverage if name in classes else CoverageProfile) for band in self._bands)
+            )
             for i, name in enumerate(self._settings.groups)
         }
         ordering = reduce(add, (band.ordering() for band in self._bands)) if self._settings.ordering else None
         exceeding = ThresholdSums(self._thresholds, np.sum([band.exceeding for band in self._bands], axis=0))
         profile = reduce(add, (self._bands.pop(0).profile(*extremes) for _ in tuple(self._bands)))
         z = ZHistogram(edge_probabilities(levels, FINE), z_counts if self._weighted else z_counts.astype(np.int64))
-        whole = Summary(levels, moments.total(), self._scores.sum(0), z, profile, groups, ordering, exceeding)
-        cells = CellSummaries(levels, moments, self._scores, self._cell_z, self._extremes, cell, key, sums)
+        whole = Summary(levels, moments.total(), self._scores.sum(0), z, profile, groups, ordering, exceeding, given)
+        cells = CellSummaries(levels, moments, self._scores, self._cell_z, self._extremes, cell, key, sums, given)
         return VariableSummary(whole, cells, self._excluded)
 
     def _places(self, group: Window) -> Ints:
@@ -222,13 +225,13 @@ class _BandSum:
         extremes = np.asarray(lowest), np.asarray(highest)
         return VarianceProfile(FINE_SHIFT, used, self._profile[used], *extremes, kept)
 
-    def coverage(self, grouping: int) -> CoverageProfile:
-        """Coverage by the value of that number."""
+    def coverage(self, grouping: int, kind: type[CoverageProfile]) -> CoverageProfile:
+        """Coverage by the value, or the class, of that number."""
         blocks = np.flatnonzero(self._touched[grouping])
         counts = self._groups[grouping, blocks].reshape(len(blocks) * BLOCK, self._groups.shape[-1] // BLOCK)
         keys = np.add.outer(blocks * BLOCK - POSITIVE, np.arange(BLOCK)).ravel()
         used = counts.any(-1)
-        return CoverageProfile(keys[used], counts[used])
+        return kind(keys[used], counts[used])
 
     def ordering(self) -> OrderingProfile:
         """Pixels by variance and |z|."""

@@ -13,17 +13,29 @@ from geouq.catalog import Tile
 from geouq.cutting import Piece, Reading, overlap
 from geouq.errors import DataError
 from geouq.grid import Window
-from geouq.kernel import CellSums, Pixels, Scratch, Totals, new_cells, new_scratch, new_totals, sweep_box
+from geouq.kernel import (
+    CellSums,
+    Pixels,
+    Scratch,
+    Totals,
+    add_grouped,
+    add_interval,
+    new_cells,
+    new_scratch,
+    new_totals,
+    sweep_box,
+)
 from geouq.parts import PieceSum, VariablePart, take_part
 from geouq.raster import gdal_options
 from geouq.reader import TileReader, VariableWindow
 from geouq.settings import Settings
-from geouq.validity import TRUTH_NODATA
+from geouq.validity import TRUTH_NODATA, Nodata
 from geouq.workers import stop_if_asked
 from geouq.z_lattice import ZLattice, z_lattice
 
 Ints = NDArray[np.int64]
 Read = Callable[[int, Window], VariableWindow]
+Box = tuple[int, int, int, int]  # first row and column in the window, and those behind the last
 Visit = tuple[Sequence[int], Sequence[Window]]  # variables, windows: all variables of a window, then the next window
 
 IDLE = 12  # sums of groups that a thread keeps to use again
@@ -141,14 +153,27 @@ def _add_window(
         if pixels is None:
             group.totals.excluded[TRUTH_NODATA] += box.height * box.width
             continue
-        top, left = box.row - window.row, box.column - window.column
+        top, left, column = box.row - window.row, box.column - window.column, box.column - group.group.column
+        part = pixels, window.width, found.nodata, (top, left, top + box.height, left + box.width)
         sweep_box(
-            pixels, window.width, found.nodata, (top, left, top + box.height, left + box.width),
-            box.column - group.group.column, group.across, settings.cell_size, lattice,
+            *part, column, group.across, settings.cell_size, lattice,
             _scratch(settings, pixels.truth.dtype, weighted=group.weighted), group.cells, group.totals,
         )  # fmt: skip
+        _add_beside(found, part, column, group, settings)
         if settings.negative == "error" and group.totals.negative[0] > 0:
-            raise DataError(_negative(name, pixels, window, group.totals.negative))
+            raise DataError(_negative(name, found, window, group.totals.negative))
+
+
+def _add_beside(
+    found: VariableWindow, part: tuple[Pixels, int, Nodata, Box], column: int, group: _GroupSum, settings: Settings
+) -> None:
+    """Add the given interval, and what the pixels are grouped by in other rasters."""
+    if found.bounds:
+        lower, upper = (end.ravel() for end in found.bounds)
+        add_interval(*part, column, group.across, settings.cell_size, (lower, upper), group.cells)
+    for i, values in enumerate(found.groups, len(settings.groups) - len(found.groups)):
+        are_codes = settings.groups[i] in settings.classes
+        add_grouped(*part, values.ravel(), are_codes, i, z_lattice_of(settings.levels), group.totals)
 
 
 def _scratch(settings: Settings, dtype: DTypeLike, *, weighted: bool) -> Scratch:
@@ -162,11 +187,15 @@ def _scratch(settings: Settings, dtype: DTypeLike, *, weighted: bool) -> Scratch
     return scratch
 
 
-def _negative(name: str, pixels: Pixels, window: Window, negative: Ints) -> str:
+def _negative(name: str, found: VariableWindow, window: Window, negative: Ints) -> str:
     count, place = (int(number) for number in negative)
     row, column = divmod(place, window.width)
+    what, kind = f"the predicted variance is {found.variance[row, column]:.6g}", "negative values"
+    if found.bounds:
+        low, high = (end[row, column] for end in found.bounds)
+        what, kind = f"the upper end {high:.6g} lies below the lower {low:.6g}", "such pixels"
     where = f"row {window.row + row}, column {window.column + column}"
     return (
-        f"{name}: the predicted variance is {pixels.variance[place]:.6g} at {where} ({count} negative values in this "
-        "window); mend the file, or leave such pixels out with 'variance: {negative: exclude}'"
+        f"{name}: {what} at {where} ({count} {kind} in this window); mend the file, or leave them out with "
+        "'variance: {negative: exclude}'"
     )

@@ -114,7 +114,8 @@ def _bytes_of_pixel(raster: Raster, tile: Tile) -> int:
     """Bytes that a pixel of a layer takes in a window, with the copies made of types that the kernel does not take."""
     bands = len(tile.variables) if raster.interleaved else 1
     size = np.dtype(raster.bands[0].dtype).itemsize
-    copies = 0 if raster.bands[0].dtype == "float32" and not tile.variance_is_std else 16
+    as_stored = raster.bands[0].dtype == "float32" and tile.spread == "variance" and not tile.noisy_truth
+    copies = 0 if as_stored else 16
     return bands * size + copies
 
 

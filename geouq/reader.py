@@ -18,6 +18,7 @@ from geouq.areas import pixel_areas
 from geouq.catalog import Tile
 from geouq.config import Variable
 from geouq.errors import DataError
+from geouq.gaussian import half_width
 from geouq.grid import Window
 from geouq.kernel import Pixels
 from geouq.raster import Band, Raster, is_absent, opened
@@ -33,11 +34,14 @@ from geouq.validity import (
 )
 
 Values = NDArray[np.floating]
+Doubles = NDArray[np.float64]
+Singles = NDArray[np.float32]
 Status = NDArray[np.uint8]
 
 NO_STATUS: Status = np.empty((0, 0), np.uint8)
 NO_WEIGHT: NDArray[np.float64] = np.empty((0, 0))
 ALMOST_LARGEST = 3.39e38
+LAST_CODE = 65535
 EXACT_IN_FLOAT32 = ("float32", "float16", "int8", "uint8", "int16", "uint16")
 
 
@@ -50,6 +54,8 @@ class VariableWindow:
     read : False where no truth was valid and mean and variance hold placeholders. absent : True where the file of the
         truth holds no block here, so that every truth is nodata.
     sources : the statuses that `status` is merged from: of mean, variance, truth and the mask layer.
+    bounds : the ends of the interval that the forecast gives, float64 (rows, columns) each; none where it gives none.
+    groups : float32 (rows, columns) of each covariate, then of each class raster, NaN where it says nothing.
     """
 
     mean: Values
@@ -61,6 +67,8 @@ class VariableWindow:
     read: bool = True
     absent: bool = False
     sources: tuple[Status, Status, Status, Status] = (NO_STATUS, NO_STATUS, NO_STATUS, NO_STATUS)
+    bounds: tuple[Doubles, ...] = ()
+    groups: tuple[Singles, ...] = ()
 
     @property
     def pixels(self) -> Pixels:
@@ -95,11 +103,13 @@ class TileReader:
 
     def __init__(self, tile: Tile, *, reuse: bool) -> None:
         self._tile = tile
-        self._truth, self._mean, self._variance = (
-            _Layer(raster, tile, reuse=reuse) for raster in (tile.truth, tile.mean, tile.variance)
-        )
-        self._mask = _Layer(tile.mask, tile, reuse=reuse) if tile.mask else None
-        self._weights = _Layer(tile.weights, tile, reuse=reuse) if tile.weights else None
+        layers = {layer: _Layer(raster, tile, reuse=reuse) for layer, raster in tile.rasters.items()}
+        self._truth, self._mean = layers["truth"], layers["mean"]
+        self._variance = layers["upper" if tile.spread == "interval" else tile.spread]
+        self._lower, self._truth_variance = layers.get("lower"), layers.get("truth_variance")
+        self._mask, self._weights = layers.get("mask"), layers.get("weights")
+        self._covariates = [layers[f"covariates.{name}"] for name in tile.covariates]
+        self._classes = [layers[f"classes.{name}"] for name in tile.classes]
 
     def read(self, variable: Variable, window: Window) -> VariableWindow:
         """One variable in one window; DataError where a file cannot be read, or a weight is negative."""
@@ -115,13 +125,37 @@ class TileReader:
                 nothing, nothing, y.values, status, Nodata.of(None, None, y.nodata), read=False, sources=sources
             )
         m = self._mean.decoded(variable, window, MEAN_NODATA)
-        v = self._variance.decoded(variable, window, VARIANCE_NODATA, is_variance=True)
-        if self._tile.variance_is_std:
-            v = _squared(v)
+        v, bounds = self._spread(variable, window)
+        v, unknown = self._with_truth_variance(v, variable, window)
         weight, weightless = self._weight(variable, window)
         sources = (m.status, v.status, y.status, masked)
-        status, nodata = _merged(status, m.status, v.status, weightless), Nodata.of(m.nodata, v.nodata, y.nodata)
-        return VariableWindow(m.values, v.values, y.values, status, nodata, weight, sources=sources)
+        status, nodata = (
+            _merged(status, m.status, v.status, weightless, unknown),
+            Nodata.of(m.nodata, v.nodata, y.nodata),
+        )
+        groups = (
+            *(layer.covariate(variable, window) for layer in self._covariates),
+            *(layer.codes(variable, window) for layer in self._classes),
+        )
+        return VariableWindow(
+            m.values, v.values, y.values, status, nodata, weight, sources=sources, bounds=bounds, groups=groups
+        )
+
+    def _spread(self, variable: Variable, window: Window) -> tuple[_Decoded, tuple[Doubles, ...]]:
+        """The predicted variance, and the ends of the interval where one is given."""
+        spread = self._variance.decoded(variable, window, VARIANCE_NODATA, is_variance=self._tile.spread == "variance")
+        if self._lower is not None and self._tile.level is not None:
+            lower = self._lower.decoded(variable, window, VARIANCE_NODATA)
+            return _of_interval(lower, spread, self._tile.level)
+        return (_squared(spread) if self._tile.spread == "std" else spread), ()
+
+    def _with_truth_variance(self, v: _Decoded, variable: Variable, window: Window) -> tuple[_Decoded, Status]:
+        """The predicted variance, where it is one, with that of the truth's own error; where that one is not known."""
+        if self._truth_variance is None:
+            more, unknown = variable.truth_variance, NO_STATUS
+            return (v if more is None else _with_more(v, np.float64(more))), unknown
+        values, unknown = self._truth_variance.truth_variance(variable, window)
+        return _with_more(v, values), unknown
 
     def _weight(self, variable: Variable, window: Window) -> tuple[NDArray[np.float64], Status]:
         if self._tile.area_weighted:
@@ -149,7 +183,7 @@ class _Layer:
             kind = np.float32 if band.dtype in EXACT_IN_FLOAT32 else np.float64
             return _Decoded(raw.astype(kind, copy=False), band.nodata, status)
         status = _merged(status, _status_where(_equals(raw, band.nodata), nodata_reason))
-        return _Decoded(_scaled(raw, band, is_variance and not self._tile.variance_is_std), None, status)
+        return _Decoded(_scaled(raw, band, is_variance), None, status)
 
     def is_masked(self, variable: Variable, window: Window) -> Status:
         """Of a mask: MASKED where it is 0, not finite, or says nothing."""
@@ -158,21 +192,44 @@ class _Layer:
         out = (raw == 0) | _equals(raw, band.nodata) | ~np.isfinite(raw)
         return _merged(_status_where(out, MASKED), self._hidden(number, window))
 
-    def weight(self, variable: Variable, window: Window) -> tuple[NDArray[np.float64], Status]:
+    def weight(self, variable: Variable, window: Window) -> tuple[Doubles, Status]:
         """Of weights: their values, and WEIGHT_ZERO where they are 0, not finite, or say nothing."""
-        number = self._band_for(variable)
-        raw, band = self._read(number, window), self._raster.bands[number - 1]
-        values, hidden = _scaled(raw, band, False), self._hidden(number, window)  # noqa: FBT003  a weight is no variance
-        none = (values == 0) | _equals(raw, band.nodata) | ~np.isfinite(values)
-        if hidden.size:
-            none |= hidden > 0
-        if (negative := (values < 0) & ~none).any():
-            row, column = np.argwhere(negative)[0]
-            place = f"row {window.row + row}, column {window.column + column}"
-            raise DataError(
-                f"{self._raster.path}: the weight is {values[row, column]:.6g} at {place}; weights are >= 0"
-            )
+        values, none = self._known(self._band_for(variable), window)
+        none |= values == 0
+        self._refuse((values < 0) & ~none, values, window, "the weight is", "weights are >= 0")
         return np.where(none, 0.0, values), _status_where(none, WEIGHT_ZERO)
+
+    def truth_variance(self, variable: Variable, window: Window) -> tuple[Doubles, Status]:
+        """Of the truth's own variance: its values, and TRUTH_NODATA where they are not finite or say nothing."""
+        values, none = self._known(variable.band, window, is_variance=True)
+        self._refuse((values < 0) & ~none, values, window, "the truth's variance is", "variances are >= 0")
+        return np.where(none, 0.0, values), _status_where(none, TRUTH_NODATA)
+
+    def covariate(self, variable: Variable, window: Window) -> Singles:
+        """Of a covariate: its values, NaN where it says nothing."""
+        values, none = self._known(self._band_for(variable), window)
+        return np.where(none, np.nan, values).astype(np.float32)
+
+    def codes(self, variable: Variable, window: Window) -> Singles:
+        """Of a class raster: its codes, NaN where it says nothing."""
+        values, none = self._known(self._band_for(variable), window)
+        odd = (values < 0) | (values > LAST_CODE) | (values != np.floor(values))
+        self._refuse(odd & ~none, values, window, "the class is", f"codes are whole numbers from 0 to {LAST_CODE}")
+        return np.where(none, np.nan, values).astype(np.float32)
+
+    def _known(self, number: int, window: Window, *, is_variance: bool = False) -> tuple[Doubles, NDArray[np.bool_]]:
+        """Values of a band, and where they are not finite, or hidden, or nodata."""
+        raw, band = self._read(number, window), self._raster.bands[number - 1]
+        values, hidden = _scaled(raw, band, is_variance), self._hidden(number, window)
+        none: NDArray[np.bool_] = _equals(raw, band.nodata) | ~np.isfinite(values)
+        return values, none | (hidden > 0) if hidden.size else none
+
+    def _refuse(self, wrong: NDArray[np.bool_], values: Doubles, window: Window, what: str, rule: str) -> None:
+        """DataError that names the first pixel that is wrong, if one is."""
+        if wrong.any():
+            row, column = np.argwhere(wrong)[0]
+            place = f"row {window.row + row}, column {window.column + column}"
+            raise DataError(f"{self._raster.path}: {what} {values[row, column]:.6g} at {place}; {rule}")
 
     def _band_for(self, variable: Variable) -> int:
         """Band of a layer that may have one band for all variables."""
@@ -235,10 +292,25 @@ def _rasterio_window(window: Window) -> rasterio.windows.Window:
     return rasterio.windows.Window(window.column, window.row, window.width, window.height)
 
 
-def _scaled(raw: NDArray[np.generic], band: Band, is_variance: bool) -> Values:  # noqa: FBT001  a fact about the layer
+def _scaled(raw: NDArray[np.generic], band: Band, is_variance: bool) -> Doubles:  # noqa: FBT001  a fact about the layer
     """Values after scale and offset; a variance scales with the square and has no offset."""
     values = raw.astype(np.float64)
     return values * band.scale**2 if is_variance else values * band.scale + band.offset
+
+
+def _of_interval(lower: _Decoded, upper: _Decoded, level: float) -> tuple[_Decoded, tuple[Doubles, ...]]:
+    """Variance of the normal forecast whose central interval is as wide, negative where the ends are reversed."""
+    low, high = lower.values.astype(np.float64), upper.values.astype(np.float64)
+    nodata = [_status_where(_equals(end.values, end.nodata), VARIANCE_NODATA) for end in (lower, upper)]
+    std = (high - low) / (2 * half_width(level))
+    return _Decoded(std * np.abs(std), None, _merged(lower.status, upper.status, *nodata)), (low, high)
+
+
+def _with_more(variance: _Decoded, more: Doubles | np.float64) -> _Decoded:
+    """Variance with what is added to it, but where it is none: what is wrong there is to be noticed."""
+    values, none = variance.values.astype(np.float64), _equals(variance.values, variance.nodata)
+    status = _merged(variance.status, _status_where(none, VARIANCE_NODATA))
+    return _Decoded(np.where((values > 0) & ~none, values + more, values), None, status)
 
 
 def _squared(std: _Decoded) -> _Decoded:

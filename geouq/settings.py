@@ -13,9 +13,10 @@ class Settings:
     """What a sweep measures; anything here that changes makes new summaries.
 
     tail : number of equal-width bins to be exact, 0 for none; negative : "error" or "exclude", what to do with a
-        negative variance; groups : by what coverage is kept, of `GROUPED_BY`; ordering : whether pixels are kept by
-        variance and |z|; thresholds : whose forecasts of exceeding are kept, of arrays; those of tiles stand with
-        their variables.
+        negative variance; groups : by what coverage is kept: of `GROUPED_BY`, then names of covariates, then of
+        classes; ordering : whether pixels are kept by variance and |z|; thresholds : whose forecasts of exceeding are
+        kept, of arrays; those of tiles stand with their variables; classes : which of the groups are codes of classes;
+        given : level of the intervals that the forecast gives.
     """
 
     levels: tuple[float, ...]
@@ -25,6 +26,8 @@ class Settings:
     groups: tuple[str, ...] = ("truth", "variance")
     ordering: bool = False
     thresholds: tuple[float, ...] = ()
+    classes: tuple[str, ...] = ()
+    given: float | None = None
 
 
 def cell_size_for(grids: Iterable[Grid]) -> int:

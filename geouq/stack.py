@@ -94,7 +94,8 @@ def _type_of(tile: Tile) -> np.dtype[np.floating]:
         for variable in tile.variables
     ]
     exact = all(band.dtype == "float32" and band.scale == 1 and band.offset == 0 for band in bands)
-    return np.dtype(np.float32 if exact and not tile.variance_is_std else np.float64)
+    as_stored = tile.spread == "variance" and not tile.noisy_truth
+    return np.dtype(np.float32 if exact and as_stored else np.float64)
 
 
 def _coordinates(tile: Tile) -> dict[str, Any]:

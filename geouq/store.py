@@ -40,8 +40,8 @@ def key_of_tile(tile: Tile, settings: Settings) -> str:
     """
     settings = replace(settings, levels=(), tail=0, groups=(), ordering=False)
     rasters = [(layer, raster.fingerprint) for layer, raster in tile.rasters.items()]
-    bands = [(variable.name, variable.band, variable.thresholds) for variable in tile.variables]
-    made_from = (FORMAT, __version__, digest_of_sources(), rasters, bands, tile.area_weighted, settings)
+    bands = [(v.name, v.band, v.thresholds, v.truth_variance) for v in tile.variables]
+    made_from = (FORMAT, __version__, digest_of_sources(), rasters, bands, tile.area_weighted, tile.level, settings)
     return hashlib.sha256(repr(made_from).encode()).hexdigest()
 
 

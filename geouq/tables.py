@@ -22,6 +22,7 @@ from geouq.metrics import (
     calibration_curve,
     evaluate_metrics,
     group_coverage,
+    group_places,
     interval_curve,
     level_name,
     oracle_curve,
@@ -85,6 +86,7 @@ def choices_for(experiment: Experiment, variable: Variable, whole: Summary | Non
         experiment.groups,
         experiment.ordering,
         variable.thresholds,
+        experiment.data.groupings,
     )
 
 
@@ -118,7 +120,8 @@ def bin_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str, Ch
 def curve_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str, Choices]) -> list[Row]:
     """PIT histograms (density at the middle of 20 bins), calibration curves, coverage by group; none without pixels.
 
-    The x of a group is the middle of the share of pixels that it holds, in the order of what they are grouped by.
+    The x of a group is the middle of the share of pixels that it holds, in the order of what they are grouped by; that
+    of a class is its code.
     """
     return [
         _of(pool, variable) | {"curve": curve, "x": x, "y": y}
@@ -271,9 +274,9 @@ def _points(summary: Summary, choices: Choices) -> Iterator[tuple[str, float, fl
         yield from _curve("sparsification", LEFT_OUT, sparsification_curve(summary))
         yield from _curve("sparsification_oracle", LEFT_OUT, oracle_curve(summary))
     groups = choices.groups.count
-    for by, level in product(choices.groups.by, choices.levels):
+    for by, level in product(choices.groupings, choices.levels):
         name = f"{level_name('coverage', level)}_by_{by}"
-        yield from _curve(name, (np.arange(groups) + 0.5) / groups, group_coverage(summary, level, by, groups))
+        yield from _curve(name, group_places(summary, by, groups), group_coverage(summary, level, by, groups))
 
 
 def _curve(name: str, x: Iterable[float], y: Iterable[float]) -> Iterator[tuple[str, float, float]]:

@@ -1,9 +1,10 @@
 """What an experiment is: strict YAML, frozen models, every fault at once with its line and a suggestion."""
 
 from geouq.config.bins import EQUAL_COUNT_10, EQUAL_WIDTH_10, GROUPS, Bins, BinScheme, Groups
+from geouq.config.data import Data
 from geouq.config.faults import Fault, config_error, suggestion
 from geouq.config.load import json_schema, load_experiment, to_yaml
-from geouq.config.model import CalibrationWeights, Data, Experiment, Gate, Output, Variable, VarianceRule
+from geouq.config.model import CalibrationWeights, Experiment, Gate, Output, Variable, VarianceRule
 from geouq.config.values import CALIBRATION_LEVELS, CELL_MAPS, PIXEL_MAPS
 
 __all__ = [

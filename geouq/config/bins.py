@@ -7,7 +7,7 @@ from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_s
 
 from geouq.config.faults import quoted, raise_each
 from geouq.config.section import Section
-from geouq.config.values import increasing, repeated, unique
+from geouq.config.values import GroupedBy, increasing, repeated, unique
 
 Edges = Annotated[tuple[float, ...], Field(min_length=2, max_length=1001), AfterValidator(increasing)]
 
@@ -61,7 +61,7 @@ EQUAL_COUNT_10 = BinScheme(scheme="equal-count", count=10)
 class Groups(Section):
     """The groups in which coverage is looked at one by one."""
 
-    by: Annotated[tuple[Literal["truth", "mean", "variance"], ...], AfterValidator(unique)] = Field(
+    by: Annotated[tuple[GroupedBy, ...], AfterValidator(unique)] = Field(
         default=("truth", "variance"),
         description="what pixels are grouped by: truth, mean, variance; each costs 3 to 4 % of the sweep; default: "
         "truth and variance",

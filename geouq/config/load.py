@@ -62,7 +62,7 @@ def json_schema() -> dict[str, Any]:
     """Make the JSON Schema (draft 2020-12) for editors; a file that extends another may be partial."""
     schema = Experiment.model_json_schema()
     data = schema["$defs"]["Data"]
-    either = [{"required": ["variance"]}, {"required": ["std"]}]
+    either = [{"required": ["variance"]}, {"required": ["std"]}, {"required": ["lower", "upper", "level"]}]
     whole = {
         "required": schema.pop("required"),
         "properties": {"data": {"required": data.pop("required"), "oneOf": either}},
@@ -109,12 +109,15 @@ def _with_paths(root: Written) -> Written:
     if "reference_mean" in value:
         value["reference_mean"] = _resolved(value["reference_mean"])
     if "data" in value and isinstance(value["data"].value, dict):
-        # without {tile} it is a word, or faulty
-        layers = {
-            k: _resolved(node) if "{tile}" in str(node.value) else node for k, node in value["data"].value.items()
-        }
-        value["data"] = replace(value["data"], value=layers)
+        value["data"] = _with_layers(value["data"])
     return replace(root, value=value)
+
+
+def _with_layers(data: Written) -> Written:
+    """The same for each layer; what has no {tile} is a word, or faulty."""
+    if isinstance(data.value, dict):
+        return replace(data, value={key: _with_layers(node) for key, node in data.value.items()})
+    return _resolved(data) if "{tile}" in str(data.value) else data
 
 
 def _resolved(node: Written) -> Written:

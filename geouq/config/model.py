@@ -19,81 +19,33 @@ from pydantic import (
 )
 
 from geouq.config.bins import GROUPS, Bins, BinScheme, Groups
+from geouq.config.data import Data, Level
 from geouq.config.faults import Fault, Steps, quoted, raise_each, suggestion
 from geouq.config.section import Names, Section, Text
 from geouq.config.values import (
-    AREA,
     CALIBRATION_LEVELS,
     calibration_level,
     cell_side,
     directory_pattern,
     experiment_name,
     finite,
-    level,
     map_name,
     metric_name,
     repeated,
     supported_version,
-    tile_pattern,
     unique,
-    weights_pattern,
 )
 from geouq.config.yaml_text import Written
 
 MAPS = ("cells",)  # maps with a value a pixel cost more than the sweep
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 
-Pattern = Annotated[str, Field(min_length=1), AfterValidator(tile_pattern)]
-Weights = Annotated[
-    str,
-    Field(min_length=1),
-    AfterValidator(weights_pattern),
-    WithJsonSchema({"anyOf": [{"const": AREA}, {"type": "string", "pattern": r"\{tile\}"}]}),
-]
-Level = Annotated[float, AfterValidator(level)]
 CalibrationLevel = Annotated[
     float,
     AfterValidator(calibration_level),
     WithJsonSchema({"type": "number", "minimum": 0.01, "maximum": 0.99}),  # 0.07 / 0.01 is no whole number
 ]
 CalibrationWeights = Literal["equal", "counts"]
-
-
-class Data(Section):
-    """The layers of a tile."""
-
-    mean: Pattern = Field(description="predicted mean: a path with {tile}, relative to this file")
-    variance: Pattern | None = Field(
-        default=None, description="predicted variance: a path with {tile}; give either this or std"
-    )
-    std: Pattern | None = Field(
-        default=None,
-        validate_default=True,
-        description="predicted standard deviation: a path with {tile}; give either this or variance",
-    )
-    truth: Pattern = Field(description="reference values: a path with {tile}")
-    mask: Pattern | None = Field(default=None, description="pixels to leave out (0 or no data): a path with {tile}")
-    weights: Weights | None = Field(
-        default=None, description="how much pixels count: area for that of each, or a path with {tile}; default: alike"
-    )
-
-    @property
-    def area_weighted(self) -> bool:
-        """Whether pixels count by their area."""
-        return self.weights == AREA
-
-    @property
-    def patterns(self) -> dict[str, str]:
-        """Path pattern of each layer that is given as rasters."""
-        return {layer: text for layer, text in self if text is not None and text != AREA}
-
-    @field_validator("std")
-    @classmethod
-    def _either_variance_or_std(cls, std: str | None, info: ValidationInfo) -> str | None:
-        if "variance" in info.data and (std is None) == (info.data["variance"] is None):
-            fault = "missing key 'variance' (or 'std')" if std is None else "give either variance or std, not both"
-            raise ValueError(fault)
-        return std
 
 
 class VariableSettings(Section):
@@ -113,6 +65,11 @@ class VariableSettings(Section):
         default=(),
         max_length=20,
         description="values of which the forecast that truth exceeds them is scored; each costs some 20 % of the sweep",
+    )
+    truth_variance: float | None = Field(
+        default=None,
+        ge=0,
+        description="variance of the error of the reference values themselves, the same everywhere; default: none",
     )
 
 
@@ -240,7 +197,10 @@ class Experiment(Section):
         default=Bins(), description="bins of the predicted variance: a list of schemes, or settings"
     )
     levels: Annotated[tuple[Level, ...], AfterValidator(unique)] = Field(
-        default=LEVELS, min_length=1, description="nominal levels of the intervals, between 0 and 1"
+        default=LEVELS,
+        min_length=1,
+        validate_default=True,
+        description="nominal levels of the intervals, between 0 and 1; that of a given interval is always among them",
     )
     calibration_levels: Annotated[tuple[CalibrationLevel, ...], AfterValidator(unique)] = Field(
         default=CALIBRATION_LEVELS,
@@ -283,6 +243,11 @@ class Experiment(Section):
         """Folder of the results, relative to where geouq is started."""
         return Path(self.output.directory.replace("{name}", self.name))
 
+    @property
+    def groupings(self) -> tuple[str, ...]:
+        """By what coverage is told apart: as asked for, and by the rasters that are given for that."""
+        return (*self.groups.by, *self.data.groupings)
+
     def fault(self, *steps: str | int, message: str) -> Fault:
         """Make a fault at the place in the file to which the keys and positions `steps` lead."""
         return Fault(None, 0, steps, message) if self._written is None else self._written.fault(steps, message)
@@ -303,6 +268,12 @@ class Experiment(Section):
         """Variables have bands of their own, and the reference means of these."""
         raise_each(repeated([variable.band for variable in variables], lambda band: f"band {band}"))
         raise_each(repeated([variable.name for variable in variables], quoted))
+        raise_each(
+            ((i,), f"truth_variance of {quoted(variable.name)}: data gives {other} already; leave one out")
+            for i, variable in enumerate(variables)
+            for other in ("truth_variance", "lower")
+            if variable.truth_variance is not None and getattr(info.data.get("data"), other, None) is not None
+        )
         labels = info.data.get("labels_mean")
         if labels is None:
             return variables
@@ -323,6 +294,13 @@ class Experiment(Section):
     @classmethod
     def _sorted(cls, levels: tuple[float, ...]) -> tuple[float, ...]:
         return tuple(sorted(levels))
+
+    @field_validator("levels")
+    @classmethod
+    def _with_that_of_the_interval(cls, levels: tuple[float, ...], info: ValidationInfo) -> tuple[float, ...]:
+        """The level of intervals that are given is one of those that are told."""
+        given = info.data["data"].level if "data" in info.data else None
+        return levels if given is None else tuple(sorted({*levels, given}))
 
     @field_validator("regions")
     @classmethod

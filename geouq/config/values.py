@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable
 from itertools import pairwise
 from math import isfinite
-from typing import TypeVar
+from typing import Literal, TypeVar, get_args
 
 from geouq.config.faults import Steps, quoted, raise_each, suggestion
 
@@ -17,6 +17,7 @@ CELL_SIDES = (16, 32, 64, 128, 256)
 HIGHEST_LEVEL = 0.999999
 CALIBRATION_LEVELS = tuple(k / 20 for k in range(1, 20))
 AREA = "area"
+GroupedBy = Literal["truth", "mean", "variance"]
 
 
 def supported_version(version: int) -> int:
@@ -45,6 +46,13 @@ def tile_pattern(path: str) -> str:
     if rest == path:
         raise ValueError(f"{quoted(path)} needs {{tile}} where the name of the tile stands")
     return path
+
+
+def grouping_name(name: str) -> str:
+    """Accept a name that pixels are not grouped by already."""
+    if name in get_args(GroupedBy):
+        raise ValueError(f"{quoted(name)} names the groups by the {name} itself; choose another name")
+    return name
 
 
 def weights_pattern(text: str) -> str:

@@ -1,6 +1,7 @@
 """The compiled heart: pixels of a window to the sums of a summary."""
 
 from geouq.kernel.accumulators import CellSums, Pixels, Scratch, Totals, new_cells, new_scratch, new_totals
+from geouq.kernel.beside import add_grouped, add_interval
 from geouq.kernel.window import SQUARE, collect_keys, prune_tail, sweep_box
 
 __all__ = [
@@ -9,6 +10,8 @@ __all__ = [
     "Pixels",
     "Scratch",
     "Totals",
+    "add_grouped",
+    "add_interval",
     "collect_keys",
     "new_cells",
     "new_scratch",

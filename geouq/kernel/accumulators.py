@@ -51,7 +51,8 @@ class Scratch(NamedTuple):
     and where there are weights, so is the n of buckets, while key_weights (KEYS + 1) holds those of keys. The last row
     takes what lies beyond a slab's end. bins (3, fine bins): n, error and std of a cell by bin of the fine z histogram.
     truth, mean, variance are as they come; bits are those of the variance, layout what they mean (`layout_of`).
-    smallest (1): the smallest variance whose exponent is whole. grouped_by (groupings): places in `GROUPED_BY`.
+    smallest (1): the smallest variance whose exponent is whole. grouped_by (groupings): places in `GROUPED_BY`, -1 for
+    what stands beside the forecast.
     """
 
     truth: Reals
@@ -88,9 +89,9 @@ class Scratch(NamedTuple):
 class CellSums(NamedTuple):
     """What each cell of a group adds up to; C cells in rows from the top left.
 
-    n (C), weight (C), sums (C, 8), products (C, 7), interval_scores (C, L), z_counts (C, compact bins), extremes (C, 2)
-    of the variance; the compact profile as entries of a cell, a key and sums (4, and the weight where there is one), of
-    which the first `entries[0]` are in use.
+    n (C), weight (C), sums (C, sums), products (C, 7), interval_scores (C, L), z_counts (C, compact bins), extremes
+    (C, 2) of the variance; the compact profile as entries of a cell, a key and sums (4, and the weight where there is
+    one), of which the first `entries[0]` are in use.
     """
 
     n: Ints
@@ -176,7 +177,7 @@ def new_scratch(
         means=np.zeros(len(CENTRED)),
         away=np.zeros(len(CENTRED)),
         smallest=np.array([np.finfo(dtype).tiny], np.float64),
-        grouped_by=np.array([GROUPED_BY.index(name) for name in groups], np.int64),
+        grouped_by=np.array([GROUPED_BY.index(name) if name in GROUPED_BY else -1 for name in groups], np.int64),
     )
 
 

@@ -26,7 +26,8 @@ def add_what_is_asked_for(n, scratch, lattice, totals):
         for i in range(n):
             scratch.outside[i] = lattice.outside_of[scratch.bucket[i]]
     for p in range(len(scratch.grouped_by)):
-        _add_to_groups(n, p, scratch, lattice, totals)
+        if scratch.grouped_by[p] >= 0:
+            _add_to_groups(n, p, scratch, lattice, totals)
     for t in range(len(totals.thresholds)):
         _add_to_threshold(n, t, scratch, totals)
     if totals.ordering.size > 0:

@@ -27,7 +27,7 @@ from geouq.metrics.curve import (
     rmsce,
     rmsce_interval,
 )
-from geouq.metrics.groups import group_coverage, lowest_group_coverage, rmscd, rmscd_under
+from geouq.metrics.groups import group_coverage, group_places, lowest_group_coverage, rmscd, rmscd_under
 from geouq.metrics.ordering import LEFT_OUT, ause, oracle_curve, sparsification_curve, spearman
 from geouq.metrics.pit import pit_mean, pit_std
 from geouq.metrics.registry import (
@@ -76,6 +76,7 @@ __all__ = [
     "evaluate_metric",
     "evaluate_metrics",
     "group_coverage",
+    "group_places",
     "interval_curve",
     "interval_score",
     "level_name",

@@ -1,4 +1,8 @@
-"""Which share of the truth lies inside the central intervals; closed intervals, exact counts."""
+"""Which share of the truth lies inside the central intervals; closed intervals, exact counts.
+
+Where a forecast gives intervals itself, those of their level are judged as they were given, and the others are the
+central ones of the normal forecast whose interval of that level is as wide.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,17 +14,23 @@ Floats = NDArray[np.float64]
 
 def coverage(summary: Summary, level: float) -> Floats:
     """Share of |z| <= h_p; unit 1, ideal the level, below it is over-confident."""
+    if level == summary.given:
+        return 1 - coverage_above(summary, level) - coverage_below(summary, level)
     outside = summary.z.below((1 - level) / 2) + summary.z.above((1 + level) / 2)
     return _share(summary.z.counts.sum(-1) - outside, summary)
 
 
 def coverage_above(summary: Summary, level: float) -> Floats:
     """Share of the truth above the interval; unit 1, ideal (1 - level) / 2."""
+    if level == summary.given:
+        return summary.moments.mean("given_above")
     return _share(summary.z.above((1 + level) / 2), summary)
 
 
 def coverage_below(summary: Summary, level: float) -> Floats:
     """Share of the truth below the interval; unit 1, ideal (1 - level) / 2."""
+    if level == summary.given:
+        return summary.moments.mean("given_below")
     return _share(summary.z.below((1 - level) / 2), summary)
 
 

@@ -8,7 +8,7 @@ those by variance or mean beside them.
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.summary import Summary
+from geouq.summary import ClassCoverage, Summary
 
 Floats = NDArray[np.float64]
 GROUPS = 10
@@ -23,6 +23,12 @@ def group_coverage(summary: Summary, level: float, by: str = "truth", groups: in
     inside = summary.coverage_by(by).grouped(groups, summary.n)
     within = sorted(summary.levels).index(summary.levels[summary.level_index(level)])
     return inside[..., within] / np.where(inside[..., -1] > 0, inside[..., -1], np.nan)
+
+
+def group_places(summary: Summary, by: str = "truth", groups: int = GROUPS) -> Floats:
+    """Where each group stands: the middle of the share of pixels that it holds; or the code of its class."""
+    profile = summary.coverage_by(by)
+    return profile.keys.astype(np.float64) if isinstance(profile, ClassCoverage) else (np.arange(groups) + 0.5) / groups
 
 
 def rmscd(summary: Summary, level: float, by: str = "truth", groups: int = GROUPS) -> Floats:

@@ -197,7 +197,10 @@ METRICS = (
 
 @dataclass(frozen=True)
 class Choices:
-    """What an experiment asks for: levels, bin schemes with edges of their own or shared, reference mean, curve."""
+    """What an experiment asks for: levels, bin schemes with edges of their own or shared, reference mean, curve.
+
+    beside : names of the covariates and class rasters by which coverage is grouped too.
+    """
 
     levels: Sequence[float]
     schemes: Sequence[BinScheme]
@@ -208,6 +211,12 @@ class Choices:
     groups: Groups = GROUPS
     ordering: bool = False
     thresholds: Sequence[float] = ()
+    beside: Sequence[str] = ()
+
+    @property
+    def groupings(self) -> tuple[str, ...]:
+        """All that coverage is grouped by."""
+        return (*self.groups.by, *self.beside)
 
 
 @dataclass(frozen=True)
@@ -249,7 +258,7 @@ _CALLS: Mapping[Choice, Callable[[Choices], list[_Call]]] = {
     "bins": lambda c: [_Call((s, (c.shared_edges or {}).get(s.name)), bins=s.name) for s in c.schemes],
     "level": lambda c: [_Call((level,), _percent(level)) for level in c.levels],
     "group": lambda c: [
-        _Call((level, by, c.groups.count), _percent(level), group=by) for by, level in product(c.groups.by, c.levels)
+        _Call((level, by, c.groups.count), _percent(level), group=by) for by, level in product(c.groupings, c.levels)
     ],
     "ordering": lambda c: [_Call()] if c.ordering else [],
     "threshold": lambda c: [_Call((t,), suffix=f"_{t:g}") for t in c.thresholds],

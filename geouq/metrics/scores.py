@@ -26,5 +26,7 @@ def interval_score(summary: Summary, level: float) -> Floats:
 
     Gneiting and Raftery 2007, eq. 43.
     """
+    if level == summary.given:
+        return summary.moments.mean("given_width") + 2 / (1 - level) * summary.moments.mean("given_miss")
     total = summary.interval_scores[..., summary.level_index(level)]
     return total / np.where(summary.n > 0, summary.moments.weight, np.nan)

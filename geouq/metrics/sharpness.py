@@ -26,6 +26,8 @@ def mean_std(summary: Summary) -> Floats:
 
 def width(summary: Summary, level: float) -> Floats:
     """Mean width of the central interval of that level; in the variable's unit, small is sharp."""
+    if level == summary.given:
+        return summary.moments.mean("given_width")
     return 2 * half_width(level) * mean_std(summary)
 
 

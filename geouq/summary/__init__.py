@@ -1,6 +1,6 @@
 """What pixels contribute, and how contributions add."""
 
-from geouq.summary.coverage_profile import GROUPED_BY, CoverageProfile
+from geouq.summary.coverage_profile import GROUPED_BY, ClassCoverage, CoverageProfile
 from geouq.summary.kept_pixels import KeptPixels
 from geouq.summary.moments import Moments
 from geouq.summary.running import RunningTotal
@@ -13,6 +13,7 @@ __all__ = [
     "GROUPED_BY",
     "Binned",
     "CellSummaries",
+    "ClassCoverage",
     "CoverageProfile",
     "KeptPixels",
     "Moments",

@@ -69,6 +69,14 @@ class CoverageProfile(KeyedCounts):
         return {}
 
 
+class ClassCoverage(CoverageProfile):
+    """The same by the codes of classes: each is a group, however many are asked for."""
+
+    def grouped(self, groups: int, n: NDArray[np.int64]) -> Floats:  # noqa: ARG002  as many as there are
+        """Pixels (..., classes, levels + 1), in the order of the codes in `keys`; columns as of a CoverageProfile."""
+        return np.cumsum(self.counts, axis=-1)
+
+
 def _shared(counts: Floats, groups: int, n: int) -> Floats:
     """Counts by key (keys, columns) as pixels inside the intervals by group (groups, columns)."""
     inside = np.cumsum(counts, axis=-1)

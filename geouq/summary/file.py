@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from geouq.atomic import take_place, temporary
 from geouq.errors import SummaryError
 from geouq.grid import Grid
-from geouq.summary.coverage_profile import CoverageProfile
+from geouq.summary.coverage_profile import ClassCoverage, CoverageProfile
 from geouq.summary.kept_pixels import KeptPixels
 from geouq.summary.layout import (
     ENTRY,
@@ -251,6 +251,12 @@ def _levels(file: h5py.File) -> tuple[float, ...]:
     return tuple(map(float, read_variable(file, "level")))
 
 
+def _given(file: h5py.File) -> float | None:
+    """Level of the intervals that the forecast gives."""
+    level = float(file.attrs["given_level"])
+    return level if level > 0 else None
+
+
 def _place(file: h5py.File) -> TilePlace:
     rows, columns = (int(length) for length in file.attrs["shape"])
     grid = Grid((rows, columns), Affine(*map(float, file.attrs["transform"])), str(file.attrs["crs"]))
@@ -269,7 +275,7 @@ def _wholes(file: h5py.File) -> dict[str, VariableWhole]:
     pixels = _optional(file, "kept_pixels", np.float64, len(file["kept_field"]))
     wanted = _optional(file, "wanted_key", np.uint32).astype(np.int64)
     groups, ordering = _groups(file, len(names), len(levels)), _orderings(file, len(names))
-    thresholds = _thresholds(file, len(names))
+    thresholds, given = _thresholds(file, len(names)), _given(file)
     found = {}
     for i, name in enumerate(names):
         own, kept = profile_of == i, None
@@ -280,7 +286,8 @@ def _wholes(file: h5py.File) -> dict[str, VariableWhole]:
         z = ZHistogram(edges, z_counts[i])
         own_moments = Moments(*(each[i] for each in moments))
         found[name] = VariableWhole(
-            Summary(levels, own_moments, scores[i], z, profile, groups[i], ordering[i], thresholds[i]), excluded[i]
+            Summary(levels, own_moments, scores[i], z, profile, groups[i], ordering[i], thresholds[i], given),
+            excluded[i],
         )
     return found
 
@@ -290,9 +297,10 @@ def _groups(file: h5py.File, variables: int, levels: int) -> list[dict[str, Cove
     of, grouping = _optional(file, "coverage_variable", np.uint16), _optional(file, "coverage_grouping", np.uint8)
     keys = _optional(file, "coverage_key", np.int32).astype(np.int64)
     counts = _optional(file, "coverage_counts", np.float64, levels + 1)
+    classes = set(map(str, file.attrs["class_groupings"]))
     return [
         {
-            name: CoverageProfile(keys[own], counts[own])
+            name: (ClassCoverage if name in classes else CoverageProfile)(keys[own], counts[own])
             for g, name in enumerate(_groupings(file))
             for own in [(of == i) & (grouping == g)]
         }
@@ -342,13 +350,17 @@ def _tile(file: h5py.File, *, entries: bool = True) -> TileSummary:
 
 def _cells(file: h5py.File, number: int, *, entries: bool = True) -> CellSummaries:
     """The cells of the variable of that number."""
+    cell, key, sums = _joined(file, number if entries else None)
     return CellSummaries(
         _levels(file),
         Moments(*(file[f"cell_{name}"][number] for name in MOMENTS)),
         file["cell_interval_scores"][number],
         file["cell_z_counts"][number],
         file["cell_variance_range"][number],
-        *_joined(file, number if entries else None),
+        cell,
+        key,
+        sums,
+        _given(file),
     )
 
 

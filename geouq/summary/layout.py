@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.summary.coverage_profile import ClassCoverage
 from geouq.summary.kept_pixels import KeptPixels
 from geouq.summary.moments import PRODUCTS, SUMS
 from geouq.summary.threshold_sums import FIELDS as THRESHOLD_FIELDS
@@ -15,7 +16,7 @@ from geouq.summary.variance_profile import FIELDS
 from geouq.summary.z_histogram import FINE, edge_probabilities
 from geouq.validity import REASONS
 
-FORMAT = "geouq tile summary 2"
+FORMAT = "geouq tile summary 3"
 EXPLAINED = {
     "variable": "names of the variables",
     "level": "nominal levels of central intervals",
@@ -106,6 +107,8 @@ def global_attributes(summary: TileSummary, key: str) -> dict[str, Any]:
         "shape": list(summary.grid.shape),
         "transform": list(summary.grid.transform)[:6],
         "crs": summary.grid.crs,
+        "class_groupings": [name for name, one in _groupings(summary).items() if isinstance(one, ClassCoverage)],
+        "given_level": -1.0 if (given := next(iter(summary.variables.values())).whole.given) is None else given,
         "ordering": int(all(part.whole.ordering for part in summary.variables.values())),
         "summary": "What the valid pixels of one tile contribute to every metric; such files add up to regions.",
     }

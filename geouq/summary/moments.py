@@ -14,7 +14,8 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 CENTRED = ("error", "abs_error", "std", "truth", "z")
-SUMS = (*CENTRED, "variance", "nll", "crps", "pit", "pit_square")  # the last two of PIT - 1/2
+GIVEN = ("given_below", "given_above", "given_width", "given_miss")
+SUMS = (*CENTRED, "variance", "nll", "crps", "pit", "pit_square", *GIVEN)  # those of PIT are of PIT - 1/2
 PRODUCTS = (
     ("error", "error"),
     ("abs_error", "abs_error"),
@@ -34,7 +35,8 @@ class Moments:
 
     n : int64 (...), the number of pixels.
     weight : float64 (...), the sum of their weights; n where pixels have no weights.
-    sums : float64 (..., 10), weighted, in the order of `SUMS`.
+    sums : float64 (..., 14), weighted, in the order of `SUMS`. Those of `GIVEN` are of the interval that a forecast
+        gives, 0 where it gives none: truth below and above it, its width, and how far truth lies outside.
     products : float64 (..., 7), weighted sums of products of deviations from the means, in the order of `PRODUCTS`.
 
     The predicted mean needs no sums of its own: it is truth plus error.

@@ -33,9 +33,10 @@ class RunningTotal:
         self._levels = start.levels
         self._moments, self._interval_scores, self._z = start.moments, start.interval_scores, start.z
         self._profile = _RunningProfile(start.variance)
-        self._groups: dict[str, _RunningCounts] = {}
+        self._groups: dict[str, tuple[type[CoverageProfile], _RunningCounts]] = {}
         self._ordering: _RunningCounts | None = None
         self._thresholds = start.thresholds
+        self._given: float | None = None
 
     def add(self, summary: Summary) -> None:
         """Add one more; SummaryError where its levels are others, or where only some have weights."""
@@ -49,11 +50,12 @@ class RunningTotal:
         self._add_groups(summary, before)
         self._add_ordering(summary, before)
         self._add_thresholds(summary, before)
+        self._add_given(summary, before)
 
     def summary(self) -> Summary:
         """What has been added up; of nothing, the summary of no pixel."""
         ordering = None if self._ordering is None else OrderingProfile(*self._ordering.settled())
-        groups = {name: CoverageProfile(*running.settled()) for name, running in self._groups.items()}
+        groups = {name: kind(*running.settled()) for name, (kind, running) in self._groups.items()}
         return Summary(
             self._levels,
             self._moments,
@@ -63,6 +65,7 @@ class RunningTotal:
             groups,
             ordering,
             self._thresholds,
+            self._given,
         )
 
     def _add_groups(self, summary: Summary, before: int) -> None:
@@ -70,10 +73,12 @@ class RunningTotal:
         if not summary.groups and not summary.n:
             return
         if not self._groups and not before:
-            self._groups = {name: _RunningCounts(-POSITIVE, POSITIVE, one) for name, one in summary.groups.items()}
+            self._groups = {
+                name: (type(one), _RunningCounts(-POSITIVE, POSITIVE, one)) for name, one in summary.groups.items()
+            }
             return
         self._groups = {name: each for name, each in self._groups.items() if name in summary.groups}
-        for name, running in self._groups.items():
+        for name, (_, running) in self._groups.items():
             running.add(summary.groups[name])
 
     def _add_thresholds(self, summary: Summary, before: int) -> None:
@@ -82,6 +87,13 @@ class RunningTotal:
             self._thresholds = summary.thresholds
         elif summary.thresholds.thresholds or summary.n:
             self._thresholds = self._thresholds + summary.thresholds
+
+    def _add_given(self, summary: Summary, before: int) -> None:
+        """All that have pixels give intervals of one level, or none does."""
+        if summary.n and before and summary.given != self._given:
+            raise SummaryError(f"forecasts that give intervals of level {self._given} and {summary.given} do not add")
+        if not before:
+            self._given = summary.given
 
     def _add_ordering(self, summary: Summary, before: int) -> None:
         """Add pixels by variance and |z|, as long as all that have pixels keep them."""

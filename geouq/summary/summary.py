@@ -34,6 +34,7 @@ class Summary:
     groups : by what the pixels are grouped, such as truth, and their coverage by that; a cell has none.
     ordering : pixels by variance and |z|; None where it was not asked for.
     thresholds : forecasts of exceeding some thresholds; a cell has none.
+    given : level of the intervals that the forecast gives itself; None where it gives none.
 
     Two sizes exist: of a tile, with 200 quantiles and 512 keys an octave, and of a cell, with 20 and 16.
     """
@@ -46,6 +47,7 @@ class Summary:
     groups: Mapping[str, CoverageProfile] = field(default_factory=dict)
     ordering: OrderingProfile | None = None
     thresholds: ThresholdSums = field(default_factory=no_thresholds)
+    given: float | None = None
 
     @property
     def n(self) -> Counts:
@@ -92,6 +94,7 @@ class Summary:
             _groups_of_both(self, other),
             _ordering_of_both(self, other),
             _thresholds_of_both(self, other),
+            _given_by_both(self, other),
         )
 
     def __repr__(self) -> str:
@@ -112,6 +115,7 @@ class Summary:
             {name: profile.total(axis) for name, profile in self.groups.items()},
             self.ordering and self.ordering.total(axis),
             self.thresholds.total(axis) if self.thresholds.thresholds else no_thresholds(),
+            self.given,
         )
 
 
@@ -137,6 +141,15 @@ def _thresholds_of_both(one: Summary, other: Summary) -> ThresholdSums:
         if not empty.thresholds.thresholds and not empty.n.any():
             return full.thresholds
     return one.thresholds + other.thresholds
+
+
+def _given_by_both(one: Summary, other: Summary) -> float | None:
+    """Level of the intervals that both give, or that one does where the other has no pixel."""
+    if one.given == other.given or not other.n.any():
+        return one.given
+    if not one.n.any():
+        return other.given
+    raise SummaryError(f"forecasts that give intervals of level {one.given} and {other.given} do not add")
 
 
 def empty_summary(levels: Iterable[float]) -> Summary:

@@ -34,6 +34,7 @@ class CellSummaries:
     entry_cell: NDArray[np.uint32]
     entry_key: NDArray[np.uint16]
     entry_sums: NDArray[np.float32]
+    given: float | None = None
 
     def __len__(self) -> int:
         return len(self.moments.n)
@@ -50,6 +51,7 @@ class CellSummaries:
             self.entry_cell[:0],
             self.entry_key[:0],
             self.entry_sums[:0],
+            self.given,
         )
 
     def at_levels(self, levels: tuple[float, ...]) -> Self:
@@ -73,6 +75,7 @@ class CellSummaries:
             self.interval_scores[cells],
             ZHistogram(edge_probabilities(self.levels, COMPACT), self.z_counts[cells]),
             VarianceProfile(COMPACT_SHIFT, keys, sums, self.extremes[cells, 0], self.extremes[cells, 1]),
+            given=self.given,
         )
 
     def summaries(self, budget: int = 1 << 22) -> Iterator[Summary]:
