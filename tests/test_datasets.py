@@ -1,5 +1,7 @@
 """All metrics at once are those that are asked for one by one."""
 
+from dataclasses import replace
+
 import dask.array as da
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import geouq
 from geouq.datasets import evaluate, table
 from geouq.errors import SummaryError
 from geouq.metrics import METRICS
+from geouq.summary_array import SummaryArray
 
 ARRAYS = [layer.reshape(2, 20, 50) for layer in heteroscedastic((40, 50))]
 NAMED = [xr.DataArray(a, {"variable": ["a", "b"]}, ("variable", "y", "x"), attrs={"units": "m"}) for a in ARRAYS]
@@ -79,6 +82,17 @@ def test_levels_bins_reference_mean_and_units_are_as_asked():
 
 def test_what_a_summary_does_not_keep_is_left_out():
     assert "ause" not in evaluate(geouq.summarize(*ARRAYS))
+
+
+def test_what_one_summary_keeps_and_another_does_not_is_told_not_left_out():
+    whole = geouq.summarize(*ARRAYS, ordering=True)
+    for lacks, message in (
+        (replace(whole, groups={"truth": whole.groups["truth"]}), "coverage by mean was not kept"),
+        (replace(whole, ordering=None), "ordering: true"),
+    ):
+        both = SummaryArray(("tile",), np.array([whole, lacks], np.object_))
+        with pytest.raises(SummaryError, match=message):
+            evaluate(both)
 
 
 def test_places_without_pixels_are_missing_beside_others():
