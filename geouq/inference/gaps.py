@@ -44,7 +44,8 @@ def gaps_of(value: Value, whole: Summary, resamples: Summary, choices: Choices) 
     per_bin = _binned(whole, scheme, choices)
     own, others = (_log_ratio(_binned(summary, scheme, choices)) for summary in (whole, resamples))
     norm = _VARIANCE[name](per_bin)
-    return Gaps(own, norm, float(norm(own) - value.value)), others
+    subtracted = float(norm(own) - value.value) if name == "ence_excess" else 0.0
+    return Gaps(own, norm, subtracted), others
 
 
 def _binned(summary: Summary, scheme: BinScheme, choices: Choices) -> Binned:

@@ -14,6 +14,7 @@ from geouq.gaussian import cdf, quantile
 Floats = NDArray[np.float64]
 Norm = Callable[[Floats], Floats]
 LARGEST_FACTOR = 64.0  # by which gaps may be larger than those observed
+STANDS_OUT = 2.0  # times its noise
 STEPS = 40  # halvings; 2^-40 of the interval is left
 
 
@@ -68,30 +69,50 @@ def folded_limits(gaps: Floats, noise: Floats, norm: Norm, level: float) -> tupl
     """Limits of norm(true gaps), where gaps (K) are those observed and noise (R, K) is what may lie between the two.
 
     A norm of noisy gaps is too large, and its replicates are too large once more: of a perfect forecaster, neither
-    would reach 0. So the true gaps are sought among s times those observed, s >= 0: an s is left out when norm(s gaps +
-    noise) is as large as the norm observed in too few replicates, or as small. The two tails share 1 - level evenly,
-    but near s = 0, where nothing is too small: there the upper one gets what the lower one cannot use.
+    would reach 0. So the true gaps are sought among s times a shape, s >= 0: an s is left out when norm(s shape +
+    noise) is as large as the norm observed in too few replicates, or as small. The limits hold for both shapes that
+    the gaps may have: nearly alike in size, or 0 but for those that stand out.
     """
-    observed, alpha = float(norm(gaps)), 1 - level
+    observed = float(norm(gaps))
+    if observed == 0:
+        return 0.0, 0.0
+    found = [_limits_along(shape, noise, norm, observed, 1 - level) for shape in _shapes(gaps, noise)]
+    return min(low for low, _ in found), max(high for _, high in found)
+
+
+def _shapes(gaps: Floats, noise: Floats) -> list[Floats]:
+    """Gaps whose sizes differ by no more than their noise leaves to explain, and those that stand out of it."""
+    size, expected = np.abs(gaps), np.nanmean(noise**2, axis=0)
+    mean, spread = np.nanmean(size), float(np.nanvar(size))
+    left = max(0.0, 1 - float(np.nanmean(expected)) / spread) if spread > 0 else 0.0
+    alike = np.sign(gaps) * (mean + np.sqrt(left) * (size - mean))
+    few = np.where((size > STANDS_OUT * np.sqrt(expected)) | np.isnan(gaps), gaps, 0.0)
+    return [alike, few] if np.nansum(np.abs(few)) > 0 else [alike]
+
+
+def _limits_along(shape: Floats, noise: Floats, norm: Norm, observed: float, alpha: float) -> tuple[float, float]:
+    """Norms of the smallest and largest multiple of a shape that are compatible with the norm observed.
+
+    The two tails share alpha evenly, but near 0, where nothing is too small: there the upper one gets what the lower
+    one cannot use.
+    """
     nothing = np.sort(norm(noise))
 
     def lower_tail(s: float) -> float:
-        return alpha / 2 * float(np.searchsorted(nothing, norm(s * gaps), side="right")) / len(nothing)
+        return alpha / 2 * float(np.searchsorted(nothing, norm(s * shape), side="right")) / len(nothing)
 
     def too_small(s: float) -> bool:
-        return float((norm(s * gaps + noise) >= observed).mean()) <= alpha - lower_tail(s)
+        return float((norm(s * shape + noise) >= observed).mean()) <= alpha - lower_tail(s)
 
     def too_large(s: float) -> bool:
-        return float((norm(s * gaps + noise) <= observed).mean()) <= lower_tail(s)
+        return float((norm(s * shape + noise) <= observed).mean()) <= lower_tail(s)
 
-    if observed == 0:
-        return 0.0, 0.0
-    first = _border(too_small, 0.0, 1.0) if too_small(0.0) else 0.0
     beyond = 1.0
     while not too_large(beyond) and beyond < LARGEST_FACTOR:
         beyond *= 2
-    last = _border(lambda s: not too_large(s), 0.0, beyond)
-    return float(norm(first * gaps)), float(norm(max(first, last) * gaps))
+    first = _border(too_small, 0.0, beyond) if too_small(0.0) else 0.0
+    last = _border(lambda s: not too_large(s), first, beyond)
+    return float(norm(first * shape)), float(norm(last * shape))
 
 
 def p_value(deviation: float, null: ArrayLike) -> float:

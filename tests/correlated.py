@@ -1,0 +1,63 @@
+"""Correlated fields, forecasts of them whose true numbers are known, and the cells of their tiles."""
+
+from functools import cache
+
+import numpy as np
+from affine import Affine
+
+from geouq.arrays import summarize_arrays
+from geouq.config import EQUAL_COUNT_10
+from geouq.grid import Grid
+from geouq.inference import infer
+from geouq.metrics import Choices
+from geouq.summary import TilePlace, add_all
+
+LEVELS = (0.5, 0.9)
+CHOICES = Choices(LEVELS, (EQUAL_COUNT_10,))
+CELL = 16
+
+
+def gaussian_field(rng, side, scale):
+    """A field (side, side) of mean 0, variance 1 and correlation exp(-(distance / scale)^2)."""
+    spectrum, norm = _spectrum(side + side // 4, scale)
+    noise = np.fft.rfft2(rng.standard_normal((side + side // 4,) * 2))
+    return np.fft.irfft2(noise * spectrum, s=(side + side // 4,) * 2)[:side, :side] / norm
+
+
+@cache
+def _spectrum(side, scale):
+    squared = np.fft.fftfreq(side)[:, None] ** 2 + np.fft.rfftfreq(side)[None, :] ** 2
+    spectrum = np.exp(-((np.pi * scale) ** 2) * squared / 2)
+    return spectrum, np.sqrt(np.fft.irfft2(spectrum**2, s=(side, side))[0, 0])
+
+
+def forecast(seed, side, scale, factor=1.0):
+    """Mean, variance and truth; errors of log-normal variance, whose predicted std is too small by `factor`."""
+    rng = np.random.default_rng(seed)
+    z = np.sqrt(0.7) * gaussian_field(rng, side, scale) + np.sqrt(0.3) * rng.standard_normal((side, side))
+    variance = np.exp(0.5 * gaussian_field(rng, side, scale))
+    return np.zeros((side, side)), variance * factor**2, np.sqrt(variance) * z
+
+
+class Tiles:
+    """A forecast cut into tiles: their places, the cells of each, and the summary of all."""
+
+    def __init__(self, arrays, across=1, choices=CHOICES):
+        side = arrays[0].shape[0] // across
+        self.parts, self.places, self.choices = {}, [], choices
+        for row in range(across):
+            for column in range(across):
+                name, corner = f"r{row}c{column}", Affine(10, 0, 10 * column * side, 0, -10, -10 * row * side)
+                part = np.s_[row * side : (row + 1) * side, column * side : (column + 1) * side]
+                tile = [array[part] for array in arrays]
+                self.parts[name] = summarize_arrays(*tile, choices.levels, cell_size=CELL)
+                self.places.append(TilePlace(name, Grid((side, side), corner, "EPSG:32633"), CELL))
+        self.whole = add_all(part.whole for part in self.parts.values())
+
+    def cells_of(self, tile):
+        cells = self.parts[tile].cells
+        return [(np.arange(len(cells)), cells)]
+
+    def infer(self, settings, places=None, name="all"):
+        places = self.places if places is None else places
+        return infer(name, self.whole, self.choices, places=places, cells_of=self.cells_of, settings=settings)

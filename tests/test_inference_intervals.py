@@ -1,0 +1,167 @@
+"""Intervals of a pool: what has one, what has none and why, and that they hold."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from alike import same
+from correlated import CHOICES, Tiles, forecast
+
+from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10
+from geouq.inference import Intervals
+from geouq.inference.blocks import block_numbers
+from geouq.inference.bootstrap import draws
+from geouq.inference.limits import percentile_limits, widened
+from geouq.metrics import evaluate_metrics, rmse
+from geouq.summary import add_all
+
+QUICK = Intervals(resamples=200)
+
+
+@pytest.fixture(scope="module")
+def tiles():
+    return Tiles(forecast(0, 256, 16), across=2)
+
+
+def test_every_number_has_an_interval_around_it_or_a_reason(tiles):
+    choices = replace(CHOICES, schemes=(EQUAL_WIDTH_10, EQUAL_COUNT_10), ordering=False)
+    tiles.choices = choices
+
+    found = {(one.metric, one.bins, one.group): one for one in tiles.infer(QUICK).intervals}
+
+    values = {(v.name, v.bins, v.group): float(v.value) for v in evaluate_metrics(tiles.whole, choices)}
+    assert list(found) == list(values)
+    for name, one in found.items():
+        assert (one.low is None) == (one.high is None) == bool(one.reason) == (not one.method), name
+        if one.method in ("bca", "percentile"):
+            assert one.low <= values[name] <= one.high, name
+    without = {name for name, _, _ in (key for key, one in found.items() if one.reason)}
+    assert all("_interval" in name or name.startswith(("rmscd", "lowest_group")) for name in without)
+    tiles.choices = CHOICES
+
+
+def test_a_bootstrap_by_a_loop_over_the_same_blocks_gives_the_same_interval(tiles):
+    settings = Intervals(resamples=100, block="64 px", method="percentile")
+    found = tiles.infer(settings)
+    blocks = []
+    for _, part in sorted(tiles.parts.items()):
+        numbers = block_numbers((8, 8), 4)
+        cells = [part.cells.summary(slice(i, i + 1)).total() for i in range(64)]
+        blocks += [add_all(cell for cell, own in zip(cells, numbers, strict=True) if own == k) for k in range(4)]
+
+    drawn = [np.repeat(np.arange(len(blocks)), counts) for some in draws(len(blocks), 100, 0, "all") for counts in some]
+    limits = percentile_limits(np.array([float(rmse(add_all(blocks[k] for k in own))) for own in drawn]), 0.95)
+    expected = widened(float(rmse(tiles.whole)), limits, found.blocks.widening)
+    (interval,) = (one for one in found.intervals if one.metric == "rmse")
+    assert (interval.low, interval.high) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_order_of_tiles_and_of_cells_changes_no_bit(tiles):
+    expected = tiles.infer(QUICK)
+
+    def in_parts(name):
+        cells = tiles.parts[name].cells
+        for numbers in (np.arange(32, 64), np.arange(32)):
+            first = slice(*np.searchsorted(cells.entry_cell, [numbers[0], numbers[-1] + 1]))
+            entries = {key: getattr(cells, key)[first] for key in ("entry_key", "entry_sums")}
+            own = cells.entry_cell[first] - np.uint32(numbers[0])
+            yield numbers, replace(cells.some(numbers), entry_cell=own, **entries)
+
+    tiles.cells_of, before = in_parts, tiles.cells_of
+    found = tiles.infer(QUICK, places=tiles.places[::-1])
+    tiles.cells_of = before
+
+    assert same(found.blocks.sums, expected.blocks.sums)
+    assert all(map(same, found.blocks.correlograms, expected.blocks.correlograms))
+    assert found.intervals == expected.intervals
+
+
+def test_the_same_seed_gives_the_same_intervals_and_another_seed_others(tiles):
+    assert tiles.infer(QUICK).intervals == tiles.infer(QUICK).intervals
+    assert tiles.infer(QUICK).intervals != tiles.infer(replace(QUICK, seed=1)).intervals
+
+
+@pytest.mark.parametrize("method", ["bca", "percentile"])
+def test_the_method_is_told(tiles, method):
+    methods = {one.metric: one.method for one in tiles.infer(replace(QUICK, method=method)).intervals}
+
+    assert methods["bias"] == method
+    assert methods["ence"] == methods["mace"] == "folded"
+
+
+def test_fewer_than_8_cells_have_no_interval_and_say_so():
+    tiles = Tiles(forecast(0, 32, 4))
+
+    found = tiles.infer(QUICK)
+
+    assert {one.reason for one in found.intervals} == {"fewer than 8 cells"}
+    assert found.blocks.cells == 4
+    assert not found.tests
+
+
+def test_fewer_than_8_blocks_have_no_interval_and_say_so(tiles):
+    found = tiles.infer(replace(QUICK, block="tile"))
+
+    assert {one.reason for one in found.intervals} == {"fewer than 8 blocks"}
+    assert len(found.blocks.sums) == 4
+
+
+def test_a_pool_without_pixels_has_no_interval_and_says_so():
+    arrays = forecast(0, 32, 4)
+    found = Tiles([np.full((32, 32), np.nan), *arrays[1:]]).infer(QUICK)
+
+    assert {one.reason for one in found.intervals} == {"no pixel"}
+    assert found.blocks is None
+
+
+def test_cells_without_pixels_do_not_count():
+    mean, variance, truth = forecast(0, 256, 8)
+    truth[:, 128:] = np.nan
+
+    assert Tiles((mean, variance, truth)).infer(QUICK).blocks.cells == 128
+
+
+def test_automatic_blocks_reach_as_far_as_the_correlation_or_say_that_they_do_not():
+    far, near = (Tiles(forecast(0, 512, scale)).infer(QUICK).blocks for scale in (40, 4))
+
+    assert near.side >= max(one.reach for one in near.correlograms)
+    assert not near.capped
+    assert far.capped
+    assert len(far.sums) >= 20
+    assert far.widening > near.widening >= 1
+    assert far.effective_cells < near.effective_cells <= near.cells
+
+
+def test_more_cells_than_are_held_at_once_are_joined(monkeypatch, tiles):
+    monkeypatch.setattr("geouq.inference.pool.MOST_UNITS", 100)
+
+    found = tiles.infer(replace(QUICK, block="32 px")).blocks
+
+    assert found.cell_pixels == 32
+    assert found.cells == 256
+    assert len(found.sums) == 64
+
+
+def test_a_forecaster_that_is_overconfident_fails_the_tests_of_calibration_and_a_perfect_one_does_not():
+    perfect, proud = (Tiles(forecast(3, 512, 8, factor)).infer(QUICK).tests for factor in (1.0, 0.8))
+
+    assert {(one.metric, one.ideal) for one in perfect} == {
+        ("zms", 1.0),
+        ("coverage_50", 0.5),
+        ("coverage_90", 0.9),
+        ("ence_excess", 0.0),
+    }
+    assert min(one.p_value for one in perfect) > 0.05
+    assert max(one.p_value for one in proud) < 0.01
+
+
+def test_intervals_hold_the_true_numbers():
+    truth = {"bias": 0, "rmse": np.exp(0.0625), "zms": 1, "coverage_90": 0.9, "uce": 0, "ence": 0}
+    missed, simulations = dict.fromkeys(truth, 0), 60
+    for seed in range(simulations):
+        for one in Tiles(forecast(seed, 256, 10)).infer(QUICK).intervals:
+            if one.metric in truth:
+                missed[one.metric] += not one.low <= truth[one.metric] <= one.high
+    # 5 % of 60 are 3; more than 8 happen once in 300 times
+    assert max(missed.values()) <= 8, missed
+    assert sum(missed.values()) >= 3, missed

@@ -1,0 +1,73 @@
+"""Limits and p-values against second implementations and closed forms."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from geouq.inference import false_discovery_adjusted
+from geouq.inference.limits import (
+    bca_limits,
+    folded_limits,
+    p_value,
+    percentile_limits,
+    small_sample_widening,
+    widened,
+)
+
+
+@pytest.mark.parametrize("method", ["BCa", "percentile"])
+def test_limits_are_those_of_a_second_implementation(method):
+    sample = np.random.default_rng(0).lognormal(size=40)
+    found = stats.bootstrap((sample,), np.mean, n_resamples=999, method=method, rng=np.random.default_rng(1))
+    rest = (sample.sum() - sample) / 39
+
+    replicates = found.bootstrap_distribution
+    ours = bca_limits(sample.mean(), replicates, rest, 0.95) if method == "BCa" else percentile_limits(replicates, 0.95)
+
+    assert ours == pytest.approx(tuple(found.confidence_interval), rel=1e-9)
+
+
+@pytest.mark.parametrize("blocks", [8, 20, 100, 1e5])
+def test_few_blocks_are_widened_as_student_asks(blocks):
+    expected = np.sqrt(blocks / (blocks - 1)) * stats.t.ppf(0.975, blocks - 1) / stats.norm.ppf(0.975)
+
+    assert small_sample_widening(blocks, 0.95) == pytest.approx(expected, rel=1e-3)
+
+
+def test_widened_limits_are_farther_from_the_estimate():
+    assert widened(1.0, (0.5, 2.0), 2.0) == (0.0, 3.0)
+
+
+@given(p=st.lists(st.floats(1e-6, 1), min_size=1, max_size=30))
+def test_adjusted_p_values_are_those_of_a_second_implementation(p):
+    assert false_discovery_adjusted(p) == pytest.approx(stats.false_discovery_control(p))
+
+
+def test_the_smallest_p_value_is_one_among_all():
+    assert p_value(5.0, np.zeros(999)) == 0.001
+    assert p_value(0.0, np.zeros(999)) == 1.0
+
+
+def mean_size(gaps):
+    return np.abs(gaps).mean(-1)
+
+
+def covered(truth, simulations=200, resamples=300):
+    """How often the folded limits hold the mean size of ten gaps that are seen with noise of std 1."""
+    rng, hits = np.random.default_rng(0), 0
+    for _ in range(simulations):
+        noise = rng.standard_normal((resamples, len(truth)))
+        low, high = folded_limits(truth + rng.standard_normal(len(truth)), noise, mean_size, 0.95)
+        hits += low <= mean_size(truth) <= high
+    return hits / simulations
+
+
+@pytest.mark.parametrize("sizes", [[0.0] * 10, [0.5] * 10, [2.0] * 10, [10.0] * 10, [0.0] * 9 + [10.0]], ids=str)
+def test_limits_of_a_norm_hold_the_true_one_wherever_there_is_a_gap(sizes):
+    assert 0.91 <= covered(np.array(sizes)) <= 0.995
+
+
+def test_gaps_that_are_all_0_have_a_norm_of_0():
+    assert folded_limits(np.zeros(3), np.ones((100, 3)), mean_size, 0.95) == (0.0, 0.0)
