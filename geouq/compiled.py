@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 F = TypeVar("F", bound=Callable[..., object])
 
-SOURCES = ("compiled.py", "gaussian.py", "validity.py", "z_lattice.py", "kernel/*.py", "summary/*.py")
+SOURCES = ("compiled.py", "gaussian.py", "validity.py", "z_lattice.py", "kernel/*.py", "summary/*.py", "zones/*.py")
 REORDERED = {"reassoc", "contract", "nsz", "arcp"}
 PLAIN: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 PART: dict[str, Any] = PLAIN | {"forceinline": True, "_nrt": False}

@@ -5,6 +5,7 @@ from geouq.config.data import Data
 from geouq.config.faults import Fault, config_error, suggestion
 from geouq.config.load import json_schema, load_experiment, to_yaml
 from geouq.config.model import CalibrationWeights, Experiment, Gate, Output, Variable, VarianceRule
+from geouq.config.regions import ClassRegions, DerivedRegion, PolygonRegions
 from geouq.config.values import CALIBRATION_LEVELS, CELL_MAPS, PIXEL_MAPS
 
 __all__ = [
@@ -17,12 +18,15 @@ __all__ = [
     "BinScheme",
     "Bins",
     "CalibrationWeights",
+    "ClassRegions",
     "Data",
+    "DerivedRegion",
     "Experiment",
     "Fault",
     "Gate",
     "Groups",
     "Output",
+    "PolygonRegions",
     "Variable",
     "VarianceRule",
     "config_error",

@@ -16,6 +16,7 @@ from geouq.config.yaml_text import Written, as_written, is_file, merged, read_ya
 from geouq.errors import ConfigError
 
 # URLs, GDAL's virtual files, and its names with a driver in front
+FILES = ("polygons", "classes")  # keys of a region that name a file
 NOT_RELATIVE = re.compile(r"/|[A-Za-z][\w+.-]*://|[A-Z][A-Z0-9_]+:")
 
 
@@ -110,7 +111,20 @@ def _with_paths(root: Written) -> Written:
         value["reference_mean"] = _resolved(value["reference_mean"])
     if "data" in value and isinstance(value["data"].value, dict):
         value["data"] = _with_layers(value["data"])
+    if "regions" in value and isinstance(value["regions"].value, dict):
+        value["regions"] = _with_files(value["regions"])
     return replace(root, value=value)
+
+
+def _with_files(regions: Written) -> Written:
+    """The same for the file of each region that has one."""
+    entries = {
+        name: replace(region, value={k: _resolved(v) if k in FILES else v for k, v in region.entries.items()})
+        if isinstance(region.value, dict)
+        else region
+        for name, region in regions.entries.items()
+    }
+    return replace(regions, value=entries)
 
 
 def _with_layers(data: Written) -> Written:

@@ -20,7 +20,8 @@ from pydantic import (
 
 from geouq.config.bins import GROUPS, Bins, BinScheme, Groups
 from geouq.config.data import Data, Level
-from geouq.config.faults import Fault, Steps, quoted, raise_each, suggestion
+from geouq.config.faults import Fault, quoted, raise_each, suggestion
+from geouq.config.regions import ALL, Regions, faults_of, tile_lists, told_by_files, written_names
 from geouq.config.section import Names, Section, Text
 from geouq.config.values import (
     CALIBRATION_LEVELS,
@@ -190,8 +191,10 @@ class Experiment(Section):
         Annotated[Names, Field(min_length=1)] | None,
         BeforeValidator(_all_tiles, json_schema_input_type=list[Text] | Literal["all"]),
     ] = Field(default=None, description="names of tiles; default: all that have every layer")
-    regions: dict[Text, Names] = Field(
-        default={}, description="name: list of tiles; regions may overlap; all always exists"
+    regions: Regions = Field(
+        default={},
+        description="name: list of tiles, or polygons, classes, or other regions (of, without); regions may overlap; "
+        "all always exists",
     )
     bins: Annotated[Bins, BeforeValidator(_schemes, json_schema_input_type=Bins | list[BinScheme])] = Field(
         default=Bins(), description="bins of the predicted variance: a list of schemes, or settings"
@@ -247,6 +250,11 @@ class Experiment(Section):
     def groupings(self) -> tuple[str, ...]:
         """By what coverage is told apart: as asked for, and by the rasters that are given for that."""
         return (*self.groups.by, *self.data.groupings)
+
+    @property
+    def tile_lists(self) -> dict[str, tuple[str, ...]]:
+        """Those regions that are lists of tiles."""
+        return tile_lists(self.regions)
 
     def fault(self, *steps: str | int, message: str) -> Fault:
         """Make a fault at the place in the file to which the keys and positions `steps` lead."""
@@ -304,19 +312,8 @@ class Experiment(Section):
 
     @field_validator("regions")
     @classmethod
-    def _of_known_tiles(cls, regions: dict[str, tuple[str, ...]], info: ValidationInfo) -> dict[str, tuple[str, ...]]:
-        reserved = "the region 'all' always exists and holds all tiles; choose another name"
-        faults: list[tuple[Steps, str]] = [(("all",), reserved)] if "all" in regions else []
-        faults += [((name,), "a region needs a tile or more") for name, members in regions.items() if not members]
-        tiles = info.data.get("tiles")
-        known = dict.fromkeys(tiles or ())
-        faults += [
-            ((name, i), f"{quoted(tile)} is not one of the tiles{suggestion(tile, known)}")
-            for name, members in regions.items()
-            for i, tile in enumerate(members)
-            if tiles is not None and tile not in known
-        ]
-        raise_each(faults)
+    def _of_known_tiles(cls, regions: Regions, info: ValidationInfo) -> Regions:
+        raise_each(faults_of(regions, info.data.get("tiles")))
         return regions
 
     @field_validator("gates")
@@ -327,8 +324,8 @@ class Experiment(Section):
         known: dict[str, list[str]] = {}
         if read.get("variables"):
             known["variable"] = [variable.name for variable in read["variables"]]
-        if "regions" in read:
-            known["region"] = ["all", *read["regions"]]
+        if "regions" in read and not told_by_files(read["regions"]):
+            known["region"] = [ALL, *written_names(read["regions"])]
         if "bins" in read:
             known["bins"] = [scheme.name for scheme in read["bins"].schemes]
         raise_each(

@@ -1,0 +1,152 @@
+"""Regions: lists of tiles, polygons of a vector file, classes of a raster, and unions and differences of these."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
+
+from geouq.config.faults import Steps, quoted, suggestion
+from geouq.config.section import Names, Section, Text
+
+ALL = "all"
+
+
+def raster_path(path: str) -> str:
+    """Accept a path in which {tile} may stand for the tile.
+
+    >>> raster_path("cover/{name}.tif")
+    Traceback (most recent call last):
+    ValueError: 'cover/{name}.tif': the only placeholder is {tile}
+    """
+    rest = path.replace("{tile}", "")
+    if "{" in rest or "}" in rest:
+        raise ValueError(f"{quoted(path)}: the only placeholder is {{tile}}")
+    return path
+
+
+def _one_or_several(written: object) -> object:
+    return (written,) if isinstance(written, str) else written
+
+
+SomeNames = Annotated[
+    Names, Field(min_length=1), BeforeValidator(_one_or_several, json_schema_input_type=list[Text] | Text)
+]
+
+
+class PolygonRegions(Section):
+    """Regions from the polygons of a vector file; those of one name are one region."""
+
+    polygons: Text = Field(description="vector file (GeoPackage, GeoJSON, Shapefile, FlatGeobuf), relative to this one")
+    name: Text = Field(description="attribute whose values name the regions")
+    where: Text | None = Field(default=None, description="which polygons: a condition in SQL, such as POP > 1000")
+    layer: Text | None = Field(default=None, description="layer of the file; default: its only one")
+
+
+class ClassRegions(Section):
+    """Regions from the classes of a raster: one with {tile} on the grid of each tile, or one mosaic for all."""
+
+    classes: Annotated[Text, AfterValidator(raster_path)] = Field(
+        description="raster of class codes, relative to this file: a path with {tile}, or one mosaic for all tiles"
+    )
+    band: int = Field(default=1, ge=1, description="band that holds the codes, from 1")
+    names: dict[int, Text] = Field(
+        min_length=1, description="code: name of the region; codes without a name are in none"
+    )
+
+
+class DerivedRegion(Section):
+    """A region made of others: the union of some without the union of others."""
+
+    of: SomeNames = Field(description="names of regions whose union it is; all for all tiles")
+    without: SomeNames = Field(default=(), validate_default=False, description="names of regions that are taken away")
+
+
+KINDS: Mapping[str, type[Section]] = {"polygons": PolygonRegions, "classes": ClassRegions, "of": DerivedRegion}
+TILES = "a list of tiles"
+
+
+def _kind(written: object) -> str | None:
+    """Tag of the kind of region that is written; no mapping is taken for a list, and told to need to be one."""
+    for key, kind in KINDS.items():
+        if isinstance(written, kind) or (isinstance(written, Mapping) and key in written):
+            return f"region with {key}"
+    return None if isinstance(written, Mapping) else TILES
+
+
+Region = Annotated[
+    Annotated[Names, Tag(TILES)]
+    | Annotated[PolygonRegions, Tag("region with polygons")]
+    | Annotated[ClassRegions, Tag("region with classes")]
+    | Annotated[DerivedRegion, Tag("region with of")],
+    Discriminator(
+        _kind,
+        custom_error_type="fault",
+        custom_error_message="needs a list of tiles, or a mapping with one of the keys polygons, classes and of",
+    ),
+]
+Regions = dict[Text, Region]
+
+
+def tile_lists(regions: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Those regions that are lists of tiles.
+
+    >>> tile_lists({"west": ("a", "b"), "rest": DerivedRegion(of="all", without="west")})
+    {'west': ('a', 'b')}
+    """
+    return {name: region for name, region in regions.items() if isinstance(region, tuple)}
+
+
+def written_names(regions: Mapping[str, Any]) -> dict[str, Steps]:
+    """Names of the regions that the configuration itself tells, and where; those of polygons stand in their files.
+
+    >>> written_names({"cover": ClassRegions(classes="cover.tif", names={3: "forest"}), "west": ("a",)})
+    {'forest': ('cover', 'names', '3'), 'west': ('west',)}
+    """
+    names: dict[str, Steps] = {}
+    for key, region in regions.items():
+        if isinstance(region, ClassRegions):
+            names |= {name: (key, "names", str(code)) for code, name in region.names.items() if name not in names}
+        elif not isinstance(region, PolygonRegions):
+            names[key] = (key,)
+    return names
+
+
+def told_by_files(regions: Mapping[str, Any]) -> bool:
+    """Whether only files tell the names of all regions."""
+    return any(isinstance(region, PolygonRegions) for region in regions.values())
+
+
+def faults_of(regions: Mapping[str, Any], tiles: Sequence[str] | None) -> Iterator[tuple[Steps, str]]:
+    """What is wrong with regions as far as the configuration tells; `tiles` is None where the rasters are to tell."""
+    yield from _reserved(regions)
+    yield from _clashes(regions)
+    for name, members in tile_lists(regions).items():
+        if not members:
+            yield (name,), "a region needs a tile or more"
+        for i, tile in enumerate(members):
+            if tiles is not None and tile not in tiles:
+                yield (name, i), f"{quoted(tile)} is not one of the tiles{suggestion(tile, tiles)}"
+
+
+def _reserved(regions: Mapping[str, Any]) -> Iterator[tuple[Steps, str]]:
+    fault = "the region 'all' always exists and holds all tiles; choose another name"
+    if ALL in regions:
+        yield (ALL,), fault
+    for key, region in regions.items():
+        if isinstance(region, ClassRegions):
+            yield from (((key, "names", str(code)), fault) for code, name in region.names.items() if name == ALL)
+
+
+def _clashes(regions: Mapping[str, Any]) -> Iterator[tuple[Steps, str]]:
+    """Two regions of one name; codes of one raster may share a name, and are one region then."""
+    first: dict[str, str] = {key: key for key, region in regions.items() if not isinstance(region, ClassRegions)}
+    for key, region in regions.items():
+        if not isinstance(region, ClassRegions):
+            continue
+        for code, name in region.names.items():
+            if (other := first.setdefault(name, key)) != key:
+                place = f"regions.{other}" + ("" if other == name else ".names")
+                yield (
+                    (key, "names", str(code)),
+                    f"{quoted(name)} names a region already, at {place}; rename one of them",
+                )

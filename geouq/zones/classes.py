@@ -1,0 +1,140 @@
+"""Classes of a raster as zones of a tile: codes that have names, on the tile's grid or in one mosaic."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import rasterio.windows
+from numpy.typing import NDArray
+
+from geouq.config import ClassRegions
+from geouq.errors import DataError, GridError
+from geouq.grid import TOLERANCE, Grid, Window, require_same_grid, shift_in_pixels
+from geouq.raster import Raster, opened, read_header
+from geouq.zones.part import Part, meet, shrunk
+
+NONE = -1
+LARGEST_TABLE = 1 << 16  # codes from 0 up to here are looked up in a table
+
+
+@dataclass(frozen=True)
+class ClassZones:
+    """Zones of a tile from the codes of one band.
+
+    codes : by increasing code, each with the number of its zone in `names`; codes may share one. row, column : where
+    the raster holds the tile's first pixel; pixels beyond its border are in no class.
+    """
+
+    names: tuple[str, ...]
+    raster: Raster
+    band: int
+    codes: tuple[tuple[int, int], ...]
+    row: int = 0
+    column: int = 0
+
+    @property
+    def fingerprint(self) -> str:
+        """What identifies the file, and what its codes mean."""
+        return repr((self.raster.fingerprint, self.band, self.names, self.codes, self.row, self.column))
+
+    def zones_in(self, window: Window) -> Iterator[Part]:
+        """The zones that have pixels in a window; DataError where the file cannot be read."""
+        rows, columns = self.raster.grid.shape
+        box = meet(window, Window(-self.row, -self.column, rows, columns))
+        if box is None:
+            return
+        numbers = self._numbers(box)
+        counts = np.bincount(numbers.ravel() + 1, minlength=len(self.names) + 1)
+        for zone in np.flatnonzero(counts[1:]):
+            if part := shrunk(int(zone), box, numbers == zone):
+                yield part
+
+    def unnamed_in(self, window: Window) -> Mapping[int, int]:
+        """Pixels of each code that has no name, where the raster tells one."""
+        rows, columns = self.raster.grid.shape
+        box = meet(window, Window(-self.row, -self.column, rows, columns))
+        if box is None:
+            return {}
+        values, hidden = self._read(box)
+        codes, counts = np.unique(values[~hidden], return_counts=True)
+        known = {code for code, _ in self.codes}
+        return {int(c): int(n) for c, n in zip(codes, counts, strict=True) if np.isfinite(c) and c not in known}
+
+    def _numbers(self, box: Window) -> NDArray[np.intp]:
+        """Number of the zone of each pixel, NONE for none."""
+        values, hidden = self._read(box)
+        if values.dtype.kind == "u" and values.dtype.itemsize <= 2:
+            numbers = self._table[values]
+        else:
+            codes, zones = (np.array(column) for column in zip(*self.codes, strict=True))
+            at = np.minimum(np.searchsorted(codes, values), len(codes) - 1)
+            numbers = np.where(codes[at] == values, zones[at], NONE)
+        numbers[hidden] = NONE
+        return numbers
+
+    @cached_property
+    def _table(self) -> NDArray[np.intp]:
+        """Zone of each code of 16 bits."""
+        table = np.full(LARGEST_TABLE, NONE, np.intp)
+        for code, zone in self.codes:
+            if 0 <= code < LARGEST_TABLE:
+                table[code] = zone
+        return table
+
+    def _read(self, box: Window) -> tuple[NDArray[np.generic], NDArray[np.bool_]]:
+        """Codes as they are stored, and where the file hides them."""
+        place = rasterio.windows.Window(box.column + self.column, box.row + self.row, box.width, box.height)
+        with opened(self.raster) as source:
+            return source.read(self.band, window=place), source.read_masks(self.band, window=place) == 0
+
+
+def read_classes(regions: ClassRegions, tile: str, grid: Grid) -> ClassZones:
+    """The zones of a tile; its raster, or that part of the mosaic, lies on the pixels of the tile.
+
+    DataError where there is no such raster, band or whole code; GridError where pixels do not coincide.
+    """
+    raster = read_header(regions.classes.replace("{tile}", tile))
+    _require_codes(raster, regions)
+    names = tuple(dict.fromkeys(regions.names.values()))
+    codes = tuple(sorted((code, names.index(name)) for code, name in regions.names.items()))
+    if "{tile}" in regions.classes:
+        require_same_grid(grid, raster.grid, f"tile {tile}", raster.path)
+        return ClassZones(names, raster, regions.band, codes)
+    return ClassZones(names, raster, regions.band, codes, *_place_in(raster, tile, grid))
+
+
+def _require_codes(raster: Raster, regions: ClassRegions) -> None:
+    if regions.band > len(raster.bands):
+        raise DataError(f"{raster.path} has {len(raster.bands)} bands, but classes are to be in band {regions.band}")
+    band = raster.bands[regions.band - 1]
+    if band.dtype.startswith("complex"):
+        raise DataError(f"{raster.path}: band {regions.band} holds complex numbers; give codes of classes")
+    for code, name in regions.names.items():
+        if band.nodata == code:
+            raise DataError(f"{raster.path}: {code} is nodata there, and cannot be the class {name!r}")
+
+
+def _place_in(raster: Raster, tile: str, grid: Grid) -> tuple[int, int]:
+    """Row and column of a mosaic at which the tile begins; they may lie outside of it."""
+    mosaic = raster.grid
+    if not mosaic.transform.is_degenerate:
+        column, row = ~mosaic.transform @ (grid.transform @ (0, 0))
+        start = (round(column), round(row))
+        shifted = Grid(grid.shape, mosaic.transform @ type(mosaic.transform).translation(*start), mosaic.crs)
+        try:
+            require_same_grid(grid, shifted, f"tile {tile}", raster.path)
+        except GridError:
+            raise GridError(_misplaced(raster, tile, grid, shifted)) from None
+        return start[1], start[0]
+    raise GridError(f"{raster.path} does not say where its pixels are; give the mosaic a transform and a CRS")
+
+
+def _misplaced(raster: Raster, tile: str, grid: Grid, shifted: Grid) -> str:
+    off = shift_in_pixels(grid, shifted)
+    how = f"corners lie up to {off:.4g} pixels apart, more than {TOLERANCE}" if off > TOLERANCE else "their CRS differ"
+    return (
+        f"the pixels of {raster.path} do not coincide with those of tile {tile}: {how}\n"
+        f"  {raster.path}: {raster.grid}\n  tile {tile}: {grid}\n"
+        "  bring it to the grid of the tiles first, for example with gdalwarp -r near -tap -te -tr -t_srs"
+    )

@@ -1,0 +1,63 @@
+"""What a layer of zones tells of a window: for each zone that has pixels in it, where they are."""
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.grid import Window
+
+Mask = NDArray[np.bool_]
+
+
+class Part(NamedTuple):
+    """The pixels of a zone in a window: `zone` counts in the layer's names, `mask` has the shape of `box`.
+
+    box : the rectangle of the tile in which these pixels lie, within the window; so many small zones cost little.
+    """
+
+    zone: int
+    box: Window
+    mask: Mask
+
+
+class Zones(Protocol):
+    """Zones of one tile; small enough to be sent to a worker, and read there window by window.
+
+    names : zones of which the tile may hold pixels. fingerprint : changes when the pixels of one of them may.
+    """
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Zones of which the tile may hold pixels."""
+
+    @property
+    def fingerprint(self) -> str:
+        """What changes when the pixels of a zone, or their order, may."""
+
+    def zones_in(self, window: Window) -> Iterator[Part]:
+        """The zones that have pixels in a window, in the order of their numbers; none has an empty mask."""
+
+
+def shrunk(zone: int, box: Window, mask: Mask) -> Part | None:
+    """The part with the smallest box that holds all its pixels; None where there are none."""
+    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    if not rows.size:
+        return None
+    top, left, height, width = rows[0], columns[0], rows[-1] - rows[0] + 1, columns[-1] - columns[0] + 1
+    smallest = Window(box.row + int(top), box.column + int(left), int(height), int(width))
+    return Part(zone, smallest, np.ascontiguousarray(mask[top : top + height, left : left + width]))
+
+
+def meet(one: Window, other: Window) -> Window | None:
+    """The pixels of both windows; None where there are none."""
+    row, column = max(one.row, other.row), max(one.column, other.column)
+    height = min(one.row + one.height, other.row + other.height) - row
+    width = min(one.column + one.width, other.column + other.width) - column
+    return Window(row, column, height, width) if height > 0 and width > 0 else None
+
+
+def within(box: Window, outer: Window) -> tuple[slice, slice]:
+    """Rows and columns of a box in an array that covers `outer`."""
+    return Window(box.row - outer.row, box.column - outer.column, box.height, box.width).slices

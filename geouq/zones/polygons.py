@@ -1,0 +1,108 @@
+"""Polygons as zones of a tile: a pixel is in a polygon when its centre is."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.grid import Grid, Window
+from geouq.zones.fill import Edges, inside
+from geouq.zones.outline import outlines
+from geouq.zones.part import Mask, Part, meet, shrunk, within
+from geouq.zones.vector import Polygons
+
+STRIP = 64  # rows looked at together for a first pixel
+
+
+@dataclass(frozen=True)
+class PolygonZones:
+    """Zones of a tile from polygons; each polygon that holds a pixel of the tile is there, and no other.
+
+    edges : those of all polygons, one after the other, as `inside` takes them. starts : where each polygon's begin, and
+    the end. zones : number in `names` of each polygon's zone, increasing. boxes : for each, first row, first column,
+    last row + 1, last column + 1.
+    """
+
+    names: tuple[str, ...]
+    edges: Edges
+    starts: NDArray[np.int64]
+    zones: NDArray[np.int64]
+    boxes: NDArray[np.int64]
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of names and outlines."""
+        digest = hashlib.sha256(repr(self.names).encode())
+        for array in (self.edges, self.starts, self.zones):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    def zones_in(self, window: Window) -> Iterator[Part]:
+        """The zones that have pixels in a window; polygons of one zone that overlap count once."""
+        top, left, bottom, right = self.boxes.T
+        rows = (top < window.row + window.height) & (bottom > window.row)
+        touched = np.flatnonzero(rows & (left < window.column + window.width) & (right > window.column))
+        zones, firsts = np.unique(self.zones[touched], return_index=True)
+        for zone, polygons in zip(zones, np.split(touched, firsts[1:]), strict=True):
+            box = _around(self.boxes[polygons], window)
+            if part := shrunk(int(zone), box, self._mask(polygons, box)):
+                yield part
+
+    def _mask(self, polygons: NDArray[np.int64], box: Window) -> Mask:
+        mask = np.zeros((box.height, box.width), np.bool_)
+        for i in polygons:
+            if own := meet(box, _window(self.boxes[i])):
+                mask[within(own, box)] |= inside(self.edges[self.starts[i] : self.starts[i + 1]], own)
+        return mask
+
+
+def polygon_zones(polygons: Polygons, grid: Grid) -> PolygonZones:
+    """The zones of a tile; DataError where the polygons have no place on it."""
+    edges, owner = outlines(polygons, grid)
+    numbers, starts = np.unique(owner, return_index=True)
+    slices = np.split(edges, starts[1:]) if len(numbers) else []
+    boxes = [_box(own, grid) for own in slices]
+    kept = [i for i, box in enumerate(boxes) if _holds_a_pixel(slices[i], box)]
+    kept.sort(key=lambda i: polygons.zone[numbers[i]])
+    zones = polygons.zone[numbers[kept]] if kept else np.empty(0, np.int64)
+    present, number = np.unique(zones, return_inverse=True)
+    return PolygonZones(
+        tuple(polygons.names[i] for i in present),
+        np.concatenate([np.empty((0, 4)), *(slices[i] for i in kept)]),
+        np.cumsum([0, *(len(slices[i]) for i in kept)]),
+        number,
+        np.array([boxes[i] for i in kept], np.int64).reshape(-1, 4),
+    )
+
+
+def _box(edges: Edges, grid: Grid) -> tuple[int, int, int, int]:
+    """First row, first column, last row + 1 and last column + 1 of the centres within the extent of edges."""
+    x, y = edges[:, ::2], edges[:, 1::2]
+    rows, columns = grid.shape
+    top, bottom = (int(np.clip(np.ceil(value - 0.5), 0, rows)) for value in (y.min(), y.max()))
+    left, right = (int(np.clip(np.ceil(value - 0.5), 0, columns)) for value in (x.min(), x.max()))
+    return top, left, bottom, right
+
+
+def _window(box: NDArray[np.int64] | tuple[int, int, int, int]) -> Window:
+    top, left, bottom, right = (int(side) for side in box)
+    return Window(top, left, bottom - top, right - left)
+
+
+def _around(boxes: NDArray[np.int64], window: Window) -> Window:
+    """The smallest part of a window that holds all pixels of boxes in it."""
+    top, left = np.maximum(boxes[:, :2].min(axis=0), (window.row, window.column))
+    ends = (window.row + window.height, window.column + window.width)
+    bottom, right = np.minimum(boxes[:, 2:].max(axis=0), ends)
+    return _window((top, left, bottom, right))
+
+
+def _holds_a_pixel(edges: Edges, box: tuple[int, int, int, int]) -> bool:
+    whole = _window(box)
+    if whole.height <= 0 or whole.width <= 0:
+        return False
+    strips = range(whole.row, whole.row + whole.height, STRIP)
+    bottom = whole.row + whole.height
+    return any(inside(edges, Window(row, whole.column, min(STRIP, bottom - row), whole.width)).any() for row in strips)

@@ -1,0 +1,180 @@
+"""The regions of an experiment: opened once, and brought to each tile as zones."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from geouq.config import ClassRegions, DerivedRegion, Experiment, Fault, PolygonRegions, config_error, suggestion
+from geouq.config.regions import ALL
+from geouq.errors import DataError
+from geouq.grid import Grid
+from geouq.zones.classes import read_classes
+from geouq.zones.derived import Derivation, TileZones, settle
+from geouq.zones.part import Zones
+from geouq.zones.polygons import polygon_zones
+from geouq.zones.vector import Polygons, read_polygons
+
+SHOWN = 5
+Steps = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Regions:
+    """All regions of an experiment, with polygons read.
+
+    tiles : lists of tiles. polygons, classes : by the key in the configuration. derived : regions made of others, after
+    those that they are made of. notes : what the user should know.
+    """
+
+    tiles: Mapping[str, frozenset[str]]
+    polygons: Mapping[str, Polygons]
+    classes: Mapping[str, ClassRegions]
+    derived: Mapping[str, Derivation]
+    notes: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all regions but `all`: lists of tiles, then polygons, classes, and those made of others."""
+        read = [name for polygons in self.polygons.values() for name in polygons.names]
+        read += [name for classes in self.classes.values() for name in dict.fromkeys(classes.names.values())]
+        return (*self.tiles, *read, *self.derived)
+
+    def on(self, tile: str, grid: Grid) -> TileZones:
+        """The regions of one tile; DataError or GridError where one has no place on it."""
+        whole = [name for name, members in self.tiles.items() if tile in members]
+        layers: list[Zones] = [polygon_zones(polygons, grid) for polygons in self.polygons.values()]
+        layers += [read_classes(classes, tile, grid) for classes in self.classes.values()]
+        layers = [layer for layer in layers if layer.names]
+        parts = [name for layer in layers for name in layer.names]
+        settled, derived = settle(self.derived, [ALL, *whole], parts)
+        own = tuple(name for name in (ALL, *whole, *settled))
+        return TileZones(own, tuple(layers), tuple(derived))
+
+
+def open_regions(experiment: Experiment) -> Regions:
+    """Read the polygons of an experiment, and settle what its regions are made of.
+
+    Raises ConfigError that lists every fault: files, filters and attributes of no use, names that clash, are unknown or
+    made of themselves, and gates on unknown regions.
+    """
+    faults: list[Fault] = []
+    polygons = dict(_read(experiment, faults))
+    classes = {key: region for key, region in experiment.regions.items() if isinstance(region, ClassRegions)}
+    faults += _clashes(experiment, polygons)
+    if not faults:
+        derived = _derivations(experiment, polygons, classes, faults)
+        found = Regions(
+            {name: frozenset(own) for name, own in experiment.tile_lists.items()},
+            polygons,
+            classes,
+            derived,
+            tuple(note for own in polygons.values() for note in own.notes),
+        )
+        faults += _gates(experiment, found.names)
+    if faults:
+        raise config_error(faults)
+    return found
+
+
+def without_pixels(regions: Regions, tiles: Iterable[TileZones]) -> list[str]:
+    """Notes on regions that hold no pixel of any tile, such as polygons smaller than a pixel, by where they come from.
+
+    Polygons are told exactly. Of classes and of what is made of others, only reading tells.
+    """
+    held = {name for zones in tiles for layer in zones.layers for name in layer.names}
+    notes = []
+    for key, polygons in regions.polygons.items():
+        empty = [name for name in polygons.names if name not in held]
+        if empty:
+            shown = ", ".join(empty[:SHOWN]) + (", ..." if len(empty) > SHOWN else "")
+            notes.append(
+                f"{len(empty)} of {len(polygons.names)} regions of {key} hold no pixel centre: outside all tiles, "
+                f"or smaller than a pixel: {shown}"
+            )
+    return notes
+
+
+def _read(experiment: Experiment, faults: list[Fault]) -> Iterator[tuple[str, Polygons]]:
+    """Polygons by their key; what cannot be read is added to the faults, at the key that its message begins with."""
+    for key, region in experiment.regions.items():
+        if isinstance(region, PolygonRegions):
+            try:
+                yield key, read_polygons(region)
+            except DataError as error:
+                step, _, message = str(error).partition(": ")
+                faults.append(experiment.fault("regions", key, step, message=message))
+
+
+def _clashes(experiment: Experiment, polygons: Mapping[str, Polygons]) -> Iterator[Fault]:
+    """Names of polygons that are those of other regions too."""
+    places: dict[str, str] = {ALL: "which always exists and holds all tiles"}
+    for key, region in experiment.regions.items():
+        if isinstance(region, ClassRegions):
+            places |= dict.fromkeys(region.names.values(), f"regions.{key}.names")
+        elif not isinstance(region, PolygonRegions):
+            places[key] = f"regions.{key}"
+    for key, own in polygons.items():
+        for name in own.names:
+            if name in places:
+                message = f"{own.path} names a region {name!r}, and so does {places[name]}; rename one of them"
+                if name == ALL:
+                    message = f"{own.path} names a region 'all', {places[ALL]}; leave it out with where, or rename it"
+                yield experiment.fault("regions", key, "name", message=message)
+        places |= dict.fromkeys(own.names, f"regions.{key} ({own.path})")
+
+
+def _derivations(
+    experiment: Experiment,
+    polygons: Mapping[str, Polygons],
+    classes: Mapping[str, ClassRegions],
+    faults: list[Fault],
+) -> dict[str, Derivation]:
+    """Regions made of others, each after those that it is made of.
+
+    A name stands for the region of that name, or else for all regions that come from the polygons or classes with that
+    key.
+    """
+    made = {key: region for key, region in experiment.regions.items() if isinstance(region, DerivedRegion)}
+    several = {key: own.names for key, own in polygons.items()}
+    several |= {key: tuple(dict.fromkeys(own.names.values())) for key, own in classes.items()}
+    single = {ALL, *experiment.tile_lists, *made, *(name for names in several.values() for name in names)}
+    for key, region in made.items():
+        for step in ("of", "without"):
+            for i, name in enumerate(getattr(region, step)):
+                if name not in single and name not in several:
+                    message = f"{name!r} is not a region{suggestion(name, [*single, *several])}"
+                    faults.append(experiment.fault("regions", key, step, i, message=message))
+    written = {
+        key: Derivation(*(_expanded(names, single, several) for names in (region.of, region.without)))
+        for key, region in made.items()
+    }
+    return {} if faults else _ordered(experiment, written, faults)
+
+
+def _expanded(names: Iterable[str], single: set[str], several: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    each = ((name,) if name in single else several.get(name, ()) for name in names)
+    return tuple(dict.fromkeys(name for group in each for name in group))
+
+
+def _ordered(experiment: Experiment, written: Mapping[str, Derivation], faults: list[Fault]) -> dict[str, Derivation]:
+    ordered: dict[str, Derivation] = {}
+    while len(ordered) < len(written):
+        ready = [
+            name
+            for name, own in written.items()
+            if name not in ordered and all(other in ordered or other not in written for other in own.of + own.without)
+        ]
+        if not ready:
+            circle = ", ".join(name for name in written if name not in ordered)
+            first = next(name for name in written if name not in ordered)
+            faults.append(experiment.fault("regions", first, message=f"is made of itself in a circle: {circle}"))
+            return {}
+        ordered |= {name: written[name] for name in ready}
+    return ordered
+
+
+def _gates(experiment: Experiment, names: Iterable[str]) -> Iterator[Fault]:
+    known = [ALL, *names]
+    for i, gate in enumerate(experiment.gates):
+        if gate.region not in known:
+            message = f"{gate.region!r} is not known{suggestion(gate.region, known)}"
+            yield experiment.fault("gates", i, "region", message=message)

@@ -1,0 +1,166 @@
+"""Polygons of a vector file, each with the name of its region."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rasterio.crs import CRS
+from rasterio.errors import CRSError
+
+from geouq.config import PolygonRegions, suggestion
+from geouq.errors import DataError
+
+INSTALL = "polygons need pyogrio and shapely: pip install 'geouq[polygons]'"
+LARGEST_WHOLE = 2**53  # beyond, whole numbers that are stored as float64 run together
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Polygons:
+    """Polygons in their own CRS (WKT): `geometry` holds shapely polygons, `zone` which of `names` each belongs to.
+
+    Polygons of one name are one zone. notes : what was left out or mended.
+    """
+
+    path: str
+    crs: str
+    names: tuple[str, ...]
+    geometry: NDArray[Any]
+    zone: NDArray[np.int64]
+    notes: tuple[str, ...]
+
+
+def read_polygons(regions: PolygonRegions) -> Polygons:
+    """Read the polygons that a configuration asks for.
+
+    Features without a name or a geometry are left out, and rings that cross themselves mended by the even-odd rule;
+    `notes` tell both. DataError where the file, its layer, the attribute or the filter is of no use; it begins with
+    the key to mend, such as `where`.
+    """
+    pyogrio, shapely = _libraries()
+    path = regions.polygons
+    layer = _layer(pyogrio, regions)
+    fields, crs = _described(pyogrio, path, layer)
+    if regions.name not in fields:
+        raise DataError(f"name: {path} has no attribute {regions.name!r}{suggestion(regions.name, fields)}")
+    with _said_plainly(pyogrio, path):
+        try:
+            _, _, wkb, (values,) = pyogrio.raw.read(
+                path, layer=layer, columns=[regions.name], where=regions.where, force_2d=True
+            )
+        except ValueError as error:
+            known = ", ".join(fields)
+            raise DataError(f"where: {regions.where!r} is no condition on {path} ({error}); it has {known}") from None
+    if not len(wkb):
+        chosen = f"of which {regions.where!r} holds" if regions.where else "at all"
+        raise DataError(f"{'where' if regions.where else 'polygons'}: {path} has no feature {chosen}")
+    return _named(shapely, path, crs, _texts(path, regions.name, values), wkb)
+
+
+def _libraries() -> tuple[Any, Any]:
+    try:
+        import pyogrio  # noqa: PLC0415  an optional extra
+        import pyogrio.raw  # noqa: PLC0415
+        import shapely  # noqa: PLC0415
+    except ImportError:
+        raise DataError(f"polygons: {INSTALL}") from None
+    return pyogrio, shapely
+
+
+def _layer(pyogrio: Any, regions: PolygonRegions) -> str:
+    path = regions.polygons
+    with _said_plainly(pyogrio, path):
+        layers = [str(name) for name, kind in pyogrio.list_layers(path) if kind is not None]
+    if regions.layer is None:
+        if len(layers) != 1:
+            what = (
+                f"has the layers {', '.join(layers)}; name one with 'layer'" if layers else "has no layer of features"
+            )
+            raise DataError(f"{'layer' if layers else 'polygons'}: {path} {what}")
+        return layers[0]
+    if regions.layer not in layers:
+        raise DataError(f"layer: {path} has no layer {regions.layer!r}{suggestion(regions.layer, layers)}")
+    return regions.layer
+
+
+def _described(pyogrio: Any, path: str, layer: str) -> tuple[list[str], str]:
+    """Attributes, and the CRS as WKT."""
+    with _said_plainly(pyogrio, path):
+        described = pyogrio.read_info(path, layer=layer)
+    if not described["crs"]:
+        raise DataError(
+            f"polygons: {path} has no CRS; give it the one that its coordinates are in, for example with "
+            "ogr2ogr -a_srs EPSG:4326, or add the .prj of a Shapefile"
+        )
+    try:
+        return [str(name) for name in described["fields"]], CRS.from_user_input(described["crs"]).to_wkt()
+    except CRSError as error:
+        raise DataError(f"polygons: {path}: its CRS cannot be used: {error}") from None
+
+
+def _texts(path: str, attribute: str, values: NDArray[Any]) -> list[str]:
+    """Values of the attribute as names, '' where there is none; a number without a fraction is written without one."""
+    if values.dtype.kind == "f":
+        if (np.abs(values) >= LARGEST_WHOLE).any():
+            raise DataError(f"name: {path}: {attribute} holds numbers too large to be names; make the attribute text")
+        return ["" if np.isnan(v) else str(int(v)) if float(v).is_integer() else repr(float(v)) for v in values]
+    missing = np.isnat(values) if values.dtype.kind == "M" else [value is None for value in values]
+    return ["" if none else str(value).strip() for value, none in zip(values, missing, strict=True)]
+
+
+def _named(shapely: Any, path: str, crs: str, texts: list[str], wkb: NDArray[Any]) -> Polygons:
+    features = _geometries(shapely, path, wkb)
+    named = np.array([text != "" for text in texts])
+    parts, feature = shapely.get_parts(features, return_index=True)
+    parts, inner = shapely.get_parts(parts, return_index=True)  # a collection holds multipolygons
+    feature = feature[inner]
+    polygons = (shapely.get_type_id(parts) == shapely.GeometryType.POLYGON) & ~shapely.is_empty(parts)
+    notes = list(_left_out(path, named, np.bincount(feature[polygons], minlength=len(texts)) > 0))
+    kept = polygons & named[feature]
+    if not kept.any():
+        raise DataError(f"polygons: {path} holds no polygon that has a name")
+    parts, feature = parts[kept], feature[kept]
+    names = tuple(dict.fromkeys(texts[i] for i in feature))
+    number = {name: i for i, name in enumerate(names)}
+    crossing = ~shapely.is_valid(parts)
+    if crossing.any():
+        first = int(np.flatnonzero(crossing)[0])
+        why = shapely.is_valid_reason(parts[first])
+        notes.append(
+            f"{path}: {int(crossing.sum())} polygons are not valid, the first one of "
+            f"{texts[feature[first]]!r} ({why}); they are filled by the even-odd rule"
+        )
+    return Polygons(path, crs, names, parts, np.array([number[texts[i]] for i in feature]), tuple(notes))
+
+
+def _geometries(shapely: Any, path: str, wkb: NDArray[Any]) -> NDArray[Any]:
+    try:
+        return shapely.from_wkb(wkb)
+    except shapely.errors.ShapelyError as error:
+        raise DataError(
+            f"polygons: {path}: a geometry cannot be read ({error}); "
+            "make curves straight with ogr2ogr -nlt CONVERT_TO_LINEAR"
+        ) from None
+
+
+def _left_out(path: str, named: NDArray[np.bool_], has_polygon: NDArray[np.bool_]) -> Iterator[str]:
+    for lack, where in (("name", ~named), ("polygon", named & ~has_polygon)):
+        if where.any():
+            rows = ", ".join(str(i + 1) for i in np.flatnonzero(where)[:SHOWN])
+            more = ", ..." if where.sum() > SHOWN else ""
+            yield f"{path}: {int(where.sum())} features without a {lack} are in no region (number {rows}{more})"
+
+
+@contextmanager
+def _said_plainly(pyogrio: Any, path: str) -> Iterator[None]:
+    if "://" not in path and not path.startswith("/vsi") and not Path(path).exists():
+        raise DataError(f"polygons: there is no file {path}")
+    try:
+        yield
+    except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError) as error:
+        reason = str(error).split("; ")[0]
+        raise DataError(f"polygons: {path} cannot be read: {reason}") from None
