@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from geouq.atomic import written_whole
 from geouq.config import BinScheme
+from geouq.inference import Blocks
 from geouq.metrics import binned, coverage, ence, uce, zms
 from geouq.summary import Binned, Summary
 from geouq.wording import calibration_word, for_people
@@ -71,6 +72,27 @@ def pit_histogram(summary: Summary, *, title: str) -> Figure:
         above += f"   90 % interval covers {100 * float(coverage(summary, 0.9)):.1f} %"
     mean_square = float(zms(summary))
     _note(axes, f"{above}\nmean z² {for_people(mean_square)}, {calibration_word(mean_square)}")
+    return figure
+
+
+def correlogram_figure(blocks: Blocks, *, title: str) -> Figure:
+    """Correlation between cells of what each adds to the mean error, and to the mean z², by their distance.
+
+    Dotted lines show how far each reaches; blocks of the bootstrap are to be at least as large.
+    """
+    figure = _figure(title)
+    axes = figure.subplots()
+    metres = np.isfinite(blocks.cell_metres)
+    cell, unit = (blocks.cell_metres / 1000, "km") if metres else (blocks.cell_pixels, "pixels")
+    for one, colour, name in zip(blocks.correlograms, (DATA, IDEAL), ("error", "z²"), strict=True):
+        axes.plot(one.lags * cell, one.correlation, color=colour, marker="o", markersize=3, linewidth=1.2, label=name)
+        axes.axvline(one.reach * cell, color=colour, linewidth=1, linestyle=":")
+    axes.axhline(0, color=INK, linewidth=0.6)
+    axes.set(xlabel=f"distance, {unit}", ylabel="correlation (1)", ylim=(-0.4, 1.05))
+    axes.set_xlim(0, max(1, len(blocks.correlograms[0].lags) - 1) * cell)
+    side = f"{for_people(blocks.side * cell)} {unit} a side" if blocks.side else "one a tile"
+    size = for_people(blocks.effective_cells)
+    _note(axes, f"{blocks.count} blocks, {side}\n{blocks.cells} cells, as good as {size} uncorrelated ones")
     return figure
 
 

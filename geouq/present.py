@@ -68,9 +68,10 @@ class Results:
 
 @dataclass(frozen=True)
 class _Measured:
-    """The pools that figures are drawn of, and the rows of all."""
+    """The pools that figures are drawn of, what is inferred of each by its name, and the rows of all."""
 
     shown: Sequence[Pool]
+    inferred: Mapping[str, Mapping[str, Inference]]
     tables: Mapping[str, Table]
 
 
@@ -83,7 +84,15 @@ def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: R
     tables = write_tables(measured.tables, record.variables, folder / "tables")
     maps = pixel_maps(experiment, record)
     maps += [f"maps/{path.name}" for path in write_cells(experiment, record, summaries, folder / "maps", reporter)]
-    figures = draw_figures(experiment, measured.shown, record.variables, choices, folder=folder, reporter=reporter)
+    figures = draw_figures(
+        experiment,
+        measured.shown,
+        record.variables,
+        choices,
+        inferred=measured.inferred,
+        folder=folder,
+        reporter=reporter,
+    )
     warnings = (*record.notes, *heavy_bins(measured.tables["bins"]))
     results = Results(folder, record, measured.tables, gates, warnings)
     pages = write_report(_content(experiment, results, figures, maps), folder / "report")
@@ -110,7 +119,7 @@ def _measure(
     bins: list[Row] = []
     curves: list[Row] = []
     excluded: list[Row] = []
-    inferred: dict[str, list[Row]] = {"tests": [], "correlograms": [], "blocks": []}
+    inferred: dict[str, Mapping[str, Inference]] = {}
     shown = []
     places = {place.tile: place for place in summaries.places()}
 
@@ -126,22 +135,19 @@ def _measure(
         curves += curve_rows(pool, record.variables, choices)
         if pool.level != "tile":
             shown.append(pool)
-            found = infer_pool(pool, choices, places, summaries)
-            rows = list(with_intervals(rows, found))
-            _note(inferred, pool, found)
+            inferred[pool.name] = infer_pool(pool, choices, places, summaries)
+            rows = list(with_intervals(rows, inferred[pool.name]))
         metrics += rows
         reporter.advance(pool.name)
     tables = {
         "metrics": sorted_table("metrics", metrics),
         "bins": sorted_table("bins", bins),
         "curves": sorted_table("curves", curves),
-        "tests": sorted_table("tests", adjusted(inferred["tests"])),
-        "correlograms": sorted_table("correlograms", inferred["correlograms"]),
-        "blocks": sorted_table("blocks", inferred["blocks"]),
+        **inference_tables(shown, inferred),
         "excluded": excluded_table(excluded),
         "failures": failure_table(record.failures),
     }
-    return _Measured(shown, tables)
+    return _Measured(shown, inferred, tables)
 
 
 def infer_pool(
@@ -160,12 +166,19 @@ def infer_pool(
     }
 
 
-def _note(rows: Mapping[str, list[Row]], pool: Pool, found: Mapping[str, Inference]) -> None:
-    for variable, inference in found.items():
-        of = {"level": pool.level, "name": pool.name, "variable": variable}
-        rows["tests"] += test_rows(of, inference)
-        rows["correlograms"] += correlogram_rows(of, inference)
-        rows["blocks"] += block_rows(of, inference)
+def inference_tables(pools: Sequence[Pool], inferred: Mapping[str, Mapping[str, Inference]]) -> dict[str, Table]:
+    """Tests of calibration, correlograms of the residuals and the blocks drawn, of each variable of each pool."""
+    each = [
+        ({"level": pool.level, "name": pool.name, "variable": variable}, inference)
+        for pool in pools
+        for variable, inference in inferred[pool.name].items()
+    ]
+    tests = adjusted(row for of, inference in each for row in test_rows(of, inference))
+    return {
+        "tests": sorted_table("tests", tests),
+        "correlograms": sorted_table("correlograms", [row for one in each for row in correlogram_rows(*one)]),
+        "blocks": sorted_table("blocks", [row for one in each for row in block_rows(*one)]),
+    }
 
 
 def write_tables(tables: Mapping[str, Table], variables: Sequence[Variable], folder: Path) -> list[Path]:
@@ -209,11 +222,13 @@ def draw_figures(
     variables: Sequence[Variable],
     choices: Mapping[str, Choices],
     *,
+    inferred: Mapping[str, Mapping[str, Inference]],
     folder: Path,
     reporter: Reporter,
 ) -> dict[tuple[str, str, str], str]:
     """Figures of each variable of the whole and of each region; their paths relative to the folder."""
     from geouq.figures import (  # noqa: PLC0415  matplotlib is large, and the sweep needs the memory
+        correlogram_figure,
         pit_histogram,
         reliability_diagram,
         save_figure,
@@ -230,6 +245,8 @@ def draw_figures(
                 "reliability": reliability_diagram(summary, scheme, title=title, units=variable.units, edges=edges),
                 "pit": pit_histogram(summary, title=title),
             }
+            if blocks := inferred[pool.name][variable.name].blocks:
+                drawn["correlogram"] = correlogram_figure(blocks, title=title)
             for name, figure in drawn.items():
                 path = Path("figures", file_name(pool.name), f"{file_name(variable.name)}_{name}.png")
                 save_figure(figure, folder / path)

@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 from affine import Affine
+from rasterio.crs import CRS
 
 from geouq.arrays import summarize_arrays
 from geouq.config import EQUAL_COUNT_10
@@ -15,6 +16,7 @@ from geouq.summary import TilePlace, add_all
 LEVELS = (0.5, 0.9)
 CHOICES = Choices(LEVELS, (EQUAL_COUNT_10,))
 CELL = 16
+UTM = CRS.from_epsg(32633).to_wkt()
 
 
 def gaussian_field(rng, side, scale):
@@ -51,7 +53,7 @@ class Tiles:
                 part = np.s_[row * side : (row + 1) * side, column * side : (column + 1) * side]
                 tile = [array[part] for array in arrays]
                 self.parts[name] = summarize_arrays(*tile, choices.levels, cell_size=CELL)
-                self.places.append(TilePlace(name, Grid((side, side), corner, "EPSG:32633"), CELL))
+                self.places.append(TilePlace(name, Grid((side, side), corner, UTM), CELL))
         self.whole = add_all(part.whole for part in self.parts.values())
 
     def cells_of(self, tile):

@@ -4,11 +4,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from correlated import Tiles, forecast
 from forecasts import heteroscedastic
 
 from geouq.arrays import summarize_arrays
 from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10
-from geouq.figures import pit_histogram, reliability_diagram, save_figure
+from geouq.figures import correlogram_figure, pit_histogram, reliability_diagram, save_figure
+from geouq.inference import Intervals
 from geouq.metrics import binned
 from geouq.summary import empty_summary
 
@@ -128,3 +130,15 @@ def test_the_pit_histogram_says_in_a_word_what_it_shows():
     (axes,) = pit_histogram(summarize_arrays(mean, variance / 9, truth).whole, title="t").axes
 
     assert "over-confident" in axes.get_title(loc="left")
+
+
+def test_the_correlogram_shows_both_residuals_by_distance():
+    blocks = Tiles(forecast(0, 256, 16)).infer(Intervals(resamples=100)).blocks
+
+    (axes,) = correlogram_figure(blocks, title="t").axes
+
+    for one, line in zip(blocks.correlograms, axes.lines[::2], strict=False):
+        np.testing.assert_allclose(line.get_xdata(), one.lags * 0.16)
+        np.testing.assert_array_equal(line.get_ydata(), one.correlation)
+    assert axes.get_xlabel() == "distance, km"
+    assert f"{blocks.count} blocks, " in axes.get_title(loc="left")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from affine import Affine
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rasterio.crs import CRS
 
@@ -13,6 +13,7 @@ from geouq.inference import Intervals
 from geouq.inference.blocks import block_numbers, block_sides, cell_metres, side_in_cells
 
 
+@settings(deadline=None)
 @given(rows=st.integers(1, 40), columns=st.integers(1, 40), side=st.integers(1, 50))
 def test_blocks_are_rectangles_no_narrower_than_asked_unless_the_tile_is(rows, columns, side):
     numbers = block_numbers((rows, columns), side).reshape(rows, columns)

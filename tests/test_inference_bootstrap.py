@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from correlated import CHOICES, Tiles, forecast
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geouq.config import EQUAL_WIDTH_10, BinScheme
@@ -36,6 +36,7 @@ def test_the_numbers_drawn_never_change():
     assert all_draws(5, 3, seed=7, name="all").tolist() == [[1, 1, 1, 1, 1], [2, 1, 0, 0, 2], [1, 0, 0, 2, 2]]
 
 
+@settings(deadline=None)
 @given(blocks=st.integers(1, 60), columns=st.integers(1, 7), seed=st.integers(0, 99))
 def test_resampled_sums_are_those_of_a_loop(blocks, columns, seed):
     sums = np.random.default_rng(seed).standard_normal((blocks, columns))

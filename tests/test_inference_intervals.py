@@ -71,7 +71,6 @@ def test_the_order_of_tiles_and_of_cells_changes_no_bit(tiles):
     found = tiles.infer(QUICK, places=tiles.places[::-1])
     tiles.cells_of = before
 
-    assert same(found.blocks.sums, expected.blocks.sums)
     assert all(map(same, found.blocks.correlograms, expected.blocks.correlograms))
     assert found.intervals == expected.intervals
 
@@ -103,7 +102,7 @@ def test_fewer_than_8_blocks_have_no_interval_and_say_so(tiles):
     found = tiles.infer(replace(QUICK, block="tile"))
 
     assert {one.reason for one in found.intervals} == {"fewer than 8 blocks"}
-    assert len(found.blocks.sums) == 4
+    assert found.blocks.count == 4
 
 
 def test_a_pool_without_pixels_has_no_interval_and_says_so():
@@ -112,6 +111,25 @@ def test_a_pool_without_pixels_has_no_interval_and_says_so():
 
     assert {one.reason for one in found.intervals} == {"no pixel"}
     assert found.blocks is None
+
+
+def test_a_bin_without_any_error_has_no_gap_to_be_told():
+    mean, variance, truth = forecast(0, 128, 8)
+    truth[variance < np.quantile(variance, 0.2)] = 0.0
+
+    reasons = {one.metric: one.reason for one in Tiles((mean, variance, truth)).infer(QUICK).intervals}
+
+    assert reasons["ence"] == reasons["uce"] == "a bin without any error"
+    assert not reasons["rmse"]
+
+
+def test_a_perfect_map_has_intervals_of_no_width():
+    mean, variance, _ = forecast(0, 128, 8)
+
+    found = {one.metric: one for one in Tiles((mean, variance, mean)).infer(QUICK).intervals}
+
+    assert (found["rmse"].low, found["rmse"].high) == (0.0, 0.0)
+    assert (found["coverage_90"].low, found["coverage_90"].high) == (1.0, 1.0)
 
 
 def test_cells_without_pixels_do_not_count():
@@ -127,7 +145,7 @@ def test_automatic_blocks_reach_as_far_as_the_correlation_or_say_that_they_do_no
     assert near.side >= max(one.reach for one in near.correlograms)
     assert not near.capped
     assert far.capped
-    assert len(far.sums) >= 20
+    assert far.count >= 20
     assert far.widening > near.widening >= 1
     assert far.effective_cells < near.effective_cells <= near.cells
 
@@ -139,7 +157,7 @@ def test_more_cells_than_are_held_at_once_are_joined(monkeypatch, tiles):
 
     assert found.cell_pixels == 32
     assert found.cells == 256
-    assert len(found.sums) == 64
+    assert found.count == 64
 
 
 def test_a_forecaster_that_is_overconfident_fails_the_tests_of_calibration_and_a_perfect_one_does_not():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -40,6 +40,7 @@ def test_widened_limits_are_farther_from_the_estimate():
     assert widened(1.0, (0.5, 2.0), 2.0) == (0.0, 3.0)
 
 
+@settings(deadline=None)
 @given(p=st.lists(st.floats(1e-6, 1), min_size=1, max_size=30))
 def test_adjusted_p_values_are_those_of_a_second_implementation(p):
     assert false_discovery_adjusted(p) == pytest.approx(stats.false_discovery_control(p))

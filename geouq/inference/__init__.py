@@ -1,12 +1,16 @@
 """How certain the numbers are: intervals and tests of calibration from the summaries of cells."""
 
+from geouq.inference.correlogram import Correlogram
 from geouq.inference.intervals import Inference, Interval, Test, infer
 from geouq.inference.limits import false_discovery_adjusted
+from geouq.inference.pool import Blocks
 from geouq.inference.rows import adjusted, block_rows, correlogram_rows, test_rows, with_intervals
 from geouq.inference.settings import DEFAULTS, Intervals
 
 __all__ = [
     "DEFAULTS",
+    "Blocks",
+    "Correlogram",
     "Inference",
     "Interval",
     "Intervals",

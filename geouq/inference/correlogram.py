@@ -115,8 +115,8 @@ def _by_distance(correlation: Floats, pairs: Ints, distance: Ints, longest: int)
 
 def _reach(correlation: Floats, pairs: Ints) -> int:
     threshold = np.maximum(THRESHOLD, 2 / np.sqrt(np.maximum(pairs, 1)))
-    below = np.flatnonzero(~(correlation >= threshold))
-    return int(below[0]) if len(below) else len(pairs)
+    below = np.flatnonzero(~(correlation[1:] >= threshold[1:]))
+    return 1 + int(below[0]) if len(below) else len(pairs)
 
 
 def _inflation(grid: Floats, near: NDArray[np.bool_], cells: int) -> float:

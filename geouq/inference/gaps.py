@@ -21,11 +21,15 @@ Norm = Callable[[Floats], Floats]
 
 @dataclass(frozen=True)
 class Gaps:
-    """Signed gaps, float64 (..., gaps), NaN where a bin is empty; and the number that they give, less `subtracted`."""
+    """Signed gaps, float64 (..., gaps), NaN where a bin is empty; and the number that they give, less `subtracted`.
+
+    whole : False where errors of exactly 0 fill a bin, so that its gap is infinite.
+    """
 
     signed: Floats
     norm: Norm
     subtracted: float = 0.0
+    whole: bool = True
 
 
 def is_folded(value: Value) -> bool:
@@ -45,7 +49,7 @@ def gaps_of(value: Value, whole: Summary, resamples: Summary, choices: Choices) 
     own, others = (_log_ratio(_binned(summary, scheme, choices)) for summary in (whole, resamples))
     norm = _VARIANCE[name](per_bin)
     subtracted = float(norm(own) - value.value) if name == "ence_excess" else 0.0
-    return Gaps(own, norm, subtracted), others
+    return Gaps(own, norm, subtracted, bool((per_bin.squared_error[per_bin.n > 0] > 0).all())), others
 
 
 def _binned(summary: Summary, scheme: BinScheme, choices: Choices) -> Binned:

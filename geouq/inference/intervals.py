@@ -52,7 +52,7 @@ class Test:
 
 @dataclass(frozen=True)
 class Inference:
-    """Intervals of all numbers of a pool and tests of its calibration; blocks is None where there is no cell."""
+    """Intervals of all numbers of a pool and tests of its calibration; blocks is None where there is no pixel."""
 
     intervals: tuple[Interval, ...]
     tests: tuple[Test, ...]
@@ -86,13 +86,12 @@ def infer(
     if not whole.n:
         return Inference(tuple(_without(whole, choices, "no pixel")), (), None, settings.level)
     frame = frame_of(whole, choices)
-    blocks = blocks_of(places, cells_of, frame, settings)
-    reason = _too_few(blocks)
-    if blocks is None or reason:
+    blocks, sums = blocks_of(places, cells_of, frame, settings)
+    if reason := _too_few(blocks):
         return Inference(tuple(_without(whole, choices, reason)), (), blocks, settings.level)
     choices = replace(choices, shared_edges=frame.edges)
-    drawn = summary_of(resampled(blocks.sums, settings.resamples, settings.seed, name), frame)
-    rest = summary_of(left_out(blocks.sums), frame)
+    drawn = summary_of(resampled(sums, settings.resamples, settings.seed, name), frame)
+    rest = summary_of(left_out(sums), frame)
     intervals: list[Interval] = []
     tests: list[Test] = []
     for values in _numbers(whole, drawn, rest, choices):
@@ -105,10 +104,10 @@ def infer(
     return Inference(tuple(intervals), tuple(tests), blocks, settings.level)
 
 
-def _too_few(blocks: Blocks | None) -> str:
-    if blocks is None or blocks.cells < FEWEST_CELLS:
+def _too_few(blocks: Blocks) -> str:
+    if blocks.cells < FEWEST_CELLS:
         return f"fewer than {FEWEST_CELLS} cells"
-    return f"fewer than {FEWEST_BLOCKS} blocks" if len(blocks.sums) < FEWEST_BLOCKS else ""
+    return f"fewer than {FEWEST_BLOCKS} blocks" if blocks.count < FEWEST_BLOCKS else ""
 
 
 def _without(whole: Summary, choices: Choices, reason: str) -> Iterator[Interval]:
@@ -145,6 +144,8 @@ def _interval(numbers: _Numbers, gaps: tuple[Gaps, Floats] | None, widening: flo
         return Interval(*name, reason="no value")
     if gaps is not None:
         own, others = gaps
+        if not own.whole:
+            return Interval(*name, reason="a bin without any error")
         limits = folded_limits(own.signed, widening * (others - own.signed), own.norm, settings.level)
         return Interval(*name, limits[0] - own.subtracted, limits[1] - own.subtracted, "folded")
     defined = np.isfinite(numbers.replicates)
@@ -173,14 +174,15 @@ def _tests(numbers: _Numbers, gaps: tuple[Gaps, Floats] | None, widening: float,
     estimate, name = float(value.value), value.metric.name
     if not np.isfinite(estimate):
         return
-    if name == "zms":
-        null = widening * np.abs(np.log(replicates / estimate))
+    if name == "zms" and estimate > 0:
+        with np.errstate(divide="ignore"):  # a resample without any error is infinitely far
+            null = widening * np.abs(np.log(replicates / estimate))
         yield Test(value.name, "", estimate, 1.0, p_value(abs(np.log(estimate)), null))
     elif name == "coverage":
         (level,) = (p for p in choices.levels if value.name == f"coverage_{round(100 * p, 10):g}")
         null = widening * np.abs(replicates - estimate)
         yield Test(value.name, "", estimate, level, p_value(abs(estimate - level), null))
-    elif name == "ence_excess" and gaps is not None:
+    elif name == "ence_excess" and gaps is not None and gaps[0].whole:
         own, others = gaps
         null = own.norm(widening * (others - own.signed))
         yield Test(value.name, value.bins, estimate, 0.0, p_value(estimate + own.subtracted, null))

@@ -82,7 +82,9 @@ def folded_limits(gaps: Floats, noise: Floats, norm: Norm, level: float) -> tupl
 
 def _shapes(gaps: Floats, noise: Floats) -> list[Floats]:
     """Gaps whose sizes differ by no more than their noise leaves to explain, and those that stand out of it."""
-    size, expected = np.abs(gaps), np.nanmean(noise**2, axis=0)
+    used = np.isfinite(noise)
+    expected = np.square(noise, out=np.zeros_like(noise), where=used).sum(0) / np.maximum(used.sum(0), 1)
+    size = np.abs(gaps)
     mean, spread = np.nanmean(size), float(np.nanvar(size))
     left = max(0.0, 1 - float(np.nanmean(expected)) / spread) if spread > 0 else 0.0
     alike = np.sign(gaps) * (mean + np.sqrt(left) * (size - mean))

@@ -31,15 +31,15 @@ ZZ = 2 + len(SUMS) + PRODUCTS.index(("z", "z"))
 
 @dataclass(frozen=True)
 class Blocks:
-    """The blocks of a pool.
+    """How the blocks of a pool are.
 
-    sums : float64 (blocks, columns) of features. cells : number of cells with a pixel; effective_cells : of as many
+    count : their number. cells : number of cells with a pixel; effective_cells : of as many
     uncorrelated ones the mean error would be as certain. side : of the blocks in cells, 0 where a block is a tile;
     cell_pixels and cell_metres : side of such a cell, the latter NaN where it is not known. capped : whether larger
     blocks were wanted and too few would have been left. widening : what deviations are to be multiplied by.
     """
 
-    sums: Floats
+    count: int
     cells: int
     effective_cells: float
     side: int
@@ -62,8 +62,10 @@ class _Tile:
         return self.rows[:, N] > 0
 
 
-def blocks_of(places: Sequence[TilePlace], cells_of: CellsOf, frame: Frame, settings: Intervals) -> Blocks | None:
-    """The blocks of the tiles of a pool, None where it has no cell with a pixel.
+def blocks_of(
+    places: Sequence[TilePlace], cells_of: CellsOf, frame: Frame, settings: Intervals
+) -> tuple[Blocks, Floats]:
+    """The blocks of the tiles of a pool with at least one pixel, and sums of their features, float64 (blocks, columns).
 
     Of more than 131072 cells, squares are joined first, so that the memory is bounded.
     """
@@ -74,8 +76,6 @@ def blocks_of(places: Sequence[TilePlace], cells_of: CellsOf, frame: Frame, sett
         rows = features_of(cells_of(place.tile), place.cell_grid.pixels, frame)
         cells += int((rows[:, N] > 0).sum())
         tiles.append(_joined(rows, place.cell_grid.shape, joined))
-    if not cells:
-        return None
     size = places[0].cell_size * joined
     metres = float(np.mean([cell_metres(place.grid, size) for place in places]))
     return _cut(tiles, frame, settings, _Size(cells, size, metres))
@@ -97,7 +97,7 @@ class _Size:
     metres: float
 
 
-def _cut(tiles: Sequence[_Tile], frame: Frame, settings: Intervals, size: _Size) -> Blocks:
+def _cut(tiles: Sequence[_Tile], frame: Frame, settings: Intervals, size: _Size) -> tuple[Blocks, Floats]:
     found = correlograms([(*_residuals(tile, frame), tile.present.reshape(tile.shape)) for tile in tiles])
     capped = False
     if settings.block == "auto":
@@ -111,8 +111,8 @@ def _cut(tiles: Sequence[_Tile], frame: Frame, settings: Intervals, size: _Size)
     weight = sums[:, WEIGHT]
     effective = sum(int(tile.present.sum()) for tile in tiles) / found[0].inflation
     alike = max(2.0, min(effective, weight.sum() ** 2 / (weight**2).sum()))
-    return Blocks(
-        sums,
+    blocks = Blocks(
+        len(sums),
         size.cells,
         effective,
         0 if settings.block == "tile" else side,
@@ -122,6 +122,7 @@ def _cut(tiles: Sequence[_Tile], frame: Frame, settings: Intervals, size: _Size)
         small_sample_widening(alike, settings.level) / float(np.sqrt(kept)),
         tuple(found),
     )
+    return blocks, sums
 
 
 def _residuals(tile: _Tile, frame: Frame) -> tuple[Floats, Floats]:

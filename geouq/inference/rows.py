@@ -82,7 +82,7 @@ def block_rows(of: Of, inference: Inference) -> list[Row]:
             **of,
             "n_cells": blocks.cells,
             "n_effective": blocks.effective_cells,
-            "n_blocks": len(blocks.sums),
+            "n_blocks": blocks.count,
             "block_pixels": blocks.side * blocks.cell_pixels if blocks.side else None,
             "block_metres": _number(blocks.side * blocks.cell_metres) if blocks.side else None,
             "range_error_pixels": error,
