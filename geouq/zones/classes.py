@@ -1,8 +1,9 @@
 """Classes of a raster as zones of a tile: codes that have names, on the tile's grid or in one mosaic."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import rasterio.windows
@@ -38,10 +39,19 @@ class ClassZones:
         """What identifies the file, and what its codes mean."""
         return repr((self.raster.fingerprint, self.band, self.names, self.codes, self.row, self.column))
 
+    def extent(self, zone: int) -> Window:  # noqa: ARG002  any class may be anywhere
+        """All of the raster."""
+        return Window(-self.row, -self.column, *self.raster.grid.shape)
+
+    def only(self, names: Collection[str]) -> Self:
+        """Those zones alone that have these names."""
+        own = tuple(name for name in self.names if name in names)
+        codes = ((code, self.names[zone]) for code, zone in self.codes)
+        return replace(self, names=own, codes=tuple((code, own.index(name)) for code, name in codes if name in own))
+
     def zones_in(self, window: Window) -> Iterator[Part]:
         """The zones that have pixels in a window; DataError where the file cannot be read."""
-        rows, columns = self.raster.grid.shape
-        box = meet(window, Window(-self.row, -self.column, rows, columns))
+        box = meet(window, self.extent(0))
         if box is None:
             return
         numbers = self._numbers(box)
@@ -52,8 +62,7 @@ class ClassZones:
 
     def unnamed_in(self, window: Window) -> Mapping[int, int]:
         """Pixels of each code that has no name, where the raster tells one."""
-        rows, columns = self.raster.grid.shape
-        box = meet(window, Window(-self.row, -self.column, rows, columns))
+        box = meet(window, self.extent(0))
         if box is None:
             return {}
         values, hidden = self._read(box)

@@ -1,11 +1,12 @@
-"""Regions made of others: a pixel is in one when it is in any of some zones, and in none of others.
+"""Regions made of others: a pixel is in one when it is in any of some regions, and in none of others.
 
-Such a region is a zone of its own, whose mask is made from those of others window by window: pixels in two zones of a
-union count once.
+Such a region is a zone of its own, whose mask is made from those of others window by window: pixels in two regions of
+a union count once.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -22,82 +23,106 @@ class Derivation:
 
 
 @dataclass(frozen=True)
-class TileZones:
-    """All regions of which a tile holds pixels: `whole` ones hold all of it, of `names` it may hold a part.
+class DerivedZones:
+    """One region made of others, as the only zone of a tile of this shape.
 
-    whole : they need no masks, as their share of the tile is the tile. layers : zones that are read. derived : regions
-    made of others on this tile, after those that they are made of; numbers in `names` go on after those of the layers.
+    steps : the region, after those that it is made of. layers : the zones that these are made of. whole : regions that
+    hold all of the tile.
     """
 
-    whole: tuple[str, ...] = ()
-    layers: tuple[Zones, ...] = ()
-    derived: tuple[tuple[str, Derivation], ...] = ()
+    shape: tuple[int, int]
+    steps: tuple[tuple[str, Derivation], ...]
+    layers: tuple[Zones, ...]
+    whole: tuple[str, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Zones of which the tile may hold a part."""
-        return (*self._read, *(name for name, _ in self.derived))
-
-    @property
-    def _read(self) -> tuple[str, ...]:
-        return tuple(name for layer in self.layers for name in layer.names)
+        """The region."""
+        return (self.steps[-1][0],)
 
     @property
     def fingerprint(self) -> str:
-        """What changes when the pixels of a zone, or their order, may; '' where there are no zones."""
-        return repr(([layer.fingerprint for layer in self.layers], self.derived)) if self.names else ""
+        """What identifies all that the region is made of."""
+        return repr((self.shape, self.steps, [layer.fingerprint for layer in self.layers], self.whole))
+
+    def extent(self, zone: int) -> Window:  # noqa: ARG002  there is one
+        """The tile."""
+        return Window(0, 0, *self.shape)
+
+    def only(self, names: Collection[str]) -> Self:  # noqa: ARG002  there is one
+        """The same."""
+        return self
 
     def zones_in(self, window: Window) -> Iterator[Part]:
-        """The zones that have pixels in a window."""
-        first, parts = 0, dict[str, Part]()
+        """The region, if it has pixels in a window."""
+        parts: dict[str, Part] = {}
         for layer in self.layers:
-            for part in layer.zones_in(window):
-                numbered = part._replace(zone=first + part.zone)
-                yield numbered
-                if self.derived:
-                    parts[layer.names[part.zone]] = numbered
-            first += len(layer.names)
-        for zone, (name, derivation) in enumerate(self.derived, first):
-            if made := shrunk(zone, window, _made(derivation, parts, set(self.whole), window)):
-                parts[name] = made
-                yield made
+            parts |= {layer.names[part.zone]: part for part in layer.zones_in(window)}
+        for name, derivation in self.steps:
+            if part := shrunk(0, window, self._mask(derivation, parts, window)):
+                parts[name] = part
+        if self.names[0] in parts:
+            yield parts[self.names[0]]
+
+    def _mask(self, derivation: Derivation, parts: Mapping[str, Part], window: Window) -> Mask:
+        mask = np.full((window.height, window.width), any(name in self.whole for name in derivation.of))
+        for name in derivation.of:
+            if name in parts:
+                mask[within(parts[name].box, window)] |= parts[name].mask
+        for name in derivation.without:
+            if name in parts:
+                mask[within(parts[name].box, window)] &= ~parts[name].mask
+        return mask
 
 
-def _made(derivation: Derivation, parts: Mapping[str, Part], whole: set[str], window: Window) -> Mask:
-    mask = np.full((window.height, window.width), not whole.isdisjoint(derivation.of))
-    for name in derivation.of:
-        if name in parts:
-            mask[within(parts[name].box, window)] |= parts[name].mask
-    for name in derivation.without:
-        if name in parts:
-            mask[within(parts[name].box, window)] &= ~parts[name].mask
-    return mask
+def settled(
+    derivations: Mapping[str, Derivation], whole: Collection[str], parts: Collection[str]
+) -> dict[str, Derivation | None]:
+    """What regions made of others come to on one tile: None where they hold all of it; those that hold none fall out.
 
+    whole, parts : the other regions that hold all of the tile, or may hold a part. `derivations` are in an order in
+    which each follows those that it is made of.
 
-def settle(
-    derivations: Mapping[str, Derivation], whole: Sequence[str], parts: Sequence[str]
-) -> tuple[list[str], list[tuple[str, Derivation]]]:
-    """What regions made of others come to on one tile: those that hold all of it, and those that may hold a part.
-
-    whole, parts : the other regions that do. Names of regions that hold nothing of the tile fall out; `derivations`
-    are in an order in which each follows those that it is made of.
-
-    >>> settle({"rest": Derivation(("all",), ("west",))}, ["all"], [])
-    (['rest'], [])
-    >>> settle({"rest": Derivation(("all",), ("west",))}, ["all", "west"], [])
-    ([], [])
+    >>> settled({"rest": Derivation(("all",), ("west",))}, ["all"], [])
+    {'rest': None}
+    >>> settled({"rest": Derivation(("all",), ("west",))}, ["all", "west"], [])
+    {}
     """
-    all_of, some_of = set(whole), set(parts)
-    settled, left = [], []
+    all_of, some_of, found = set(whole), set(parts), dict[str, Derivation | None]()
     for name, derivation in derivations.items():
-        some = [other for other in derivation.of if other in all_of | some_of]
-        less = tuple(other for other in derivation.without if other in some_of)
-        if not some or not all_of.isdisjoint(derivation.without):
+        of = tuple(other for other in derivation.of if other in all_of | some_of)
+        without = tuple(other for other in derivation.without if other in some_of)
+        if not of or not all_of.isdisjoint(derivation.without):
             continue
-        if not all_of.isdisjoint(some) and not less:
-            settled.append(name)
+        if not all_of.isdisjoint(of) and not without:
+            found[name] = None
             all_of.add(name)
-            continue
-        left.append((name, Derivation(tuple(some), less)))
-        some_of.add(name)
-    return settled, left
+        else:
+            found[name] = Derivation(of, without)
+            some_of.add(name)
+    return found
+
+
+def derived_zones(
+    derivations: Mapping[str, Derivation | None],
+    layers: Collection[Zones],
+    whole: Collection[str],
+    shape: tuple[int, int],
+) -> dict[str, DerivedZones]:
+    """The regions that may hold a part of a tile, each with what it is made of and nothing else."""
+    partly = {name: own for name, own in derivations.items() if own is not None}
+    all_of = (*whole, *(name for name, own in derivations.items() if own is None))
+    found: dict[str, DerivedZones] = {}
+    for region in partly:
+        needed = _made_of(region, partly)
+        steps = tuple((name, own) for name, own in partly.items() if name in needed)
+        read = [layer.only(needed) for layer in layers if not needed.isdisjoint(layer.names)]
+        found[region] = DerivedZones(shape, steps, tuple(read), tuple(name for name in all_of if name in needed))
+    return found
+
+
+def _made_of(region: str, derivations: Mapping[str, Derivation]) -> set[str]:
+    """The region, and all that it is made of."""
+    own = derivations.get(region)
+    below = () if own is None else own.of + own.without
+    return {region}.union(*(_made_of(name, derivations) for name in below))

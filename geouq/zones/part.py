@@ -1,7 +1,7 @@
 """What a layer of zones tells of a window: for each zone that has pixels in it, where they are."""
 
-from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from collections.abc import Collection, Iterator
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,7 @@ class Part(NamedTuple):
 
 
 class Zones(Protocol):
-    """Zones of one tile; small enough to be sent to a worker, and read there window by window.
-
-    names : zones of which the tile may hold pixels. fingerprint : changes when the pixels of one of them may.
-    """
+    """Zones of one tile; small enough to be sent to a worker, and read there window by window."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -35,6 +32,12 @@ class Zones(Protocol):
     @property
     def fingerprint(self) -> str:
         """What changes when the pixels of a zone, or their order, may."""
+
+    def extent(self, zone: int) -> Window:
+        """A window that holds all pixels of a zone; it may reach beyond the tile."""
+
+    def only(self, names: Collection[str]) -> Self:
+        """Those zones alone that have these names."""
 
     def zones_in(self, window: Window) -> Iterator[Part]:
         """The zones that have pixels in a window, in the order of their numbers; none has an empty mask."""

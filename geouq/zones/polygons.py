@@ -1,8 +1,9 @@
 """Polygons as zones of a tile: a pixel is in a polygon when its centre is."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,23 @@ class PolygonZones:
         for array in (self.edges, self.starts, self.zones):
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
+
+    def extent(self, zone: int) -> Window:
+        """The smallest window that holds the boxes of a zone's polygons."""
+        own = self.boxes[self.zones == zone]
+        return _window((*own[:, :2].min(axis=0), *own[:, 2:].max(axis=0)))
+
+    def only(self, names: Collection[str]) -> Self:
+        """Those zones alone that have these names."""
+        kept = [i for i, zone in enumerate(self.zones) if self.names[zone] in names]
+        own = tuple(name for name in self.names if name in names)
+        return type(self)(
+            own,
+            np.concatenate([np.empty((0, 4)), *(self.edges[self.starts[i] : self.starts[i + 1]] for i in kept)]),
+            np.cumsum([0, *np.diff(self.starts)[kept]]),
+            np.array([own.index(self.names[self.zones[i]]) for i in kept], np.int64),
+            self.boxes[kept],
+        )
 
     def zones_in(self, window: Window) -> Iterator[Part]:
         """The zones that have pixels in a window; polygons of one zone that overlap count once."""
@@ -86,7 +104,7 @@ def _box(edges: Edges, grid: Grid) -> tuple[int, int, int, int]:
     return top, left, bottom, right
 
 
-def _window(box: NDArray[np.int64] | tuple[int, int, int, int]) -> Window:
+def _window(box: Iterable[int]) -> Window:
     top, left, bottom, right = (int(side) for side in box)
     return Window(top, left, bottom - top, right - left)
 

@@ -8,13 +8,25 @@ from geouq.config.regions import ALL
 from geouq.errors import DataError
 from geouq.grid import Grid
 from geouq.zones.classes import read_classes
-from geouq.zones.derived import Derivation, TileZones, settle
+from geouq.zones.derived import Derivation, derived_zones, settled
 from geouq.zones.part import Zones
 from geouq.zones.polygons import polygon_zones
 from geouq.zones.vector import Polygons, read_polygons
 
 SHOWN = 5
 Steps = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TileZones:
+    """All regions of which a tile may hold pixels.
+
+    whole : those that hold all of the tile, `all` first, so that its own summary is their share. layers : the others,
+    by the key in the configuration; a region made of others is a layer of its own.
+    """
+
+    whole: tuple[str, ...]
+    layers: Mapping[str, Zones]
 
 
 @dataclass(frozen=True)
@@ -40,14 +52,13 @@ class Regions:
 
     def on(self, tile: str, grid: Grid) -> TileZones:
         """The regions of one tile; DataError or GridError where one has no place on it."""
-        whole = [name for name, members in self.tiles.items() if tile in members]
-        layers: list[Zones] = [polygon_zones(polygons, grid) for polygons in self.polygons.values()]
-        layers += [read_classes(classes, tile, grid) for classes in self.classes.values()]
-        layers = [layer for layer in layers if layer.names]
-        parts = [name for layer in layers for name in layer.names]
-        settled, derived = settle(self.derived, [ALL, *whole], parts)
-        own = tuple(name for name in (ALL, *whole, *settled))
-        return TileZones(own, tuple(layers), tuple(derived))
+        layers: dict[str, Zones] = {key: polygon_zones(own, grid) for key, own in self.polygons.items()}
+        layers |= {key: read_classes(own, tile, grid) for key, own in self.classes.items()}
+        layers = {key: layer for key, layer in layers.items() if layer.names}
+        whole = [ALL, *(name for name, members in self.tiles.items() if tile in members)]
+        own = settled(self.derived, whole, [name for layer in layers.values() for name in layer.names])
+        layers |= derived_zones(own, tuple(layers.values()), whole, grid.shape)
+        return TileZones((*whole, *(name for name, derivation in own.items() if derivation is None)), layers)
 
 
 def open_regions(experiment: Experiment) -> Regions:
@@ -80,7 +91,7 @@ def without_pixels(regions: Regions, tiles: Iterable[TileZones]) -> list[str]:
 
     Polygons are told exactly. Of classes and of what is made of others, only reading tells.
     """
-    held = {name for zones in tiles for layer in zones.layers for name in layer.names}
+    held = {name for zones in tiles for layer in zones.layers.values() for name in layer.names}
     notes = []
     for key, polygons in regions.polygons.items():
         empty = [name for name in polygons.names if name not in held]
