@@ -20,7 +20,7 @@ from geouq.grid import Grid
 from geouq.zones.fill import Edges
 from geouq.zones.vector import Polygons
 
-TOLERANCE = 0.01  # pixels
+TOLERANCE = 0.001  # pixels
 LOOKED_AT = (0.3, 0.5)  # of an edge; two places, as a curve may cross its chord
 MOST_HALVINGS = 20
 SAMPLES = 21

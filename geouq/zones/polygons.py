@@ -62,6 +62,8 @@ class PolygonZones:
         top, left, bottom, right = self.boxes.T
         rows = (top < window.row + window.height) & (bottom > window.row)
         touched = np.flatnonzero(rows & (left < window.column + window.width) & (right > window.column))
+        if not touched.size:
+            return
         zones, firsts = np.unique(self.zones[touched], return_index=True)
         for zone, polygons in zip(zones, np.split(touched, firsts[1:]), strict=True):
             box = _around(self.boxes[polygons], window)

@@ -49,8 +49,10 @@ def read_polygons(regions: PolygonRegions) -> Polygons:
         raise DataError(f"name: {path} has no attribute {regions.name!r}{suggestion(regions.name, fields)}")
     with _said_plainly(pyogrio, path):
         try:
-            _, _, wkb, (values,) = pyogrio.raw.read(
-                path, layer=layer, columns=[regions.name], where=regions.where, force_2d=True
+            # a FlatGeobuf file is filtered by attributes that are read only
+            columns = None if regions.where else [regions.name]
+            meta, _, wkb, values = pyogrio.raw.read(
+                path, layer=layer, columns=columns, where=regions.where, force_2d=True
             )
         except ValueError as error:
             known = ", ".join(fields)
@@ -58,7 +60,8 @@ def read_polygons(regions: PolygonRegions) -> Polygons:
     if not len(wkb):
         chosen = f"of which {regions.where!r} holds" if regions.where else "at all"
         raise DataError(f"{'where' if regions.where else 'polygons'}: {path} has no feature {chosen}")
-    return _named(shapely, path, crs, _texts(path, regions.name, values), wkb)
+    names = values[list(meta["fields"]).index(regions.name)]
+    return _named(shapely, path, crs, _texts(path, regions.name, names), wkb)
 
 
 def _libraries() -> tuple[Any, Any]:
