@@ -36,7 +36,10 @@ SomeNames = Annotated[
 class PolygonRegions(Section):
     """Regions from the polygons of a vector file; those of one name are one region."""
 
-    polygons: Text = Field(description="vector file (GeoPackage, GeoJSON, Shapefile, FlatGeobuf), relative to this one")
+    polygons: Text = Field(
+        description="vector file (GeoPackage, GeoJSON, Shapefile, FlatGeobuf), relative to this file, in any CRS; "
+        "a pixel is in the polygons that hold its centre"
+    )
     name: Text = Field(description="attribute whose values name the regions")
     where: Text | None = Field(default=None, description="which polygons: a condition in SQL, such as POP > 1000")
     layer: Text | None = Field(default=None, description="layer of the file; default: its only one")
