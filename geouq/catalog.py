@@ -199,7 +199,7 @@ def _what_is_there(pattern: str) -> str:
 def _wanted_names(experiment: Experiment, found: Mapping[str, set[str]]) -> tuple[list[str], list[str]]:
     """Names of the tiles to evaluate, in order, and notes on what is left aside."""
     predicted = set().union(*(names for layer, names in found.items() if layer in PREDICTED))
-    in_regions = [name for tiles in experiment.regions.values() for name in tiles]
+    in_regions = [name for tiles in experiment.tile_lists.values() for name in tiles]
     if experiment.tiles is not None:
         return list(experiment.tiles), []
     names = sorted(predicted | set(in_regions), key=natural_order)
@@ -229,7 +229,7 @@ def _unknown_tiles(experiment: Experiment, found: Mapping[str, set[str]]) -> lis
         return []
     faults = [
         experiment.fault("regions", region, index, message=_unknown(name, known))
-        for region, tiles in experiment.regions.items()
+        for region, tiles in experiment.tile_lists.items()
         for index, name in enumerate(tiles)
         if name not in known
     ]

@@ -67,10 +67,12 @@ def check(config: Path, workers: int | None, memory: str | None) -> None:
     from geouq.config import load_experiment
     from geouq.gates import require_known
     from geouq.plan import describe, plan_run, problems
+    from geouq.zones import open_regions, placed
 
     experiment = load_experiment(config)
-    catalog = find_tiles(experiment)
-    require_known(experiment, catalog.variables)
+    catalog, regions = find_tiles(experiment), open_regions(experiment)
+    require_known(experiment, catalog.variables, regions.names)
+    _, catalog = placed(regions, catalog)
     require_local(experiment, catalog.tiles)
     checksums = experiment.fingerprint == "checksum"
     for line in describe(plan_run(catalog, workers, memory), catalog, checksums=checksums):

@@ -88,8 +88,8 @@ def pieces_of(grid: Grid, reading: Reading) -> list[Piece]:
     """
     width = BAND if reading.width <= BAND else max(grid.shape[1], 1)
     return [
-        Piece(tuple(_boxes(box, reading.height, reading.width)), tuple(_boxes(box, SQUARE, BAND)))
-        for box in _boxes(Window(0, 0, *grid.shape), reading.height, width)
+        Piece(tuple(boxes_of(box, reading.height, reading.width)), tuple(boxes_of(box, SQUARE, BAND)))
+        for box in boxes_of(Window(0, 0, *grid.shape), reading.height, width)
     ]
 
 
@@ -100,7 +100,8 @@ def overlap(one: Window, other: Window) -> Window:
     return Window(row, column, bottom - row, min(one.column + one.width, other.column + other.width) - column)
 
 
-def _boxes(whole: Window, height: int, width: int) -> Iterator[Window]:
+def boxes_of(whole: Window, height: int, width: int) -> Iterator[Window]:
+    """Boxes of that size in rows from the top left; smaller at the right and lower border."""
     for row in range(whole.row, whole.row + whole.height, height):
         for column in range(whole.column, whole.column + whole.width, width):
             bottom, right = whole.row + whole.height, whole.column + whole.width

@@ -1,7 +1,7 @@
 """The whole story: from an experiment to tables, maps, figures and a report."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
@@ -24,9 +24,19 @@ from geouq.progress import Reporter, Silent
 from geouq.provenance import RunRecord, config_digest, inputs_of, load_record, save_record, utc
 from geouq.regions import pools
 from geouq.settings import Settings, cell_size_for
-from geouq.store import SavedSummaries, SummariesUnderWay, change_summary, is_valid, key_of_tile
-from geouq.sweep import collect_pixels, for_each_tile, sweep_tiles
+from geouq.store import (
+    SavedSummaries,
+    SummariesUnderWay,
+    ZonesUnderWay,
+    change_summary,
+    forget_zones,
+    is_valid,
+    key_of_tile,
+    zones_are_valid,
+)
+from geouq.sweep import Zone, collect_pixels, for_each_tile, sweep_tiles, sweep_zones
 from geouq.workers import workers
+from geouq.zones import TileZones, Zones, open_regions, placed
 
 
 @dataclass(frozen=True)
@@ -50,7 +60,7 @@ DEFAULTS = Options()
 
 @dataclass(frozen=True)
 class _Job:
-    """What every stage of a run needs."""
+    """What every stage of a run needs; zones : by tile."""
 
     experiment: Experiment
     folder: Path
@@ -58,6 +68,7 @@ class _Job:
     settings: Settings
     plan: Plan
     reporter: Reporter
+    zones: Mapping[str, TileZones]
 
     def reading_of(self, tile: Tile) -> Reading:
         """How a tile is read."""
@@ -79,6 +90,7 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
         failures, reused = _sweep(job, pool, fresh=options.fresh)
         if job.experiment.bins.exact:
             failures += _place_edges(job, pool, failures)
+        failures += _sweep_zones(job, pool, failures, fresh=options.fresh)
         failures += _write_maps(job, pool, failures)
     give_back()
     done = _without(job.tiles, failures)
@@ -95,6 +107,7 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
         seconds=round(time.time() - started, 3),
         peak_memory_mib=peak_memory_mib(),
         config_sha256=config_digest(job.experiment),
+        whole=_whole_tiles(job, done),
     )
     with written_whole(job.folder / "config.yaml") as part:
         part.write_text(to_yaml(job.experiment), encoding="utf-8")
@@ -115,17 +128,14 @@ def restricted(experiment: Experiment, catalog: Catalog, only: Sequence[str]) ->
     tiles = {tile.name for tile in catalog.tiles} | {failure.tile for failure in catalog.failures}
     known = {
         **{name: {name} for name in sorted(tiles, key=natural_order)},
-        **{name: set(own) for name, own in experiment.regions.items()},
+        **{name: set(own) for name, own in experiment.tile_lists.items()},
     }
     for name in only:
         if name not in known:
             raise ConfigError(f"--only {name}: there is no such tile or region{suggestion(name, known)}")
     chosen = set().union(*(known[name] for name in only))
-    regions = {
-        name: kept
-        for name, own in experiment.regions.items()
-        if (kept := tuple(tile for tile in own if tile in chosen))
-    }
+    cut = {name: tuple(tile for tile in own if tile in chosen) for name, own in experiment.tile_lists.items()}
+    regions = {name: cut.get(name, region) for name, region in experiment.regions.items() if cut.get(name, region)}
     names = tuple(name for name in sorted(tiles) if name in chosen)
     return experiment.model_copy(update={"tiles": names, "regions": regions}), Catalog(
         tuple(tile for tile in catalog.tiles if tile.name in chosen),
@@ -158,15 +168,17 @@ def _prepare(experiment: Experiment, options: Options, reporter: Reporter) -> tu
     everything = find_tiles(experiment)
     settings = settings_for(experiment, everything)
     experiment, catalog = restricted(experiment, everything, options.only)
-    require_known(experiment, catalog.variables)
+    regions = open_regions(experiment)
+    require_known(experiment, catalog.variables, regions.names)
     require_local(experiment, catalog.tiles)
     plan = plan_run(catalog, options.workers, options.memory)
-    for note in catalog.notes:
-        reporter.say(note)
     if experiment.fingerprint == "checksum":
         catalog = _with_checksums(catalog, plan.workers, reporter)
     folder = options.out or experiment.output_directory
-    return _Job(experiment, folder, catalog.tiles, settings, plan, reporter), catalog
+    zones, catalog = placed(regions, catalog)
+    for note in catalog.notes:
+        reporter.say(note)
+    return _Job(experiment, folder, catalog.tiles, settings, plan, reporter, zones), catalog
 
 
 def _with_checksums(catalog: Catalog, threads: int, reporter: Reporter) -> Catalog:
@@ -210,6 +222,52 @@ def _sweep(job: _Job, pool: Executor, *, fresh: bool) -> tuple[list[Failure], in
                 files.keep(outcome)
             job.reporter.advance(outcome.tile)
     return failures, reused
+
+
+def _sweep_zones(job: _Job, pool: Executor, failures: Sequence[Failure], *, fresh: bool) -> list[Failure]:
+    """Save the summaries of the zones of each tile that are not there; the pixels in these are read once more."""
+    tiles = _without(job.tiles, failures)
+    missing = {tile.name: _zones_to_sweep(job, tile, fresh=fresh) for tile in tiles}
+    waiting = [(tile, layers) for tile in tiles if (layers := missing[tile.name])]
+    found: list[Failure] = []
+    job.reporter.stage("zones", len(waiting))
+    if waiting:
+        names = ", ".join(dict.fromkeys(layer for _, layers in waiting for layer in layers))
+        job.reporter.say(f"{len(waiting)} of {len(tiles)} tiles are read for regions of {names}")
+    with ZonesUnderWay(job.folder, missing, job.settings) as files:
+        swept = sweep_zones(
+            waiting,
+            job.settings,
+            pool,
+            slots(job.plan.workers),
+            reading_of=job.reading_of,
+            under_way=job.reporter.under_way,
+        )
+        for outcome in swept:
+            if isinstance(outcome, Zone):
+                files.add(outcome.tile, outcome.layer, outcome.name, outcome.summary)
+            elif isinstance(outcome, Failure):
+                files.abandon(outcome.tile)
+                found.append(outcome)
+                job.reporter.say(f"tile {outcome.tile} failed: {outcome.message}")
+                job.reporter.advance(outcome.tile)
+            else:
+                files.keep(outcome)
+                job.reporter.advance(outcome.name)
+    return found
+
+
+def _zones_to_sweep(job: _Job, tile: Tile, *, fresh: bool) -> dict[str, Zones]:
+    """The layers of zones of a tile that have no valid summaries; those of layers that are gone from it are removed."""
+    own = job.zones[tile.name].layers
+    for layer in job.experiment.zone_layers:
+        if layer not in own:
+            forget_zones(job.folder, tile.name, layer)
+    return {
+        layer: zones
+        for layer, zones in own.items()
+        if fresh or not zones_are_valid(job.folder, tile, layer, zones, job.settings)
+    }
 
 
 def _place_edges(job: _Job, pool: Executor, failures: Sequence[Failure]) -> list[Failure]:
@@ -256,6 +314,14 @@ def _write_maps(job: _Job, pool: Executor, failures: Sequence[Failure]) -> list[
             found.append(outcome)
         job.reporter.advance(tile.name)
     return found
+
+
+def _whole_tiles(job: _Job, tiles: Sequence[Tile]) -> dict[str, tuple[str, ...]]:
+    """Tiles that lie wholly in regions which are made of others."""
+    return {
+        layer: tuple(tile.name for tile in tiles if layer in job.zones[tile.name].whole)
+        for layer in job.experiment.zone_layers
+    }
 
 
 def _without(tiles: Sequence[Tile], failures: Sequence[Failure]) -> list[Tile]:

@@ -23,14 +23,17 @@ class GateResult:
     passed: bool
 
 
-def require_known(experiment: Experiment, variables: Sequence[Variable]) -> None:
-    """Raise ConfigError where a gate asks for a number that the run will not give; called before the work begins."""
+def require_known(experiment: Experiment, variables: Sequence[Variable], regions: Iterable[str]) -> None:
+    """Raise ConfigError where a gate asks for a number that the run will not give; called before the work begins.
+
+    regions : names of all regions.
+    """
     if not experiment.gates:
         return
     nothing = {variable.name: empty_summary(experiment.levels) for variable in variables}
     choices = {variable.name: choices_for(experiment, variable, None) for variable in variables}
     rows = metric_rows(Pool("all", "all", (), nothing), variables, choices)
-    for region in experiment.regions:
+    for region in regions:
         rows += metric_rows(Pool("region", region, (), nothing), variables, choices)
     judge(experiment, sorted_table("metrics", rows))
 

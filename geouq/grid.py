@@ -53,6 +53,11 @@ class Grid:
             for column in range(0, columns, size):
                 yield Window(row, column, min(size, rows - row), min(size, columns - column))
 
+    def part(self, window: Window) -> Self:
+        """The grid of the pixels in a window."""
+        moved = self.transform @ Affine.translation(window.column, window.row)
+        return type(self)((window.height, window.width), moved, self.crs)
+
     def coarsened(self, size: int) -> Self:
         """The grid of the squares of `size` pixels; those at the right and lower border reach beyond it."""
         rows, columns = (-(-length // size) for length in self.shape)

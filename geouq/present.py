@@ -3,8 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from geouq.atomic import written_whole
 from geouq.config import CELL_MAPS, PIXEL_MAPS, BinScheme, Experiment, Variable
@@ -16,9 +20,9 @@ from geouq.naming import file_name
 from geouq.pages import ReportContent, write_report
 from geouq.progress import Reporter
 from geouq.provenance import RunRecord
-from geouq.regions import Pool, pools
-from geouq.store import SavedSummaries
-from geouq.summary import Summary, TilePlace, TileWholes
+from geouq.regions import Pool, pools, zone_pools
+from geouq.store import Part, SavedSummaries
+from geouq.summary import CellSummaries, Summary, TileWholes
 from geouq.tables import (
     Row,
     Table,
@@ -77,7 +81,7 @@ class _Measured:
 
 def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: Reporter) -> Results:
     """Write everything that follows from the summaries of a run, and what its record tells."""
-    summaries = SavedSummaries(folder, record.tiles, experiment.levels)
+    summaries = SavedSummaries(folder, record.tiles, experiment.levels, experiment.zone_layers, record.whole)
     choices = choices_of(experiment, record.variables, summaries)
     measured = _measure(experiment, record, summaries, choices, reporter)
     gates = tuple(judge(experiment, measured.tables["metrics"]))
@@ -95,7 +99,7 @@ def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: R
     )
     warnings = (*record.notes, *heavy_bins(measured.tables["bins"]))
     results = Results(folder, record, measured.tables, gates, warnings)
-    pages = write_report(_content(experiment, results, figures, maps), folder / "report")
+    pages = write_report(_content(experiment, results, measured.shown, figures, maps), folder / "report")
     return replace(results, files=(*tables, *(folder / path for path in (*maps, *figures.values())), *pages))
 
 
@@ -121,21 +125,23 @@ def _measure(
     excluded: list[Row] = []
     inferred: dict[str, Mapping[str, Inference]] = {}
     shown = []
-    places = {place.tile: place for place in summaries.places()}
+    names, zones = [variable.name for variable in record.variables], summaries.zones()
 
     def noted() -> Iterator[TileWholes]:
         for tile in summaries.wholes():
             excluded.extend(excluded_rows(tile))
             yield tile
 
-    reporter.stage("numbers", len(record.tiles) + 1 + len(experiment.regions))
-    for pool in pools(experiment, [variable.name for variable in record.variables], noted()):
+    wholes_of_zones = ((zone, map(summaries.whole, parts)) for zone, parts in zones.items())
+    reporter.stage("numbers", len(record.tiles) + 1 + len(experiment.tile_lists) + len(zones))
+    for pool in chain(pools(experiment, names, noted()), zone_pools(experiment.levels, names, wholes_of_zones)):
         rows = metric_rows(pool, record.variables, choices)
         bins += bin_rows(pool, record.variables, choices)
         curves += curve_rows(pool, record.variables, choices)
         if pool.level != "tile":
             shown.append(pool)
-            inferred[pool.name] = infer_pool(pool, choices, places, summaries)
+            parts = zones[pool.name] if pool.zone else [summaries.part(tile) for tile in pool.tiles]
+            inferred[pool.name] = infer_pool(pool, choices, parts, summaries)
             rows = list(with_intervals(rows, inferred[pool.name]))
         metrics += rows
         reporter.advance(pool.name)
@@ -151,19 +157,27 @@ def _measure(
 
 
 def infer_pool(
-    pool: Pool, choices: Mapping[str, Choices], places: Mapping[str, TilePlace], summaries: SavedSummaries
+    pool: Pool, choices: Mapping[str, Choices], parts: Sequence[Part], summaries: SavedSummaries
 ) -> dict[str, Inference]:
-    """Intervals and tests of each variable of a pool that is made of whole tiles."""
+    """Intervals and tests of each variable of a pool that is made of these parts, one a tile."""
+    places, of_tile = [summaries.place(part) for part in parts], {part.tile: part for part in parts}
     return {
         variable: infer(
             pool.name,
             summary,
             choices[variable],
-            places=[places[tile] for tile in pool.tiles],
-            cells_of=partial(summaries.cells, variable=variable),
+            places=places,
+            cells_of=partial(_cells_of, summaries, of_tile, variable),
         )
         for variable, summary in pool.variables.items()
     }
+
+
+def _cells_of(
+    summaries: SavedSummaries, parts: Mapping[str, Part], variable: str, tile: str
+) -> Iterator[tuple[NDArray[np.int64], CellSummaries]]:
+    """The cells of the part in a tile."""
+    return summaries.cells_of(parts[tile], variable)
 
 
 def inference_tables(pools: Sequence[Pool], inferred: Mapping[str, Mapping[str, Inference]]) -> dict[str, Table]:
@@ -262,14 +276,19 @@ def preferred_scheme(experiment: Experiment) -> BinScheme:
 
 
 def _content(
-    experiment: Experiment, results: Results, figures: Mapping[tuple[str, str, str], str], maps: Sequence[str]
+    experiment: Experiment,
+    results: Results,
+    shown: Sequence[Pool],
+    figures: Mapping[tuple[str, str, str], str],
+    maps: Sequence[str],
 ) -> ReportContent:
     record = results.record
     tables = results.tables
     return ReportContent(
         name=experiment.name,
         variables=record.variables,
-        regions=experiment.regions,
+        regions={pool.name: pool.tiles for pool in shown if pool.level == "region"},
+        zones=frozenset(pool.name for pool in shown if pool.zone),
         tiles=record.tiles,
         metrics=tables["metrics"].rows,
         bins=preferred_scheme(experiment).name,

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -35,7 +35,10 @@ def versions() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What run.json holds; all that `geouq report` needs beside the summaries."""
+    """What run.json holds; all that `geouq report` needs beside the summaries.
+
+    whole : tiles that lie wholly in regions which are made of others.
+    """
 
     name: str
     tiles: tuple[str, ...]
@@ -49,6 +52,7 @@ class RunRecord:
     seconds: float
     peak_memory_mib: float
     config_sha256: str
+    whole: Mapping[str, Sequence[str]] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=versions)
 
 

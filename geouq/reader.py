@@ -102,7 +102,7 @@ class TileReader:
     """
 
     def __init__(self, tile: Tile, *, reuse: bool) -> None:
-        self._tile = tile
+        self.tile = tile
         layers = {layer: _Layer(raster, tile, reuse=reuse) for layer, raster in tile.rasters.items()}
         self._truth, self._mean = layers["truth"], layers["mean"]
         self._variance = layers["upper" if tile.spread == "interval" else tile.spread]
@@ -113,8 +113,8 @@ class TileReader:
 
     def read(self, variable: Variable, window: Window) -> VariableWindow:
         """One variable in one window; DataError where a file cannot be read, or a weight is negative."""
-        if is_absent(self._tile.truth, variable.band, window):
-            return _without_truth(window, self._tile.truth.bands[variable.band - 1])
+        if is_absent(self.tile.truth, variable.band, window):
+            return _without_truth(window, self.tile.truth.bands[variable.band - 1])
         y = self._truth.decoded(variable, window, TRUTH_NODATA)
         masked = self._mask.is_masked(variable, window) if self._mask else NO_STATUS
         status = _merged(y.status, masked)
@@ -143,11 +143,11 @@ class TileReader:
 
     def _spread(self, variable: Variable, window: Window) -> tuple[_Decoded, tuple[Doubles, ...]]:
         """The predicted variance, and the ends of the interval where one is given."""
-        spread = self._variance.decoded(variable, window, VARIANCE_NODATA, is_variance=self._tile.spread == "variance")
-        if self._lower is not None and self._tile.level is not None:
+        spread = self._variance.decoded(variable, window, VARIANCE_NODATA, is_variance=self.tile.spread == "variance")
+        if self._lower is not None and self.tile.level is not None:
             lower = self._lower.decoded(variable, window, VARIANCE_NODATA)
-            return _of_interval(lower, spread, self._tile.level)
-        return (_squared(spread) if self._tile.spread == "std" else spread), ()
+            return _of_interval(lower, spread, self.tile.level)
+        return (_squared(spread) if self.tile.spread == "std" else spread), ()
 
     def _with_truth_variance(self, v: _Decoded, variable: Variable, window: Window) -> tuple[_Decoded, Status]:
         """The predicted variance, where it is one, with that of the truth's own error; where that one is not known."""
@@ -158,8 +158,8 @@ class TileReader:
         return _with_more(v, values), unknown
 
     def _weight(self, variable: Variable, window: Window) -> tuple[NDArray[np.float64], Status]:
-        if self._tile.area_weighted:
-            return pixel_areas(self._tile.grid, window), NO_STATUS
+        if self.tile.area_weighted:
+            return pixel_areas(self.tile.grid, window), NO_STATUS
         if self._weights is None:
             return NO_WEIGHT, NO_STATUS
         return self._weights.weight(variable, window)

@@ -1,6 +1,6 @@
 """Which tiles make a region, and the pools of pixels that an experiment reports on."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,21 +12,25 @@ Level = Literal["all", "region", "tile"]
 
 @dataclass(frozen=True)
 class Pool:
-    """A set of pixels with a name: the whole, a region or a tile, and the summary of each variable in it."""
+    """A set of pixels with a name: the whole, a region or a tile, and the summary of each variable in it.
+
+    tiles : where the pixels are; a `zone` has not all pixels of these, but those in a polygon, for example.
+    """
 
     level: Level
     name: str
     tiles: tuple[str, ...]
     variables: Mapping[str, Summary]
+    zone: bool = False
 
 
 def pools(experiment: Experiment, variables: Iterable[str], tiles: Iterable[TileWholes]) -> Iterator[Pool]:
-    """Each tile as it comes, then the whole, then each region.
+    """Each tile as it comes, then the whole, then each region that is a list of tiles.
 
     Tiles are added in the order in which they come, so that the same tiles give the same bits; one tile at a time is
     held.
     """
-    regions = {"all": None} | {name: frozenset(own) for name, own in experiment.regions.items()}
+    regions = {"all": None} | {name: frozenset(own) for name, own in experiment.tile_lists.items()}
     names = tuple(variables)
     totals = {region: {name: RunningTotal(experiment.levels) for name in names} for region in regions}
     members: dict[str, list[str]] = {region: [] for region in regions}
@@ -41,3 +45,18 @@ def pools(experiment: Experiment, variables: Iterable[str], tiles: Iterable[Tile
     for region, wanted in regions.items():
         sums = {name: total.summary() for name, total in totals[region].items()}
         yield Pool("all" if wanted is None else "region", region, tuple(members[region]), sums)
+
+
+def zone_pools(
+    levels: Sequence[float], variables: Iterable[str], zones: Iterable[tuple[str, Iterable[TileWholes]]]
+) -> Iterator[Pool]:
+    """A pool for each zone, of which the parts in its tiles are given; one part at a time is held."""
+    names = tuple(variables)
+    for zone, parts in zones:
+        totals, members = {name: RunningTotal(levels) for name in names}, []
+        for part in parts:
+            members.append(part.tile)
+            for name, own in part.variables.items():
+                totals[name].add(own.whole)
+        sums = {name: total.summary() for name, total in totals.items()}
+        yield Pool("region", zone, tuple(members), sums, zone=True)

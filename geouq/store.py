@@ -1,9 +1,9 @@
 """Where a run keeps the summaries of its tiles, and which of them are still valid."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
@@ -16,7 +16,7 @@ from geouq.naming import file_name
 from geouq.settings import Settings
 from geouq.summary import CellSummaries, TilePlace, TileSummary, TileWholes
 from geouq.summary.file import (
-    TileWriter,
+    WHOLE,
     cells_in_parts,
     groupings_of_file,
     keeps_ordering,
@@ -27,10 +27,14 @@ from geouq.summary.file import (
     rewrite_tile,
     tile_writer,
 )
+from geouq.summary.file_writer import TileWriter
 from geouq.summary.layout import FORMAT
 from geouq.summary.variance_profile import FIELDS, UNWEIGHTED
+from geouq.summary.zone_file import FORMAT as ZONE_FORMAT
+from geouq.summary.zone_file import ZonesWriter, zones_keep, zones_of_file, zones_writer
 from geouq.tile_sum import Entries
 from geouq.version import __version__
+from geouq.zones.part import Zones
 
 
 def key_of_tile(tile: Tile, settings: Settings) -> str:
@@ -62,31 +66,92 @@ def is_valid(folder: Path, tile: Tile, settings: Settings) -> bool:
     )
 
 
+def path_of_zones(folder: Path, tile: str, layer: str) -> Path:
+    """File of the summaries of a tile's zones of one layer."""
+    return folder / "summaries" / "zones" / file_name(layer) / f"{file_name(tile)}.nc"
+
+
+def key_of_zones(tile: Tile, zones: Zones, settings: Settings) -> str:
+    """Digest of all that the summaries of a tile's zones are made from."""
+    return hashlib.sha256(f"{key_of_tile(tile, settings)} {zones.fingerprint} {zones.names}".encode()).hexdigest()
+
+
+def zones_are_valid(folder: Path, tile: Tile, layer: str, zones: Zones, settings: Settings) -> bool:
+    """Whether saved summaries of a tile's zones are there that tell what a new sweep would."""
+    path = path_of_zones(folder, tile.name, layer)
+    if not path.exists() or key_of_file(path, ZONE_FORMAT) != key_of_zones(tile, zones, settings):
+        return False
+    return zones_keep(path, settings.levels, settings.groups, ordering=settings.ordering)
+
+
 def change_summary(folder: Path, tile: Tile, change: Callable[[TileSummary], TileSummary], settings: Settings) -> None:
     """Save another summary in the place of a tile's; `change` gets it without the profiles of its cells, which stay."""
     rewrite_tile(path_of_tile(folder, tile.name), key_of_tile(tile, settings), change)
 
 
 @dataclass(frozen=True)
+class Part:
+    """Some of the pixels of a tile of which there is a summary: all, or those of one zone, in a group of a file."""
+
+    tile: str
+    path: Path
+    group: str = WHOLE
+
+
+@dataclass(frozen=True)
 class SavedSummaries:
-    """The saved summaries of some tiles at some levels, read one at a time, each time that they are asked for."""
+    """The saved summaries of some tiles at some levels, read one at a time, each time that they are asked for.
+
+    layers : names of the layers of zones. whole_tiles : those that lie wholly in regions of these layers.
+    """
 
     folder: Path
     tiles: tuple[str, ...]
     levels: tuple[float, ...]
+    layers: tuple[str, ...] = ()
+    whole_tiles: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def part(self, tile: str) -> Part:
+        """All of one tile."""
+        return Part(tile, path_of_tile(self.folder, tile))
+
+    def zones(self) -> dict[str, list[Part]]:
+        """Where the summaries of each zone are, in the order of layers and zones, each of them in that of the tiles."""
+        found: dict[str, list[Part]] = {}
+        for layer in self.layers:
+            for tile in self.tiles:
+                if tile in self.whole_tiles.get(layer, ()):
+                    found.setdefault(layer, []).append(self.part(tile))
+                    continue
+                path = path_of_zones(self.folder, tile, layer)
+                for zone, group in (zones_of_file(path) if path.exists() else {}).items():
+                    found.setdefault(zone, []).append(Part(tile, path, group))
+        return found
+
+    def whole(self, part: Part) -> TileWholes:
+        """The summary of a part without its cells."""
+        return load_wholes(part.path, part.group).at_levels(self.levels)
 
     def wholes(self) -> Iterator[TileWholes]:
-        """The summaries without their cells."""
-        return (load_wholes(path_of_tile(self.folder, tile)).at_levels(self.levels) for tile in self.tiles)
+        """The summaries of the tiles without their cells."""
+        return (self.whole(self.part(tile)) for tile in self.tiles)
+
+    def place(self, part: Part) -> TilePlace:
+        """Where a part is."""
+        return load_place(part.path, part.group)
 
     def places(self) -> Iterator[TilePlace]:
         """Where the tiles are."""
-        return (load_place(path_of_tile(self.folder, tile)) for tile in self.tiles)
+        return (self.place(self.part(tile)) for tile in self.tiles)
 
     def cells(self, tile: str, variable: str) -> Iterator[tuple[NDArray[np.int64], CellSummaries]]:
         """The cells of one tile and variable, some at a time: their numbers and summaries."""
-        parts = cells_in_parts(path_of_tile(self.folder, tile), variable)
-        return ((numbers, cells.at_levels(self.levels)) for numbers, cells in parts)
+        return self.cells_of(self.part(tile), variable)
+
+    def cells_of(self, part: Part, variable: str) -> Iterator[tuple[NDArray[np.int64], CellSummaries]]:
+        """The same of one part."""
+        found = cells_in_parts(part.path, variable, part.group)
+        return ((numbers, cells.at_levels(self.levels)) for numbers, cells in found)
 
 
 class SummariesUnderWay:
@@ -138,3 +203,53 @@ class _EntriesOnDisk:
     def entries(self, variable: int) -> Entries:  # noqa: ARG002  there are none of any
         """No entry."""
         return np.empty(0, np.uint32), np.empty(0, np.uint16), np.empty((0, self.columns), np.float32)
+
+
+class ZonesUnderWay:
+    """The files of the zones of tiles; what is not kept when the block ends is removed.
+
+    zones : by tile and layer, those that are being swept.
+    """
+
+    def __init__(self, folder: Path, zones: Mapping[str, Mapping[str, Zones]], settings: Settings) -> None:
+        self._folder, self._zones, self._settings = folder, zones, settings
+        self._open: dict[tuple[str, str], tuple[ExitStack, ZonesWriter]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for stack, _writer in self._open.values():
+            stack.close()
+
+    def add(self, tile: Tile, layer: str, zone: str, summary: TileSummary) -> None:
+        """Write the summary of one more zone of a tile."""
+        self._writer(tile, layer).add(zone, summary)
+
+    def keep(self, tile: Tile) -> None:
+        """Complete the files of a tile; a later run with the same zones, files and settings takes them as they are."""
+        for layer in self._zones[tile.name]:
+            writer, (stack, _) = self._writer(tile, layer), self._open.pop((tile.name, layer))
+            with stack:
+                writer.finish(self._settings.levels, self._settings.groups, ordering=self._settings.ordering)
+
+    def abandon(self, tile: str) -> None:
+        """Remove the files of a tile, complete or under way."""
+        for layer in self._zones[tile]:
+            if (tile, layer) in self._open:
+                self._open.pop((tile, layer))[0].close()
+            forget_zones(self._folder, tile, layer)
+
+    def _writer(self, tile: Tile, layer: str) -> ZonesWriter:
+        place = tile.name, layer
+        if place not in self._open:
+            key = key_of_zones(tile, self._zones[tile.name][layer], self._settings)
+            stack = ExitStack()
+            writer = stack.enter_context(zones_writer(path_of_zones(self._folder, tile.name, layer), key))
+            self._open[place] = stack, writer
+        return self._open[place][1]
+
+
+def forget_zones(folder: Path, tile: str, layer: str) -> None:
+    """Remove the summaries of a tile's zones of one layer, if there are any."""
+    path_of_zones(folder, tile, layer).unlink(missing_ok=True)

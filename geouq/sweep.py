@@ -6,6 +6,7 @@ bits whatever the number of threads, processes or machines, and whatever the win
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -22,6 +23,8 @@ from geouq.settings import Settings
 from geouq.summary import KeptPixels, TileSummary
 from geouq.tile_sum import EntryStore, InMemory, TileSum
 from geouq.workers import Task, in_order, stop_if_asked
+from geouq.zone_sums import ZonePart, ZoneSums, sweep_zones_of_piece
+from geouq.zones.part import Zones
 
 Ints = NDArray[np.int64]
 ReadingOf = Callable[[Tile], Reading]
@@ -74,6 +77,60 @@ def sweep_tiles(
             yield sums.pop(name).summary()
         else:
             under_way(name, (task.place + 1) / task.count)
+
+
+@dataclass(frozen=True)
+class Zone:
+    """A zone that is complete: its tile, its layer, its name, and what its pixels add up to."""
+
+    tile: Tile
+    layer: str
+    name: str
+    summary: TileSummary
+
+
+def sweep_zones(
+    work: Iterable[tuple[Tile, Mapping[str, Zones]]],
+    settings: Settings,
+    pool: Executor,
+    in_flight: int,
+    *,
+    reading_of: ReadingOf = reading_by_default,
+    under_way: UnderWay = untold,
+) -> Iterator[Zone | Failure | Tile]:
+    """Zones of tiles, by layer, as they are completed; after the last of a tile that tile, or why it failed.
+
+    Single pixels are not kept, so that bins of zones have edges on the profile.
+    """
+    coarse, sums, layers = replace(settings, tail=0), dict[str, ZoneSums](), dict[str, Mapping[str, Zones]]()
+
+    def tasks() -> Iterator[Task]:
+        for tile, own in work:
+            layers[tile.name] = own
+            yield from _tasks([tile], reading_of, partial(_zones_of_piece, coarse, own))
+
+    for task, outcome in in_order(tasks(), "zones", pool, in_flight):
+        tile = task.tile
+        if isinstance(outcome, Failure):
+            sums.pop(tile.name, None)
+            yield outcome
+            continue
+        row, parts = outcome
+        total = sums.setdefault(tile.name, ZoneSums(tile, layers[tile.name], coarse))
+        yield from (Zone(tile, *complete) for complete in total.completed(row))
+        total.add(parts)
+        if task.place == task.count - 1:
+            yield from (Zone(tile, *complete) for complete in sums.pop(tile.name).completed(tile.grid.shape[0]))
+            yield tile
+        else:
+            under_way(tile.name, (task.place + 1) / task.count)
+
+
+def _zones_of_piece(
+    settings: Settings, layers: Mapping[str, Zones], tile: Tile, piece: Piece, reading: Reading
+) -> tuple[int, list[ZonePart]]:
+    """First row of a piece, and what it gives to zones."""
+    return piece.windows[0].row, sweep_zones_of_piece(settings, layers, tile, piece, reading)
 
 
 def for_each_tile(

@@ -22,6 +22,7 @@ REASONS = (
     "variance_not_positive",
     "weight_zero",
 )
+OUTSIDE = 255  # status of a pixel that is looked at but belongs to another set: neither valid nor excluded
 TRUTH_NODATA, MEAN_NODATA, VARIANCE_NODATA, NOT_FINITE, MASKED, VARIANCE_NOT_POSITIVE, WEIGHT_ZERO = range(len(REASONS))
 
 
@@ -64,7 +65,12 @@ def is_valid(mean, variance, truth, limits):
 
 @inlined
 def reason_of(mean, variance, truth, status, limits, is_nan):
-    """First reason for which one pixel does not count, -1 if it does; status is the reader's reason + 1, or 0."""
+    """First reason for which one pixel does not count, -1 if there is none.
+
+    status is the reader's reason + 1, or 0, or `OUTSIDE`, which is none.
+    """
+    if status == OUTSIDE:
+        return -1
     no_mean, no_variance, no_truth = limits[:3]
     found = np.int64(status) - 1 if status > 0 else len(REASONS)
     if truth == no_truth or (is_nan[2] and np.isnan(truth)):

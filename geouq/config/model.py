@@ -252,6 +252,11 @@ class Experiment(Section):
         return (*self.groups.by, *self.data.groupings)
 
     @property
+    def zone_layers(self) -> tuple[str, ...]:
+        """Keys of the other regions, whose pixels are not those of whole tiles."""
+        return tuple(key for key in self.regions if key not in self.tile_lists)
+
+    @property
     def tile_lists(self) -> dict[str, tuple[str, ...]]:
         """Those regions that are lists of tiles."""
         return tile_lists(self.regions)

@@ -83,7 +83,7 @@ def _count_excluded(m, v, y, status, limits, nodata, first, width, valid, totals
     for i in range(width):
         truth = y[first + i]
         no_data += np.uint32((truth == no_truth) | (nan_is_nodata & (truth != truth)))  # noqa: PLR0124  is it NaN
-    if no_data == width - valid:
+    if status.size == 0 and no_data == width - valid:
         totals.excluded[TRUTH_NODATA] += no_data
         return
     for p in range(first, first + width):

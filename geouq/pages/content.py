@@ -25,13 +25,15 @@ SHOWN = (
 class ReportContent:
     """Everything that the pages show.
 
-    regions : tiles of each region. metrics, excluded, failures : rows of the tables. bins : name of the scheme shown.
-    figures : path by (name, variable, figure), relative to the run's folder, like maps. provenance : facts by name.
+    regions : tiles of each region; of `zones`, those in which it lies. metrics, excluded, failures : rows of the
+    tables. bins : name of the scheme shown. figures : path by (name, variable, figure), relative to the run's folder,
+    like maps. provenance : facts by name.
     """
 
     name: str
     variables: Sequence[Variable]
     regions: Mapping[str, Sequence[str]]
+    zones: frozenset[str]
     tiles: Sequence[str]
     metrics: Sequence[Row]
     bins: str

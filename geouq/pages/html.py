@@ -39,7 +39,8 @@ def _index(content: ReportContent) -> str:
 
 
 def _region(content: ReportContent, region: str) -> str:
-    tiles = [tile for tile in content.tiles if tile in content.regions[region]]
+    own = () if region in content.zones else content.regions[region]  # of a zone, the numbers of tiles say little
+    tiles = [tile for tile in content.tiles if tile in own]
     pools = [("region", region), *(("tile", tile) for tile in tiles)]
     rows = number_rows(content, pools)
     return _rendered("region.html.j2", content, region=region, rows=rows, figures=_figures(content, region))

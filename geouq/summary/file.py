@@ -12,25 +12,21 @@ from typing import Any
 import h5py
 import numpy as np
 from affine import Affine
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from geouq.atomic import take_place, temporary
 from geouq.errors import SummaryError
 from geouq.grid import Grid
 from geouq.summary.coverage_profile import ClassCoverage, CoverageProfile
+from geouq.summary.file_writer import TileWriter
 from geouq.summary.kept_pixels import KeptPixels
 from geouq.summary.layout import (
     ENTRY,
-    EXPLAINED,
     FORMAT,
     MOMENTS,
-    arrays,
-    coordinates,
-    global_attributes,
-    long_name,
 )
 from geouq.summary.moments import Moments
-from geouq.summary.netcdf import NetCDFWriter, read_variable
+from geouq.summary.netcdf import read_variable
 from geouq.summary.ordering_profile import OrderingProfile
 from geouq.summary.summary import Summary
 from geouq.summary.threshold_sums import BINS, FIELDS, ThresholdSums
@@ -39,88 +35,11 @@ from geouq.summary.variance_profile import FINE_SHIFT, VarianceProfile
 from geouq.summary.z_histogram import FINE, ZHistogram, edge_probabilities
 
 ENTRIES = 1 << 16  # of cells' profiles; more than these go to the file before it is complete
+WHOLE = "/"  # the part of a file that is all of it
 READ_AT_ONCE = 1 << 20
 DAMAGED = (OSError, ValueError, KeyError, IndexError, TypeError, RuntimeError)
 
 Array = NDArray[Any]
-
-
-class TileWriter:
-    """A tile's file in the making: entries of the cells' profiles as they come, then all the rest at once.
-
-    One thread at a time may use it.
-    """
-
-    def __init__(self, path: Path, key: str) -> None:
-        self._file = NetCDFWriter(path)
-        self._key = key
-        self._waiting: list[tuple[Array, ...]] = []
-        self._count = 0
-        self._grown: tuple[Any, ...] = ()
-        self.finished = False
-
-    def append(self, variable: ArrayLike, cell: ArrayLike, key: ArrayLike, sums: ArrayLike) -> None:
-        """Entries of the profiles of some cells, copied.
-
-        They may come in any order, but the entries of one cell and variable come together: none of another cell of that
-        variable lies between them, in this call or another, as `cells_in_parts` takes such a cell for a new one.
-
-        variable : number of the variable that they belong to, from 0, or one for each. cell, key (entries) and sums
-        (entries, 4, or 5 where pixels have weights, in the order of `FIELDS`).
-        """
-        keys = np.array(key, np.uint16)
-        owner = np.full(len(keys), variable, np.uint16)
-        self._waiting.append((owner, np.array(cell, np.uint32), keys, np.array(sums, np.float32)))
-        self._count += len(keys)
-        if self._count >= ENTRIES:
-            self._write_waiting(self._count // ENTRIES * ENTRIES)
-
-    def finish(self, summary: TileSummary) -> None:
-        """Write the summary, with the entries that its cells still hold, and close the file."""
-        for number, part in enumerate(summary.variables.values()):
-            self.append(number, part.cells.entry_cell, part.cells.entry_key, part.cells.entry_sums)
-        columns = next(iter(summary.variables.values())).cells.entry_sums.shape[-1]
-        self._file.attributes(global_attributes(summary, self._key))
-        for name, values in coordinates(summary, columns).items():
-            self._file.coordinate(name, values, EXPLAINED[name])
-        for name, dimensions, values in arrays(summary):
-            if values.size:
-                self._file.variable(name, dimensions, values, long_name(name))
-        self._write_entries()
-        self.close()
-        self.finished = True
-
-    def close(self) -> None:
-        """Close the file; if it is not finished it is not good for anything."""
-        self._file.close()
-
-    def _write_waiting(self, count: int) -> None:
-        """Move that many of the waiting entries to the end of the file."""
-        columns = self._gathered()
-        if not self._grown:
-            self._grown = tuple(
-                self._file.growing(name, values.dtype, values.shape[1:], ENTRIES, compressed=values.ndim == 1)
-                for name, values in zip(ENTRY, columns, strict=True)
-            )
-        for dataset, values in zip(self._grown, columns, strict=True):
-            before = len(dataset)
-            dataset.resize(before + count, axis=0)
-            dataset[before:] = values[:count]
-        self._waiting = [tuple(values[count:] for values in columns)]
-        self._count -= count
-
-    def _write_entries(self) -> None:
-        """What is left of the entries; few of them need no room to grow."""
-        if self._grown:
-            self._write_waiting(self._count)
-            for (name, dimensions), dataset in zip(ENTRY.items(), self._grown, strict=True):
-                self._file.label_grown(dataset, dimensions, EXPLAINED[name])
-        elif self._count:
-            for (name, dimensions), values in zip(ENTRY.items(), self._gathered(), strict=True):
-                self._file.variable(name, dimensions, values, EXPLAINED[name])
-
-    def _gathered(self) -> tuple[Array, ...]:
-        return tuple(np.concatenate(column) for column in zip(*self._waiting, strict=True))
 
 
 @contextmanager
@@ -130,11 +49,9 @@ def tile_writer(path: Path, key: str) -> Iterator[TileWriter]:
     The file takes its name when the block ends well after `finish`; otherwise there is none.
     """
     with temporary(path) as part:
-        writer = TileWriter(part, key)
-        try:
+        with h5py.File(part, "w") as file:
+            writer = TileWriter(file, key)
             yield writer
-        finally:
-            writer.close()
         if writer.finished:
             take_place(part, path)
 
@@ -151,17 +68,17 @@ def rewrite_tile(path: Path, key: str, change: Callable[[TileSummary], TileSumma
     The cells of the summary that `change` gets, and of the one that it gives, hold no entries: they are copied some at
     a time. SummaryError where the file is damaged or of another kind.
     """
-    with _opened(path) as file, tile_writer(path, key) as writer:
+    with opened(path) as file, tile_writer(path, key) as writer:
         for columns in _blocks(file):
             writer.append(*columns)
         writer.finish(change(_tile(file, entries=False)))
 
 
-def key_of_file(path: Path) -> str | None:
-    """The key under which a file was saved; None where there is no readable one."""
+def key_of_file(path: Path, kind: str = FORMAT) -> str | None:
+    """The key under which a file of that kind was saved; None where there is no readable one."""
     try:
         with h5py.File(path) as file:
-            return str(file.attrs["key"]) if file.attrs["format"] == FORMAT else None
+            return str(file.attrs["key"]) if file.attrs["format"] == kind else None
     except DAMAGED:
         return None
 
@@ -195,30 +112,33 @@ def keeps_ordering(path: Path) -> bool:
 
 def load_tile(path: Path) -> TileSummary:
     """Read all of a tile's summaries; SummaryError where the file is damaged or of another kind."""
-    with _opened(path) as file:
+    with opened(path) as file:
         return _tile(file)
 
 
-def load_wholes(path: Path) -> TileWholes:
-    """Read a tile's summaries without its cells; SummaryError where the file is damaged or of another kind."""
-    with _opened(path) as file:
+def load_wholes(path: Path, group: str = WHOLE) -> TileWholes:
+    """Read a tile's summaries without its cells; SummaryError where the file is damaged or of another kind.
+
+    group : part of the file that holds them, such as that of a zone.
+    """
+    with opened(path, group) as file:
         place = _place(file)
         return TileWholes(place.tile, place.grid, place.cell_size, _wholes(file))
 
 
-def load_place(path: Path) -> TilePlace:
-    """Read where a tile is; SummaryError where the file is damaged or of another kind."""
-    with _opened(path) as file:
+def load_place(path: Path, group: str = WHOLE) -> TilePlace:
+    """Read where a tile is, or one of its zones; SummaryError where the file is damaged or of another kind."""
+    with opened(path, group) as file:
         return _place(file)
 
 
-def cells_in_parts(path: Path, variable: str) -> Iterator[tuple[NDArray[np.int64], CellSummaries]]:
+def cells_in_parts(path: Path, variable: str, group: str = WHOLE) -> Iterator[tuple[NDArray[np.int64], CellSummaries]]:
     """Numbers of some cells of one variable and their summaries, until each cell has come once.
 
     Of a large tile they come in the order in which they were written, so that memory holds few of them at a time.
     SummaryError where the file is damaged, of another kind, or without that variable.
     """
-    with _opened(path) as file:
+    with opened(path, group) as file:
         number = _names(file).index(variable)
         bare = _cells(file, number, entries=False)
         left, held = np.ones(len(bare), np.bool_), _no_entries(file)
@@ -233,37 +153,38 @@ def cells_in_parts(path: Path, variable: str) -> Iterator[tuple[NDArray[np.int64
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[h5py.File]:
+def opened(path: Path, group: str = WHOLE, kind: str = FORMAT) -> Iterator[h5py.Group]:
+    """A part of a file of that kind; SummaryError where it is damaged or of another kind."""
     try:
         with h5py.File(path) as file:
-            if file.attrs["format"] != FORMAT:
+            if file[group].attrs["format"] != kind:
                 raise SummaryError(f"{path} is no tile summary of this version; run again with --fresh")
-            yield file
+            yield file[group]
     except DAMAGED as error:
         raise SummaryError(f"{path} cannot be read as a tile summary ({error}); run again with --fresh") from error
 
 
-def _names(file: h5py.File) -> list[str]:
+def _names(file: h5py.Group) -> list[str]:
     return [str(name) for name in file["variable"].asstr()[()]]
 
 
-def _levels(file: h5py.File) -> tuple[float, ...]:
+def _levels(file: h5py.Group) -> tuple[float, ...]:
     return tuple(map(float, read_variable(file, "level")))
 
 
-def _given(file: h5py.File) -> float | None:
+def _given(file: h5py.Group) -> float | None:
     """Level of the intervals that the forecast gives."""
     level = float(file.attrs["given_level"])
     return level if level > 0 else None
 
 
-def _place(file: h5py.File) -> TilePlace:
+def _place(file: h5py.Group) -> TilePlace:
     rows, columns = (int(length) for length in file.attrs["shape"])
     grid = Grid((rows, columns), Affine(*map(float, file.attrs["transform"])), str(file.attrs["crs"]))
     return TilePlace(str(file.attrs["tile"]), grid, int(file.attrs["cell_size"]))
 
 
-def _wholes(file: h5py.File) -> dict[str, VariableWhole]:
+def _wholes(file: h5py.Group) -> dict[str, VariableWhole]:
     """The variables by name; of what comes in entries, nothing is in the file where there is no entry."""
     names, levels, columns = _names(file), _levels(file), len(file["field"])
     edges, moments = edge_probabilities(levels, FINE), [read_variable(file, name) for name in MOMENTS]
@@ -292,7 +213,7 @@ def _wholes(file: h5py.File) -> dict[str, VariableWhole]:
     return found
 
 
-def _groups(file: h5py.File, variables: int, levels: int) -> list[dict[str, CoverageProfile]]:
+def _groups(file: h5py.Group, variables: int, levels: int) -> list[dict[str, CoverageProfile]]:
     """Coverage by what pixels are grouped by, for each variable."""
     of, grouping = _optional(file, "coverage_variable", np.uint16), _optional(file, "coverage_grouping", np.uint8)
     keys = _optional(file, "coverage_key", np.int32).astype(np.int64)
@@ -308,14 +229,14 @@ def _groups(file: h5py.File, variables: int, levels: int) -> list[dict[str, Cove
     ]
 
 
-def _thresholds(file: h5py.File, variables: int) -> list[ThresholdSums]:
+def _thresholds(file: h5py.Group, variables: int) -> list[ThresholdSums]:
     """Forecasts of exceeding the thresholds of each variable."""
     of, values = _optional(file, "threshold_variable", np.uint16), _optional(file, "threshold_value", np.float64)
     sums = _optional(file, "threshold_sums", np.float64, BINS, len(FIELDS))
     return [ThresholdSums(tuple(map(float, values[of == i])), sums[of == i]) for i in range(variables)]
 
 
-def _orderings(file: h5py.File, variables: int) -> Sequence[OrderingProfile | None]:
+def _orderings(file: h5py.Group, variables: int) -> Sequence[OrderingProfile | None]:
     """Pixels by variance and |z| of each variable, where they were kept."""
     if not file.attrs["ordering"]:
         return [None] * variables
@@ -327,19 +248,19 @@ def _orderings(file: h5py.File, variables: int) -> Sequence[OrderingProfile | No
     ]
 
 
-def _groupings(file: h5py.File) -> tuple[str, ...]:
+def _groupings(file: h5py.Group) -> tuple[str, ...]:
     """What the pixels of an open file are grouped by."""
     return tuple(str(name) for name in file["grouping"].asstr()[()]) if "grouping" in file else ()
 
 
-def _optional(file: h5py.File, name: str, dtype: Any, *columns: int) -> Array:
+def _optional(file: h5py.Group, name: str, dtype: Any, *columns: int) -> Array:
     try:
         return read_variable(file, name)
     except KeyError:
         return np.empty((0, *columns), dtype)
 
 
-def _tile(file: h5py.File, *, entries: bool = True) -> TileSummary:
+def _tile(file: h5py.Group, *, entries: bool = True) -> TileSummary:
     place = _place(file)
     variables = {
         name: VariableSummary(part.whole, _cells(file, number, entries=entries), part.excluded)
@@ -348,7 +269,7 @@ def _tile(file: h5py.File, *, entries: bool = True) -> TileSummary:
     return TileSummary(place.tile, place.grid, place.cell_size, variables)
 
 
-def _cells(file: h5py.File, number: int, *, entries: bool = True) -> CellSummaries:
+def _cells(file: h5py.Group, number: int, *, entries: bool = True) -> CellSummaries:
     """The cells of the variable of that number."""
     cell, key, sums = _joined(file, number if entries else None)
     return CellSummaries(
@@ -364,7 +285,7 @@ def _cells(file: h5py.File, number: int, *, entries: bool = True) -> CellSummari
     )
 
 
-def _no_entries(file: h5py.File) -> tuple[Array, ...]:
+def _no_entries(file: h5py.Group) -> tuple[Array, ...]:
     return np.empty(0, np.uint32), np.empty(0, np.uint16), np.empty((0, len(file["field"])), np.float32)
 
 
@@ -379,7 +300,7 @@ def _some_cells(
     return numbers.astype(np.int64), replace(bare.some(numbers), entry_cell=cell, entry_key=key, entry_sums=sums)
 
 
-def _joined(file: h5py.File, number: int | None) -> tuple[Array, ...]:
+def _joined(file: h5py.Group, number: int | None) -> tuple[Array, ...]:
     """Cell, key and sums of the entries of one variable, or of none, ordered by cell, then key."""
     found = [_no_entries(file)]
     if number is not None:
@@ -392,7 +313,7 @@ def _joined(file: h5py.File, number: int | None) -> tuple[Array, ...]:
     return cell[order], key[order], sums[order]
 
 
-def _blocks(file: h5py.File, number: int | None = None) -> Iterator[tuple[Array, ...]]:
+def _blocks(file: h5py.Group, number: int | None = None) -> Iterator[tuple[Array, ...]]:
     """Entries of the cells' profiles as they stand in the file, some at a time: all, or those of one variable."""
     owner, *others = (file.get(name) for name in ENTRY)
     for start in range(0, 0 if owner is None else len(owner), READ_AT_ONCE):

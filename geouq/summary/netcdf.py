@@ -5,8 +5,7 @@ level of h5py writes these in a fraction of the time that its own high level or 
 """
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import h5py
 import numpy as np
@@ -20,21 +19,11 @@ NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable. {:>10}"
 
 
 class NetCDFWriter:
-    """A file being written; a dimension comes to be with the first variable that has it."""
+    """A file, or a group of one, being written; a dimension comes to be with the first variable that has it."""
 
-    def __init__(self, path: Path) -> None:
-        self._file = h5py.File(path, "w")
+    def __init__(self, group: h5py.Group) -> None:
+        self._file = group
         self._scales: dict[str, tuple[Any, int]] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file; nothing happens where it is closed."""
-        self._file.close()
 
     def attributes(self, attributes: Mapping[str, Any]) -> None:
         """What the file says of itself."""
@@ -85,7 +74,7 @@ class NetCDFWriter:
         return scale
 
 
-def read_variable(file: h5py.File, name: str) -> Array:
+def read_variable(file: h5py.Group, name: str) -> Array:
     """All values of a variable of numbers; KeyError where the file has none of that name."""
     variable = h5d.open(file.id, name.encode())
     values = np.empty(variable.shape, variable.dtype)

@@ -1,0 +1,67 @@
+"""The summaries of the zones of one tile on disk: one file for a layer of zones, in it a group for each zone.
+
+Each group is what the file of a tile is, and opens with `xarray.open_dataset(path, group="0")`.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from geouq.atomic import take_place, temporary
+from geouq.errors import SummaryError
+from geouq.summary.file import opened
+from geouq.summary.file_writer import TileWriter
+from geouq.summary.tile import TileSummary
+
+FORMAT = "geouq zone summaries 1"
+
+
+class ZonesWriter:
+    """The file of a layer's zones in the making: each zone as it is complete, in any order."""
+
+    def __init__(self, file: h5py.File, key: str) -> None:
+        self._file, self._key, self._zones = file, key, list[str]()
+        self.finished = False
+
+    def add(self, zone: str, summary: TileSummary) -> None:
+        """The summary of one more zone, with its cells."""
+        TileWriter(self._file.create_group(str(len(self._zones))), self._key).finish(summary)
+        self._zones.append(zone)
+
+    def finish(self, levels: tuple[float, ...], groups: tuple[str, ...], *, ordering: bool) -> None:
+        """No more zones; levels, groups and ordering are what the summaries of all zones keep."""
+        names = np.array(self._zones, dtype=object)
+        self._file.create_dataset("zone", data=names, dtype=h5py.string_dtype(), shape=names.shape)
+        self._file.attrs.update(format=FORMAT, key=self._key, levels=list(levels), ordering=int(ordering))
+        self._file.attrs["groups"] = "\n".join(groups)
+        self.finished = True
+
+
+@contextmanager
+def zones_writer(path: Path, key: str) -> Iterator[ZonesWriter]:
+    """Write the zones of a tile one by one; the file takes its name when the block ends well after `finish`."""
+    with temporary(path) as part:
+        with h5py.File(part, "w") as file:
+            writer = ZonesWriter(file, key)
+            yield writer
+        if writer.finished:
+            take_place(part, path)
+
+
+def zones_of_file(path: Path) -> dict[str, str]:
+    """The zones of which a file holds summaries, each with its group; SummaryError where it is damaged."""
+    with opened(path, kind=FORMAT) as file:
+        return {str(zone): str(place) for place, zone in enumerate(file["zone"].asstr()[()])}
+
+
+def zones_keep(path: Path, levels: tuple[float, ...], groups: tuple[str, ...], *, ordering: bool) -> bool:
+    """Whether the zones of a file keep these levels and groups, and the ordering where it is asked for."""
+    try:
+        with opened(path, kind=FORMAT) as file:
+            kept = set(map(float, file.attrs["levels"])), set(str(file.attrs["groups"]).split("\n"))
+            return kept[0] >= set(levels) and kept[1] >= set(groups) and bool(file.attrs["ordering"]) >= ordering
+    except SummaryError:
+        return False

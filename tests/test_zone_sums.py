@@ -1,0 +1,303 @@
+"""Zones of a tile: what lies in a polygon or class adds up as if it were alone, whatever the windows."""
+
+import csv
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import rasterio
+from affine import Affine
+from alike import same
+from forecasts import heteroscedastic
+
+from geouq import summarize_arrays
+from geouq.catalog import Failure, find_tiles
+from geouq.config import load_experiment
+from geouq.cutting import Reading
+from geouq.grid import Grid, Window
+from geouq.reader import TileReader
+from geouq.settings import Settings
+from geouq.sweep import Zone, sweep_zones
+from geouq.zone_sums import part_for
+from geouq.zones.part import Part, shrunk
+
+SHAPE = (700, 8500)  # more than a band
+
+
+@dataclass(frozen=True)
+class Masked:
+    """Zones that are given as masks of the tile."""
+
+    masks: dict[str, np.ndarray]
+    fingerprint: str = "masks"
+
+    @property
+    def names(self):
+        return tuple(self.masks)
+
+    def extent(self, zone):
+        rows, columns = (np.flatnonzero(self.masks[self.names[zone]].any(axis)) for axis in (1, 0))
+        return Window(rows[0], columns[0], rows[-1] - rows[0] + 1, columns[-1] - columns[0] + 1)
+
+    def zones_in(self, window):
+        for zone, mask in enumerate(self.masks.values()):
+            part = shrunk(zone, window, mask[window.slices])
+            if isinstance(part, Part):
+                yield part
+
+
+@pytest.fixture(scope="module")
+def masks():
+    """Overlapping zones: a disc over the border of two bands, a line, half of all, and a single pixel."""
+    row, column = np.ogrid[: SHAPE[0], : SHAPE[1]]
+    return {
+        "disc": (row - 350) ** 2 + (column - 8200) ** 2 < 280**2,
+        "line": np.broadcast_to(row == 511, SHAPE) & (column < 3000),
+        "half": np.random.default_rng(1).random(SHAPE) < 0.5,
+        "pixel": (row == 699) & (column == 8499),
+    }
+
+
+@pytest.fixture(scope="module")
+def wide_tile(tmp_path_factory):
+    """A tile wider than a band, of one variable, with a hole in its truth; and its arrays."""
+    folder = tmp_path_factory.mktemp("wide")
+    arrays = [layer.copy() for layer in heteroscedastic(SHAPE, 4)]
+    arrays[2][:300, :2000] = np.nan
+    for name, array in zip(("mean", "variance", "truth"), arrays, strict=True):
+        with rasterio.open(
+            folder / f"t_{name}.tif", "w", driver="GTiff", height=SHAPE[0], width=SHAPE[1], count=1, dtype="float32",
+            crs="EPSG:32633", transform=Affine(10, 0, 5e5, 0, -10, 7e6), nodata=np.nan, tiled=True, sparse_ok=True,
+        ) as target:  # fmt: skip
+            target.write(array, 1)
+    config = folder / "x.yaml"
+    layers = ", ".join(f"{name}: '{{tile}}_{name}.tif'" for name in ("mean", "variance", "truth"))
+    config.write_text(f"version: 1\nname: x\ntiles: [t]\ndata: {{{layers}}}\n")
+    (tile,) = find_tiles(load_experiment(config)).tiles
+    return tile, arrays
+
+
+def swept(tile, layers, reading=Reading(), threads=2, **settings):  # noqa: B008  frozen
+    """Zones by name, and what else came."""
+    wanted = Settings(**{"levels": (0.5, 0.9), "cell_size": 64} | settings)
+    with ThreadPoolExecutor(threads) as pool:
+        outcomes = list(sweep_zones([(tile, layers)], wanted, pool, 4, reading_of=lambda _: reading))
+    zones = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome, Zone)}
+    return zones, [outcome for outcome in outcomes if not isinstance(outcome, Zone)]
+
+
+def test_a_zone_adds_up_to_what_its_pixels_alone_do(wide_tile, masks):
+    tile, arrays = wide_tile
+    zones, ends = swept(tile, {"drawn": Masked(masks)})
+
+    assert ends == [tile]
+    for name, mask in masks.items():
+        alone = summarize_arrays(*(np.where(mask, array, np.nan) for array in arrays), (0.5, 0.9), cell_size=64)
+        (zone,) = zones[name].variables.values()
+        assert zone.whole.n == alone.whole.n, name
+        assert np.array_equal(zone.whole.z.counts, alone.whole.z.counts)
+        assert np.array_equal(zone.whole.variance.keys, alone.whole.variance.keys)
+        np.testing.assert_allclose(zone.whole.moments.sums, alone.whole.moments.sums, rtol=1e-11, atol=1e-9)
+        np.testing.assert_allclose(zone.whole.variance.sums, alone.whole.variance.sums, rtol=1e-12)
+        assert zone.whole.n + zone.excluded.sum() == mask.sum()
+        assert (zone.cells.moments.n > 0).sum() == (alone.cells.moments.n > 0).sum()
+
+
+@pytest.mark.parametrize("reading", [Reading(256, 256), Reading(768, 2048), Reading(512, 8704)])
+def test_the_same_bits_whatever_the_windows_and_threads(wide_tile, masks, reading):
+    tile, _ = wide_tile
+    layers = {"drawn": Masked(masks), "again": Masked({"twice": masks["disc"]})}
+    one, other = swept(tile, layers, threads=1)[0], swept(tile, layers, reading, threads=3)[0]
+
+    assert sorted(one) == sorted(other) == ["disc", "half", "line", "pixel", "twice"]
+    assert all(same(one[name], other[name]) for name in one)
+    assert same(one["disc"], one["twice"])
+
+
+def test_only_windows_with_a_zone_in_them_are_read(wide_tile, masks, monkeypatch):
+    tile, _ = wide_tile
+    windows, read = [], TileReader.read
+
+    def noted(self, variable, window):
+        windows.append(window)
+        return read(self, variable, window)
+
+    monkeypatch.setattr(TileReader, "read", noted)
+    swept(tile, {"drawn": Masked({"pixel": masks["pixel"], "line": masks["line"]})})
+
+    assert {window.row for window in windows if window.column < 3072} == {0}
+    assert len([window for window in windows if window.column >= 3072]) == 1
+
+
+def test_what_is_outside_of_a_zone_is_neither_valid_nor_excluded(wide_tile):
+    tile, arrays = wide_tile
+    corner = np.zeros(SHAPE, bool)
+    corner[250:350, 1900:2100] = True
+    zones, _ = swept(tile, {"drawn": Masked({"corner": corner})})
+    (zone,) = zones["corner"].variables.values()
+    no_truth = np.isnan(arrays[2]) & corner
+
+    assert zone.excluded.sum() == corner.sum() - zone.whole.n
+    assert zone.excluded[0] == no_truth.sum()
+
+
+def test_a_negative_variance_outside_of_all_zones_stops_nothing(tmp_path, write_raster):
+    mean, variance, truth = heteroscedastic((60, 60), 2, missing=0)
+    variance[50, 50] = -1
+    for name, array in {"mean": mean, "variance": variance, "truth": truth}.items():
+        write_raster(tmp_path / f"t_{name}.tif", array)
+    config = tmp_path / "x.yaml"
+    layers = ", ".join(f"{name}: '{{tile}}_{name}.tif'" for name in ("mean", "variance", "truth"))
+    config.write_text(f"version: 1\nname: x\ntiles: [t]\ndata: {{{layers}}}\n")
+    (tile,) = find_tiles(load_experiment(config)).tiles
+    west, east = np.zeros((60, 60), bool), np.zeros((60, 60), bool)
+    west[:, :30], east[:, 30:] = True, True
+
+    assert swept(tile, {"drawn": Masked({"west": west})})[1] == [tile]
+    (failure,) = swept(tile, {"drawn": Masked({"east": east})})[1]
+    assert isinstance(failure, Failure)
+    assert "-1 at row 50, column 50" in failure.message
+
+
+@pytest.mark.parametrize(
+    ("extent", "expected"),
+    [
+        (Window(300, 700, 10, 10), Window(256, 512, 256, 256)),
+        (Window(300, 8000, 400, 400), Window(256, 0, 444, 8448)),
+        (Window(-50, -50, 10_000, 20_000), Window(0, 0, 700, 8500)),
+        (Window(690, 8400, 10, 100), Window(512, 8192, 188, 308)),
+    ],
+)
+def test_the_part_of_a_zone_begins_at_a_square_or_at_a_band(extent, expected):
+    assert part_for(extent, Grid(SHAPE, Affine.identity(), "")) == expected
+
+
+# from files to tables
+
+
+@pytest.fixture
+def landscape(tile_folder, tmp_path, write_raster):
+    """Three tiles side by side with fields drawn over two of them, and land cover; and a configuration."""
+    place = Affine(10, 0, 500_000, 0, -10, 7_000_000)
+
+    def field(name, left, top, right, bottom):
+        corners = [place @ corner for corner in ((left, top), (right, top), (right, bottom), (left, bottom))]
+        ring = [*map(list, corners), list(corners[0])]
+        return {
+            "type": "Feature",
+            "properties": {"NAME": name},
+            "geometry": {"type": "Polygon", "coordinates": [ring]},
+        }
+
+    crs = {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::32633"}}
+    fields = [field("meadow", 10, 5, 30, 25), field("forest", 40, 0, 70, 40), field("speck", 3.6, 3.6, 3.9, 3.9)]
+    (tmp_path / "fields.geojson").write_text(json.dumps({"type": "FeatureCollection", "crs": crs, "features": fields}))
+    for index, name in enumerate(("a1", "a2", "b1")):
+        cover = np.repeat([1, 2, 3, 0], [10, 20, 15, 5])[np.newaxis].repeat(40, 0).astype(np.uint8)
+        write_raster(
+            tmp_path / f"cover/{name}.tif", cover, nodata=0, transform=place @ Affine.translation(index * 50, 0)
+        )
+
+    def make(regions):
+        return tile_folder(text=f"regions:\n{regions}")
+
+    return make
+
+
+FIELDS = "  fields: {polygons: fields.geojson, name: NAME}\n"
+COVER = "  land: {classes: 'cover/{tile}.tif', names: {1: lake, 2: bog}}\n"
+MADE = "  dry: {of: all, without: lake}\n  east: [b1]\n  not-east: {of: all, without: east}\n"
+
+
+def rows_of(folder, **wanted):
+    with (folder / "results/small/tables/metrics.csv").open(encoding="utf-8") as file:
+        return [row for row in csv.DictReader(file) if all(row[key] == value for key, value in wanted.items())]
+
+
+def test_polygons_classes_and_regions_made_of_these_stand_in_the_tables(landscape, tmp_path, geouq):
+    result = geouq("run", landscape(FIELDS + COVER + MADE))
+    n = {row["name"]: int(row["n"]) for row in rows_of(tmp_path, metric="bias", variable="height")}
+
+    assert result.exit_code == 0, result.output
+    assert set(n) == {"all", "east", "meadow", "forest", "lake", "bog", "dry", "not-east", "a1", "a2", "b1"}
+    assert n["not-east"] == n["a1"] + n["a2"]
+    assert n["dry"] == n["all"] - n["lake"]
+    assert "1 of 3 regions of fields hold" in result.output
+    assert "speck" in result.output
+    assert (tmp_path / "results/small/report/forest.html").is_file()
+
+
+def test_a_region_over_two_tiles_is_the_sum_of_its_parts(landscape, tmp_path, geouq):
+    """The forest lies on columns 40 to 49 of a1 and 0 to 19 of a2."""
+    geouq("run", landscape(FIELDS))
+    pieces = [heteroscedastic((40, 50), 0), heteroscedastic((40, 50), 10)]
+    mean, variance, truth = (
+        np.concatenate([one[:, 40:], other[:, :20]], axis=1).astype(np.float64)
+        for one, other in zip(*pieces, strict=True)
+    )
+    valid = np.isfinite(mean + variance + truth)
+    (row,) = rows_of(tmp_path, metric="rmse", variable="height", name="forest")
+
+    assert int(row["n"]) == valid.sum()
+    assert float(row["value"]) == pytest.approx(np.sqrt(np.mean((mean - truth)[valid] ** 2)), rel=1e-12)
+
+
+def test_a_second_run_reads_no_pixel_and_a_new_layer_reads_its_own(landscape, tmp_path, geouq, monkeypatch):
+    config = landscape(FIELDS)
+    geouq("run", config)
+    before = rows_of(tmp_path)
+    read, windows = TileReader.read, []
+
+    def noted(self, variable, window):
+        windows.append((self.tile.name, window))
+        return read(self, variable, window)
+
+    monkeypatch.setattr(TileReader, "read", noted)
+    again = geouq("run", config)
+    assert not windows
+    assert "3 of 3 tiles are summarised already" in again.output
+    assert rows_of(tmp_path) == before
+
+    config.write_text(config.read_text() + "  land: {classes: 'cover/{tile}.tif', names: {1: lake}}\n")
+    more = geouq("run", config)
+    assert "3 of 3 tiles are read for regions of land" in more.output
+    assert len(windows) == 9
+    assert [row for row in rows_of(tmp_path) if row["name"] != "lake"] == before
+
+
+def test_polygons_that_are_gone_leave_no_numbers(landscape, tmp_path, geouq):
+    config = landscape(FIELDS)
+    geouq("run", config)
+    text = (tmp_path / "fields.geojson").read_text()
+    (tmp_path / "fields.geojson").write_text(text.replace("forest", "wood"))
+    geouq("run", config)
+
+    assert rows_of(tmp_path, name="wood")
+    assert not rows_of(tmp_path, name="forest")
+
+
+def test_check_tells_of_a_region_that_cannot_be(landscape, geouq):
+    result = geouq("check", landscape("  fields: {polygons: fields.geojson, name: NAM}\n"))
+
+    assert result.exit_code == 2
+    assert "regions.fields.name" in result.output
+    assert "did you mean 'NAME'?" in result.output
+
+
+def test_report_needs_neither_polygons_nor_pixels(landscape, tmp_path, geouq):
+    geouq("run", landscape(FIELDS + COVER + MADE))
+    before = rows_of(tmp_path)
+    for path in [*tmp_path.glob("*/*.tif"), tmp_path / "fields.geojson"]:
+        path.unlink()
+
+    assert geouq("report", tmp_path / "results/small").exit_code == 0
+    assert rows_of(tmp_path) == before
+
+
+def test_zones_have_the_numbers_of_groups_and_intervals_too(landscape, tmp_path, geouq):
+    geouq("run", landscape(COVER))
+    found = {row["metric"] for row in rows_of(tmp_path, name="bog", variable="cover")}
+
+    assert found == {row["metric"] for row in rows_of(tmp_path, name="all", variable="cover")}
