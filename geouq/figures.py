@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 
 # Blue and orange of Okabe and Ito's palette, apart for every kind of colour vision and in grey
 INK, DATA, IDEAL, FAINT = "#1b1b1b", "#0072b2", "#d55e00", "#b9c4cc"
+GREEN = "#009e73"
 SIZE = (5.2, 5.2)
 DOTS_PER_INCH = 150
 PIT_BINS = 20
@@ -76,7 +77,7 @@ def pit_histogram(summary: Summary, *, title: str) -> Figure:
 
 
 def correlogram_figure(blocks: Blocks, *, title: str) -> Figure:
-    """Correlation between cells of what each adds to the mean error, and to the mean z², by their distance.
+    """Correlation between cells of what each adds to the mean error, squared error and z², by their distance.
 
     Dotted lines show how far each reaches; blocks of the bootstrap are to be at least as large.
     """
@@ -84,15 +85,17 @@ def correlogram_figure(blocks: Blocks, *, title: str) -> Figure:
     axes = figure.subplots()
     metres = np.isfinite(blocks.cell_metres)
     cell, unit = (blocks.cell_metres / 1000, "km") if metres else (blocks.cell_pixels, "pixels")
-    for one, colour, name in zip(blocks.correlograms, (DATA, IDEAL), ("error", "z²"), strict=True):
+    for reach, colour, name in zip(blocks.reaches.values(), (DATA, IDEAL, GREEN), ("e", "e²", "z²"), strict=True):
+        one = reach.correlogram
         axes.plot(one.lags * cell, one.correlation, color=colour, marker="o", markersize=3, linewidth=1.2, label=name)
         axes.axvline(one.reach * cell, color=colour, linewidth=1, linestyle=":")
     axes.axhline(0, color=INK, linewidth=0.6)
     axes.set(xlabel=f"distance, {unit}", ylabel="correlation (1)", ylim=(-0.4, 1.05))
-    axes.set_xlim(0, max(1, len(blocks.correlograms[0].lags) - 1) * cell)
+    error = blocks.reaches["error"]
+    axes.set_xlim(0, max(1, len(error.correlogram.lags) - 1) * cell)
     side = f"{for_people(blocks.side * cell)} {unit} a side" if blocks.side else "one a tile"
-    size = for_people(blocks.effective_cells)
-    _note(axes, f"{blocks.count} blocks, {side}\n{blocks.cells} cells, as good as {size} uncorrelated ones")
+    size = for_people(error.effective)
+    _note(axes, f"{blocks.count} blocks, {side}\n{blocks.cells} cells, of the mean error as good as {size}")
     return figure
 
 

@@ -52,8 +52,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
         "level", "name", "variable", "residual", "lag_pixels", "lag_metres", "correlation", "pairs",
     ),
     "blocks": (
-        "level", "name", "variable", "n_cells", "n_effective", "n_blocks", "block_pixels", "block_metres",
-        "range_error_pixels", "range_z_square_pixels", "capped", "widening",
+        "level", "name", "variable", "residual", "range_pixels", "range_metres", "n_cells", "n_effective", "n_blocks",
+        "block_pixels", "block_metres", "capped", "widening",
     ),
     "excluded": ("tile", "variable", "reason", "n"),
     "failures": ("tile", "stage", "error", "message"),

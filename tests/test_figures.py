@@ -132,12 +132,13 @@ def test_the_pit_histogram_says_in_a_word_what_it_shows():
     assert "over-confident" in axes.get_title(loc="left")
 
 
-def test_the_correlogram_shows_both_residuals_by_distance():
+def test_the_correlogram_shows_all_residuals_by_distance():
     blocks = Tiles(forecast(0, 256, 16)).infer(Intervals(resamples=100)).blocks
 
     (axes,) = correlogram_figure(blocks, title="t").axes
 
-    for one, line in zip(blocks.correlograms, axes.lines[::2], strict=False):
+    for reach, line in zip(blocks.reaches.values(), axes.lines[::2], strict=False):
+        one = reach.correlogram
         np.testing.assert_allclose(line.get_xdata(), one.lags * 0.16)
         np.testing.assert_array_equal(line.get_ydata(), one.correlation)
     assert axes.get_xlabel() == "distance, km"

@@ -11,7 +11,7 @@ from geouq.inference.correlogram import THRESHOLD, correlograms, kept_by_blocks
 def of_field(field, present=None):
     present = np.ones(field.shape, np.bool_) if present is None else present
     centred = np.where(present, field - field[present].mean(), 0.0)
-    return correlograms([(centred, centred**2, present)])[0]
+    return correlograms([(np.stack([centred, centred**2, centred**3], axis=-1), present)])[0]
 
 
 def averaged(scale, side=96, fields=12):
@@ -51,7 +51,7 @@ def test_pairs_are_counted_within_a_tile_and_where_both_cells_are_present():
     present[0, 0] = False
     residual = np.where(present, np.arange(12.0).reshape(3, 4), 0.0)
 
-    found = correlograms([(residual, residual, present)] * 2)[0]
+    found = correlograms([(np.stack([residual] * 3, axis=-1), present)] * 2)[2]
 
     place = np.argwhere(present)
     distance = np.rint(np.hypot(*(place[:, None] - place[None]).transpose(2, 0, 1))).astype(int)

@@ -51,7 +51,7 @@ def test_a_bootstrap_by_a_loop_over_the_same_blocks_gives_the_same_interval(tile
 
     drawn = [np.repeat(np.arange(len(blocks)), counts) for some in draws(len(blocks), 100, 0, "all") for counts in some]
     limits = percentile_limits(np.array([float(rmse(add_all(blocks[k] for k in own))) for own in drawn]), 0.95)
-    expected = widened(float(rmse(tiles.whole)), limits, found.blocks.widening)
+    expected = widened(float(rmse(tiles.whole)), limits, found.blocks.reaches["squared_error"].widening)
     (interval,) = (one for one in found.intervals if one.metric == "rmse")
     assert (interval.low, interval.high) == pytest.approx(expected, rel=1e-12)
 
@@ -71,7 +71,8 @@ def test_the_order_of_tiles_and_of_cells_changes_no_bit(tiles):
     found = tiles.infer(QUICK, places=tiles.places[::-1])
     tiles.cells_of = before
 
-    assert all(map(same, found.blocks.correlograms, expected.blocks.correlograms))
+    for name, reach in expected.blocks.reaches.items():
+        assert same(found.blocks.reaches[name], reach)
     assert found.intervals == expected.intervals
 
 
@@ -142,12 +143,13 @@ def test_cells_without_pixels_do_not_count():
 def test_automatic_blocks_reach_as_far_as_the_correlation_or_say_that_they_do_not():
     far, near = (Tiles(forecast(0, 512, scale)).infer(QUICK).blocks for scale in (40, 4))
 
-    assert near.side >= max(one.reach for one in near.correlograms)
+    assert near.side >= max(one.correlogram.reach for one in near.reaches.values())
     assert not near.capped
     assert far.capped
     assert far.count >= 20
-    assert far.widening > near.widening >= 1
-    assert far.effective_cells < near.effective_cells <= near.cells
+    for name, reach in near.reaches.items():
+        assert far.reaches[name].widening > reach.widening >= 1
+        assert far.reaches[name].effective < reach.effective <= near.cells
 
 
 def test_more_cells_than_are_held_at_once_are_joined(monkeypatch, tiles):

@@ -3,7 +3,7 @@
 from geouq.inference.correlogram import Correlogram
 from geouq.inference.intervals import Inference, Interval, Test, infer
 from geouq.inference.limits import false_discovery_adjusted
-from geouq.inference.pool import Blocks
+from geouq.inference.pool import Blocks, Reach
 from geouq.inference.rows import adjusted, block_rows, correlogram_rows, test_rows, with_intervals
 from geouq.inference.settings import DEFAULTS, Intervals
 
@@ -14,6 +14,7 @@ __all__ = [
     "Inference",
     "Interval",
     "Intervals",
+    "Reach",
     "Test",
     "adjusted",
     "block_rows",

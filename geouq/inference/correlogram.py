@@ -1,6 +1,6 @@
 """How far residuals are correlated, and how much of that blocks of cells keep.
 
-What is correlated is what each cell adds to the pool's mean error, and to its mean z^2, less what it would add on
+What is correlated is what each cell adds to the pool's mean error, squared error and z^2, less what it would add on
 average; pairs of cells of one tile only. Lags are in cells. Products are added up in one order, so that all machines
 agree.
 """
@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 
 FARTHEST = 48  # cells
 THRESHOLD = 0.05
-RESIDUALS = ("error", "z_square")
+RESIDUALS = ("error", "squared_error", "z_square")
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,14 @@ class Correlogram:
     inflation: float
 
 
-def correlograms(tiles: Sequence[tuple[Floats, Floats, NDArray[np.bool_]]]) -> list[Correlogram]:
-    """Correlograms of `RESIDUALS`, each tile as two residuals and where there are any, all (rows, columns)."""
-    longest = min(FARTHEST, max(max(present.shape) for _, _, present in tiles) - 1)
+def correlograms(tiles: Sequence[tuple[Floats, NDArray[np.bool_]]]) -> list[Correlogram]:
+    """Correlograms of `RESIDUALS`, each tile as residuals (rows, columns, 3), and where there are any."""
+    longest = min(FARTHEST, max(max(present.shape) for _, present in tiles) - 1)
     shape = (longest + 1, 2 * longest + 1)
-    products, pairs = np.zeros((2, *shape)), np.zeros(shape, np.int64)
-    for *residuals, present in tiles:
-        _add_products(np.stack(residuals, axis=-1), present, longest, products, pairs)
-    cells = sum(int(present.sum()) for _, _, present in tiles)
+    products, pairs = np.zeros((len(RESIDUALS), *shape)), np.zeros(shape, np.int64)
+    for residuals, present in tiles:
+        _add_products(residuals, present, longest, products, pairs)
+    cells = sum(int(present.sum()) for _, present in tiles)
     return [_correlogram(name, products[i], pairs, cells) for i, name in enumerate(RESIDUALS)]
 
 
@@ -70,21 +70,23 @@ def kept_by_blocks(correlogram: Correlogram, sides: Sequence[tuple[Ints, Ints]])
 
 @compiled
 def _add_products(residuals: Floats, present: NDArray[np.bool_], longest: int, products: Floats, pairs: Ints) -> None:
-    """Add products of pairs of cells by rows down and columns across, products (2, down, across), pairs alike."""
+    """Add products of pairs of cells by rows down and columns across, products (3, down, across), pairs alike."""
     rows, columns = present.shape
     for down in range(min(longest, rows - 1) + 1):
         for across in range(-min(longest, columns - 1), min(longest, columns - 1) + 1):
             if down == 0 and across < 0:
                 continue
-            first, second, count = 0.0, 0.0, 0
+            first, second, third, count = 0.0, 0.0, 0.0, 0
             for r in range(rows - down):
                 for c in range(max(0, -across), min(columns, columns - across)):
                     if present[r, c] and present[r + down, c + across]:
                         first += residuals[r, c, 0] * residuals[r + down, c + across, 0]
                         second += residuals[r, c, 1] * residuals[r + down, c + across, 1]
+                        third += residuals[r, c, 2] * residuals[r + down, c + across, 2]
                         count += 1
             products[0, down, longest + across] += first
             products[1, down, longest + across] += second
+            products[2, down, longest + across] += third
             pairs[down, longest + across] += count
 
 

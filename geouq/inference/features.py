@@ -32,14 +32,14 @@ WEIGHT = len(FIELDS) - 1
 class Frame:
     """What the cells of a pool are measured against.
 
-    centre : float64 (5), means of what is `CENTRED`; mean_square_z : of the pool. edges : of the bins, by the name of
-    their scheme. shares : float64 (keys, bins of all schemes, 5), the share that each bin has of each compact key from
-    `first_key` on.
+    centre : float64 (5), means of what is `CENTRED`; mean_squares : of error and z, of the pool. edges : of the bins,
+    by the name of their scheme. shares : float64 (keys, bins of all schemes, 5), the share that each bin has of each
+    compact key from `first_key` on.
     """
 
     levels: tuple[float, ...]
     centre: Floats
-    mean_square_z: float
+    mean_squares: tuple[float, float]
     edges: dict[str, Floats]
     first_key: int
     shares: Floats
@@ -67,7 +67,8 @@ def frame_of(whole: Summary, choices: Choices) -> Frame:
     centre = np.array([whole.moments.mean(name) for name in CENTRED])
     shares = [_shares(whole.variance, own, keys) for own in edges.values()]
     together = np.concatenate(shares, axis=1) if shares else np.empty((int(keys[-1] - keys[0]) + 1, 0, BINNED))
-    return Frame(whole.levels, centre, float(whole.moments.mean_square("z")), edges, int(keys[0]), together)
+    squares = float(whole.moments.mean_square("error")), float(whole.moments.mean_square("z"))
+    return Frame(whole.levels, centre, squares, edges, int(keys[0]), together)
 
 
 def features_of(parts: Iterable[tuple[Ints, CellSummaries]], cells: int, frame: Frame) -> Floats:

@@ -24,6 +24,11 @@ AT_LEAST_0 = (
     *("zms", "z_std", "cv", "sharpness", "sharpness_rms", "mean_std", "width", "mae", "rmse", "nmae", "nrmse"),
     *("pit_std", "crps", "interval_score", "ence_null"),
 )
+BY_ERROR = (
+    *("bias", "nbias", "z_mean", "pit_mean", "coverage_above", "coverage_below"),
+    *("mace", "rmsce", "calibration_error", "miscalibration_area"),
+)
+BY_Z_SQUARE = ("zms", "z_std", "coverage", "pit_std", "nll", "ence", "ence_normalized", "ence_excess", "ence_null")
 
 
 @dataclass(frozen=True)
@@ -99,9 +104,16 @@ def infer(
             intervals.append(values)
             continue
         gaps = gaps_of(values.value, whole, drawn, choices) if is_folded(values.value) else None
-        intervals.append(_interval(values, gaps, blocks.widening, settings))
-        tests += _tests(values, gaps, blocks.widening, choices)
+        widening = blocks.reaches[_residual_of(values.value)].widening
+        intervals.append(_interval(values, gaps, widening, settings))
+        tests += _tests(values, gaps, widening, choices)
     return Inference(tuple(intervals), tuple(tests), blocks, settings.level)
+
+
+def _residual_of(value: Value) -> str:
+    """The residual whose correlation a number feels: errors, their size in the unit, or their size beside the std."""
+    name = value.metric.name
+    return "error" if name in BY_ERROR else "z_square" if name in BY_Z_SQUARE else "squared_error"
 
 
 def _too_few(blocks: Blocks) -> str:

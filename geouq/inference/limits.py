@@ -70,8 +70,8 @@ def folded_limits(gaps: Floats, noise: Floats, norm: Norm, level: float) -> tupl
 
     A norm of noisy gaps is too large, and its replicates are too large once more: of a perfect forecaster, neither
     would reach 0. So the true gaps are sought among s times a shape, s >= 0: an s is left out when norm(s shape +
-    noise) is as large as the norm observed in too few replicates, or as small. The limits hold for both shapes that
-    the gaps may have: nearly alike in size, or 0 but for those that stand out.
+    noise) is as large as the norm observed in too few replicates, or as small. The limits hold for all shapes that
+    the gaps may have: nearly alike in size, 0 but for those that stand out, or all the same where they may be.
     """
     observed = float(norm(gaps))
     if observed == 0:
@@ -81,7 +81,11 @@ def folded_limits(gaps: Floats, noise: Floats, norm: Norm, level: float) -> tupl
 
 
 def _shapes(gaps: Floats, noise: Floats) -> list[Floats]:
-    """Gaps whose sizes differ by no more than their noise leaves to explain, and those that stand out of it."""
+    """Gaps whose sizes differ by no more than their noise leaves to explain; those that stand out; all alike, if so.
+
+    Noise that all bins share can hide a gap that they all have, so that gaps alike in sign too are a shape of their
+    own, as long as those observed differ by no more than noise does.
+    """
     used = np.isfinite(noise)
     expected = np.square(noise, out=np.zeros_like(noise), where=used).sum(0) / np.maximum(used.sum(0), 1)
     size = np.abs(gaps)
@@ -89,7 +93,10 @@ def _shapes(gaps: Floats, noise: Floats) -> list[Floats]:
     left = max(0.0, 1 - float(np.nanmean(expected)) / spread) if spread > 0 else 0.0
     alike = np.sign(gaps) * (mean + np.sqrt(left) * (size - mean))
     few = np.where((size > STANDS_OUT * np.sqrt(expected)) | np.isnan(gaps), gaps, 0.0)
-    return [alike, few] if np.nansum(np.abs(few)) > 0 else [alike]
+    shapes = [alike, few] if np.nansum(np.abs(few)) > 0 else [alike]
+    if np.nanvar(gaps) <= np.quantile(np.nanvar(noise, axis=-1), 0.95):
+        shapes.append(np.where(np.isnan(gaps), np.nan, mean if np.nansum(gaps) >= 0 else -mean))
+    return shapes
 
 
 def _limits_along(shape: Floats, noise: Floats, norm: Norm, observed: float, alpha: float) -> tuple[float, float]:

@@ -1,6 +1,6 @@
 """The blocks of cells of a pool: how large they are, and what each adds."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,30 +24,39 @@ ENOUGH_BLOCKS = 20
 ENOUGH_KEPT = 0.8  # of the variance of the mean
 LEAST_KEPT = 0.2
 N, WEIGHT = 0, 1
-ERROR = 2 + SUMS.index("error")
-Z = 2 + SUMS.index("z")
-ZZ = 2 + len(SUMS) + PRODUCTS.index(("z", "z"))
+FIRST = 2  # column of the first of `SUMS`, which begin with what is `CENTRED`; `PRODUCTS` follow
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far one residual is correlated.
+
+    effective : number of uncorrelated cells whose mean would be as certain. widening : what deviations of resamples
+    from the estimate are to be multiplied by, as blocks leave out the correlation between them, and few are drawn.
+    """
+
+    correlogram: Correlogram
+    effective: float
+    widening: float
 
 
 @dataclass(frozen=True)
 class Blocks:
     """How the blocks of a pool are.
 
-    count : their number. cells : number of cells with a pixel; effective_cells : of as many
-    uncorrelated ones the mean error would be as certain. side : of the blocks in cells, 0 where a block is a tile;
-    cell_pixels and cell_metres : side of such a cell, the latter NaN where it is not known. capped : whether larger
-    blocks were wanted and too few would have been left. widening : what deviations are to be multiplied by.
+    count : their number. cells : number of cells with a pixel. side : of the blocks in cells, 0 where a block is a
+    tile; cell_pixels and cell_metres : side of such a cell, the latter NaN where it is not known. capped : whether
+    larger blocks were wanted and too few would have been left. reaches : by the name of each residual, how far it is
+    correlated and what follows.
     """
 
     count: int
     cells: int
-    effective_cells: float
     side: int
     cell_pixels: int
     cell_metres: float
     capped: bool
-    widening: float
-    correlograms: tuple[Correlogram, ...]
+    reaches: Mapping[str, Reach]
 
 
 @dataclass(frozen=True)
@@ -81,6 +90,12 @@ def blocks_of(
     return _cut(tiles, frame, settings, _Size(cells, size, metres))
 
 
+def _reach(correlogram: Correlogram, blocks: float, units: int, kept: float, level: float) -> Reach:
+    effective = units / correlogram.inflation
+    few = small_sample_widening(max(2.0, min(effective, blocks)), level)
+    return Reach(correlogram, effective, few / float(np.sqrt(max(kept, LEAST_KEPT))))
+
+
 def _joined(rows: Floats, shape: tuple[int, int], side: int) -> _Tile:
     if side == 1:
         return _Tile(shape, rows)
@@ -98,7 +113,7 @@ class _Size:
 
 
 def _cut(tiles: Sequence[_Tile], frame: Frame, settings: Intervals, size: _Size) -> tuple[Blocks, Floats]:
-    found = correlograms([(*_residuals(tile, frame), tile.present.reshape(tile.shape)) for tile in tiles])
+    found = correlograms([(_residuals(tile, frame), tile.present.reshape(tile.shape)) for tile in tiles])
     capped = False
     if settings.block == "auto":
         side, capped = _side_for(tiles, found)
@@ -107,30 +122,29 @@ def _cut(tiles: Sequence[_Tile], frame: Frame, settings: Intervals, size: _Size)
     else:
         side = side_in_cells(settings.block, size.pixels, size.metres)
     sums = np.concatenate([_sums(tile, side) for tile in tiles])
-    kept = max(_kept(tiles, found, side), LEAST_KEPT)
-    weight = sums[:, WEIGHT]
-    effective = sum(int(tile.present.sum()) for tile in tiles) / found[0].inflation
-    alike = max(2.0, min(effective, weight.sum() ** 2 / (weight**2).sum()))
+    weight, sides = sums[:, WEIGHT], [block_sides(tile.shape, side) for tile in tiles]
+    alike, units = weight.sum() ** 2 / (weight**2).sum(), sum(int(tile.present.sum()) for tile in tiles)
     blocks = Blocks(
         len(sums),
         size.cells,
-        effective,
         0 if settings.block == "tile" else side,
         size.pixels,
         size.metres,
         capped,
-        small_sample_widening(alike, settings.level) / float(np.sqrt(kept)),
-        tuple(found),
+        {one.residual: _reach(one, alike, units, kept_by_blocks(one, sides), settings.level) for one in found},
     )
     return blocks, sums
 
 
-def _residuals(tile: _Tile, frame: Frame) -> tuple[Floats, Floats]:
-    """What each unit adds to the mean error and to the mean z^2, less what it would add on average."""
-    rows, centre = tile.rows, frame.centre[CENTRED.index("z")]
-    weight, z = rows[:, WEIGHT], rows[:, Z]
-    square = rows[:, ZZ] + 2 * centre * z + weight * (centre**2 - frame.mean_square_z)
-    return rows[:, ERROR].reshape(tile.shape), square.reshape(tile.shape)
+def _residuals(tile: _Tile, frame: Frame) -> Floats:
+    """What each unit adds to mean error, squared error and z^2, less what it would on average, (rows, columns, 3)."""
+    weight = tile.rows[:, WEIGHT]
+    found = [tile.rows[:, FIRST + CENTRED.index("error")]]
+    for name, mean_square in zip(("error", "z"), frame.mean_squares, strict=True):
+        centre, away = frame.centre[CENTRED.index(name)], tile.rows[:, FIRST + CENTRED.index(name)]
+        about_centre = tile.rows[:, FIRST + len(SUMS) + PRODUCTS.index((name, name))]
+        found.append(about_centre + 2 * centre * away + weight * (centre**2 - mean_square))
+    return np.stack(found, axis=-1).reshape(*tile.shape, len(found))
 
 
 def _side_for(tiles: Sequence[_Tile], found: Sequence[Correlogram]) -> tuple[int, bool]:

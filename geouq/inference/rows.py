@@ -56,40 +56,46 @@ def adjusted(rows: Iterable[Row]) -> list[Row]:
 def correlogram_rows(of: Of, inference: Inference) -> list[Row]:
     """A row for each lag between cells of a variable of a pool at which there is a pair."""
     blocks = inference.blocks
+    if blocks is None:
+        return []
     return [
         {
             **of,
-            "residual": one.residual,
+            "residual": name,
             "lag_pixels": int(lag) * blocks.cell_pixels,
             "lag_metres": _number(lag * blocks.cell_metres),
             "correlation": float(correlation),
             "pairs": int(pairs),
         }
-        for one in (blocks.correlograms if blocks else ())
-        for lag, correlation, pairs in zip(one.lags, one.correlation, one.pairs, strict=True)
-        if blocks and pairs
+        for name, reach in blocks.reaches.items()
+        for lag, correlation, pairs in zip(
+            reach.correlogram.lags, reach.correlogram.correlation, reach.correlogram.pairs, strict=True
+        )
+        if pairs
     ]
 
 
 def block_rows(of: Of, inference: Inference) -> list[Row]:
-    """How the blocks of a variable of a pool are; none where there is no cell."""
+    """How the blocks of a variable of a pool are, and what follows from how far each residual is correlated."""
     blocks = inference.blocks
     if blocks is None:
         return []
-    error, z_square = (one.reach * blocks.cell_pixels for one in blocks.correlograms)
+    side = blocks.side
     return [
         {
             **of,
+            "residual": name,
+            "range_pixels": reach.correlogram.reach * blocks.cell_pixels,
+            "range_metres": _number(reach.correlogram.reach * blocks.cell_metres),
             "n_cells": blocks.cells,
-            "n_effective": blocks.effective_cells,
+            "n_effective": reach.effective,
             "n_blocks": blocks.count,
-            "block_pixels": blocks.side * blocks.cell_pixels if blocks.side else None,
-            "block_metres": _number(blocks.side * blocks.cell_metres) if blocks.side else None,
-            "range_error_pixels": error,
-            "range_z_square_pixels": z_square,
+            "block_pixels": side * blocks.cell_pixels if side else None,
+            "block_metres": _number(side * blocks.cell_metres) if side else None,
             "capped": str(blocks.capped).lower(),
-            "widening": blocks.widening,
+            "widening": reach.widening,
         }
+        for name, reach in blocks.reaches.items()
     ]
 
 
