@@ -56,6 +56,7 @@ def content(**changes):
         ],
         "figures": {("all", "P95", "pit"): "figures/all/100%25.png"},
         "maps": ["maps/t1_z.tif"],
+        "zones": frozenset(),
         "provenance": {"geouq": "0", "started": "2026"},
     }
     return ReportContent(**given | changes)
