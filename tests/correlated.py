@@ -44,7 +44,7 @@ def forecast(seed, side, scale, factor=1.0):
 class Tiles:
     """A forecast cut into tiles: their places, the cells of each, and the summary of all."""
 
-    def __init__(self, arrays, across=1, choices=CHOICES):
+    def __init__(self, arrays, across=1, choices=CHOICES, weight=None):
         side = arrays[0].shape[0] // across
         self.parts, self.places, self.choices = {}, [], choices
         for row in range(across):
@@ -52,7 +52,8 @@ class Tiles:
                 name, corner = f"r{row}c{column}", Affine(10, 0, 10 * column * side, 0, -10, -10 * row * side)
                 part = np.s_[row * side : (row + 1) * side, column * side : (column + 1) * side]
                 tile = [array[part] for array in arrays]
-                self.parts[name] = summarize_arrays(*tile, choices.levels, cell_size=CELL)
+                own = None if weight is None else weight[part]
+                self.parts[name] = summarize_arrays(*tile, choices.levels, cell_size=CELL, weight=own)
                 self.places.append(TilePlace(name, Grid((side, side), corner, UTM), CELL))
         self.whole = add_all(part.whole for part in self.parts.values())
 

@@ -124,3 +124,18 @@ def test_a_constant_variance_falls_into_one_bin():
 
     for scheme in (EQUAL_WIDTH_10, *CHOICES.schemes):
         assert uce(found, scheme, frame.edges[scheme.name])[0] == pytest.approx(uce(tiles.whole, scheme), rel=1e-6)
+
+
+def test_weighted_pixels_count_by_their_weight():
+    weight = np.random.default_rng(0).uniform(0, 2, (128, 128))
+    tiles = Tiles(forecast(3, 128, 20), weight=weight)
+    frame = frame_of(tiles.whole, CHOICES)
+    rows = features_of(tiles.cells_of("r0c0"), 64, frame)
+
+    found = summary_of(sums_by_block(rows, np.zeros(64, np.int64), 1), frame)
+
+    for metric in (bias, rmse, zms):
+        assert metric(found)[0] == pytest.approx(metric(tiles.whole), rel=1e-12)
+    assert coverage(found, 0.9)[0] == pytest.approx(coverage(tiles.whole, 0.9), rel=1e-12)
+    (scheme,) = CHOICES.schemes
+    assert uce(found, scheme, frame.edges[scheme.name])[0] == pytest.approx(uce(tiles.whole, scheme), rel=1e-5)

@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 Norm = Callable[[Floats], Floats]
 LARGEST_FACTOR = 64.0  # by which gaps may be larger than those observed
 STANDS_OUT = 2.0  # times its noise
-STEPS = 40  # halvings; 2^-40 of the interval is left
+STEPS = 26  # halvings; 2^-26 of the interval is left
 
 
 def small_sample_widening(blocks: float, level: float) -> float:
