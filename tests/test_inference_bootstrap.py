@@ -1,5 +1,7 @@
 """Resamples are what a loop over the blocks drawn gives, with the same bits however they are made."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from correlated import CHOICES, Tiles, forecast
@@ -10,7 +12,8 @@ from geouq.config import EQUAL_WIDTH_10, BinScheme
 from geouq.inference import bootstrap
 from geouq.inference.bootstrap import draws, left_out, resampled, sums_by_block
 from geouq.inference.features import features_of, frame_of, summary_of
-from geouq.metrics import Choices, bias, binned, coverage, rmse, uce, zms
+from geouq.inference.intervals import NOT_BY_CELL
+from geouq.metrics import METRICS, Choices, bias, binned, coverage, evaluate_metric, rmse, uce, zms
 from geouq.summary import add_all
 
 
@@ -139,3 +142,25 @@ def test_weighted_pixels_count_by_their_weight():
     assert coverage(found, 0.9)[0] == pytest.approx(coverage(tiles.whole, 0.9), rel=1e-12)
     (scheme,) = CHOICES.schemes
     assert uce(found, scheme, frame.edges[scheme.name])[0] == pytest.approx(uce(tiles.whole, scheme), rel=1e-5)
+
+
+@pytest.mark.parametrize("given", [None, 0.9])
+def test_all_cells_together_have_every_number_of_the_whole(given):
+    tiles = Tiles(forecast(4, 128, 20))
+    schemes = (EQUAL_WIDTH_10, *CHOICES.schemes)
+    whole = replace(tiles.whole, given=given)
+    choices = Choices(CHOICES.levels, schemes)
+    frame = frame_of(whole, choices)
+    rows = features_of(tiles.cells_of("r0c0"), 64, frame)
+
+    found = summary_of(sums_by_block(rows, np.zeros(64, np.int64), 1), frame)
+
+    compared = 0
+    for metric in METRICS:
+        if metric.choice in NOT_BY_CELL or metric.name.endswith("_interval"):
+            continue
+        ours = evaluate_metric(metric, found, replace(choices, shared_edges=frame.edges))
+        for one, other in zip(ours, evaluate_metric(metric, whole, choices), strict=True):
+            assert one.value[0] == pytest.approx(float(other.value), rel=1e-5, abs=1e-9), one.name
+            compared += 1
+    assert compared > 40

@@ -34,7 +34,8 @@ class Frame:
 
     centre : float64 (5), means of what is `CENTRED`; mean_squares : of error and z, of the pool. edges : of the bins,
     by the name of their scheme. shares : float64 (keys, bins of all schemes, 5), the share that each bin has of each
-    compact key from `first_key` on.
+    compact key from `first_key` on. given : level of the intervals that the forecast gives
+    itself.
     """
 
     levels: tuple[float, ...]
@@ -43,6 +44,7 @@ class Frame:
     edges: dict[str, Floats]
     first_key: int
     shares: Floats
+    given: float | None
 
     @property
     def edge_probabilities(self) -> Floats:
@@ -68,7 +70,7 @@ def frame_of(whole: Summary, choices: Choices) -> Frame:
     shares = [_shares(whole.variance, own, keys) for own in edges.values()]
     together = np.concatenate(shares, axis=1) if shares else np.empty((int(keys[-1] - keys[0]) + 1, 0, BINNED))
     squares = float(whole.moments.mean_square("error")), float(whole.moments.mean_square("z"))
-    return Frame(whole.levels, centre, squares, edges, int(keys[0]), together)
+    return Frame(whole.levels, centre, squares, edges, int(keys[0]), together, whole.given)
 
 
 def features_of(parts: Iterable[tuple[Ints, CellSummaries]], cells: int, frame: Frame) -> Floats:
@@ -90,7 +92,9 @@ def summary_of(rows: Floats, frame: Frame) -> Summary:
     moments = Moments(np.rint(n[:, 0]).astype(np.int64), weight[:, 0], sums, products)
     counts: NDArray[Any] = z  # whole numbers, or weights
     profile = _BinsOfResamples.of(bins, frame, len(rows))
-    return Summary(frame.levels, moments, scores, ZHistogram(frame.edge_probabilities, counts), profile)
+    return Summary(
+        frame.levels, moments, scores, ZHistogram(frame.edge_probabilities, counts), profile, given=frame.given
+    )
 
 
 @dataclass(frozen=True)
