@@ -38,6 +38,23 @@ def test_few_blocks_are_widened_as_student_asks(blocks):
 
 def test_widened_limits_are_farther_from_the_estimate():
     assert widened(1.0, (0.5, 2.0), 2.0) == (0.0, 3.0)
+    assert widened(0.5, (0.5, 1.0), 2.0, bounds=(0.0, 1.0)) == (0.5, 1.0)
+
+
+@given(
+    values=st.lists(st.floats(0.01, 0.99), min_size=3, max_size=3).map(sorted),
+    widening=st.floats(1, 4),
+    bounds=st.sampled_from([(0.0, np.inf), (0.0, 1.0), (-np.inf, 1.0), (-np.inf, np.inf)]),
+)
+@settings(deadline=None)
+def test_widened_limits_stay_within_bounds_and_hold_those_that_were_given(values, widening, bounds):
+    low, estimate, high = values
+
+    lower, upper = widened(estimate, (low, high), widening, bounds)
+
+    assert bounds[0] <= lower <= low + 1e-12
+    assert high - 1e-12 <= upper <= bounds[1]
+    assert widened(estimate, (low, high), 1.0, bounds) == pytest.approx((low, high), rel=1e-9)
 
 
 @settings(deadline=None)

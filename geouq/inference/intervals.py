@@ -159,7 +159,7 @@ def _interval(numbers: _Numbers, gaps: tuple[Gaps, Floats] | None, widening: flo
         if not own.whole:
             return Interval(*name, reason="a bin without any error")
         limits = folded_limits(own.signed, widening * (others - own.signed), own.norm, settings.level)
-        return Interval(*name, limits[0] - own.subtracted, limits[1] - own.subtracted, "folded")
+        return Interval(*name, *_rounded((limits[0] - own.subtracted, limits[1] - own.subtracted)), "folded")
     defined = np.isfinite(numbers.replicates)
     if defined.sum() < settings.level * len(defined) or not np.isfinite(numbers.left_out).all():
         return Interval(*name, reason="not defined in all resamples")
@@ -168,16 +168,20 @@ def _interval(numbers: _Numbers, gaps: tuple[Gaps, Floats] | None, widening: flo
         limits = bca_limits(estimate, replicates, numbers.left_out, settings.level)
     else:
         limits = percentile_limits(replicates, settings.level)
-    low, high = _within(value.metric.name, widened(estimate, limits, widening))
-    return Interval(*name, low, high, settings.method)
+    limits = widened(estimate, limits, widening, _bounds(value.metric.name))
+    return Interval(*name, *_rounded(limits), settings.method)
 
 
-def _within(metric: str, limits: tuple[float, float]) -> tuple[float, float]:
-    """Limits that a number can have."""
+def _bounds(metric: str) -> tuple[float, float]:
+    """Lowest and highest value that a number can have."""
     lowest = 0.0 if metric in SHARES or metric in AT_LEAST_0 else -np.inf
-    highest = 1.0 if metric in SHARES or metric == "r2" else np.inf
-    low, high = np.clip(limits, lowest, highest)
-    return float(low), float(high)
+    return lowest, 1.0 if metric in SHARES or metric == "r2" else np.inf
+
+
+def _rounded(limits: tuple[float, float]) -> tuple[float, float]:
+    """Limits to 12 digits: logarithms have other last digits on other machines."""
+    low, high = (float(f"{limit:.12g}") for limit in limits)
+    return low, high
 
 
 def _tests(numbers: _Numbers, gaps: tuple[Gaps, Floats] | None, widening: float, choices: Choices) -> Iterator[Test]:

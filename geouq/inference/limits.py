@@ -4,6 +4,7 @@ Replicates are told as they were drawn; `widening` says by how much they are too
 leave out the correlation between them, and few of them.
 """
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -60,9 +61,35 @@ def bca_limits(estimate: float, replicates: Floats, left_out: Floats, level: flo
     return float(low), float(high)
 
 
-def widened(estimate: float, limits: tuple[float, float], widening: float) -> tuple[float, float]:
-    """Limits that much farther from the estimate."""
-    return estimate + widening * (limits[0] - estimate), estimate + widening * (limits[1] - estimate)
+def widened(
+    estimate: float, limits: tuple[float, float], widening: float, bounds: tuple[float, float] = (-np.inf, np.inf)
+) -> tuple[float, float]:
+    """Limits that much farther from the estimate: of what has bounds, on the scale on which these are infinitely far.
+
+    >>> widened(2.0, (1.0, 4.0), 2.0, bounds=(0.0, np.inf))
+    (0.5, 8.0)
+    """
+    lowest, highest = bounds
+    if not lowest < min(estimate, *limits) <= max(estimate, *limits) < highest:
+        low, high = (estimate + widening * (limit - estimate) for limit in limits)
+        return max(low, lowest), min(high, highest)
+    middle, low, high = (_unbounded(x, lowest, highest) for x in (estimate, *limits))
+    low, high = (middle + widening * (limit - middle) for limit in (low, high))
+    return _bounded(low, lowest, highest), _bounded(high, lowest, highest)
+
+
+def _unbounded(x: float, lowest: float, highest: float) -> float:
+    """Logarithm of the distance from the lower bound, less that from the upper one; x itself where there is neither."""
+    if np.isinf(lowest) and np.isinf(highest):
+        return x
+    return (0.0 if np.isinf(lowest) else math.log(x - lowest)) - (0.0 if np.isinf(highest) else math.log(highest - x))
+
+
+def _bounded(x: float, lowest: float, highest: float) -> float:
+    """What `_unbounded` makes x of."""
+    if np.isinf(lowest):
+        return x if np.isinf(highest) else highest - math.exp(-x)
+    return lowest + math.exp(x) if np.isinf(highest) else lowest + (highest - lowest) / (1 + math.exp(-x))
 
 
 def folded_limits(gaps: Floats, noise: Floats, norm: Norm, level: float) -> tuple[float, float]:
