@@ -51,7 +51,8 @@ def test_a_bootstrap_by_a_loop_over_the_same_blocks_gives_the_same_interval(tile
 
     drawn = [np.repeat(np.arange(len(blocks)), counts) for some in draws(len(blocks), 100, 0, "all") for counts in some]
     limits = percentile_limits(np.array([float(rmse(add_all(blocks[k] for k in own))) for own in drawn]), 0.95)
-    widening = found.blocks.reaches["squared_error"].widening
+    sums = [add_all(block for other, block in enumerate(blocks) if other != k) for k in range(len(blocks))]
+    widening = found.blocks.reaches["squared_error"].widening(0.95, np.array([float(rmse(one)) for one in sums]))
     expected = widened(float(rmse(tiles.whole)), limits, widening, bounds=(0.0, np.inf))
     (interval,) = (one for one in found.intervals if one.metric == "rmse")
     assert (interval.low, interval.high) == pytest.approx(expected, rel=1e-11)
@@ -149,7 +150,7 @@ def test_automatic_blocks_reach_as_far_as_the_correlation_or_say_that_they_do_no
     assert far.capped
     assert far.count >= 20
     for name, reach in near.reaches.items():
-        assert far.reaches[name].widening > reach.widening >= 1
+        assert far.reaches[name].widening(0.95) > reach.widening(0.95) >= 1
         assert far.reaches[name].effective < reach.effective <= near.cells
 
 

@@ -10,6 +10,7 @@ from geouq.inference import false_discovery_adjusted
 from geouq.inference.limits import (
     bca_limits,
     folded_limits,
+    normal_blocks,
     p_value,
     percentile_limits,
     small_sample_widening,
@@ -94,3 +95,12 @@ def test_limits_of_a_norm_hold_the_true_one_wherever_there_is_a_gap(sizes, share
 
 def test_gaps_that_are_all_0_have_a_norm_of_0():
     assert folded_limits(np.zeros(3), np.ones((100, 3)), mean_size, 0.95) == (0.0, 0.0)
+
+
+def test_heavy_tails_make_the_spread_of_blocks_less_certain():
+    rng = np.random.default_rng(0)
+    normal, heavy = rng.standard_normal(5000), rng.standard_t(6, 5000)
+
+    assert normal_blocks(30, normal) == pytest.approx(30, rel=0.1)
+    assert normal_blocks(30, heavy) < 20
+    assert normal_blocks(30, np.ones(30)) == pytest.approx(30)

@@ -104,7 +104,9 @@ def infer(
             intervals.append(values)
             continue
         gaps = gaps_of(values.value, whole, drawn, choices) if is_folded(values.value) else None
-        widening = blocks.reaches[_residual_of(values.value)].widening
+        reach = blocks.reaches[_residual_of(values.value)]
+        known = np.isfinite(values.left_out).all()
+        widening = reach.widening(settings.level, values.left_out if known else None)
         intervals.append(_interval(values, gaps, widening, settings))
         tests += _tests(values, gaps, widening, choices)
     return Inference(tuple(intervals), tuple(tests), blocks, settings.level)

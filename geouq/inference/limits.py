@@ -38,6 +38,17 @@ def small_sample_widening(blocks: float, level: float) -> float:
     return float(np.sqrt(blocks / nu) * student / z)
 
 
+def normal_blocks(blocks: float, left_out: Floats) -> float:
+    """Number of blocks of normal means whose spread would be as uncertain as that of these, at least 2.
+
+    left_out : the number without each group of blocks. The variance of a variance is 2 / (n - 1) + kurtosis / n.
+    """
+    away = left_out - left_out.mean()
+    square = np.square(away).mean()
+    excess = max(0.0, float((away**4).mean() / square**2) - 3) if square > 0 else 0.0
+    return max(2.0, 1 + 2 / (2 / (blocks - 1) + excess / blocks))
+
+
 def percentile_limits(replicates: Floats, level: float) -> tuple[float, float]:
     """Quantiles of the replicates that leave out (1 - level) / 2 on either side."""
     low, high = np.quantile(replicates, [(1 - level) / 2, (1 + level) / 2])

@@ -10,7 +10,7 @@ from geouq.inference.blocks import block_numbers, block_sides, cell_metres, side
 from geouq.inference.bootstrap import sums_by_block
 from geouq.inference.correlogram import Correlogram, correlograms, kept_by_blocks
 from geouq.inference.features import Frame, features_of
-from geouq.inference.limits import small_sample_widening
+from geouq.inference.limits import normal_blocks, small_sample_widening
 from geouq.inference.settings import Intervals
 from geouq.summary import CellSummaries, TilePlace
 from geouq.summary.moments import CENTRED, PRODUCTS, SUMS
@@ -31,13 +31,22 @@ FIRST = 2  # column of the first of `SUMS`, which begin with what is `CENTRED`; 
 class Reach:
     """How far one residual is correlated.
 
-    effective : number of uncorrelated cells whose mean would be as certain. widening : what deviations of resamples
-    from the estimate are to be multiplied by, as blocks leave out the correlation between them, and few are drawn.
+    effective : number of uncorrelated cells whose mean would be as certain. blocks : number of blocks, of equal weight,
+    and no more than those cells. kept : share of the variance of the mean that is within blocks.
     """
 
     correlogram: Correlogram
     effective: float
-    widening: float
+    blocks: float
+    kept: float
+
+    def widening(self, level: float, left_out: Floats | None = None) -> float:
+        """What deviations of resamples are to be multiplied by, as blocks lose correlation, and few are drawn.
+
+        left_out : a number without each group of blocks, whose spread may be less certain than that of normal means.
+        """
+        blocks = self.blocks if left_out is None else normal_blocks(self.blocks, left_out)
+        return small_sample_widening(blocks, level) / float(np.sqrt(self.kept))
 
 
 @dataclass(frozen=True)
@@ -90,10 +99,9 @@ def blocks_of(
     return _cut(tiles, frame, settings, _Size(cells, size, metres))
 
 
-def _reach(correlogram: Correlogram, blocks: float, units: int, kept: float, level: float) -> Reach:
+def _reach(correlogram: Correlogram, blocks: float, units: int, kept: float) -> Reach:
     effective = units / correlogram.inflation
-    few = small_sample_widening(max(2.0, min(effective, blocks)), level)
-    return Reach(correlogram, effective, few / float(np.sqrt(max(kept, LEAST_KEPT))))
+    return Reach(correlogram, effective, max(2.0, min(effective, blocks)), max(kept, LEAST_KEPT))
 
 
 def _joined(rows: Floats, shape: tuple[int, int], side: int) -> _Tile:
@@ -131,7 +139,7 @@ def _cut(tiles: Sequence[_Tile], frame: Frame, settings: Intervals, size: _Size)
         size.pixels,
         size.metres,
         capped,
-        {one.residual: _reach(one, alike, units, kept_by_blocks(one, sides), settings.level) for one in found},
+        {one.residual: _reach(one, alike, units, kept_by_blocks(one, sides)) for one in found},
     )
     return blocks, sums
 

@@ -93,7 +93,7 @@ def block_rows(of: Of, inference: Inference) -> list[Row]:
             "block_pixels": side * blocks.cell_pixels if side else None,
             "block_metres": _number(side * blocks.cell_metres) if side else None,
             "capped": str(blocks.capped).lower(),
-            "widening": reach.widening,
+            "widening": reach.widening(inference.level),
         }
         for name, reach in blocks.reaches.items()
     ]
