@@ -158,7 +158,8 @@ def _tell(source: Path, results: "Results") -> int:
     for gate in failed_gates:
         bounds = f"min {gate.min}, max {gate.max}"
         where = f"{gate.metric} of {gate.variable} in {gate.region}"
-        click.echo(f"gate failed: {where} is {gate.value} ({bounds})", err=True)
+        interval = f" with the interval {gate.low} to {gate.high}" if gate.on == "interval" else ""
+        click.echo(f"gate failed: {where} is {gate.value}{interval} ({bounds})", err=True)
     done, failed = len(results.record.tiles), len({failure.tile for failure in results.record.failures})
     gates = f", {len(results.gates) - len(failed_gates)} of {len(results.gates)} gates passed" if results.gates else ""
     page = results.folder / "report" / "index.html"

@@ -19,10 +19,11 @@ from geouq.gates import require_known
 from geouq.maps import missing_maps, write_pixel_maps
 from geouq.memory import give_back, peak_memory_mib
 from geouq.plan import Plan, plan_run, slots
-from geouq.present import Results, choices_of, present
+from geouq.present import Results, present
 from geouq.progress import Reporter, Silent
 from geouq.provenance import RunRecord, config_digest, inputs_of, load_record, save_record, utc
 from geouq.regions import pools
+from geouq.run_numbers import choices_of
 from geouq.settings import Settings, cell_size_for
 from geouq.store import (
     SavedSummaries,

@@ -1,8 +1,11 @@
 """Bounds that a run must keep: `gates` of the configuration, judged on the table of metrics."""
 
+import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
+from geouq.atomic import written_whole
 from geouq.config import Experiment, Gate, Variable, config_error, suggestion
 from geouq.regions import Pool
 from geouq.summary import empty_summary
@@ -11,7 +14,10 @@ from geouq.tables import Row, Table, choices_for, metric_rows, sorted_table
 
 @dataclass(frozen=True)
 class GateResult:
-    """A gate, the value that it judged (None: missing, which does not pass) and whether it passed."""
+    """A gate, the value that it judged, and whether it passed; what is missing does not pass.
+
+    on : estimate, or interval, of which `low` and `high` are the ends.
+    """
 
     metric: str
     variable: str
@@ -20,6 +26,9 @@ class GateResult:
     min: float | None
     max: float | None
     value: float | None
+    on: str
+    low: float | None
+    high: float | None
     passed: bool
 
 
@@ -67,10 +76,17 @@ def _rows_of(gate: Gate, rows: Iterable[Row]) -> list[Row]:
 
 
 def _judged(gate: Gate, row: Row) -> GateResult:
-    value = row["value"]
-    passed = value is not None
-    if passed and gate.min is not None:
-        passed = value >= gate.min
-    if passed and gate.max is not None:
-        passed = value <= gate.max
-    return GateResult(gate.metric, gate.variable, gate.region, row["bins"], gate.min, gate.max, value, passed)
+    value, low, high = row["value"], row.get("ci_low"), row.get("ci_high")
+    least, greatest = (value, value) if gate.on == "estimate" else (low, high)
+    passed = least is not None and greatest is not None
+    if least is not None and greatest is not None:
+        passed = (gate.min is None or least >= gate.min) and (gate.max is None or greatest <= gate.max)
+    return GateResult(
+        gate.metric, gate.variable, gate.region, row["bins"], gate.min, gate.max, value, gate.on, low, high, passed
+    )
+
+
+def save_gates(results: Iterable[GateResult], path: Path) -> None:
+    """Write gates.json: a list of what each gate judged."""
+    with written_whole(path) as part:
+        part.write_text(json.dumps([asdict(gate) for gate in results], indent=1, ensure_ascii=False) + "\n", "utf-8")

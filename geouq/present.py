@@ -1,45 +1,25 @@
 """From saved summaries to tables, cell maps, figures and pages; no pixel is read."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from geouq.atomic import written_whole
 from geouq.config import CELL_MAPS, PIXEL_MAPS, BinScheme, Experiment, Variable
-from geouq.gates import GateResult, judge
-from geouq.inference import Inference, adjusted, block_rows, correlogram_rows, infer, test_rows, with_intervals
+from geouq.gates import GateResult, judge, save_gates
+from geouq.inference import Inference
 from geouq.maps import write_cell_maps
 from geouq.metrics import Choices
 from geouq.naming import file_name
 from geouq.pages import ReportContent, write_report
 from geouq.progress import Reporter
 from geouq.provenance import RunRecord
-from geouq.regions import Pool, pools, zone_pools
-from geouq.store import Part, SavedSummaries
-from geouq.summary import CellSummaries, Summary, TileWholes
-from geouq.tables import (
-    Row,
-    Table,
-    as_frame,
-    as_markdown,
-    bin_rows,
-    choices_for,
-    curve_rows,
-    excluded_rows,
-    excluded_table,
-    failure_table,
-    heavy_bins,
-    metric_rows,
-    sorted_table,
-    write_csv,
-    write_parquet,
-)
+from geouq.regions import Pool
+from geouq.run_numbers import Numbers, choices_of, numbers_of
+from geouq.store import SavedSummaries
+from geouq.tables import Table, as_frame, as_markdown, heavy_bins, write_csv, write_parquet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,129 +50,38 @@ class Results:
         return self.frames["metrics"]
 
 
-@dataclass(frozen=True)
-class _Measured:
-    """The pools that figures are drawn of, what is inferred of each by its name, and the rows of all."""
-
-    shown: Sequence[Pool]
-    inferred: Mapping[str, Mapping[str, Inference]]
-    tables: Mapping[str, Table]
-
-
 def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: Reporter) -> Results:
     """Write everything that follows from the summaries of a run, and what its record tells."""
     summaries = SavedSummaries(folder, record.tiles, experiment.levels, experiment.zone_layers, record.whole)
     choices = choices_of(experiment, record.variables, summaries)
-    measured = _measure(experiment, record, summaries, choices, reporter)
-    gates = tuple(judge(experiment, measured.tables["metrics"]))
-    tables = write_tables(measured.tables, record.variables, folder / "tables")
+    numbers = numbers_of(experiment, record, summaries, choices, reporter)
+    gates = tuple(judge(experiment, numbers.tables["metrics"]))
+    save_gates(gates, folder / "gates.json")
+    tables = write_tables(numbers.tables, record.variables, folder / "tables")
     maps = pixel_maps(experiment, record)
     maps += [f"maps/{path.name}" for path in write_cells(experiment, record, summaries, folder / "maps", reporter)]
     figures = draw_figures(
         experiment,
-        measured.shown,
+        numbers.shown,
         record.variables,
         choices,
-        inferred=measured.inferred,
+        inferred=numbers.inferred,
         folder=folder,
         reporter=reporter,
     )
-    warnings = (*record.notes, *heavy_bins(measured.tables["bins"]))
-    results = Results(folder, record, measured.tables, gates, warnings)
-    pages = write_report(_content(experiment, results, measured.shown, figures, maps), folder / "report")
+    warnings = (*record.notes, *heavy_bins(numbers.tables["bins"]), *_left_to_tables(numbers))
+    results = Results(folder, record, numbers.tables, gates, warnings)
+    pages = write_report(_content(experiment, results, numbers.shown, figures, maps), folder / "report")
     return replace(results, files=(*tables, *(folder / path for path in (*maps, *figures.values())), *pages))
 
 
-def choices_of(experiment: Experiment, variables: Sequence[Variable], summaries: SavedSummaries) -> dict[str, Choices]:
-    """Choices of each variable; shared edges need the whole, and so a pass over the summaries."""
-    whole: Mapping[str, Summary] = {}
-    if experiment.bins.scope == "experiment":
-        names = [variable.name for variable in variables]
-        whole = next(pool.variables for pool in pools(experiment, names, summaries.wholes()) if pool.level == "all")
-    return {variable.name: choices_for(experiment, variable, whole.get(variable.name)) for variable in variables}
-
-
-def _measure(
-    experiment: Experiment,
-    record: RunRecord,
-    summaries: SavedSummaries,
-    choices: Mapping[str, Choices],
-    reporter: Reporter,
-) -> _Measured:
-    metrics: list[Row] = []
-    bins: list[Row] = []
-    curves: list[Row] = []
-    excluded: list[Row] = []
-    inferred: dict[str, Mapping[str, Inference]] = {}
-    shown = []
-    names, zones = [variable.name for variable in record.variables], summaries.zones()
-
-    def noted() -> Iterator[TileWholes]:
-        for tile in summaries.wholes():
-            excluded.extend(excluded_rows(tile))
-            yield tile
-
-    wholes_of_zones = ((zone, map(summaries.whole, parts)) for zone, parts in zones.items())
-    reporter.stage("numbers", len(record.tiles) + 1 + len(experiment.tile_lists) + len(zones))
-    for pool in chain(pools(experiment, names, noted()), zone_pools(experiment.levels, names, wholes_of_zones)):
-        rows = metric_rows(pool, record.variables, choices)
-        bins += bin_rows(pool, record.variables, choices)
-        curves += curve_rows(pool, record.variables, choices)
-        if pool.level != "tile":
-            shown.append(pool)
-            parts = zones[pool.name] if pool.zone else [summaries.part(tile) for tile in pool.tiles]
-            inferred[pool.name] = infer_pool(pool, choices, parts, summaries)
-            rows = list(with_intervals(rows, inferred[pool.name]))
-        metrics += rows
-        reporter.advance(pool.name)
-    tables = {
-        "metrics": sorted_table("metrics", metrics),
-        "bins": sorted_table("bins", bins),
-        "curves": sorted_table("curves", curves),
-        **inference_tables(shown, inferred),
-        "excluded": excluded_table(excluded),
-        "failures": failure_table(record.failures),
-    }
-    return _Measured(shown, inferred, tables)
-
-
-def infer_pool(
-    pool: Pool, choices: Mapping[str, Choices], parts: Sequence[Part], summaries: SavedSummaries
-) -> dict[str, Inference]:
-    """Intervals and tests of each variable of a pool that is made of these parts, one a tile."""
-    places, of_tile = [summaries.place(part) for part in parts], {part.tile: part for part in parts}
-    return {
-        variable: infer(
-            pool.name,
-            summary,
-            choices[variable],
-            places=places,
-            cells_of=partial(_cells_of, summaries, of_tile, variable),
-        )
-        for variable, summary in pool.variables.items()
-    }
-
-
-def _cells_of(
-    summaries: SavedSummaries, parts: Mapping[str, Part], variable: str, tile: str
-) -> Iterator[tuple[NDArray[np.int64], CellSummaries]]:
-    """The cells of the part in a tile."""
-    return summaries.cells_of(parts[tile], variable)
-
-
-def inference_tables(pools: Sequence[Pool], inferred: Mapping[str, Mapping[str, Inference]]) -> dict[str, Table]:
-    """Tests of calibration, correlograms of the residuals and the blocks drawn, of each variable of each pool."""
-    each = [
-        ({"level": pool.level, "name": pool.name, "variable": variable}, inference)
-        for pool in pools
-        for variable, inference in inferred[pool.name].items()
+def _left_to_tables(numbers: Numbers) -> list[str]:
+    """A note where there are too many zones to be shown."""
+    if not numbers.unshown:
+        return []
+    return [
+        f"{numbers.unshown} regions from polygons and classes stand in the tables; pages and figures are of the others"
     ]
-    tests = adjusted(row for of, inference in each for row in test_rows(of, inference))
-    return {
-        "tests": sorted_table("tests", tests),
-        "correlograms": sorted_table("correlograms", [row for one in each for row in correlogram_rows(*one)]),
-        "blocks": sorted_table("blocks", [row for one in each for row in block_rows(*one)]),
-    }
 
 
 def write_tables(tables: Mapping[str, Table], variables: Sequence[Variable], folder: Path) -> list[Path]:

@@ -59,6 +59,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "failures": ("tile", "stage", "error", "message"),
 }  # fmt: skip
 HEAVY_BIN = 0.95
+WARNINGS = 6
 
 Row = dict[str, Any]
 
@@ -159,12 +160,14 @@ def failure_table(failures: Iterable[Failure]) -> Table:
 
 def heavy_bins(bins: Table) -> list[str]:
     """Warnings for the whole and regions where one bin holds nearly all pixels, so that UCE says little."""
-    return [
+    found = [
         f"{row['variable']}, {row['name']}: bin {row['bin']} of {row['bins']} holds {row['share']:.1%} of the pixels; "
         "read equal-count bins instead"
         for row in bins.rows
         if row["level"] != "tile" and row["share"] is not None and row["share"] > HEAVY_BIN
     ]
+    more = len(found) - WARNINGS
+    return found if more < 2 else [*found[:WARNINGS], f"the same of {more} more bins, see bins.csv"]
 
 
 def write_csv(table: Table, path: Path) -> None:

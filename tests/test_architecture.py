@@ -24,7 +24,7 @@ FLOORS = (
     {"measures"},
     {"datasets"},
     {"accessor"},
-    {"pages"},
+    {"pages", "run_numbers"},
     {"present"},
     {"experiment"},
     {"cli"},

@@ -1,6 +1,7 @@
 """`geouq run`: what it writes, what it says, how it ends."""
 
 import html
+import json
 import re
 import subprocess
 import sys
@@ -122,6 +123,47 @@ def test_a_gate_that_fails_is_the_exit_code(tile_folder, geouq, limit, code):
 
     assert done.exit_code == code
     assert ("gate failed: coverage_90 of cover in all" in done.output) == bool(code)
+
+
+def test_a_gate_on_the_interval_fails_where_the_estimate_passes_but_may_be_lower(tile_folder, geouq, tmp_path):
+    config = tile_folder(text="cell_size: 16\n", shape=(96, 96))
+    geouq("run", config, "--quiet")
+    (row,) = (
+        row
+        for row in rows_of(tmp_path / "results/small/tables/metrics.csv")
+        if (row["level"], row["variable"], row["metric"]) == ("all", "cover", "coverage_90")
+    )
+    between = (float(row["ci_low"]) + float(row["value"])) / 2
+    gate = f"{{metric: coverage_90, variable: cover, min: {between}}}"
+    config.write_text(config.read_text() + f"gates: [{gate}, {gate[:-1]}, on: interval}}]\n")
+    done = geouq("run", config, "--quiet")
+    estimate, interval = json.loads((tmp_path / "results/small/gates.json").read_text())
+
+    assert done.exit_code == 1
+    assert (estimate["passed"], interval["passed"]) == (True, False)
+    assert interval["low"] < between < interval["value"] < interval["high"]
+    assert f"with the interval {interval['low']} to" in done.output
+
+
+def test_settings_of_the_intervals_stand_in_the_configuration(tile_folder, geouq, tmp_path):
+    text = "cell_size: 16\nintervals: {resamples: 200, block: 16 px, level: 0.8, method: percentile}\n"
+    geouq("run", tile_folder(text=text, shape=(96, 96)))
+    (row,) = (
+        row
+        for row in rows_of(tmp_path / "results/small/tables/metrics.csv")
+        if row["level"] == "all" and row["variable"] == "cover" and row["metric"] == "bias"
+    )
+
+    assert (row["ci_level"], row["ci_method"]) == ("0.8", "percentile")
+    assert float(row["ci_low"]) < float(row["value"]) < float(row["ci_high"])
+
+
+@pytest.mark.parametrize("block", ["5 miles", "0 km", "-3 m", "500"])
+def test_a_block_that_is_no_length_is_refused(tile_folder, geouq, block):
+    done = geouq("run", tile_folder(text=f"intervals: {{block: {block}}}\n"))
+
+    assert done.exit_code == 2
+    assert f"intervals.block: '{block}' is no side of blocks; write auto, tile, or a length such as" in done.output
 
 
 def test_where_no_tile_can_be_read_everything_is_written_still(tile_folder, geouq, tmp_path):

@@ -51,6 +51,9 @@ def content(**changes):
                 "min": None,
                 "max": 2.0,
                 "value": 2.5,
+                "on": "interval",
+                "low": 2.25,
+                "high": 2.75,
                 "passed": False,
             }
         ],

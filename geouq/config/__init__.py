@@ -3,6 +3,7 @@
 from geouq.config.bins import EQUAL_COUNT_10, EQUAL_WIDTH_10, GROUPS, Bins, BinScheme, Groups
 from geouq.config.data import Data
 from geouq.config.faults import Fault, config_error, suggestion
+from geouq.config.intervals import Intervals, length
 from geouq.config.load import json_schema, load_experiment, to_yaml
 from geouq.config.model import CalibrationWeights, Experiment, Gate, Output, Variable, VarianceRule
 from geouq.config.regions import ClassRegions, DerivedRegion, PolygonRegions
@@ -25,12 +26,14 @@ __all__ = [
     "Fault",
     "Gate",
     "Groups",
+    "Intervals",
     "Output",
     "PolygonRegions",
     "Variable",
     "VarianceRule",
     "config_error",
     "json_schema",
+    "length",
     "load_experiment",
     "suggestion",
     "to_yaml",

@@ -1,12 +1,14 @@
 """The layers of a tile: which rasters hold the prediction, the truth, and what goes with them."""
 
-from typing import Annotated, Literal, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema, field_validator
+from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, WithJsonSchema, field_validator
 
-from geouq.config.faults import Steps, raise_each
+from geouq.config.faults import Steps, quoted, raise_each
+from geouq.config.prediction import PredictionFiles
 from geouq.config.section import Section, Text
-from geouq.config.values import AREA, grouping_name, level, tile_pattern, weights_pattern
+from geouq.config.values import AREA, MODEL, grouping_name, tile_pattern, weights_pattern
 
 Pattern = Annotated[str, Field(min_length=1), AfterValidator(tile_pattern)]
 Weights = Annotated[
@@ -15,33 +17,14 @@ Weights = Annotated[
     AfterValidator(weights_pattern),
     WithJsonSchema({"anyOf": [{"const": AREA}, {"type": "string", "pattern": r"\{tile\}"}]}),
 ]
-Level = Annotated[float, AfterValidator(level)]
 Named = dict[Annotated[Text, AfterValidator(grouping_name)], Pattern]
 GROUPINGS = ("covariates", "classes")  # keys below which rasters have names
-SPREADS = (("variance",), ("std",), ("lower", "upper", "level"))  # the ways to give the uncertainty
-H = TypeVar("H", str, float)
+NO_INTERVAL = "an interval is taken as it was given, so there is nothing to add this to; give variance or std"
 
 
-class Data(Section):
-    """The layers of a tile."""
+class SharedData(Section):
+    """The layers of a tile that all models have in common."""
 
-    mean: Pattern = Field(description="predicted mean: a path with {tile}, relative to this file")
-    variance: Pattern | None = Field(
-        default=None, description="predicted variance: a path with {tile}; give either this, or std, or an interval"
-    )
-    std: Pattern | None = Field(
-        default=None, description="predicted standard deviation: a path with {tile}; give either this or variance"
-    )
-    lower: Pattern | None = Field(
-        default=None, description="lower end of a predicted interval: a path with {tile}; needs upper and level too"
-    )
-    upper: Pattern | None = Field(default=None, description="upper end of that interval: a path with {tile}")
-    level: Level | None = Field(
-        default=None,
-        validate_default=True,
-        description="share of the truth that the interval is to hold, such as 0.9; the std is taken to be its width "
-        "divided by that of a standard normal's interval of this level",
-    )
     truth: Pattern = Field(description="reference values: a path with {tile}")
     truth_variance: Pattern | None = Field(
         default=None, description="variance of the error of the reference values themselves: a path with {tile}"
@@ -58,13 +41,6 @@ class Data(Section):
     )
 
     @property
-    def spread(self) -> Literal["variance", "std", "interval"]:
-        """How the uncertainty of the prediction is given."""
-        if self.variance is not None:
-            return "variance"
-        return "std" if self.std is not None else "interval"
-
-    @property
     def groupings(self) -> tuple[str, ...]:
         """Names of the rasters by which coverage is grouped."""
         return (*self.covariates, *self.classes)
@@ -75,9 +51,10 @@ class Data(Section):
         return self.weights == AREA
 
     @property
-    def patterns(self) -> dict[str, str]:
+    def shared(self) -> dict[str, str]:
         """Path pattern of each layer that is given as rasters; those with names follow a dot, as in classes.cover."""
-        own = {layer: text for layer, text in self if isinstance(text, str) and text != AREA}
+        layers = {layer: getattr(self, layer) for layer in SharedData.model_fields}
+        own = {layer: text for layer, text in layers.items() if isinstance(text, str) and text != AREA}
         return own | {f"{key}.{name}": text for key in GROUPINGS for name, text in getattr(self, key).items()}
 
     @field_validator("classes")
@@ -91,36 +68,55 @@ class Data(Section):
         raise_each(both)
         return classes
 
-    @field_validator("std", "lower", "upper", "level")
-    @classmethod
-    def _instead_of_the_others(cls, given: H | None, info: ValidationInfo) -> H | None:
-        """The uncertainty is given once."""
-        own = next(layers for layers in SPREADS if info.field_name in layers)
-        for other in (layer for layers in SPREADS if layers != own for layer in layers):
-            if given is not None and info.data.get(other) is not None:
-                raise ValueError(f"give either {other} or {info.field_name}, not both")
-        return given
-
-    @field_validator("level")
-    @classmethod
-    def _whole(cls, level: float | None, info: ValidationInfo) -> float | None:
-        """The uncertainty is given, and an interval with both ends and its level; what is faulty is told already."""
-        read = {"level": level, **info.data}
-        if any(layer not in read for layers in SPREADS for layer in layers):
-            return level
-        given = [layer for layers in SPREADS for layer in layers if read[layer] is not None]
-        if not given:
-            raise ValueError("missing key 'variance' (or 'std', or 'lower', 'upper' and 'level')")
-        missing = [layer for layer in SPREADS[-1] if read[layer] is None]
-        if given[0] in SPREADS[-1] and missing:
-            raise ValueError(f"missing key '{missing[0]}': an interval needs lower, upper and level")
-        return level
-
     @field_validator("truth_variance")
     @classmethod
     def _not_with_intervals(cls, pattern: str | None, info: ValidationInfo) -> str | None:
         if pattern is not None and info.data.get("lower") is not None:
-            raise ValueError(
-                "an interval is taken as it was given, so there is nothing to add this to; give variance or std"
-            )
+            raise ValueError(NO_INTERVAL)
         return pattern
+
+
+class Data(SharedData, PredictionFiles):
+    """The layers of a tile."""
+
+
+def data_for_models(written: object, info: ValidationInfo) -> object:
+    """Layers of a tile as the models, which were read before them, need them: with the prediction, or without."""
+    if isinstance(written, SharedData) or not isinstance(written, Mapping):
+        return written
+    models = info.data.get("models")
+    if isinstance(models, Mapping) or ("models" not in info.data and "mean" not in written):
+        return _without_prediction(written, models or {})
+    found = Data.model_validate(written)
+    if "models" in info.data:
+        raise_each(_placeholders(found, several=models is not None))
+    return found
+
+
+def _without_prediction(written: Mapping[str, Any], models: Mapping[str, PredictionFiles]) -> SharedData:
+    """The layers beside the predictions, with every fault."""
+    faults: list[tuple[Steps, str]] = [
+        ((key,), "models gives the rasters of each prediction; write this key below a model")
+        for key in written
+        if key in PredictionFiles.model_fields and written[key] is not None
+    ]
+    rest = {key: value for key, value in written.items() if key not in PredictionFiles.model_fields}
+    try:
+        found = SharedData.model_validate(rest)
+    except ValidationError as error:
+        faults += [(fault["loc"], fault["msg"]) for fault in error.errors()]
+    else:
+        if found.truth_variance is not None:
+            given = (name for name, files in models.items() if files.lower is not None)
+            faults += [(("truth_variance",), f"model {name}: {NO_INTERVAL}") for name in given]
+    raise_each(faults)
+    return found
+
+
+def _placeholders(data: Data, *, several: bool) -> Iterator[tuple[Steps, str]]:
+    """Paths of a prediction that hold {model} without need, or lack it."""
+    for layer, path in data.predicted.items():
+        if several and MODEL not in path:
+            yield (layer,), f"{quoted(path)} needs {MODEL} where the name of the model stands"
+        elif not several and MODEL in path:
+            yield (layer,), f"{quoted(path)}: {MODEL} needs a list of the models' names, such as models: [a, b]"

@@ -19,8 +19,10 @@ from pydantic import (
 )
 
 from geouq.config.bins import GROUPS, Bins, BinScheme, Groups
-from geouq.config.data import Data, Level
+from geouq.config.data import Data, SharedData, data_for_models
 from geouq.config.faults import Fault, quoted, raise_each, suggestion
+from geouq.config.intervals import Intervals
+from geouq.config.prediction import CompareOn, Level, Models, PredictionFiles, key_of, model_and_layer, models_of
 from geouq.config.regions import ALL, Regions, faults_of, tile_lists, told_by_files, written_names
 from geouq.config.section import Names, Section, Text
 from geouq.config.values import (
@@ -75,10 +77,28 @@ class VariableSettings(Section):
 
 
 class Variable(VariableSettings):
-    """A variable with its band, which is settled."""
+    """A variable with its band, which is settled; of several models, the variable of one of them.
+
+    `name` is its own then too, as in `AGB (ensemble)`.
+    """
 
     name: Text = Field(description="name of the variable")
     band: int = Field(ge=1, description="band in every layer, from 1")
+    model: str = Field(default="", description="whose prediction it is; empty where there is one alone")
+
+    @property
+    def variable(self) -> str:
+        """Name of the variable, which all models share."""
+        return self.name.removesuffix(f" ({self.model})")
+
+    @property
+    def file_name(self) -> str:
+        """Name in files, such as AGB, or AGB@ensemble: that of no other variable holds an @."""
+        return file_name(self.variable) + (f"@{self.model}" if self.model else "")
+
+    def of_model(self, model: str) -> "Variable":
+        """The variable as one of several models predicts it; as it is where there is one alone."""
+        return self.model_copy(update={"name": labelled(self.name, model), "model": model})
 
 
 _SETTINGS = TypeAdapter(dict[Text, VariableSettings | None])
@@ -144,11 +164,15 @@ class Gate(Section):
 
     metric: Annotated[str, AfterValidator(metric_name)] = Field(description="name of a metric, such as coverage_90")
     variable: Text = Field(description="name of a variable")
+    model: Text | None = Field(default=None, description="name of a model, where there are several")
     region: Text = Field(default="all", description="name of a region; default: all")
     bins: str | None = Field(default=None, description="bins of a binned metric, such as equal-count-10")
     group: str | None = Field(default=None, description="what a metric of groups is grouped by, such as truth")
     min: float | None = Field(default=None, description="least value that passes")
     max: float | None = Field(default=None, description="greatest value that passes")
+    on: Literal["estimate", "interval"] = Field(
+        default="estimate", description="what is to keep the bounds: the estimate, or all of its interval"
+    )
 
     @model_validator(mode="after")
     def _bounded(self) -> Self:
@@ -174,7 +198,20 @@ class Experiment(Section):
     name: Annotated[Text, AfterValidator(experiment_name)] = Field(
         description="name of the experiment and of its folder"
     )
-    data: Data = Field(description="the rasters of a tile")
+    models: Annotated[
+        Models | None,
+        BeforeValidator(models_of, json_schema_input_type=list[Text] | dict[Text, PredictionFiles] | None),
+    ] = Field(
+        default=None,
+        description="several predictions of the same truth: names for {model} in the paths of data, or name: rasters",
+    )
+    compare_on: CompareOn = Field(
+        default="common",
+        description="pixels on which models are evaluated: common (those that count for all of them) or own",
+    )
+    data: Annotated[Data | SharedData, BeforeValidator(data_for_models, json_schema_input_type=Data)] = Field(
+        description="the rasters of a tile"
+    )
     reference_mean: str | None = Field(
         default=None,
         min_length=1,
@@ -220,6 +257,9 @@ class Experiment(Section):
     ordering: bool = Field(
         default=False, description="give AUSE and the rank correlation of |error| and std; costs 3 to 4 % of the sweep"
     )
+    intervals: Intervals = Field(
+        default=Intervals(), description="how intervals and tests of the numbers of regions are made"
+    )
     variance: VarianceRule = Field(default=VarianceRule(), description="variances that cannot be")
     cell_size: Annotated[int, AfterValidator(cell_side), WithJsonSchema({"enum": [16, 32, 64, 128, 256]})] | None = (
         Field(default=None, description="side of a cell in pixels; default: fits the tiles")
@@ -252,6 +292,21 @@ class Experiment(Section):
         return (*self.groups.by, *self.data.groupings)
 
     @property
+    def predictions(self) -> dict[str, PredictionFiles]:
+        """Rasters of the prediction of each model by its name, or of the only one by an empty name."""
+        if isinstance(self.models, dict):
+            return dict(self.models)
+        if not isinstance(self.data, Data):
+            return {}
+        return {"": self.data} if self.models is None else {name: self.data.of_model(name) for name in self.models}
+
+    @property
+    def patterns(self) -> dict[str, str]:
+        """Path pattern of each layer by its key, such as mean, models.ensemble.mean, truth, classes.cover."""
+        found = {key_of(name, layer): p for name, own in self.predictions.items() for layer, p in own.predicted.items()}
+        return found | self.data.shared
+
+    @property
     def zone_layers(self) -> tuple[str, ...]:
         """Keys of the other regions, whose pixels are not those of whole tiles."""
         return tuple(key for key in self.regions if key not in self.tile_lists)
@@ -260,6 +315,13 @@ class Experiment(Section):
     def tile_lists(self) -> dict[str, tuple[str, ...]]:
         """Those regions that are lists of tiles."""
         return tile_lists(self.regions)
+
+    def fault_of_layer(self, layer: str, message: str) -> Fault:
+        """Make a fault at the place of a layer, which is named as in `patterns`."""
+        model, own = model_and_layer(layer)
+        if isinstance(self.models, dict) and model:
+            return self.fault("models", model, own, message=message)
+        return self.fault("data", *own.split(".", 1), message=message)
 
     def fault(self, *steps: str | int, message: str) -> Fault:
         """Make a fault at the place in the file to which the keys and positions `steps` lead."""
@@ -284,8 +346,8 @@ class Experiment(Section):
         raise_each(
             ((i,), f"truth_variance of {quoted(variable.name)}: data gives {other} already; leave one out")
             for i, variable in enumerate(variables)
-            for other in ("truth_variance", "lower")
-            if variable.truth_variance is not None and getattr(info.data.get("data"), other, None) is not None
+            for other in given_beside(info.data)
+            if variable.truth_variance is not None
         )
         labels = info.data.get("labels_mean")
         if labels is None:
@@ -312,8 +374,7 @@ class Experiment(Section):
     @classmethod
     def _with_that_of_the_interval(cls, levels: tuple[float, ...], info: ValidationInfo) -> tuple[float, ...]:
         """The level of intervals that are given is one of those that are told."""
-        given = info.data["data"].level if "data" in info.data else None
-        return levels if given is None else tuple(sorted({*levels, given}))
+        return tuple(sorted({*levels, *given_levels(info.data)}))
 
     @field_validator("regions")
     @classmethod
@@ -329,6 +390,8 @@ class Experiment(Section):
         known: dict[str, list[str]] = {}
         if read.get("variables"):
             known["variable"] = [variable.name for variable in read["variables"]]
+        if "models" in read:
+            known["model"] = [*(read["models"] or ())]
         if "regions" in read and not told_by_files(read["regions"]):
             known["region"] = [ALL, *written_names(read["regions"])]
         if "bins" in read:
@@ -345,4 +408,4 @@ class Experiment(Section):
     def _by_name(self, variables: tuple[Variable, ...] | None) -> dict[str, dict[str, Any]] | None:
         if variables is None:
             return None
-        return {variable.name: variable.model_dump(exclude={"name"}, exclude_none=True) for variable in variables}
+        return {v.name: v.model_dump(exclude={"name", "model"}, exclude_none=True) for v in variables}

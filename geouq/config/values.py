@@ -17,6 +17,8 @@ CELL_SIDES = (16, 32, 64, 128, 256)
 HIGHEST_LEVEL = 0.999999
 CALIBRATION_LEVELS = tuple(k / 20 for k in range(1, 20))
 AREA = "area"
+MODEL = "{model}"
+LONGEST_MODEL = 30
 GroupedBy = Literal["truth", "mean", "variance"]
 
 
@@ -40,12 +42,36 @@ def experiment_name(name: str) -> str:
 
 def tile_pattern(path: str) -> str:
     """Accept a path in which {tile}, and nothing else, stands for something."""
-    rest = path.replace("{tile}", "")
+    return _with_tile(path, path)
+
+
+def predicted_pattern(path: str) -> str:
+    """Accept a path in which {tile} stands for something, and {model} may."""
+    return _with_tile(path, path.replace(MODEL, ""))
+
+
+def _with_tile(path: str, pattern: str) -> str:
+    """The path, if {tile}, and nothing else, stands for something in its pattern."""
+    rest = pattern.replace("{tile}", "")
     if "{" in rest or "}" in rest:
         raise ValueError(f"{quoted(path)}: the only placeholder is {{tile}}")
-    if rest == path:
+    if rest == pattern:
         raise ValueError(f"{quoted(path)} needs {{tile}} where the name of the tile stands")
     return path
+
+
+def model_name(name: str) -> str:
+    """Accept a name that can be part of file names.
+
+    >>> model_name("ensemble-v1.2")
+    'ensemble-v1.2'
+    """
+    if not re.fullmatch(rf"[A-Za-z0-9_-](?:[A-Za-z0-9._-]{{0,{LONGEST_MODEL - 2}}}[A-Za-z0-9_-])?", name):
+        raise ValueError(
+            f"{quoted(name)} cannot be part of file names; use up to {LONGEST_MODEL} letters (A to Z), digits, '-', "
+            "'_' or '.'"
+        )
+    return name
 
 
 def grouping_name(name: str) -> str:

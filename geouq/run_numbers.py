@@ -1,0 +1,143 @@
+"""The numbers of a run: from saved summaries to the rows of all tables; no pixel is read."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.config import Experiment, Variable
+from geouq.inference import (
+    Inference,
+    Intervals,
+    adjusted,
+    block_rows,
+    correlogram_rows,
+    infer,
+    test_rows,
+    with_intervals,
+)
+from geouq.metrics import Choices
+from geouq.progress import Reporter
+from geouq.provenance import RunRecord
+from geouq.regions import Pool, pools, zone_pools
+from geouq.store import Part, SavedSummaries
+from geouq.summary import CellSummaries, Summary, TileWholes
+from geouq.tables import (
+    Row,
+    Table,
+    bin_rows,
+    choices_for,
+    curve_rows,
+    excluded_rows,
+    excluded_table,
+    failure_table,
+    metric_rows,
+    sorted_table,
+)
+
+ZONES_SHOWN = 60  # of more polygons or classes, pages and figures would be thousands
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The pools to be shown in figures and pages, what is inferred of each by its name, and the rows of all tables.
+
+    unshown : number of zones that stand in the tables alone.
+    """
+
+    shown: Sequence[Pool]
+    inferred: Mapping[str, Mapping[str, Inference]]
+    tables: Mapping[str, Table]
+    unshown: int = 0
+
+
+def choices_of(experiment: Experiment, variables: Sequence[Variable], summaries: SavedSummaries) -> dict[str, Choices]:
+    """Choices of each variable; shared edges need the whole, and so a pass over the summaries."""
+    whole: Mapping[str, Summary] = {}
+    if experiment.bins.scope == "experiment":
+        names = [variable.name for variable in variables]
+        whole = next(pool.variables for pool in pools(experiment, names, summaries.wholes()) if pool.level == "all")
+    return {variable.name: choices_for(experiment, variable, whole.get(variable.name)) for variable in variables}
+
+
+def numbers_of(
+    experiment: Experiment,
+    record: RunRecord,
+    summaries: SavedSummaries,
+    choices: Mapping[str, Choices],
+    reporter: Reporter,
+) -> Numbers:
+    """All numbers of a run, pool by pool, of which one at a time is held but those that are shown."""
+    rows: dict[str, list[Row]] = {"metrics": [], "bins": [], "curves": [], "excluded": []}
+    inferred: dict[tuple[str, str], Mapping[str, Inference]] = {}
+    shown: list[Pool] = []
+    names, zones = [variable.name for variable in record.variables], summaries.zones()
+    settings = Intervals(**experiment.intervals.model_dump())
+
+    def noted() -> Iterator[TileWholes]:
+        for tile in summaries.wholes():
+            rows["excluded"].extend(excluded_rows(tile))
+            yield tile
+
+    wholes_of_zones = ((zone, map(summaries.whole, parts)) for zone, parts in zones.items())
+    reporter.stage("numbers", len(record.tiles) + 1 + len(experiment.tile_lists) + len(zones))
+    for pool in chain(pools(experiment, names, noted()), zone_pools(experiment.levels, names, wholes_of_zones)):
+        metrics = metric_rows(pool, record.variables, choices)
+        rows["bins"] += bin_rows(pool, record.variables, choices)
+        rows["curves"] += curve_rows(pool, record.variables, choices)
+        if pool.level != "tile":
+            parts = zones[pool.name] if pool.zone else [summaries.part(tile) for tile in pool.tiles]
+            found = inferred[pool.level, pool.name] = infer_pool(pool, choices, parts, summaries, settings)
+            metrics = list(with_intervals(metrics, found))
+            if not pool.zone or len(zones) <= ZONES_SHOWN:
+                shown.append(pool)
+        rows["metrics"] += metrics
+        reporter.advance(pool.name)
+    tables = {name: sorted_table(name, rows[name]) for name in ("metrics", "bins", "curves")}
+    tables |= inference_tables(inferred)
+    tables |= {"excluded": excluded_table(rows["excluded"]), "failures": failure_table(record.failures)}
+    unshown = len(zones) if len(zones) > ZONES_SHOWN else 0
+    return Numbers(shown, {name: own for (_, name), own in inferred.items()}, tables, unshown)
+
+
+def infer_pool(
+    pool: Pool, choices: Mapping[str, Choices], parts: Sequence[Part], summaries: SavedSummaries, settings: Intervals
+) -> dict[str, Inference]:
+    """Intervals and tests of each variable of a pool that is made of these parts, one a tile."""
+    places, of_tile = [summaries.place(part) for part in parts], {part.tile: part for part in parts}
+    return {
+        variable: infer(
+            pool.name,
+            summary,
+            choices[variable],
+            places=places,
+            cells_of=partial(_cells_of, summaries, of_tile, variable),
+            settings=settings,
+        )
+        for variable, summary in pool.variables.items()
+    }
+
+
+def _cells_of(
+    summaries: SavedSummaries, parts: Mapping[str, Part], variable: str, tile: str
+) -> Iterator[tuple[NDArray[np.int64], CellSummaries]]:
+    """The cells of the part in a tile."""
+    return summaries.cells_of(parts[tile], variable)
+
+
+def inference_tables(inferred: Mapping[tuple[str, str], Mapping[str, Inference]]) -> dict[str, Table]:
+    """Tests of calibration, correlograms of the residuals and the blocks drawn, by level and name of the pool."""
+    each = [
+        ({"level": level, "name": name, "variable": variable}, inference)
+        for (level, name), of_pool in inferred.items()
+        for variable, inference in of_pool.items()
+    ]
+    tests = adjusted(row for of, inference in each for row in test_rows(of, inference))
+    return {
+        "tests": sorted_table("tests", tests),
+        "correlograms": sorted_table("correlograms", [row for one in each for row in correlogram_rows(*one)]),
+        "blocks": sorted_table("blocks", [row for one in each for row in block_rows(*one)]),
+    }
