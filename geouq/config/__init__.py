@@ -5,7 +5,8 @@ from geouq.config.data import Data
 from geouq.config.faults import Fault, config_error, suggestion
 from geouq.config.intervals import Intervals, length
 from geouq.config.load import json_schema, load_experiment, to_yaml
-from geouq.config.model import CalibrationWeights, Experiment, Gate, Output, Variable, VarianceRule
+from geouq.config.model import CalibrationWeights, Experiment, Variable
+from geouq.config.output import Gate, Output, VarianceRule
 from geouq.config.regions import ClassRegions, DerivedRegion, PolygonRegions
 from geouq.config.values import CALIBRATION_LEVELS, CELL_MAPS, PIXEL_MAPS
 

@@ -1,8 +1,8 @@
 """What an experiment is: frozen models of the configuration, with faults told in plain words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -10,18 +10,17 @@ from pydantic import (
     ConfigDict,
     Field,
     PrivateAttr,
-    TypeAdapter,
     ValidationInfo,
     WithJsonSchema,
     field_serializer,
     field_validator,
-    model_validator,
 )
 
 from geouq.config.bins import GROUPS, Bins, BinScheme, Groups
-from geouq.config.data import Data, SharedData, data_for_models
+from geouq.config.data import Data, SharedData, data_for_models, noise_given, predictions_read
 from geouq.config.faults import Fault, quoted, raise_each, suggestion
 from geouq.config.intervals import Intervals
+from geouq.config.output import Gate, Output, VarianceRule
 from geouq.config.prediction import CompareOn, Level, Models, PredictionFiles, key_of, model_and_layer, models_of
 from geouq.config.regions import ALL, Regions, faults_of, tile_lists, told_by_files, written_names
 from geouq.config.section import Names, Section, Text
@@ -29,18 +28,14 @@ from geouq.config.values import (
     CALIBRATION_LEVELS,
     calibration_level,
     cell_side,
-    directory_pattern,
     experiment_name,
-    finite,
-    map_name,
-    metric_name,
     repeated,
     supported_version,
     unique,
 )
+from geouq.config.variables import Variable, VariableSettings, settled_variables
 from geouq.config.yaml_text import Written
 
-MAPS = ("cells",)  # maps with a value a pixel cost more than the sweep
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 
 CalibrationLevel = Annotated[
@@ -49,76 +44,6 @@ CalibrationLevel = Annotated[
     WithJsonSchema({"type": "number", "minimum": 0.01, "maximum": 0.99}),  # 0.07 / 0.01 is no whole number
 ]
 CalibrationWeights = Literal["equal", "counts"]
-
-
-class VariableSettings(Section):
-    """What may be said of a variable below its name."""
-
-    band: int | None = Field(
-        default=None, ge=1, description="band in every layer, from 1; default: its place in the list"
-    )
-    units: Annotated[str, WithJsonSchema({"type": ["string", "number"]})] = Field(
-        default="", description="units of the mean, for tables and figures"
-    )
-    reference_mean: float | None = Field(
-        default=None,
-        description="what bias, MAE and RMSE are divided by to be relative; default: the mean of the truth",
-    )
-    thresholds: Annotated[tuple[float, ...], AfterValidator(unique), AfterValidator(finite)] = Field(
-        default=(),
-        max_length=20,
-        description="values of which the forecast that truth exceeds them is scored; each costs some 20 % of the sweep",
-    )
-    truth_variance: float | None = Field(
-        default=None,
-        ge=0,
-        description="variance of the error of the reference values themselves, the same everywhere; default: none",
-    )
-
-
-class Variable(VariableSettings):
-    """A variable with its band, which is settled; of several models, the variable of one of them.
-
-    `name` is its own then too, as in `AGB (ensemble)`.
-    """
-
-    name: Text = Field(description="name of the variable")
-    band: int = Field(ge=1, description="band in every layer, from 1")
-    model: str = Field(default="", description="whose prediction it is; empty where there is one alone")
-
-    @property
-    def variable(self) -> str:
-        """Name of the variable, which all models share."""
-        return self.name.removesuffix(f" ({self.model})")
-
-    @property
-    def file_name(self) -> str:
-        """Name in files, such as AGB, or AGB@ensemble: that of no other variable holds an @."""
-        return file_name(self.variable) + (f"@{self.model}" if self.model else "")
-
-    def of_model(self, model: str) -> "Variable":
-        """The variable as one of several models predicts it; as it is where there is one alone."""
-        return self.model_copy(update={"name": labelled(self.name, model), "model": model})
-
-
-_SETTINGS = TypeAdapter(dict[Text, VariableSettings | None])
-_NAMES = TypeAdapter(Names)
-
-
-def _variables(written: object) -> object:
-    """Variables from names in band order, or from a mapping of names to settings."""
-    if isinstance(written, Sequence) and any(isinstance(entry, Variable) for entry in written):
-        return written
-    if isinstance(written, Mapping):
-        settings = _SETTINGS.validate_python(written)
-    else:
-        settings = dict.fromkeys(_NAMES.validate_python(written))
-    if not settings:
-        raise ValueError("names no variable; leave the key out to take the names from the bands")
-    return tuple(
-        Variable(name=name, **{"band": position, **(entry.model_dump(exclude_none=True) if entry else {})})
-        for position, (name, entry) in enumerate(settings.items(), 1)
-    )
 
 
 def _all_tiles(written: object) -> object:
@@ -131,56 +56,6 @@ def _schemes(written: object) -> object:
 
 def _groups(written: object) -> object:
     return {"by": written} if isinstance(written, list | tuple) else written
-
-
-def _no_maps(written: object) -> object:
-    return () if written == "none" else written
-
-
-class VarianceRule(Section):
-    """What to do about variances that cannot be."""
-
-    negative: Literal["error", "exclude"] = Field(
-        default="error",
-        description="a negative variance stops the tile, or its pixel is excluded and counted",
-    )
-
-
-class Output(Section):
-    """What is written, and where."""
-
-    directory: Annotated[str, Field(min_length=1), AfterValidator(directory_pattern)] = Field(
-        default="results/{name}", description="folder of the results, relative to where geouq is started"
-    )
-    maps: Annotated[
-        tuple[Annotated[str, AfterValidator(map_name)], ...],
-        BeforeValidator(_no_maps, json_schema_input_type=tuple[str, ...] | Literal["none"]),
-        AfterValidator(unique),
-    ] = Field(default=MAPS, description="maps to write: z, error, abs_error, std, cells, or metrics of cells; none")
-
-
-class Gate(Section):
-    """A bound that a metric must keep for the run to succeed."""
-
-    metric: Annotated[str, AfterValidator(metric_name)] = Field(description="name of a metric, such as coverage_90")
-    variable: Text = Field(description="name of a variable")
-    model: Text | None = Field(default=None, description="name of a model, where there are several")
-    region: Text = Field(default="all", description="name of a region; default: all")
-    bins: str | None = Field(default=None, description="bins of a binned metric, such as equal-count-10")
-    group: str | None = Field(default=None, description="what a metric of groups is grouped by, such as truth")
-    min: float | None = Field(default=None, description="least value that passes")
-    max: float | None = Field(default=None, description="greatest value that passes")
-    on: Literal["estimate", "interval"] = Field(
-        default="estimate", description="what is to keep the bounds: the estimate, or all of its interval"
-    )
-
-    @model_validator(mode="after")
-    def _bounded(self) -> Self:
-        if self.min is None and self.max is None:
-            raise ValueError("needs min or max, or both")
-        if self.min is not None and self.max is not None and self.min > self.max:
-            raise ValueError(f"min {self.min} is more than max {self.max}: no value can pass")
-        return self
 
 
 class Experiment(Section):
@@ -222,7 +97,7 @@ class Experiment(Section):
     )
     variables: Annotated[
         tuple[Variable, ...] | None,
-        BeforeValidator(_variables, json_schema_input_type=list[Text] | dict[str, VariableSettings | None]),
+        BeforeValidator(settled_variables, json_schema_input_type=list[Text] | dict[str, VariableSettings | None]),
     ] = Field(default=None, description="names in band order, or name: settings; default: the band descriptions")
     tiles: Annotated[
         Annotated[Names, Field(min_length=1)] | None,
@@ -344,9 +219,9 @@ class Experiment(Section):
         raise_each(repeated([variable.band for variable in variables], lambda band: f"band {band}"))
         raise_each(repeated([variable.name for variable in variables], quoted))
         raise_each(
-            ((i,), f"truth_variance of {quoted(variable.name)}: data gives {other} already; leave one out")
+            ((i,), f"truth_variance of {quoted(variable.name)}: {other} already; leave one out")
             for i, variable in enumerate(variables)
-            for other in given_beside(info.data)
+            for other in noise_given(info.data)
             if variable.truth_variance is not None
         )
         labels = info.data.get("labels_mean")
@@ -374,7 +249,8 @@ class Experiment(Section):
     @classmethod
     def _with_that_of_the_interval(cls, levels: tuple[float, ...], info: ValidationInfo) -> tuple[float, ...]:
         """The level of intervals that are given is one of those that are told."""
-        return tuple(sorted({*levels, *given_levels(info.data)}))
+        given = {own.level for own in predictions_read(info.data) if own.level is not None}
+        return tuple(sorted({*levels, *given}))
 
     @field_validator("regions")
     @classmethod

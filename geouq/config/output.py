@@ -1,0 +1,60 @@
+"""What is made of the numbers: where they are written, which maps there are, and which bounds they must keep."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from geouq.config.section import Section, Text
+from geouq.config.values import directory_pattern, map_name, metric_name, unique
+
+MAPS = ("cells",)  # maps with a value a pixel cost more than the sweep
+
+
+def _no_maps(written: object) -> object:
+    return () if written == "none" else written
+
+
+class VarianceRule(Section):
+    """What to do about variances that cannot be."""
+
+    negative: Literal["error", "exclude"] = Field(
+        default="error",
+        description="a negative variance stops the tile, or its pixel is excluded and counted",
+    )
+
+
+class Output(Section):
+    """What is written, and where."""
+
+    directory: Annotated[str, Field(min_length=1), AfterValidator(directory_pattern)] = Field(
+        default="results/{name}", description="folder of the results, relative to where geouq is started"
+    )
+    maps: Annotated[
+        tuple[Annotated[str, AfterValidator(map_name)], ...],
+        BeforeValidator(_no_maps, json_schema_input_type=tuple[str, ...] | Literal["none"]),
+        AfterValidator(unique),
+    ] = Field(default=MAPS, description="maps to write: z, error, abs_error, std, cells, or metrics of cells; none")
+
+
+class Gate(Section):
+    """A bound that a metric must keep for the run to succeed."""
+
+    metric: Annotated[str, AfterValidator(metric_name)] = Field(description="name of a metric, such as coverage_90")
+    variable: Text = Field(description="name of a variable")
+    model: Text | None = Field(default=None, description="name of a model, where there are several")
+    region: Text = Field(default="all", description="name of a region; default: all")
+    bins: str | None = Field(default=None, description="bins of a binned metric, such as equal-count-10")
+    group: str | None = Field(default=None, description="what a metric of groups is grouped by, such as truth")
+    min: float | None = Field(default=None, description="least value that passes")
+    max: float | None = Field(default=None, description="greatest value that passes")
+    on: Literal["estimate", "interval"] = Field(
+        default="estimate", description="what is to keep the bounds: the estimate, or all of its interval"
+    )
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Self:
+        if self.min is None and self.max is None:
+            raise ValueError("needs min or max, or both")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError(f"min {self.min} is more than max {self.max}: no value can pass")
+        return self
