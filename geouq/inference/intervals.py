@@ -11,7 +11,7 @@ from geouq.inference.bootstrap import left_out, resampled
 from geouq.inference.features import frame_of, summary_of
 from geouq.inference.gaps import Gaps, gaps_of, is_folded
 from geouq.inference.limits import bca_limits, folded_limits, p_value, percentile_limits, widened
-from geouq.inference.pool import Blocks, CellsOf, blocks_of
+from geouq.inference.pool import Blocks, CellsOf, Reach, blocks_of
 from geouq.inference.settings import DEFAULTS, FEWEST_BLOCKS, FEWEST_CELLS, Intervals
 from geouq.metrics import METRICS, Choices, Metric, Value, evaluate_metric
 from geouq.summary import Summary, TilePlace
@@ -28,6 +28,7 @@ BY_ERROR = (
     *("bias", "nbias", "z_mean", "pit_mean", "coverage_above", "coverage_below"),
     *("mace", "rmsce", "calibration_error", "miscalibration_area"),
 )
+OF_PREDICTIONS = ("sharpness", "sharpness_rms", "mean_std", "width", "cv")
 BY_Z_SQUARE = ("zms", "z_std", "coverage", "pit_std", "nll", "ence", "ence_normalized", "ence_excess", "ence_null")
 
 
@@ -104,7 +105,7 @@ def infer(
             intervals.append(values)
             continue
         gaps = gaps_of(values.value, whole, drawn, choices) if is_folded(values.value) else None
-        reach = blocks.reaches[_residual_of(values.value)]
+        reach = _reach_of(values.value, blocks)
         known = np.isfinite(values.left_out).all()
         widening = reach.widening(settings.level, values.left_out if known else None)
         intervals.append(_interval(values, gaps, widening, settings))
@@ -112,10 +113,15 @@ def infer(
     return Inference(tuple(intervals), tuple(tests), blocks, settings.level)
 
 
-def _residual_of(value: Value) -> str:
-    """The residual whose correlation a number feels: errors, their size in the unit, or their size beside the std."""
+def _reach_of(value: Value, blocks: Blocks) -> Reach:
+    """The residual whose correlation a number feels: errors, their size in the unit, or their size beside the std.
+
+    Numbers of predictions alone are given the one that widens most.
+    """
     name = value.metric.name
-    return "error" if name in BY_ERROR else "z_square" if name in BY_Z_SQUARE else "squared_error"
+    if name in OF_PREDICTIONS:
+        return min(blocks.reaches.values(), key=lambda reach: reach.kept)
+    return blocks.reaches["error" if name in BY_ERROR else "z_square" if name in BY_Z_SQUARE else "squared_error"]
 
 
 def _too_few(blocks: Blocks) -> str:
