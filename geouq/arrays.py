@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from geouq.config.model import LEVELS
 from geouq.cutting import BAND, Reading, pieces_of
+from geouq.decoded import NO_STATUS
 from geouq.errors import DataError
 from geouq.grid import Grid, Window
 from geouq.kernel import SQUARE
 from geouq.piecework import sweep_windows
-from geouq.reader import NO_STATUS, NO_WEIGHT, VariableWindow
+from geouq.reader import NO_WEIGHT, VariableWindow
 from geouq.settings import Settings, cell_size_for
 from geouq.summary import KeptPixels, Summary, VariableSummary
 from geouq.summary.kept_pixels import FEW

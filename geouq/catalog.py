@@ -10,12 +10,22 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from geouq.areas import require_areas
-from geouq.config import Experiment, Fault, Variable, config_error, suggestion
+from geouq.config import (
+    Experiment,
+    Fault,
+    PredictionFiles,
+    Variable,
+    config_error,
+    key_of,
+    model_and_layer,
+    suggestion,
+)
 from geouq.errors import DataError, GeouqError
 from geouq.grid import Grid, require_same_grid
 from geouq.raster import Raster, read_header
 
-PREDICTED = ("mean", "variance", "std", "lower", "upper")
+SPREAD_LAYERS = ("variance", "std", "upper")
+PREDICTED = ("mean", *SPREAD_LAYERS, "lower")
 ONE_FOR_ALL = ("mask", "weights", "covariates", "classes")  # layers of which one band may serve all variables
 Spread = Literal["variance", "std", "interval"]
 READERS = 8
@@ -23,31 +33,60 @@ SHOWN = 5
 
 
 @dataclass(frozen=True)
+class Prediction:
+    """The rasters of one model's prediction.
+
+    variance : the layer of the predicted variance; of the std, or of the upper end of an interval, as `spread` tells.
+    lower, level : the lower end of that interval, and its level.
+    """
+
+    mean: Raster
+    variance: Raster
+    spread: Spread = "variance"
+    lower: Raster | None = None
+    level: float | None = None
+
+    @classmethod
+    def of(cls, files: PredictionFiles, rasters: Mapping[str, Raster]) -> Self:
+        """A prediction from these rasters, by their keys in the configuration."""
+        upper = rasters["upper" if files.spread == "interval" else files.spread]
+        return cls(rasters["mean"], upper, files.spread, rasters.get("lower"), files.level)
+
+    @property
+    def rasters(self) -> dict[str, Raster]:
+        """The layers that are there, by their key in the configuration."""
+        layers = {"mean": self.mean, "upper" if self.spread == "interval" else self.spread: self.variance}
+        return layers | ({"lower": self.lower} if self.lower else {})
+
+    def with_rasters(self, rasters: Mapping[str, Raster]) -> Self:
+        """The same prediction with these layers, by their keys."""
+        (spread,) = (raster for layer, raster in rasters.items() if layer in SPREAD_LAYERS)
+        return replace(self, mean=rasters["mean"], variance=spread, lower=rasters.get("lower"))
+
+
+@dataclass(frozen=True)
 class Tile:
     """One tile: the rasters of its layers, all on one grid.
 
-    variance : the layer of the predicted variance; of the std, or of the upper end of an interval, as `spread` tells.
-    lower, level : the lower end of that interval, and its level. truth_variance : what the truth's own error adds to
-    the predicted variance; numbers of it stand with the variables. weights : how much each pixel counts; None where
-    all count alike, or by their area if `area_weighted`. covariates, classes : by whose values, or codes, coverage is
-    grouped.
+    variables : of several models, each variable of each, those of one variable together. predictions : by model, of a
+    single one by an empty name. common : of several models, whether a pixel counts for all or for none. truth_variance
+    : what the truth's own error adds to the predicted variance; numbers of it stand with the variables. weights : how
+    much each pixel counts; None where all count alike, or by their area if `area_weighted`. covariates, classes : by
+    whose values, or codes, coverage is grouped.
     """
 
     name: str
     grid: Grid
     variables: tuple[Variable, ...]
-    mean: Raster
-    variance: Raster
+    predictions: Mapping[str, Prediction]
     truth: Raster
     mask: Raster | None = None
-    spread: Spread = "variance"
-    lower: Raster | None = None
-    level: float | None = None
     truth_variance: Raster | None = None
     weights: Raster | None = None
     area_weighted: bool = False
     covariates: Mapping[str, Raster] = field(default_factory=dict)
     classes: Mapping[str, Raster] = field(default_factory=dict)
+    common: bool = True
 
     @property
     def weighted(self) -> bool:
@@ -60,35 +99,53 @@ class Tile:
         return self.truth_variance is not None or any(variable.truth_variance for variable in self.variables)
 
     @property
+    def given(self) -> dict[str, float]:
+        """Level of the intervals that are given in the place of a variance, of each variable that has some."""
+        levels = ((variable.name, self.predictions[variable.model].level) for variable in self.variables)
+        return {name: level for name, level in levels if level is not None}
+
+    @property
     def rasters(self) -> dict[str, Raster]:
-        """The layers that are there, by their key in the configuration; those with names follow a dot."""
-        layers = {
-            "mean": self.mean,
-            "upper" if self.spread == "interval" else self.spread: self.variance,
-            "lower": self.lower,
+        """The layers that are there, by their key in the configuration; names in that follow a dot."""
+        shared = {
             "truth": self.truth,
             "truth_variance": self.truth_variance,
             "mask": self.mask,
             "weights": self.weights,
         }
-        named = {f"covariates.{name}": raster for name, raster in self.covariates.items()}
-        named |= {f"classes.{name}": raster for name, raster in self.classes.items()}
-        return {layer: raster for layer, raster in layers.items() if raster} | named
+        found = {key_of(model, layer): r for model, own in self.predictions.items() for layer, r in own.rasters.items()}
+        found |= {layer: raster for layer, raster in shared.items() if raster}
+        found |= {f"covariates.{name}": raster for name, raster in self.covariates.items()}
+        return found | {f"classes.{name}": raster for name, raster in self.classes.items()}
+
+    def together(self, variable: Variable) -> tuple[Variable, ...]:
+        """The same variable of all models."""
+        return tuple(other for other in self.variables if other.variable == variable.variable)
 
     def with_rasters(self, rasters: Mapping[str, Raster]) -> Self:
         """The same tile with these layers, by their keys as in `rasters`."""
-        return replace(self, **_fields_of(rasters))
+        predictions = {
+            model: own.with_rasters({layer: rasters[key_of(model, layer)] for layer in own.rasters})
+            for model, own in self.predictions.items()
+        }
+        return replace(self, predictions=predictions, **_shared_fields(rasters))
 
 
-def _fields_of(rasters: Mapping[str, Raster]) -> dict[str, Any]:
-    """Layers by the field of a Tile that holds each."""
+def _is_predicted(key: str) -> bool:
+    model, layer = model_and_layer(key)
+    return bool(model) or layer in PREDICTED
+
+
+def _shared_fields(rasters: Mapping[str, Raster]) -> dict[str, Any]:
+    """Layers that belong to no prediction, by the field of a Tile that holds each."""
     found: dict[str, Any] = {"covariates": {}, "classes": {}}
-    for layer, raster in rasters.items():
-        key, _, name = layer.partition(".")
-        if name:
-            found[key][name] = raster
-        else:
-            found["variance" if key in ("std", "upper") else key] = raster
+    for key, raster in rasters.items():
+        if not _is_predicted(key):
+            layer, _, name = key.partition(".")
+            if name:
+                found[layer][name] = raster
+            else:
+                found[layer] = raster
     return found
 
 
@@ -122,7 +179,7 @@ def find_tiles(experiment: Experiment) -> Catalog:
     Raises ConfigError where a pattern matches no file or a tile that is named has no file at all. A tile that lacks a
     layer or has an unusable one becomes a Failure and does not stop the others.
     """
-    patterns = experiment.data.patterns
+    patterns = experiment.patterns
     found = {layer: match_names(pattern, others(patterns, layer)) for layer, pattern in patterns.items()}
     faults = _patterns_without_files(experiment, patterns, found) + _unknown_tiles(experiment, found)
     if faults:
@@ -178,7 +235,7 @@ def _patterns_without_files(
     experiment: Experiment, patterns: Mapping[str, str], found: Mapping[str, set[str]]
 ) -> list[Fault]:
     faults = [
-        experiment.fault("data", *layer.split(".", 1), message=f"no file matches {pattern}{_what_is_there(pattern)}")
+        experiment.fault_of_layer(layer, f"no file matches {pattern}{_what_is_there(pattern)}")
         for layer, pattern in patterns.items()
         if is_listable(pattern) and not found[layer]
     ]
@@ -198,7 +255,7 @@ def _what_is_there(pattern: str) -> str:
 
 def _wanted_names(experiment: Experiment, found: Mapping[str, set[str]]) -> tuple[list[str], list[str]]:
     """Names of the tiles to evaluate, in order, and notes on what is left aside."""
-    predicted = set().union(*(names for layer, names in found.items() if layer in PREDICTED))
+    predicted = set().union(*(names for layer, names in found.items() if _is_predicted(layer)))
     in_regions = [name for tiles in experiment.tile_lists.values() for name in tiles]
     if experiment.tiles is not None:
         return list(experiment.tiles), []
@@ -255,7 +312,12 @@ def _missing_layers(name: str, patterns: Mapping[str, str], found: Mapping[str, 
 def _open_tile(name: str, patterns: Mapping[str, str], experiment: Experiment) -> Tile | Failure:
     try:
         rasters = {layer: read_header(path_of(pattern, name)) for layer, pattern in patterns.items()}
-        mean, data = rasters["mean"], experiment.data
+        data, files = experiment.data, experiment.predictions
+        predictions = {
+            model: Prediction.of(own, {layer: rasters[key_of(model, layer)] for layer in own.predicted})
+            for model, own in files.items()
+        }
+        mean = next(iter(predictions.values())).mean
         variables = experiment.variables or _variables_of(mean, experiment)
         for layer, raster in rasters.items():
             require_same_grid(mean.grid, raster.grid, mean.path, raster.path)
@@ -265,11 +327,11 @@ def _open_tile(name: str, patterns: Mapping[str, str], experiment: Experiment) -
         return Tile(
             name,
             mean.grid,
-            variables,
-            spread=data.spread,
-            level=data.level,
+            tuple(variable.of_model(model) for variable in variables for model in predictions),
+            predictions,
             area_weighted=data.area_weighted,
-            **_fields_of(rasters),
+            common=experiment.compare_on == "common",
+            **_shared_fields(rasters),
         )
     except GeouqError as error:
         return Failure(name, "header", type(error).__name__, str(error))
@@ -308,8 +370,9 @@ def _with_same_variables(tiles: list[Tile]) -> tuple[list[Tile], list[Failure]]:
 
 
 def _odd_bands(tile: Tile, first: Tile) -> str:
-    found, expected = (", ".join(variable.name for variable in one.variables) for one in (tile, first))
+    found, expected = (", ".join(dict.fromkeys(v.variable for v in one.variables)) for one in (tile, first))
+    paths = [next(iter(one.predictions.values())).mean.path for one in (tile, first)]
     return (
-        f"{tile.mean.path} describes its bands as {found}, but {first.mean.path} as {expected}; "
+        f"{paths[0]} describes its bands as {found}, but {paths[1]} as {expected}; "
         "name the variables in the configuration"
     )

@@ -160,7 +160,6 @@ def settings_for(experiment: Experiment, catalog: Catalog) -> Settings:
         experiment.groupings,
         experiment.ordering,
         classes=tuple(experiment.data.classes),
-        given=experiment.data.level,
     )
 
 

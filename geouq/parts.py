@@ -121,11 +121,18 @@ class VariableSum:
     """
 
     def __init__(
-        self, grid: Grid, settings: Settings, append: Append, thresholds: tuple[float, ...] = (), *, weighted: bool
+        self,
+        grid: Grid,
+        settings: Settings,
+        append: Append,
+        thresholds: tuple[float, ...] = (),
+        *,
+        weighted: bool,
+        given: float | None = None,
     ) -> None:
         levels = settings.levels
         self._settings, self._append, self._weighted = settings, append, weighted
-        self._thresholds = thresholds
+        self._thresholds, self._given = thresholds, given
         self._shape = grid.coarsened(settings.cell_size).shape
         bands = bands_of(grid)
         room = BUDGET // max(bands, 1)
@@ -157,7 +164,7 @@ class VariableSum:
         extremes = self._extremes[:, 0].min(initial=np.inf), self._extremes[:, 1].max(initial=-np.inf)
         z_counts = np.sum([band.z_counts for band in self._bands], axis=0)
         levels = self._settings.levels
-        classes, given = self._settings.classes, self._settings.given
+        classes, given = self._settings.classes, self._given
         groups = {
             name: reduce(
                 add, (band.coverage(i, ClassCoverage if name in classes else CoverageProfile) for band in self._bands)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from geouq.catalog import Tile
+from geouq.config import Variable
 from geouq.cutting import Piece, Reading, overlap
 from geouq.grid import Window
 from geouq.group_sums import GroupSum, Read, add_box, emptied, new_group_sum, refuse_negative
@@ -20,7 +21,7 @@ Visit = tuple[Sequence[int], Sequence[Window]]  # variables, windows: all variab
 def sweep_piece(settings: Settings, tile: Tile, piece: Piece, reading: Reading) -> PieceSum:
     """What a piece of a tile adds up to; DataError names the first negative variance."""
     reader = TileReader(tile, reuse=True)
-    names = [f"{tile.variance.path}, {variable.name}" for variable in tile.variables]
+    names = [place_of_variance(tile, variable) for variable in tile.variables]
 
     def read(i: int, window: Window) -> VariableWindow:
         return reader.read(tile.variables[i], window)
@@ -39,11 +40,21 @@ def sweep_piece(settings: Settings, tile: Tile, piece: Piece, reading: Reading) 
 
 
 def visits_of(tile: Tile, piece: Piece) -> list[Visit]:
-    """Order of reading: all windows of a variable, then the next; but all of a window where bands are interleaved."""
-    variables = range(len(tile.variables))
+    """Order of reading: all windows of a variable, then the next; but all of a window where bands are interleaved.
+
+    The models of a variable take turns within a window.
+    """
     if any(raster.interleaved for raster in tile.rasters.values()):
-        return [(variables, piece.windows)]
-    return [([i], piece.windows) for i in variables]
+        return [(range(len(tile.variables)), piece.windows)]
+    models: dict[str, list[int]] = {}
+    for i, variable in enumerate(tile.variables):
+        models.setdefault(variable.variable, []).append(i)
+    return [(together, piece.windows) for together in models.values()]
+
+
+def place_of_variance(tile: Tile, variable: Variable) -> str:
+    """Where the predicted variance of a variable stands."""
+    return f"{tile.predictions[variable.model].variance.path}, {variable.variable}"
 
 
 def sweep_windows(

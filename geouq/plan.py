@@ -112,11 +112,15 @@ def memory_of_worker(tile: Tile, widest: int | None = None) -> int:
 
 def _bytes_of_pixel(raster: Raster, tile: Tile) -> int:
     """Bytes that a pixel of a layer takes in a window, with the copies made of types that the kernel does not take."""
-    bands = len(tile.variables) if raster.interleaved else 1
+    bands = len({variable.band for variable in tile.variables}) if raster.interleaved else 1
     size = np.dtype(raster.bands[0].dtype).itemsize
-    as_stored = raster.bands[0].dtype == "float32" and tile.spread == "variance" and not tile.noisy_truth
+    as_stored = raster.bands[0].dtype == "float32" and not tile.noisy_truth and _variances_alone(tile)
     copies = 0 if as_stored else 16
     return bands * size + copies
+
+
+def _variances_alone(tile: Tile) -> bool:
+    return all(prediction.spread == "variance" for prediction in tile.predictions.values())
 
 
 def parse_memory(text: str) -> int:

@@ -1,13 +1,13 @@
 """One reader of windows, shared by the sweep, the lazy stack and the maps.
 
-Truth is read first: where a window holds not one valid truth of a variable, its prediction is not read, and its pixels
-count under what is wrong with the truth. A float32 file without scale and mask is handed on as it was decoded; its
-nodata is left to the kernel.
+Truth is read first, once for all models: where a window holds not one valid truth of a variable, its prediction is not
+read, and its pixels count under what is wrong with the truth. A float32 file without scale and mask is handed on as it
+was decoded; its nodata is left to the kernel.
 """
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -15,32 +15,42 @@ import rasterio.windows
 from numpy.typing import NDArray
 
 from geouq.areas import pixel_areas
-from geouq.catalog import Tile
-from geouq.config import Variable
+from geouq.catalog import Prediction, Tile
+from geouq.config import Variable, key_of
+from geouq.decoded import (
+    NO_STATUS,
+    Decoded,
+    Doubles,
+    Status,
+    Values,
+    equals,
+    merged,
+    scaled,
+    squared,
+    status_where,
+    variance_of_interval,
+    with_more,
+    with_one_nodata,
+)
 from geouq.errors import DataError
-from geouq.gaussian import half_width
 from geouq.grid import Window
 from geouq.kernel import Pixels
 from geouq.raster import Band, Raster, is_absent, opened
 from geouq.validity import (
     MASKED,
     MEAN_NODATA,
+    OTHER_MODEL,
     TRUTH_NODATA,
     VARIANCE_NODATA,
     WEIGHT_ZERO,
     Nodata,
     any_valid,
-    unify_nodata,
+    mark_invalid,
 )
 
-Values = NDArray[np.floating]
-Doubles = NDArray[np.float64]
 Singles = NDArray[np.float32]
-Status = NDArray[np.uint8]
 
-NO_STATUS: Status = np.empty((0, 0), np.uint8)
 NO_WEIGHT: NDArray[np.float64] = np.empty((0, 0))
-ALMOST_LARGEST = 3.39e38
 LAST_CODE = 65535
 EXACT_IN_FLOAT32 = ("float32", "float16", "int8", "uint8", "int16", "uint16")
 
@@ -80,12 +90,19 @@ class VariableWindow:
 
 
 @dataclass(frozen=True)
-class _Decoded:
-    """One band of one layer, its nodata (None if it is dealt with in the status), and its status."""
+class _Beside:
+    """What all models of a variable share in a window.
 
-    values: Values
-    nodata: float | None
+    status : of all these layers, `masked` that of the mask alone. noise : variance of the truth's own error, None for
+    none.
+    """
+
+    truth: Decoded
+    masked: Status
     status: Status
+    noise: Doubles | np.float64 | None
+    weight: Doubles
+    groups: tuple[Singles, ...]
 
 
 def read_window(tile: Tile, window: Window) -> Iterator[VariableWindow]:
@@ -104,58 +121,76 @@ class TileReader:
     def __init__(self, tile: Tile, *, reuse: bool) -> None:
         self.tile = tile
         layers = {layer: _Layer(raster, tile, reuse=reuse) for layer, raster in tile.rasters.items()}
-        self._truth, self._mean = layers["truth"], layers["mean"]
-        self._variance = layers["upper" if tile.spread == "interval" else tile.spread]
-        self._lower, self._truth_variance = layers.get("lower"), layers.get("truth_variance")
+        self._truth, self._truth_variance = layers["truth"], layers.get("truth_variance")
         self._mask, self._weights = layers.get("mask"), layers.get("weights")
         self._covariates = [layers[f"covariates.{name}"] for name in tile.covariates]
         self._classes = [layers[f"classes.{name}"] for name in tile.classes]
+        self._models = {
+            model: _Model(own, {layer: layers[key_of(model, layer)] for layer in own.rasters})
+            for model, own in tile.predictions.items()
+        }
+        self._place: tuple[str, Window] | None = None
+        self._beside: VariableWindow | _Beside | None = None
+        self._found: dict[str, VariableWindow] = {}
 
     def read(self, variable: Variable, window: Window) -> VariableWindow:
         """One variable in one window; DataError where a file cannot be read, or a weight is negative."""
+        if self._place != (variable.variable, window):
+            self._place, self._found, self._beside = None, {}, None  # free before more is read
+            self._beside = self._without_prediction(variable, window)
+            self._place = variable.variable, window
+        if isinstance(self._beside, VariableWindow):
+            return self._beside
+        if variable.name not in self._found and self._beside is not None:
+            together = self.tile.together(variable) if self.tile.common else (variable,)
+            found = [self._with_prediction(one, window, self._beside) for one in together]
+            names = (one.name for one in together)
+            self._found |= zip(names, _on_common_pixels(found), strict=True)
+        return self._found[variable.name]
+
+    def _without_prediction(self, variable: Variable, window: Window) -> "VariableWindow | _Beside":
+        """What all models of a variable share, which is all there is where no truth is valid."""
         if is_absent(self.tile.truth, variable.band, window):
             return _without_truth(window, self.tile.truth.bands[variable.band - 1])
         y = self._truth.decoded(variable, window, TRUTH_NODATA)
         masked = self._mask.is_masked(variable, window) if self._mask else NO_STATUS
-        status = _merged(y.status, masked)
-        if not any_valid(y.values.ravel(), Nodata.of(None, None, y.nodata), status.ravel()):
-            nothing = _placeholder(y.values.shape, y.values.dtype)
-            sources = (NO_STATUS, NO_STATUS, y.status, masked)
-            return VariableWindow(
-                nothing, nothing, y.values, status, Nodata.of(None, None, y.nodata), read=False, sources=sources
+        status = merged(y.status, masked)
+        if any_valid(y.values.ravel(), Nodata.of(None, None, y.nodata), status.ravel()):
+            noise, unknown = self._noise(variable, window)
+            weight, weightless = self._weight(variable, window)
+            groups = (
+                *(layer.covariate(variable, window) for layer in self._covariates),
+                *(layer.codes(variable, window) for layer in self._classes),
             )
-        m = self._mean.decoded(variable, window, MEAN_NODATA)
-        v, bounds = self._spread(variable, window)
-        v, unknown = self._with_truth_variance(v, variable, window)
-        weight, weightless = self._weight(variable, window)
-        sources = (m.status, v.status, y.status, masked)
-        status, nodata = (
-            _merged(status, m.status, v.status, weightless, unknown),
-            Nodata.of(m.nodata, v.nodata, y.nodata),
-        )
-        groups = (
-            *(layer.covariate(variable, window) for layer in self._covariates),
-            *(layer.codes(variable, window) for layer in self._classes),
-        )
+            return _Beside(y, masked, merged(status, weightless, unknown), noise, weight, groups)
+        nothing, sources = _placeholder(y.values.shape, y.values.dtype), (NO_STATUS, NO_STATUS, y.status, masked)
+        nodata = Nodata.of(None, None, y.nodata)
+        return VariableWindow(nothing, nothing, y.values, status, nodata, read=False, sources=sources)
+
+    def _with_prediction(self, variable: Variable, window: Window, beside: "_Beside") -> VariableWindow:
+        """What one model predicts, and what stands beside it."""
+        m, v, bounds = self._models[variable.model].decoded(variable, window)
+        v = v if beside.noise is None else with_more(v, beside.noise)
+        y, status = beside.truth, merged(beside.status, m.status, v.status)
+        nodata, sources = Nodata.of(m.nodata, v.nodata, y.nodata), (m.status, v.status, y.status, beside.masked)
         return VariableWindow(
-            m.values, v.values, y.values, status, nodata, weight, sources=sources, bounds=bounds, groups=groups
+            m.values,
+            v.values,
+            y.values,
+            status,
+            nodata,
+            beside.weight,
+            sources=sources,
+            bounds=bounds,
+            groups=beside.groups,
         )
 
-    def _spread(self, variable: Variable, window: Window) -> tuple[_Decoded, tuple[Doubles, ...]]:
-        """The predicted variance, and the ends of the interval where one is given."""
-        spread = self._variance.decoded(variable, window, VARIANCE_NODATA, is_variance=self.tile.spread == "variance")
-        if self._lower is not None and self.tile.level is not None:
-            lower = self._lower.decoded(variable, window, VARIANCE_NODATA)
-            return _of_interval(lower, spread, self.tile.level)
-        return (_squared(spread) if self.tile.spread == "std" else spread), ()
-
-    def _with_truth_variance(self, v: _Decoded, variable: Variable, window: Window) -> tuple[_Decoded, Status]:
-        """The predicted variance, where it is one, with that of the truth's own error; where that one is not known."""
-        if self._truth_variance is None:
-            more, unknown = variable.truth_variance, NO_STATUS
-            return (v if more is None else _with_more(v, np.float64(more))), unknown
-        values, unknown = self._truth_variance.truth_variance(variable, window)
-        return _with_more(v, values), unknown
+    def _noise(self, variable: Variable, window: Window) -> tuple[Doubles | np.float64 | None, Status]:
+        """Variance of the truth's own error, None for none; where it is not known."""
+        if self._truth_variance is not None:
+            return self._truth_variance.truth_variance(variable, window)
+        more = variable.truth_variance
+        return None if more is None else np.float64(more), NO_STATUS
 
     def _weight(self, variable: Variable, window: Window) -> tuple[NDArray[np.float64], Status]:
         if self.tile.area_weighted:
@@ -163,6 +198,24 @@ class TileReader:
         if self._weights is None:
             return NO_WEIGHT, NO_STATUS
         return self._weights.weight(variable, window)
+
+
+class _Model:
+    """The layers of one model's prediction."""
+
+    def __init__(self, prediction: Prediction, layers: Mapping[str, "_Layer"]) -> None:
+        self._mean, self._lower = layers["mean"], layers.get("lower")
+        self._spread, self._level = prediction.spread, prediction.level
+        self._variance = layers["upper" if self._spread == "interval" else self._spread]
+
+    def decoded(self, variable: Variable, window: Window) -> tuple[Decoded, Decoded, tuple[Doubles, ...]]:
+        """The predicted mean and variance, and the ends of the interval where one is given."""
+        m = self._mean.decoded(variable, window, MEAN_NODATA)
+        v = self._variance.decoded(variable, window, VARIANCE_NODATA, is_variance=self._spread == "variance")
+        if self._lower is not None and self._level is not None:
+            lower = self._lower.decoded(variable, window, VARIANCE_NODATA)
+            return m, *variance_of_interval(lower, v, self._level)
+        return m, (squared(v) if self._spread == "std" else v), ()
 
 
 class _Layer:
@@ -174,36 +227,36 @@ class _Layer:
         self._together: dict[int, NDArray[np.generic]] = {}
         self._buffer: NDArray[np.generic] = np.empty(0)
 
-    def decoded(self, variable: Variable, window: Window, nodata_reason: int, *, is_variance: bool = False) -> _Decoded:
+    def decoded(self, variable: Variable, window: Window, nodata_reason: int, *, is_variance: bool = False) -> Decoded:
         """A band as float32 or float64."""
         band = self._raster.bands[variable.band - 1]
-        raw = _with_one_nodata(self._read(variable.band, window), band)
+        raw = with_one_nodata(self._read(variable.band, window), band)
         status = self._hidden(variable.band, window)
         if band.scale == 1 and band.offset == 0:
             kind = np.float32 if band.dtype in EXACT_IN_FLOAT32 else np.float64
-            return _Decoded(raw.astype(kind, copy=False), band.nodata, status)
-        status = _merged(status, _status_where(_equals(raw, band.nodata), nodata_reason))
-        return _Decoded(_scaled(raw, band, is_variance), None, status)
+            return Decoded(raw.astype(kind, copy=False), band.nodata, status)
+        status = merged(status, status_where(equals(raw, band.nodata), nodata_reason))
+        return Decoded(scaled(raw, band, is_variance), None, status)
 
     def is_masked(self, variable: Variable, window: Window) -> Status:
         """Of a mask: MASKED where it is 0, not finite, or says nothing."""
         number = self._band_for(variable)
         raw, band = self._read(number, window), self._raster.bands[number - 1]
-        out = (raw == 0) | _equals(raw, band.nodata) | ~np.isfinite(raw)
-        return _merged(_status_where(out, MASKED), self._hidden(number, window))
+        out = (raw == 0) | equals(raw, band.nodata) | ~np.isfinite(raw)
+        return merged(status_where(out, MASKED), self._hidden(number, window))
 
     def weight(self, variable: Variable, window: Window) -> tuple[Doubles, Status]:
         """Of weights: their values, and WEIGHT_ZERO where they are 0, not finite, or say nothing."""
         values, none = self._known(self._band_for(variable), window)
         none |= values == 0
         self._refuse((values < 0) & ~none, values, window, "the weight is", "weights are >= 0")
-        return np.where(none, 0.0, values), _status_where(none, WEIGHT_ZERO)
+        return np.where(none, 0.0, values), status_where(none, WEIGHT_ZERO)
 
     def truth_variance(self, variable: Variable, window: Window) -> tuple[Doubles, Status]:
         """Of the truth's own variance: its values, and TRUTH_NODATA where they are not finite or say nothing."""
         values, none = self._known(variable.band, window, is_variance=True)
         self._refuse((values < 0) & ~none, values, window, "the truth's variance is", "variances are >= 0")
-        return np.where(none, 0.0, values), _status_where(none, TRUTH_NODATA)
+        return np.where(none, 0.0, values), status_where(none, TRUTH_NODATA)
 
     def covariate(self, variable: Variable, window: Window) -> Singles:
         """Of a covariate: its values, NaN where it says nothing."""
@@ -220,8 +273,8 @@ class _Layer:
     def _known(self, number: int, window: Window, *, is_variance: bool = False) -> tuple[Doubles, NDArray[np.bool_]]:
         """Values of a band, and where they are not finite, or hidden, or nodata."""
         raw, band = self._read(number, window), self._raster.bands[number - 1]
-        values, hidden = _scaled(raw, band, is_variance), self._hidden(number, window)
-        none: NDArray[np.bool_] = _equals(raw, band.nodata) | ~np.isfinite(values)
+        values, hidden = scaled(raw, band, is_variance), self._hidden(number, window)
+        none: NDArray[np.bool_] = equals(raw, band.nodata) | ~np.isfinite(values)
         return values, none | (hidden > 0) if hidden.size else none
 
     def _refuse(self, wrong: NDArray[np.bool_], values: Doubles, window: Window, what: str, rule: str) -> None:
@@ -266,16 +319,30 @@ class _Layer:
         if self._raster.bands[number - 1].masked:
             with opened(self._raster) as source:
                 mask = source.read_masks(number, window=_rasterio_window(window))
-            hidden.append(_status_where(mask == 0, MASKED))
+            hidden.append(status_where(mask == 0, MASKED))
         if self._raster.alpha:
-            hidden.append(_status_where(self._read(self._raster.alpha, window) == 0, MASKED))
-        return _merged(*hidden)
+            hidden.append(status_where(self._read(self._raster.alpha, window) == 0, MASKED))
+        return merged(*hidden)
 
 
 @lru_cache(maxsize=4)
 def _placeholder(shape: tuple[int, int], dtype: np.dtype[np.floating]) -> Values:
     """Ones, not to be written to."""
     return np.ones(shape, dtype)
+
+
+def _on_common_pixels(windows: Sequence[VariableWindow]) -> list[VariableWindow]:
+    """The models of a variable in a window, each without the pixels that do not count for another one."""
+    if len(windows) < 2:
+        return list(windows)
+    out = np.zeros(windows[0].truth.shape, np.bool_)
+    for found in windows:
+        m, v, y, _, status = found.pixels
+        mark_invalid(m, v, y, status, found.nodata, out.ravel())
+    if not out.any():
+        return list(windows)
+    other = status_where(out, OTHER_MODEL)
+    return [replace(found, status=merged(found.status, other)) for found in windows]
 
 
 def _without_truth(window: Window, band: Band) -> VariableWindow:
@@ -290,59 +357,3 @@ def _without_truth(window: Window, band: Band) -> VariableWindow:
 
 def _rasterio_window(window: Window) -> rasterio.windows.Window:
     return rasterio.windows.Window(window.column, window.row, window.width, window.height)
-
-
-def _scaled(raw: NDArray[np.generic], band: Band, is_variance: bool) -> Doubles:  # noqa: FBT001  a fact about the layer
-    """Values after scale and offset; a variance scales with the square and has no offset."""
-    values = raw.astype(np.float64)
-    return values * band.scale**2 if is_variance else values * band.scale + band.offset
-
-
-def _of_interval(lower: _Decoded, upper: _Decoded, level: float) -> tuple[_Decoded, tuple[Doubles, ...]]:
-    """Variance of the normal forecast whose central interval is as wide, negative where the ends are reversed."""
-    low, high = lower.values.astype(np.float64), upper.values.astype(np.float64)
-    nodata = [_status_where(_equals(end.values, end.nodata), VARIANCE_NODATA) for end in (lower, upper)]
-    std = (high - low) / (2 * half_width(level))
-    return _Decoded(std * np.abs(std), None, _merged(lower.status, upper.status, *nodata)), (low, high)
-
-
-def _with_more(variance: _Decoded, more: Doubles | np.float64) -> _Decoded:
-    """Variance with what is added to it, but where it is none: what is wrong there is to be noticed."""
-    values, none = variance.values.astype(np.float64), _equals(variance.values, variance.nodata)
-    status = _merged(variance.status, _status_where(none, VARIANCE_NODATA))
-    return _Decoded(np.where((values > 0) & ~none, values + more, values), None, status)
-
-
-def _squared(std: _Decoded) -> _Decoded:
-    """Variance from a std; a negative std stays negative, so that it is noticed, and nodata goes to the status."""
-    status = _merged(std.status, _status_where(_equals(std.values, std.nodata), VARIANCE_NODATA))
-    values = std.values.astype(np.float64)
-    return _Decoded(values * np.abs(values), None, status)
-
-
-def _with_one_nodata(raw: NDArray[np.generic], band: Band) -> NDArray[np.generic]:
-    """The lowest float32 is declared as nodata in many roundings, such as -3.4e38: any of them means all of them."""
-    if band.dtype != "float32" or band.nodata is None or not ALMOST_LARGEST < abs(band.nodata) < np.inf:
-        return raw
-    values = raw.astype(np.float32, copy=False)
-    unify_nodata(values.ravel(), np.float32(band.nodata), np.float32(ALMOST_LARGEST))
-    return values
-
-
-def _equals(raw: NDArray[np.generic], nodata: float | None) -> NDArray[np.bool_]:
-    if nodata is None:
-        return np.zeros(raw.shape, np.bool_)
-    return np.isnan(raw) if np.isnan(nodata) else raw == nodata
-
-
-def _status_where(excluded: NDArray[np.bool_], reason: int) -> Status:
-    return excluded.astype(np.uint8) * np.uint8(reason + 1)
-
-
-def _merged(*parts: Status) -> Status:
-    """The first reason of several statuses, 0 where none has one."""
-    present = [part for part in parts if part.size]
-    if not present:
-        return NO_STATUS
-    # 0 wraps to 255, behind every reason
-    return np.minimum.reduce([part - np.uint8(1) for part in present]) + np.uint8(1)

@@ -16,7 +16,7 @@ class Settings:
         negative variance; groups : by what coverage is kept: of `GROUPED_BY`, then names of covariates, then of
         classes; ordering : whether pixels are kept by variance and |z|; thresholds : whose forecasts of exceeding are
         kept, of arrays; those of tiles stand with their variables; classes : which of the groups are codes of classes;
-        given : level of the intervals that the forecast gives.
+        given : level of the intervals that the forecast gives, of arrays; those of tiles stand with their models.
     """
 
     levels: tuple[float, ...]

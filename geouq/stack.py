@@ -25,7 +25,8 @@ def open_stack(source: Tile | Experiment, tile: str | None = None, *, chunk: int
     source : a tile of the catalog, or an experiment and the name of one of its tiles. chunk : side of a dask chunk in
     pixels.
 
-    Pixels are valid as in the sweep: where `valid` is False, a layer is NaN or the variance is not positive. Where a
+    Of several models, each variable of each is one, named as in `AGB (ensemble)`, with the coordinate `model`. Pixels
+    are valid as in the sweep: where `valid` is False, a layer is NaN or the variance is not positive. Where a
     chunk holds no valid truth of a variable, its prediction is not read and is NaN there. Raises ConfigError for an
     unknown tile and GeouqError for one that cannot be read.
     """
@@ -90,12 +91,12 @@ def _type_of(tile: Tile) -> np.dtype[np.floating]:
     """float32 where that holds every layer as it is stored."""
     bands = [
         raster.bands[variable.band - 1]
-        for raster in (tile.mean, tile.variance, tile.truth)
         for variable in tile.variables
+        for raster in (tile.predictions[variable.model].mean, tile.predictions[variable.model].variance, tile.truth)
     ]
     exact = all(band.dtype == "float32" and band.scale == 1 and band.offset == 0 for band in bands)
-    as_stored = tile.spread == "variance" and not tile.noisy_truth
-    return np.dtype(np.float32 if exact and as_stored else np.float64)
+    variances = all(prediction.spread == "variance" for prediction in tile.predictions.values())
+    return np.dtype(np.float32 if exact and variances and not tile.noisy_truth else np.float64)
 
 
 def _coordinates(tile: Tile) -> dict[str, Any]:
@@ -107,10 +108,12 @@ def _coordinates(tile: Tile) -> dict[str, Any]:
     y, x = np.arange(rows) + 0.5, np.arange(columns) + 0.5
     if not (t.b or t.d):
         y, x = t.f + t.e * y, t.c + t.a * x
+    models = {"model": ("variable", [v.model for v in tile.variables])} if tile.variables[0].model else {}
     place = {"crs_wkt": tile.grid.crs, "GeoTransform": " ".join(map(repr, t.to_gdal()))}
     return {
         "variable": [variable.name for variable in tile.variables],
         "units": ("variable", [variable.units for variable in tile.variables]),
+        **models,
         "y": ("y", y),
         "x": ("x", x),
         "spatial_ref": ((), 0, place),

@@ -44,8 +44,10 @@ def key_of_tile(tile: Tile, settings: Settings) -> str:
     """
     settings = replace(settings, levels=(), tail=0, groups=(), ordering=False)
     rasters = [(layer, raster.fingerprint) for layer, raster in tile.rasters.items()]
-    bands = [(v.name, v.band, v.thresholds, v.truth_variance) for v in tile.variables]
-    made_from = (FORMAT, __version__, digest_of_sources(), rasters, bands, tile.area_weighted, tile.level, settings)
+    bands = [(v.name, v.model, v.band, v.thresholds, v.truth_variance) for v in tile.variables]
+    models = [(model, prediction.level) for model, prediction in tile.predictions.items()]
+    own = (bands, models, tile.common if len(models) > 1 else None, tile.area_weighted)
+    made_from = (FORMAT, __version__, digest_of_sources(), rasters, own, settings)
     return hashlib.sha256(repr(made_from).encode()).hexdigest()
 
 

@@ -71,6 +71,7 @@ def sweep_tiles(
                 settings,
                 store_for(task.tile),
                 weighted=task.tile.weighted,
+                given=task.tile.given,
             )
         sums[name].add(outcome)
         if task.place == task.count - 1:

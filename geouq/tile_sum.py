@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Protocol, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from geouq.parts import PieceSum, VariableSum
 from geouq.settings import Settings
 from geouq.summary import TileSummary
 
+NOTHING: Mapping[str, float] = MappingProxyType({})
 Entries = tuple[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.float32]]
 
 
@@ -66,10 +68,21 @@ class TileSum:
         store: EntryStore,
         *,
         weighted: bool,
+        given: Mapping[str, float] = NOTHING,
     ) -> Self:
-        """A tile of which no piece has come in; `variables` gives the thresholds of each by name."""
+        """A tile of which no piece has come in; `variables` gives the thresholds of each by name.
+
+        given : level of the intervals that the forecast gives, by variable, where that is not the same for all.
+        """
         sums = {
-            variable: VariableSum(grid, settings, partial(store.append, i), thresholds, weighted=weighted)
+            variable: VariableSum(
+                grid,
+                settings,
+                partial(store.append, i),
+                thresholds,
+                weighted=weighted,
+                given=given.get(variable, settings.given),
+            )
             for i, (variable, thresholds) in enumerate(variables.items())
         }
         return cls(name, grid, settings.cell_size, store, sums)

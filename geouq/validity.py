@@ -1,8 +1,8 @@
 """Which pixels count, and why the others do not.
 
 A pixel of a variable is valid when truth, mean and variance are finite after scale and offset, none equals its file's
-nodata in the stored type, none is masked, and the variance is positive. Any other is counted under the first of
-`REASONS` that holds.
+nodata in the stored type, none is masked, and the variance is positive; of several models on common pixels, when it is
+so for all of them. Any other is counted under the first of `REASONS` that holds.
 """
 
 import math
@@ -21,9 +21,12 @@ REASONS = (
     "masked",
     "variance_not_positive",
     "weight_zero",
+    "other_model",
 )
 OUTSIDE = 255  # status of a pixel that is looked at but belongs to another set: neither valid nor excluded
-TRUTH_NODATA, MEAN_NODATA, VARIANCE_NODATA, NOT_FINITE, MASKED, VARIANCE_NOT_POSITIVE, WEIGHT_ZERO = range(len(REASONS))
+TRUTH_NODATA, MEAN_NODATA, VARIANCE_NODATA, NOT_FINITE, MASKED, VARIANCE_NOT_POSITIVE, WEIGHT_ZERO, OTHER_MODEL = range(
+    len(REASONS)
+)
 
 
 class Nodata(NamedTuple):
@@ -113,6 +116,22 @@ def any_valid(truth: NDArray[np.floating], nodata: Nodata, status: NDArray[np.ui
         if abs(truth[i]) < infinite and truth[i] != no_truth and (status.size == 0 or status[i] == 0):
             return True
     return False
+
+
+@compiled
+def mark_invalid(
+    mean: NDArray[np.floating],
+    variance: NDArray[np.floating],
+    truth: NDArray[np.floating],
+    status: NDArray[np.uint8],
+    nodata: Nodata,
+    invalid: NDArray[np.bool_],
+) -> None:
+    """Set `invalid` to True where a pixel does not count; arrays in one dimension."""
+    limits = stored_limits(mean, variance, truth, nodata)
+    for i in range(len(truth)):
+        counts = is_valid(mean[i], variance[i], truth[i], limits) & (status.size == 0 or status[i] == 0)
+        invalid[i] |= not counts
 
 
 @compiled

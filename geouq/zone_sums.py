@@ -17,7 +17,7 @@ from geouq.grid import Grid, Window
 from geouq.group_sums import GroupSum, Read, add_box, emptied, new_group_sum, refuse_negative
 from geouq.kernel import SQUARE
 from geouq.parts import VariablePart
-from geouq.piecework import visits_of
+from geouq.piecework import place_of_variance, visits_of
 from geouq.raster import gdal_options
 from geouq.reader import TileReader
 from geouq.settings import Settings
@@ -89,7 +89,7 @@ def _parts(
         else:
             _add_zone(read, mask, status, group, settings)
             if settings.negative == "error":
-                refuse_negative(f"{tile.variance.path}, {variable.name}", read, group)
+                refuse_negative(place_of_variance(tile, variable), read, group)
         yield zone, square, emptied(group)
 
 
@@ -138,7 +138,15 @@ class ZoneSums:
         window = part_for(self.layers[layer].extent(zone), self.tile.grid)
         thresholds = {variable.name: variable.thresholds for variable in self.tile.variables}
         own = self.tile.grid.part(window)
-        total = TileSum.empty(self.tile.name, own, thresholds, self.settings, InMemory(), weighted=self.tile.weighted)
+        total = TileSum.empty(
+            self.tile.name,
+            own,
+            thresholds,
+            self.settings,
+            InMemory(),
+            weighted=self.tile.weighted,
+            given=self.tile.given,
+        )
         return window, total
 
 

@@ -13,7 +13,7 @@ FLOORS = (
     {"summary"},
     {"z_lattice"},
     {"kernel"},
-    {"catalog", "metrics", "summary_array"},
+    {"catalog", "decoded", "metrics", "summary_array"},
     {"reader", "cutting", "workers", "checksums"},
     {"stack", "regions", "parts", "zones"},
     {"tile_sum", "group_sums"},

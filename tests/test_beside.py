@@ -49,7 +49,7 @@ def swept(sweep_one):
     def sweep(config):
         experiment = load_experiment(config)
         settings = settings_for(experiment, find_tiles(experiment))
-        kept = {"groups": settings.groups, "classes": settings.classes, "given": settings.given}
+        kept = {"groups": settings.groups, "classes": settings.classes}
         outcome = sweep_one(experiment, negative=settings.negative, **kept)["t"]
         if not hasattr(outcome, "variables"):
             return outcome

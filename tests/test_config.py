@@ -90,13 +90,14 @@ def test_std_takes_the_place_of_variance_but_not_beside_it(tmp_path):
     ],
 )
 def test_weights_are_the_word_area_or_a_path(tmp_path, weights, resolved, patterns):
-    data = load_experiment(written(tmp_path, SMALLEST.replace("data: {", f"data: {{weights: {weights}, "))).data
+    experiment = load_experiment(written(tmp_path, SMALLEST.replace("data: {", f"data: {{weights: {weights}, ")))
+    data = experiment.data
 
     assert data.weights == (resolved and resolved.format(folder=tmp_path))
     assert data.area_weighted == (weights == "area")
-    assert {layer: path for layer, path in data.patterns.items() if layer not in {"mean", "variance", "truth"}} == {
-        layer: path.format(folder=tmp_path) for layer, path in patterns.items()
-    }
+    assert {
+        layer: path for layer, path in experiment.patterns.items() if layer not in {"mean", "variance", "truth"}
+    } == {layer: path.format(folder=tmp_path) for layer, path in patterns.items()}
 
 
 def test_an_experiment_is_frozen_and_knows_its_equals(tmp_path):

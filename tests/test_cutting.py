@@ -51,10 +51,10 @@ def tile_of(tile_folder):
     def make(shape, block, *, interleaved=False):
         grid = replace(tile.grid, shape=shape)
         layers = {
-            layer: replace(getattr(tile, layer), grid=grid, block=block, interleaved=interleaved)
-            for layer in ("mean", "variance", "truth")
+            layer: replace(raster, grid=grid, block=block, interleaved=interleaved)
+            for layer, raster in tile.rasters.items()
         }
-        return replace(tile, grid=grid, **layers)
+        return replace(tile, grid=grid).with_rasters(layers)
 
     return make
 

@@ -45,7 +45,7 @@ def test_pixel_maps_hold_the_definition_where_a_pixel_counts(tile_folder, tmp_pa
     tile = find_tiles(load_experiment(tile_folder())).tiles[1]
     paths = write_pixel_maps(tile, ("z", "error", "abs_error", "std"), tmp_path / "maps", "key")
     layers = []
-    for raster in (tile.mean, tile.variance, tile.truth):
+    for raster in tile.rasters.values():
         with rasterio.open(raster.path) as source:
             layers.append(source.read().astype(np.float64))
     mean, variance, truth = layers

@@ -1,14 +1,16 @@
 """What an experiment is: strict YAML, frozen models, every fault at once with its line and a suggestion."""
 
 from geouq.config.bins import EQUAL_COUNT_10, EQUAL_WIDTH_10, GROUPS, Bins, BinScheme, Groups
-from geouq.config.data import Data
+from geouq.config.data import Data, SharedData
 from geouq.config.faults import Fault, config_error, suggestion
 from geouq.config.intervals import Intervals, length
 from geouq.config.load import json_schema, load_experiment, to_yaml
-from geouq.config.model import CalibrationWeights, Experiment, Variable
+from geouq.config.model import CalibrationWeights, Experiment
 from geouq.config.output import Gate, Output, VarianceRule
+from geouq.config.prediction import PredictionFiles, key_of, model_and_layer
 from geouq.config.regions import ClassRegions, DerivedRegion, PolygonRegions
 from geouq.config.values import CALIBRATION_LEVELS, CELL_MAPS, PIXEL_MAPS
+from geouq.config.variables import Variable
 
 __all__ = [
     "CALIBRATION_LEVELS",
@@ -30,12 +32,16 @@ __all__ = [
     "Intervals",
     "Output",
     "PolygonRegions",
+    "PredictionFiles",
+    "SharedData",
     "Variable",
     "VarianceRule",
     "config_error",
     "json_schema",
+    "key_of",
     "length",
     "load_experiment",
+    "model_and_layer",
     "suggestion",
     "to_yaml",
 ]

@@ -120,3 +120,19 @@ def _placeholders(data: Data, *, several: bool) -> Iterator[tuple[Steps, str]]:
             yield (layer,), f"{quoted(path)} needs {MODEL} where the name of the model stands"
         elif not several and MODEL in path:
             yield (layer,), f"{quoted(path)}: {MODEL} needs a list of the models' names, such as models: [a, b]"
+
+
+def predictions_read(read: Mapping[str, Any]) -> list[PredictionFiles]:
+    """The predictions among keys that are read already and free of faults."""
+    models, data = read.get("models"), read.get("data")
+    if isinstance(models, dict):
+        return list(models.values())
+    return [data] if isinstance(data, Data) else []
+
+
+def noise_given(read: Mapping[str, Any]) -> Iterator[str]:
+    """What leaves no room for a noise of the truth that is told by variable."""
+    if getattr(read.get("data"), "truth_variance", None) is not None:
+        yield "data gives truth_variance"
+    if any(files.lower is not None for files in predictions_read(read)):
+        yield "models gives lower" if isinstance(read.get("models"), dict) else "data gives lower"

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from geouq.config.data import Level
 from geouq.config.faults import quoted
+from geouq.config.prediction import Level
 from geouq.config.section import Section, Text
 
 Unit = Literal["m", "px"]

@@ -62,11 +62,16 @@ _Dumper.add_representer(str, _text_node)
 def json_schema() -> dict[str, Any]:
     """Make the JSON Schema (draft 2020-12) for editors; a file that extends another may be partial."""
     schema = Experiment.model_json_schema()
-    data = schema["$defs"]["Data"]
+    for section in ("Data", "PredictionFiles"):
+        del schema["$defs"][section]["required"]
     either = [{"required": ["variance"]}, {"required": ["std"]}, {"required": ["lower", "upper", "level"]}]
+    predicted = {"required": ["mean"], "oneOf": either}
     whole = {
         "required": schema.pop("required"),
-        "properties": {"data": {"required": data.pop("required"), "oneOf": either}},
+        "properties": {"data": {"required": ["truth"]}},
+        "if": {"properties": {"models": {"type": "object"}}, "required": ["models"]},
+        "then": {"properties": {"models": {"additionalProperties": predicted}}},
+        "else": {"properties": {"data": predicted}},
     }
     extends = {
         "type": "string",
@@ -111,6 +116,8 @@ def _with_paths(root: Written) -> Written:
         value["reference_mean"] = _resolved(value["reference_mean"])
     if "data" in value and isinstance(value["data"].value, dict):
         value["data"] = _with_layers(value["data"])
+    if "models" in value and isinstance(value["models"].value, dict):
+        value["models"] = _with_layers(value["models"])
     if "regions" in value and isinstance(value["regions"].value, dict):
         value["regions"] = _with_files(value["regions"])
     return replace(root, value=value)

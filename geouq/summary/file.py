@@ -172,9 +172,9 @@ def _levels(file: h5py.Group) -> tuple[float, ...]:
     return tuple(map(float, read_variable(file, "level")))
 
 
-def _given(file: h5py.Group) -> float | None:
-    """Level of the intervals that the forecast gives."""
-    level = float(file.attrs["given_level"])
+def _given(file: h5py.Group, number: int) -> float | None:
+    """Level of the intervals that the forecast gives of the variable of that number."""
+    level = float(file.attrs["given_levels"][number])
     return level if level > 0 else None
 
 
@@ -196,7 +196,7 @@ def _wholes(file: h5py.Group) -> dict[str, VariableWhole]:
     pixels = _optional(file, "kept_pixels", np.float64, len(file["kept_field"]))
     wanted = _optional(file, "wanted_key", np.uint32).astype(np.int64)
     groups, ordering = _groups(file, len(names), len(levels)), _orderings(file, len(names))
-    thresholds, given = _thresholds(file, len(names)), _given(file)
+    thresholds = _thresholds(file, len(names))
     found = {}
     for i, name in enumerate(names):
         own, kept = profile_of == i, None
@@ -207,7 +207,7 @@ def _wholes(file: h5py.Group) -> dict[str, VariableWhole]:
         z = ZHistogram(edges, z_counts[i])
         own_moments = Moments(*(each[i] for each in moments))
         found[name] = VariableWhole(
-            Summary(levels, own_moments, scores[i], z, profile, groups[i], ordering[i], thresholds[i], given),
+            Summary(levels, own_moments, scores[i], z, profile, groups[i], ordering[i], thresholds[i], _given(file, i)),
             excluded[i],
         )
     return found
@@ -281,7 +281,7 @@ def _cells(file: h5py.Group, number: int, *, entries: bool = True) -> CellSummar
         cell,
         key,
         sums,
-        _given(file),
+        _given(file, number),
     )
 
 

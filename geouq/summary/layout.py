@@ -16,7 +16,7 @@ from geouq.summary.variance_profile import FIELDS
 from geouq.summary.z_histogram import FINE, edge_probabilities
 from geouq.validity import REASONS
 
-FORMAT = "geouq tile summary 3"
+FORMAT = "geouq tile summary 4"
 EXPLAINED = {
     "variable": "names of the variables",
     "level": "nominal levels of central intervals",
@@ -108,7 +108,7 @@ def global_attributes(summary: TileSummary, key: str) -> dict[str, Any]:
         "transform": list(summary.grid.transform)[:6],
         "crs": summary.grid.crs,
         "class_groupings": [name for name, one in _groupings(summary).items() if isinstance(one, ClassCoverage)],
-        "given_level": -1.0 if (given := next(iter(summary.variables.values())).whole.given) is None else given,
+        "given_levels": [-1.0 if part.whole.given is None else part.whole.given for part in summary.variables.values()],
         "ordering": int(all(part.whole.ordering for part in summary.variables.values())),
         "summary": "What the valid pixels of one tile contribute to every metric; such files add up to regions.",
     }

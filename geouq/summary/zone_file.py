@@ -16,7 +16,7 @@ from geouq.summary.file import opened
 from geouq.summary.file_writer import TileWriter
 from geouq.summary.tile import TileSummary
 
-FORMAT = "geouq zone summaries 1"
+FORMAT = "geouq zone summaries 2"
 
 
 class ZonesWriter:

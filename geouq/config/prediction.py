@@ -1,0 +1,129 @@
+"""Which rasters hold a prediction, and how several models of one truth are named."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self, TypeVar
+
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationInfo, field_validator
+
+from geouq.config.faults import Steps, quoted, raise_each
+from geouq.config.section import Section, Text
+from geouq.config.values import MODEL, level, model_name, predicted_pattern, repeated
+
+Predicted = Annotated[str, Field(min_length=1), AfterValidator(predicted_pattern)]
+Level = Annotated[float, AfterValidator(level)]
+CompareOn = Literal["common", "own"]
+SPREADS = (("variance",), ("std",), ("lower", "upper", "level"))  # the ways to give the uncertainty
+KEY = re.compile(r"models\.(?P<model>.+)\.(?P<layer>\w+)")
+H = TypeVar("H", str, float)
+
+
+class PredictionFiles(Section):
+    """The rasters of one model's prediction."""
+
+    mean: Predicted = Field(description="predicted mean: a path with {tile}, relative to this file")
+    variance: Predicted | None = Field(
+        default=None, description="predicted variance: a path with {tile}; give either this, or std, or an interval"
+    )
+    std: Predicted | None = Field(
+        default=None, description="predicted standard deviation: a path with {tile}; give either this or variance"
+    )
+    lower: Predicted | None = Field(
+        default=None, description="lower end of a predicted interval: a path with {tile}; needs upper and level too"
+    )
+    upper: Predicted | None = Field(default=None, description="upper end of that interval: a path with {tile}")
+    level: Level | None = Field(
+        default=None,
+        validate_default=True,
+        description="share of the truth that the interval is to hold, such as 0.9; the std is taken to be its width "
+        "divided by that of a standard normal's interval of this level",
+    )
+
+    @property
+    def spread(self) -> Literal["variance", "std", "interval"]:
+        """How the uncertainty of the prediction is given."""
+        if self.variance is not None:
+            return "variance"
+        return "std" if self.std is not None else "interval"
+
+    @property
+    def predicted(self) -> dict[str, str]:
+        """Path pattern of each layer that is given."""
+        layers = {layer: getattr(self, layer) for layer in PredictionFiles.model_fields}
+        return {layer: text for layer, text in layers.items() if isinstance(text, str)}
+
+    def of_model(self, name: str) -> Self:
+        """The rasters of one model, where its name stands for {model}."""
+        return self.model_copy(update={layer: text.replace(MODEL, name) for layer, text in self.predicted.items()})
+
+    @field_validator("std", "lower", "upper", "level")
+    @classmethod
+    def _instead_of_the_others(cls, given: H | None, info: ValidationInfo) -> H | None:
+        """The uncertainty is given once."""
+        own = next(layers for layers in SPREADS if info.field_name in layers)
+        for other in (layer for layers in SPREADS if layers != own for layer in layers):
+            if given is not None and info.data.get(other) is not None:
+                raise ValueError(f"give either {other} or {info.field_name}, not both")
+        return given
+
+    @field_validator("level")
+    @classmethod
+    def _whole(cls, level: float | None, info: ValidationInfo) -> float | None:
+        """The uncertainty is given, and an interval with both ends and its level; what is faulty is told already."""
+        read = {"level": level, **info.data}
+        if any(layer not in read for layers in SPREADS for layer in layers):
+            return level
+        given = [layer for layers in SPREADS for layer in layers if read[layer] is not None]
+        if not given:
+            raise ValueError("missing key 'variance' (or 'std', or 'lower', 'upper' and 'level')")
+        missing = [layer for layer in SPREADS[-1] if read[layer] is None]
+        if given[0] in SPREADS[-1] and missing:
+            raise ValueError(f"missing key '{missing[0]}': an interval needs lower, upper and level")
+        return level
+
+
+Models = tuple[str, ...] | dict[str, PredictionFiles]
+_NAMES = TypeAdapter(tuple[Annotated[Text, AfterValidator(model_name)], ...])
+_OWN_FILES = TypeAdapter(dict[Annotated[Text, AfterValidator(model_name)], PredictionFiles])
+
+
+def models_of(written: object) -> object:
+    """Models from a list of names, or from a mapping of names to their rasters."""
+    if written is None:
+        return None
+    found: Models
+    if isinstance(written, Mapping):
+        found = _OWN_FILES.validate_python(written)
+        twice: list[tuple[Steps, str]] = [
+            ((name,), f"{quoted(name)} differs from another model in the case of letters alone")
+            for place, name in enumerate(found)
+            if name.casefold() in [other.casefold() for other in list(found)[:place]]
+        ]
+        raise_each(twice)
+    elif isinstance(written, list | tuple):
+        found = _NAMES.validate_python(written)
+        raise_each(repeated([name.casefold() for name in found], quoted))
+    else:
+        raise ValueError("needs a list of names for {model}, or a mapping of names to the rasters of each")  # noqa: TRY004  told as a fault
+    if not found:
+        raise ValueError("names no model; leave the key out where there is one prediction")
+    return found
+
+
+def key_of(model: str, layer: str) -> str:
+    """What a layer of a prediction is called: as in the configuration, below its model where there are several.
+
+    >>> key_of("", "mean"), key_of("v1.2", "mean")
+    ('mean', 'models.v1.2.mean')
+    """
+    return f"models.{model}.{layer}" if model else layer
+
+
+def model_and_layer(key: str) -> tuple[str, str]:
+    """The model of such a key, empty for the only one, and the layer.
+
+    >>> model_and_layer("models.v1.2.mean"), model_and_layer("mean")
+    (('v1.2', 'mean'), ('', 'mean'))
+    """
+    found = KEY.fullmatch(key)
+    return (found["model"], found["layer"]) if found else ("", key)
