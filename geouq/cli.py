@@ -130,6 +130,33 @@ def report(folder: Path, *, quiet: bool) -> None:
 
 
 @main.command()
+@click.argument("runs", metavar="RUN RUN...", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder; default: comparison, beside the first run.")
+@click.option(
+    "--fail-if-worse",
+    multiple=True,
+    metavar="METRIC[:VARIABLE[:REGION]]",
+    help="Exit code 1 if a run is significantly worse than the first there; may be repeated.",
+)
+@click.option("--quiet", is_flag=True, help="No progress.")
+def compare(runs: tuple[Path, ...], *, out: Path | None, fail_if_worse: tuple[str, ...], quiet: bool) -> None:
+    """Compare runs on the same truth with the first of them; no pixel is read."""
+    from geouq.comparison import compare as compare_runs
+    from geouq.progress import reporter
+
+    with reporter(quiet=quiet) as progress:
+        comparison = compare_runs(runs, out, fail_if_worse, progress)
+    for note in comparison.notes:
+        click.echo(f"note: {note}", err=True)
+    for line in comparison.lines():
+        click.echo(line)
+    for one in comparison.worse:
+        click.echo(f"worse: {one}", err=True)
+    click.echo(f"differences from {comparison.baseline}; see {comparison.folder / 'comparison.csv'}")
+    raise click.exceptions.Exit(GATE_FAILED if comparison.worse else 0)
+
+
+@main.command()
 def schema() -> None:
     """Print the JSON Schema of the configuration, for editors."""
     from geouq.config import json_schema
@@ -157,7 +184,8 @@ def _tell(source: Path, results: "Results") -> int:
     failed_gates = [gate for gate in results.gates if not gate.passed]
     for gate in failed_gates:
         bounds = f"min {gate.min}, max {gate.max}"
-        where = f"{gate.metric} of {gate.variable} in {gate.region}"
+        of = f"{gate.variable} ({gate.model})" if gate.model else gate.variable
+        where = f"{gate.metric} of {of} in {gate.region}"
         interval = f" with the interval {gate.low} to {gate.high}" if gate.on == "interval" else ""
         click.echo(f"gate failed: {where} is {gate.value}{interval} ({bounds})", err=True)
     done, failed = len(results.record.tiles), len({failure.tile for failure in results.record.failures})

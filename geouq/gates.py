@@ -9,7 +9,7 @@ from geouq.atomic import written_whole
 from geouq.config import Experiment, Gate, Variable, config_error, suggestion
 from geouq.regions import Pool
 from geouq.summary import empty_summary
-from geouq.tables import Row, Table, choices_for, metric_rows, sorted_table
+from geouq.tables import Row, Table, by_model, choices_for, metric_rows, sorted_table
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class GateResult:
 
     metric: str
     variable: str
+    model: str
     region: str
     bins: str
     min: float | None
@@ -44,7 +45,7 @@ def require_known(experiment: Experiment, variables: Sequence[Variable], regions
     rows = metric_rows(Pool("all", "all", (), nothing), variables, choices)
     for region in regions:
         rows += metric_rows(Pool("region", region, (), nothing), variables, choices)
-    judge(experiment, sorted_table("metrics", rows))
+    judge(experiment, by_model(sorted_table("metrics", rows), variables, experiment.compare_on))
 
 
 def judge(experiment: Experiment, metrics: Table) -> list[GateResult]:
@@ -55,8 +56,9 @@ def judge(experiment: Experiment, metrics: Table) -> list[GateResult]:
         if len(rows) == 1:
             results.append(_judged(gate, rows[0]))
         elif rows:
-            key = "group" if rows[0]["group"] else "bins"
-            message = f"{gate.metric} is given more than once; add one of {key}: {', '.join(row[key] for row in rows)}"
+            key = "model" if len({row["model"] for row in rows}) > 1 else "group" if rows[0]["group"] else "bins"
+            each = ", ".join(dict.fromkeys(row[key] for row in rows))
+            message = f"{gate.metric} is given more than once; add one of {key}: {each}"
             faults.append(experiment.fault("gates", index, "metric", message=message))
         else:
             known = sorted({row["metric"] for row in metrics.rows})
@@ -71,7 +73,7 @@ def judge(experiment: Experiment, metrics: Table) -> list[GateResult]:
 def _rows_of(gate: Gate, rows: Iterable[Row]) -> list[Row]:
     level = "all" if gate.region == "all" else "region"
     wanted = {"level": level, "name": gate.region, "variable": gate.variable, "metric": gate.metric}
-    wanted |= {key: value for key in ("bins", "group") if (value := getattr(gate, key)) is not None}
+    wanted |= {key: value for key in ("model", "bins", "group") if (value := getattr(gate, key)) is not None}
     return [row for row in rows if all(row[column] == value for column, value in wanted.items())]
 
 
@@ -82,7 +84,18 @@ def _judged(gate: Gate, row: Row) -> GateResult:
     if least is not None and greatest is not None:
         passed = (gate.min is None or least >= gate.min) and (gate.max is None or greatest <= gate.max)
     return GateResult(
-        gate.metric, gate.variable, gate.region, row["bins"], gate.min, gate.max, value, gate.on, low, high, passed
+        gate.metric,
+        gate.variable,
+        row["model"],
+        gate.region,
+        row["bins"],
+        gate.min,
+        gate.max,
+        value,
+        gate.on,
+        low,
+        high,
+        passed,
     )
 
 

@@ -137,10 +137,13 @@ def parse_memory(text: str) -> int:
 
 def describe(plan: Plan, catalog: Catalog, *, checksums: bool = False) -> list[str]:
     """The plan in lines for people; checksums : whether the run goes by those of files."""
-    names = ", ".join(f"{v.name} ({v.units})" if v.units else v.name for v in catalog.variables)
+    models = list(dict.fromkeys(v.model for v in catalog.variables if v.model))
+    units = {v.variable: v.units for v in catalog.variables}
+    names = ", ".join(f"{name} ({unit})" if unit else name for name, unit in units.items())
     lines = [
         f"tiles      {plan.tiles}",
-        f"variables  {plan.variables}: {names}",
+        f"variables  {len(units)}: {names}",
+        *([f"models     {len(models)}: {', '.join(models)}; {_compared(catalog)}"] if models else []),
         f"pixels     {plan.pixels:,} in a variable, {plan.pixels * plan.variables:,} in all",
         f"files      {plan.bytes_on_disk / MIB:,.1f} MiB",
         *(f"layout     {layout}: {count} files" for layout, count in plan.layouts[:5]),
@@ -149,6 +152,11 @@ def describe(plan: Plan, catalog: Catalog, *, checksums: bool = False) -> list[s
     if checksums:
         lines.append("checksums  of all files, which each run computes first")
     return lines + [f"note       {note}" for note in catalog.notes]
+
+
+def _compared(catalog: Catalog) -> str:
+    common = catalog.tiles[0].common
+    return "on the pixels that count for all of them" if common else "each on the pixels that count for it"
 
 
 def problems(catalog: Catalog) -> list[str]:

@@ -151,7 +151,7 @@ def draw_figures(
             if blocks := inferred[pool.name][variable.name].blocks:
                 drawn["correlogram"] = correlogram_figure(blocks, title=title)
             for name, figure in drawn.items():
-                path = Path("figures", file_name(pool.name), f"{file_name(variable.name)}_{name}.png")
+                path = Path("figures", file_name(pool.name), f"{variable.file_name}_{name}.png")
                 save_figure(figure, folder / path)
                 written[pool.name, variable.name, name] = path.as_posix()
             reporter.advance(title)

@@ -29,6 +29,7 @@ from geouq.tables import (
     Row,
     Table,
     bin_rows,
+    by_model,
     choices_for,
     curve_rows,
     excluded_rows,
@@ -99,6 +100,7 @@ def numbers_of(
     tables = {name: sorted_table(name, rows[name]) for name in ("metrics", "bins", "curves")}
     tables |= inference_tables(inferred)
     tables |= {"excluded": excluded_table(rows["excluded"]), "failures": failure_table(record.failures)}
+    tables = {name: by_model(table, record.variables, experiment.compare_on) for name, table in tables.items()}
     unshown = len(zones) if len(zones) > ZONES_SHOWN else 0
     return Numbers(shown, {name: own for (_, name), own in inferred.items()}, tables, unshown)
 

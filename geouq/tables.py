@@ -38,24 +38,25 @@ if TYPE_CHECKING:
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "metrics": (
-        "level", "name", "variable", "metric", "value", "units", "bins", "group", "ci_low", "ci_high", "ci_level",
-        "ci_method", "n", "n_cells",
+        "level", "name", "variable", "model", "metric", "value", "units", "bins", "group", "ci_low", "ci_high",
+        "ci_level", "ci_method", "n", "n_cells", "compare_on",
     ),
     "bins": (
-        "level", "name", "variable", "bins", "bin", "lower", "upper", "n", "mean_variance", "mse", "share", "edges",
+        "level", "name", "variable", "model", "bins", "bin", "lower", "upper", "n", "mean_variance", "mse", "share",
+        "edges",
     ),
-    "curves": ("level", "name", "variable", "curve", "x", "y"),
+    "curves": ("level", "name", "variable", "model", "curve", "x", "y"),
     "tests": (
-        "level", "name", "variable", "metric", "bins", "value", "ideal", "p_value", "p_adjusted",
+        "level", "name", "variable", "model", "metric", "bins", "value", "ideal", "p_value", "p_adjusted",
     ),
     "correlograms": (
-        "level", "name", "variable", "residual", "lag_pixels", "lag_metres", "correlation", "pairs",
+        "level", "name", "variable", "model", "residual", "lag_pixels", "lag_metres", "correlation", "pairs",
     ),
     "blocks": (
-        "level", "name", "variable", "residual", "range_pixels", "range_metres", "n_cells", "n_effective", "n_blocks",
-        "block_pixels", "block_metres", "capped", "widening",
+        "level", "name", "variable", "model", "residual", "range_pixels", "range_metres", "n_cells", "n_effective",
+        "n_blocks", "block_pixels", "block_metres", "capped", "widening",
     ),
-    "excluded": ("tile", "variable", "reason", "n"),
+    "excluded": ("tile", "variable", "model", "reason", "n"),
     "failures": ("tile", "stage", "error", "message"),
 }  # fmt: skip
 HEAVY_BIN = 0.95
@@ -158,16 +159,33 @@ def failure_table(failures: Iterable[Failure]) -> Table:
     return Table(COLUMNS["failures"], tuple(vars(failure) for failure in failures))
 
 
+def by_model(table: Table, variables: Sequence[Variable], compare_on: str) -> Table:
+    """The same table with the names of variables that all models share, each beside its model.
+
+    compare_on : of the experiment, which metrics tell where there are models.
+    """
+    if "model" not in table.columns:
+        return table
+    own = {v.name: {"variable": v.variable, "model": v.model} for v in variables}
+    if "compare_on" in table.columns:
+        own = {name: row | {"compare_on": compare_on if row["model"] else ""} for name, row in own.items()}
+    return Table(table.columns, tuple(row | own[row["variable"]] for row in table.rows))
+
+
 def heavy_bins(bins: Table) -> list[str]:
     """Warnings for the whole and regions where one bin holds nearly all pixels, so that UCE says little."""
     found = [
-        f"{row['variable']}, {row['name']}: bin {row['bin']} of {row['bins']} holds {row['share']:.1%} of the pixels; "
+        f"{_of_model(row)}, {row['name']}: bin {row['bin']} of {row['bins']} holds {row['share']:.1%} of the pixels; "
         "read equal-count bins instead"
         for row in bins.rows
         if row["level"] != "tile" and row["share"] is not None and row["share"] > HEAVY_BIN
     ]
     more = len(found) - WARNINGS
     return found if more < 2 else [*found[:WARNINGS], f"the same of {more} more bins, see bins.csv"]
+
+
+def _of_model(row: Row) -> str:
+    return f"{row['variable']} ({row['model']})" if row["model"] else row["variable"]
 
 
 def write_csv(table: Table, path: Path) -> None:
@@ -219,7 +237,7 @@ def as_markdown(table: Table, variables: Sequence[Variable]) -> str:
     names = [name for name in shown if any(row["metric"] == name for row in table.rows)]
     lines = ["| variable | region | n | " + " | ".join(names) + " |", "|---|---|" + "---:|" * (len(names) + 1)]
     for variable in variables:
-        for (level, name), rows in _by_pool(table, variable.name).items():
+        for (level, name), rows in _by_pool(table, variable).items():
             if level != "tile":
                 values = [_for_people(rows.get(metric)) for metric in names]
                 n = next(iter(rows.values()))["n"]
@@ -227,11 +245,11 @@ def as_markdown(table: Table, variables: Sequence[Variable]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _by_pool(table: Table, variable: str) -> dict[tuple[str, str], dict[str, Row]]:
+def _by_pool(table: Table, variable: Variable) -> dict[tuple[str, str], dict[str, Row]]:
     """Rows by metric for each pool; of several bin schemes the last, equal-count by default."""
     found: dict[tuple[str, str], dict[str, Row]] = {}
     for row in table.rows:
-        if row["variable"] == variable:
+        if (row["variable"], row["model"]) == (variable.variable, variable.model):
             found.setdefault((row["level"], row["name"]), {})[row["metric"]] = row
     return found
 
@@ -245,7 +263,7 @@ def _escaped(text: str) -> str:
 
 
 def _of(pool: Pool, variable: Variable) -> Row:
-    return {"level": pool.level, "name": pool.name, "variable": variable.name}
+    return {"level": pool.level, "name": pool.name, "variable": variable.name, "model": variable.model}
 
 
 def _bins_of(summary: Summary, scheme: BinScheme, choices: Choices) -> Iterator[Row]:

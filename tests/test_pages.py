@@ -17,6 +17,7 @@ def row(level, name, variable, metric, value, bins=""):
         "level": level,
         "name": name,
         "variable": variable,
+        "model": "",
         "metric": metric,
         "value": value,
         "bins": bins,
@@ -40,13 +41,14 @@ def content(**changes):
         "tiles": ("t1", "t2"),
         "metrics": rows,
         "bins": "b-10",
-        "excluded": [{"tile": "t1", "variable": "P95", "reason": "masked", "n": 4321}],
+        "excluded": [{"tile": "t1", "variable": "P95", "model": "", "reason": "masked", "n": 4321}],
         "failures": [{"tile": "t3", "stage": "sweep", "error": "DataError", "message": f"{HOSTILE} cannot be read"}],
         "warnings": [HOSTILE],
         "gates": [
             {
                 "metric": "zms",
                 "variable": "P95",
+                "model": "",
                 "region": "all",
                 "min": None,
                 "max": 2.0,

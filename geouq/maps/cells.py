@@ -58,15 +58,15 @@ def write_cell_maps(
 
     Cells come some at a time, with their numbers, in any order.
 
-    `cells_<variable>.tif` where the tiles lie side by side on one pixel lattice, else `<tile>_cells_<variable>.tif`.
-    Binned metrics use ten equal-count bins of the cell's compact profile.
+    `cells_<variable>.tif` where the tiles lie side by side on one pixel lattice, else `<tile>_cells_<variable>.tif`; of
+    several models, `<variable>@<model>`. Binned metrics use ten equal-count bins of the cell's compact profile.
     """
     tiles = (_measured(place, cells_of(place.tile), variable, names) for place in places)
     mosaic = mosaic_of(places)
     if mosaic is None:
         return [_write_tile(tile, variable, folder) for tile in tiles]
     first = next(tiles)
-    path = folder / f"cells_{file_name(variable.name)}.tif"
+    path = folder / f"cells_{variable.file_name}.tif"
     with cog_writer(path, mosaic.grid, first.bands, _tags(variable)) as writer:
         for tile in chain([first], tiles):
             _paint(tile, mosaic, writer)
@@ -134,7 +134,7 @@ def _paint(tile: Measured, mosaic: Mosaic, writer: MapWriter) -> None:
 
 
 def _write_tile(tile: Measured, variable: Variable, folder: Path) -> Path:
-    path = folder / f"{file_name(tile.place.tile)}_cells_{file_name(variable.name)}.tif"
+    path = folder / f"{file_name(tile.place.tile)}_cells_{variable.file_name}.tif"
     grid = tile.place.cell_grid
     with cog_writer(path, grid, tile.bands, _tags(variable) | {"GEOUQ_TILE": tile.place.tile}) as writer:
         writer.write(tile.values, Window(0, 0, *grid.shape))

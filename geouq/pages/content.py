@@ -61,15 +61,16 @@ class NumbersRow:
 
 def number_rows(content: ReportContent, wanted: Sequence[tuple[str, str]]) -> list[NumbersRow]:
     """The rows of these (level, name) pools, variable by variable."""
-    found: dict[tuple[str, str, str], dict[str, Row]] = {}
+    found: dict[tuple[str, str, str, str], dict[str, Row]] = {}
     for row in content.metrics:
         if row["bins"] in ("", content.bins):
-            found.setdefault((row["level"], row["name"], row["variable"]), {})[row["metric"]] = row
+            place = row["level"], row["name"], row["variable"], row["model"]
+            found.setdefault(place, {})[row["metric"]] = row
     return [
         _row(pool, variable, rows)
         for variable in content.variables
         for pool in wanted
-        if (rows := found.get((*pool, variable.name)))
+        if (rows := found.get((*pool, variable.variable, variable.model)))
     ]
 
 
