@@ -10,6 +10,7 @@ from geouq.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from geouq.arrays import summarize_arrays as summarize_arrays
+    from geouq.comparison import compare as compare
     from geouq.config import Experiment as Experiment
     from geouq.config import load_experiment as load_experiment
     from geouq.datasets import evaluate as evaluate
@@ -31,6 +32,7 @@ _ROOM_OF = {
     "Summary": "summary",
     "SummaryArray": "summary_array",
     "evaluate": "datasets",
+    "compare": "comparison",
     "load_experiment": "config",
     "load_tile": "summary.file",
     "open_stack": "stack",

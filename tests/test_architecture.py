@@ -26,7 +26,7 @@ FLOORS = (
     {"accessor"},
     {"pages", "run_numbers"},
     {"present"},
-    {"experiment"},
+    {"experiment", "comparison"},
     {"cli"},
     {"__main__"},
 )

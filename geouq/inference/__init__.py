@@ -1,6 +1,7 @@
 """How certain the numbers are: intervals and tests of calibration from the summaries of cells."""
 
 from geouq.inference.correlogram import Correlogram
+from geouq.inference.differences import Difference, Side, draw_together, paired_difference, unpaired_difference
 from geouq.inference.intervals import Inference, Interval, Test, infer
 from geouq.inference.limits import false_discovery_adjusted
 from geouq.inference.pool import Blocks, Reach
@@ -11,16 +12,21 @@ __all__ = [
     "DEFAULTS",
     "Blocks",
     "Correlogram",
+    "Difference",
     "Inference",
     "Interval",
     "Intervals",
     "Reach",
+    "Side",
     "Test",
     "adjusted",
     "block_rows",
     "correlogram_rows",
+    "draw_together",
     "false_discovery_adjusted",
     "infer",
+    "paired_difference",
     "test_rows",
+    "unpaired_difference",
     "with_intervals",
 ]

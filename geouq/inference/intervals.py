@@ -18,6 +18,7 @@ from geouq.summary import Summary, TilePlace
 
 Floats = NDArray[np.float64]
 
+NOT_KEPT = "not kept by cell"
 NOT_BY_CELL = {"group", "ordering", "threshold"}
 SHARES = ("coverage", "coverage_above", "coverage_below", "pit_mean", "uce_normalized", "ence_normalized")
 AT_LEAST_0 = (
@@ -67,7 +68,7 @@ class Inference:
 
 
 @dataclass(frozen=True)
-class _Numbers:
+class Resampled:
     """One number: of the pool, of each resample, and without each group of blocks."""
 
     value: Value
@@ -93,19 +94,19 @@ def infer(
         return Inference(tuple(_without(whole, choices, "no pixel")), (), None, settings.level)
     frame = frame_of(whole, choices)
     blocks, sums = blocks_of(places, cells_of, frame, settings)
-    if reason := _too_few(blocks):
+    if reason := too_few(blocks):
         return Inference(tuple(_without(whole, choices, reason)), (), blocks, settings.level)
     choices = replace(choices, shared_edges=frame.edges)
     drawn = summary_of(resampled(sums, settings.resamples, settings.seed, name), frame)
     rest = summary_of(left_out(sums), frame)
     intervals: list[Interval] = []
     tests: list[Test] = []
-    for values in _numbers(whole, drawn, rest, choices):
-        if isinstance(values, Interval):
-            intervals.append(values)
+    for values in resampled_numbers(whole, drawn, rest, choices):
+        if isinstance(values, Value):
+            intervals.append(Interval(values.name, values.bins, values.group, reason=NOT_KEPT))
             continue
         gaps = gaps_of(values.value, whole, drawn, choices) if is_folded(values.value) else None
-        reach = _reach_of(values.value, blocks)
+        reach = reach_of(values.value, blocks)
         known = np.isfinite(values.left_out).all()
         widening = reach.widening(settings.level, values.left_out if known else None)
         intervals.append(_interval(values, gaps, widening, settings))
@@ -113,7 +114,7 @@ def infer(
     return Inference(tuple(intervals), tuple(tests), blocks, settings.level)
 
 
-def _reach_of(value: Value, blocks: Blocks) -> Reach:
+def reach_of(value: Value, blocks: Blocks) -> Reach:
     """The residual whose correlation a number feels: errors, their size in the unit, or their size beside the std.
 
     Numbers of predictions alone are given the one that widens most.
@@ -124,7 +125,8 @@ def _reach_of(value: Value, blocks: Blocks) -> Reach:
     return blocks.reaches["error" if name in BY_ERROR else "z_square" if name in BY_Z_SQUARE else "squared_error"]
 
 
-def _too_few(blocks: Blocks) -> str:
+def too_few(blocks: Blocks) -> str:
+    """Why there are no intervals, or nothing."""
     if blocks.cells < FEWEST_CELLS:
         return f"fewer than {FEWEST_CELLS} cells"
     return f"fewer than {FEWEST_BLOCKS} blocks" if blocks.count < FEWEST_BLOCKS else ""
@@ -136,17 +138,17 @@ def _without(whole: Summary, choices: Choices, reason: str) -> Iterator[Interval
             yield Interval(value.name, value.bins, value.group, reason=reason)
 
 
-def _numbers(whole: Summary, drawn: Summary, rest: Summary, choices: Choices) -> Iterator[_Numbers | Interval]:
-    """All numbers of all three, or why there is no interval."""
+def resampled_numbers(whole: Summary, drawn: Summary, rest: Summary, choices: Choices) -> Iterator[Resampled | Value]:
+    """All numbers of all three; a bare value where cells do not keep what it follows from."""
     for metric in METRICS:
         values = list(evaluate_metric(metric, whole, choices))
         try:
             others = [_of_cells(metric, summary, choices) for summary in (drawn, rest)]
         except SummaryError:
-            yield from (Interval(v.name, v.bins, v.group, reason="not kept by cell") for v in values)
+            yield from values
             continue
         for value, replicates, without in zip(values, *others, strict=True):
-            yield _Numbers(value, replicates.value, without.value)
+            yield Resampled(value, replicates.value, without.value)
 
 
 def _of_cells(metric: Metric, summary: Summary, choices: Choices) -> list[Value]:
@@ -156,7 +158,7 @@ def _of_cells(metric: Metric, summary: Summary, choices: Choices) -> list[Value]
     return list(evaluate_metric(metric, summary, choices))
 
 
-def _interval(numbers: _Numbers, gaps: tuple[Gaps, Floats] | None, widening: float, settings: Intervals) -> Interval:
+def _interval(numbers: Resampled, gaps: tuple[Gaps, Floats] | None, widening: float, settings: Intervals) -> Interval:
     value = numbers.value
     name = value.name, value.bins, value.group
     estimate = float(value.value)
@@ -167,7 +169,7 @@ def _interval(numbers: _Numbers, gaps: tuple[Gaps, Floats] | None, widening: flo
         if not own.whole:
             return Interval(*name, reason="a bin without any error")
         limits = folded_limits(own.signed, widening * (others - own.signed), own.norm, settings.level)
-        return Interval(*name, *_rounded((limits[0] - own.subtracted, limits[1] - own.subtracted)), "folded")
+        return Interval(*name, *rounded((limits[0] - own.subtracted, limits[1] - own.subtracted)), "folded")
     defined = np.isfinite(numbers.replicates)
     if defined.sum() < settings.level * len(defined) or not np.isfinite(numbers.left_out).all():
         return Interval(*name, reason="not defined in all resamples")
@@ -177,7 +179,7 @@ def _interval(numbers: _Numbers, gaps: tuple[Gaps, Floats] | None, widening: flo
     else:
         limits = percentile_limits(replicates, settings.level)
     limits = widened(estimate, limits, widening, _bounds(value.metric.name))
-    return Interval(*name, *_rounded(limits), settings.method)
+    return Interval(*name, *rounded(limits), settings.method)
 
 
 def _bounds(metric: str) -> tuple[float, float]:
@@ -186,13 +188,13 @@ def _bounds(metric: str) -> tuple[float, float]:
     return lowest, 1.0 if metric in SHARES or metric == "r2" else np.inf
 
 
-def _rounded(limits: tuple[float, float]) -> tuple[float, float]:
+def rounded(limits: tuple[float, float]) -> tuple[float, float]:
     """Limits to 12 digits: logarithms have other last digits on other machines."""
     low, high = (float(f"{limit:.12g}") for limit in limits)
     return low, high
 
 
-def _tests(numbers: _Numbers, gaps: tuple[Gaps, Floats] | None, widening: float, choices: Choices) -> Iterator[Test]:
+def _tests(numbers: Resampled, gaps: tuple[Gaps, Floats] | None, widening: float, choices: Choices) -> Iterator[Test]:
     """Tests of z^2 (in the logarithm, in which its noise is alike wherever it stands), coverage, and excess of ENCE."""
     value, replicates = numbers.value, numbers.replicates
     estimate, name = float(value.value), value.metric.name

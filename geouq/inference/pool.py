@@ -80,6 +80,17 @@ class _Tile:
         return self.rows[:, N] > 0
 
 
+@dataclass(frozen=True)
+class Units:
+    """The units of a pool, tile by tile, how far their residuals are correlated, and how large they are."""
+
+    tiles: Sequence[_Tile]
+    correlograms: Sequence[Correlogram]
+    cells: int
+    pixels: int
+    metres: float
+
+
 def blocks_of(
     places: Sequence[TilePlace], cells_of: CellsOf, frame: Frame, settings: Intervals
 ) -> tuple[Blocks, Floats]:
@@ -87,6 +98,13 @@ def blocks_of(
 
     Of more than 131072 cells, squares are joined first, so that the memory is bounded.
     """
+    units = units_of(places, cells_of, frame)
+    blocks, sums = cut_into_blocks(units, *side_of_blocks(units, settings))
+    return blocks, sums[sums[:, N] > 0]
+
+
+def units_of(places: Sequence[TilePlace], cells_of: CellsOf, frame: Frame) -> Units:
+    """The cells of the tiles of a pool, or squares of these where they are too many."""
     places = sorted(places, key=lambda place: place.tile)
     joined = int(np.ceil(np.sqrt(sum(place.cell_grid.pixels for place in places) / MOST_UNITS))) or 1
     tiles, cells = [], 0
@@ -96,7 +114,26 @@ def blocks_of(
         tiles.append(_joined(rows, place.cell_grid.shape, joined))
     size = places[0].cell_size * joined
     metres = float(np.mean([cell_metres(place.grid, size) for place in places]))
-    return _cut(tiles, frame, settings, _Size(cells, size, metres))
+    found = correlograms([(_residuals(tile, frame), tile.present.reshape(tile.shape)) for tile in tiles])
+    return Units(tiles, found, cells, size, metres)
+
+
+def side_of_blocks(units: Units, settings: Intervals) -> tuple[int, bool]:
+    """Side of the blocks in units, 0 where a block is a tile; and whether larger ones were wanted."""
+    if settings.block == "auto":
+        return _side_for(units.tiles, units.correlograms)
+    return (0 if settings.block == "tile" else side_in_cells(settings.block, units.pixels, units.metres)), False
+
+
+def cut_into_blocks(units: Units, side: int, capped: bool) -> tuple[Blocks, Floats]:  # noqa: FBT001  as it was found
+    """Blocks of that side, and sums of the features of all of them, also of those without a pixel."""
+    longest = side or max(max(tile.shape) for tile in units.tiles)
+    sums = np.concatenate([_sums(tile, longest) for tile in units.tiles])
+    weight, sides = sums[:, WEIGHT], [block_sides(tile.shape, longest) for tile in units.tiles]
+    alike, present = weight.sum() ** 2 / (weight**2).sum(), sum(int(tile.present.sum()) for tile in units.tiles)
+    reaches = {one.residual: _reach(one, alike, present, kept_by_blocks(one, sides)) for one in units.correlograms}
+    count = int((sums[:, N] > 0).sum())
+    return Blocks(count, units.cells, side, units.pixels, units.metres, capped, reaches), sums
 
 
 def _reach(correlogram: Correlogram, blocks: float, units: int, kept: float) -> Reach:
@@ -109,39 +146,6 @@ def _joined(rows: Floats, shape: tuple[int, int], side: int) -> _Tile:
         return _Tile(shape, rows)
     shape_of_units = max(1, shape[0] // side), max(1, shape[1] // side)
     return _Tile(shape_of_units, sums_by_block(rows, block_numbers(shape, side), shape_of_units[0] * shape_of_units[1]))
-
-
-@dataclass(frozen=True)
-class _Size:
-    """Number of cells, and the side of a unit in pixels and in metres."""
-
-    cells: int
-    pixels: int
-    metres: float
-
-
-def _cut(tiles: Sequence[_Tile], frame: Frame, settings: Intervals, size: _Size) -> tuple[Blocks, Floats]:
-    found = correlograms([(_residuals(tile, frame), tile.present.reshape(tile.shape)) for tile in tiles])
-    capped = False
-    if settings.block == "auto":
-        side, capped = _side_for(tiles, found)
-    elif settings.block == "tile":
-        side = max(max(tile.shape) for tile in tiles)
-    else:
-        side = side_in_cells(settings.block, size.pixels, size.metres)
-    sums = np.concatenate([_sums(tile, side) for tile in tiles])
-    weight, sides = sums[:, WEIGHT], [block_sides(tile.shape, side) for tile in tiles]
-    alike, units = weight.sum() ** 2 / (weight**2).sum(), sum(int(tile.present.sum()) for tile in tiles)
-    blocks = Blocks(
-        len(sums),
-        size.cells,
-        0 if settings.block == "tile" else side,
-        size.pixels,
-        size.metres,
-        capped,
-        {one.residual: _reach(one, alike, units, kept_by_blocks(one, sides)) for one in found},
-    )
-    return blocks, sums
 
 
 def _residuals(tile: _Tile, frame: Frame) -> Floats:
@@ -180,7 +184,6 @@ def _kept(tiles: Sequence[_Tile], found: Sequence[Correlogram], side: int) -> fl
 
 
 def _sums(tile: _Tile, side: int) -> Floats:
-    """Sums of the features of the blocks that hold a pixel."""
+    """Sums of the features of the blocks of a tile."""
     numbers = block_numbers(tile.shape, side)
-    sums = sums_by_block(tile.rows, numbers, int(numbers.max()) + 1)
-    return sums[sums[:, N] > 0]
+    return sums_by_block(tile.rows, numbers, int(numbers.max()) + 1)

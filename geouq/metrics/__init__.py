@@ -28,6 +28,7 @@ from geouq.metrics.curve import (
     rmsce_interval,
 )
 from geouq.metrics.groups import group_coverage, group_places, lowest_group_coverage, rmscd, rmscd_under
+from geouq.metrics.ideal import NOT_JUDGED, ideal_value, loss
 from geouq.metrics.ordering import LEFT_OUT, ause, oracle_curve, sparsification_curve, spearman
 from geouq.metrics.pit import pit_mean, pit_std
 from geouq.metrics.registry import (
@@ -53,6 +54,7 @@ from geouq.metrics.thresholds import (
 __all__ = [
     "LEFT_OUT",
     "METRICS",
+    "NOT_JUDGED",
     "Choices",
     "Metric",
     "Value",
@@ -77,9 +79,11 @@ __all__ = [
     "evaluate_metrics",
     "group_coverage",
     "group_places",
+    "ideal_value",
     "interval_curve",
     "interval_score",
     "level_name",
+    "loss",
     "lowest_group_coverage",
     "mace",
     "mace_interval",

@@ -221,13 +221,14 @@ class Choices:
 
 @dataclass(frozen=True)
 class Value:
-    """One number (or, of a summary with leading dimensions, an array of them) with its full name."""
+    """One number (or, of a summary with leading dimensions, an array of them) with its full name; level : its own."""
 
     metric: Metric
     name: str
     bins: str
     value: Floats
     group: str = ""
+    level: float | None = None
 
 
 def level_name(metric: str, level: float) -> str:
@@ -271,7 +272,9 @@ _CALLS: Mapping[Choice, Callable[[Choices], list[_Call]]] = {
 def evaluate_metric(metric: Metric, summary: Summary, choices: Choices) -> Iterator[Value]:
     """The values of one metric for every level, bin scheme or grouping chosen."""
     for call in _CALLS[metric.choice](choices):
-        yield Value(metric, metric.name + call.suffix, call.bins, metric.function(summary, *call.arguments), call.group)
+        number = metric.function(summary, *call.arguments)
+        level = call.arguments[0] if metric.choice in ("level", "group") else None
+        yield Value(metric, metric.name + call.suffix, call.bins, number, call.group, level)
 
 
 def evaluate_metrics(summary: Summary, choices: Choices) -> Iterator[Value]:

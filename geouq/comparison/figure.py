@@ -1,0 +1,63 @@
+"""Differences between runs as a figure: a dot with its interval for each region and run, a panel for each metric."""
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from geouq.figures import DATA, FAINT, GREEN, IDEAL, INK
+from geouq.tables import Row
+
+PANELS = ("bias", "rmse", "zms", "coverage_90", "ence", "crps")
+COLOURS = (DATA, IDEAL, GREEN, "#cc79a7", "#e69f00", "#56b4e9")
+MOST_REGIONS = 40
+
+
+def differences_figure(rows: Sequence[Row], *, title: str, baseline: str) -> Figure:
+    """Differences of one variable from the first run; a full dot is significant, an empty one is not.
+
+    Of more than 40 regions the first are drawn. A number without an interval is an empty dot alone.
+    """
+    regions = list(dict.fromkeys(row["name"] for row in rows))[:MOST_REGIONS]
+    runs = list(dict.fromkeys(row["run"] for row in rows))
+    metrics = [metric for metric in PANELS if any(row["metric"] == metric for row in rows)]
+    across = min(3, len(metrics)) or 1
+    down = -(-len(metrics) // across) or 1
+    figure = Figure(figsize=(4 * across, down * (1.4 + 0.22 * len(regions) * len(runs)) + 0.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(_plain(f"{title}: difference from {baseline}"), fontsize=12, color=INK)
+    panels = figure.subplots(down, across, squeeze=False, sharey=True).ravel()
+    for axes, metric in zip(panels, metrics, strict=False):
+        for number, run in enumerate(runs):
+            own = [row for row in rows if row["metric"] == metric and row["run"] == run and row["name"] in regions]
+            _draw(axes, own, regions, (number - (len(runs) - 1) / 2) * 0.7 / len(runs), COLOURS[number % len(COLOURS)])
+        units = next(row["units"] for row in rows if row["metric"] == metric)
+        axes.set_title(_plain(f"{metric} ({units})" if units else metric), fontsize=10, color=INK)
+        axes.axvline(0, color=INK, linewidth=0.8)
+        axes.grid(visible=True, axis="x", color=FAINT, linewidth=0.4)
+        axes.set_yticks(range(len(regions)), [_plain(name) for name in regions])
+        axes.set_ylim(len(regions) - 0.5, -0.5)
+    for axes in panels[len(metrics) :]:
+        axes.set_axis_off()
+    for number, run in enumerate(runs):
+        panels[0].plot([], [], color=COLOURS[number % len(COLOURS)], marker="o", linestyle="none", label=_plain(run))
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+    return figure
+
+
+def _draw(axes: Axes, rows: Sequence[Row], regions: Sequence[str], shift: float, colour: str) -> None:
+    for row in rows:
+        if row["difference"] is None:
+            continue
+        y = regions.index(row["name"]) + shift
+        if row["ci_low"] is not None:
+            axes.plot([row["ci_low"], row["ci_high"]], [y, y], color=colour, linewidth=1.5)
+        face = colour if row["significant"] == "yes" else "white"
+        axes.plot([row["difference"]], [y], color=colour, marker="o", markersize=5, markerfacecolor=face, zorder=3)
+
+
+def _plain(text: str) -> str:
+    """Text in which no $ begins a formula."""
+    shown = text if len(text) <= 60 else f"{text[:57]}..."
+    return shown.replace("$", r"\$")

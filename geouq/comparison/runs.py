@@ -1,0 +1,259 @@
+"""Runs that can be compared: the same truth, the same cells, and what they have in common."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from geouq.catalog import path_of
+from geouq.config import Experiment, Variable, load_experiment
+from geouq.errors import ConfigError, DataError
+from geouq.grid import require_same_grid
+from geouq.metrics import Choices
+from geouq.provenance import RunRecord, load_record
+from geouq.regions import Pool, pools, zone_pools
+from geouq.run_numbers import choices_of
+from geouq.store import Part, SavedSummaries
+from geouq.summary import TilePlace
+
+SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run in a folder; label : its name, or its folder where another run has the same name."""
+
+    label: str
+    folder: Path
+    experiment: Experiment
+    record: RunRecord
+
+    def truth(self, tile: str) -> str:
+        """File of the truth of a tile."""
+        return path_of(self.experiment.data.truth, tile)
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What runs have in common: tiles, variables, levels, bins, regions; and notes on what is left aside.
+
+    zones : regions that are not lists of tiles, whose parts lie alike in all runs.
+    """
+
+    tiles: tuple[str, ...]
+    variables: tuple[Variable, ...]
+    settings: Mapping[str, Any]
+    zones: tuple[str, ...]
+    beside: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Restricted:
+    """A run restricted to what is shared."""
+
+    run: Run
+    summaries: SavedSummaries
+    experiment: Experiment
+    choices: Mapping[str, Choices]
+    zones: Mapping[str, Sequence[Part]]
+
+    def pools(self, variables: Sequence[str]) -> Iterator[tuple[Pool, list[Part]]]:
+        """The whole, then each region with its parts."""
+        for pool in pools(self.experiment, variables, self.summaries.wholes()):
+            if pool.level != "tile":
+                yield pool, [self.summaries.part(tile) for tile in pool.tiles]
+        wholes = ((zone, map(self.summaries.whole, parts)) for zone, parts in self.zones.items())
+        for pool in zone_pools(self.summaries.levels, variables, wholes):
+            yield pool, list(self.zones[pool.name])
+
+
+def open_runs(folders: Sequence[Path]) -> tuple[Run, ...]:
+    """Open the folders of two or more runs; SummaryError where one holds none, ConfigError where one comes twice."""
+    if len(folders) < 2:
+        raise ConfigError("a comparison needs two runs or more; name the folder of another run")
+    seen = [folder.resolve() for folder in folders]
+    for index, folder in enumerate(folders):
+        if seen.index(folder.resolve()) < index:
+            raise ConfigError(f"{folder} is given twice; name each run once")
+    runs = [Run("", folder, load_experiment(folder / "config.yaml"), load_record(folder)) for folder in _held(folders)]
+    names = [run.record.name for run in runs]
+    return tuple(
+        replace(run, label=run.record.name if names.count(run.record.name) == 1 else str(run.folder)) for run in runs
+    )
+
+
+def restricted_to_common(runs: Sequence[Run]) -> tuple[list[Restricted], Shared]:
+    """Each run restricted to what all have in common.
+
+    Raises DataError where the truth, the bands or the cells differ, and ConfigError where nothing is in common.
+    """
+    tiles, notes = _common("tiles", [run.record.tiles for run in runs], runs)
+    _require_same_truth(runs, tiles)
+    variables, more = _common_variables(runs)
+    notes += more
+    settings, more = _common_settings(runs, tiles)
+    notes += more
+    opened = [_opened(run, tiles, settings["levels"]) for run in runs]
+    _require_same_cells(runs, opened)
+    zones, more = _common_zones(runs, opened)
+    notes += more
+    beside = [name for name in runs[0].experiment.data.groupings if _in_all(name, runs)]
+    shared = Shared(tiles, variables, settings, zones, tuple(beside), tuple(notes))
+    return [_restricted(run, summaries, shared) for run, summaries in zip(runs, opened, strict=True)], shared
+
+
+def _held(folders: Sequence[Path]) -> Iterator[Path]:
+    """Folders that hold a run, as otherwise the message would be about the configuration in it."""
+    for folder in folders:
+        load_record(folder)
+        yield folder
+
+
+def _common(what: str, names: Sequence[Sequence[str]], runs: Sequence[Run]) -> tuple[tuple[str, ...], list[str]]:
+    """Names that all runs have, in the order of the first, and a note on each run that has more."""
+    common = tuple(name for name in names[0] if all(name in own for own in names))
+    if not common:
+        listed = "; ".join(f"{run.folder} has {_listed(own)}" for run, own in zip(runs, names, strict=True))
+        raise ConfigError(f"the runs have no {what} in common: {listed}")
+    notes = []
+    for run, own in zip(runs, names, strict=True):
+        if left := [name for name in own if name not in common]:
+            notes.append(
+                f"only the {len(common)} {what} in common are compared; {run.label} has {len(left)} more, left aside: "
+                f"{_listed(left)}"
+            )
+    return common, notes
+
+
+def _listed(names: Sequence[str]) -> str:
+    return (", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")) or "none"
+
+
+def _require_same_truth(runs: Sequence[Run], tiles: Sequence[str]) -> None:
+    first = runs[0]
+    for other in runs[1:]:
+        for tile in tiles:
+            one, two = (run.record.inputs[tile]["truth"] for run in (first, other))
+            if not _same_file(one, two):
+                raise DataError(
+                    f"tile {tile}: {first.label} and {other.label} were not evaluated on the same truth: "
+                    f"{first.truth(tile)} ({_told(one)}) and {other.truth(tile)} ({_told(two)}); evaluate both on the "
+                    "same files, or, where these are copies, both with `fingerprint: checksum`"
+                )
+
+
+def _same_file(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two records are of the same bytes: by checksums, or else by name, size and time of change."""
+    if "files" in one and "files" in other:
+        return [file["sha256"] for file in one["files"]] == [file["sha256"] for file in other["files"]]
+    return all(one[key] == other[key] for key in ("file", "bytes", "modified_ns"))
+
+
+def _told(record: Mapping[str, Any]) -> str:
+    sums = "".join(f", SHA-256 {file['sha256'][:12]}..." for file in record.get("files", ()))
+    return f"{record['bytes']} bytes, changed at {record['modified_ns']} ns{sums}"
+
+
+def _common_variables(runs: Sequence[Run]) -> tuple[tuple[Variable, ...], list[str]]:
+    by_name = [{variable.name: variable for variable in run.record.variables} for run in runs]
+    names, notes = _common("variables", [list(own) for own in by_name], runs)
+    for name in names:
+        bands = {own[name].band for own in by_name}
+        if len(bands) > 1:
+            told = " and ".join(f"{own[name].band} in {run.folder}" for run, own in zip(runs, by_name, strict=True))
+            raise DataError(f"variable {name} is band {told}: that is not the same truth; give it the same band")
+    found = []
+    for name in names:
+        thresholds = tuple(t for t in by_name[0][name].thresholds if all(t in own[name].thresholds for own in by_name))
+        found.append(by_name[0][name].model_copy(update={"thresholds": thresholds}))
+    return tuple(found), notes
+
+
+def _common_settings(runs: Sequence[Run], tiles: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    """Settings that make the same numbers of all runs: what is asked of the first, as far as all keep it."""
+    first = runs[0].experiment
+    levels, notes = _common("levels", [[str(p) for p in run.experiment.levels] for run in runs], runs)
+    schemes = [s for s in first.bins.schemes if all(s in run.experiment.bins.schemes for run in runs)]
+    if any(len(run.experiment.bins.schemes) > len(schemes) for run in runs):
+        notes.append(f"only the bins in common are compared: {_listed([scheme.name for scheme in schemes])}")
+    by = tuple(name for name in first.groups.by if all(name in run.experiment.groups.by for run in runs))
+    regions, more = _common_regions(runs, tiles)
+    return {
+        "levels": tuple(p for p in first.levels if str(p) in levels),
+        "bins": first.bins.model_copy(update={"schemes": tuple(schemes)}),
+        "groups": first.groups.model_copy(update={"by": by}),
+        "calibration_levels": first.calibration_levels,
+        "calibration_weights": first.calibration_weights,
+        "ordering": all(run.experiment.ordering for run in runs),
+        "regions": regions,
+    }, notes + more
+
+
+def _common_regions(runs: Sequence[Run], tiles: Sequence[str]) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+    """Lists of tiles that all runs have, restricted to the tiles that all have in them."""
+    lists = [run.experiment.tile_lists for run in runs]
+    found, notes = {}, []
+    for name in dict.fromkeys(name for own in lists for name in own):
+        if not all(name in own for own in lists):
+            notes.append(f"region {name} is not a list of tiles in all runs, and is left aside")
+            continue
+        members = tuple(tile for tile in lists[0][name] if tile in tiles and all(tile in own[name] for own in lists))
+        if members:
+            found[name] = members
+        if any(set(own[name]) & set(tiles) != set(members) for own in lists) or not members:
+            notes.append(f"region {name} does not hold the same tiles in all runs; in common are: {_listed(members)}")
+    return found, notes
+
+
+def _opened(run: Run, tiles: tuple[str, ...], levels: tuple[float, ...]) -> SavedSummaries:
+    return SavedSummaries(run.folder, tiles, levels, run.experiment.zone_layers, run.record.whole)
+
+
+def _require_same_cells(runs: Sequence[Run], opened: Sequence[SavedSummaries]) -> None:
+    for places in zip(*(summaries.places() for summaries in opened), strict=True):
+        for (one, first), (other, second) in pairwise(zip(runs, places, strict=True)):
+            if first.cell_size != second.cell_size:
+                raise DataError(
+                    f"tile {first.tile}: cells have a side of {first.cell_size} pixels in {one.label} and of "
+                    f"{second.cell_size} in {other.label}; set `cell_size: {first.cell_size}` in both and run again"
+                )
+            names = [f"tile {place.tile} in {run.label}" for run, place in ((one, first), (other, second))]
+            require_same_grid(first.grid, second.grid, *names)
+
+
+def _common_zones(runs: Sequence[Run], opened: Sequence[SavedSummaries]) -> tuple[tuple[str, ...], list[str]]:
+    """Regions of pixels that have their parts in the same places in all runs, and a note on the others."""
+    zones = [summaries.zones() for summaries in opened]
+    common, notes = [], []
+    for name in dict.fromkeys(name for own in zones for name in own):
+        places = [_places(summaries, own.get(name, ())) for summaries, own in zip(opened, zones, strict=True)]
+        if all(own == places[0] for own in places):
+            common.append(name)
+        else:
+            without = [run.label for run, own in zip(runs, places, strict=True) if not own]
+            reason = f"is not in {_listed(without)}" if without else "is not of the same pixels in all runs"
+            notes.append(f"region {name} {reason}, and is left aside")
+    return tuple(common), notes
+
+
+def _places(summaries: SavedSummaries, parts: Sequence[Part]) -> list[TilePlace]:
+    return [summaries.place(part) for part in parts]
+
+
+def _in_all(name: str, runs: Sequence[Run]) -> bool:
+    return all(name in run.experiment.data.groupings for run in runs)
+
+
+def _restricted(run: Run, summaries: SavedSummaries, shared: Shared) -> Restricted:
+    experiment = run.experiment.model_copy(update=dict(shared.settings))
+    choices = choices_of(experiment, shared.variables, summaries)
+    zones = summaries.zones()
+    return Restricted(
+        run,
+        summaries,
+        experiment,
+        {name: replace(own, beside=shared.beside) for name, own in choices.items()},
+        {name: zones[name] for name in shared.zones},
+    )

@@ -1,0 +1,196 @@
+"""How certain the difference of a number between two forecasts of the same pixels, or between two pools, is.
+
+Of the same pixels, the same blocks of both are drawn, so that what makes both look good or bad falls out of the
+difference. Replicates are moved so that their median is the difference observed: a norm such as UCE is larger in each
+resample than in the pool, of a good forecast more so than of a bad one.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.inference.bootstrap import left_out, resampled
+from geouq.inference.features import frame_of, summary_of
+from geouq.inference.intervals import NOT_KEPT, Resampled, reach_of, resampled_numbers, rounded, too_few
+from geouq.inference.pool import Blocks, CellsOf, N, Reach, cut_into_blocks, side_of_blocks, units_of
+from geouq.inference.settings import Intervals
+from geouq.metrics import Choices, Value, evaluate_metrics, loss
+from geouq.summary import Summary, TilePlace
+
+Floats = NDArray[np.float64]
+Key = tuple[str, str, str]
+Transform = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True)
+class Side:
+    """The summary of one variable of a pool, what is asked of it, and its cells."""
+
+    whole: Summary
+    choices: Choices
+    places: Sequence[TilePlace]
+    cells_of: CellsOf
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How a number varies from resample to resample, and how far its residual is correlated."""
+
+    numbers: Resampled
+    reach: Reach
+
+
+@dataclass(frozen=True)
+class Uncertain:
+    """A number and how it varies; None for a reason."""
+
+    value: Value
+    spread: Spread | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The numbers of each side by metric, bins and group; same_pixels : whether all count as many in each block."""
+
+    sides: tuple[Mapping[Key, Uncertain], ...]
+    same_pixels: bool
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A number less another, the ends of its interval, and whether one of the two is better.
+
+    value : None where one of the two is missing. low, high, p_value : None for a reason. better : 1 for the number
+    itself, -1 for the other, 0 where they are equal or nothing is better. p_value : of the observed difference in how
+    far both are from ideal, were there none; of the plain difference where nothing is ideal.
+    """
+
+    value: float | None
+    better: int = 0
+    low: float | None = None
+    high: float | None = None
+    p_value: float | None = None
+    reason: str = ""
+
+
+def draw_together(name: str, sides: Sequence[Side], settings: Intervals) -> Drawn:
+    """The numbers of forecasts of the same tiles and cells, with the same blocks drawn for all.
+
+    Blocks are as large as the forecast needs whose residuals reach farthest, and those count in which any has a pixel.
+    name : of the pool, from which the draws follow.
+    """
+    counts = {int(side.whole.n) for side in sides}
+    if 0 in counts:
+        return Drawn(tuple(_bare(side, "no pixel") for side in sides), len(counts) == 1)
+    frames = [frame_of(side.whole, side.choices) for side in sides]
+    units = [units_of(side.places, side.cells_of, frame) for side, frame in zip(sides, frames, strict=True)]
+    widest = max(side_of_blocks(one, settings) for one in units)
+    blocks, sums = zip(*(cut_into_blocks(one, *widest) for one in units), strict=True)
+    used = np.any([one[:, N] > 0 for one in sums], axis=0)
+    same = all(np.array_equal(one[:, N], sums[0][:, N]) for one in sums)
+    if reason := next(filter(None, map(too_few, blocks)), ""):
+        return Drawn(tuple(_bare(side, reason) for side in sides), same)
+    found = []
+    for side, frame, own, cut in zip(sides, frames, sums, blocks, strict=True):
+        choices = replace(side.choices, shared_edges=frame.edges)
+        drawn = summary_of(resampled(own[used], settings.resamples, settings.seed, name), frame)
+        rest = summary_of(left_out(own[used]), frame)
+        found.append(dict(_keyed(resampled_numbers(side.whole, drawn, rest, choices), cut)))
+    return Drawn(tuple(found), same)
+
+
+Deviations = Callable[[Spread, Spread, float, Transform], Floats]
+
+
+def paired_difference(other: Uncertain, base: Uncertain, level: float) -> Difference:
+    """The difference of two forecasts of the same pixels, drawn together."""
+    return _difference(other, base, level, _paired)
+
+
+def unpaired_difference(other: Uncertain, base: Uncertain, level: float) -> Difference:
+    """The difference of two pools without a common pixel, drawn each for itself."""
+    return _difference(other, base, level, _unpaired)
+
+
+def _difference(other: Uncertain, base: Uncertain, level: float, deviations: Deviations) -> Difference:
+    numbers = float(other.value.value), float(base.value.value)
+    if not np.isfinite(numbers).all():
+        return Difference(None, reason="no value")
+    found, losses = numbers[0] - numbers[1], loss(other.value, np.array(numbers))
+    away = found if losses is None else float(losses[0] - losses[1])
+    better = 0 if losses is None else int(np.sign(-away))
+    if other.spread is None or base.spread is None:
+        return Difference(found, better, reason=other.reason or base.reason)
+    around = deviations(other.spread, base.spread, level, _same)
+    defined = np.isfinite(around)
+    if defined.sum() < level * len(defined):
+        return Difference(found, better, reason="not defined in all resamples")
+    low, high = found + np.quantile(around[defined], [(1 - level) / 2, (1 + level) / 2])
+    judged = around if losses is None else deviations(other.spread, base.spread, level, _distance_of(other.value))
+    return Difference(found, better, *rounded((low, high)), two_sided(away + judged[np.isfinite(judged)]))
+
+
+def two_sided(replicates: Floats) -> float:
+    """Twice the share of replicates that lie on the other side of 0, or on it; in (0, 1].
+
+    >>> two_sided(np.array([-1.0, 1.0, 2.0, 3.0, 3.0, 4.0, 4.0, 5.0, 6.0]))
+    0.4
+    """
+    fewer = min((replicates <= 0).sum(), (replicates >= 0).sum())
+    return min(1.0, 2 * (1 + int(fewer)) / (1 + len(replicates)))
+
+
+def _same(numbers: Floats) -> Floats:
+    return numbers
+
+
+def _distance_of(value: Value) -> Transform:
+    def distance(numbers: Floats) -> Floats:
+        found = loss(value, numbers)
+        return numbers if found is None else found
+
+    return distance
+
+
+def _paired(other: Spread, base: Spread, level: float, of: Transform) -> Floats:
+    one, two = other.numbers, base.numbers
+    replicates, rest = of(one.replicates) - of(two.replicates), of(one.left_out) - of(two.left_out)
+    widening = max(_widening(reach, rest, level) for reach in (other.reach, base.reach))
+    return widening * (replicates - _median(replicates))
+
+
+def _unpaired(other: Spread, base: Spread, level: float, of: Transform) -> Floats:
+    return _alone(other, level, of) - _alone(base, level, of)
+
+
+def _alone(one: Spread, level: float, of: Transform) -> Floats:
+    replicates = of(one.numbers.replicates)
+    return _widening(one.reach, of(one.numbers.left_out), level) * (replicates - _median(replicates))
+
+
+def _widening(reach: Reach, rest: Floats, level: float) -> float:
+    return reach.widening(level, rest if np.isfinite(rest).all() else None)
+
+
+def _median(replicates: Floats) -> float:
+    defined = replicates[np.isfinite(replicates)]
+    return float(np.median(defined)) if len(defined) else np.nan
+
+
+def _bare(side: Side, reason: str) -> dict[Key, Uncertain]:
+    return {_key(value): Uncertain(value, reason=reason) for value in evaluate_metrics(side.whole, side.choices)}
+
+
+def _keyed(numbers: Iterator[Resampled | Value], blocks: Blocks) -> Iterator[tuple[Key, Uncertain]]:
+    for one in numbers:
+        if isinstance(one, Value):
+            yield _key(one), Uncertain(one, reason=NOT_KEPT)
+        else:
+            yield _key(one.value), Uncertain(one.value, Spread(one, reach_of(one.value, blocks)))
+
+
+def _key(value: Value) -> Key:
+    return value.name, value.bins, value.group

@@ -1,0 +1,369 @@
+"""`geouq compare`: what it writes, what it says, how it ends."""
+
+import os
+import re
+import shutil
+import unicodedata
+
+import numpy as np
+import pytest
+import rasterio
+from csv_rows import rows_of
+
+import geouq as package
+from geouq.errors import ConfigError
+
+SHORT = "variables: [height, cover]\noutput: {maps: none}\n"
+REGIONS = 'regions: {west: [a1, a2], "e_a|st": [b1]}\n'
+NAMES = ("a1", "a2", "b1")
+
+
+def scaled(folder, source, target, change):
+    """Copies of rasters whose values a function changes."""
+    for path in sorted((folder / "predictions").glob(f"*_{source}.tif")):
+        (folder / target).mkdir(exist_ok=True)
+        with rasterio.open(path) as old, rasterio.open(folder / target / path.name, "w", **old.profile) as new:
+            new.write(change(old.read()))
+
+
+WIDE = 'data: {variance: "wide/{tile}_variance.tif"}\n'
+
+
+@pytest.fixture(scope="module")
+def kept():
+    """Folders of results by what they were asked for, as most tests ask for the same."""
+    return {}
+
+
+@pytest.fixture
+def runs(tile_folder, tmp_path, geouq, kept):
+    """Run the experiment, and others on the same truth; their folders."""
+
+    def make(*, text=SHORT + REGIONS, **others):
+        asked, results = (text, *others.items()), tmp_path / "results"
+        config = tile_folder(NAMES, (96, 96), text + "intervals: {resamples: 200}\n")
+        scaled(tmp_path, "variance", "wide", lambda bands: 1.5 * bands)
+        for name, more in others.items():
+            (tmp_path / f"{name}.yaml").write_text(f"extends: experiment.yaml\nname: {name}\n{more}", encoding="utf-8")
+        if others and asked in kept:
+            shutil.copytree(kept[asked], results)
+        else:
+            configs = [config, *(tmp_path / f"{name}.yaml" for name in others)]
+            assert geouq("run", *configs, "--quiet").exit_code == 0
+            shutil.copytree(results, tmp_path / "kept")
+            kept[asked] = tmp_path / "kept"
+        return [results / name for name in ("small", *others)]
+
+    return make
+
+
+def table(folder):
+    return rows_of(folder / "comparison" / "comparison.csv")
+
+
+def test_equal_runs_do_not_differ(runs, geouq, tmp_path):
+    done = geouq("compare", *runs(same=""), "--quiet")
+
+    assert done.exit_code == 0
+    rows = table(tmp_path / "results")
+    assert {row["difference"] for row in rows} == {"0.0"}
+    assert {row["better"] for row in rows} == {""}
+    assert {row["significant"] for row in rows if row["p_value"]} == {"no"}
+    assert {(row["ci_low"], row["ci_high"], row["p_value"]) for row in rows if row["p_value"]} == {
+        ("0.0", "0.0", "1.0")
+    }
+    verdicts = {re.split(r"\s{2,}", line)[-1] for line in done.stdout.splitlines()[1:-1]}
+    assert verdicts == {"no difference"}
+
+
+def test_a_run_with_too_wide_a_variance_is_worse_calibrated_everywhere(runs, geouq, tmp_path):
+    done = geouq("compare", *runs(wide=WIDE), "--quiet")
+
+    rows = table(tmp_path / "results")
+    found = {(row["name"], row["variable"], row["metric"], row["bins"]): row for row in rows if not row["group"]}
+    for region in ("all", "west", "e_a|st"):
+        for variable in ("height", "cover"):
+            for metric in ("zms", "coverage_90"):
+                row = found[region, variable, metric, ""]
+                assert (row["run"], row["better"], row["significant"]) == ("wide", "small", "yes")
+            assert float(found[region, variable, "rmse", ""]["difference"]) == 0
+            assert found[region, variable, "sharpness", ""]["better"] == "small"
+    assert re.search(r"height +all +zms .* worse", done.stdout)
+    assert {row["level"] for row in rows} == {"all", "region"}
+    assert float(found["all", "height", "zms", ""]["difference"]) == pytest.approx(
+        float(found["all", "height", "zms", ""]["baseline"]) * (1 / 1.5 - 1), rel=1e-6
+    )
+
+
+def test_values_are_those_of_the_runs(runs, geouq, tmp_path):
+    folders = runs(wide=WIDE)
+    geouq("compare", *folders, "--quiet")
+
+    keys = ("level", "name", "variable", "metric", "bins", "group")
+    own = [
+        {tuple(row[key] for key in keys): row["value"] for row in rows_of(folder / "tables/metrics.csv")}
+        for folder in folders
+    ]
+    rows = table(tmp_path / "results")
+    assert len(rows) == sum(key[0] != "tile" for key in own[0])
+    for row in rows:
+        key = tuple(row[key] for key in keys)
+        assert float(row["baseline"]) == pytest.approx(float(own[0][key]), rel=1e-12)
+        assert float(row["value"]) == pytest.approx(float(own[1][key]), rel=1e-12)
+
+
+def test_what_cells_do_not_keep_has_a_difference_without_an_interval(runs, geouq, tmp_path):
+    geouq("compare", *runs(wide=WIDE), "--quiet")
+
+    groups = [row for row in table(tmp_path / "results") if row["metric"] == "rmscd_90"]
+    assert {row["ci_method"] for row in groups} == {"not kept by cell"}
+    assert all(row["difference"] and not row["p_value"] and not row["significant"] for row in groups)
+
+
+@pytest.mark.parametrize(
+    ("gate", "code", "said"),
+    [
+        ("zms", 1, "worse: wide is worse in zms of height in all"),
+        ("zms:cover:west", 1, "worse: wide is worse in zms of cover in west"),
+        ("rmse", 0, ""),
+        ("zmz", 2, "did you mean 'zms'"),
+        ("zms:hight", 2, "did you mean 'zms:height'"),
+        ("zms:height:wset", 2, "did you mean 'zms:height:west'"),
+        ("ence_null", 2, "no value of ence_null is better"),
+        ("rmscd_90", 1, "cannot be told: not kept by cell"),
+    ],
+)
+def test_a_run_that_is_worse_is_the_exit_code(runs, geouq, gate, code, said):
+    done = geouq("compare", *runs(wide=WIDE), "--fail-if-worse", gate, "--quiet")
+
+    assert done.exit_code == code
+    assert said in done.stderr
+
+
+def test_a_run_that_is_better_fails_no_gate(runs, geouq):
+    small, wide = runs(wide=WIDE)
+
+    assert geouq("compare", wide, small, "--fail-if-worse", "zms", "--fail-if-worse", "ence", "--quiet").exit_code == 0
+
+
+def test_many_runs_are_compared_with_the_first(runs, geouq, tmp_path):
+    geouq("compare", *runs(wide=WIDE, same=""), "--quiet", "--out", tmp_path / "elsewhere")
+
+    rows = rows_of(tmp_path / "elsewhere" / "comparison.csv")
+    assert [
+        row["run"] for row in rows if (row["name"], row["variable"], row["metric"]) == ("all", "cover", "bias")
+    ] == [
+        "wide",
+        "same",
+    ]
+    assert {row["significant"] for row in rows if row["run"] == "same" and row["p_value"]} == {"no"}
+
+
+def test_another_truth_is_refused(runs, geouq, tmp_path):
+    folders = runs()
+    (tmp_path / "reference").mkdir()
+    for path in (tmp_path / "truth").iterdir():
+        with rasterio.open(path) as old, rasterio.open(tmp_path / "reference" / path.name, "w", **old.profile) as new:
+            new.write(old.read() + np.float32(path.stem == "a2"))
+    other = tmp_path / "other.yaml"
+    other.write_text('extends: experiment.yaml\nname: other\ndata: {truth: "reference/{tile}.tif"}\n')
+    geouq("run", other, "--quiet")
+
+    done = geouq("compare", *folders, tmp_path / "results/other")
+
+    assert done.exit_code == 2
+    assert "tile a1" in done.stderr
+    assert str(tmp_path / "truth/a1.tif") in done.stderr
+    assert str(tmp_path / "reference/a1.tif") in done.stderr
+    assert "checksum" in done.stderr
+
+
+def test_copies_of_the_truth_are_the_same_by_checksum_and_others_are_not(runs, geouq, tmp_path):
+    text = SHORT + "fingerprint: checksum\n"
+    shared = 'data: {truth: "copy/{tile}.tif"}\n'
+    folders = runs(text=text)
+    shutil.copytree(tmp_path / "truth", tmp_path / "copy")
+    for path in (tmp_path / "copy").iterdir():
+        os.utime(path, (1, 1))
+    (tmp_path / "copied.yaml").write_text(f"extends: experiment.yaml\nname: copied\n{shared}")
+    geouq("run", tmp_path / "copied.yaml", "--quiet")
+
+    assert geouq("compare", *folders, tmp_path / "results/copied", "--quiet").exit_code == 0
+
+    with rasterio.open(tmp_path / "copy/a2.tif", "r+") as file:
+        file.write(file.read() + 1)
+    geouq("run", tmp_path / "copied.yaml", "--quiet")
+    done = geouq("compare", *folders, tmp_path / "results/copied", "--quiet")
+    assert done.exit_code == 2
+    assert "tile a2" in done.stderr
+
+
+def test_another_band_of_the_truth_is_another_truth(runs, geouq):
+    folders = runs(text="variables: [height]\noutput: {maps: none}\n", other="variables: {height: {band: 2}}\n")
+
+    done = geouq("compare", *folders, "--quiet")
+
+    assert done.exit_code == 2
+    assert "variable height is band 1" in done.stderr
+
+
+def test_tiles_in_common_are_compared_and_that_is_said(runs, geouq, tmp_path):
+    folders = runs(part="tiles: [a1, b1]\nregions: {west: [a1], north: [b1]}\n" + WIDE)
+
+    done = geouq("compare", *folders, "--quiet")
+
+    assert done.exit_code == 0
+    assert "only the 2 tiles in common are compared; small has 1 more, left aside: a2" in done.stderr
+    assert "only the 2 tiles in common" in (tmp_path / "results/comparison/comparison.md").read_text()
+    rows = {(row["name"], row["variable"], row["metric"]): row for row in table(tmp_path / "results")}
+    alone = {
+        (row["name"], row["variable"], row["metric"]): row["value"]
+        for row in rows_of(tmp_path / "results/small/tables/metrics.csv")
+    }
+    assert float(rows["west", "height", "rmse"]["baseline"]) == pytest.approx(float(alone["a1", "height", "rmse"]))
+    assert "region north is not a list of tiles in all runs" in done.stderr
+    assert ("e_a|st", "height", "rmse") in rows
+    assert ("north", "height", "rmse") not in rows
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ("tiles: [b1]\nregions: {}\n", "no tiles in common"),
+        ("cell_size: 32\n", "set `cell_size: 16` in both"),
+        ("variables: [gini]\n", "no variables in common"),
+        ("levels: [0.7]\n", "no levels in common"),
+    ],
+)
+def test_runs_that_cannot_be_compared_say_why(runs, geouq, other, said, tmp_path):
+    config = "tiles: [a1, a2]\nregions: {}\n" + SHORT if "tiles" in other else SHORT + REGIONS
+    folders = runs(text=config, other=other)
+
+    done = geouq("compare", *folders, "--quiet")
+
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert not (tmp_path / "results/comparison").exists()
+
+
+def test_levels_and_bins_in_common_are_compared(runs, geouq, tmp_path):
+    other = "levels: [0.5, 0.9]\nbins: [{scheme: equal-count, count: 10}, {scheme: log-width, count: 5}]\n"
+    done = geouq("compare", *runs(other=other), "--quiet")
+
+    rows = table(tmp_path / "results")
+    assert {row["bins"] for row in rows} == {"", "equal-count-10"}
+    assert {row["metric"] for row in rows if row["metric"].startswith("width_")} == {"width_50", "width_90"}
+    assert "only the 2 levels in common are compared" in done.stderr
+    assert "only the bins in common are compared: equal-count-10" in done.stderr
+    # edges of bins that one run did not foresee stand on its profile
+    assert all(row["bins"] or float(row["difference"]) == 0 for row in rows)
+
+
+def test_pixels_that_one_run_alone_counts_are_told(runs, geouq, tmp_path):
+    folders = runs()
+    scaled(tmp_path, "mean", "holes", lambda bands: np.where(np.arange(96) < 20, np.nan, bands).astype(np.float32))
+    (tmp_path / "holes.yaml").write_text(
+        'extends: experiment.yaml\nname: holes\ndata: {mean: "holes/{tile}_mean.tif"}\n'
+    )
+    geouq("run", tmp_path / "holes.yaml", "--quiet")
+
+    done = geouq("compare", *folders, tmp_path / "results/holes", "--quiet")
+
+    assert done.exit_code == 0
+    assert "height, west: runs do not count the same pixels" in done.stderr
+    (row,) = (
+        r for r in table(tmp_path / "results") if (r["name"], r["variable"], r["metric"]) == ("all", "cover", "zms")
+    )
+    assert int(row["n"]) < int(row["n_baseline"])
+
+
+def test_regions_of_classes_are_compared(runs, geouq, tmp_path, write_raster):
+    cover = np.repeat(np.array([1, 2], np.uint8), 48)[np.newaxis, :].repeat(96, 0)
+    for index, name in enumerate(NAMES):
+        moved = rasterio.Affine(10, 0, 500_000 + 960 * index, 0, -10, 7_000_000)
+        write_raster(tmp_path / f"cover/{name}.tif", cover, transform=moved)
+    regions = 'regions: {cover: {classes: "cover/{tile}.tif", names: {1: forest, 2: bog}}}\n'
+    only_one = 'regions: {cover: {classes: "cover/{tile}.tif", names: {1: forest}}}\n'
+    folders = runs(text=SHORT, one=regions + WIDE, two=regions, three=only_one)
+
+    geouq("compare", folders[2], folders[1], "--quiet")
+    rows = {row["name"]: row for row in table(tmp_path / "results") if row["metric"] == "zms"}
+    assert set(rows) == {"all", "forest", "bog"}
+    assert {row["better"] for row in rows.values()} == {"two"}
+
+    done = geouq("compare", folders[2], folders[3], "--quiet")
+    assert {row["name"] for row in table(tmp_path / "results")} == {"all", "forest"}
+    assert "region bog is not in three, and is left aside" in done.stderr
+
+
+def test_tables_and_figures_hold_hostile_names(runs, geouq, tmp_path):
+    text = 'variables: {"he|i$gh_t%": {band: 1}}\noutput: {maps: none}\nregions: {"w&s#{t}~^\\\\": [a1, a2]}\n'
+    done = geouq("compare", *runs(text=text, wide=WIDE), "--quiet")
+
+    assert done.exit_code == 0
+    folder = tmp_path / "results/comparison"
+    markdown, latex = ((folder / f"comparison.{kind}").read_text(encoding="utf-8") for kind in ("md", "tex"))
+    assert r"he\|i\$gh\_t%" in markdown
+    rows = [line for line in markdown.splitlines() if line.startswith("|")]
+    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in rows}) == 1
+    assert r"he\textbar{}i\$gh\_t\%" in latex
+    assert r"w\&s\#\{t\}\textasciitilde{}\textasciicircum{}\textbackslash{}" in latex
+    body = latex[latex.index("\\midrule") : latex.index("\\bottomrule")]
+    assert {len(re.findall(r"(?<!\\)&", line)) for line in body.splitlines()[1:]} == {8}
+    (figure,) = folder.glob("*.png")
+    assert figure.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert all(unicodedata.category(char) != "Cc" or char == "\n" for char in markdown + latex)
+
+
+def test_the_same_comparison_gives_the_same_bytes(runs, geouq, tmp_path):
+    folders = runs(wide=WIDE)
+    for name in ("one", "two"):
+        geouq("compare", *folders, "--quiet", "--out", tmp_path / name)
+
+    files = sorted(path.name for path in (tmp_path / "one").iterdir())
+    assert {"comparison.csv", "comparison.md", "comparison.tex", "comparison_height.png"} <= set(files)
+    for name in files:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
+
+
+def test_folders_that_are_no_runs_and_runs_named_twice_are_told(runs, geouq, tmp_path):
+    (folder,) = runs()
+
+    for arguments, said in (
+        ((folder, tmp_path / "nothing"), "nothing holds no run"),
+        ((folder, folder), "is given twice"),
+        ((folder,), "needs two runs or more"),
+        ((folder, folder.parent / "../results/small"), "is given twice"),
+    ):
+        done = geouq("compare", *arguments)
+        assert done.exit_code == 2
+        assert said in done.stderr
+
+
+def test_a_folder_of_a_run_is_not_written_to(runs, geouq):
+    one, two = runs(wide=WIDE)
+
+    done = geouq("compare", one, two, "--out", two)
+
+    assert done.exit_code == 2
+    assert "is the folder of a run" in done.stderr
+
+
+def test_runs_of_one_name_are_told_apart_by_their_folders(runs, geouq, tmp_path):
+    one, _ = runs(wide=WIDE)
+    shutil.copytree(one, tmp_path / "copy")
+
+    geouq("compare", one, tmp_path / "copy", "--quiet")
+
+    assert {row["run"] for row in table(tmp_path / "results")} == {str(tmp_path / "copy")}
+
+
+def test_from_python_the_rows_are_at_hand(runs):
+    comparison = package.compare(runs(wide=WIDE), fail_if_worse=["zms:height"])
+
+    (failed,) = comparison.worse
+    assert failed.row["variable"] == "height"
+    assert all(path.is_file() for path in comparison.files)
+    assert comparison.baseline == "small"
+    with pytest.raises(ConfigError, match="no such number"):
+        package.compare([comparison.folder.parent / "small", comparison.folder.parent / "wide"], None, ["x"])
