@@ -165,7 +165,7 @@ def test_all_faults_of_models_and_data_are_told_at_once(tmp_path):
     text = OF_A + "  b: {mean: '{tile}m', level: 2}\ndata: {mean: 'm', mask: 'x'}\n"
 
     places = [line.split(": ")[1] for line in faults(tmp_path, text)]
-    assert places == ["models.b.level", "data.mean", "data", "data.mask"]
+    assert places == ["models.b.level", "data", "data.mask"]
 
 
 def test_a_pattern_of_a_model_without_a_file_is_told_where_it_is_written(tmp_path, folder):

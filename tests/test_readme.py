@@ -23,13 +23,20 @@ def test_the_table_of_metrics_is_that_of_the_registry():
 
 
 def test_the_configuration_loads(tmp_path):
-    (text,) = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+    text, *_ = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
     (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
 
     experiment = load_experiment(tmp_path / "a.yaml")
 
     assert experiment.name == "amazon-biomass"
     assert yaml.safe_load(text)["levels"] == list(experiment.levels)
+
+
+def test_the_configuration_of_several_models_loads(tmp_path):
+    (text,) = (text for text in re.findall(r"```yaml\n(.*?)```", README, re.DOTALL) if text.startswith("models:"))
+    (tmp_path / "a.yaml").write_text(f"version: 1\nname: a\n{text}", encoding="utf-8")
+
+    assert list(load_experiment(tmp_path / "a.yaml").predictions) == ["baseline", "ensemble"]
 
 
 @pytest.mark.parametrize("command", sorted(main.commands))

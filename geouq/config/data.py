@@ -84,12 +84,13 @@ def data_for_models(written: object, info: ValidationInfo) -> object:
     """Layers of a tile as the models, which were read before them, need them: with the prediction, or without."""
     if isinstance(written, SharedData) or not isinstance(written, Mapping):
         return written
-    models = info.data.get("models")
-    if isinstance(models, Mapping) or ("models" not in info.data and "mean" not in written):
-        return _without_prediction(written, models or {})
+    if "models" not in info.data:  # where they are faulty, they do not tell what data needs of the prediction
+        return _without_prediction(written, {})
+    models = info.data["models"]
+    if isinstance(models, Mapping):
+        return _without_prediction(written, models)
     found = Data.model_validate(written)
-    if "models" in info.data:
-        raise_each(_placeholders(found, several=models is not None))
+    raise_each(_placeholders(found, several=models is not None))
     return found
 
 
@@ -98,7 +99,7 @@ def _without_prediction(written: Mapping[str, Any], models: Mapping[str, Predict
     faults: list[tuple[Steps, str]] = [
         ((key,), "models gives the rasters of each prediction; write this key below a model")
         for key in written
-        if key in PredictionFiles.model_fields and written[key] is not None
+        if models and key in PredictionFiles.model_fields and written[key] is not None
     ]
     rest = {key: value for key, value in written.items() if key not in PredictionFiles.model_fields}
     try:
