@@ -426,6 +426,7 @@ def test_a_run_of_models_gives_tables_figures_maps_pages_and_gates(tmp_path, fol
     assert {path.name for path in run.glob("maps/cells*")} == {f"cells_{v}@{m}.tif" for v in "hc" for m in MODELS}
     page = (run / "report/index.html").read_text(encoding="utf-8")
     assert "h (ens)" in page
+    assert "Models of a variable are evaluated on the pixels that count for all of them." in page
     assert "figures/all/h@ens_pit.png" in page
     assert "| h (base) | west |" in (run / "tables/metrics.md").read_text(encoding="utf-8")
     before = (run / "tables/metrics.csv").read_bytes()

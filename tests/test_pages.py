@@ -18,6 +18,7 @@ def row(level, name, variable, metric, value, bins=""):
         "name": name,
         "variable": variable,
         "model": "",
+        "compare_on": "",
         "metric": metric,
         "value": value,
         "bins": bins,

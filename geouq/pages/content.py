@@ -19,6 +19,10 @@ SHOWN = (
     ("ence", "ENCE"),
     ("crps", "CRPS"),
 )
+COMPARED = {
+    "common": " Models of a variable are evaluated on the pixels that count for all of them.",
+    "own": " Each model is evaluated on the pixels that count for it.",
+}
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,11 @@ class ReportContent:
     figures: Mapping[tuple[str, str, str], str]
     maps: Sequence[str]
     provenance: Mapping[str, str]
+
+    @property
+    def compared(self) -> str:
+        """On which pixels several models are evaluated, as a sentence; empty where there is one."""
+        return COMPARED.get(self.metrics[0]["compare_on"] if self.metrics else "", "")
 
 
 @dataclass(frozen=True)
