@@ -12,9 +12,10 @@ from forecasts import heteroscedastic
 
 from geouq import metrics, reader
 from geouq.catalog import Failure, find_tiles
-from geouq.config import load_experiment, to_yaml
+from geouq.config import Variable, load_experiment, to_yaml
 from geouq.experiment import settings_for
 from geouq.grid import Window
+from geouq.naming import file_name
 from geouq.raster import gdal_options, opened
 from geouq.reader import TileReader
 from geouq.stack import open_stack
@@ -106,6 +107,16 @@ def test_models_are_the_same_when_written_and_read_again(tmp_path, text):
     assert again == experiment
     assert again.patterns == experiment.patterns
     assert again.compare_on == "own"
+
+
+@pytest.mark.parametrize("name", ["AGB", "AGB ()", "AGB (ens)", "a@b"])
+@pytest.mark.parametrize("model", ["", "ens", "v1.2"])
+def test_a_variable_of_a_model_knows_the_name_that_all_models_share(name, model):
+    variable = Variable(name=name, band=1).of_model(model)
+
+    assert (variable.variable, variable.model) == (name, model)
+    assert Variable(**variable.model_dump()) == variable
+    assert variable.file_name == file_name(name) + (f"@{model}" if model else "")
 
 
 def test_an_interval_of_a_model_adds_its_level(tmp_path):

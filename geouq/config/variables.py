@@ -48,7 +48,7 @@ class Variable(VariableSettings):
     @property
     def variable(self) -> str:
         """Name of the variable, which all models share."""
-        return self.name.removesuffix(f" ({self.model})")
+        return self.name.removesuffix(f" ({self.model})") if self.model else self.name
 
     @property
     def file_name(self) -> str:
