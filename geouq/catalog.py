@@ -11,6 +11,8 @@ from typing import Any, Literal, Self
 
 from geouq.areas import require_areas
 from geouq.config import (
+    IN,
+    OUT,
     Experiment,
     Fault,
     PredictionFiles,
@@ -284,8 +286,11 @@ def _unknown_tiles(experiment: Experiment, found: Mapping[str, set[str]]) -> lis
     known = set().union(*found.values())
     if not known:
         return []
+    regions = set(experiment.tile_lists) - {IN, OUT}
     faults = [
         experiment.fault("regions", region, index, message=_unknown(name, known))
+        if region in experiment.regions
+        else experiment.fault("splits", region, message=_unknown(name, known | regions))
         for region, tiles in experiment.tile_lists.items()
         for index, name in enumerate(tiles)
         if name not in known

@@ -138,7 +138,10 @@ def restricted(experiment: Experiment, catalog: Catalog, only: Sequence[str]) ->
     cut = {name: tuple(tile for tile in own if tile in chosen) for name, own in experiment.tile_lists.items()}
     regions = {name: cut.get(name, region) for name, region in experiment.regions.items() if cut.get(name, region)}
     names = tuple(name for name in sorted(tiles) if name in chosen)
-    return experiment.model_copy(update={"tiles": names, "regions": regions}), Catalog(
+    sides = {side: cut[side] for side in experiment.splits or () if cut[side]}
+    if len(sides) < 2:  # a side alone is a region like any other
+        regions, sides = regions | dict(sides), {}
+    return experiment.model_copy(update={"tiles": names, "regions": regions, "splits": sides or None}), Catalog(
         tuple(tile for tile in catalog.tiles if tile.name in chosen),
         tuple(failure for failure in catalog.failures if failure.tile in chosen),
         (

@@ -187,6 +187,7 @@ def _content(
         gates=[asdict(gate) for gate in results.gates],
         figures=figures,
         maps=maps,
+        shift=tables["shift"].rows if "shift" in tables else (),
         provenance=dict(record.versions)
         | {
             "started": record.started,

@@ -8,10 +8,11 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.config import Experiment, Variable
+from geouq.config import IN, OUT, Experiment, Variable
 from geouq.inference import (
     Inference,
     Intervals,
+    Side,
     adjusted,
     block_rows,
     correlogram_rows,
@@ -23,6 +24,7 @@ from geouq.metrics import Choices
 from geouq.progress import Reporter
 from geouq.provenance import RunRecord
 from geouq.regions import Pool, pools, zone_pools
+from geouq.shift import shift_table
 from geouq.store import Part, SavedSummaries
 from geouq.summary import CellSummaries, Summary, TileWholes
 from geouq.tables import (
@@ -75,6 +77,7 @@ def numbers_of(
     rows: dict[str, list[Row]] = {"metrics": [], "bins": [], "curves": [], "excluded": []}
     inferred: dict[tuple[str, str], Mapping[str, Inference]] = {}
     shown: list[Pool] = []
+    sides: dict[str, dict[str, Side]] = {}
     names, zones = [variable.name for variable in record.variables], summaries.zones()
     settings = Intervals(**experiment.intervals.model_dump())
 
@@ -95,14 +98,28 @@ def numbers_of(
             metrics = list(with_intervals(metrics, found))
             if not pool.zone or len(zones) <= ZONES_SHOWN:
                 shown.append(pool)
+            if pool.name in (experiment.splits or ()):
+                sides[pool.name] = {name: side_of(pool, name, choices, parts, summaries) for name in names}
         rows["metrics"] += metrics
         reporter.advance(pool.name)
     tables = {name: sorted_table(name, rows[name]) for name in ("metrics", "bins", "curves")}
     tables |= inference_tables(inferred)
+    if sides:
+        apart = {name: (sides[IN][name], sides[OUT][name]) for name in names}
+        tables["shift"] = shift_table(apart, record.variables, settings)
     tables |= {"excluded": excluded_table(rows["excluded"]), "failures": failure_table(record.failures)}
     tables = {name: by_model(table, record.variables, experiment.compare_on) for name, table in tables.items()}
     unshown = len(zones) if len(zones) > ZONES_SHOWN else 0
     return Numbers(shown, {name: own for (_, name), own in inferred.items()}, tables, unshown)
+
+
+def side_of(
+    pool: Pool, variable: str, choices: Mapping[str, Choices], parts: Sequence[Part], summaries: SavedSummaries
+) -> Side:
+    """One variable of a pool that is made of these parts, as one side of a difference."""
+    places, of_tile = [summaries.place(part) for part in parts], {part.tile: part for part in parts}
+    cells_of = partial(_cells_of, summaries, of_tile, variable)
+    return Side(pool.variables[variable], choices[variable], places, cells_of)
 
 
 def infer_pool(

@@ -56,6 +56,10 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
         "level", "name", "variable", "model", "residual", "range_pixels", "range_metres", "n_cells", "n_effective",
         "n_blocks", "block_pixels", "block_metres", "capped", "widening",
     ),
+    "shift": (
+        "variable", "model", "metric", "bins", "group", "units", "in", "out", "difference", "ci_low", "ci_high",
+        "ci_level", "ci_method", "p_value", "p_adjusted", "significant", "verdict", "n_in", "n_out",
+    ),
     "excluded": ("tile", "variable", "model", "reason", "n"),
     "failures": ("tile", "stage", "error", "message"),
 }  # fmt: skip

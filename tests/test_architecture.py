@@ -21,7 +21,7 @@ FLOORS = (
     {"zone_sums"},
     {"sweep", "arrays", "tables", "exact", "inference"},
     {"store", "gates", "plan", "figures", "maps", "starter", "progress", "provenance", "inputs"},
-    {"measures"},
+    {"measures", "shift"},
     {"datasets"},
     {"accessor"},
     {"pages", "run_numbers"},

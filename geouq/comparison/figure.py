@@ -34,6 +34,7 @@ def differences_figure(rows: Sequence[Row], *, title: str, baseline: str) -> Fig
             _draw(axes, own, regions, (number - (len(runs) - 1) / 2) * 0.7 / len(runs), COLOURS[number % len(COLOURS)])
         units = next(row["units"] for row in rows if row["metric"] == metric)
         axes.set_title(_plain(f"{metric} ({units})" if units else metric), fontsize=10, color=INK)
+        axes.locator_params(axis="x", nbins=4)
         axes.axvline(0, color=INK, linewidth=0.8)
         axes.grid(visible=True, axis="x", color=FAINT, linewidth=0.4)
         axes.set_yticks(range(len(regions)), [_plain(name) for name in regions])
@@ -42,6 +43,8 @@ def differences_figure(rows: Sequence[Row], *, title: str, baseline: str) -> Fig
         axes.set_axis_off()
     for number, run in enumerate(runs):
         panels[0].plot([], [], color=COLOURS[number % len(COLOURS)], marker="o", linestyle="none", label=_plain(run))
+    for face, label in ((INK, "which run is better is certain"), ("white", "not certain")):
+        panels[0].plot([], [], color=INK, marker="o", linestyle="none", markerfacecolor=face, label=label)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     return figure
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from geouq.comparison.rows import judged
 from geouq.config import suggestion
 from geouq.errors import ConfigError
+from geouq.inference import judged
 from geouq.metrics import METRICS, NOT_JUDGED
 from geouq.tables import Row
 

@@ -188,6 +188,7 @@ def _common_settings(runs: Sequence[Run], tiles: Sequence[str]) -> tuple[dict[st
         "calibration_weights": first.calibration_weights,
         "ordering": all(run.experiment.ordering for run in runs),
         "regions": regions,
+        "splits": None,  # both sides are regions like the others here
     }, notes + more
 
 

@@ -63,7 +63,7 @@ def as_latex(rows: Sequence[Row], baseline: str, notes: Sequence[str]) -> str:
     columns = "".join("r" if heading in NUMBERS else "l" for heading in HEADINGS)
     lines = [f"% {_one_line(line)}" for line in (f"Differences from {baseline}.", *notes)]
     lines += [f"\\begin{{tabular}}{{{columns}}}", "\\toprule", " & ".join(HEADINGS) + " \\\\", "\\midrule"]
-    lines += [" & ".join(map(latex_escaped, _cells(row))) + " \\\\" for row in rows]
+    lines += [" & ".join(map(_set, HEADINGS, _cells(row))) + " \\\\" for row in rows]
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
 
 
@@ -84,7 +84,7 @@ def markdown_escaped(text: str) -> str:
     >>> print(markdown_escaped("a|b_c\nd"))
     a\|b\_c d
     """
-    return re.sub(r"([\\`*_{}\[\]<>()#+!|~$&-])", r"\\\1", _one_line(text))
+    return re.sub(r"([\\`*_{}\[\]<>#!|~$&])", r"\\\1", _one_line(text))
 
 
 def latex_escaped(text: str) -> str:
@@ -94,6 +94,12 @@ def latex_escaped(text: str) -> str:
     50\% of \textbackslash{}x\_1
     """
     return "".join(LATEX.get(char, char) for char in _one_line(text))
+
+
+def _set(heading: str, text: str) -> str:
+    """A cell in LaTeX, with a minus where a hyphen would stand before a number."""
+    escaped = latex_escaped(text)
+    return re.sub(r"(?<!\w)-(?=\d)", "$-$", escaped) if heading in NUMBERS else escaped
 
 
 def _cells(row: Row) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from geouq.config.model import CalibrationWeights, Experiment
 from geouq.config.output import Gate, Output, VarianceRule
 from geouq.config.prediction import PredictionFiles, key_of, model_and_layer
 from geouq.config.regions import ClassRegions, DerivedRegion, PolygonRegions
+from geouq.config.splits import IN, OUT
 from geouq.config.values import CALIBRATION_LEVELS, CELL_MAPS, PIXEL_MAPS
 from geouq.config.variables import Variable
 
@@ -18,6 +19,8 @@ __all__ = [
     "EQUAL_COUNT_10",
     "EQUAL_WIDTH_10",
     "GROUPS",
+    "IN",
+    "OUT",
     "PIXEL_MAPS",
     "BinScheme",
     "Bins",

@@ -24,6 +24,7 @@ from geouq.config.output import Gate, Output, VarianceRule
 from geouq.config.prediction import CompareOn, Level, Models, PredictionFiles, key_of, model_and_layer, models_of
 from geouq.config.regions import ALL, Regions, faults_of, tile_lists, told_by_files, written_names
 from geouq.config.section import Names, Section, Text
+from geouq.config.splits import Splits, faults_of_splits, split_lists
 from geouq.config.values import (
     CALIBRATION_LEVELS,
     calibration_level,
@@ -108,6 +109,11 @@ class Experiment(Section):
         description="name: list of tiles, or polygons, classes, or other regions (of, without); regions may overlap; "
         "all always exists",
     )
+    splits: Splits | None = Field(
+        default=None,
+        description="in and out: names of tiles, or of regions that are lists of tiles, in and out of the distribution "
+        "of the training data; both are regions then, and shift.csv sets their numbers against each other",
+    )
     bins: Annotated[Bins, BeforeValidator(_schemes, json_schema_input_type=Bins | list[BinScheme])] = Field(
         default=Bins(), description="bins of the predicted variance: a list of schemes, or settings"
     )
@@ -188,8 +194,8 @@ class Experiment(Section):
 
     @property
     def tile_lists(self) -> dict[str, tuple[str, ...]]:
-        """Those regions that are lists of tiles."""
-        return tile_lists(self.regions)
+        """Those regions that are lists of tiles, and the two sides of the splits."""
+        return tile_lists(self.regions) | split_lists(self.splits, self.regions)
 
     def fault_of_layer(self, layer: str, message: str) -> Fault:
         """Make a fault at the place of a layer, which is named as in `patterns`."""
@@ -258,6 +264,13 @@ class Experiment(Section):
         raise_each(faults_of(regions, info.data.get("tiles")))
         return regions
 
+    @field_validator("splits")
+    @classmethod
+    def _of_tiles_apart(cls, splits: Splits | None, info: ValidationInfo) -> Splits | None:
+        if splits is not None and "regions" in info.data:
+            raise_each(faults_of_splits(splits, info.data["regions"], info.data.get("tiles")))
+        return splits
+
     @field_validator("gates")
     @classmethod
     def _of_known_names(cls, gates: tuple[Gate, ...], info: ValidationInfo) -> tuple[Gate, ...]:
@@ -269,7 +282,7 @@ class Experiment(Section):
         if "models" in read:
             known["model"] = [*(read["models"] or ())]
         if "regions" in read and not told_by_files(read["regions"]):
-            known["region"] = [ALL, *written_names(read["regions"])]
+            known["region"] = [ALL, *written_names(read["regions"]), *(read.get("splits") or ())]
         if "bins" in read:
             known["bins"] = [scheme.name for scheme in read["bins"].schemes]
         raise_each(

@@ -5,7 +5,16 @@ from geouq.inference.differences import Difference, Side, draw_together, paired_
 from geouq.inference.intervals import Inference, Interval, Test, infer
 from geouq.inference.limits import false_discovery_adjusted
 from geouq.inference.pool import Blocks, Reach
-from geouq.inference.rows import adjusted, block_rows, correlogram_rows, test_rows, with_intervals
+from geouq.inference.rows import (
+    adjusted,
+    block_rows,
+    correlogram_rows,
+    difference_row,
+    finite,
+    judged,
+    test_rows,
+    with_intervals,
+)
 from geouq.inference.settings import DEFAULTS, Intervals
 
 __all__ = [
@@ -22,9 +31,12 @@ __all__ = [
     "adjusted",
     "block_rows",
     "correlogram_rows",
+    "difference_row",
     "draw_together",
     "false_discovery_adjusted",
+    "finite",
     "infer",
+    "judged",
     "paired_difference",
     "test_rows",
     "unpaired_difference",

@@ -1,12 +1,14 @@
 """Intervals, tests and blocks as rows of tables."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from geouq.inference.differences import Difference
 from geouq.inference.intervals import Inference
 from geouq.inference.limits import false_discovery_adjusted
+from geouq.metrics import Value
 
 Row = dict[str, Any]
 Of = Mapping[str, Any]
@@ -51,6 +53,34 @@ def adjusted(rows: Iterable[Row]) -> list[Row]:
         for family in families.values()
         for row, p in zip(family, false_discovery_adjusted([row["p_value"] for row in family]), strict=True)
     ]
+
+
+def difference_row(found: Difference, level: float, method: str) -> Row:
+    """A difference and its interval; `ci_method` tells why there is none."""
+    return {
+        "difference": found.value,
+        "ci_low": found.low,
+        "ci_high": found.high,
+        "ci_level": None if found.reason else level,
+        "ci_method": found.reason or method,
+        "p_value": found.p_value,
+    }
+
+
+def finite(value: Value) -> float | None:
+    """The number of a value; None where it is missing."""
+    return _number(float(value.value))
+
+
+def judged(rows: Sequence[Row], level: float) -> list[Row]:
+    """Rows with `p_adjusted` for as many as have a p-value, and `significant` where that is below 1 - level."""
+    p_values = false_discovery_adjusted([row["p_value"] for row in rows if row["p_value"] is not None])
+    left = iter(p_values.tolist())
+    found = []
+    for row in rows:
+        p = None if row["p_value"] is None else next(left)
+        found.append(row | {"p_adjusted": p, "significant": "" if p is None else "yes" if p < 1 - level else "no"})
+    return found
 
 
 def correlogram_rows(of: Of, inference: Inference) -> list[Row]:

@@ -31,7 +31,7 @@ class ReportContent:
 
     regions : tiles of each region; of `zones`, those in which it lies. metrics, excluded, failures : rows of the
     tables. bins : name of the scheme shown. figures : path by (name, variable, figure), relative to the run's folder,
-    like maps. provenance : facts by name.
+    like maps. provenance : facts by name. shift : rows of the table of that name, where there are splits.
     """
 
     name: str
@@ -48,11 +48,22 @@ class ReportContent:
     figures: Mapping[tuple[str, str, str], str]
     maps: Sequence[str]
     provenance: Mapping[str, str]
+    shift: Sequence[Row] = ()
 
     @property
     def compared(self) -> str:
         """On which pixels several models are evaluated, as a sentence; empty where there is one."""
         return COMPARED.get(self.metrics[0]["compare_on"] if self.metrics else "", "")
+
+
+def shift_rows(content: ReportContent) -> list[tuple[Row, str]]:
+    """The rows of `shift` of the numbers shown, each with its heading."""
+    headings = dict(SHOWN)
+    return [
+        (row, headings[row["metric"]])
+        for row in content.shift
+        if row["metric"] in headings and row["bins"] in ("", content.bins)
+    ]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from geouq.atomic import written_whole
 from geouq.naming import file_name
-from geouq.pages.content import SHOWN, ReportContent, number_rows
+from geouq.pages.content import SHOWN, ReportContent, number_rows, shift_rows
 from geouq.wording import for_people
 
 
@@ -35,7 +35,13 @@ def page_name(region: str) -> str:
 
 def _index(content: ReportContent) -> str:
     pools = [("all", "all"), *(("region", region) for region in content.regions)]
-    return _rendered("index.html.j2", content, rows=number_rows(content, pools), figures=_figures(content, "all"))
+    return _rendered(
+        "index.html.j2",
+        content,
+        rows=number_rows(content, pools),
+        shift=shift_rows(content),
+        figures=_figures(content, "all"),
+    )
 
 
 def _region(content: ReportContent, region: str) -> str:

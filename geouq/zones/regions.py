@@ -123,6 +123,7 @@ def _clashes(experiment: Experiment, polygons: Mapping[str, Polygons]) -> Iterat
             places |= dict.fromkeys(region.names.values(), f"regions.{key}.names")
         elif not isinstance(region, PolygonRegions):
             places[key] = f"regions.{key}"
+    places |= {side: f"splits.{side}" for side in experiment.splits or ()}
     for key, own in polygons.items():
         for name in own.names:
             if name in places:
