@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from geouq.cutting import BAND, bands_of
 from geouq.grid import Grid, Window
+from geouq.growing_rows import GrowingRows
 from geouq.kernel import CellSums, Totals, prune_tail
-from geouq.kernel.accumulators import BLOCK, BLOCKS, KEYS, ORDERING_STEP
+from geouq.kernel.accumulators import BLOCK, BLOCKS, ORDERING_STEP
 from geouq.settings import Settings
 from geouq.summary import (
     CellSummaries,
@@ -26,9 +27,9 @@ from geouq.summary import (
 from geouq.summary.coverage_profile import POSITIVE, ClassCoverage, CoverageProfile
 from geouq.summary.kept_pixels import BUDGET
 from geouq.summary.moments import PRODUCTS, SUMS
-from geouq.summary.ordering_profile import CLASSES, ROWS, OrderingProfile
+from geouq.summary.ordering_profile import CLASSES, OrderingProfile
 from geouq.summary.threshold_sums import BINS, FIELDS, ThresholdSums
-from geouq.summary.variance_profile import FINE_SHIFT, key_of
+from geouq.summary.variance_profile import FINE_SHIFT, N, key_of
 from geouq.summary.z_histogram import COMPACT, FINE, edge_probabilities
 from geouq.validity import REASONS
 
@@ -37,21 +38,27 @@ Ints = NDArray[np.int64]
 Append = Callable[[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.float32]], None]
 
 
-GroupedPart = tuple[Ints, Floats]  # blocks of keys that are in use, and counts (blocks, keys x (levels + 1))
+OCTAVE = 1 << (23 - FINE_SHIFT)  # keys of the variance
+OCTAVE_OF_BLOCKS, OCTAVE_OF_ORDERING = OCTAVE // BLOCK, OCTAVE >> ORDERING_STEP
+Rows = tuple[Ints, Floats]  # numbers, increasing, and a row of sums for each
 
 
 @dataclass(frozen=True)
 class VariablePart:
-    """Totals of a group, of the keys from `first` on, and the sums of its cells; no cells where no pixel is valid."""
+    """Totals of a group, and the sums of its cells; no cells where no pixel is valid.
 
-    first: int
-    profile: Floats
+    profile : by key of the variance. groups : for each grouping, by block of keys (blocks, keys x (levels + 1)).
+    ordering : by coarser key of the variance. highest : variance, -inf where no pixel is valid.
+    """
+
+    profile: Rows
     z_counts: Floats
     excluded: Ints
     kept: KeptPixels
-    groups: tuple[GroupedPart, ...]
-    ordering: Floats
+    groups: tuple[Rows, ...]
+    ordering: Rows
     exceeding: Floats
+    highest: float
     cells: CellSums | None
 
 
@@ -67,22 +74,66 @@ def take_part(cells: CellSums, totals: Totals) -> VariablePart:
     # keys beyond the extremes are not looked at, so that their memory is never taken
     first, last = (int(key_of(v, FINE_SHIFT)) for v in (lowest, highest)) if lowest <= highest else (0, -1)
     seen = slice(first, last + 1)
-    profile = totals.profile[seen].copy()
-    totals.profile[seen] = 0
+    used = first + np.flatnonzero(totals.profile[seen, N])
+    rows = totals.profile[used]
     if totals.profile_weights.size:
-        profile = np.column_stack([profile, totals.profile_weights[seen]])
+        rows = np.column_stack([rows, totals.profile_weights[used]])
         totals.profile_weights[seen] = 0
-    taken = _taken(cells) if len(profile) else None
+    totals.profile[seen] = 0
+    taken = _taken(cells) if len(used) else None
     groups = tuple(_grouped(*pair) for pair in zip(totals.groups, totals.touched, strict=True))
     ordering = _ordered(totals.ordering, first, last)
     z_counts, excluded, exceeding = totals.z_counts.copy(), totals.excluded.copy(), totals.exceeding.copy()
-    part = VariablePart(first, profile, z_counts, excluded, kept, groups, ordering, exceeding, taken)
+    highest = float(highest)
+    part = VariablePart((used, rows), z_counts, excluded, kept, groups, ordering, exceeding, highest, taken)
     for counts in (totals.z_counts, totals.excluded, totals.exceeding, totals.negative, totals.highest):
         counts[:] = 0
     return part
 
 
-def _grouped(counts: Floats, touched: NDArray[np.uint8]) -> GroupedPart:
+class PartSum:
+    """The totals of parts, added in their order; of single pixels none is kept, of cells none is added."""
+
+    def __init__(self, first: VariablePart) -> None:
+        self._profile, self._ordering = _started(first.profile, OCTAVE), _started(first.ordering, OCTAVE_OF_ORDERING)
+        self._groups = [_started(rows, OCTAVE_OF_BLOCKS) for rows in first.groups]
+        self._z_counts, self._exceeding = first.z_counts.copy(), first.exceeding.copy()
+        self._excluded = first.excluded.copy()
+        self._highest = first.highest
+
+    def add(self, part: VariablePart) -> None:
+        """Add the next part."""
+        self._profile.add(*part.profile)
+        self._ordering.add(*part.ordering)
+        for total, rows in zip(self._groups, part.groups, strict=True):
+            total.add(*rows)
+        self._z_counts += part.z_counts
+        self._exceeding += part.exceeding
+        self._excluded += part.excluded
+        self._highest = max(self._highest, part.highest)
+
+    def part(self) -> VariablePart:
+        """All of them as one."""
+        return VariablePart(
+            self._profile.used(),
+            self._z_counts,
+            self._excluded,
+            KeptPixels(0),
+            tuple(rows.used() for rows in self._groups),
+            self._ordering.used(),
+            self._exceeding,
+            self._highest,
+            None,
+        )
+
+
+def _started(rows: Rows, octave: int) -> GrowingRows:
+    total = GrowingRows(rows[1].shape[-1], octave)
+    total.add(*rows)
+    return total
+
+
+def _grouped(counts: Floats, touched: NDArray[np.uint8]) -> Rows:
     """The blocks of keys that are in use, copied; they are empty afterwards."""
     blocks, rows = np.flatnonzero(touched), counts.reshape(BLOCKS, -1)
     part = blocks, rows[blocks]
@@ -90,11 +141,12 @@ def _grouped(counts: Floats, touched: NDArray[np.uint8]) -> GroupedPart:
     return part
 
 
-def _ordered(counts: Floats, first: int, last: int) -> Floats:
+def _ordered(counts: Floats, first: int, last: int) -> Rows:
     """Rows of the ordering from the first key of the variance to the last, copied; they are empty afterwards."""
-    rows = counts.reshape(-1, CLASSES)[first >> ORDERING_STEP : (last >> ORDERING_STEP) + 1]
-    part = rows.copy()
-    rows[:] = 0
+    seen = counts.reshape(-1, CLASSES)[first >> ORDERING_STEP : (last >> ORDERING_STEP) + 1]
+    used = np.flatnonzero(seen.any(-1))
+    part = (first >> ORDERING_STEP) + used, seen[used]
+    seen[:] = 0
     return part
 
 
@@ -149,9 +201,12 @@ class VariableSum:
         """Add the next group of its band."""
         self._bands[group.column // BAND].add(part)
         self._excluded += part.excluded
-        if part.cells is None:
-            return
-        place, cells = self._places(group), part.cells
+        if part.cells is not None:
+            self.add_cells(part.cells, group)
+
+    def add_cells(self, cells: CellSums, group: Window) -> None:
+        """Put the cells of a group, or of a square of one, in their places."""
+        place = self._places(group)
         self._n[place], self._weight[place] = cells.n, cells.weight
         self._sums[place], self._products[place] = cells.sums, cells.products
         self._scores[place], self._cell_z[place] = cells.interval_scores, cells.z_counts
@@ -194,13 +249,13 @@ class _BandSum:
     """
 
     def __init__(self, settings: Settings, room: int, thresholds: int, *, weighted: bool) -> None:
+        columns = len(settings.levels) + 1
         self.z_counts = np.zeros(len(edge_probabilities(settings.levels, FINE)) + 1)
-        self._groups = np.zeros((len(settings.groups), BLOCKS, BLOCK * (len(settings.levels) + 1)))
         self.exceeding = np.zeros((thresholds, BINS, len(FIELDS)))
-        self._ordering = np.zeros((ROWS if settings.ordering else 0, CLASSES))
-        self._touched = np.zeros(self._groups.shape[:2], np.bool_)
-        self._profile = np.zeros((KEYS, 5 if weighted else 4))
-        self._first, self._last, self._highest = KEYS, -1, -np.inf
+        self._profile = GrowingRows(5 if weighted else 4, OCTAVE)
+        self._groups = [GrowingRows(BLOCK * columns, OCTAVE_OF_BLOCKS) for _ in settings.groups]
+        self._ordering = GrowingRows(CLASSES, OCTAVE_OF_ORDERING)
+        self._highest = -np.inf
         self._tail, self._room, self._stored = settings.tail, room, 0
         self._kept = [np.empty((0, 3 if weighted else 2))]
 
@@ -209,41 +264,34 @@ class _BandSum:
         self.z_counts += part.z_counts
         if part.kept.tail == 0:
             self._give_up()
-        if part.cells is None:
+        if np.isinf(part.highest):
             return
-        last = part.first + len(part.profile) - 1
-        self._profile[part.first : last + 1] += part.profile
-        self._first, self._last = min(self._first, part.first), max(self._last, last)
-        self._highest = max(self._highest, part.cells.extremes[:, 1].max())
+        self._profile.add(*part.profile)
+        self._highest = max(self._highest, part.highest)
         self.exceeding += part.exceeding
-        row = part.first >> ORDERING_STEP
-        self._ordering[row : row + len(part.ordering)] += part.ordering
-        for i, (blocks, counts) in enumerate(part.groups):
-            self._groups[i, blocks] += counts
-            self._touched[i, blocks] = True
+        self._ordering.add(*part.ordering)
+        for total, rows in zip(self._groups, part.groups, strict=True):
+            total.add(*rows)
         if self._tail:
             self._keep(part.kept.pixels)
 
     def profile(self, lowest: float, highest: float) -> VarianceProfile:
         """The sums of the band, told the tile's extremes, which prune its tail to the tile's."""
-        # only keys between those seen are looked at, so that the memory of the others is never taken
-        used = self._first + np.flatnonzero(self._profile[self._first : self._last + 1, 3])
         kept = KeptPixels.ordered(self._tail, np.empty(0, np.int64), self._rows_of_tail(highest))
         extremes = np.asarray(lowest), np.asarray(highest)
-        return VarianceProfile(FINE_SHIFT, used, self._profile[used], *extremes, kept)
+        return VarianceProfile(FINE_SHIFT, *self._profile.used(), *extremes, kept)
 
     def coverage(self, grouping: int, kind: type[CoverageProfile]) -> CoverageProfile:
         """Coverage by the value, or the class, of that number."""
-        blocks = np.flatnonzero(self._touched[grouping])
-        counts = self._groups[grouping, blocks].reshape(len(blocks) * BLOCK, self._groups.shape[-1] // BLOCK)
+        blocks, sums = self._groups[grouping].used()
+        counts = sums.reshape(len(blocks) * BLOCK, sums.shape[-1] // BLOCK)
         keys = np.add.outer(blocks * BLOCK - POSITIVE, np.arange(BLOCK)).ravel()
         used = counts.any(-1)
         return kind(keys[used], counts[used])
 
     def ordering(self) -> OrderingProfile:
         """Pixels by variance and |z|."""
-        first, last = self._first >> ORDERING_STEP, self._last >> ORDERING_STEP
-        return OrderingProfile.of(first, self._ordering[first : last + 1])
+        return OrderingProfile.of(*self._ordering.used())
 
     def _keep(self, pixels: Floats) -> None:
         self._kept.append(pixels)

@@ -15,8 +15,8 @@ from geouq.catalog import Tile
 from geouq.cutting import BAND, Piece, Reading, boxes_of, overlap
 from geouq.grid import Grid, Window
 from geouq.group_sums import GroupSum, Read, add_box, emptied, new_group_sum, refuse_negative
-from geouq.kernel import SQUARE
-from geouq.parts import VariablePart
+from geouq.kernel import SQUARE, CellSums
+from geouq.parts import PartSum, VariablePart
 from geouq.piecework import place_of_variance, visits_of
 from geouq.raster import gdal_options
 from geouq.reader import TileReader
@@ -33,18 +33,36 @@ Masks = list[tuple[Place, Window, NDArray[np.uint8]]]  # by squares, their pixel
 
 @dataclass(frozen=True)
 class ZonePart:
-    """What a square gives to a zone: a part a variable."""
+    """What a group gives to a zone: a part a variable, and cells of its squares; the first square tells its place."""
 
     zone: Place
-    square: Window
+    squares: list[Window]
     parts: list[VariablePart]
+    cells: list[list[CellSums | None]]
+
+
+@dataclass
+class _InGroup:
+    """One variable of a zone in a group, to which squares are added from left to right."""
+
+    total: PartSum | None = None
+    squares: list[Window] = field(default_factory=list)
+    cells: list[CellSums | None] = field(default_factory=list)
+
+    def add(self, square: Window, part: VariablePart) -> None:
+        if self.total is None:
+            self.total = PartSum(part)
+        else:
+            self.total.add(part)
+        self.squares.append(square)
+        self.cells.append(part.cells)
 
 
 def sweep_zones_of_piece(
     settings: Settings, layers: Mapping[str, Zones], tile: Tile, piece: Piece, reading: Reading
 ) -> list[ZonePart]:
-    """The parts of a piece, from left to right and from top to bottom; only windows with a zone in them are read."""
-    reader, found = TileReader(tile, reuse=True), dict[tuple[Place, Window], list[VariablePart]]()
+    """The parts of a piece, group by group from top to bottom; only windows with a zone in them are read."""
+    reader, found = TileReader(tile, reuse=True), dict[tuple[int, int, Place], list[_InGroup]]()
     with gdal_options(reading.cache):
         masks = {window: _masks(layers, window) for window in piece.windows}
         for variables, windows in visits_of(tile, piece):
@@ -52,9 +70,14 @@ def sweep_zones_of_piece(
                 for i in variables:
                     stop_if_asked()
                     for zone, square, part in _parts(reader, i, window, masks[window], settings):
-                        found.setdefault((zone, square), []).append(part)
-    in_order = sorted(found, key=lambda place: (place[1].row, place[1].column, place[0]))
-    return [ZonePart(zone, square, found[zone, square]) for zone, square in in_order]
+                        place = square.row, square.column // BAND, zone
+                        found.setdefault(place, [_InGroup() for _ in tile.variables])[i].add(square, part)
+    return [_as_part(place[-1], found[place]) for place in sorted(found)]
+
+
+def _as_part(zone: Place, variables: Sequence[_InGroup]) -> ZonePart:
+    parts = [one.total.part() for one in variables if one.total is not None]
+    return ZonePart(zone, variables[0].squares, parts, [one.cells for one in variables])
 
 
 def _masks(layers: Mapping[str, Zones], window: Window) -> Masks:
@@ -124,8 +147,12 @@ class ZoneSums:
             if part.zone not in self._open:
                 self._open[part.zone] = self._begun(*part.zone)
             whole, total = self._open[part.zone]
-            square = replace(part.square, row=part.square.row - whole.row, column=part.square.column - whole.column)
-            total.add([(square, part.parts)])
+            squares = [replace(s, row=s.row - whole.row, column=s.column - whole.column) for s in part.squares]
+            for variable, own, of_squares in zip(total.variables.values(), part.parts, part.cells, strict=True):
+                variable.add(own, squares[0])
+                for square, cells in zip(squares, of_squares, strict=True):
+                    if cells is not None:
+                        variable.add_cells(cells, square)
 
     def completed(self, row: int) -> Iterator[tuple[str, str, TileSummary]]:
         """The zones of which no part will come any more, once pieces begin at that row: layer, name and summary."""

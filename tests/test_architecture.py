@@ -7,7 +7,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "geouq"
 FLOORS = (
-    {"errors", "atomic", "naming", "wording", "compiled", "version", "memory"},
+    {"errors", "atomic", "naming", "wording", "compiled", "version", "memory", "growing_rows"},
     {"gaussian", "grid", "validity"},
     {"config", "raster", "areas", "settings"},
     {"summary"},

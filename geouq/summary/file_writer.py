@@ -21,8 +21,8 @@ class TileWriter:
     One thread at a time may use it.
     """
 
-    def __init__(self, group: h5py.Group, key: str) -> None:
-        self._file = NetCDFWriter(group)
+    def __init__(self, group: h5py.Group, key: str, *, compressed: bool = False) -> None:
+        self._file = NetCDFWriter(group, compressed=compressed)
         self._key = key
         self._waiting: list[tuple[Array, ...]] = []
         self._count = 0

@@ -14,15 +14,20 @@ from numpy.typing import DTypeLike, NDArray
 
 Array = NDArray[Any]
 
+COMPRESSION: Mapping[str, Any] = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
+WORTHWHILE = 4096  # bytes
 # What the standard calls a dimension scale that holds no values
 NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable. {:>10}"
 
 
 class NetCDFWriter:
-    """A file, or a group of one, being written; a dimension comes to be with the first variable that has it."""
+    """A file, or a group of one, being written; a dimension comes to be with the first variable that has it.
 
-    def __init__(self, group: h5py.Group) -> None:
-        self._file = group
+    compressed : whether variables that are large enough for that are.
+    """
+
+    def __init__(self, group: h5py.Group, *, compressed: bool = False) -> None:
+        self._file, self._compressed = group, compressed
         self._scales: dict[str, tuple[Any, int]] = {}
 
     def attributes(self, attributes: Mapping[str, Any]) -> None:
@@ -41,14 +46,17 @@ class NetCDFWriter:
     def variable(self, name: str, dimensions: Sequence[str], values: Array, long_name: str) -> None:
         """A variable with all its values."""
         values = np.asarray(values, order="C")
-        space = h5s.create_simple(values.shape) if values.ndim else h5s.create(h5s.SCALAR)
-        made = h5d.create(self._file.id, name.encode(), h5t.py_create(values.dtype), space)
-        made.write(h5s.ALL, h5s.ALL, values)
+        if self._compressed and values.nbytes > WORTHWHILE:
+            made = self._file.create_dataset(name, data=values, chunks=values.shape, **COMPRESSION).id
+        else:
+            space = h5s.create_simple(values.shape) if values.ndim else h5s.create(h5s.SCALAR)
+            made = h5d.create(self._file.id, name.encode(), h5t.py_create(values.dtype), space)
+            made.write(h5s.ALL, h5s.ALL, values)
         self._label(made, dimensions, values.shape, long_name)
 
     def growing(self, name: str, dtype: DTypeLike, columns: tuple[int, ...], chunk: int, *, compressed: bool) -> Any:
         """A dataset without rows, to be resized; `label_grown` gives it its dimensions when it is complete."""
-        how: dict[str, Any] = {"compression": "gzip", "compression_opts": 1, "shuffle": True} if compressed else {}
+        how = COMPRESSION if compressed else {}
         shape = {"shape": (0, *columns), "maxshape": (None, *columns), "chunks": (chunk, *columns)}
         return self._file.create_dataset(name, dtype=dtype, **shape, **how)
 

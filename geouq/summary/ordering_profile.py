@@ -28,10 +28,10 @@ class OrderingProfile(KeyedCounts):
     """Pixels by variance and |z|: a key is that of the variance times 256, plus the class of |z|; one column."""
 
     @classmethod
-    def of(cls, first: int, table: Floats) -> Self:
-        """From a table whose rows are keys of the variance from `first` on, and whose columns are classes."""
+    def of(cls, keys: Ints, table: Floats) -> Self:
+        """From a table whose rows are of these keys of the variance, and whose columns are classes."""
         row, column = np.nonzero(table)
-        return cls((row + first) * CLASSES + column, table[row, column][:, np.newaxis])
+        return cls(keys[row] * CLASSES + column, table[row, column][:, np.newaxis])
 
     @property
     def n(self) -> Floats:

@@ -28,7 +28,7 @@ class ZonesWriter:
 
     def add(self, zone: str, summary: TileSummary) -> None:
         """The summary of one more zone, with its cells."""
-        TileWriter(self._file.create_group(str(len(self._zones))), self._key).finish(summary)
+        TileWriter(self._file.create_group(str(len(self._zones))), self._key, compressed=True).finish(summary)
         self._zones.append(zone)
 
     def finish(self, levels: tuple[float, ...], groups: tuple[str, ...], *, ordering: bool) -> None:
