@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from geouq.experiment import report as report
     from geouq.experiment import run as run
     from geouq.inputs import summarize as summarize
+    from geouq.inputs import summarize_intervals as summarize_intervals
     from geouq.stack import open_stack as open_stack
     from geouq.summary import Summary as Summary
     from geouq.summary.file import load_tile as load_tile
@@ -31,8 +32,8 @@ _ROOM_OF = {
     "Options": "experiment",
     "Summary": "summary",
     "SummaryArray": "summary_array",
-    "evaluate": "datasets",
     "compare": "comparison",
+    "evaluate": "datasets",
     "load_experiment": "config",
     "load_tile": "summary.file",
     "open_stack": "stack",
@@ -40,6 +41,7 @@ _ROOM_OF = {
     "run": "experiment",
     "summarize": "inputs",
     "summarize_arrays": "arrays",
+    "summarize_intervals": "inputs",
     "table": "datasets",
 }
 

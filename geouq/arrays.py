@@ -1,7 +1,7 @@
 """Summaries of arrays in memory, with the bits that a sweep of the same pixels gives."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -58,35 +58,46 @@ def summarize_arrays(
     return _swept(read, grid, replace(settings, thresholds=tuple(thresholds)), weighted=weight is not None)
 
 
-def summarize_points(
-    mean: NDArray[np.floating],
-    variance: NDArray[np.floating],
-    truth: NDArray[np.floating],
-    weight: NDArray[np.float64] | None,
-    settings: Settings,
-) -> Summary:
-    """Summary of points, all arrays (points), float32 or float64; its bits depend on their order and on nothing else.
+@dataclass(frozen=True)
+class Points:
+    """Pixels without a place, all arrays (points); mean, variance and truth of float32 or float64.
+
+    weight : None where all count alike. bounds : ends of the interval that the forecast gives. groups : values of
+    covariates and codes of classes, NaN where there is none.
+    """
+
+    mean: NDArray[np.floating]
+    variance: NDArray[np.floating]
+    truth: NDArray[np.floating]
+    weight: NDArray[np.float64] | None = None
+    bounds: tuple[NDArray[np.float64], ...] = ()
+    groups: tuple[NDArray[np.float32], ...] = ()
+
+
+def summarize_points(points: Points, settings: Settings) -> Summary:
+    """Summary of points; its bits depend on their order and on nothing else.
 
     The points are laid out in rows of 256 to 8192, at most 256 rows as long as that is enough. Where at most 2^16 of
     them are valid, all are kept, so that every binning is exact. What is excluded, and what raises DataError, is as in
     `summarize_arrays`.
     """
-    w, status = _weights(weight, truth.shape)
-    width = min(max(-(-len(truth) // SQUARE**2), 1) * SQUARE, BAND)
-    grid = Grid((-(-len(truth) // width), width), Affine.identity(), "")
+    w, status = _weights(points.weight, points.truth.shape)
+    width = min(max(-(-len(points.truth) // SQUARE**2), 1) * SQUARE, BAND)
+    grid = Grid((-(-len(points.truth) // width), width), Affine.identity(), "")
 
     def read(_: int, window: Window) -> VariableWindow:
-        part, shape = slice(window.row * width, (window.row + window.height) * width), (window.height, window.width)
-        m, v, y = (_rows(layer[part], shape, np.nan) for layer in (mean, variance, truth))
-        some = (
-            (_rows(w[part], shape, 0), _rows(status[part], shape, WEIGHT_ZERO + 1))
-            if w.size
-            else (NO_WEIGHT, NO_STATUS)
-        )
-        return VariableWindow(m, v, y, some[1], NOTHING_DECLARED, some[0])
+        def rows(values: NDArray[Any], empty: float) -> NDArray[Any]:
+            part = slice(window.row * width, (window.row + window.height) * width)
+            return _rows(values[part], (window.height, window.width), empty)
 
-    whole = _swept(read, grid, settings, weighted=weight is not None).whole
-    return _keeping_every(whole, (mean, variance, truth), w, settings.tail) if whole.n <= FEW else whole
+        m, v, y = (rows(layer, np.nan) for layer in (points.mean, points.variance, points.truth))
+        some = (rows(w, 0), rows(status, WEIGHT_ZERO + 1)) if w.size else (NO_WEIGHT, NO_STATUS)
+        bounds, groups = (tuple(rows(layer, np.nan) for layer in beside) for beside in (points.bounds, points.groups))
+        return VariableWindow(m, v, y, some[1], NOTHING_DECLARED, some[0], bounds=bounds, groups=groups)
+
+    whole = _swept(read, grid, settings, weighted=points.weight is not None).whole
+    layers = points.mean, points.variance, points.truth
+    return _keeping_every(whole, layers, w, settings.tail) if whole.n <= FEW else whole
 
 
 def _keeping_every(

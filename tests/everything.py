@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from geouq.arrays import summarize_points
+from geouq.arrays import Points, summarize_points
 from geouq.config import BinScheme, Groups
 from geouq.metrics import Choices, evaluate_metrics
 from geouq.settings import Settings
@@ -17,7 +17,7 @@ def summary_of(mean, variance, truth, *, tail=10, thresholds=()):
     """Of arrays of any shape."""
     points = (np.ravel(array) for array in (mean, variance, truth))
     return summarize_points(
-        *points, None, Settings(LEVELS, 16, tail, groups=GROUPED_BY, ordering=True, thresholds=thresholds)
+        Points(*points), Settings(LEVELS, 16, tail, groups=GROUPED_BY, ordering=True, thresholds=thresholds)
     )
 
 

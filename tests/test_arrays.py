@@ -5,7 +5,7 @@ import pytest
 from alike import same
 from forecasts import heteroscedastic
 
-from geouq.arrays import summarize_arrays, summarize_points
+from geouq.arrays import Points, summarize_arrays, summarize_points
 from geouq.errors import DataError
 from geouq.metrics import Choices, evaluate_metrics
 from geouq.settings import Settings
@@ -26,7 +26,7 @@ def test_points_give_the_numbers_of_the_raster(shape):
     weight = np.linspace(0, 2, arrays[0].size).reshape(shape)
 
     raster = summarize_arrays(*arrays, LEVELS, weight=weight).whole
-    points = summarize_points(*(layer.ravel() for layer in (*arrays, weight)), SETTINGS)
+    points = summarize_points(Points(*(layer.ravel() for layer in (*arrays, weight))), SETTINGS)
 
     assert points.n == raster.n
     np.testing.assert_allclose(points.z.counts, raster.z.counts, rtol=1e-12)
@@ -39,12 +39,12 @@ def test_points_give_the_numbers_of_the_raster(shape):
 def test_what_fills_up_the_last_row_does_not_count():
     points = [layer.ravel() for layer in heteroscedastic((1, 255), missing=0)]
 
-    assert summarize_points(*points, None, SETTINGS).n == 255
-    assert summarize_points(*points, np.ones(255), SETTINGS).n == 255
+    assert summarize_points(Points(*points), SETTINGS).n == 255
+    assert summarize_points(Points(*points, np.ones(255)), SETTINGS).n == 255
 
 
 def test_no_point_gives_the_empty_summary():
-    nothing = summarize_points(*[np.empty(0)] * 3, None, SETTINGS)
+    nothing = summarize_points(Points(*[np.empty(0)] * 3), SETTINGS)
 
     assert nothing.n == 0
     assert same(nothing.z, empty_summary(LEVELS).z)
@@ -55,7 +55,7 @@ def test_a_point_without_weight_does_not_count():
     weight = np.ones(300)
     weight[:7], weight[7] = 0, np.nan
 
-    assert summarize_points(*points, weight, SETTINGS).n == 292
+    assert summarize_points(Points(*points, weight), SETTINGS).n == 292
     assert summarize_arrays(*points, LEVELS, weight=weight[np.newaxis]).excluded[WEIGHT_ZERO] == 8
 
 
@@ -63,4 +63,4 @@ def test_a_negative_weight_is_refused():
     points = [layer.ravel() for layer in heteroscedastic((1, 30))]
 
     with pytest.raises(DataError, match="lowest weight is -1"):
-        summarize_points(*points, np.full(30, -1.0), SETTINGS)
+        summarize_points(Points(*points, np.full(30, -1.0)), SETTINGS)
