@@ -9,9 +9,9 @@ from geouq.comparison.gates import Worse, worse
 from geouq.comparison.rows import COLUMNS, comparison_rows
 from geouq.comparison.runs import open_runs, restricted_to_common
 from geouq.comparison.written import as_latex, as_markdown, as_text, shown_rows
+from geouq.config import Variable
 from geouq.errors import ConfigError
 from geouq.inference import Intervals
-from geouq.naming import file_name
 from geouq.progress import Reporter, Silent
 from geouq.tables import Row, Table, write_csv
 
@@ -61,7 +61,10 @@ def compare(
     shown = shown_rows(rows, preferred)
     baseline, told = opened[0].label, (*shared.notes, *notes)
     table = Table(COLUMNS, tuple(rows))
-    files = [*_write_tables(table, shown, baseline, told, folder), *_draw(rows, preferred, baseline, folder)]
+    files = [
+        *_write_tables(table, shown, baseline, told, folder),
+        *_draw(table, shared.variables, preferred, baseline, folder),
+    ]
     return Comparison(folder, baseline, table, tuple(shown), told, tuple(failing), tuple(files))
 
 
@@ -74,14 +77,14 @@ def _write_tables(table: Table, shown: Sequence[Row], baseline: str, notes: Sequ
     return [folder / name for name in ("comparison.csv", *texts)]
 
 
-def _draw(rows: Sequence[Row], bins: str, baseline: str, folder: Path) -> list[Path]:
+def _draw(table: Table, variables: Sequence[Variable], bins: str, baseline: str, folder: Path) -> list[Path]:
     from geouq.comparison.figure import differences_figure  # noqa: PLC0415  matplotlib is large
     from geouq.figures import save_figure  # noqa: PLC0415
 
     written = []
-    for variable in dict.fromkeys(row["variable"] for row in rows):
-        own = [row for row in rows if row["variable"] == variable and row["bins"] in ("", bins) and not row["group"]]
-        path = folder / f"comparison_{file_name(variable)}.png"
-        save_figure(differences_figure(own, title=variable, baseline=baseline), path)
+    for variable in variables:
+        rows = [row for row in table.rows if row["variable"] == variable.name and row["bins"] in ("", bins)]
+        path = folder / f"comparison_{variable.file_name}.png"
+        save_figure(differences_figure(rows, title=variable.name, baseline=baseline), path)
         written.append(path)
     return written
