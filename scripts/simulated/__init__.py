@@ -1,0 +1,1 @@
+"""What `scripts/coverage_study` simulates: correlated fields, forecasts whose true numbers are known, and intervals."""
