@@ -79,7 +79,7 @@ def numbers_of(
     shown: list[Pool] = []
     sides: dict[str, dict[str, Side]] = {}
     names, zones = [variable.name for variable in record.variables], summaries.zones()
-    settings = Intervals(**experiment.intervals.model_dump())
+    settings = experiment.intervals
 
     def noted() -> Iterator[TileWholes]:
         for tile in summaries.wholes():

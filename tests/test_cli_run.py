@@ -159,12 +159,23 @@ def test_settings_of_the_intervals_stand_in_the_configuration(tile_folder, geouq
     assert float(row["ci_low"]) < float(row["value"]) < float(row["ci_high"])
 
 
-@pytest.mark.parametrize("block", ["5 miles", "0 km", "-3 m", "500"])
-def test_a_block_that_is_no_length_is_refused(tile_folder, geouq, block):
-    done = geouq("run", tile_folder(text=f"intervals: {{block: {block}}}\n"))
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("block: 5 miles", "block: '5 miles' is no side of blocks; write auto, tile, or a length such as"),
+        ("block: 0 km", "block: '0 km' is no side of blocks"),
+        ("block: 500", "block: '500' is no side of blocks"),
+        ("resamples: 10", "resamples: '10' is less than 100"),
+        ("level: 95", "level: 95 is not between 0 and 1; write 0.95?"),
+        ("method: bootstrap-t", "method: 'bootstrap-t' is not known; known are bca, percentile"),
+        ("seed: -1", "seed: '-1' is less than 0"),
+    ],
+)
+def test_intervals_that_mean_nothing_are_refused(tile_folder, geouq, wrong, message):
+    done = geouq("check", tile_folder(text=f"intervals: {{{wrong}}}\n"))
 
     assert done.exit_code == 2
-    assert f"intervals.block: '{block}' is no side of blocks; write auto, tile, or a length such as" in done.output
+    assert f"intervals.{message}" in done.output
 
 
 def test_where_no_tile_can_be_read_everything_is_written_still(tile_folder, geouq, tmp_path):

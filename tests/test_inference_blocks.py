@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rasterio.crs import CRS
 
-from geouq.errors import ConfigError, DataError
+from geouq.errors import DataError
 from geouq.grid import Grid
-from geouq.inference import Intervals
 from geouq.inference.blocks import block_numbers, block_sides, cell_metres, side_in_cells
 
 
@@ -46,19 +45,3 @@ def test_a_cell_of_degrees_is_narrower_towards_the_pole():
 
     assert sides[0] == pytest.approx(1775, rel=0.01)
     assert sides[1] / sides[0] == pytest.approx(np.sqrt(0.5), rel=0.01)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
-        ({"block": "5 miles"}, "write auto, tile, or a length"),
-        ({"block": "0 km"}, "no side of blocks"),
-        ({"resamples": 10}, "give 100 or more"),
-        ({"level": 95}, "between 0 and 1"),
-        ({"method": "bootstrap-t"}, "bca or percentile"),
-        ({"seed": -1}, "0 or more"),
-    ],
-)
-def test_settings_that_mean_nothing_are_told(wrong, told):
-    with pytest.raises(ConfigError, match=told):
-        Intervals(**wrong)

@@ -80,12 +80,12 @@ def test_the_order_of_tiles_and_of_cells_changes_no_bit(tiles):
 
 def test_the_same_seed_gives_the_same_intervals_and_another_seed_others(tiles):
     assert tiles.infer(QUICK).intervals == tiles.infer(QUICK).intervals
-    assert tiles.infer(QUICK).intervals != tiles.infer(replace(QUICK, seed=1)).intervals
+    assert tiles.infer(QUICK).intervals != tiles.infer(Intervals(resamples=200, seed=1)).intervals
 
 
 @pytest.mark.parametrize("method", ["bca", "percentile"])
 def test_the_method_is_told(tiles, method):
-    methods = {one.metric: one.method for one in tiles.infer(replace(QUICK, method=method)).intervals}
+    methods = {one.metric: one.method for one in tiles.infer(Intervals(resamples=200, method=method)).intervals}
 
     assert methods["bias"] == method
     assert methods["ence"] == methods["mace"] == "folded"
@@ -102,7 +102,7 @@ def test_fewer_than_8_cells_have_no_interval_and_say_so():
 
 
 def test_fewer_than_8_blocks_have_no_interval_and_say_so(tiles):
-    found = tiles.infer(replace(QUICK, block="tile"))
+    found = tiles.infer(Intervals(resamples=200, block="tile"))
 
     assert {one.reason for one in found.intervals} == {"fewer than 8 blocks"}
     assert found.blocks.count == 4
@@ -157,7 +157,7 @@ def test_automatic_blocks_reach_as_far_as_the_correlation_or_say_that_they_do_no
 def test_more_cells_than_are_held_at_once_are_joined(monkeypatch, tiles):
     monkeypatch.setattr("geouq.inference.pool.MOST_UNITS", 100)
 
-    found = tiles.infer(replace(QUICK, block="32 px")).blocks
+    found = tiles.infer(Intervals(resamples=200, block="32 px")).blocks
 
     assert found.cell_pixels == 32
     assert found.cells == 256

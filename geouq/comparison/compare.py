@@ -11,7 +11,6 @@ from geouq.comparison.runs import open_runs, restricted_to_common
 from geouq.comparison.written import as_latex, as_markdown, as_text, shown_rows
 from geouq.config import Variable
 from geouq.errors import ConfigError
-from geouq.inference import Intervals
 from geouq.progress import Reporter, Silent
 from geouq.tables import Row, Table, write_csv
 
@@ -53,7 +52,7 @@ def compare(
     if (folder / "run.json").exists():
         raise ConfigError(f"{folder} is the folder of a run; name another with --out")
     restricted, shared = restricted_to_common(opened)
-    settings = Intervals(**opened[0].experiment.intervals.model_dump())
+    settings = opened[0].experiment.intervals
     rows, notes = comparison_rows(restricted, shared.variables, settings, reporter or Silent())
     failing = worse(rows, fail_if_worse, settings.level)
     schemes = shared.settings["bins"].schemes

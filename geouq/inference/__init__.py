@@ -1,5 +1,6 @@
 """How certain the numbers are: intervals and tests of calibration from the summaries of cells."""
 
+from geouq.config import Intervals
 from geouq.inference.correlogram import Correlogram
 from geouq.inference.differences import Difference, Side, draw_together, paired_difference, unpaired_difference
 from geouq.inference.intervals import Inference, Interval, Test, infer
@@ -15,7 +16,7 @@ from geouq.inference.rows import (
     test_rows,
     with_intervals,
 )
-from geouq.inference.settings import DEFAULTS, Intervals
+from geouq.inference.settings import DEFAULTS
 
 __all__ = [
     "DEFAULTS",

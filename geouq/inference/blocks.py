@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.areas import pixel_areas
+from geouq.config import length
 from geouq.errors import DataError
 from geouq.grid import Grid, Window
-from geouq.inference.settings import length
 
 Ints = NDArray[np.int64]
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.config import Intervals
 from geouq.inference.bootstrap import left_out, resampled
 from geouq.inference.features import frame_of, summary_of
 from geouq.inference.intervals import NOT_KEPT, Resampled, reach_of, resampled_numbers, rounded, too_few
 from geouq.inference.pool import Blocks, CellsOf, N, Reach, cut_into_blocks, side_of_blocks, units_of
-from geouq.inference.settings import Intervals
 from geouq.metrics import Choices, Value, evaluate_metrics, loss
 from geouq.summary import Summary, TilePlace
 

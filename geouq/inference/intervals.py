@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.config import Intervals
 from geouq.errors import SummaryError
 from geouq.inference.bootstrap import left_out, resampled
 from geouq.inference.features import frame_of, summary_of
 from geouq.inference.gaps import Gaps, gaps_of, is_folded
 from geouq.inference.limits import bca_limits, folded_limits, p_value, percentile_limits, widened
 from geouq.inference.pool import Blocks, CellsOf, Reach, blocks_of
-from geouq.inference.settings import DEFAULTS, FEWEST_BLOCKS, FEWEST_CELLS, Intervals
+from geouq.inference.settings import DEFAULTS, FEWEST_BLOCKS, FEWEST_CELLS
 from geouq.metrics import METRICS, Choices, Metric, Value, evaluate_metric
 from geouq.summary import Summary, TilePlace
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.config import Intervals
 from geouq.inference.blocks import block_numbers, block_sides, cell_metres, side_in_cells
 from geouq.inference.bootstrap import sums_by_block
 from geouq.inference.correlogram import Correlogram, correlograms, kept_by_blocks
 from geouq.inference.features import Frame, features_of
 from geouq.inference.limits import normal_blocks, small_sample_widening
-from geouq.inference.settings import Intervals
 from geouq.summary import CellSummaries, TilePlace
 from geouq.summary.moments import CENTRED, PRODUCTS, SUMS
 
