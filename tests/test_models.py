@@ -209,8 +209,7 @@ def test_a_tile_that_lacks_a_layer_of_one_model_fails_and_stops_no_other(tmp_pat
 
 def test_each_on_its_own_pixels_gives_the_numbers_of_runs_on_their_own(tmp_path, folder, geouq):
     folder()
-    folder(layers_of(7), "b")
-    text = "regions: {west: [a]}\noutput: {maps: none}\n"
+    text = "output: {maps: none}\n"
     assert geouq("run", config_of(tmp_path, LISTED + "compare_on: own\n" + text), "--quiet").exit_code == 0
 
     for model in MODELS:
@@ -466,7 +465,7 @@ def test_the_plan_names_the_models_and_counts_variables_once(tmp_path, folder, g
 def test_any_number_of_workers_gives_the_same_bits(tmp_path, folder, geouq):
     folder()
     folder(layers_of(9), "b")
-    config = config_of(tmp_path, LISTED + "output: {maps: none}\nbins: {exact: true}\n")
+    config = config_of(tmp_path, LISTED + "variables: [h]\noutput: {maps: none}\nbins: {exact: true}\n")
     found = []
     for workers in (1, 3):
         assert geouq("run", config, "--quiet", "--workers", workers, "--out", tmp_path / str(workers)).exit_code == 0
@@ -484,18 +483,19 @@ def test_zones_are_summed_for_each_model(tmp_path, folder, geouq, write_raster):
     codes = np.ones(SHAPE, np.uint8)
     codes[:, 140:] = 2
     write_raster(tmp_path / "cover_a.tif", codes)
-    zones = "regions: {cover: {classes: 'cover_{tile}.tif', names: {1: left, 2: right}}}\noutput: {maps: none}\n"
-    assert geouq("run", config_of(tmp_path, LISTED + zones), "--quiet").exit_code == 0
+    zones = "regions: {cover: {classes: 'cover_{tile}.tif', names: {1: left, 2: right}}}\n"
+    text = LISTED + zones + "variables: [h]\noutput: {maps: none}\n"
+    assert geouq("run", config_of(tmp_path, text), "--quiet").exit_code == 0
 
     common = valid(layers, "base", 0) & valid(layers, "ens", 0)
     for row in rows_of(tmp_path / "results/x/tables/metrics.csv"):
-        if row["name"] == "right" and row["variable"] == "h":
+        if row["name"] == "right":
             assert int(row["n"]) == common[:, 140:].sum()
 
 
 def test_summaries_serve_again_until_models_or_their_pixels_change(tmp_path, folder, geouq):
     folder()
-    quick = "output: {maps: none}\n"
+    quick = "variables: [h]\noutput: {maps: none}\n"
     assert geouq("run", config_of(tmp_path, LISTED + quick)).exit_code == 0
     first = load_experiment(tmp_path / "x.yaml")
     assert "1 of 1 tiles are summarised already" in geouq("run", tmp_path / "x.yaml").output
