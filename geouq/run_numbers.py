@@ -1,7 +1,7 @@
 """The numbers of a run: from saved summaries to the rows of all tables; no pixel is read."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 
@@ -17,10 +17,12 @@ from geouq.inference import (
     block_rows,
     correlogram_rows,
     infer,
+    judged,
     test_rows,
     with_intervals,
 )
 from geouq.metrics import Choices
+from geouq.paired import paired_rows
 from geouq.progress import Reporter
 from geouq.provenance import RunRecord
 from geouq.regions import Pool, pools, zone_pools
@@ -77,9 +79,8 @@ def numbers_of(
     rows: dict[str, list[Row]] = {"metrics": [], "bins": [], "curves": [], "excluded": []}
     inferred: dict[tuple[str, str], Mapping[str, Inference]] = {}
     shown: list[Pool] = []
-    sides: dict[str, dict[str, Side]] = {}
     names, zones = [variable.name for variable in record.variables], summaries.zones()
-    settings = experiment.intervals
+    settings, beside = experiment.intervals, _Differences(experiment, record.variables)
 
     def noted() -> Iterator[TileWholes]:
         for tile in summaries.wholes():
@@ -98,19 +99,52 @@ def numbers_of(
             metrics = list(with_intervals(metrics, found))
             if not pool.zone or len(zones) <= ZONES_SHOWN:
                 shown.append(pool)
-            if pool.name in (experiment.splits or ()):
-                sides[pool.name] = {name: side_of(pool, name, choices, parts, summaries) for name in names}
+            beside.add(pool, {name: side_of(pool, name, choices, parts, summaries) for name in names})
         rows["metrics"] += metrics
         reporter.advance(pool.name)
     tables = {name: sorted_table(name, rows[name]) for name in ("metrics", "bins", "curves")}
     tables |= inference_tables(inferred)
-    if sides:
-        apart = {name: (sides[IN][name], sides[OUT][name]) for name in names}
-        tables["shift"] = shift_table(apart, record.variables, settings)
     tables |= {"excluded": excluded_table(rows["excluded"]), "failures": failure_table(record.failures)}
     tables = {name: by_model(table, record.variables, experiment.compare_on) for name, table in tables.items()}
+    tables |= beside.tables()
     unshown = len(zones) if len(zones) > ZONES_SHOWN else 0
     return Numbers(shown, {name: own for (_, name), own in inferred.items()}, tables, unshown)
+
+
+@dataclass
+class _Differences:
+    """What is compared within a run: models with the first of them, and pixels in and out of the distribution."""
+
+    experiment: Experiment
+    variables: Sequence[Variable]
+    models: list[Row] = field(default_factory=list)
+    splits: dict[str, Mapping[str, Side]] = field(default_factory=dict)
+
+    def add(self, pool: Pool, sides: Mapping[str, Side]) -> None:
+        """Take in a pool, of which the sides are given by the names of the variables."""
+        if pool.name in (self.experiment.splits or ()):
+            self.splits[pool.name] = sides
+        by_variable: dict[str, list[Variable]] = {}
+        for variable in self.variables:
+            by_variable.setdefault(variable.variable, []).append(variable)
+        of = {"level": pool.level, "name": pool.name}
+        for labels in by_variable.values():
+            if len(labels) > 1:
+                of_models = {label.model: sides[label.name] for label in labels}
+                rows, _ = paired_rows(of, of_models, labels[0], self.experiment.intervals)
+                plain = {"variable": labels[0].variable, "against": labels[0].model}
+                self.models += [row | plain | {"model": row["run"]} for row in rows]
+
+    def tables(self) -> dict[str, Table]:
+        """The tables of what there is to be compared."""
+        found, settings = {}, self.experiment.intervals
+        if self.models:
+            found["comparison"] = sorted_table("comparison", judged(self.models, settings.level))
+        if self.splits:
+            apart = {v.name: (self.splits[IN][v.name], self.splits[OUT][v.name]) for v in self.variables}
+            shift = shift_table(apart, self.variables, settings)
+            found["shift"] = by_model(shift, self.variables, self.experiment.compare_on)
+        return found
 
 
 def side_of(

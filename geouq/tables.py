@@ -60,6 +60,11 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
         "variable", "model", "metric", "bins", "group", "units", "in", "out", "difference", "ci_low", "ci_high",
         "ci_level", "ci_method", "p_value", "p_adjusted", "significant", "verdict", "n_in", "n_out",
     ),
+    "comparison": (
+        "level", "name", "variable", "model", "against", "metric", "bins", "group", "units", "value", "baseline",
+        "difference", "ci_low", "ci_high", "ci_level", "ci_method", "p_value", "p_adjusted", "better", "significant",
+        "n", "n_baseline",
+    ),
     "excluded": ("tile", "variable", "model", "reason", "n"),
     "failures": ("tile", "stage", "error", "message"),
 }  # fmt: skip

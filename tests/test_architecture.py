@@ -21,7 +21,7 @@ FLOORS = (
     {"zone_sums"},
     {"sweep", "arrays", "tables", "exact", "inference"},
     {"store", "gates", "plan", "figures", "maps", "starter", "progress", "provenance", "inputs"},
-    {"measures", "shift"},
+    {"measures", "shift", "paired"},
     {"datasets"},
     {"accessor"},
     {"pages", "run_numbers"},

@@ -427,6 +427,20 @@ def test_a_run_of_models_gives_tables_figures_maps_pages_and_gates(tmp_path, fol
     assert {row["compare_on"] for row in rows} == {"common"}
     n = {(row["name"], row["variable"], row["model"]): row["n"] for row in rows}
     assert all(n[name, variable, "base"] == n[name, variable, "ens"] for name, variable, _ in n)
+    compared = [
+        row for row in rows_of(run / "tables/comparison.csv") if row["variable"] == "h" and row["name"] == "all"
+    ]
+    (wider,) = (row for row in compared if row["metric"] == "mean_std")
+    values = {
+        row["model"]: row["value"]
+        for row in rows
+        if (row["name"], row["variable"], row["metric"]) == ("all", "h", "mean_std")
+    }
+    assert (wider["model"], wider["against"]) == ("ens", "base")
+    assert (wider["value"], wider["baseline"]) == (values["ens"], values["base"])
+    assert (wider["better"], wider["significant"]) == ("base", "yes")
+    assert float(wider["difference"]) == float(values["ens"]) - float(values["base"])
+    assert 0 < float(wider["ci_low"]) < float(wider["difference"]) < float(wider["ci_high"])
     figures = {path.name for path in (run / "figures/west").iterdir()}
     assert {f"{v}@{m}_{figure}.png" for v in "hc" for m in MODELS for figure in ("pit", "reliability")} <= figures
     with rasterio.open(run / "maps/a_z.tif") as source:

@@ -3,16 +3,15 @@
 from collections.abc import Sequence
 
 from geouq.comparison.runs import Restricted
-from geouq.config import Variable
-from geouq.inference import Intervals, difference_row, draw_together, finite, judged, paired_difference
-from geouq.metrics import Value, unit_of
+from geouq.config import Intervals, Variable
+from geouq.inference import judged
+from geouq.paired import paired_rows
 from geouq.progress import Reporter
 from geouq.regions import Pool
 from geouq.run_numbers import side_of
 from geouq.store import Part
 from geouq.tables import Row
 
-METHOD = "paired"
 COLUMNS = (
     *("level", "name", "variable", "metric", "bins", "group", "units", "run", "value", "baseline", "difference"),
     *("ci_low", "ci_high", "ci_level", "ci_method", "p_value", "p_adjusted", "better", "significant", "n"),
@@ -46,25 +45,8 @@ def _rows_of(
     runs: Sequence[Restricted], pools: Parts, variable: Variable, settings: Intervals
 ) -> tuple[list[Row], bool]:
     pool = pools[0][0]
-    sides = [
-        side_of(own, variable.name, run.choices, parts, run.summaries)
+    sides = {
+        run.run.label: side_of(own, variable.name, run.choices, parts, run.summaries)
         for run, (own, parts) in zip(runs, pools, strict=True)
-    ]
-    drawn = draw_together(pool.name, sides, settings)
-    base, rows = drawn.sides[0], []
-    for run, side, numbers in zip(runs[1:], sides[1:], drawn.sides[1:], strict=True):
-        of = {"level": pool.level, "name": pool.name, "variable": variable.name}
-        labels = {1: run.run.label, -1: runs[0].run.label, 0: ""}
-        counts = {"n": int(side.whole.n), "n_baseline": int(sides[0].whole.n)}
-        for key, number in numbers.items():
-            if key in base:
-                found = paired_difference(number, base[key], settings.level)
-                values = {"run": run.run.label, "value": finite(number.value), "baseline": finite(base[key].value)}
-                told = difference_row(found, settings.level, METHOD) | {"better": labels[found.better]}
-                rows.append(of | _named(number.value, variable) | values | told | counts)
-    return rows, drawn.same_pixels
-
-
-def _named(value: Value, variable: Variable) -> Row:
-    units = unit_of(value.metric, variable.units)
-    return {"metric": value.name, "bins": value.bins, "group": value.group, "units": units}
+    }
+    return paired_rows({"level": pool.level, "name": pool.name}, sides, variable, settings)
