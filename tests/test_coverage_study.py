@@ -19,9 +19,9 @@ from geouq.metrics import evaluate_metrics
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = ROOT / "scripts" / "coverage_study"
-SIDE, SIMULATIONS = 192, 40
+SIDE, SIMULATIONS = 192, 30
 FEWEST, MOST = 0.88, 0.985  # on average over six numbers of two forecasts
-FEWEST_EACH = 0.825  # of 40 maps whose intervals hold 95 %, fewer hold it once in a thousand times
+FEWEST_EACH = 0.8  # of 30 maps whose intervals hold 95 %, fewer hold it once in a thousand times
 
 
 def rows_of(scale, simulations, **options):
