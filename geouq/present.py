@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Results:
     """What a run gives: the folder written to, its tables by name, gates, and what the user should know.
 
-    files : tables, maps, figures and pages, that is all that is written but summaries and what they came from.
+    files : gates, tables, maps, figures and pages, that is all that is written but summaries and what they came from.
     """
 
     folder: Path
@@ -72,7 +72,8 @@ def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: R
     warnings = (*record.notes, *heavy_bins(numbers.tables["bins"]), *_left_to_tables(numbers))
     results = Results(folder, record, numbers.tables, gates, warnings)
     pages = write_report(_content(experiment, results, numbers.shown, figures, maps), folder / "report")
-    return replace(results, files=(*tables, *(folder / path for path in (*maps, *figures.values())), *pages))
+    drawn = (folder / path for path in (*maps, *figures.values()))
+    return replace(results, files=(folder / "gates.json", *tables, *drawn, *pages))
 
 
 def _left_to_tables(numbers: Numbers) -> list[str]:
