@@ -270,7 +270,7 @@ def test_a_covariate_finds_where_a_forecast_fails(one_tile, swept):
     layers, _, (mean, _, truth) = forecast(7)
     slope = np.random.default_rng(8).uniform(0, 45, SHAPE).astype(np.float32)
     layers["truth"] = np.where(slope > 40.5, mean + 3 * (truth - mean), truth).astype(np.float32)
-    whole = swept(one_tile(layers | {"covariates.slope": slope})).whole
+    whole = swept(one_tile(layers | {"covariates.slope": slope}, "groups: [variance]")).whole
 
     by_slope = metrics.group_coverage(whole, 0.9, "slope")
     assert by_slope[-1] < 0.5
@@ -291,7 +291,7 @@ def test_a_class_that_is_no_code_names_file_and_pixel(one_tile, swept):
 def test_groups_by_rasters_stand_in_the_tables_and_in_the_file(one_tile, tmp_path, geouq):
     layers, _, _ = forecast()
     cover = (np.arange(SHAPE[1]) // 100 + np.zeros(SHAPE)).astype(np.uint8)
-    config = one_tile(layers | {"covariates.slope": layers["variance"], "classes.cover": cover})
+    config = one_tile(layers | {"covariates.slope": layers["variance"], "classes.cover": cover}, "groups: [variance]")
     assert geouq("run", config).exit_code == 0
     folder = tmp_path / "results/one"
 

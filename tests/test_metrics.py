@@ -8,7 +8,7 @@ from restatement import binned_metrics, bins, edges, valid
 
 from geouq import metrics
 from geouq.arrays import summarize_arrays
-from geouq.config import BinScheme
+from geouq.config import BinScheme, Groups
 from geouq.exact import split_keys
 from geouq.metrics import METRICS, Choices, bin_edges, evaluate_metrics
 from geouq.summary import KeptPixels
@@ -221,7 +221,8 @@ def test_a_calibrated_forecast_scores_as_calibrated():
 def test_a_fault_moves_each_number_as_documented(fault, rises, falls):
     def measured(**fault):
         summary = summarize_arrays(*heteroscedastic((200, 200), seed=15, **fault)).whole
-        wanted = Choices((0.9,), (BinScheme(scheme="equal-count", count=10),))
+        groups = Groups(by=("truth", "variance"))
+        wanted = Choices((0.9,), (BinScheme(scheme="equal-count", count=10),), groups=groups)
         found = evaluate_metrics(summary, wanted)
         return {f"{value.name} {value.group}".strip(): float(value.value) for value in found}
 

@@ -62,9 +62,9 @@ class Groups(Section):
     """The groups in which coverage is looked at one by one."""
 
     by: Annotated[tuple[GroupedBy, ...], AfterValidator(unique)] = Field(
-        default=("truth", "variance"),
+        default=("truth",),
         description="what pixels are grouped by: truth, mean, variance; each costs 3 to 4 % of the sweep; default: "
-        "truth and variance",
+        "truth",
     )
     count: int = Field(default=10, ge=2, le=100, description="number of groups, of equal numbers of pixels each")
 

@@ -40,15 +40,13 @@ def in_dask(mean: Any, variance: Any, truth: Any, *, gaps: bool, **options: Any)
 
 
 def _groups(error: Any, v: Any, truth: Any, options: dict[str, Any]) -> dict[str, list[Any]]:
-    """Pixels of each group, and those within the interval of each level, lazily; the groups' edges are computed."""
-    z, found = (abs(error) / da.sqrt(v)).ravel(), {}
-    for by, values in (("truth", truth.ravel()), ("variance", v.ravel())):
-        known = values[da.isfinite(z)]
-        (inner,) = dask.compute(da.percentile(known, 100 * SHARES[1:-1], internal_method="default"), **options)
-        edges = np.concatenate([[-np.inf], inner, [np.inf]])
-        weights = (da.isfinite(z), *(z <= ndtri((1 + level) / 2) for level in LEVELS))
-        found[by] = [da.histogram(values, edges, weights=w.astype(float))[0] for w in weights]
-    return found
+    """Pixels of each group by truth, and those in the interval of each level, lazily; the edges are computed."""
+    z, values = (abs(error) / da.sqrt(v)).ravel(), truth.ravel()
+    known = values[da.isfinite(z)]
+    (inner,) = dask.compute(da.percentile(known, 100 * SHARES[1:-1], internal_method="default"), **options)
+    edges = np.concatenate([[-np.inf], inner, [np.inf]])
+    weights = (da.isfinite(z), *(z <= ndtri((1 + level) / 2) for level in LEVELS))
+    return {"truth": [da.histogram(values, edges, weights=w.astype(float))[0] for w in weights]}
 
 
 def of_tile(folder: Path, name: str, threads: int) -> list[Numbers]:

@@ -27,11 +27,9 @@ def in_numpy(mean: Floats, variance: Floats, truth: Floats) -> Numbers:
         place = np.clip(np.searchsorted(own, v, side="right") - 1, 0, BINS - 1)
         bins[scheme] = [np.bincount(place, weights, BINS) for weights in (None, v, squares, v * v)]
     z = abs(m - y) / np.sqrt(v)
-    groups = {}
-    for by, values in (("truth", y), ("variance", v)):
-        place = np.searchsorted(np.quantile(values, SHARES[1:-1]), values, side="right")
-        hits = (None, *(z <= ndtri((1 + level) / 2) for level in LEVELS))
-        groups[by] = [np.bincount(place, weights, BINS) for weights in hits]
+    place = np.searchsorted(np.quantile(y, SHARES[1:-1]), y, side="right")
+    hits = (None, *(z <= ndtri((1 + level) / 2) for level in LEVELS))
+    groups = {"truth": [np.bincount(place, weights, BINS) for weights in hits]}
     return numbers(sums(m - y, v, y, np.sum), bins, groups)
 
 
