@@ -48,7 +48,7 @@ def test_usual_names_are_understood(rasters, mean, spread, truth):
     catalog = started(folder, *(folder.joinpath(path).parent.relative_to(folder) for path in (mean, truth)))
 
     assert [tile.name for tile in catalog.tiles] == ["e1", "e2", "e10"]
-    assert (catalog.tiles[0].spread == "std") == ("std" in spread or "sigma" in spread)
+    assert (catalog.tiles[0].predictions[""].spread == "std") == ("std" in spread or "sigma" in spread)
     assert not catalog.failures
 
 
@@ -62,7 +62,7 @@ def test_other_files_of_a_tile_are_not_its_truth(rasters):
 def test_variance_is_preferred_to_std(rasters):
     folder = rasters("p/a_mean.tif", "p/a_variance.tif", "p/a_std.tif", "t/a.tif")
 
-    assert started(folder, folder / "p", folder / "t").tiles[0].spread == "variance"
+    assert started(folder, folder / "p", folder / "t").tiles[0].predictions[""].spread == "variance"
 
 
 def test_an_absolute_folder_elsewhere_is_found_from_anywhere(rasters, tmp_path_factory):
