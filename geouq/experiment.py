@@ -48,7 +48,7 @@ class Options:
         read every pixel again.
     """
 
-    out: Path | None = None
+    out: Path | str | None = None
     workers: int | None = None
     memory: str | None = None
     scheduler: str | None = None
@@ -177,7 +177,7 @@ def _prepare(experiment: Experiment, options: Options, reporter: Reporter) -> tu
     plan = plan_run(catalog, options.workers, options.memory)
     if experiment.fingerprint == "checksum":
         catalog = _with_checksums(catalog, plan.workers, reporter)
-    folder = options.out or experiment.output_directory
+    folder = Path(options.out) if options.out else experiment.output_directory
     zones, catalog = placed(regions, catalog)
     for note in catalog.notes:
         reporter.say(note)

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from geouq.atomic import written_whole
 from geouq.config import Experiment, Gate, Variable, config_error, suggestion
 from geouq.regions import Pool
 from geouq.summary import empty_summary
+from geouq.summary.threshold_sums import no_thresholds
 from geouq.tables import Row, Table, by_model, choices_for, metric_rows, sorted_table
 
 
@@ -40,7 +41,9 @@ def require_known(experiment: Experiment, variables: Sequence[Variable], regions
     """
     if not experiment.gates:
         return
-    nothing = {variable.name: empty_summary(experiment.levels) for variable in variables}
+    nothing = {
+        v.name: replace(empty_summary(experiment.levels), thresholds=no_thresholds(v.thresholds)) for v in variables
+    }
     choices = {variable.name: choices_for(experiment, variable, None) for variable in variables}
     rows = metric_rows(Pool("all", "all", (), nothing), variables, choices)
     for region in regions:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from geouq.atomic import written_whole
-from geouq.config import CELL_MAPS, PIXEL_MAPS, BinScheme, Experiment, Variable
+from geouq.config import CELL_MAPS, PIXEL_MAPS, BinScheme, ClassRegions, Experiment, Variable
 from geouq.gates import GateResult, judge, save_gates
 from geouq.inference import Inference
 from geouq.maps import write_cell_maps
@@ -69,11 +69,23 @@ def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: R
         folder=folder,
         reporter=reporter,
     )
-    warnings = (*record.notes, *heavy_bins(numbers.tables["bins"]), *_left_to_tables(numbers))
+    notes = (*_without_pixels(experiment, summaries), *_left_to_tables(numbers))
+    warnings = (*record.notes, *heavy_bins(numbers.tables["bins"]), *notes)
     results = Results(folder, record, numbers.tables, gates, warnings)
     pages = write_report(_content(experiment, results, numbers.shown, figures, maps), folder / "report")
     drawn = (folder / path for path in (*maps, *figures.values()))
     return replace(results, files=(folder / "gates.json", *tables, *drawn, *pages))
+
+
+def _without_pixels(experiment: Experiment, summaries: SavedSummaries) -> list[str]:
+    """Notes on classes of which no tile holds a pixel."""
+    found = summaries.zones()
+    return [
+        f"regions of {key}: no tile holds a pixel of {', '.join(missing)}"
+        for key, region in experiment.regions.items()
+        if isinstance(region, ClassRegions)
+        and (missing := [name for name in dict.fromkeys(region.names.values()) if name not in found])
+    ]
 
 
 def _left_to_tables(numbers: Numbers) -> list[str]:

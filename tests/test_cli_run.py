@@ -146,6 +146,13 @@ def test_a_gate_on_the_interval_fails_where_the_estimate_passes_but_may_be_lower
     assert f"with the interval {interval['low']} to" in done.output
 
 
+def test_gates_and_thresholds_go_together(tile_folder, geouq):
+    gate = "{metric: coverage_90, variable: cover, min: 0.01}, {metric: threshold_brier_10, variable: cover, max: 1}"
+    variables = "variables: {height: {}, cover: {thresholds: [10]}, gini: {}}\n"
+
+    assert geouq("run", tile_folder(text=f"{variables}gates: [{gate}]\n"), "--quiet").exit_code == 0
+
+
 def test_settings_of_the_intervals_stand_in_the_configuration(tile_folder, geouq, tmp_path):
     text = "cell_size: 16\nintervals: {resamples: 200, block: 16 px, level: 0.8, method: percentile}\n"
     geouq("run", tile_folder(text=text, shape=(96, 96)))

@@ -16,6 +16,7 @@ from geouq.metrics import evaluate_metrics, rmse
 from geouq.summary import add_all
 
 QUICK = Intervals(resamples=200)
+REASONS = ("not kept by cell", "a bin in few blocks")
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +36,12 @@ def test_every_number_has_an_interval_around_it_or_a_reason(tiles):
         assert (one.low is None) == (one.high is None) == bool(one.reason) == (not one.method), name
         if one.method in ("bca", "percentile"):
             assert one.low <= values[name] <= one.high, name
-    without = {name for name, _, _ in (key for key, one in found.items() if one.reason)}
-    assert all("_interval" in name or name.startswith(("rmscd", "lowest_group")) for name in without)
+    by_reason = {reason: {key for key, one in found.items() if one.reason == reason} for reason in REASONS}
+    assert all(
+        "_interval" in name or name.startswith(("rmscd", "lowest_group")) for name, _, _ in by_reason[REASONS[0]]
+    )
+    assert {bins for _, bins, _ in by_reason[REASONS[1]]} == {"equal-width-10"}  # whose last bins hold few pixels
+    assert sum(map(len, by_reason.values())) == sum(bool(one.reason) for one in found.values())
     tiles.choices = CHOICES
 
 

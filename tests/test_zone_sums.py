@@ -301,3 +301,20 @@ def test_zones_have_the_numbers_of_groups_and_intervals_too(landscape, tmp_path,
     found = {row["metric"] for row in rows_of(tmp_path, name="bog", variable="cover")}
 
     assert found == {row["metric"] for row in rows_of(tmp_path, name="all", variable="cover")}
+
+
+def test_a_class_without_a_pixel_is_told(landscape, geouq):
+    result = geouq("run", landscape("  land: {classes: 'cover/{tile}.tif', names: {1: lake, 9: dune}}\n"))
+
+    assert result.exit_code == 0
+    assert "note: regions of land: no tile holds a pixel of dune" in result.output
+
+
+def test_a_tile_without_a_valid_pixel_beside_classes_stops_nothing(tile_folder, tmp_path, write_raster, geouq):
+    config = tile_folder(("a1",), text="  classes: {cover: 'cover/{tile}.tif'}\n")
+    write_raster(tmp_path / "cover/a1.tif", np.ones((40, 50), np.uint8))
+    with rasterio.open(tmp_path / "truth/a1.tif", "r+") as truth:
+        truth.write(np.full((3, 40, 50), np.nan, np.float32))
+
+    assert geouq("run", config).exit_code == 0
+    assert {row["value"] for row in rows_of(tmp_path, metric="lowest_group_coverage_90")} == {""}

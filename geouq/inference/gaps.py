@@ -52,6 +52,15 @@ def gaps_of(value: Value, whole: Summary, resamples: Summary, choices: Choices) 
     return Gaps(own, norm, subtracted, bool((per_bin.squared_error[per_bin.n > 0] > 0).all())), others
 
 
+def rests_on_few_blocks(value: Value, whole: Summary, resamples: Summary, choices: Choices) -> bool:
+    """Whether a number is of bins, one of which lies in so few blocks that a resample drew none of them."""
+    if not value.bins:
+        return False
+    scheme = next(scheme for scheme in choices.schemes if scheme.name == value.bins)
+    own, others = (_binned(summary, scheme, choices).n > 0 for summary in (whole, resamples))
+    return bool((own & ~others).any())
+
+
 def _binned(summary: Summary, scheme: BinScheme, choices: Choices) -> Binned:
     return binned(summary, scheme, (choices.shared_edges or {})[scheme.name])
 

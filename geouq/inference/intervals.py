@@ -10,7 +10,7 @@ from geouq.config import Intervals
 from geouq.errors import SummaryError
 from geouq.inference.bootstrap import left_out, resampled
 from geouq.inference.features import frame_of, summary_of
-from geouq.inference.gaps import Gaps, gaps_of, is_folded
+from geouq.inference.gaps import Gaps, gaps_of, is_folded, rests_on_few_blocks
 from geouq.inference.limits import bca_limits, folded_limits, p_value, percentile_limits, widened
 from geouq.inference.pool import Blocks, CellsOf, Reach, blocks_of
 from geouq.inference.settings import DEFAULTS, FEWEST_BLOCKS, FEWEST_CELLS
@@ -20,6 +20,7 @@ from geouq.summary import Summary, TilePlace
 Floats = NDArray[np.float64]
 
 NOT_KEPT = "not kept by cell"
+FEW_IN_A_BIN = "a bin in few blocks"
 NOT_BY_CELL = {"group", "ordering", "threshold"}
 SHARES = ("coverage", "coverage_above", "coverage_below", "pit_mean", "uce_normalized", "ence_normalized")
 AT_LEAST_0 = (
@@ -105,6 +106,10 @@ def infer(
     for values in resampled_numbers(whole, drawn, rest, choices):
         if isinstance(values, Value):
             intervals.append(Interval(values.name, values.bins, values.group, reason=NOT_KEPT))
+            continue
+        if rests_on_few_blocks(values.value, whole, drawn, choices):
+            number = values.value
+            intervals.append(Interval(number.name, number.bins, number.group, reason=FEW_IN_A_BIN))
             continue
         gaps = gaps_of(values.value, whole, drawn, choices) if is_folded(values.value) else None
         reach = reach_of(values.value, blocks)

@@ -45,7 +45,7 @@ def rmscd_under(summary: Summary, level: float, by: str = "truth", groups: int =
 
 def lowest_group_coverage(summary: Summary, level: float, by: str = "truth", groups: int = GROUPS) -> Floats:
     """Coverage of the group that is covered least; unit 1, ideal the level (UQRegressors)."""
-    return np.fmin.reduce(group_coverage(summary, level, by, groups), axis=-1)
+    return np.fmin.reduce(group_coverage(summary, level, by, groups), axis=-1, initial=np.nan)
 
 
 def _mean(values: Floats) -> Floats:
