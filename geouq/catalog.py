@@ -195,6 +195,7 @@ def find_tiles(experiment: Experiment) -> Catalog:
     tiles = [tile for tile in opened if isinstance(tile, Tile)]
     failures += [failure for failure in opened if isinstance(failure, Failure)]
     tiles, odd = _with_same_variables(tiles)
+    notes += _described_elsewhere(tiles[0]) if tiles else []
     return Catalog(tuple(tiles), tuple(sorted([*failures, *odd], key=lambda failure: failure.tile)), tuple(notes))
 
 
@@ -365,6 +366,18 @@ def _require_bands(layer: str, raster: Raster, variables: tuple[Variable, ...]) 
             raise DataError(f"{raster.path} has {len(raster.bands)} bands, but {place}")
         if raster.bands[number - 1].dtype.startswith("complex"):
             raise DataError(f"{raster.path}: band {number} holds complex numbers; give real ones")
+
+
+def _described_elsewhere(tile: Tile) -> list[str]:
+    """Notes on variables that are taken from one band while the file describes another one by their name."""
+    mean = next(iter(tile.predictions.values())).mean
+    wanted = {variable.variable: variable.band for variable in tile.variables}
+    return [
+        f"{name} is taken from band {band}, but {mean.path} describes band {mean.variables[name]} so; "
+        f"if that is meant, write {name}: {{band: {mean.variables[name]}}}"
+        for name, band in wanted.items()
+        if mean.variables.get(name, band) != band
+    ]
 
 
 def _with_same_variables(tiles: list[Tile]) -> tuple[list[Tile], list[Failure]]:
