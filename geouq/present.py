@@ -200,6 +200,7 @@ def _content(
         gates=[asdict(gate) for gate in results.gates],
         figures=figures,
         maps=maps,
+        tables=list(tables),
         shift=tables["shift"].rows if "shift" in tables else (),
         provenance=dict(record.versions)
         | {

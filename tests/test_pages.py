@@ -118,6 +118,13 @@ def test_the_index_tells_verdict_failures_gates_and_reasons(pages):
     assert "n/a" in text
 
 
+def test_the_index_leads_to_every_table(tmp_path):
+    (index, _) = write_report(content(tables=["metrics", "tests", "comparison"]), tmp_path)
+
+    links = Page(index.read_text(encoding="utf-8")).links
+    assert {f"../tables/{name}.csv" for name in ("metrics", "tests", "comparison")} <= set(links)
+
+
 def test_binned_numbers_are_those_of_the_scheme_shown(pages):
     text = " ".join(Page(pages["index.html"]).texts)
 

@@ -32,6 +32,7 @@ class ReportContent:
     regions : tiles of each region; of `zones`, those in which it lies. metrics, excluded, failures : rows of the
     tables. bins : name of the scheme shown. figures : path by (name, variable, figure), relative to the run's folder,
     like maps. provenance : facts by name. shift : rows of the table of that name, where there are splits.
+    tables : names of all tables.
     """
 
     name: str
@@ -49,6 +50,7 @@ class ReportContent:
     maps: Sequence[str]
     provenance: Mapping[str, str]
     shift: Sequence[Row] = ()
+    tables: Sequence[str] = ()
 
     @property
     def compared(self) -> str:
