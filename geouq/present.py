@@ -19,7 +19,7 @@ from geouq.provenance import RunRecord
 from geouq.regions import Pool
 from geouq.run_numbers import Numbers, choices_of, numbers_of
 from geouq.store import SavedSummaries
-from geouq.tables import Table, as_frame, as_markdown, heavy_bins, write_csv, write_parquet
+from geouq.tables import COLUMNS, Table, as_frame, as_markdown, heavy_bins, write_csv, write_parquet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,7 +69,7 @@ def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: R
         folder=folder,
         reporter=reporter,
     )
-    notes = (*_without_pixels(experiment, summaries), *_left_to_tables(numbers))
+    notes = (*_without_pixels(experiment, numbers.tables["metrics"]), *_left_to_tables(numbers))
     warnings = (*record.notes, *heavy_bins(numbers.tables["bins"]), *notes)
     results = Results(folder, record, numbers.tables, gates, warnings)
     pages = write_report(_content(experiment, results, numbers.shown, figures, maps), folder / "report")
@@ -77,9 +77,9 @@ def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: R
     return replace(results, files=(folder / "gates.json", *tables, *drawn, *pages))
 
 
-def _without_pixels(experiment: Experiment, summaries: SavedSummaries) -> list[str]:
+def _without_pixels(experiment: Experiment, metrics: Table) -> list[str]:
     """Notes on classes of which no tile holds a pixel."""
-    found = summaries.zones()
+    found = {row["name"] for row in metrics.rows if row["level"] == "region"}
     return [
         f"regions of {key}: no tile holds a pixel of {', '.join(missing)}"
         for key, region in experiment.regions.items()
@@ -98,7 +98,12 @@ def _left_to_tables(numbers: Numbers) -> list[str]:
 
 
 def write_tables(tables: Mapping[str, Table], variables: Sequence[Variable], folder: Path) -> list[Path]:
-    """Every table as CSV, the metrics also as Parquet (with the extra) and Markdown; the files written."""
+    """Every table as CSV, the metrics also as Parquet (with the extra) and Markdown; the files written.
+
+    Those of an earlier run that this one has no rows for, such as of splits, are removed.
+    """
+    for name in COLUMNS.keys() - tables.keys():
+        (folder / f"{name}.csv").unlink(missing_ok=True)
     written = [folder / f"{name}.csv" for name in tables]
     for path, table in zip(written, tables.values(), strict=True):
         write_csv(table, path)

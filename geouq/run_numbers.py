@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from geouq.config import IN, OUT, Experiment, Variable
 from geouq.inference import (
     Inference,
-    Intervals,
     Side,
     adjusted,
     block_rows,
@@ -95,11 +94,17 @@ def numbers_of(
         rows["curves"] += curve_rows(pool, record.variables, choices)
         if pool.level != "tile":
             parts = zones[pool.name] if pool.zone else [summaries.part(tile) for tile in pool.tiles]
-            found = inferred[pool.level, pool.name] = infer_pool(pool, choices, parts, summaries, settings)
+            sides = sides_of(pool, choices, parts, summaries)
+            found = inferred[pool.level, pool.name] = {
+                variable: infer(
+                    pool.name, side.whole, side.choices, places=side.places, cells_of=side.cells_of, settings=settings
+                )
+                for variable, side in sides.items()
+            }
             metrics = list(with_intervals(metrics, found))
             if not pool.zone or len(zones) <= ZONES_SHOWN:
                 shown.append(pool)
-            beside.add(pool, {name: side_of(pool, name, choices, parts, summaries) for name in names})
+            beside.add(pool, sides)
         rows["metrics"] += metrics
         reporter.advance(pool.name)
     tables = {name: sorted_table(name, rows[name]) for name in ("metrics", "bins", "curves")}
@@ -147,29 +152,13 @@ class _Differences:
         return found
 
 
-def side_of(
-    pool: Pool, variable: str, choices: Mapping[str, Choices], parts: Sequence[Part], summaries: SavedSummaries
-) -> Side:
-    """One variable of a pool that is made of these parts, as one side of a difference."""
-    places, of_tile = [summaries.place(part) for part in parts], {part.tile: part for part in parts}
-    cells_of = partial(_cells_of, summaries, of_tile, variable)
-    return Side(pool.variables[variable], choices[variable], places, cells_of)
-
-
-def infer_pool(
-    pool: Pool, choices: Mapping[str, Choices], parts: Sequence[Part], summaries: SavedSummaries, settings: Intervals
-) -> dict[str, Inference]:
-    """Intervals and tests of each variable of a pool that is made of these parts, one a tile."""
+def sides_of(
+    pool: Pool, choices: Mapping[str, Choices], parts: Sequence[Part], summaries: SavedSummaries
+) -> dict[str, Side]:
+    """Each variable of a pool that is made of these parts, one a tile, with its cells."""
     places, of_tile = [summaries.place(part) for part in parts], {part.tile: part for part in parts}
     return {
-        variable: infer(
-            pool.name,
-            summary,
-            choices[variable],
-            places=places,
-            cells_of=partial(_cells_of, summaries, of_tile, variable),
-            settings=settings,
-        )
+        variable: Side(summary, choices[variable], places, partial(_cells_of, summaries, of_tile, variable))
         for variable, summary in pool.variables.items()
     }
 

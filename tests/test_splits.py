@@ -106,6 +106,8 @@ def test_the_page_shows_the_shift(split_run):
 
 
 def test_without_splits_there_is_no_shift(tile_folder, geouq, tmp_path):
+    (tmp_path / "results/small/tables").mkdir(parents=True)
+    (tmp_path / "results/small/tables/shift.csv").write_text("of an earlier run")
     geouq("run", tile_folder(("a1",), text=QUICK), "--quiet")
 
     assert not (tmp_path / "results/small/tables/shift.csv").exists()

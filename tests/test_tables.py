@@ -88,6 +88,7 @@ def test_a_bin_with_nearly_all_pixels_is_warned_of():
     warnings = heavy_bins(sorted_table("bins", bin_rows(pool, [P95], CHOICES)))
 
     assert "bin 1 of equal-width-10 holds 100.0% of the pixels" in warnings[0]
+    assert not any("of equal-count-10" in warning for warning in warnings)  # which is what they tell one to read
 
 
 @given(value=st.floats(allow_nan=False, allow_infinity=False), text=st.text(max_size=20))

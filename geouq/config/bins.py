@@ -63,7 +63,7 @@ class Groups(Section):
 
     by: Annotated[tuple[GroupedBy, ...], AfterValidator(unique)] = Field(
         default=("truth",),
-        description="what pixels are grouped by: truth, mean, variance; each costs 3 to 4 % of the sweep; default: "
+        description="what pixels are grouped by: truth, mean, variance; each costs 3 to 5 % of the sweep; default: "
         "truth",
     )
     count: int = Field(default=10, ge=2, le=100, description="number of groups, of equal numbers of pixels each")
