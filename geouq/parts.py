@@ -38,8 +38,7 @@ Ints = NDArray[np.int64]
 Append = Callable[[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.float32]], None]
 
 
-OCTAVE = 1 << (23 - FINE_SHIFT)  # keys of the variance
-OCTAVE_OF_BLOCKS, OCTAVE_OF_ORDERING = OCTAVE // BLOCK, OCTAVE >> ORDERING_STEP
+TOGETHER = 64  # neighbouring keys of the variance that are handed on as one row
 Rows = tuple[Ints, Floats]  # numbers, increasing, and a row of sums for each
 
 
@@ -47,8 +46,9 @@ Rows = tuple[Ints, Floats]  # numbers, increasing, and a row of sums for each
 class VariablePart:
     """Totals of a group, and the sums of its cells; no cells where no pixel is valid.
 
-    profile : by key of the variance. groups : for each grouping, by block of keys (blocks, keys x (levels + 1)).
-    ordering : by coarser key of the variance. highest : variance, -inf where no pixel is valid.
+    profile : by blocks of `TOGETHER` keys of the variance (blocks, keys x 4 or 5). groups : for each grouping, by block
+    of keys (blocks, keys x (levels + 1)). ordering : by coarser key of the variance. highest : variance, -inf where no
+    pixel is valid.
     """
 
     profile: Rows
@@ -73,30 +73,36 @@ def take_part(cells: CellSums, totals: Totals) -> VariablePart:
     kept = KeptPixels(tail, pixels=totals.kept[: stored if tail else 0].copy())
     # keys beyond the extremes are not looked at, so that their memory is never taken
     first, last = (int(key_of(v, FINE_SHIFT)) for v in (lowest, highest)) if lowest <= highest else (0, -1)
-    seen = slice(first, last + 1)
-    used = first + np.flatnonzero(totals.profile[seen, N])
-    rows = totals.profile[used]
-    if totals.profile_weights.size:
-        rows = np.column_stack([rows, totals.profile_weights[used]])
-        totals.profile_weights[seen] = 0
-    totals.profile[seen] = 0
-    taken = _taken(cells) if len(used) else None
+    profile = _profiled(totals, first, last)
+    taken = _taken(cells) if lowest <= highest else None
     groups = tuple(_grouped(*pair) for pair in zip(totals.groups, totals.touched, strict=True))
     ordering = _ordered(totals.ordering, first, last)
     z_counts, excluded, exceeding = totals.z_counts.copy(), totals.excluded.copy(), totals.exceeding.copy()
     highest = float(highest)
-    part = VariablePart((used, rows), z_counts, excluded, kept, groups, ordering, exceeding, highest, taken)
+    part = VariablePart(profile, z_counts, excluded, kept, groups, ordering, exceeding, highest, taken)
     for counts in (totals.z_counts, totals.excluded, totals.exceeding, totals.negative, totals.highest):
         counts[:] = 0
     return part
+
+
+def _profiled(totals: Totals, first: int, last: int) -> Rows:
+    """The blocks of keys of the variance from that of `first` to that of `last`; they are empty afterwards."""
+    blocks = np.arange(first // TOGETHER, last // TOGETHER + 1)
+    seen = slice(first // TOGETHER * TOGETHER, (last // TOGETHER + 1) * TOGETHER)
+    rows = totals.profile[seen].copy()
+    totals.profile[seen] = 0
+    if totals.profile_weights.size:
+        rows = np.column_stack([rows, totals.profile_weights[seen]])
+        totals.profile_weights[seen] = 0
+    return blocks, rows.reshape(len(blocks), TOGETHER * rows.shape[-1])
 
 
 class PartSum:
     """The totals of parts, added in their order; of single pixels none is kept, of cells none is added."""
 
     def __init__(self, first: VariablePart) -> None:
-        self._profile, self._ordering = _started(first.profile, OCTAVE), _started(first.ordering, OCTAVE_OF_ORDERING)
-        self._groups = [_started(rows, OCTAVE_OF_BLOCKS) for rows in first.groups]
+        self._profile, self._ordering = _started(first.profile), _started(first.ordering)
+        self._groups = [_started(rows) for rows in first.groups]
         self._z_counts, self._exceeding = first.z_counts.copy(), first.exceeding.copy()
         self._excluded = first.excluded.copy()
         self._highest = first.highest
@@ -115,20 +121,20 @@ class PartSum:
     def part(self) -> VariablePart:
         """All of them as one."""
         return VariablePart(
-            self._profile.used(),
+            (self._profile.numbers, self._profile.sums),
             self._z_counts,
             self._excluded,
             KeptPixels(0),
-            tuple(rows.used() for rows in self._groups),
-            self._ordering.used(),
+            tuple((rows.numbers, rows.sums) for rows in self._groups),
+            (self._ordering.numbers, self._ordering.sums),
             self._exceeding,
             self._highest,
             None,
         )
 
 
-def _started(rows: Rows, octave: int) -> GrowingRows:
-    total = GrowingRows(rows[1].shape[-1], octave)
+def _started(rows: Rows) -> GrowingRows:
+    total = GrowingRows(rows[1].shape[-1])
     total.add(*rows)
     return total
 
@@ -252,9 +258,9 @@ class _BandSum:
         columns = len(settings.levels) + 1
         self.z_counts = np.zeros(len(edge_probabilities(settings.levels, FINE)) + 1)
         self.exceeding = np.zeros((thresholds, BINS, len(FIELDS)))
-        self._profile = GrowingRows(5 if weighted else 4, OCTAVE)
-        self._groups = [GrowingRows(BLOCK * columns, OCTAVE_OF_BLOCKS) for _ in settings.groups]
-        self._ordering = GrowingRows(CLASSES, OCTAVE_OF_ORDERING)
+        self._profile = GrowingRows(TOGETHER * (5 if weighted else 4))
+        self._groups = [GrowingRows(BLOCK * columns) for _ in settings.groups]
+        self._ordering = GrowingRows(CLASSES)
         self._highest = -np.inf
         self._tail, self._room, self._stored = settings.tail, room, 0
         self._kept = [np.empty((0, 3 if weighted else 2))]
@@ -279,11 +285,15 @@ class _BandSum:
         """The sums of the band, told the tile's extremes, which prune its tail to the tile's."""
         kept = KeptPixels.ordered(self._tail, np.empty(0, np.int64), self._rows_of_tail(highest))
         extremes = np.asarray(lowest), np.asarray(highest)
-        return VarianceProfile(FINE_SHIFT, *self._profile.used(), *extremes, kept)
+        blocks = self._profile.numbers
+        keys = np.add.outer(blocks * TOGETHER, np.arange(TOGETHER)).ravel()
+        sums = self._profile.sums.reshape(len(keys), self._profile.sums.shape[-1] // TOGETHER)
+        used = sums[:, N] > 0
+        return VarianceProfile(FINE_SHIFT, keys[used], sums[used], *extremes, kept)
 
     def coverage(self, grouping: int, kind: type[CoverageProfile]) -> CoverageProfile:
         """Coverage by the value, or the class, of that number."""
-        blocks, sums = self._groups[grouping].used()
+        blocks, sums = self._groups[grouping].numbers, self._groups[grouping].sums
         counts = sums.reshape(len(blocks) * BLOCK, sums.shape[-1] // BLOCK)
         keys = np.add.outer(blocks * BLOCK - POSITIVE, np.arange(BLOCK)).ravel()
         used = counts.any(-1)
@@ -291,7 +301,7 @@ class _BandSum:
 
     def ordering(self) -> OrderingProfile:
         """Pixels by variance and |z|."""
-        return OrderingProfile.of(*self._ordering.used())
+        return OrderingProfile.of(self._ordering.numbers, self._ordering.sums)
 
     def _keep(self, pixels: Floats) -> None:
         self._kept.append(pixels)
