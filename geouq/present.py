@@ -14,6 +14,7 @@ from geouq.maps import write_cell_maps
 from geouq.metrics import Choices
 from geouq.naming import file_name
 from geouq.pages import ReportContent, write_report
+from geouq.paired import Shown, shown_rows, write_texts
 from geouq.progress import Reporter
 from geouq.provenance import RunRecord
 from geouq.regions import Pool
@@ -58,6 +59,7 @@ def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: R
     gates = tuple(judge(experiment, numbers.tables["metrics"]))
     save_gates(gates, folder / "gates.json")
     tables = write_tables(numbers.tables, record.variables, folder / "tables")
+    tables += write_comparison(experiment, record, numbers, folder)
     maps = pixel_maps(experiment, record)
     maps += [f"maps/{path.name}" for path in write_cells(experiment, record, summaries, folder / "maps", reporter)]
     figures = draw_figures(
@@ -112,6 +114,25 @@ def write_tables(tables: Mapping[str, Table], variables: Sequence[Variable], fol
     with written_whole(folder / "metrics.md") as part:
         part.write_text(as_markdown(tables["metrics"], variables), encoding="utf-8")
     return [*written, folder / "metrics.md"]
+
+
+def write_comparison(experiment: Experiment, record: RunRecord, numbers: Numbers, folder: Path) -> list[Path]:
+    """The comparison of models for people, as Markdown and LaTeX, and a figure of each variable; the files written.
+
+    Without several models, the tables of an earlier run are removed.
+    """
+    if "comparison" not in numbers.tables:
+        for name in ("comparison.md", "comparison.tex"):
+            (folder / "tables" / name).unlink(missing_ok=True)
+        return []
+    from geouq.paired.figure import draw_differences  # noqa: PLC0415  matplotlib is large, and the sweep needs the memory
+
+    rows, bins = numbers.tables["comparison"].rows, preferred_scheme(experiment).name
+    shown = Shown(shown_rows(rows, bins), rows[0]["against"], "model", numbers.uneven)
+    names = dict.fromkeys(variable.variable for variable in record.variables)
+    paths = {name: folder / "figures" / f"comparison_{file_name(name)}.png" for name in names}
+    drawn = draw_differences(rows, paths, bins=bins, baseline=shown.baseline)
+    return [*write_texts(shown, folder / "tables"), *drawn]
 
 
 def pixel_maps(experiment: Experiment, record: RunRecord) -> list[str]:

@@ -16,12 +16,11 @@ from geouq.inference import (
     block_rows,
     correlogram_rows,
     infer,
-    judged,
     test_rows,
     with_intervals,
 )
 from geouq.metrics import Choices
-from geouq.paired import paired_rows
+from geouq.paired import paired_rows, uneven, with_verdicts
 from geouq.progress import Reporter
 from geouq.provenance import RunRecord
 from geouq.regions import Pool, pools, zone_pools
@@ -49,13 +48,15 @@ ZONES_SHOWN = 60  # of more polygons or classes, pages and figures would be thou
 class Numbers:
     """The pools to be shown in figures and pages, what is inferred of each by its name, and the rows of all tables.
 
-    unshown : number of zones that stand in the tables alone.
+    unshown : number of zones that stand in the tables alone. uneven : a note on each pool in which models do not count
+        the same pixels.
     """
 
     shown: Sequence[Pool]
     inferred: Mapping[str, Mapping[str, Inference]]
     tables: Mapping[str, Table]
     unshown: int = 0
+    uneven: Sequence[str] = ()
 
 
 def choices_of(experiment: Experiment, variables: Sequence[Variable], summaries: SavedSummaries) -> dict[str, Choices]:
@@ -113,7 +114,7 @@ def numbers_of(
     tables = {name: by_model(table, record.variables, experiment.compare_on) for name, table in tables.items()}
     tables |= beside.tables()
     unshown = len(zones) if len(zones) > ZONES_SHOWN else 0
-    return Numbers(shown, {name: own for (_, name), own in inferred.items()}, tables, unshown)
+    return Numbers(shown, {name: own for (_, name), own in inferred.items()}, tables, unshown, beside.uneven)
 
 
 @dataclass
@@ -123,6 +124,7 @@ class _Differences:
     experiment: Experiment
     variables: Sequence[Variable]
     models: list[Row] = field(default_factory=list)
+    uneven: list[str] = field(default_factory=list)
     splits: dict[str, Mapping[str, Side]] = field(default_factory=dict)
 
     def add(self, pool: Pool, sides: Mapping[str, Side]) -> None:
@@ -136,7 +138,9 @@ class _Differences:
         for labels in by_variable.values():
             if len(labels) > 1:
                 of_models = {label.model: sides[label.name] for label in labels}
-                rows, _ = paired_rows(of, of_models, labels[0], self.experiment.intervals)
+                rows, same = paired_rows(of, of_models, labels[0], self.experiment.intervals)
+                if not same:
+                    self.uneven.append(uneven(labels[0].variable, pool.name, of_models, "models"))
                 plain = {"variable": labels[0].variable, "against": labels[0].model}
                 self.models += [row | plain | {"model": row["run"]} for row in rows]
 
@@ -144,7 +148,7 @@ class _Differences:
         """The tables of what there is to be compared."""
         found, settings = {}, self.experiment.intervals
         if self.models:
-            found["comparison"] = sorted_table("comparison", judged(self.models, settings.level))
+            found["comparison"] = sorted_table("comparison", with_verdicts(self.models, settings.level))
         if self.splits:
             apart = {v.name: (self.splits[IN][v.name], self.splits[OUT][v.name]) for v in self.variables}
             shift = shift_table(apart, self.variables, settings)

@@ -13,7 +13,7 @@ from geouq.inference import (
     judged,
     unpaired_difference,
 )
-from geouq.metrics import NOT_JUDGED, Value, ideal_value, unit_of
+from geouq.metrics import NOT_JUDGED, Value, change, ideal_value, unit_of
 from geouq.tables import COLUMNS, Row, Table
 
 OPPOSITE = {
@@ -68,7 +68,7 @@ def _verdict(value: Value, found: Difference, significant: str) -> str:
         apart = found.better and ((found.low or 0) > 0 or (found.high or 0) < 0)
         return "differs, whether it is worse is not certain" if apart else "no shift to be seen"
     if value.metric.name in NOT_JUDGED:
-        return f"{'larger' if found.value > 0 else 'smaller'} out of distribution"
+        return f"{change(value.metric, found.value)} out of distribution"
     return f"{_worse(value) if found.better < 0 else 'better'} out of distribution"
 
 

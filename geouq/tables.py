@@ -63,7 +63,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "comparison": (
         "level", "name", "variable", "model", "against", "metric", "bins", "group", "units", "value", "baseline",
         "difference", "ci_low", "ci_high", "ci_level", "ci_method", "p_value", "p_adjusted", "better", "significant",
-        "n", "n_baseline",
+        "verdict", "n", "n_baseline",
     ),
     "excluded": ("tile", "variable", "model", "reason", "n"),
     "failures": ("tile", "stage", "error", "message"),

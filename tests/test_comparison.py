@@ -86,8 +86,11 @@ def test_a_run_with_too_wide_a_variance_is_worse_calibrated_everywhere(runs, geo
             row = found[region, "height", metric, ""]
             assert (row["run"], row["better"], row["significant"]) == ("wide", "small", "yes")
         assert float(found[region, "height", "rmse", ""]["difference"]) == 0
-        assert found[region, "height", "sharpness", ""]["better"] == "small"
+        for metric in ("sharpness", "width_90"):
+            row = found[region, "height", metric, ""]
+            assert (row["better"], row["significant"], row["verdict"]) == ("", "yes", "wider")
     assert re.search(r"height +all +zms .* worse", done.stdout)
+    assert re.search(r"height +all +sharpness_rms .* wider", done.stdout)
     assert {row["level"] for row in rows} == {"all", "region"}
     assert float(found["all", "height", "zms", ""]["difference"]) == pytest.approx(
         float(found["all", "height", "zms", ""]["baseline"]) * (1 / 1.5 - 1), rel=1e-6
@@ -129,6 +132,7 @@ def test_what_cells_do_not_keep_has_a_difference_without_an_interval(runs, geouq
         ("zms:hight", 2, "did you mean 'zms:height'"),
         ("zms:height:wset", 2, "did you mean 'zms:height:west'"),
         ("ence_null", 2, "no value of ence_null is better"),
+        ("width_90", 2, "no value of width_90 is better"),
         ("rmscd_90", 1, "cannot be told: not kept by cell"),
     ],
 )

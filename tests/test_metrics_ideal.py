@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from geouq.config import EQUAL_COUNT_10
-from geouq.metrics import METRICS, NOT_JUDGED, Choices, Value, evaluate_metrics, ideal_value, loss
+from geouq.metrics import METRICS, NOT_JUDGED, Choices, Value, change, evaluate_metrics, ideal_value, loss
 from geouq.summary import empty_summary
 
 LESS = {
-    *("uce", "ence", "ence_excess", "bias", "mae", "rmse", "nbias", "nmae", "nrmse", "z_mean", "rce", "sharpness"),
-    *("sharpness_rms", "mean_std", "width", "calibration_error", "calibration_error_interval", "mace", "mace_interval"),
+    *("uce", "ence", "ence_excess", "bias", "mae", "rmse", "nbias", "nmae", "nrmse", "z_mean", "rce"),
+    *("calibration_error", "calibration_error_interval", "mace", "mace_interval"),
     *("rmsce", "rmsce_interval", "miscalibration_area", "miscalibration_area_interval", "rmscd", "rmscd_under"),
     *("ause", "threshold_brier", "threshold_reliability", "nll", "crps", "interval_score"),
 }
-MORE = {"cv", "r2", "error_width_corr", "spearman", "threshold_resolution"}
+MORE = {"r2", "error_width_corr", "spearman", "threshold_resolution"}
 NEAR = {
     "zms": 1.0, "z_std": 1.0, "coverage": 0.9, "coverage_above": 0.05, "coverage_below": 0.05, "pit_mean": 0.5,
     "pit_std": 12**-0.5, "lowest_group_coverage": 0.9,
@@ -58,8 +58,17 @@ def test_on_either_side_of_0_the_size_counts(name):
 
 
 @pytest.mark.parametrize("name", sorted(NOT_JUDGED))
-def test_what_the_bins_or_the_truth_are_like_is_not_judged(name):
+def test_what_the_bins_the_truth_or_predictions_alone_are_like_is_not_judged(name):
     assert of(name, [1.0, 2.0]) is None
+
+
+def test_a_change_of_width_is_told_as_such_and_any_other_by_its_size():
+    words = {name: (change(BY_NAME[name], 0.1), change(BY_NAME[name], -0.1)) for name in NOT_JUDGED}
+
+    assert {name for name, word in words.items() if word == ("wider", "sharper")} == {
+        *("sharpness", "sharpness_rms", "mean_std", "width"),
+    }
+    assert set(words.values()) == {("wider", "sharper"), ("larger", "smaller")}
 
 
 def test_the_level_of_a_value_is_its_own():

@@ -438,7 +438,7 @@ def test_a_run_of_models_gives_tables_figures_maps_pages_and_gates(tmp_path, fol
     }
     assert (wider["model"], wider["against"]) == ("ens", "base")
     assert (wider["value"], wider["baseline"]) == (values["ens"], values["base"])
-    assert (wider["better"], wider["significant"]) == ("base", "yes")
+    assert (wider["better"], wider["significant"], wider["verdict"]) == ("", "yes", "wider")
     assert float(wider["difference"]) == float(values["ens"]) - float(values["base"])
     assert 0 < float(wider["ci_low"]) < float(wider["difference"]) < float(wider["ci_high"])
     figures = {path.name for path in (run / "figures/west").iterdir()}

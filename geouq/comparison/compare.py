@@ -1,38 +1,44 @@
 """The whole of a comparison: from the folders of runs to tables, figures, and what became worse."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from geouq.atomic import written_whole
 from geouq.comparison.gates import Worse, worse
 from geouq.comparison.rows import COLUMNS, comparison_rows
 from geouq.comparison.runs import open_runs, restricted_to_common
-from geouq.comparison.written import as_latex, as_markdown, as_text, shown_rows
-from geouq.config import Variable
 from geouq.errors import ConfigError
+from geouq.paired import Shown, as_text, shown_rows, write_texts
 from geouq.progress import Reporter, Silent
-from geouq.tables import Row, Table, write_csv
+from geouq.tables import Table, write_csv
 
 
 @dataclass(frozen=True)
 class Comparison:
     """What a comparison gives: its table, what the user should know, what became worse, and the files written.
 
-    baseline : name of the first run. shown : rows of the numbers most asked for.
+    shown : rows of the numbers most asked for.
     """
 
     folder: Path
-    baseline: str
     table: Table
-    shown: tuple[Row, ...]
-    notes: tuple[str, ...]
+    shown: Shown
     worse: tuple[Worse, ...]
     files: tuple[Path, ...]
 
+    @property
+    def baseline(self) -> str:
+        """Name of the first run."""
+        return self.shown.baseline
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What the user should know."""
+        return self.shown.notes
+
     def lines(self) -> list[str]:
         """The numbers most asked for of all tiles together, as lines of text."""
-        return as_text([row for row in self.shown if row["level"] == "all"])
+        return as_text(replace(self.shown, rows=[row for row in self.shown.rows if row["level"] == "all"]))
 
 
 def compare(
@@ -47,6 +53,8 @@ def compare(
     be worse, as METRIC, METRIC:VARIABLE or METRIC:VARIABLE:REGION. Raises SummaryError where a folder holds no run,
     DataError where truth or cells differ, and ConfigError where nothing is in common or a number is not known.
     """
+    from geouq.paired.figure import draw_differences  # noqa: PLC0415  matplotlib is large
+
     opened = open_runs([Path(run) for run in runs])
     folder = out or opened[0].folder.resolve().parent / "comparison"
     if (folder / "run.json").exists():
@@ -57,33 +65,10 @@ def compare(
     failing = worse(rows, fail_if_worse, settings.level)
     schemes = shared.settings["bins"].schemes
     preferred = next((s.name for s in schemes if s.scheme == "equal-count"), schemes[0].name if schemes else "")
-    shown = shown_rows(rows, preferred)
-    baseline, told = opened[0].label, (*shared.notes, *notes)
+    shown = Shown(shown_rows(rows, preferred), opened[0].label, "run", (*shared.notes, *notes))
     table = Table(COLUMNS, tuple(rows))
-    files = [
-        *_write_tables(table, shown, baseline, told, folder),
-        *_draw(table, shared.variables, preferred, baseline, folder),
-    ]
-    return Comparison(folder, baseline, table, tuple(shown), told, tuple(failing), tuple(files))
-
-
-def _write_tables(table: Table, shown: Sequence[Row], baseline: str, notes: Sequence[str], folder: Path) -> list[Path]:
     write_csv(table, folder / "comparison.csv")
-    texts = {"comparison.md": as_markdown(shown, baseline, notes), "comparison.tex": as_latex(shown, baseline, notes)}
-    for name, text in texts.items():
-        with written_whole(folder / name) as part:
-            part.write_text(text, encoding="utf-8")
-    return [folder / name for name in ("comparison.csv", *texts)]
-
-
-def _draw(table: Table, variables: Sequence[Variable], bins: str, baseline: str, folder: Path) -> list[Path]:
-    from geouq.comparison.figure import differences_figure  # noqa: PLC0415  matplotlib is large
-    from geouq.figures import save_figure  # noqa: PLC0415
-
-    written = []
-    for variable in variables:
-        rows = [row for row in table.rows if row["variable"] == variable.name and row["bins"] in ("", bins)]
-        path = folder / f"comparison_{variable.file_name}.png"
-        save_figure(differences_figure(rows, title=variable.name, baseline=baseline), path)
-        written.append(path)
-    return written
+    paths = {variable.name: folder / f"comparison_{variable.file_name}.png" for variable in shared.variables}
+    drawn = draw_differences(rows, paths, bins=preferred, baseline=shown.baseline)
+    files = (folder / "comparison.csv", *write_texts(shown, folder), *drawn)
+    return Comparison(folder, table, shown, tuple(failing), files)

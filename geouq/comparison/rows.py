@@ -4,16 +4,15 @@ from collections.abc import Sequence
 
 from geouq.comparison.runs import Restricted
 from geouq.config import Intervals, Variable
-from geouq.inference import judged
-from geouq.paired import paired_rows
+from geouq.paired import paired_rows, uneven, with_verdicts
 from geouq.progress import Reporter
 from geouq.run_numbers import sides_of
 from geouq.tables import Row
 
 COLUMNS = (
     *("level", "name", "variable", "metric", "bins", "group", "units", "run", "value", "baseline", "difference"),
-    *("ci_low", "ci_high", "ci_level", "ci_method", "p_value", "p_adjusted", "better", "significant", "n"),
-    "n_baseline",
+    *("ci_low", "ci_high", "ci_level", "ci_method", "p_value", "p_adjusted", "better", "significant", "verdict"),
+    *("n", "n_baseline"),
 )
 
 
@@ -35,7 +34,6 @@ def comparison_rows(
             found, same = paired_rows({"level": pool.level, "name": pool.name}, of_runs, variable, settings)
             rows += found
             if not same:
-                counts = ", ".join(f"{int(side.whole.n)} in {label}" for label, side in of_runs.items())
-                notes.append(f"{variable.name}, {pool.name}: runs do not count the same pixels: {counts}")
+                notes.append(uneven(variable.name, pool.name, of_runs, "runs"))
         reporter.advance(pool.name)
-    return judged(rows, settings.level), notes
+    return with_verdicts(rows, settings.level), notes

@@ -28,7 +28,7 @@ from geouq.metrics.curve import (
     rmsce_interval,
 )
 from geouq.metrics.groups import group_coverage, group_places, lowest_group_coverage, rmscd, rmscd_under
-from geouq.metrics.ideal import NOT_JUDGED, ideal_value, loss
+from geouq.metrics.ideal import NOT_JUDGED, change, ideal_value, loss
 from geouq.metrics.ordering import LEFT_OUT, ause, oracle_curve, sparsification_curve, spearman
 from geouq.metrics.pit import pit_mean, pit_std
 from geouq.metrics.registry import (
@@ -65,6 +65,7 @@ __all__ = [
     "calibration_curve",
     "calibration_error",
     "calibration_error_interval",
+    "change",
     "coverage",
     "coverage_above",
     "coverage_below",

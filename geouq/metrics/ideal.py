@@ -9,8 +9,14 @@ from geouq.metrics.registry import Metric, Value
 
 Floats = NDArray[np.float64]
 
-# what the bins and the truth are like, not the forecast; and shares of a largest gap that may itself be large
-NOT_JUDGED = frozenset({"ence_null", "uce_normalized", "ence_normalized", "threshold_uncertainty", "threshold_within"})
+# what predictions are like whatever the truth says; what bins and truth are like; shares of a gap that may be large
+NOT_JUDGED = frozenset(
+    {
+        *("sharpness", "sharpness_rms", "mean_std", "width", "cv"),
+        *("ence_null", "threshold_uncertainty", "threshold_within"),
+        *("uce_normalized", "ence_normalized"),
+    }
+)
 _NUMBERS: Mapping[str, float] = {"0": 0.0, "1": 1.0, "1/2": 0.5, "1/sqrt(12)": float(1 / np.sqrt(12))}
 _OF_LEVEL: Mapping[str, Callable[[float], float]] = {
     "level": lambda level: level,
@@ -28,6 +34,17 @@ def ideal_value(metric: Metric, level: float | None = None) -> float | None:
     if metric.ideal in _OF_LEVEL and level is not None:
         return _OF_LEVEL[metric.ideal](level)
     return _NUMBERS.get(metric.ideal)
+
+
+def change(metric: Metric, difference: float) -> str:
+    """What a difference says of a metric of which no value is better than another, in a word.
+
+    >>> from geouq.metrics import METRICS
+    >>> {change(metric, -0.1) for metric in METRICS if metric.name in ("width", "ence_null")} == {"sharper", "smaller"}
+    True
+    """
+    larger, smaller = ("wider", "sharper") if metric.above == "wide" else ("larger", "smaller")
+    return larger if difference > 0 else smaller
 
 
 def loss(value: Value, numbers: Floats) -> Floats | None:

@@ -103,7 +103,7 @@ METRICS = (
     Metric("ence", ence, "ENCE", "1", "small", "std and error disagree", LEVI, "bins"),
     Metric("uce_normalized", uce_normalized, "UCE/max", "1", "0", "gaps are alike in all bins", NOTEBOOK, "bins"),
     Metric("ence_normalized", ence_normalized, "ENCE/max", "1", "0", "gaps are alike in all bins", NOTEBOOK, "bins"),
-    Metric("ence_null", ence_null, "ENCE_0", "1", "small", "bins hold few pixels", PERNOT_2023, "bins"),
+    Metric("ence_null", ence_null, "ENCE_0", "1", "none", "bins hold few pixels", PERNOT_2023, "bins"),
     Metric("ence_excess", ence_excess, "ENCE - ENCE_0", "1", "0", "std and error disagree", PERNOT_2023, "bins"),
     Metric("zms", zms, "ZMS", "1", "1", "over-confident", PERNOT),
     Metric("z_mean", z_mean, "mean z", "1", "0", "under-prediction", PERNOT),
@@ -185,10 +185,8 @@ METRICS = (
     Metric("threshold_brier", threshold_brier, "BS", "1", "small", "worse", BRIER, "threshold"),
     Metric("threshold_reliability", threshold_reliability, "REL", "1", "0", "they mislead", MURPHY, "threshold"),
     Metric("threshold_resolution", threshold_resolution, "RES", "1", "large", "they tell apart", MURPHY, "threshold"),
-    Metric(
-        "threshold_uncertainty", threshold_uncertainty, "UNC", "1", "small", "hard to foretell", MURPHY, "threshold"
-    ),
-    Metric("threshold_within", threshold_within, "WB", "1", "small", "bins are coarse", STEPHENSON, "threshold"),
+    Metric("threshold_uncertainty", threshold_uncertainty, "UNC", "1", "none", "hard to foretell", MURPHY, "threshold"),
+    Metric("threshold_within", threshold_within, "WB", "1", "none", "bins are coarse", STEPHENSON, "threshold"),
     Metric("nll", nll, "NLL", "1", "small", "worse", GNEITING),
     Metric("crps", crps, "CRPS", "unit", "small", "worse", GNEITING),
     Metric("interval_score", interval_score, "IS", "unit", "small", "worse", GNEITING, "level"),

@@ -1,17 +1,26 @@
-"""Differences between runs as a figure: a dot with its interval for each region and run, a panel for each metric."""
+"""Differences as a figure: a dot with its interval for each region and run or model, a panel for each metric."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from geouq.figures import DATA, FAINT, GREEN, IDEAL, INK
+from geouq.figures import DATA, FAINT, GREEN, IDEAL, INK, save_figure
 from geouq.tables import Row
 
 PANELS = ("bias", "rmse", "zms", "coverage_90", "ence", "crps")
 COLOURS = (DATA, IDEAL, GREEN, "#cc79a7", "#e69f00", "#56b4e9")
 MOST_REGIONS = 40
+
+
+def draw_differences(rows: Sequence[Row], paths: Mapping[str, Path], *, bins: str, baseline: str) -> list[Path]:
+    """A figure of each variable to the path given by its name, of binned numbers with one scheme; the files written."""
+    for variable, path in paths.items():
+        own = [row for row in rows if row["variable"] == variable and row["bins"] in ("", bins)]
+        save_figure(differences_figure(own, title=variable, baseline=baseline), path)
+    return list(paths.values())
 
 
 def differences_figure(rows: Sequence[Row], *, title: str, baseline: str) -> Figure:
@@ -43,7 +52,7 @@ def differences_figure(rows: Sequence[Row], *, title: str, baseline: str) -> Fig
         axes.set_axis_off()
     for number, run in enumerate(runs):
         panels[0].plot([], [], color=COLOURS[number % len(COLOURS)], marker="o", linestyle="none", label=_plain(run))
-    for face, label in ((INK, "which run is better is certain"), ("white", "not certain")):
+    for face, label in ((INK, "which is better is certain"), ("white", "not certain")):
         panels[0].plot([], [], color=INK, marker="o", linestyle="none", markerfacecolor=face, label=label)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     return figure
