@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from geouq.experiment import run as run
     from geouq.inputs import summarize as summarize
     from geouq.inputs import summarize_intervals as summarize_intervals
+    from geouq.recalibration import load_recalibrator as load_recalibrator
     from geouq.stack import open_stack as open_stack
     from geouq.summary import Summary as Summary
     from geouq.summary.file import load_tile as load_tile
@@ -35,6 +36,7 @@ _ROOM_OF = {
     "compare": "comparison",
     "evaluate": "datasets",
     "load_experiment": "config",
+    "load_recalibrator": "recalibration",
     "load_tile": "summary.file",
     "open_stack": "stack",
     "report": "experiment",

@@ -26,6 +26,7 @@ FLOORS = (
     {"accessor"},
     {"pages", "run_numbers"},
     {"present"},
+    {"recalibration"},
     {"experiment", "comparison"},
     {"cli"},
     {"__main__"},
