@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from geouq.atomic import written_whole
-from geouq.config import CELL_MAPS, PIXEL_MAPS, BinScheme, ClassRegions, Experiment, Variable
+from geouq.config import CELL_MAPS, PIXEL_MAPS, BinScheme, ClassRegions, Experiment, Variable, to_yaml
 from geouq.gates import GateResult, judge, save_gates
 from geouq.inference import Inference
 from geouq.maps import write_cell_maps
@@ -16,7 +16,7 @@ from geouq.naming import file_name
 from geouq.pages import ReportContent, write_report
 from geouq.paired import Shown, shown_rows, write_texts
 from geouq.progress import Reporter
-from geouq.provenance import RunRecord
+from geouq.provenance import RunRecord, inputs_in_words
 from geouq.regions import Pool
 from geouq.run_numbers import Numbers, choices_of, numbers_of
 from geouq.store import SavedSummaries
@@ -226,8 +226,12 @@ def _content(
         gates=[asdict(gate) for gate in results.gates],
         figures=figures,
         maps=maps,
+        tests=tables["tests"].rows,
         tables=list(tables),
         shift=tables["shift"].rows if "shift" in tables else (),
+        comparison=tables["comparison"].rows if "comparison" in tables else (),
+        config=to_yaml(experiment),
+        inputs=inputs_in_words(record.inputs),
         provenance=dict(record.versions)
         | {
             "started": record.started,

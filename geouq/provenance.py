@@ -67,6 +67,19 @@ def _input(raster: Raster) -> dict[str, Any]:
     return found | ({"files": checksums} if checksums else {})
 
 
+def inputs_in_words(inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Number and size of the files of each layer.
+
+    >>> inputs_in_words({"t1": {"truth": {"bytes": 2_500_000}}, "t2": {"truth": {"bytes": 500_000}}})
+    {'truth': '2 files, 3.0 MB'}
+    """
+    sizes: dict[str, list[int]] = {}
+    for layers in inputs.values():
+        for layer, found in layers.items():
+            sizes.setdefault(layer, []).append(int(found["bytes"]))
+    return {layer: f"{len(own)} files, {sum(own) / 1e6:.1f} MB" for layer, own in sizes.items()}
+
+
 def config_digest(experiment: Experiment) -> str:
     """SHA-256 of the resolved configuration."""
     return hashlib.sha256(to_yaml(experiment).encode()).hexdigest()

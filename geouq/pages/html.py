@@ -1,6 +1,8 @@
 """HTML pages from templates; names from configurations and files are escaped."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -8,19 +10,41 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from geouq.atomic import written_whole
 from geouq.naming import file_name
-from geouq.pages.content import SHOWN, ReportContent, number_rows, shift_rows
+from geouq.pages.content import ReportContent
+from geouq.pages.differences import models_sheet, shift_sheet
+from geouq.pages.numbers import (
+    Numbers,
+    count_of_verdicts,
+    regions_sheet,
+    shown_numbers,
+    thousands,
+    tiles_sheet,
+    verdict_matrix,
+    verdicts,
+)
+from geouq.pages.problems import excluded_sheet, excluded_total, failures_sheet
+from geouq.pages.sheet import Cell, Sheet
+from geouq.pages.static import write_scripts, write_static
+from geouq.pages.verdict import RULE, Verdict
 from geouq.wording import for_people
+
+TITLES = {"reliability": "reliability diagram", "pit": "PIT histogram", "correlogram": "correlogram of the residuals"}
 
 
 def write_report(content: ReportContent, folder: Path) -> list[Path]:
-    """Write index.html and a page for each region; each opens from disk and asks for nothing but its figures."""
-    pages = {folder / "index.html": _index(content)}
+    """Write index.html, a page for each region, and what they load; each opens from disk and asks for nothing else.
+
+    Files of all that was written come back; scripts that an earlier report left are removed.
+    """
+    report = _Report(content)
+    pages = {folder / "index.html": report.index()}
     for region in content.regions:
-        pages[folder / page_name(region)] = _region(content, region)
+        pages[folder / page_name(region)] = report.region(region)
     for path, html in pages.items():
         with written_whole(path) as part:
             part.write_text(html, encoding="utf-8")
-    return list(pages)
+    assets = folder / "assets"
+    return [*pages, *write_static(assets), *write_scripts(report.scripts(), assets)]
 
 
 def page_name(region: str) -> str:
@@ -33,38 +57,84 @@ def page_name(region: str) -> str:
     return f"region_{name}.html" if name.lower() == "index" else f"{name}.html"
 
 
-def _index(content: ReportContent) -> str:
-    pools = [("all", "all"), *(("region", region) for region in content.regions)]
-    return _rendered(
-        "index.html.j2",
-        content,
-        rows=number_rows(content, pools),
-        shift=shift_rows(content),
-        figures=_figures(content, "all"),
-    )
+@dataclass(frozen=True)
+class _Report:
+    """The pages of a run in the making, and the tables that they share."""
 
+    content: ReportContent
 
-def _region(content: ReportContent, region: str) -> str:
-    own = () if region in content.zones else content.regions[region]  # of a zone, the numbers of tiles say little
-    tiles = [tile for tile in content.tiles if tile in own]
-    pools = [("region", region), *(("tile", tile) for tile in tiles)]
-    rows = number_rows(content, pools)
-    return _rendered("region.html.j2", content, region=region, rows=rows, figures=_figures(content, region))
+    @cached_property
+    def numbers(self) -> Numbers:
+        return shown_numbers(self.content)
 
+    @cached_property
+    def verdicts(self) -> dict[tuple[str, str, str, str], Verdict]:
+        return verdicts(self.content, self.numbers)
 
-def _figures(content: ReportContent, name: str) -> list[tuple[str, dict[str, str]]]:
-    """Figures of a pool for each variable, as (variable, path from the page by figure)."""
-    return [
-        (
-            variable.name,
-            {
-                figure: f"../{_url(path)}"
-                for (of, name_of_variable, figure), path in content.figures.items()
-                if of == name and name_of_variable == variable.name
-            },
+    @cached_property
+    def sheets(self) -> dict[str, Sheet]:
+        """Tables of the first page by name."""
+        found = (
+            regions_sheet(self.content, self.numbers, self.verdicts, self._regions()),
+            shift_sheet(self.content),
+            models_sheet(self.content),
+            failures_sheet(self.content),
+            excluded_sheet(self.content),
         )
-        for variable in content.variables
-    ]
+        return {sheet.name: sheet for sheet in found}
+
+    @cached_property
+    def tiles(self) -> Sheet:
+        return tiles_sheet(self.content, self.numbers, self.content.tiles)
+
+    def scripts(self) -> Iterator[tuple[str, str]]:
+        """Names and texts of what pages load when it is asked for."""
+        for sheet in (*self.sheets.values(), self.tiles):
+            if sheet.is_long:
+                yield from sheet.files()
+
+    def index(self) -> str:
+        regions = self._regions()
+        return _rendered(
+            "index.html.j2",
+            self.content,
+            sheets=self.sheets,
+            matrix=verdict_matrix(self.content, self.numbers, self.verdicts, regions),
+            counts=count_of_verdicts(self.verdicts),
+            figures=_figures(self.content, "all"),
+            excluded=excluded_total(self.content),
+        )
+
+    def region(self, region: str) -> str:
+        # of a zone, the numbers of tiles say little
+        own = () if region in self.content.zones else self.content.regions[region]
+        wanted = [Cell(region)]
+        return _rendered(
+            "region.html.j2",
+            self.content,
+            region=region,
+            matrix=verdict_matrix(self.content, self.numbers, self.verdicts, wanted),
+            numbers=replace(regions_sheet(self.content, self.numbers, self.verdicts, wanted), name="region"),
+            tiles=self._tiles_of(own),
+            figures=_figures(self.content, region),
+        )
+
+    def _regions(self) -> list[Cell]:
+        return [Cell("all"), *(Cell(region, link=_url(page_name(region))) for region in self.content.regions)]
+
+    def _tiles_of(self, tiles: Iterable[str]) -> Sheet:
+        own = tiles_sheet(self.content, self.numbers, tiles)
+        return replace(self.tiles, only=tuple(tiles)) if own.is_long else own
+
+
+def _figures(content: ReportContent, name: str) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Figures of a pool for each variable, as (variable, [(what it shows, path from the page)])."""
+    found: dict[str, list[tuple[str, str]]] = {variable.name: [] for variable in content.variables}
+    for (of, variable, figure), path in content.figures.items():
+        if of == name:
+            title = TITLES.get(figure, figure.replace("_", " "))
+            found.setdefault(variable, []).append((title, f"../{_url(path)}"))
+    return [(variable, figures) for variable, figures in found.items() if figures]
 
 
 def _url(path: str) -> str:
@@ -80,10 +150,17 @@ def _rendered(template: str, content: ReportContent, **values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"people": for_people, "url": _url, "page": page_name, "thousands": _thousands}
-    facts: Mapping[str, Any] = {"content": content, "headings": [heading for _, heading in SHOWN]}
+    environment.filters |= {"people": for_people, "url": _url, "thousands": thousands}
+    facts: Mapping[str, Any] = {"content": content, "rule": RULE, "marks": MARKS}
     return environment.get_template(template).render(**facts, **values)
 
 
-def _thousands(number: int) -> str:
-    return f"{number:,}".replace(",", "\u202f")
+MARKS: Mapping[str, str] = {
+    "over-confident": "▲",
+    "under-confident": "▼",
+    "over-prediction": "+",
+    "under-prediction": "−",  # noqa: RUF001  a minus, as beside numbers
+    "better": "✓",
+    "worse": "✗",
+}
+__all__: Sequence[str] = ("page_name", "write_report")

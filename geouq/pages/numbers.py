@@ -1,0 +1,156 @@
+"""The numbers of pools as tables: each with its interval, what that says, and a verdict."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from geouq.config import Variable
+from geouq.pages.content import ReportContent
+from geouq.pages.sheet import Cell, Column, Sheet
+from geouq.pages.verdict import Verdict, interval_says, verdict_of, without_interval
+from geouq.wording import for_people
+
+Row = Mapping[str, Any]
+Place = tuple[str, str, str, str]  # level, name, variable, model
+Numbers = Mapping[Place, Mapping[str, Row]]
+
+SHOWN = (
+    ("bias", "bias"),
+    ("rmse", "RMSE"),
+    ("sharpness_rms", "RMV"),
+    ("zms", "mean z²"),
+    ("coverage_90", "coverage of 90 %"),
+    ("uce", "UCE"),
+    ("ence", "ENCE"),
+    ("crps", "CRPS"),
+)
+HEADINGS = dict(SHOWN)
+NUMBERS = tuple(Column(heading) for _, heading in SHOWN)
+
+
+def place_of(row: Row) -> Place:
+    """Which pool, variable and model a row is of."""
+    return row["level"], row["name"], row["variable"], row["model"]
+
+
+def shown_numbers(content: ReportContent) -> Numbers:
+    """The rows of the metrics that are shown, by what they are of, then by metric."""
+    found: dict[Place, dict[str, Row]] = {}
+    for row in content.metrics:
+        if row["metric"] in HEADINGS and row["bins"] in ("", content.bins):
+            found.setdefault(place_of(row), {})[row["metric"]] = row
+    return found
+
+
+def verdicts(content: ReportContent, numbers: Numbers) -> dict[Place, Verdict]:
+    """The verdict of the whole and of every region, for each variable."""
+    tests: dict[Place, list[Row]] = {}
+    for row in content.tests:
+        tests.setdefault(place_of(row), []).append(row)
+    return {
+        place: verdict_of(rows["zms"], tests.get(place, ()))
+        for place, rows in numbers.items()
+        if place[0] != "tile" and "zms" in rows
+    }
+
+
+def regions_sheet(
+    content: ReportContent, numbers: Numbers, found: Mapping[Place, Verdict], wanted: Sequence[Cell]
+) -> Sheet:
+    """Every number of these pools, which are told by the cells of their names, variable by variable."""
+    columns = (Column("variable", "text"), Column("region", "name"), Column("pixels"), *NUMBERS)
+    groups = {
+        variable.name: [
+            [Cell(_with_units(variable)), name, *_number_cells(rows), _verdict_cell(found.get(place))]
+            for name in wanted
+            for place in [_place(name.text, variable)]
+            if (rows := numbers.get(place))
+        ]
+        for variable in content.variables
+    }
+    caption = (
+        f"UCE and ENCE over {content.bins} bins. Under a number stands its interval; a mark says that this excludes "
+        f"the ideal: ▲ over-confident, ▼ under-confident, + over-prediction, − under-prediction.{content.compared}"  # noqa: RUF001  the minus that is shown
+    )
+    return Sheet("regions", caption, (*columns, Column("the variance is", "text")), groups)
+
+
+def tiles_sheet(content: ReportContent, numbers: Numbers, tiles: Iterable[str]) -> Sheet:
+    """The numbers of these tiles, variable by variable; tiles have no intervals."""
+    wanted = list(tiles)
+    columns = (Column("variable", "text"), Column("tile", "name"), Column("pixels"), *NUMBERS)
+    groups = {
+        variable.name: [
+            [Cell(_with_units(variable)), Cell(tile), *_number_cells(rows)]
+            for tile in wanted
+            if (rows := numbers.get(("tile", tile, variable.variable, variable.model)))
+        ]
+        for variable in content.variables
+    }
+    caption = f"UCE and ENCE over {content.bins} bins. Single tiles have no intervals."
+    return Sheet("tiles", caption, columns, groups)
+
+
+def verdict_matrix(
+    content: ReportContent, numbers: Numbers, found: Mapping[Place, Verdict], wanted: Sequence[Cell]
+) -> list[list[Cell]]:
+    """A row for each pool: its name, and for each variable mean z^2, its interval and the verdict."""
+    return [[name, *(_matrix_cell(numbers, found, _place(name.text, v)) for v in content.variables)] for name in wanted]
+
+
+def count_of_verdicts(found: Mapping[Place, Verdict]) -> dict[str, int]:
+    """How many regions and variables got each verdict, the most frequent first; the whole where there is no region."""
+    regions = [verdict.word for place, verdict in found.items() if place[0] == "region"]
+    words = regions or [verdict.word for verdict in found.values()]
+    return dict(sorted(((word, words.count(word)) for word in dict.fromkeys(words)), key=lambda one: -one[1]))
+
+
+def interval_text(row: Row) -> str:
+    """The ends of an interval, on one line; empty where there is none."""
+    if row.get("ci_low") is None:
+        return ""
+    return f"{for_people(row['ci_low'])}\u00a0to\u00a0{for_people(row['ci_high'])}"
+
+
+def thousands(number: int) -> str:
+    """A whole number with thin spaces between thousands.
+
+    >>> thousands(1234567)
+    '1\u202f234\u202f567'
+    """
+    return f"{number:,}".replace(",", "\u202f")
+
+
+def _place(name: str, variable: Variable) -> Place:
+    return "all" if name == "all" else "region", name, variable.variable, variable.model
+
+
+def _with_units(variable: Variable) -> str:
+    return f"{variable.name} ({variable.units})" if variable.units else variable.name
+
+
+def _number_cells(rows: Mapping[str, Row]) -> list[Cell]:
+    """Pixels, then each number shown; a reason that all have stands beside the verdict."""
+    some = any(row.get("ci_low") is not None for row in rows.values())
+    return [
+        Cell(thousands(next(iter(rows.values()))["n"])),
+        *(_number_cell(rows.get(name), tell_reason=some) for name, _ in SHOWN),
+    ]
+
+
+def _number_cell(row: Row | None, *, tell_reason: bool) -> Cell:
+    if row is None:
+        return Cell("n/a")
+    under = interval_text(row) or (without_interval(row) if tell_reason else "")
+    return Cell(for_people(row["value"]), under, interval_says(row))
+
+
+def _verdict_cell(verdict: Verdict | None) -> Cell:
+    return Cell("") if verdict is None else Cell(verdict.word, verdict.why, verdict.word)
+
+
+def _matrix_cell(numbers: Numbers, found: Mapping[Place, Verdict], place: Place) -> Cell:
+    verdict = found.get(place)
+    if verdict is None:
+        return Cell("n/a")
+    row = numbers[place]["zms"]
+    return Cell(verdict.word, f"{for_people(row['value'])}; {interval_text(row) or verdict.why}", verdict.word)

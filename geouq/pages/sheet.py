@@ -1,0 +1,90 @@
+"""Tables of a page: what stands in their cells, and which are too long to stand on the page itself."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+SHORT = 250  # rows; of longer tables one group is shown, and loaded when it is
+LARGEST_FILE = 1_000_000  # bytes
+
+
+class Cell(NamedTuple):
+    """A text; what stands under it, small; what it says, as a colour and a mark; and where it leads."""
+
+    text: str
+    under: str = ""
+    says: str = ""
+    link: str = ""
+
+
+class Column(NamedTuple):
+    """A heading, and how its cells are set: name (of the row), text or number."""
+
+    heading: str
+    kind: str = "number"
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table that can be sorted; its rows stand in groups, such as one for each variable.
+
+    name : in identifiers and file names, of letters alone. source : of which the rows are those whose names are in
+    `only`; itself where that is empty.
+    """
+
+    name: str
+    caption: str
+    columns: Sequence[Column]
+    groups: Mapping[str, Sequence[Sequence[Cell]]]
+    grouped_by: str = "variable"
+    only: Sequence[str] = ()
+
+    @property
+    def rows(self) -> list[Sequence[Cell]]:
+        """The rows of all groups."""
+        return [row for rows in self.groups.values() for row in rows]
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the rows are to be loaded group by group."""
+        return sum(map(len, self.groups.values())) > SHORT
+
+    @property
+    def index(self) -> dict[str, object]:
+        """What a page needs to load the rows."""
+        return {
+            "name": self.name,
+            "groups": list(self.groups),
+            "files": [len(list(_pieces(rows))) for rows in self.groups.values()],
+            "kinds": [column.kind for column in self.columns],
+            "only": list(self.only),
+        }
+
+    def files(self) -> Iterator[tuple[str, str]]:
+        """Names and texts of the scripts that hold the rows."""
+        for number, rows in enumerate(self.groups.values()):
+            for part, text in enumerate(_pieces(rows)):
+                yield f"{self.name}_{number}_{part}.js", f'geouq.take("{self.name}",{number},{part},{text});\n'
+
+
+def _pieces(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
+    """The rows as JSON, in as many pieces as keep files small; at least one."""
+    lines = [json.dumps([_short(cell) for cell in row], separators=(",", ":")) for row in rows]
+    waiting: list[str] = []
+    size = 0
+    for line in lines:
+        if size + len(line) > LARGEST_FILE:
+            yield f"[{','.join(waiting)}]"
+            waiting, size = [], 0
+        waiting.append(line)
+        size += len(line) + 1
+    yield f"[{','.join(waiting)}]"
+
+
+def _short(cell: Cell) -> str | list[str]:
+    """A cell without the empty texts at its end."""
+    values = list(cell)
+    while len(values) > 1 and not values[-1]:
+        values.pop()
+    return values[0] if len(values) == 1 else values

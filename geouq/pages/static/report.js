@@ -1,0 +1,37 @@
+// What all parts of a page share: data come as scripts, as pages that are opened from disk may load nothing else.
+"use strict";
+const geouq = (() => {
+  const waiting = new Map();
+  /** Load a script that calls `geouq.take` with its data; the data of the same script come once. */
+  function load(name, group, part) {
+    const key = `${name}_${group}_${part}`;
+    if (!waiting.has(key)) {
+      const entry = {};
+      entry.promise = new Promise((resolve, reject) => Object.assign(entry, {resolve, reject}));
+      waiting.set(key, entry);
+      const script = document.createElement("script");
+      script.src = `assets/data/${key}.js`;
+      script.onerror = () => entry.reject(new Error(`${script.src} is missing`));
+      document.head.append(script);
+    }
+    return waiting.get(key).promise;
+  }
+  const take = (name, group, part, data) => waiting.get(`${name}_${group}_${part}`).resolve(data);
+  const parts = (name, group, count) => Promise.all(Array.from({length: count}, (_, part) => load(name, group, part)));
+  /** A number with three significant digits, all of those before the point up to a million. */
+  function people(value) {
+    if (value === null || !Number.isFinite(value)) return "n/a";
+    const rounded = Number(value.toPrecision(3)), size = Math.abs(rounded);
+    if (size >= 1000 && size < 1e6) return value.toFixed(0);
+    return size !== 0 && (size < 1e-4 || size >= 1e6) ? value.toExponential(2) : String(rounded);
+  }
+  const thousands = value => String(value).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+  return {load, take, parts, people, thousands};
+})();
+// On paper nothing can be opened.
+addEventListener("beforeprint", () => {
+  for (const details of document.querySelectorAll("details:not([open])")) if (details.querySelector("img, pre") || details.matches(".rule")) { details.open = true; details.dataset.opened = ""; }
+});
+addEventListener("afterprint", () => {
+  for (const details of document.querySelectorAll("details[data-opened]")) { details.open = false; delete details.dataset.opened; }
+});

@@ -1,0 +1,77 @@
+// Tables that are sorted by a click on a heading; long ones are loaded group by group, and shown some rows at a time.
+"use strict";
+{
+  const MARKS = {"over-confident": "\u25b2", "under-confident": "\u25bc", "over-prediction": "+", "under-prediction": "\u2212", better: "\u2713", worse: "\u2717"};
+  const AT_ONCE = 100;
+  const number = text => text === "n/a" || text === "" ? -Infinity : Number(text.replaceAll("\u202f", ""));
+  const compare = (a, b) => isNaN(number(a)) || isNaN(number(b)) ? a.localeCompare(b, undefined, {numeric: true}) : number(a) - number(b);
+  const order = up => (a, b) => (up ? 1 : -1) * compare(a, b);
+  function turn(heading) {
+    const up = heading.getAttribute("aria-sort") !== "ascending";
+    for (const other of heading.parentElement.cells) other.removeAttribute("aria-sort");
+    heading.setAttribute("aria-sort", up ? "ascending" : "descending");
+    return order(up);
+  }
+  const element = (tag, properties = {}, ...children) => {
+    const made = Object.assign(document.createElement(tag), properties);
+    made.append(...children);
+    return made;
+  };
+  function filled(cell, kind) {
+    const [text, under = "", says = "", link = ""] = [cell].flat();
+    const made = element(kind === "name" ? "th" : "td", kind === "name" ? {scope: "row"} : {className: `${kind === "number" ? "" : kind} ${says.replace(" ", "-")}`.trim()});
+    made.append(link ? element("a", {href: link}, text) : text);
+    if (says in MARKS) {
+      const mark = element("span", {className: "mark"}, MARKS[says]);
+      mark.setAttribute("role", "img");
+      mark.setAttribute("aria-label", says);
+      made.append("\u00a0", mark);
+    }
+    if (under) made.append(element("small", {}, under));
+    return made;
+  }
+  function short(sheet) {
+    const body = sheet.querySelector("tbody"), first = cell => cell.firstChild?.textContent ?? "";
+    for (const button of sheet.querySelectorAll("th button")) button.addEventListener("click", () => {
+      const heading = button.closest("th"), by = turn(heading), column = heading.cellIndex;
+      body.append(...[...body.rows].sort((a, b) => by(first(a.cells[column]), first(b.cells[column]))));
+    });
+  }
+  function long(sheet) {
+    const index = JSON.parse(sheet.dataset.sheet), only = index.only.length ? new Set(index.only) : null;
+    const body = sheet.querySelector("tbody"), [select, search] = sheet.querySelectorAll("select, input"), more = sheet.querySelector(".more");
+    const name = index.kinds.indexOf("name"), text = cell => [cell].flat()[0];
+    let rows = [], shown = [], by = null;
+    function show(count) {
+      const first = body.rows.length;
+      body.append(...shown.slice(first, first + count).map(row => element("tr", {}, ...row.map((cell, k) => filled(cell, index.kinds[k])))));
+      more.hidden = body.rows.length >= shown.length;
+      sheet.querySelector("output").textContent = `${geouq.thousands(body.rows.length)} of ${geouq.thousands(rows.length)} rows shown`;
+    }
+    function again() {
+      const wanted = search.value.toLowerCase();
+      shown = wanted ? rows.filter(row => text(row[name]).toLowerCase().includes(wanted)) : [...rows];
+      if (by) shown.sort((a, b) => by.order(text(a[by.column]), text(b[by.column])));
+      body.replaceChildren();
+      show(AT_ONCE);
+    }
+    async function open() {
+      const group = select.selectedIndex, found = (await geouq.parts(index.name, group, index.files[group])).flat();
+      rows = only ? found.filter(row => only.has(text(row[name]))) : found;
+      again();
+    }
+    for (const button of sheet.querySelectorAll("th button")) button.addEventListener("click", () => {
+      const heading = button.closest("th");
+      by = {order: turn(heading), column: heading.cellIndex};
+      again();
+    });
+    select.parentElement.hidden = index.groups.length < 2;
+    select.addEventListener("change", open);
+    search.addEventListener("input", again);
+    more.querySelector("button").addEventListener("click", () => show(AT_ONCE));
+    new IntersectionObserver((entries, observer) => {
+      if (entries.some(entry => entry.isIntersecting)) { observer.disconnect(); open(); }
+    }, {rootMargin: "400px"}).observe(sheet);
+  }
+  for (const sheet of document.querySelectorAll(".sheet")) ("sheet" in sheet.dataset ? long : short)(sheet);
+}

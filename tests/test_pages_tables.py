@@ -1,0 +1,114 @@
+"""Tables of pages: what intervals and tests say of a number, in words; and which tables come from files."""
+
+import json
+import re
+
+import pytest
+from report_content import HOSTILE, Page, content, p_row, row
+
+from geouq.pages import write_report
+from geouq.pages.numbers import shown_numbers, verdicts
+from geouq.pages.sheet import SHORT, Cell, Column, Sheet
+from geouq.pages.verdict import interval_says, verdict_of
+
+ZMS = {"metric": "zms", "value": 1.5, "ci_low": 1.2, "ci_high": 1.9, "ci_method": "bca"}
+
+
+@pytest.mark.parametrize(
+    ("value", "tests", "word"),
+    [
+        (1.5, {"zms": 0.01, "coverage_90": 0.5}, "over-confident"),
+        (0.5, {"zms": 0.01, "coverage_90": 0.5}, "under-confident"),
+        (1.5, {"zms": 0.06, "coverage_90": 0.06, "ence_excess": 0.04}, "compatible"),
+        (1.5, {"zms": 0.06, "coverage_90": 0.06, "ence_excess": 0.02}, "not calibrated"),
+        (1.5, {}, "not tested"),
+        (None, {}, "no pixels"),
+    ],
+)
+def test_the_verdict_follows_the_rule(value, tests, word):
+    rows = [{"metric": metric, "bins": "", "p_adjusted": p} for metric, p in tests.items()]
+    assert verdict_of(ZMS | {"value": value}, rows).word == word
+
+
+@pytest.mark.parametrize(
+    ("metric", "low", "high", "says"),
+    [
+        ("zms", 1.1, 1.3, "over-confident"),
+        ("zms", 0.7, 0.9, "under-confident"),
+        ("zms", 0.9, 1.1, ""),
+        ("coverage_90", 0.7, 0.8, "over-confident"),
+        ("coverage_90", 0.91, 0.95, "under-confident"),
+        ("bias", -2.0, -1.0, "under-prediction"),
+        ("rmse", 1.0, 2.0, ""),
+        ("zms", None, None, ""),
+    ],
+)
+def test_an_interval_that_excludes_the_ideal_says_what_that_means(metric, low, high, says):
+    assert interval_says({"metric": metric, "ci_low": low, "ci_high": high}) == says
+
+
+def test_tests_are_found_by_region_variable_and_model():
+    given = content(tests=[p_row(HOSTILE, "P95", "zms", 0.001)])
+    found = verdicts(given, shown_numbers(given))
+
+    assert found["region", HOSTILE, "P95", ""].word == "over-confident"
+    assert found["region", HOSTILE, HOSTILE, ""].word == "not tested"
+    assert found["all", "all", "P95", ""].word == "not tested"
+
+
+def test_the_page_shows_intervals_and_p_values(tmp_path):
+    rows = [
+        one | {"ci_low": 2.25, "ci_high": 2.75, "ci_method": "bca"} if one["metric"] == "zms" else one
+        for one in content().metrics
+    ]
+    index, *_ = write_report(content(metrics=rows, tests=[p_row(HOSTILE, "P95", "zms", 0.0312)]), tmp_path)
+    text = " ".join(Page(index.read_text(encoding="utf-8")).texts)
+
+    assert "2.25\u00a0to\u00a02.75" in text
+    assert "p 0.031" in text
+    assert "no interval: fewer than 8 cells" in text
+
+
+def test_a_difference_between_models_that_is_significant_is_marked(tmp_path):
+    compared = row("all", "all", "P95", "zms", 0.5) | {"model": "ens", "against": "base", "difference": -0.25}
+    compared |= {"ci_low": -0.5, "ci_high": -0.125, "better": "ens", "significant": "yes"}
+    index, *_ = write_report(content(comparison=[compared]), tmp_path)
+    page = index.read_text(encoding="utf-8")
+
+    assert "ens less base" in page
+    assert re.search(r'class="[^"]*better[^"]*">-0.25', page)
+
+
+def test_rows_of_a_long_table_come_from_files_and_not_with_the_page(tmp_path):
+    tiles = [f"tile{number}" for number in range(SHORT + 1)]
+    rows = [*content().metrics, *(row("tile", tile, "P95", "bias", 3.25) for tile in tiles)]
+    written = write_report(content(metrics=rows, tiles=tiles, regions={HOSTILE: tiles}), tmp_path)
+
+    scripts = [path for path in written if path.parent.name == "data"]
+    assert {path.name for path in scripts} == {"tiles_0_0.js", "tiles_1_0.js"}
+    text = scripts[0].read_text(encoding="utf-8")
+    found = json.loads(re.fullmatch(r'geouq\.take\("tiles",0,0,(.*)\);\n', text)[1])
+    assert [one[1] for one in found] == tiles
+    assert found[0][3] == "3.25"
+    assert "3.25" not in written[1].read_text(encoding="utf-8")
+
+
+def test_scripts_of_an_earlier_report_are_removed(tmp_path):
+    (tmp_path / "assets/data").mkdir(parents=True)
+    (tmp_path / "assets/data/tiles_7_0.js").write_text("old", encoding="utf-8")
+
+    write_report(content(), tmp_path)
+
+    assert not (tmp_path / "assets/data/tiles_7_0.js").exists()
+
+
+def test_rows_are_cut_into_files_of_at_most_a_megabyte_and_keep_their_order():
+    rows = [[Cell(f"{number}"), Cell("x" * 1000)] for number in range(2500)]
+    sheet = Sheet("wide", "", (Column("a", "name"), Column("b", "text")), {"all": rows})
+
+    files = dict(sheet.files())
+
+    assert list(files) == ["wide_0_0.js", "wide_0_1.js", "wide_0_2.js"]
+    assert all(len(text) < 1_100_000 for text in files.values())
+    pieces = [json.loads(text.split(",", 3)[3].removesuffix(");\n")) for text in files.values()]
+    assert [one[0] for piece in pieces for one in piece] == [str(number) for number in range(2500)]
