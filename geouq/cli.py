@@ -65,14 +65,17 @@ def check(config: Path, workers: int | None, memory: str | None) -> None:
     from geouq.catalog import find_tiles
     from geouq.checksums import require_local
     from geouq.config import load_experiment
-    from geouq.gates import require_known
+    from geouq.gates import require_known, require_possible
     from geouq.plan import describe, plan_run, problems
+    from geouq.settings import cell_size_for
     from geouq.zones import open_regions, placed
 
     experiment = load_experiment(config)
     catalog, regions = find_tiles(experiment), open_regions(experiment)
     require_known(experiment, catalog.variables, regions.names)
-    _, catalog = placed(regions, catalog)
+    cell_size = experiment.cell_size or cell_size_for(tile.grid for tile in catalog.tiles)
+    zones, catalog = placed(regions, catalog)
+    require_possible(experiment, catalog, zones, cell_size)
     require_local(experiment, catalog.tiles)
     checksums = experiment.fingerprint == "checksum"
     for line in describe(plan_run(catalog, workers, memory), catalog, checksums=checksums):
@@ -183,11 +186,7 @@ def _tell(source: Path, results: "Results") -> int:
         click.echo(f"failed: tile {failure.tile} ({failure.stage}): {failure.message}", err=True)
     failed_gates = [gate for gate in results.gates if not gate.passed]
     for gate in failed_gates:
-        bounds = f"min {gate.min}, max {gate.max}"
-        of = f"{gate.variable} ({gate.model})" if gate.model else gate.variable
-        where = f"{gate.metric} of {of} in {gate.region}"
-        interval = f" with the interval {gate.low} to {gate.high}" if gate.on == "interval" else ""
-        click.echo(f"gate failed: {where} is {gate.value}{interval} ({bounds})", err=True)
+        click.echo(f"gate failed: {gate}", err=True)
     done, failed = len(results.record.tiles), len({failure.tile for failure in results.record.failures})
     gates = f", {len(results.gates) - len(failed_gates)} of {len(results.gates)} gates passed" if results.gates else ""
     page = results.folder / "report" / "index.html"

@@ -15,7 +15,7 @@ from geouq.config import PIXEL_MAPS, Experiment, load_experiment, suggestion, to
 from geouq.cutting import Reading
 from geouq.errors import ConfigError
 from geouq.exact import wanted_keys, with_kept
-from geouq.gates import require_known
+from geouq.gates import require_known, require_possible
 from geouq.maps import missing_maps, write_pixel_maps
 from geouq.memory import give_back, peak_memory_mib
 from geouq.plan import Plan, plan_run, slots
@@ -179,6 +179,7 @@ def _prepare(experiment: Experiment, options: Options, reporter: Reporter) -> tu
         catalog = _with_checksums(catalog, plan.workers, reporter)
     folder = Path(options.out) if options.out else experiment.output_directory
     zones, catalog = placed(regions, catalog)
+    require_possible(experiment, catalog, zones, settings.cell_size)
     for note in catalog.notes:
         reporter.say(note)
     return _Job(experiment, folder, catalog.tiles, settings, plan, reporter, zones), catalog

@@ -1,23 +1,27 @@
 """Bounds that a run must keep: `gates` of the configuration, judged on the table of metrics."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from geouq.atomic import written_whole
+from geouq.catalog import Catalog
 from geouq.config import Experiment, Gate, Variable, config_error, suggestion
+from geouq.inference import why_never
+from geouq.metrics import evaluate_metrics
 from geouq.regions import Pool
-from geouq.summary import empty_summary
+from geouq.summary import Summary, TilePlace, empty_summary
 from geouq.summary.threshold_sums import no_thresholds
 from geouq.tables import Row, Table, by_model, choices_for, metric_rows, sorted_table
+from geouq.zones import TileZones
 
 
 @dataclass(frozen=True)
 class GateResult:
     """A gate, the value that it judged, and whether it passed; what is missing does not pass.
 
-    on : estimate, or interval, of which `low` and `high` are the ends.
+    on : estimate, or interval, of which `low` and `high` are the ends. reason : why what was to be judged is missing.
     """
 
     metric: str
@@ -32,6 +36,17 @@ class GateResult:
     low: float | None
     high: float | None
     passed: bool
+    reason: str
+
+    def __str__(self) -> str:
+        of = f"{self.variable} ({self.model})" if self.model else self.variable
+        said = f"{self.metric} of {of} in {self.region} is {self.value}"
+        if self.reason:
+            said += f", and there is no {'interval' if self.on == 'interval' else 'value'}: {self.reason}"
+        elif self.on == "interval":
+            said += f" with the interval {self.low} to {self.high}"
+        bounds = {"min": self.min, "max": self.max}
+        return f"{said} ({', '.join(f'{key} {bound}' for key, bound in bounds.items() if bound is not None)})"
 
 
 def require_known(experiment: Experiment, variables: Sequence[Variable], regions: Iterable[str]) -> None:
@@ -41,14 +56,49 @@ def require_known(experiment: Experiment, variables: Sequence[Variable], regions
     """
     if not experiment.gates:
         return
-    nothing = {
-        v.name: replace(empty_summary(experiment.levels), thresholds=no_thresholds(v.thresholds)) for v in variables
-    }
+    nothing = {variable.name: _nothing(experiment, variable) for variable in variables}
     choices = {variable.name: choices_for(experiment, variable, None) for variable in variables}
     rows = metric_rows(Pool("all", "all", (), nothing), variables, choices)
     for region in regions:
         rows += metric_rows(Pool("region", region, (), nothing), variables, choices)
     judge(experiment, by_model(sorted_table("metrics", rows), variables, experiment.compare_on))
+
+
+def require_possible(experiment: Experiment, catalog: Catalog, zones: Mapping[str, TileZones], cell_size: int) -> None:
+    """Raise ConfigError where a gate is on an interval that there cannot be; called before the work begins.
+
+    zones : the regions of each tile. Names are known, as `require_known` tells. Where tiles have failed already,
+    nothing is said, as the others are evaluated all the same.
+    """
+    if catalog.failures:
+        return
+    faults = []
+    for index, gate in enumerate(experiment.gates):
+        if gate.on == "interval" and (reason := _why_never(gate, experiment, catalog, zones, cell_size)):
+            message = (
+                f"{gate.metric} of region {gate.region} can have no interval: {reason}; write `on: estimate`, or see "
+                "that there are enough tiles, cells (`cell_size`) and blocks (`block` of `intervals`)"
+            )
+            faults.append(experiment.fault("gates", index, "on", message=message))
+    if faults:
+        raise config_error(faults)
+
+
+def _why_never(
+    gate: Gate, experiment: Experiment, catalog: Catalog, zones: Mapping[str, TileZones], cell_size: int
+) -> str:
+    variable = next(variable for variable in catalog.variables if variable.variable == gate.variable)
+    choices = choices_for(experiment, variable, None)
+    values = evaluate_metrics(_nothing(experiment, variable), choices)
+    metric = next(value.metric for value in values if value.name == gate.metric)
+    tiles = [tile for tile in catalog.tiles if gate.region in zones[tile.name].names]
+    places = [TilePlace(tile.name, tile.grid, cell_size) for tile in tiles]
+    return why_never(metric, choices, places, experiment.intervals)
+
+
+def _nothing(experiment: Experiment, variable: Variable) -> Summary:
+    """What no pixel of a variable gives."""
+    return replace(empty_summary(experiment.levels), thresholds=no_thresholds(variable.thresholds))
 
 
 def judge(experiment: Experiment, metrics: Table) -> list[GateResult]:
@@ -83,9 +133,9 @@ def _rows_of(gate: Gate, rows: Iterable[Row]) -> list[Row]:
 def _judged(gate: Gate, row: Row) -> GateResult:
     value, low, high = row["value"], row.get("ci_low"), row.get("ci_high")
     least, greatest = (value, value) if gate.on == "estimate" else (low, high)
-    passed = least is not None and greatest is not None
+    passed, reason = False, str(row.get("ci_method") or "no value")
     if least is not None and greatest is not None:
-        passed = (gate.min is None or least >= gate.min) and (gate.max is None or greatest <= gate.max)
+        passed, reason = (gate.min is None or least >= gate.min) and (gate.max is None or greatest <= gate.max), ""
     return GateResult(
         gate.metric,
         gate.variable,
@@ -99,6 +149,7 @@ def _judged(gate: Gate, row: Row) -> GateResult:
         low,
         high,
         passed,
+        reason,
     )
 
 

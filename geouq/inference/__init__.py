@@ -3,6 +3,7 @@
 from geouq.config import Intervals
 from geouq.inference.correlogram import Correlogram
 from geouq.inference.differences import Difference, Side, draw_together, paired_difference, unpaired_difference
+from geouq.inference.foreseen import why_never
 from geouq.inference.intervals import Inference, Interval, Test, infer
 from geouq.inference.limits import false_discovery_adjusted
 from geouq.inference.pool import Blocks, Reach
@@ -41,5 +42,6 @@ __all__ = [
     "paired_difference",
     "test_rows",
     "unpaired_difference",
+    "why_never",
     "with_intervals",
 ]

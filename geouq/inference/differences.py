@@ -91,7 +91,7 @@ def draw_together(name: str, sides: Sequence[Side], settings: Intervals) -> Draw
     blocks, sums = zip(*(cut_into_blocks(one, *widest) for one in units), strict=True)
     used = np.any([one[:, N] > 0 for one in sums], axis=0)
     same = all(np.array_equal(one[:, N], sums[0][:, N]) for one in sums)
-    if reason := next(filter(None, map(too_few, blocks)), ""):
+    if reason := next(filter(None, (too_few(one.cells, one.count) for one in blocks)), ""):
         return Drawn(tuple(_bare(side, reason) for side in sides), same)
     found = []
     for side, frame, own, cut in zip(sides, frames, sums, blocks, strict=True):

@@ -96,7 +96,7 @@ def infer(
         return Inference(tuple(_without(whole, choices, "no pixel")), (), None, settings.level)
     frame = frame_of(whole, choices)
     blocks, sums = blocks_of(places, cells_of, frame, settings)
-    if reason := too_few(blocks):
+    if reason := too_few(blocks.cells, blocks.count):
         return Inference(tuple(_without(whole, choices, reason)), (), blocks, settings.level)
     choices = replace(choices, shared_edges=frame.edges)
     drawn = summary_of(resampled(sums, settings.resamples, settings.seed, name), frame)
@@ -131,11 +131,11 @@ def reach_of(value: Value, blocks: Blocks) -> Reach:
     return blocks.reaches["error" if name in BY_ERROR else "z_square" if name in BY_Z_SQUARE else "squared_error"]
 
 
-def too_few(blocks: Blocks) -> str:
+def too_few(cells: int, blocks: int) -> str:
     """Why there are no intervals, or nothing."""
-    if blocks.cells < FEWEST_CELLS:
+    if cells < FEWEST_CELLS:
         return f"fewer than {FEWEST_CELLS} cells"
-    return f"fewer than {FEWEST_BLOCKS} blocks" if blocks.count < FEWEST_BLOCKS else ""
+    return f"fewer than {FEWEST_BLOCKS} blocks" if blocks < FEWEST_BLOCKS else ""
 
 
 def _without(whole: Summary, choices: Choices, reason: str) -> Iterator[Interval]:
@@ -149,7 +149,7 @@ def resampled_numbers(whole: Summary, drawn: Summary, rest: Summary, choices: Ch
     for metric in METRICS:
         values = list(evaluate_metric(metric, whole, choices))
         try:
-            others = [_of_cells(metric, summary, choices) for summary in (drawn, rest)]
+            others = [of_cells(metric, summary, choices) for summary in (drawn, rest)]
         except SummaryError:
             yield from values
             continue
@@ -157,7 +157,7 @@ def resampled_numbers(whole: Summary, drawn: Summary, rest: Summary, choices: Ch
             yield Resampled(value, replicates.value, without.value)
 
 
-def _of_cells(metric: Metric, summary: Summary, choices: Choices) -> list[Value]:
+def of_cells(metric: Metric, summary: Summary, choices: Choices) -> list[Value]:
     """The values of a metric; SummaryError where cells keep too little for it."""
     if metric.choice in NOT_BY_CELL:
         raise SummaryError(f"{metric.name} does not follow from cells")

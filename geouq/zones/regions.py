@@ -28,6 +28,11 @@ class TileZones:
     whole: tuple[str, ...]
     layers: Mapping[str, Zones]
 
+    @property
+    def names(self) -> frozenset[str]:
+        """Names of them all."""
+        return frozenset((*self.whole, *(name for layer in self.layers.values() for name in layer.names)))
+
 
 @dataclass(frozen=True)
 class Regions:
