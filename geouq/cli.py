@@ -15,6 +15,7 @@ from geouq.errors import ConfigError, GeouqError
 from geouq.version import __version__
 
 if TYPE_CHECKING:
+    from geouq.catalog import Catalog
     from geouq.config import Experiment
     from geouq.present import Results
 
@@ -60,8 +61,9 @@ def init(predictions: Path, truth: Path) -> None:
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option("--workers", type=click.IntRange(1), help="Workers to plan for; default: one a processor.")
 @click.option("--memory", help="Limit such as 4GB.")
-def check(config: Path, workers: int | None, memory: str | None) -> None:
-    """Validate a configuration and every header, and print the plan; no pixel is read."""
+@click.option("--deep", is_flag=True, help="Read a sample of the pixels too, and tell what looks wrong.")
+def check(config: Path, workers: int | None, memory: str | None, *, deep: bool) -> None:
+    """Validate a configuration and every header, and print the plan; no pixel is read, or a few with --deep."""
     from geouq.catalog import find_tiles
     from geouq.checksums import require_local
     from geouq.config import load_experiment
@@ -82,6 +84,8 @@ def check(config: Path, workers: int | None, memory: str | None) -> None:
         click.echo(line)
     for line in problems(catalog):
         click.echo(f"problem    {line}", err=True)
+    if deep:
+        _doubt(experiment, catalog)
     if catalog.failures:
         raise click.exceptions.Exit(TILES_FAILED)
 
@@ -165,6 +169,17 @@ def schema() -> None:
     from geouq.config import json_schema
 
     click.echo(json.dumps(json_schema(), indent=2))
+
+
+def _doubt(experiment: "Experiment", catalog: "Catalog") -> None:
+    """Print what looks as if it was not meant."""
+    from geouq.doctor import DEEP, examine
+
+    suspicions = examine(experiment, catalog, DEEP)
+    for suspicion in suspicions:
+        click.echo(f"suspicion  {suspicion}", err=True)
+    looked = f"{min(DEEP.tiles, len(catalog.tiles))} of {len(catalog.tiles)} tiles"
+    click.echo(f"sample     up to {DEEP.windows} windows in each of {looked}: {len(suspicions)} suspicions")
 
 
 def _require_own_folders(experiments: "Sequence[Experiment]") -> None:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,8 @@ from geouq.catalog import Catalog, Failure, Tile, find_tiles, natural_order
 from geouq.checksums import require_local, with_checksums
 from geouq.config import PIXEL_MAPS, Experiment, load_experiment, suggestion, to_yaml
 from geouq.cutting import Reading
-from geouq.errors import ConfigError
+from geouq.doctor import CHEAP, examine
+from geouq.errors import ConfigError, SummaryError
 from geouq.exact import wanted_keys, with_kept
 from geouq.gates import require_known, require_possible
 from geouq.maps import missing_maps, write_pixel_maps
@@ -87,8 +88,10 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
         experiment = load_experiment(experiment)
     job, catalog = _prepare(experiment, options, reporter)
     remove_leftovers(job.folder)
+    waiting = [tile for tile in job.tiles if options.fresh or not is_valid(job.folder, tile, job.settings)]
+    doubts = _doubts(job, catalog, waiting)
     with workers(job.plan.workers, options.scheduler) as pool:
-        failures, reused = _sweep(job, pool, fresh=options.fresh)
+        failures = _sweep(job, pool, waiting)
         if job.experiment.bins.exact:
             failures += _place_edges(job, pool, failures)
         failures += _sweep_zones(job, pool, failures, fresh=options.fresh)
@@ -101,7 +104,7 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
         variables=job.tiles[0].variables if job.tiles else (),
         failures=(*catalog.failures, *failures),
         notes=catalog.notes,
-        reused=reused,
+        reused=len(job.tiles) - len(waiting),
         settings=asdict(job.settings),
         inputs=inputs_of(job.tiles),
         started=utc(started),
@@ -109,6 +112,7 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
         peak_memory_mib=peak_memory_mib(),
         config_sha256=config_digest(job.experiment),
         whole=_whole_tiles(job, done),
+        doubts=doubts,
     )
     with written_whole(job.folder / "config.yaml") as part:
         part.write_text(to_yaml(job.experiment), encoding="utf-8")
@@ -199,9 +203,19 @@ def _with_checksums(catalog: Catalog, threads: int, reporter: Reporter) -> Catal
     return replace(catalog, tiles=tuple(tiles), failures=(*catalog.failures, *failures))
 
 
-def _sweep(job: _Job, pool: Executor, *, fresh: bool) -> tuple[list[Failure], int]:
-    """Save the summary of every tile that has no valid one; the failures, and how many were there already."""
-    waiting = [tile for tile in job.tiles if fresh or not is_valid(job.folder, tile, job.settings)]
+def _doubts(job: _Job, catalog: Catalog, waiting: Sequence[Tile]) -> tuple[str, ...]:
+    """What looks wrong in the input; what the last run found where no tile waits, so that no pixel is read."""
+    if not waiting:
+        with suppress(SummaryError):
+            return load_record(job.folder).doubts
+    doubts = tuple(str(doubt) for doubt in examine(job.experiment, catalog, CHEAP))
+    for doubt in doubts:
+        job.reporter.say(doubt)
+    return doubts
+
+
+def _sweep(job: _Job, pool: Executor, waiting: Sequence[Tile]) -> list[Failure]:
+    """Save the summary of every tile that has no valid one; the failures."""
     reused = len(job.tiles) - len(waiting)
     if reused:
         job.reporter.say(f"{reused} of {len(job.tiles)} tiles are summarised already and are not swept again")
@@ -225,7 +239,7 @@ def _sweep(job: _Job, pool: Executor, *, fresh: bool) -> tuple[list[Failure], in
             else:
                 files.keep(outcome)
             job.reporter.advance(outcome.tile)
-    return failures, reused
+    return failures
 
 
 def _sweep_zones(job: _Job, pool: Executor, failures: Sequence[Failure], *, fresh: bool) -> list[Failure]:

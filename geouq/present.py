@@ -72,7 +72,7 @@ def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: R
         reporter=reporter,
     )
     notes = (*_without_pixels(experiment, numbers.tables["metrics"]), *_left_to_tables(numbers))
-    warnings = (*record.notes, *heavy_bins(numbers.tables["bins"]), *notes)
+    warnings = (*record.notes, *record.doubts, *heavy_bins(numbers.tables["bins"]), *notes)
     results = Results(folder, record, numbers.tables, gates, warnings)
     pages = write_report(_content(experiment, results, numbers.shown, figures, maps), folder / "report")
     drawn = (folder / path for path in (*maps, *figures.values()))

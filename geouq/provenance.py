@@ -37,7 +37,8 @@ def versions() -> dict[str, str]:
 class RunRecord:
     """What run.json holds; all that `geouq report` needs beside the summaries.
 
-    whole : tiles that lie wholly in regions which are made of others.
+    whole : tiles that lie wholly in regions which are made of others. doubts : what looks wrong in the
+    input.
     """
 
     name: str
@@ -54,6 +55,7 @@ class RunRecord:
     config_sha256: str
     whole: Mapping[str, Sequence[str]] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=versions)
+    doubts: tuple[str, ...] = ()
 
 
 def inputs_of(tiles: Iterable[Tile]) -> dict[str, dict[str, Any]]:
@@ -104,7 +106,8 @@ def load_record(folder: Path) -> RunRecord:
         plain = json.loads(path.read_text(encoding="utf-8"))
         plain["variables"] = tuple(Variable(**variable) for variable in plain["variables"])
         plain["failures"] = tuple(Failure(**failure) for failure in plain["failures"])
-        return RunRecord(**plain | {"tiles": tuple(plain["tiles"]), "notes": tuple(plain["notes"])})
+        lists = {key: tuple(plain[key]) for key in ("tiles", "notes", "doubts")}
+        return RunRecord(**plain | lists)
     except FileNotFoundError:
         raise SummaryError(f"{folder} holds no run: there is no {path}") from None
     except (OSError, ValueError, TypeError, KeyError) as error:

@@ -42,6 +42,19 @@ def open_stack(source: Tile | Experiment, tile: str | None = None, *, chunk: int
     return xr.Dataset(layers, _coordinates(found), {"tile": found.name, "crs": found.grid.crs})
 
 
+def masked_layers(pixels: VariableWindow) -> NDArray[np.floating]:
+    """Mean, variance and truth, NaN where nodata or masked, and 1 where a pixel is valid: (4, rows, columns)."""
+    layers = [pixels.mean, pixels.variance, pixels.truth]
+    for i, (values, nodata) in enumerate(zip(layers, pixels.nodata.values, strict=True)):
+        missing = ~np.isfinite(values) | (values == values.dtype.type(nodata))
+        for status in (pixels.sources[i], pixels.sources[-1]):
+            if status.size:
+                missing |= status > 0
+        layers[i] = np.where(missing | (not pixels.read and i < 2), np.nan, values)
+    valid = classify(pixels.mean, pixels.variance, pixels.truth, pixels.status, pixels.nodata) < 0
+    return np.stack([*layers, valid])
+
+
 def _named(experiment: Experiment, name: str | None) -> Tile:
     catalog = find_tiles(experiment)
     for failure in catalog.failures:
@@ -70,21 +83,8 @@ def _block(tile: Tile, window: Window) -> da.Array:
 
 def _read_block(tile: Tile, window: Window, kind: np.dtype[np.floating]) -> NDArray[np.floating]:
     with gdal_options():
-        read = [_masked(pixels) for pixels in read_window(tile, window)]
+        read = [masked_layers(pixels) for pixels in read_window(tile, window)]
     return np.stack(read, axis=1).astype(kind, copy=False)
-
-
-def _masked(pixels: VariableWindow) -> NDArray[np.floating]:
-    """Mean, variance and truth with NaN where nodata or masked, and whether each pixel is valid."""
-    layers = [pixels.mean, pixels.variance, pixels.truth]
-    for i, (values, nodata) in enumerate(zip(layers, pixels.nodata.values, strict=True)):
-        missing = ~np.isfinite(values) | (values == values.dtype.type(nodata))
-        for status in (pixels.sources[i], pixels.sources[-1]):
-            if status.size:
-                missing |= status > 0
-        layers[i] = np.where(missing | (not pixels.read and i < 2), np.nan, values)
-    valid = classify(pixels.mean, pixels.variance, pixels.truth, pixels.status, pixels.nodata) < 0
-    return np.stack([*layers, valid])
 
 
 def _type_of(tile: Tile) -> np.dtype[np.floating]:

@@ -23,7 +23,7 @@ FLOORS = (
     {"store", "gates", "plan", "figures", "maps", "starter", "progress", "provenance", "inputs"},
     {"measures", "shift", "paired"},
     {"datasets"},
-    {"accessor"},
+    {"accessor", "doctor"},
     {"pages", "run_numbers"},
     {"present"},
     {"recalibration"},

@@ -114,6 +114,9 @@ class Experiment(Section):
         description="in and out: names of tiles, or of regions that are lists of tiles, in and out of the distribution "
         "of the training data; both are regions then, and shift.csv sets their numbers against each other",
     )
+    training_tiles: Names = Field(
+        default=(), description="names of tiles that the models were trained on: a run warns where it evaluates them"
+    )
     bins: Annotated[Bins, BeforeValidator(_schemes, json_schema_input_type=Bins | list[BinScheme])] = Field(
         default=Bins(), description="bins of the predicted variance: a list of schemes, or settings"
     )

@@ -1,0 +1,172 @@
+"""Doubts about where pixels lie: shifts, flipped axes, and tiles that overlap."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.catalog import Tile
+from geouq.doctor.sample import Patch
+from geouq.doctor.suspicion import Suspicion
+
+Floats = NDArray[np.float64]
+Spectrum = NDArray[np.complex128]
+REACH = 4  # pixels that a shift is looked for
+LEAST_CORRELATION = 0.3  # below which the prediction says too little about where it lies
+FEWEST = 400  # pixels of a patch
+FEWEST_PATCHES = 4  # that tell of a shift
+FLIPS: Mapping[str, Callable[[Floats], Floats]] = {
+    "upside down": np.flipud,
+    "left to right": np.fliplr,
+    "by half a turn": lambda values: np.rot90(values, 2),
+    "rows for columns": np.transpose,
+}
+
+
+def of_placement(variable: str, patches: Sequence[Patch]) -> Iterator[Suspicion]:
+    """What is odd about the place of one variable's prediction on its truth."""
+    middle = [patch for patch in patches if patch.place == 0 and patch.n >= FEWEST]
+    flips = list(_of_flips(variable, middle))
+    yield from flips or _of_shift(variable, [patch for patch in patches if patch.n >= FEWEST])
+
+
+def of_overlaps(tiles: Sequence[Tile], patches: Sequence[Patch]) -> Iterator[Suspicion]:
+    """Tiles of one CRS that lie on each other by more than half a pixel.
+
+    Those on the very same pixels, such as years of one place, are meant unless they have the same truth.
+    """
+    truths = {(patch.tile, patch.variable): patch.truth for patch in patches if patch.place == 0}
+    names = {patch.variable for patch in patches}
+    found = [
+        f"{one.name} and {other.name} ({pixels:.0f} pixels)"
+        for one, other, pixels in _pairs(tiles)
+        if one.grid != other.grid
+        or any((one.name, name) in truths and _same(truths, one.name, other.name, name) for name in names)
+    ]
+    if found:
+        yield Suspicion(
+            "overlapping tiles",
+            "tiles",
+            f"{len(found)} pairs lie on each other: {', '.join(found[:3])}{', ...' if len(found) > 3 else ''}",
+            "pixels there count twice in regions and the whole: cut the tiles, or give a mask to one of them",
+        )
+
+
+def _same(truths: Mapping[tuple[str, str], Floats], one: str, other: str, variable: str) -> bool:
+    return (other, variable) in truths and np.array_equal(
+        truths[one, variable], truths[other, variable], equal_nan=True
+    )
+
+
+def _pairs(tiles: Sequence[Tile]) -> Iterator[tuple[Tile, Tile, float]]:
+    """Pairs of tiles of one CRS that lie on each other, and by how many pixels."""
+    boxes = np.array([_box(tile) for tile in tiles]).reshape(-1, 4)
+    for i, tile in enumerate(tiles):
+        sides = np.minimum(boxes[i, 2:], boxes[i + 1 :, 2:]) - np.maximum(boxes[i, :2], boxes[i + 1 :, :2])
+        pixel = abs(tile.grid.transform.determinant)
+        for j in map(int, np.flatnonzero((sides > np.sqrt(pixel) / 2).all(-1))):
+            if tiles[i + 1 + j].grid.crs == tile.grid.crs:
+                yield tile, tiles[i + 1 + j], float(sides[j].prod() / pixel)
+
+
+def _box(tile: Tile) -> tuple[float, float, float, float]:
+    """Least x and y, greatest x and y."""
+    rows, columns = tile.grid.shape
+    corners = [tile.grid.transform @ corner for corner in product((0, columns), (0, rows))]
+    x, y = zip(*corners, strict=True)
+    return min(x), min(y), max(x), max(y)
+
+
+def correlation(one: Floats, other: Floats) -> float:
+    """Pearson's correlation over the pixels that both have; NaN where there are few, or one is constant."""
+    both = np.isfinite(one) & np.isfinite(other)
+    if both.sum() < FEWEST // 4:
+        return float("nan")
+    a, b = one[both] - one[both].mean(), other[both] - other[both].mean()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return float((a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum()))
+
+
+def _of_flips(variable: str, patches: Sequence[Patch]) -> Iterator[Suspicion]:
+    """Windows in the middle of tiles, whose prediction fits the truth when it is turned."""
+    square = [patch for patch in patches if patch.truth.shape[0] == patch.truth.shape[1]]
+    for name, flip in FLIPS.items():
+        pairs = [(correlation(p.mean, p.truth), correlation(flip(p.mean), p.truth)) for p in square]
+        known = np.array([pair for pair in pairs if np.isfinite(pair).all()]).reshape(-1, 2)
+        if not len(known):
+            continue
+        own, flipped = np.median(known, axis=0)
+        if flipped > 0.5 and flipped > own + 0.3:
+            yield Suspicion(
+                "flipped axes",
+                variable,
+                f"in the middle of {len(known)} tiles the prediction correlates with the truth by {own:.2f}, turned "
+                f"{name} by {flipped:.2f}",
+                "write the prediction in the order of rows and columns that its transform tells",
+            )
+            return
+
+
+def _of_shift(variable: str, patches: Sequence[Patch]) -> Iterator[Suspicion]:
+    """A place of the prediction, some pixels or a half beside its own, at which most windows fit better."""
+    peaks = np.array([peak for patch in patches if (peak := _peak(patch))]).reshape(-1, 2)
+    if len(peaks) < FEWEST_PATCHES:
+        return
+    down, across = np.median(peaks, axis=0)
+    agree = (np.hypot(peaks[:, 0] - down, peaks[:, 1] - across) < 0.35).mean()
+    if max(abs(down), abs(across)) > 0.35 and agree > 0.7:
+        yield Suspicion(
+            "shifted pixels",
+            variable,
+            f"in {agree:.0%} of {len(peaks)} windows the prediction fits the truth best when it is moved by "
+            f"{down:+.1f} rows and {across:+.1f} columns",
+            "look at pixel centres and corners where it was made, and resample it to the grid of the truth",
+        )
+
+
+def _peak(patch: Patch) -> tuple[float, float] | None:
+    """Rows and columns by which the prediction fits best when it is moved; None where that cannot be told."""
+    found = _correlations(patch.mean, patch.truth)
+    if np.isnan(found).any() or found.max() < LEAST_CORRELATION:
+        return None
+    row, column = divmod(int(found.argmax()), len(found))
+    if {row, column} & {0, 2 * REACH}:
+        return None  # the best place lies beyond those looked at, if anywhere
+    down = row - REACH + _vertex(found[row - 1 : row + 2, column])
+    across = column - REACH + _vertex(found[row, column - 1 : column + 2])
+    return down, across
+
+
+def _correlations(one: Floats, other: Floats) -> Floats:
+    """Pearson's correlation of the pixels that both have, when one is moved by -REACH to REACH rows and columns.
+
+    Sums over all pairs of pixels come from Fourier transforms (Padfield 2012, doi 10.1109/TIP.2011.2181402).
+    """
+    shape = [length + REACH for length in one.shape]  # so that nothing comes round from the other side
+    (n_a, a, aa), (n_b, b, bb) = (_transforms(values, shape) for values in (one, other))
+    places = np.ix_(*(np.arange(-REACH, REACH + 1) % length for length in shape))
+
+    def sums(f: Spectrum, g: Spectrum) -> Floats:
+        return np.fft.irfft2(np.conj(f) * g, shape)[places]
+
+    n = np.round(sums(n_a, n_b))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean_a, mean_b = sums(a, n_b) / n, sums(n_a, b) / n
+        var_a, var_b = sums(aa, n_b) / n - mean_a**2, sums(n_a, bb) / n - mean_b**2
+        return np.where(n < FEWEST // 4, np.nan, (sums(a, b) / n - mean_a * mean_b) / np.sqrt(var_a * var_b))
+
+
+def _transforms(values: Floats, shape: Sequence[int]) -> tuple[Spectrum, Spectrum, Spectrum]:
+    """Fourier transforms of where a value is, of the values, less their mean, and of their squares."""
+    known = np.isfinite(values)
+    centred = np.where(known, values - values[known].mean(), 0.0)
+    presence, spectrum, squares = (np.fft.rfft2(part, shape) for part in (known.astype(float), centred, centred**2))
+    return presence, spectrum, squares
+
+
+def _vertex(three: Floats) -> float:
+    """Where a parabola through three neighbouring values is highest, from the middle one."""
+    before, middle, after = three
+    bend = before - 2 * middle + after
+    return float((before - after) / (2 * bend)) if bend < 0 else 0.0
