@@ -147,7 +147,7 @@ def report(folder: Path, *, quiet: bool) -> None:
 )
 @click.option("--quiet", is_flag=True, help="No progress.")
 def compare(runs: tuple[Path, ...], *, out: Path | None, fail_if_worse: tuple[str, ...], quiet: bool) -> None:
-    """Compare runs on the same truth with the first of them; no pixel is read."""
+    """Compare runs on the same truth with the first of them; no pixel is read. RUN@MODEL is one model of a run."""
     from geouq.comparison import compare as compare_runs
     from geouq.progress import reporter
 

@@ -9,7 +9,7 @@ from geouq.atomic import written_whole
 from geouq.catalog import Catalog
 from geouq.config import Experiment, Gate, Variable, config_error, suggestion
 from geouq.inference import why_never
-from geouq.metrics import evaluate_metrics
+from geouq.metrics import Choices, Metric, evaluate_metrics
 from geouq.regions import Pool
 from geouq.summary import Summary, TilePlace, empty_summary
 from geouq.summary.threshold_sums import no_thresholds
@@ -56,7 +56,7 @@ def require_known(experiment: Experiment, variables: Sequence[Variable], regions
     """
     if not experiment.gates:
         return
-    nothing = {variable.name: _nothing(experiment, variable) for variable in variables}
+    nothing = {variable.name: _nothing(variable, experiment.levels) for variable in variables}
     choices = {variable.name: choices_for(experiment, variable, None) for variable in variables}
     rows = metric_rows(Pool("all", "all", (), nothing), variables, choices)
     for region in regions:
@@ -89,16 +89,20 @@ def _why_never(
 ) -> str:
     variable = next(variable for variable in catalog.variables if variable.variable == gate.variable)
     choices = choices_for(experiment, variable, None)
-    values = evaluate_metrics(_nothing(experiment, variable), choices)
-    metric = next(value.metric for value in values if value.name == gate.metric)
+    metric = metrics_by_name(variable, choices)[gate.metric]
     tiles = [tile for tile in catalog.tiles if gate.region in zones[tile.name].names]
     places = [TilePlace(tile.name, tile.grid, cell_size) for tile in tiles]
     return why_never(metric, choices, places, experiment.intervals)
 
 
-def _nothing(experiment: Experiment, variable: Variable) -> Summary:
+def metrics_by_name(variable: Variable, choices: Choices) -> dict[str, Metric]:
+    """The metrics that there are of a variable, by the names of their values, such as coverage_90."""
+    return {value.name: value.metric for value in evaluate_metrics(_nothing(variable, choices.levels), choices)}
+
+
+def _nothing(variable: Variable, levels: Sequence[float]) -> Summary:
     """What no pixel of a variable gives."""
-    return replace(empty_summary(experiment.levels), thresholds=no_thresholds(variable.thresholds))
+    return replace(empty_summary(tuple(levels)), thresholds=no_thresholds(variable.thresholds))
 
 
 def judge(experiment: Experiment, metrics: Table) -> list[GateResult]:

@@ -1,16 +1,16 @@
 """Shared fixtures: rasters, folders of tiles, and tiles that are swept already."""
 
 import os
+import shutil
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import hypothesis
+import landscape
 import numpy as np
 import pytest
-import rasterio
-from affine import Affine
 from click.testing import CliRunner
-from forecasts import heteroscedastic
 
 from geouq.catalog import Catalog, find_tiles
 from geouq.cli import main
@@ -22,62 +22,17 @@ from geouq.sweep import sweep_tiles
 hypothesis.settings.register_profile("ci", derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "default")
 
-NORTH_UP = Affine(10, 0, 500_000, 0, -10, 7_000_000)
-VARIABLES = ("height", "cover", "gini")
-
 
 @pytest.fixture
 def write_raster():
     """Write a GeoTIFF: bands (bands, rows, columns), and whatever of the header a test is about."""
-
-    def write(path, bands, *, mask=None, scales=None, offsets=None, names=None, units=None, **profile):
-        bands = np.atleast_3d(bands) if np.ndim(bands) == 3 else np.asarray(bands)[np.newaxis]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        shape = {"count": bands.shape[0], "height": bands.shape[1], "width": bands.shape[2], "dtype": bands.dtype}
-        where = {"driver": "GTiff", "crs": "EPSG:32633", "transform": NORTH_UP}
-        with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=True), rasterio.open(path, "w", **where | shape | profile) as target:
-            target.write(bands)
-            for number in range(1, bands.shape[0] + 1):
-                if names:
-                    target.set_band_description(number, names[number - 1])
-                if units:
-                    target.set_band_unit(number, units[number - 1])
-            if scales:
-                target.scales = scales
-            if offsets:
-                target.offsets = offsets
-            if mask is not None:
-                target.write_mask(np.where(mask, 0, 255).astype(np.uint8))
-        return path
-
-    return write
+    return landscape.write_raster
 
 
 @pytest.fixture
-def tile_folder(tmp_path, write_raster):
+def tile_folder(tmp_path):
     """A folder with predictions and truth of some tiles side by side, three bands each, and a configuration."""
-
-    def make(names=("a1", "a2", "b1"), shape=(40, 50), text=""):
-        for index, name in enumerate(names):
-            layers = [np.stack(band) for band in zip(*(heteroscedastic(shape, 10 * index + b) for b in range(3)))]  # noqa: B905
-            transform = NORTH_UP @ Affine.translation(index * shape[1], 0)
-            paths = (f"predictions/{name}_mean.tif", f"predictions/{name}_variance.tif", f"truth/{name}.tif")
-            for path, bands in zip(paths, layers, strict=True):
-                units = ["m", "%", "1"]
-                write_raster(tmp_path / path, bands, names=VARIABLES, units=units, nodata=np.nan, transform=transform)
-        config = tmp_path / "experiment.yaml"
-        config.write_text(
-            "version: 1\nname: small\n"
-            "data:\n"
-            "  mean: predictions/{tile}_mean.tif\n"
-            "  variance: predictions/{tile}_variance.tif\n"
-            "  truth: truth/{tile}.tif\n"
-            f"{text}",
-            encoding="utf-8",
-        )
-        return config
-
-    return make
+    return partial(landscape.write_tiles, tmp_path)
 
 
 @pytest.fixture
@@ -92,6 +47,33 @@ def geouq(tmp_path, monkeypatch):
         return result
 
     return run
+
+
+@pytest.fixture(scope="session")
+def made():
+    """Folders of what was made already, by what was asked for, as most tests ask for the same."""
+    return {}
+
+
+@pytest.fixture
+def runs(tmp_path, tmp_path_factory, monkeypatch, made):
+    """The runs `small` and others of the same truth, in a copy of their landscape; their folders."""
+    monkeypatch.chdir(tmp_path)
+
+    def make(*, text=landscape.SHORT + landscape.REGIONS, **others):
+        if text not in made:
+            made[text] = landscape.landscape_of(text, tmp_path_factory.mktemp("landscape"))
+        shutil.copytree(made[text], tmp_path, dirs_exist_ok=True)
+        for name, more in others.items():
+            config = tmp_path / f"{name}.yaml"
+            config.write_text(f"extends: experiment.yaml\nname: {name}\n{more}", encoding="utf-8")
+            asked = (text, name, more)
+            if asked not in made:
+                made[asked] = landscape.evaluate(config, tmp_path_factory.mktemp("run"))
+            shutil.copytree(made[asked], tmp_path / "results" / name)
+        return [tmp_path / "results" / name for name in ("small", *others)]
+
+    return make
 
 
 @pytest.fixture

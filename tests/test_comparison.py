@@ -9,52 +9,12 @@ import numpy as np
 import pytest
 import rasterio
 from csv_rows import rows_of
+from landscape import NAMES, REGIONS, SHORT, scaled
 
 import geouq as package
 from geouq.errors import ConfigError
 
-SHORT = "variables: [height]\noutput: {maps: none}\n"
-REGIONS = "regions: {west: [a1, a2]}\n"
-NAMES = ("a1", "a2", "b1")
-
-
-def scaled(folder, source, target, change):
-    """Copies of rasters whose values a function changes."""
-    for path in sorted((folder / "predictions").glob(f"*_{source}.tif")):
-        (folder / target).mkdir(exist_ok=True)
-        with rasterio.open(path) as old, rasterio.open(folder / target / path.name, "w", **old.profile) as new:
-            new.write(change(old.read()))
-
-
 WIDE = 'data: {variance: "wide/{tile}_variance.tif"}\n'
-
-
-@pytest.fixture(scope="module")
-def kept():
-    """Folders of results by what they were asked for, as most tests ask for the same."""
-    return {}
-
-
-@pytest.fixture
-def runs(tile_folder, tmp_path, geouq, kept):
-    """Run the experiment, and others on the same truth; their folders."""
-
-    def make(*, text=SHORT + REGIONS, **others):
-        asked, results = (text, *others.items()), tmp_path / "results"
-        config = tile_folder(NAMES, (96, 96), text + "intervals: {resamples: 200}\n")
-        scaled(tmp_path, "variance", "wide", lambda bands: 1.5 * bands)
-        for name, more in others.items():
-            (tmp_path / f"{name}.yaml").write_text(f"extends: experiment.yaml\nname: {name}\n{more}", encoding="utf-8")
-        if others and asked in kept:
-            shutil.copytree(kept[asked], results)
-        else:
-            configs = [config, *(tmp_path / f"{name}.yaml" for name in others)]
-            assert geouq("run", *configs, "--quiet").exit_code == 0
-            shutil.copytree(results, tmp_path / "kept")
-            kept[asked] = tmp_path / "kept"
-        return [results / name for name in ("small", *others)]
-
-    return make
 
 
 def table(folder):
@@ -128,9 +88,9 @@ def test_what_cells_do_not_keep_has_a_difference_without_an_interval(runs, geouq
         ("zms", 1, "worse: wide is worse in zms of height in all"),
         ("zms:height:west", 1, "worse: wide is worse in zms of height in west"),
         ("rmse", 0, ""),
-        ("zmz", 2, "did you mean 'zms'"),
-        ("zms:hight", 2, "did you mean 'zms:height'"),
-        ("zms:height:wset", 2, "did you mean 'zms:height:west'"),
+        ("zmz", 2, "no metric 'zmz'; did you mean 'zms'"),
+        ("zms:hight", 2, "no variable 'hight' in all runs; did you mean 'height'"),
+        ("zms:height:wset", 2, "no region 'wset' in all runs; did you mean 'west'"),
         ("ence_null", 2, "no value of ence_null is better"),
         ("width_90", 2, "no value of width_90 is better"),
         ("rmscd_90", 1, "cannot be told: not kept by cell"),
@@ -141,6 +101,14 @@ def test_a_run_that_is_worse_is_the_exit_code(runs, geouq, gate, code, said):
 
     assert done.exit_code == code
     assert said in done.stderr
+
+
+def test_what_must_not_be_worse_is_looked_up_before_the_work(runs, geouq, monkeypatch):
+    monkeypatch.setattr("geouq.comparison.rows.paired_rows", None)
+    folders = runs(wide=WIDE)
+
+    for gate in ("zmz", "zms:hight", "zms:height:wset", "ence_null"):
+        assert geouq("compare", *folders, "--fail-if-worse", gate, "--quiet").exit_code == 2
 
 
 def test_a_run_that_is_better_fails_no_gate(runs, geouq):
@@ -176,7 +144,7 @@ def test_another_truth_is_refused(runs, geouq, tmp_path):
 
     assert done.exit_code == 2
     assert "tile a1" in done.stderr
-    assert str(tmp_path / "truth/a1.tif") in done.stderr
+    assert "/truth/a1.tif" in done.stderr
     assert str(tmp_path / "reference/a1.tif") in done.stderr
     assert "checksum" in done.stderr
 
@@ -246,6 +214,14 @@ def test_runs_that_cannot_be_compared_say_why(runs, geouq, other, said, tmp_path
     assert done.exit_code == 2
     assert said in done.stderr
     assert not (tmp_path / "results/comparison").exists()
+
+
+def test_variables_in_common_are_compared_and_the_others_told(runs, geouq, tmp_path):
+    done = geouq("compare", *runs(other="variables: [height, cover]\n"), "--quiet")
+
+    assert done.exit_code == 0
+    assert {row["variable"] for row in table(tmp_path / "results")} == {"height"}
+    assert "only the 1 variables in common are compared; other has 1 more, left aside: cover" in done.stderr
 
 
 def test_levels_and_bins_in_common_are_compared(runs, geouq, tmp_path):
@@ -367,5 +343,5 @@ def test_from_python_the_rows_are_at_hand(runs):
     assert failed.row["variable"] == "height"
     assert all(path.is_file() for path in comparison.files)
     assert comparison.baseline == "small"
-    with pytest.raises(ConfigError, match="no such number"):
+    with pytest.raises(ConfigError, match="no metric 'x'"):
         package.compare([comparison.folder.parent / "small", comparison.folder.parent / "wide"], None, ["x"])

@@ -4,10 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from geouq.comparison.gates import Worse, worse
+from geouq.comparison.gates import Worse, bound_of, worse
 from geouq.comparison.rows import COLUMNS, comparison_rows
-from geouq.comparison.runs import open_runs, restricted_to_common
+from geouq.comparison.runs import Restricted, open_runs, restricted_to_common
+from geouq.config import Variable
+from geouq.config.regions import ALL
 from geouq.errors import ConfigError
+from geouq.gates import metrics_by_name
+from geouq.metrics import Metric
 from geouq.paired import Shown, as_text, shown_rows, write_texts
 from geouq.progress import Reporter, Silent
 from geouq.tables import Table, write_csv
@@ -49,8 +53,9 @@ def compare(
 ) -> Comparison:
     """Compare runs on the same truth with the first of them, on the tiles that all have; no pixel is read.
 
-    out : folder to write to, by default `comparison` beside the first run. fail_if_worse : numbers in which no run may
-    be worse, as METRIC, METRIC:VARIABLE or METRIC:VARIABLE:REGION. Raises SummaryError where a folder holds no run,
+    runs : their folders; RUN@MODEL is one model of a run alone, whose variables have their plain names then. out :
+    folder to write to, by default `comparison` beside the first run. fail_if_worse : numbers in which no run may be
+    worse, as METRIC, METRIC:VARIABLE or METRIC:VARIABLE:REGION. Raises SummaryError where a folder holds no run,
     DataError where truth or cells differ, and ConfigError where nothing is in common or a number is not known.
     """
     from geouq.paired.figure import draw_differences  # noqa: PLC0415  matplotlib is large
@@ -61,8 +66,10 @@ def compare(
         raise ConfigError(f"{folder} is the folder of a run; name another with --out")
     restricted, shared = restricted_to_common(opened)
     settings = opened[0].experiment.intervals
+    regions = (ALL, *restricted[0].experiment.tile_lists, *shared.zones)
+    bounds = [bound_of(one, _metrics_of(restricted[0], shared.variables), regions) for one in fail_if_worse]
     rows, notes = comparison_rows(restricted, shared.variables, settings, reporter or Silent())
-    failing = worse(rows, fail_if_worse, settings.level)
+    failing = worse(rows, bounds, settings.level)
     schemes = shared.settings["bins"].schemes
     preferred = next((s.name for s in schemes if s.scheme == "equal-count"), schemes[0].name if schemes else "")
     shown = Shown(shown_rows(rows, preferred), opened[0].label, "run", (*shared.notes, *notes))
@@ -72,3 +79,8 @@ def compare(
     drawn = draw_differences(rows, paths, bins=preferred, baseline=shown.baseline)
     files = (folder / "comparison.csv", *write_texts(shown, folder), *drawn)
     return Comparison(folder, table, shown, tuple(failing), files)
+
+
+def _metrics_of(run: Restricted, variables: Sequence[Variable]) -> dict[str, dict[str, Metric]]:
+    """The metrics of each variable, by name."""
+    return {variable.name: metrics_by_name(variable, run.choices[run.names[variable.name]]) for variable in variables}

@@ -1,13 +1,29 @@
 """Where a run must not be worse than the first: `--fail-if-worse METRIC[:VARIABLE[:REGION]]`."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from geouq.config import suggestion
+from geouq.config import quoted, suggestion
 from geouq.errors import ConfigError
 from geouq.inference import judged
-from geouq.metrics import METRICS, NOT_JUDGED
+from geouq.metrics import NOT_JUDGED, Metric
 from geouq.tables import Row
+
+MetricsOf = Mapping[str, Mapping[str, Metric]]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A number in which no run may be worse; an empty variable stands for all of them."""
+
+    metric: str
+    variable: str = ""
+    region: str = "all"
+
+    def is_about(self, row: Row) -> bool:
+        """Whether a row of the comparison is of this number."""
+        of_variable = not self.variable or row["variable"] == self.variable
+        return of_variable and (row["metric"], row["name"]) == (self.metric, self.region)
 
 
 @dataclass(frozen=True)
@@ -29,22 +45,35 @@ class Worse:
         )
 
 
-def worse(rows: Sequence[Row], wanted: Sequence[str], level: float) -> list[Worse]:
-    """What fails of the numbers wanted; p-values are adjusted among those alone that one of `wanted` names.
+def bound_of(written: str, metrics_of: MetricsOf, regions: Collection[str]) -> Bound:
+    """The number that METRIC, METRIC:VARIABLE or METRIC:VARIABLE:REGION names; either name may hold colons itself.
 
-    Raises ConfigError where one is not known, or where no value of it is better than another.
+    metrics_of : by variable, the metrics that there are by name. Raises ConfigError where a part is not known, or where
+    no value of the metric is better than another.
     """
-    named = _named(rows)
-    unjudged = [metric.name for metric in METRICS if metric.name in NOT_JUDGED]
-    found: list[Worse] = []
-    for one in wanted:
-        if one not in named:
-            near = [label for label in named if label.count(":") == one.count(":")] or list(named)
-            raise ConfigError(f"--fail-if-worse {one}: there is no such number{suggestion(one, near)}")
-        if any(one.split(":")[0].startswith(name) for name in unjudged):
-            raise ConfigError(f"--fail-if-worse {one}: no value of {one} is better than another; name another metric")
-        found += _failing(judged(named[one], level))
-    return found
+    metric, _, rest = written.partition(":")
+    variable = next((v for v in sorted(metrics_of, key=len, reverse=True) if f"{rest}:".startswith(f"{v}:")), "")
+    region = rest.removeprefix(variable).removeprefix(":") or "all"
+    known = {name: own for of in metrics_of for name, own in metrics_of[of].items() if variable in ("", of)}
+    wrong = ""
+    if metric not in known:
+        of = f" of {variable}" if variable else ""
+        wrong = f"there is no metric {quoted(metric)}{of}{suggestion(metric, known)}"
+    elif known[metric].name in NOT_JUDGED:
+        wrong = f"no value of {metric} is better than another; name another metric, such as crps"
+    elif rest and not variable:
+        name = rest.split(":")[0]
+        wrong = f"there is no variable {quoted(name)} in all runs{suggestion(name, metrics_of)}"
+    elif region not in regions:
+        wrong = f"there is no region {quoted(region)} in all runs{suggestion(region, regions)}"
+    if wrong:
+        raise ConfigError(f"--fail-if-worse {written}: {wrong}")
+    return Bound(metric, variable, region)
+
+
+def worse(rows: Sequence[Row], bounds: Sequence[Bound], level: float) -> list[Worse]:
+    """What fails of the numbers bounded; p-values are adjusted among those alone that one bound names."""
+    return [one for bound in bounds for one in _failing(judged([row for row in rows if bound.is_about(row)], level))]
 
 
 def _failing(rows: Sequence[Row]) -> Iterator[Worse]:
@@ -53,15 +82,3 @@ def _failing(rows: Sequence[Row]) -> Iterator[Worse]:
             yield Worse(row, row["ci_method"])
         elif row["significant"] == "yes" and row["better"] not in ("", row["run"]):
             yield Worse(row)
-
-
-def _named(rows: Sequence[Row]) -> Mapping[str, list[Row]]:
-    """Rows by each text that names them; without a region they are those of the whole."""
-    found: dict[str, list[Row]] = {}
-    for row in rows:
-        labels = [f"{row['metric']}:{row['variable']}:{row['name']}"]
-        if row["level"] == "all":
-            labels += [row["metric"], f"{row['metric']}:{row['variable']}"]
-        for label in labels:
-            found.setdefault(label, []).append(row)
-    return found

@@ -21,16 +21,15 @@ def comparison_rows(
 ) -> tuple[list[Row], list[str]]:
     """Rows of every number of every run but the first, and a note wherever runs do not count the same pixels."""
     rows, notes = [], []
-    names = [variable.name for variable in variables]
     reporter.stage("comparison", 1 + len(runs[0].experiment.tile_lists) + len(runs[0].zones))
-    for pools in zip(*(run.pools(names) for run in runs), strict=True):
+    for pools in zip(*(run.pools() for run in runs), strict=True):
         pool = pools[0][0]
         sides = {
             run.run.label: sides_of(own, run.choices, parts, run.summaries)
             for run, (own, parts) in zip(runs, pools, strict=True)
         }
         for variable in variables:
-            of_runs = {label: own[variable.name] for label, own in sides.items()}
+            of_runs = {run.run.label: sides[run.run.label][run.names[variable.name]] for run in runs}
             found, same = paired_rows({"level": pool.level, "name": pool.name}, of_runs, variable, settings)
             rows += found
             if not same:

@@ -1,13 +1,13 @@
 """Runs that can be compared: the same truth, the same cells, and what they have in common."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from geouq.catalog import path_of
-from geouq.config import Experiment, Variable, load_experiment
+from geouq.config import Experiment, Variable, load_experiment, quoted, suggestion
 from geouq.errors import ConfigError, DataError
 from geouq.grid import require_same_grid
 from geouq.metrics import Choices
@@ -15,19 +15,35 @@ from geouq.provenance import RunRecord, load_record
 from geouq.regions import Pool, pools, zone_pools
 from geouq.run_numbers import choices_of
 from geouq.store import Part, SavedSummaries
-from geouq.summary import TilePlace
+from geouq.summary import TilePlace, TileWholes
 
 SHOWN = 10
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run in a folder; label : its name, or its folder where another run has the same name."""
+    """A run in a folder, or one model of it; label : its name, or its folder where another run has the same name.
+
+    model : the one that is compared; empty where there are none, or where all of them are.
+    """
 
     label: str
     folder: Path
+    model: str
     experiment: Experiment
     record: RunRecord
+
+    @property
+    def variables(self) -> dict[str, Variable]:
+        """The variables by the names under which they are compared: of one model alone, plain ones."""
+        if not self.model:
+            return {variable.name: variable for variable in self.record.variables}
+        return {variable.variable: variable for variable in self.record.variables if variable.model == self.model}
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """All models that the run has."""
+        return tuple(dict.fromkeys(variable.model for variable in self.record.variables if variable.model))
 
     def truth(self, tile: str) -> str:
         """File of the truth of a tile."""
@@ -51,37 +67,84 @@ class Shared:
 
 @dataclass(frozen=True)
 class Restricted:
-    """A run restricted to what is shared."""
+    """A run restricted to what is shared; names : of its own variables, by the names that all share."""
 
     run: Run
     summaries: SavedSummaries
     experiment: Experiment
     choices: Mapping[str, Choices]
     zones: Mapping[str, Sequence[Part]]
+    names: Mapping[str, str]
 
-    def pools(self, variables: Sequence[str]) -> Iterator[tuple[Pool, list[Part]]]:
+    def pools(self) -> Iterator[tuple[Pool, list[Part]]]:
         """The whole, then each region with its parts."""
-        for pool in pools(self.experiment, variables, self.summaries.wholes()):
+        variables = list(self.names.values())
+        for pool in pools(self.experiment, variables, self._named(self.summaries.wholes())):
             if pool.level != "tile":
                 yield pool, [self.summaries.part(tile) for tile in pool.tiles]
-        wholes = ((zone, map(self.summaries.whole, parts)) for zone, parts in self.zones.items())
+        wholes = ((zone, self._named(map(self.summaries.whole, parts))) for zone, parts in self.zones.items())
         for pool in zone_pools(self.summaries.levels, variables, wholes):
             yield pool, list(self.zones[pool.name])
 
+    def _named(self, tiles: Iterable[TileWholes]) -> Iterator[TileWholes]:
+        """Tiles with the variables in `names` alone."""
+        for tile in tiles:
+            yield replace(tile, variables={name: tile.variables[name] for name in self.names.values()})
+
 
 def open_runs(folders: Sequence[Path]) -> tuple[Run, ...]:
-    """Open the folders of two or more runs; SummaryError where one holds none, ConfigError where one comes twice."""
+    """Open two or more runs, or models of runs as RUN@MODEL.
+
+    Raises SummaryError where a folder holds no run, and ConfigError where one comes twice, where there is no such model
+    or where some have models and others have none.
+    """
     if len(folders) < 2:
         raise ConfigError("a comparison needs two runs or more; name the folder of another run")
-    seen = [folder.resolve() for folder in folders]
+    named = [_folder_and_model(folder) for folder in folders]
+    seen = [(folder.resolve(), model) for folder, model in named]
     for index, folder in enumerate(folders):
-        if seen.index(folder.resolve()) < index:
+        if seen.index(seen[index]) < index:
             raise ConfigError(f"{folder} is given twice; name each run once")
-    runs = [Run("", folder, load_experiment(folder / "config.yaml"), load_record(folder)) for folder in _held(folders)]
-    names = [run.record.name for run in runs]
+    # a record first: without one, the message would be about the configuration
+    records = [load_record(folder) for folder, _ in named]
+    runs = [
+        Run(_with_model(record.name, model), folder, model, load_experiment(folder / "config.yaml"), record)
+        for (folder, model), record in zip(named, records, strict=True)
+    ]
+    _require_models(runs)
+    labels = [run.label for run in runs]
     return tuple(
-        replace(run, label=run.record.name if names.count(run.record.name) == 1 else str(run.folder)) for run in runs
+        run if labels.count(run.label) == 1 else replace(run, label=_with_model(str(run.folder), run.model))
+        for run in runs
     )
+
+
+def _folder_and_model(written: Path) -> tuple[Path, str]:
+    """The folder of a run, and the model after the last @ where the folder of that whole name holds no run."""
+    folder, mark, model = str(written).rpartition("@")
+    if not mark or (written / "run.json").exists():
+        return written, ""
+    return Path(folder), model
+
+
+def _with_model(name: str, model: str) -> str:
+    return f"{name}@{model}" if model else name
+
+
+def _require_models(runs: Sequence[Run]) -> None:
+    """Models that are named exist; either all runs are compared model by model, or none is."""
+    for run in runs:
+        if run.model and run.model not in run.models:
+            has = suggestion(run.model, run.models) if run.models else "; it has one prediction alone"
+            raise ConfigError(f"{run.folder} has no model {quoted(run.model)}{has}")
+    several = [run for run in runs if run.models and not run.model]
+    if several and len(several) < len(runs):
+        one = next(run for run in runs if run not in several)
+        run = several[0]
+        raise ConfigError(
+            f"{run.folder} has the models {_listed(run.models)}, and {_with_model(str(one.folder), one.model)} is one "
+            f"prediction; name the model to compare, as in {_with_model(str(run.folder), run.models[0])}"
+        )
 
 
 def restricted_to_common(runs: Sequence[Run]) -> tuple[list[Restricted], Shared]:
@@ -102,13 +165,6 @@ def restricted_to_common(runs: Sequence[Run]) -> tuple[list[Restricted], Shared]
     beside = [name for name in runs[0].experiment.data.groupings if _in_all(name, runs)]
     shared = Shared(tiles, variables, settings, zones, tuple(beside), tuple(notes))
     return [_restricted(run, summaries, shared) for run, summaries in zip(runs, opened, strict=True)], shared
-
-
-def _held(folders: Sequence[Path]) -> Iterator[Path]:
-    """Folders that hold a run, as otherwise the message would be about the configuration in it."""
-    for folder in folders:
-        load_record(folder)
-        yield folder
 
 
 def _common(what: str, names: Sequence[Sequence[str]], runs: Sequence[Run]) -> tuple[tuple[str, ...], list[str]]:
@@ -157,7 +213,7 @@ def _told(record: Mapping[str, Any]) -> str:
 
 
 def _common_variables(runs: Sequence[Run]) -> tuple[tuple[Variable, ...], list[str]]:
-    by_name = [{variable.name: variable for variable in run.record.variables} for run in runs]
+    by_name = [run.variables for run in runs]
     names, notes = _common("variables", [list(own) for own in by_name], runs)
     for name in names:
         bands = {own[name].band for own in by_name}
@@ -167,7 +223,8 @@ def _common_variables(runs: Sequence[Run]) -> tuple[tuple[Variable, ...], list[s
     found = []
     for name in names:
         thresholds = tuple(t for t in by_name[0][name].thresholds if all(t in own[name].thresholds for own in by_name))
-        found.append(by_name[0][name].model_copy(update={"thresholds": thresholds}))
+        model = "" if runs[0].model else by_name[0][name].model
+        found.append(by_name[0][name].model_copy(update={"name": name, "model": model, "thresholds": thresholds}))
     return tuple(found), notes
 
 
@@ -249,12 +306,15 @@ def _in_all(name: str, runs: Sequence[Run]) -> bool:
 
 def _restricted(run: Run, summaries: SavedSummaries, shared: Shared) -> Restricted:
     experiment = run.experiment.model_copy(update=dict(shared.settings))
-    choices = choices_of(experiment, shared.variables, summaries)
+    own = {variable.name: run.variables[variable.name] for variable in shared.variables}
+    settled = [v.model_copy(update={"name": own[v.name].name, "model": own[v.name].model}) for v in shared.variables]
+    choices = choices_of(experiment, settled, summaries)
     zones = summaries.zones()
     return Restricted(
         run,
         summaries,
         experiment,
-        {name: replace(own, beside=shared.beside) for name, own in choices.items()},
+        {name: replace(chosen, beside=shared.beside) for name, chosen in choices.items()},
         {name: zones[name] for name in shared.zones},
+        {name: variable.name for name, variable in own.items()},
     )

@@ -2,7 +2,7 @@
 
 from geouq.config.bins import EQUAL_COUNT_10, EQUAL_WIDTH_10, GROUPS, Bins, BinScheme, Groups
 from geouq.config.data import Data, SharedData
-from geouq.config.faults import Fault, config_error, suggestion
+from geouq.config.faults import Fault, config_error, quoted, suggestion
 from geouq.config.intervals import Intervals, length
 from geouq.config.load import json_schema, load_experiment, to_yaml
 from geouq.config.model import CalibrationWeights, Experiment
@@ -45,6 +45,7 @@ __all__ = [
     "length",
     "load_experiment",
     "model_and_layer",
+    "quoted",
     "suggestion",
     "to_yaml",
 ]
