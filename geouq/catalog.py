@@ -317,7 +317,8 @@ def _missing_layers(name: str, patterns: Mapping[str, str], found: Mapping[str, 
 
 def _open_tile(name: str, patterns: Mapping[str, str], experiment: Experiment) -> Tile | Failure:
     try:
-        rasters = {layer: read_header(path_of(pattern, name)) for layer, pattern in patterns.items()}
+        paths = {layer: path_of(pattern, name) for layer, pattern in patterns.items()}
+        rasters = {layer: read_header(path, experiment.drivers) for layer, path in paths.items()}
         data, files = experiment.data, experiment.predictions
         predictions = {
             model: Prediction.of(own, {layer: rasters[key_of(model, layer)] for layer in own.predicted})

@@ -5,7 +5,7 @@ import re
 import threading
 import warnings
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,9 +25,11 @@ GDAL_OPTIONS: dict[str, Any] = {
     # what may lie beside a file is asked for by name: to list a folder of thousands takes longer than to read a header
     "GDAL_DISABLE_READDIR_ON_OPEN": os.environ.get("GDAL_DISABLE_READDIR_ON_OPEN", "TRUE"),
 }
+DRIVERS = ("GTiff",)  # of GDAL; a VRT can make it read any file or address
 CACHE = 64 << 20  # bytes
 HANDLES = 32
 UNSAID = re.compile(r"(band_\d+)?")  # descriptions that name no variable
+UNKNOWN_FORMAT = "not recognized as being in a supported file format"  # as GDAL says it
 HARMLESS = (".ovr", ".aux.xml")  # overviews and statistics, which may come and go and change no pixel
 
 
@@ -73,7 +75,7 @@ class Band:
 class Raster:
     """One file's header; `block` (rows, columns) is the unit of decoding, of all bands together if `interleaved`.
 
-    tiff : a plain TIFF file, which may leave out blocks. alpha : number of the band that is 0 where the file is
+    driver : GDAL's for its format. alpha : number of the band that is 0 where the file is
         transparent, None for none. files : the file and those that its pixels come from too, such as a mask beside it
         or the sources of a VRT, as far as they are local. elsewhere : names of those that are not, or in an archive.
     """
@@ -85,7 +87,7 @@ class Raster:
     block: tuple[int, int]
     interleaved: bool
     compression: str
-    tiff: bool
+    driver: str
     files: tuple[Stamp, ...]
     elsewhere: tuple[str, ...]
 
@@ -98,6 +100,11 @@ class Raster:
             for number, name in enumerate(described, 1)
             if number != self.alpha
         }
+
+    @property
+    def tiff(self) -> bool:
+        """Whether it is a plain TIFF file, which may leave out blocks."""
+        return self.driver == "GTiff"
 
     @property
     def fingerprint(self) -> str:
@@ -122,9 +129,9 @@ def gdal_options(cache: int = CACHE) -> Iterator[None]:
         yield
 
 
-def read_header(path: str) -> Raster:
-    """Read a raster's header; DataError if it cannot be opened."""
-    with gdal_options(), _said_plainly(path), rasterio.open(path, sharing=False) as source:
+def read_header(path: str, drivers: Sequence[str] = DRIVERS) -> Raster:
+    """Read a raster's header; DataError if it cannot be opened, or is of a format that is not among `drivers`."""
+    with gdal_options(), _said_plainly(path, drivers), _opened_as(path, drivers) as source:
         layout = source.tags(ns="IMAGE_STRUCTURE")
         stamps = {path: _stamp(path) for path in source.files if not path.endswith(HARMLESS)}
         return Raster(
@@ -135,10 +142,22 @@ def read_header(path: str) -> Raster:
             tuple(max(sides) for sides in zip(*source.block_shapes, strict=True)),
             source.count > 1 and layout.get("INTERLEAVE") == "PIXEL",
             layout.get("COMPRESSION", "none"),
-            source.driver == "GTiff",
+            source.driver,
             tuple(stamp for stamp in stamps.values() if stamp),
             tuple(path for path, stamp in stamps.items() if not stamp),
         )
+
+
+def _opened_as(path: str, drivers: Sequence[str]) -> Any:
+    """The file opened by the first of these drivers that knows its format."""
+    *others, last = drivers
+    for driver in others:
+        try:
+            return rasterio.open(path, driver=driver, sharing=False)
+        except RasterioError as error:
+            if UNKNOWN_FORMAT not in str(error):
+                raise
+    return rasterio.open(path, driver=last, sharing=False)
 
 
 @contextmanager
@@ -146,11 +165,11 @@ def opened(raster: Raster) -> Iterator[Any]:
     """The raster opened for this thread alone; the `HANDLES` last used stay open. DataError where reading fails."""
     handles = _handles()
     key = (raster.path, raster.files)
-    with _said_plainly(raster.path):
+    with _said_plainly(raster.path, (raster.driver,)):
         if key not in handles:
             while len(handles) >= HANDLES:
                 handles.popitem(last=False)[1].close()
-            handles[key] = rasterio.open(raster.path, sharing=False)
+            handles[key] = rasterio.open(raster.path, driver=raster.driver, sharing=False)
         handles.move_to_end(key)
         yield handles[key]
 
@@ -177,11 +196,13 @@ def _handles() -> "OrderedDict[Key, Any]":
 
 
 @contextmanager
-def _said_plainly(path: str) -> Iterator[None]:
+def _said_plainly(path: str, drivers: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except (RasterioError, OSError) as error:
         reason = str(error.__cause__ or error).removeprefix(f"{path}: ")
+        if UNKNOWN_FORMAT in reason:
+            reason = f"it is no {' or '.join(drivers)} file; `drivers` in the configuration names the formats to read"
         raise DataError(f"{path} cannot be read: {reason}") from error
 
 

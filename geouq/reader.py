@@ -45,6 +45,7 @@ from geouq.validity import (
     WEIGHT_ZERO,
     Nodata,
     any_valid,
+    classify,
     mark_invalid,
 )
 
@@ -110,6 +111,19 @@ def read_window(tile: Tile, window: Window) -> Iterator[VariableWindow]:
     reader = TileReader(tile, reuse=False)
     for variable in tile.variables:
         yield reader.read(variable, window)
+
+
+def masked_layers(pixels: VariableWindow) -> NDArray[np.floating]:
+    """Mean, variance and truth, NaN where nodata or masked, and 1 where a pixel is valid: (4, rows, columns)."""
+    layers = [pixels.mean, pixels.variance, pixels.truth]
+    for i, (values, nodata) in enumerate(zip(layers, pixels.nodata.values, strict=True)):
+        missing = ~np.isfinite(values) | (values == values.dtype.type(nodata))
+        for status in (pixels.sources[i], pixels.sources[-1]):
+            if status.size:
+                missing |= status > 0
+        layers[i] = np.where(missing | (not pixels.read and i < 2), np.nan, values)
+    valid = classify(pixels.mean, pixels.variance, pixels.truth, pixels.status, pixels.nodata) < 0
+    return np.stack([*layers, valid])
 
 
 class TileReader:

@@ -12,8 +12,7 @@ from geouq.config import Experiment
 from geouq.errors import ConfigError, GeouqError
 from geouq.grid import Grid, Window
 from geouq.raster import gdal_options
-from geouq.reader import VariableWindow, read_window
-from geouq.validity import classify
+from geouq.reader import masked_layers, read_window
 
 LAYERS = {"mean": "predicted mean", "variance": "predicted variance", "truth": "reference value"}
 CHUNK = 512
@@ -40,19 +39,6 @@ def open_stack(source: Tile | Experiment, tile: str | None = None, *, chunk: int
     }
     layers["valid"] = (dims, blocks[len(LAYERS)].astype(bool), {"long_name": "pixel counts"})
     return xr.Dataset(layers, _coordinates(found), {"tile": found.name, "crs": found.grid.crs})
-
-
-def masked_layers(pixels: VariableWindow) -> NDArray[np.floating]:
-    """Mean, variance and truth, NaN where nodata or masked, and 1 where a pixel is valid: (4, rows, columns)."""
-    layers = [pixels.mean, pixels.variance, pixels.truth]
-    for i, (values, nodata) in enumerate(zip(layers, pixels.nodata.values, strict=True)):
-        missing = ~np.isfinite(values) | (values == values.dtype.type(nodata))
-        for status in (pixels.sources[i], pixels.sources[-1]):
-            if status.size:
-                missing |= status > 0
-        layers[i] = np.where(missing | (not pixels.read and i < 2), np.nan, values)
-    valid = classify(pixels.mean, pixels.variance, pixels.truth, pixels.status, pixels.nodata) < 0
-    return np.stack([*layers, valid])
 
 
 def _named(experiment: Experiment, name: str | None) -> Tile:

@@ -27,7 +27,7 @@ def tiles(tile_folder, tmp_path):
     for number, name in enumerate(("a1", "a2")):
         text = MOSAIC.format(left=500_000 + 500 * number, bands=bands)
         (tmp_path / "truth" / f"{name}.vrt").write_text(text)
-    config.write_text(config.read_text().replace("truth/{tile}.tif", "truth/{tile}.vrt"))
+    config.write_text(config.read_text().replace("truth/{tile}.tif", "truth/{tile}.vrt") + "drivers: [COG, VRT]\n")
     catalog = find_tiles(load_experiment(config))
     assert not catalog.failures
     return catalog.tiles

@@ -82,17 +82,17 @@ def test_a_layout_that_nobody_knows_is_no_fault(tmp_path):
     path = tmp_path / "a.vrt"
     path.write_text(VRT.replace("<GeoTransform>", f"{told}</Metadata><GeoTransform>"))
 
-    header = read_header(str(path))
+    header = read_header(str(path), ["VRT"])
 
     assert (header.interleaved, header.compression) == (False, "NEW")
 
 
 def test_a_source_of_a_vrt_changes_its_fingerprint(raster, tmp_path, write_raster):
     (tmp_path / "a.vrt").write_text(VRT)
-    before = read_header(str(tmp_path / "a.vrt"))
+    before = read_header(str(tmp_path / "a.vrt"), ["GTiff", "VRT"])
     write_raster(raster, np.zeros((1, 8, 8), np.float32))
 
-    assert read_header(str(tmp_path / "a.vrt")).fingerprint != before.fingerprint
+    assert read_header(str(tmp_path / "a.vrt"), ["GTiff", "VRT"]).fingerprint != before.fingerprint
 
 
 def test_statistics_and_overviews_beside_the_file_do_not(raster, write_raster):
@@ -126,3 +126,13 @@ def test_damaged_headers_are_read_or_refused_plainly(raster, data):
 
     with suppress(DataError):  # anything else is a traceback
         assert len(read_header(str(damaged)).bands) >= 1
+
+
+@pytest.mark.usefixtures("raster")
+@pytest.mark.parametrize("name", ["a.vrt", "disguised.tif"])
+def test_a_vrt_is_read_only_where_it_is_asked_for_whatever_its_name(tmp_path, name):
+    (tmp_path / name).write_text(VRT)
+
+    with pytest.raises(DataError, match=r"it is no GTiff file; `drivers` in the configuration names the formats"):
+        read_header(str(tmp_path / name))
+    assert read_header(str(tmp_path / name), ["GTiff", "VRT"]).driver == "VRT"

@@ -163,7 +163,7 @@ def test_each_band_has_a_mask_of_its_own(one_tile, tmp_path, write_raster):
         f'<VRTDataset rasterXSize="64" rasterYSize="64">{bands}'
         "<GeoTransform>0, 1, 0, 0, 0, -1</GeoTransform></VRTDataset>"
     )
-    masked = replace(tile, truth=read_header(str(tmp_path / "t_truth.vrt")))
+    masked = replace(tile, truth=read_header(str(tmp_path / "t_truth.vrt"), ["VRT"]))
 
     found = [window.status for window in read(masked, Window(0, 0, 64, 64))]
 

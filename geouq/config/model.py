@@ -30,6 +30,7 @@ from geouq.config.values import (
     calibration_level,
     cell_side,
     experiment_name,
+    known_drivers,
     repeated,
     supported_version,
     unique,
@@ -147,6 +148,11 @@ class Experiment(Section):
     variance: VarianceRule = Field(default=VarianceRule(), description="variances that cannot be")
     cell_size: Annotated[int, AfterValidator(cell_side), WithJsonSchema({"enum": [16, 32, 64, 128, 256]})] | None = (
         Field(default=None, description="side of a cell in pixels; default: fits the tiles")
+    )
+    drivers: Annotated[Names, AfterValidator(known_drivers), Field(min_length=1)] = Field(
+        default=("GTiff",),
+        description="GDAL's names of the formats of rasters that are read, such as GTiff, VRT, netCDF; a VRT can make "
+        "GDAL read any file or address, so allow it only where you know who wrote it",
     )
     fingerprint: Literal["modified", "checksum"] = Field(
         default="modified",

@@ -6,6 +6,8 @@ from itertools import pairwise
 from math import isfinite
 from typing import Literal, TypeVar, get_args
 
+import rasterio
+
 from geouq.config.faults import Steps, quoted, raise_each, suggestion
 
 H = TypeVar("H", bound=Hashable)
@@ -27,6 +29,18 @@ def supported_version(version: int) -> int:
     if version != 1:
         raise ValueError(f"version {version} is not known to this geouq; write 1, or update geouq")
     return version
+
+
+def known_drivers(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Accept GDAL's names of formats; that of a COG, which is a GeoTIFF to who reads it, becomes GTiff."""
+    with rasterio.Env() as env:
+        known = env.drivers()
+    raise_each(
+        ((i,), f"{quoted(name)} is no format that GDAL reads here{suggestion(name, known)}")
+        for i, name in enumerate(names)
+        if name not in known
+    )
+    return tuple(dict.fromkeys("GTiff" if name == "COG" else name for name in names))
 
 
 def experiment_name(name: str) -> str:

@@ -11,8 +11,7 @@ from geouq.catalog import Tile
 from geouq.errors import GeouqError
 from geouq.grid import Grid, Window
 from geouq.raster import gdal_options
-from geouq.reader import read_window
-from geouq.stack import masked_layers
+from geouq.reader import masked_layers, read_window
 
 Floats = NDArray[np.float64]
 READERS = 8

@@ -1,6 +1,6 @@
 """Classes of a raster as zones of a tile: codes that have names, on the tile's grid or in one mosaic."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from geouq.config import ClassRegions
 from geouq.errors import DataError, GridError
 from geouq.grid import TOLERANCE, Grid, Window, require_same_grid, shift_in_pixels
-from geouq.raster import Raster, opened, read_header
+from geouq.raster import DRIVERS, Raster, opened, read_header
 from geouq.zones.part import Part, meet, shrunk
 
 NONE = -1
@@ -98,12 +98,12 @@ class ClassZones:
             return source.read(self.band, window=place), source.read_masks(self.band, window=place) == 0
 
 
-def read_classes(regions: ClassRegions, tile: str, grid: Grid) -> ClassZones:
+def read_classes(regions: ClassRegions, tile: str, grid: Grid, drivers: Sequence[str] = DRIVERS) -> ClassZones:
     """The zones of a tile; its raster, or that part of the mosaic, lies on the pixels of the tile.
 
     DataError where there is no such raster, band or whole code; GridError where pixels do not coincide.
     """
-    raster = read_header(regions.classes.replace("{tile}", tile))
+    raster = read_header(regions.classes.replace("{tile}", tile), drivers)
     _require_codes(raster, regions)
     names = tuple(dict.fromkeys(regions.names.values()))
     codes = tuple(sorted((code, names.index(name)) for code, name in regions.names.items()))

@@ -39,7 +39,7 @@ class Regions:
     """All regions of an experiment, with polygons read.
 
     tiles : lists of tiles. polygons, classes : by the key in the configuration. derived : regions made of others, after
-    those that they are made of. notes : what the user should know.
+    those that they are made of. notes : what the user should know. drivers : formats of class rasters that are read.
     """
 
     tiles: Mapping[str, frozenset[str]]
@@ -47,6 +47,7 @@ class Regions:
     classes: Mapping[str, ClassRegions]
     derived: Mapping[str, Derivation]
     notes: tuple[str, ...]
+    drivers: tuple[str, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -58,7 +59,7 @@ class Regions:
     def on(self, tile: str, grid: Grid) -> TileZones:
         """The regions of one tile; DataError or GridError where one has no place on it."""
         layers: dict[str, Zones] = {key: polygon_zones(own, grid) for key, own in self.polygons.items()}
-        layers |= {key: read_classes(own, tile, grid) for key, own in self.classes.items()}
+        layers |= {key: read_classes(own, tile, grid, self.drivers) for key, own in self.classes.items()}
         layers = {key: layer for key, layer in layers.items() if layer.names}
         whole = [ALL, *(name for name, members in self.tiles.items() if tile in members)]
         own = settled(self.derived, whole, [name for layer in layers.values() for name in layer.names])
@@ -84,6 +85,7 @@ def open_regions(experiment: Experiment) -> Regions:
             classes,
             derived,
             tuple(note for own in polygons.values() for note in own.notes),
+            experiment.drivers,
         )
         faults += _gates(experiment, found.names)
     if faults:
