@@ -137,6 +137,24 @@ def report(folder: Path, *, quiet: bool) -> None:
 
 
 @main.command()
+@click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
+@click.option("--format", "kind", type=click.Choice(["png", "pdf", "svg"]), default="png", show_default=True)
+@click.option("--only", multiple=True, metavar="FIGURE", help="A figure, such as reliability; may be repeated.")
+@click.option("--region", "regions", multiple=True, metavar="NAME", help="A region, all, or a tile; may be repeated.")
+@click.option("--variable", "variables", multiple=True, metavar="NAME", help="A variable; may be repeated.")
+@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Of the map of cells; default: zms.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+def figures(folder: Path, *, quiet: bool, **asked: Any) -> None:
+    """Draw figures from the saved summaries of a run; no pixel is read."""
+    from geouq.drawing import Selection, draw_saved
+    from geouq.progress import reporter
+
+    with reporter(quiet=quiet) as progress:
+        written = draw_saved(folder, Selection(**asked), progress)
+    click.echo(f"{len(written)} figures in {folder / 'figures'}")
+
+
+@main.command()
 @click.argument("runs", metavar="RUN RUN...", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option("--out", type=click.Path(path_type=Path), help="Folder; default: comparison, beside the first run.")
 @click.option(

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from geouq.atomic import written_whole
-from geouq.config import CELL_MAPS, PIXEL_MAPS, BinScheme, ClassRegions, Experiment, Variable, to_yaml
+from geouq.config import CELL_MAPS, PIXEL_MAPS, ClassRegions, Experiment, Variable, to_yaml
 from geouq.gates import GateResult, judge, save_gates
-from geouq.inference import Inference
 from geouq.maps import write_cell_maps
 from geouq.metrics import Choices
 from geouq.naming import file_name
@@ -18,7 +17,7 @@ from geouq.paired import Shown, shown_rows, write_texts
 from geouq.progress import Reporter
 from geouq.provenance import RunRecord, inputs_in_words
 from geouq.regions import Pool
-from geouq.run_numbers import Numbers, choices_of, numbers_of
+from geouq.run_numbers import Numbers, choices_of, numbers_of, preferred_scheme
 from geouq.store import SavedSummaries
 from geouq.tables import COLUMNS, Table, as_frame, as_markdown, heavy_bins, write_csv, write_parquet
 
@@ -62,16 +61,8 @@ def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: R
     tables += write_comparison(experiment, record, numbers, folder)
     maps = pixel_maps(experiment, record)
     maps += [f"maps/{path.name}" for path in write_cells(experiment, record, summaries, folder / "maps", reporter)]
-    figures = draw_figures(
-        experiment,
-        numbers.shown,
-        record.variables,
-        choices,
-        inferred=numbers.inferred,
-        folder=folder,
-        reporter=reporter,
-    )
-    notes = (*_without_pixels(experiment, numbers.tables["metrics"]), *_left_to_tables(numbers))
+    figures, undrawn = draw_figures(experiment, record, numbers, summaries, choices, folder=folder, reporter=reporter)
+    notes = (*_without_pixels(experiment, numbers.tables["metrics"]), *_left_to_tables(numbers), *undrawn)
     warnings = (*record.notes, *record.doubts, *heavy_bins(numbers.tables["bins"]), *notes)
     results = Results(folder, record, numbers.tables, gates, warnings)
     pages = write_report(_content(experiment, results, numbers.shown, figures, maps), folder / "report")
@@ -160,47 +151,38 @@ def write_cells(
 
 def draw_figures(
     experiment: Experiment,
-    shown: Sequence[Pool],
-    variables: Sequence[Variable],
+    record: RunRecord,
+    numbers: Numbers,
+    summaries: SavedSummaries,
     choices: Mapping[str, Choices],
     *,
-    inferred: Mapping[str, Mapping[str, Inference]],
     folder: Path,
     reporter: Reporter,
-) -> dict[tuple[str, str, str], str]:
-    """Figures of each variable of the whole and of each region; their paths relative to the folder."""
-    from geouq.figures import (  # noqa: PLC0415  matplotlib is large, and the sweep needs the memory
-        correlogram_figure,
-        pit_histogram,
-        reliability_diagram,
-        save_figure,
-    )
+) -> tuple[dict[tuple[str, str, str], str], list[str]]:
+    """Figures of the whole and of regions, as paths relative to the folder by region, variable and figure; and notes.
 
-    scheme = preferred_scheme(experiment)
+    Those that have nothing to show are not there; of very many, those that stand in `geouq.drawing.by_default`.
+    """
+    from geouq.drawing import Case, Source, by_default, draw, path_of_figure  # noqa: PLC0415  matplotlib is large
+    from geouq.figures import save_figure  # noqa: PLC0415
+
+    rows = {name: numbers.tables[name].rows for name in ("metrics", "shift") if name in numbers.tables}
+    source = Source(
+        preferred_scheme(experiment), choices, numbers.shown,
+        lambda pool, variable: numbers.inferred[pool.name][variable], rows, summaries, summaries.zones(),
+    )  # fmt: skip
+    wanted, left = by_default(numbers.shown, record.variables, experiment.output.figures)
     written = {}
-    reporter.stage("figures", len(shown) * len(variables))
-    for pool in shown:
-        for variable in variables:
-            summary, title = pool.variables[variable.name], f"{variable.name}, {pool.name}"
-            edges = (choices[variable.name].shared_edges or {}).get(scheme.name)
-            drawn = {
-                "reliability": reliability_diagram(summary, scheme, title=title, units=variable.units, edges=edges),
-                "pit": pit_histogram(summary, title=title),
-            }
-            if blocks := inferred[pool.name][variable.name].blocks:
-                drawn["correlogram"] = correlogram_figure(blocks, title=title)
-            for name, figure in drawn.items():
-                path = Path("figures", file_name(pool.name), f"{variable.file_name}_{name}.png")
-                save_figure(figure, folder / path)
-                written[pool.name, variable.name, name] = path.as_posix()
-            reporter.advance(title)
-    return written
-
-
-def preferred_scheme(experiment: Experiment) -> BinScheme:
-    """The scheme to show where there is room for one: equal-count bins, if asked for, as all of them hold pixels."""
-    schemes = experiment.bins.schemes
-    return next((scheme for scheme in schemes if scheme.scheme == "equal-count"), schemes[0])
+    reporter.stage("figures", len(wanted))
+    for one in wanted:
+        case = Case(source, one.pool, one.variable)
+        if (figure := draw(one.figure, case)) is not None:
+            path = path_of_figure(case, one.figure)
+            save_figure(figure, folder / path)
+            written[one.pool.name, one.variable.name, one.figure] = path.as_posix()
+        reporter.advance(f"{case.title}, {one.figure}")
+    left_out = f"{left} more figures of regions are drawn by: geouq figures {folder} --region NAME"
+    return written, [left_out] if left else []
 
 
 def _content(

@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.config import IN, OUT, Experiment, Variable
+from geouq.config import IN, OUT, BinScheme, Experiment, Variable
 from geouq.inference import (
     Inference,
     Side,
@@ -66,6 +66,12 @@ def choices_of(experiment: Experiment, variables: Sequence[Variable], summaries:
         names = [variable.name for variable in variables]
         whole = next(pool.variables for pool in pools(experiment, names, summaries.wholes()) if pool.level == "all")
     return {variable.name: choices_for(experiment, variable, whole.get(variable.name)) for variable in variables}
+
+
+def preferred_scheme(experiment: Experiment) -> BinScheme:
+    """The scheme to show where there is room for one: equal-count bins, if asked for, as all of them hold pixels."""
+    schemes = experiment.bins.schemes
+    return next((scheme for scheme in schemes if scheme.scheme == "equal-count"), schemes[0])
 
 
 def numbers_of(

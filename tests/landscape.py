@@ -11,7 +11,7 @@ from geouq.experiment import Options
 NORTH_UP = Affine(10, 0, 500_000, 0, -10, 7_000_000)
 VARIABLES = ("height", "cover", "gini")
 NAMES = ("a1", "a2", "b1")
-SHORT = "variables: [height]\noutput: {maps: none}\n"
+SHORT = "variables: [height]\noutput: {maps: none, figures: none}\n"
 REGIONS = "regions: {west: [a1, a2]}\n"
 
 

@@ -7,7 +7,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "geouq"
 FLOORS = (
-    {"errors", "atomic", "naming", "wording", "compiled", "version", "memory", "growing_rows"},
+    {"errors", "atomic", "naming", "wording", "compiled", "version", "memory", "growing_rows", "figure_names"},
     {"gaussian", "grid", "validity"},
     {"config", "raster", "areas", "settings"},
     {"summary"},
@@ -25,6 +25,7 @@ FLOORS = (
     {"datasets"},
     {"accessor", "doctor"},
     {"pages", "run_numbers"},
+    {"drawing"},
     {"present"},
     {"recalibration"},
     {"experiment", "comparison"},

@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-SHORT = "variables: [height]\noutput: {maps: none}\n"
+SHORT = "variables: [height]\noutput: {maps: none, figures: none}\n"
 
 
 def test_report_writes_the_same_tables_again(tile_folder, geouq, tmp_path):

@@ -14,7 +14,7 @@ import pytest
 import rasterio.shutil
 from csv_rows import rows_of
 
-SHORT = "variables: [height]\noutput: {maps: none}\n"
+SHORT = "variables: [height]\noutput: {maps: none, figures: none}\n"
 
 
 def spoil(path):
@@ -154,7 +154,7 @@ def test_a_mask_put_beside_a_file_is_noticed(tile_folder, geouq, tmp_path):
 
 def test_ctrl_c_ends_at_once_and_the_next_run_goes_on(tile_folder, tmp_path):
     names = [f"t{number}" for number in range(12)]
-    config = tile_folder(names, shape=(300, 300), text="output: {maps: none}\n")
+    config = tile_folder(names, shape=(300, 300), text="output: {maps: none, figures: none}\n")
     command = [sys.executable, "-m", "geouq", "run", str(config), "--workers", "1"]
     running = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     said = ""

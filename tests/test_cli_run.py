@@ -13,7 +13,7 @@ import rasterio
 from csv_rows import rows_of
 from forecasts import heteroscedastic
 
-SHORT = "variables: [height]\noutput: {maps: none}\n"
+SHORT = "variables: [height]\noutput: {maps: none, figures: none}\n"
 
 
 def test_tables_have_the_columns_of_the_contract(tile_folder, geouq, tmp_path):

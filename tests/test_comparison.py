@@ -170,7 +170,9 @@ def test_copies_of_the_truth_are_the_same_by_checksum_and_others_are_not(runs, g
 
 
 def test_another_band_of_the_truth_is_another_truth(runs, geouq):
-    folders = runs(text="variables: [height]\noutput: {maps: none}\n", other="variables: {height: {band: 2}}\n")
+    folders = runs(
+        text="variables: [height]\noutput: {maps: none, figures: none}\n", other="variables: {height: {band: 2}}\n"
+    )
 
     done = geouq("compare", *folders, "--quiet")
 
@@ -275,7 +277,7 @@ def test_regions_of_classes_are_compared(runs, geouq, tmp_path, write_raster):
 
 
 def test_tables_and_figures_hold_hostile_names(runs, geouq, tmp_path):
-    text = 'variables: {"he|i$gh_t%": {band: 1}}\noutput: {maps: none}\nregions: {"w&s#{t}~^\\\\": [a1, a2]}\n'
+    text = 'variables: {"he|i$gh_t%": {band: 1}}\noutput: {figures: none}\nregions: {"w&s#{t}~^\\\\": [a1, a2]}\n'
     done = geouq("compare", *runs(text=text, wide=WIDE), "--quiet")
 
     assert done.exit_code == 0

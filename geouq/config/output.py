@@ -5,12 +5,12 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from geouq.config.section import Section, Text
-from geouq.config.values import directory_pattern, map_name, metric_name, unique
+from geouq.config.values import FIGURES_OF_RUNS, directory_pattern, figure_name, map_name, metric_name, unique
 
 MAPS = ("cells",)  # maps with a value a pixel cost more than the sweep
 
 
-def _no_maps(written: object) -> object:
+def _nothing(written: object) -> object:
     return () if written == "none" else written
 
 
@@ -31,9 +31,16 @@ class Output(Section):
     )
     maps: Annotated[
         tuple[Annotated[str, AfterValidator(map_name)], ...],
-        BeforeValidator(_no_maps, json_schema_input_type=tuple[str, ...] | Literal["none"]),
+        BeforeValidator(_nothing, json_schema_input_type=tuple[str, ...] | Literal["none"]),
         AfterValidator(unique),
     ] = Field(default=MAPS, description="maps to write: z, error, abs_error, std, cells, or metrics of cells; none")
+    figures: Annotated[
+        tuple[Annotated[str, AfterValidator(figure_name)], ...],
+        BeforeValidator(_nothing, json_schema_input_type=tuple[str, ...] | Literal["none"]),
+        AfterValidator(unique),
+    ] = Field(
+        default=FIGURES_OF_RUNS, description="figures to draw where they have anything to show; default: all; none"
+    )
 
 
 class Gate(Section):

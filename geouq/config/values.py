@@ -9,12 +9,14 @@ from typing import Literal, TypeVar, get_args
 import rasterio
 
 from geouq.config.faults import Steps, quoted, raise_each, suggestion
+from geouq.figure_names import FIGURES
 
 H = TypeVar("H", bound=Hashable)
 
 PIXEL_MAPS = ("z", "error", "abs_error", "std")
 CELL_MAPS = ("uce", "ence", "zms", "bias", "rmse", "coverage_90", "sharpness", "cv", "n")
 MAPS = (*PIXEL_MAPS, "cells", *CELL_MAPS)
+FIGURES_OF_RUNS = tuple(name for name in FIGURES if name != "before_after")  # which takes two runs
 CELL_SIDES = (16, 32, 64, 128, 256)
 HIGHEST_LEVEL = 0.999999
 CALIBRATION_LEVELS = tuple(k / 20 for k in range(1, 20))
@@ -162,6 +164,13 @@ def increasing(edges: tuple[float, ...]) -> tuple[float, ...]:
         if high <= low
     )
     return edges
+
+
+def figure_name(name: str) -> str:
+    """Accept the name of a figure that a run can draw."""
+    if name not in FIGURES_OF_RUNS:
+        raise ValueError(f"{quoted(name)} is no figure of a run{suggestion(name, FIGURES_OF_RUNS)}")
+    return name
 
 
 def map_name(name: str) -> str:

@@ -1,6 +1,7 @@
 """How certain the numbers are: intervals and tests of calibration from the summaries of cells."""
 
 from geouq.config import Intervals
+from geouq.inference.bands import Bands
 from geouq.inference.correlogram import Correlogram
 from geouq.inference.differences import Difference, Side, draw_together, paired_difference, unpaired_difference
 from geouq.inference.foreseen import why_never
@@ -21,6 +22,7 @@ from geouq.inference.settings import DEFAULTS
 
 __all__ = [
     "DEFAULTS",
+    "Bands",
     "Blocks",
     "Correlogram",
     "Difference",

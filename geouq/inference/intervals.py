@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from geouq.config import Intervals
 from geouq.errors import SummaryError
+from geouq.inference.bands import Bands, bands_of
 from geouq.inference.bootstrap import left_out, resampled
 from geouq.inference.features import frame_of, summary_of
 from geouq.inference.gaps import Gaps, gaps_of, is_folded, rests_on_few_blocks
@@ -61,12 +62,16 @@ class Test:
 
 @dataclass(frozen=True)
 class Inference:
-    """Intervals of all numbers of a pool and tests of its calibration; blocks is None where there is no pixel."""
+    """Intervals of all numbers of a pool and tests of its calibration; blocks is None where there is no pixel.
+
+    bands : limits of the points of its curves; None where there are too few cells or blocks.
+    """
 
     intervals: tuple[Interval, ...]
     tests: tuple[Test, ...]
     blocks: Blocks | None
     level: float
+    bands: Bands | None = None
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,8 @@ def infer(
         widening = reach.widening(settings.level, values.left_out if known else None)
         intervals.append(_interval(values, gaps, widening, settings))
         tests += _tests(values, gaps, widening, choices)
-    return Inference(tuple(intervals), tuple(tests), blocks, settings.level)
+    bands = bands_of(whole, drawn, choices, blocks, settings.level)
+    return Inference(tuple(intervals), tuple(tests), blocks, settings.level, bands)
 
 
 def reach_of(value: Value, blocks: Blocks) -> Reach:

@@ -9,6 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from geouq.atomic import written_whole
+from geouq.figure_names import FIGURES
 from geouq.naming import file_name
 from geouq.pages.content import ReportContent
 from geouq.pages.differences import models_sheet, shift_sheet
@@ -27,8 +28,6 @@ from geouq.pages.sheet import Cell, Sheet
 from geouq.pages.static import write_scripts, write_static
 from geouq.pages.verdict import RULE, Verdict
 from geouq.wording import for_people
-
-TITLES = {"reliability": "reliability diagram", "pit": "PIT histogram", "correlogram": "correlogram of the residuals"}
 
 
 def write_report(content: ReportContent, folder: Path) -> list[Path]:
@@ -132,7 +131,7 @@ def _figures(content: ReportContent, name: str) -> list[tuple[str, list[tuple[st
     found: dict[str, list[tuple[str, str]]] = {variable.name: [] for variable in content.variables}
     for (of, variable, figure), path in content.figures.items():
         if of == name:
-            title = TITLES.get(figure, figure.replace("_", " "))
+            title = FIGURES[figure].title
             found.setdefault(variable, []).append((title, f"../{_url(path)}"))
     return [(variable, figures) for variable, figures in found.items() if figures]
 

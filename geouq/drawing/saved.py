@@ -1,0 +1,195 @@
+"""Figures of a finished run, from its saved summaries and tables alone."""
+
+import csv
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from geouq.config import Experiment, Variable, load_experiment, suggestion
+from geouq.drawing.case import CELL_METRIC, DRAWERS, Case, Source, draw
+from geouq.drawing.cells import cell_metrics
+from geouq.drawing.chosen import by_default
+from geouq.errors import ConfigError
+from geouq.figures import save_figure
+from geouq.inference import Inference, infer
+from geouq.metrics import Choices
+from geouq.naming import file_name
+from geouq.progress import Reporter
+from geouq.provenance import RunRecord, load_record
+from geouq.regions import Pool, pools, zone_pools
+from geouq.run_numbers import ZONES_SHOWN, choices_of, preferred_scheme, sides_of
+from geouq.store import Part, SavedSummaries
+from geouq.tables import Row
+
+Inferred = Callable[[Pool, str], Inference]
+
+WORDS = {
+    "level",
+    "name",
+    "variable",
+    "model",
+    "metric",
+    "units",
+    "bins",
+    "group",
+    "ci_method",
+    "significant",
+    "verdict",
+}
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What is asked for by name: figures, regions (or the whole, or tiles), variables, metrics of maps of cells.
+
+    Empty is all that a run draws by default; kind : png, pdf or svg.
+    """
+
+    only: Sequence[str] = ()
+    regions: Sequence[str] = ()
+    variables: Sequence[str] = ()
+    metrics: Sequence[str] = ()
+    kind: str = "png"
+
+
+def draw_saved(folder: Path, selection: Selection, reporter: Reporter) -> list[Path]:
+    """Write figures/<region>/<variable>_<figure>.<kind> in the folder of a run; no pixel is read.
+
+    Raises ConfigError for a name that the run does not know, or where there is nothing to draw.
+    """
+    record, experiment = load_record(folder), load_experiment(folder / "config.yaml")
+    source, asked = _open(folder, experiment, record, selection)
+    variables = _variables(record.variables, selection.variables)
+    _require_known("--only", selection.only, DRAWERS)
+    _require_known("--metric", selection.metrics, cell_metrics(experiment.levels))
+    written = []
+    for case, figure in _wanted(source, asked, variables, selection, reporter):
+        drawn = draw(figure, case)
+        if drawn is not None:
+            path = folder / path_of_figure(case, figure, selection.kind)
+            save_figure(drawn, path)
+            written.append(path)
+        reporter.advance(case.title)
+    if not written:
+        raise ConfigError(f"{folder}: nothing to draw: {_why(selection)}")
+    return written
+
+
+def path_of_figure(case: Case, figure: str, kind: str = "png") -> Path:
+    """Where a figure is written, relative to the folder of the run."""
+    name = f"{figure}_{case.metric}" if figure == "cells" and case.metric != CELL_METRIC else figure
+    return Path("figures", file_name(case.pool.name), f"{case.variable.file_name}_{name}.{kind}")
+
+
+def _wanted(
+    source: Source, asked: Sequence[Pool], variables: Sequence[Variable], selection: Selection, reporter: Reporter
+) -> Iterator[tuple[Case, str]]:
+    """Each case with the figure that is wanted of it."""
+    if selection.only:
+        found = [(pool, variable, figure) for pool in asked for variable in variables for figure in selection.only]
+    else:
+        found = [(one.pool, one.variable, one.figure) for one in by_default(asked, variables, DRAWERS)[0]]
+    reporter.stage("figures", len(found))
+    for pool, variable, figure in found:
+        metrics = (selection.metrics or (CELL_METRIC,)) if figure == "cells" else (CELL_METRIC,)
+        for metric in metrics:
+            yield Case(source, pool, variable, metric), figure
+
+
+def _open(
+    folder: Path, experiment: Experiment, record: RunRecord, selection: Selection
+) -> tuple[Source, Sequence[Pool]]:
+    """What figures are drawn from, and the pools that are asked for: those named, or else all that are shown."""
+    summaries = SavedSummaries(folder, record.tiles, experiment.levels, experiment.zone_layers, record.whole)
+    zones = summaries.zones()
+    _require_known("--region", selection.regions, ["all", *experiment.tile_lists, *zones, *record.tiles])
+    names = [variable.name for variable in record.variables]
+    wholes = ((zone, map(summaries.whole, parts)) for zone, parts in zones.items())
+    every = chain(pools(experiment, names, summaries.wholes()), zone_pools(experiment.levels, names, wholes))
+    kept = [pool for pool in every if pool.name in selection.regions or _is_shown(pool, zones)]
+    shown = [pool for pool in kept if _is_shown(pool, zones)]
+    choices = choices_of(experiment, record.variables, summaries)
+    rows = {name: saved_rows(folder, name) for name in ("metrics", "shift")}
+    source = Source(
+        preferred_scheme(experiment), choices, shown, _inferring(experiment, choices, zones, summaries), rows,
+        summaries, zones,
+    )  # fmt: skip
+    return source, _asked(kept, shown, selection.regions)
+
+
+def _is_shown(pool: Pool, zones: Mapping[str, Sequence[Part]]) -> bool:
+    return pool.level != "tile" and (not pool.zone or len(zones) <= ZONES_SHOWN)
+
+
+def _inferring(
+    experiment: Experiment,
+    choices: Mapping[str, Choices],
+    zones: Mapping[str, Sequence[Part]],
+    summaries: SavedSummaries,
+) -> Inferred:
+    """What infers each variable of each pool once, when it is first asked for."""
+    found: dict[tuple[str, str, str], Inference] = {}
+
+    def inferred(pool: Pool, variable: str) -> Inference:
+        place = pool.level, pool.name, variable
+        if place not in found:
+            parts = zones[pool.name] if pool.zone else [summaries.part(tile) for tile in pool.tiles]
+            side = sides_of(pool, choices, parts, summaries)[variable]
+            found[place] = infer(
+                pool.name, side.whole, side.choices, places=side.places, cells_of=side.cells_of,
+                settings=experiment.intervals,
+            )  # fmt: skip
+        return found[place]
+
+    return inferred
+
+
+def _asked(kept: Sequence[Pool], shown: Sequence[Pool], names: Sequence[str]) -> Sequence[Pool]:
+    """Pools by their names, in the order given; a region before a tile of the same name."""
+    order = sorted(kept, key=lambda pool: pool.level == "tile")
+    return [next(pool for pool in order if pool.name == name) for name in dict.fromkeys(names)] or shown
+
+
+def _variables(known: Sequence[Variable], names: Sequence[str]) -> Sequence[Variable]:
+    """Variables by their names, of all models or, as `AGB (ensemble)`, of one; all where none is named."""
+    _require_known("--variable", names, [*(v.variable for v in known), *(v.name for v in known)])
+    return [v for v in known if not names or v.name in names or v.variable in names]
+
+
+def _require_known(option: str, names: Sequence[str], known: Collection[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise ConfigError(
+                f"{option} {name}: the run has no such name{suggestion(name, list(dict.fromkeys(known)))}"
+            )
+
+
+def _why(selection: Selection) -> str:
+    """Why none of the figures that are asked for has anything to show."""
+    reasons = {
+        "error_by_std": "error_by_std needs `ordering: true` in the configuration",
+        "sparsification": "sparsification needs `ordering: true` in the configuration",
+        "group_coverage": "group_coverage needs groups in the configuration",
+        "regions": "regions is of the whole, and needs a region beside it",
+        "shift": "shift is of the whole, and needs splits in the configuration",
+        "correlogram": "correlogram needs more cells",
+    }
+    told = [reasons[name] for name in selection.only if name in reasons]
+    return "; ".join(told) or "no pixel is valid there"
+
+
+def saved_rows(folder: Path, table: str) -> list[Row]:
+    """Rows of a table that a run has written, but those of tiles; none where it has not written that table."""
+    path = folder / "tables" / f"{table}.csv"
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        return [{name: _value(name, text) for name, text in row.items()} for row in rows if row.get("level") != "tile"]
+
+
+def _value(column: str, text: str) -> str | float | None:
+    if column in WORDS:
+        return text
+    return float(text) if text else None

@@ -1,0 +1,227 @@
+"""Maps of the cells."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colorbar import Colorbar
+from matplotlib.colors import LogNorm, Normalize, TwoSlopeNorm
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from numpy.typing import NDArray
+from rasterio.crs import CRS
+from rasterio.errors import CRSError
+
+from geouq.figures.regions import SIGNED, ideal_of
+from geouq.figures.style import (
+    DIVERGING,
+    FAINT,
+    INK,
+    LETTERS,
+    NARROW,
+    SEQUENTIAL,
+    WIDE,
+    new_figure,
+    pixels,
+    plain,
+    with_units,
+    without_pixels,
+)
+from geouq.grid import Grid
+from geouq.wording import for_people
+
+Floats = NDArray[np.float64]
+
+RATIOS = {"zms", "z_std"}
+SCATTERED = 0.08  # share of the map below which tiles are drawn one by one
+MOST_PANELS = 12
+DEGREE = 111_320.0  # metres, of latitude
+
+
+@dataclass(frozen=True)
+class TileCells:
+    """The values of one metric in the cells of a tile, float64 (rows, columns), NaN where no pixel is valid.
+
+    grid : whose pixels are the cells. n : number of valid pixels.
+    """
+
+    tile: str
+    grid: Grid
+    values: Floats
+    n: int
+
+
+def cell_map(tiles: Sequence[TileCells], metric: str, *, title: str, units: str) -> Figure:
+    """A metric in every cell, with a scale bar and north; tiles that lie far apart have a panel each.
+
+    Colours: around 0 where the metric has a sign, around 1 in equal ratios where it is a ratio, around its level where
+    it is a coverage; otherwise from low to high. They end where 2 % of the cells are left out, which arrows tell. Of
+    tiles in several CRS, those of the most frequent one are drawn, and of more than 12 far apart the largest.
+    """
+    used = [tile for tile in tiles if np.isfinite(tile.values).any()]
+    if not used:
+        return without_pixels(new_figure(title))
+    frequent = max((tile.grid.crs for tile in used), key=[tile.grid.crs for tile in used].count)
+    alike = [tile for tile in used if tile.grid.crs == frequent]
+    together = _is_together(alike)
+    panels = [alike] if together else [[tile] for tile in sorted(alike, key=lambda tile: -tile.n)[:MOST_PANELS]]
+    panels = panels if together else sorted(panels, key=lambda own: alike.index(own[0]))
+    across = 1 if together else min(4, len(panels))
+    down = -(-len(panels) // across)
+    figure = new_figure(title, *_size(alike, across, down))
+    norm, extend = _norm(np.concatenate([tile.values.ravel() for own in panels for tile in own]), metric)
+    axes = list(figure.subplots(down, across, squeeze=False).ravel())
+    for own, place in zip(panels, axes, strict=False):
+        _draw(place, own, norm, metric)
+        if not together:
+            place.set_title(plain(own[0].tile, 20), fontsize=LETTERS, color=INK)
+    for place in axes[len(panels) :]:
+        place.remove()
+    bar = _colour_bar(figure, axes[: len(panels)], norm, extend, metric)
+    bar.set_label(with_units(metric, units), fontsize=LETTERS, parse_math=False)
+    drawn = [tile for own in panels for tile in own]
+    figure.supxlabel(_note(drawn, used, frequent), fontsize=LETTERS, color=INK)
+    return figure
+
+
+def _box(tiles: Sequence[TileCells]) -> tuple[float, float, float, float]:
+    """West, south, east and north of all tiles, in the coordinates of their CRS."""
+    corners = [
+        tile.grid.transform @ (column, row)
+        for tile in tiles
+        for row in (0, tile.grid.shape[0])
+        for column in (0, tile.grid.shape[1])
+    ]
+    x, y = np.array(corners).T
+    return float(x.min()), float(y.min()), float(x.max()), float(y.max())
+
+
+def _area(box: tuple[float, float, float, float]) -> float:
+    return (box[2] - box[0]) * (box[3] - box[1])
+
+
+def _is_together(tiles: Sequence[TileCells]) -> bool:
+    whole = _area(_box(tiles))
+    return len(tiles) == 1 or sum(_area(_box([tile])) for tile in tiles) >= SCATTERED * whole
+
+
+def _size(tiles: Sequence[TileCells], across: int, down: int) -> tuple[float, float]:
+    west, south, east, north = _box(tiles if across * down == 1 else tiles[:1])
+    tall = float(np.clip((north - south) / (east - west), 0.3, 1.6)) if east > west else 1.0
+    width = NARROW if across <= 2 else WIDE
+    return width, 0.9 + down * (0.45 + tall * (width - 0.9) / across)
+
+
+def _norm(values: Floats, metric: str) -> tuple[Normalize, str]:
+    """Colour limits that mean something, and at which ends values lie beyond them."""
+    known = values[np.isfinite(values)]
+    low, high = (float(end) for end in np.quantile(known, [0.01, 0.99]))
+    ideal = ideal_of(metric)
+    norm: Normalize
+    if metric in RATIOS:
+        far = max(1.05, high, 1 / low if low > 0 else 1.0)
+        norm = LogNorm(1 / far, far)
+    elif ideal is not None and metric.startswith("coverage"):
+        away = max(0.01, abs(low - ideal), abs(high - ideal))
+        norm = TwoSlopeNorm(ideal, max(0.0, ideal - away), min(1.0, ideal + away))
+    elif metric in SIGNED:
+        far = max(abs(low), abs(high)) or 1.0
+        norm = Normalize(-far, far)
+    else:
+        norm = Normalize(low, high if high > low else low + (abs(low) or 1.0))
+    return norm, _beyond(known, norm)
+
+
+def _beyond(values: Floats, norm: Normalize) -> str:
+    below, above = bool(values.min() < norm.vmin), bool(values.max() > norm.vmax)
+    return {(True, True): "both", (True, False): "min", (False, True): "max"}.get((below, above), "neither")
+
+
+def _colours(metric: str) -> str:
+    diverging = metric in RATIOS | SIGNED or metric.startswith("coverage")
+    return DIVERGING if diverging else SEQUENTIAL
+
+
+def _draw(axes: Axes, tiles: Sequence[TileCells], norm: Normalize, metric: str) -> None:
+    axes.set_facecolor("#eef0f2")
+    for tile in tiles:
+        rows, columns = tile.grid.shape
+        corner = np.meshgrid(np.arange(columns + 1), np.arange(rows + 1))
+        t = tile.grid.transform
+        x, y = t.a * corner[0] + t.b * corner[1] + t.c, t.d * corner[0] + t.e * corner[1] + t.f
+        values = np.ma.masked_invalid(tile.values)
+        axes.pcolormesh(x, y, values, cmap=_colours(metric), norm=norm, rasterized=True)
+    west, south, east, north = _box(tiles)
+    axes.set(xlim=(west, east), ylim=(south, north), xticks=[], yticks=[])
+    metres, angles = metres_a_unit(tiles[0].grid, (south + north) / 2)
+    axes.set_aspect(1 / np.cos(np.radians((south + north) / 2)) if angles else "equal")
+    axes.spines[:].set_color(FAINT)
+    if np.isfinite(metres):
+        _scale_bar(axes, (west, east), metres)
+        _north(axes)
+
+
+def _scale_bar(axes: Axes, ends: tuple[float, float], metres: float) -> None:
+    """A bar of a round length below the map, at its left."""
+    length = scale_length((ends[1] - ends[0]) * metres)
+    right = ends[0] + length / metres
+    below = axes.get_xaxis_transform()
+    axes.plot([ends[0], right], [-0.03, -0.03], color=INK, linewidth=2, transform=below, clip_on=False)
+    name = f"{for_people(length / 1000)} km" if length >= 1000 else f"{for_people(length)} m"
+    axes.text(ends[0], -0.05, name, transform=below, ha="left", va="top", fontsize=LETTERS, color=INK)
+
+
+def _north(axes: Axes) -> None:
+    """An arrow to the north of the map below it, at its right: up, as y grows to the north."""
+    axes.annotate(
+        "N", xy=(0.97, 0.0), xytext=(0.97, -26), xycoords="axes fraction",
+        textcoords=("axes fraction", "offset points"), ha="center", va="bottom", fontsize=LETTERS, color=INK,
+        arrowprops={"arrowstyle": "-|>", "color": INK, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 2},
+    )  # fmt: skip
+
+
+def metres_a_unit(grid: Grid, latitude: float) -> tuple[float, bool]:
+    """Metres that one unit of x is, at that latitude where coordinates are angles, and whether they are.
+
+    NaN where the CRS does not tell.
+    """
+    try:
+        crs = CRS.from_wkt(grid.crs)
+    except CRSError:
+        return np.nan, False
+    if crs.is_geographic:
+        return DEGREE * float(np.cos(np.radians(latitude))), True
+    return (float(crs.linear_units_factor[1]) if crs.is_projected else np.nan), False
+
+
+def scale_length(metres: float) -> float:
+    """The largest 1, 2 or 5 times a power of ten that is no longer than a third of so many metres.
+
+    >>> scale_length(1000.0), scale_length(16_000.0)
+    (200.0, 5000.0)
+    """
+    third = metres / 3
+    power = 10.0 ** np.floor(np.log10(third))
+    return float(max(step for step in (1, 2, 5) if step * power <= third) * power)
+
+
+def _colour_bar(figure: Figure, axes: Sequence[Axes], norm: Normalize, extend: str, metric: str) -> Colorbar:
+    mappable = mpl.cm.ScalarMappable(norm, _colours(metric))
+    bar = figure.colorbar(mappable, ax=list(axes), extend=extend, shrink=0.85, aspect=28, pad=0.02)
+    if isinstance(norm, LogNorm):
+        bar.ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if (norm.vmax or 1) < 30 else (1,)))
+        bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
+        bar.ax.yaxis.set_minor_formatter(NullFormatter())
+    bar.ax.yaxis.set_minor_locator(NullLocator())
+    bar.ax.tick_params(labelsize=LETTERS)
+    return bar
+
+
+def _note(drawn: Sequence[TileCells], used: Sequence[TileCells], crs: str) -> str:
+    cells = sum(int(np.isfinite(tile.values).sum()) for tile in drawn)
+    of = f", of {len(used)} tiles {len(drawn)}" if len(drawn) < len(used) else ""
+    name = CRS.from_wkt(crs).to_string() if crs else "no CRS"
+    name = name if len(name) < 20 else "CRS of the tiles"
+    return f"{cells} cells of {pixels(sum(tile.n for tile in drawn))}{of}; {name}"

@@ -1,0 +1,69 @@
+"""PIT histogram."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from geouq.figures.style import (
+    DATA,
+    FAINT,
+    IDEAL,
+    dress,
+    key,
+    new_figure,
+    note,
+    percent,
+    pixels,
+    without_pixels,
+)
+from geouq.gaussian import quantile
+from geouq.inference import DEFAULTS, Bands
+from geouq.metrics import coverage, zms
+from geouq.summary import Summary
+from geouq.wording import calibration_word, for_people
+
+PIT_BINS = 20
+
+
+def pit_histogram(summary: Summary, *, title: str, bands: Bands | None = None) -> Figure:
+    """Density of the probability integral transform in 20 bins; flat at 1 when calibrated.
+
+    High ends are over-confident, a high middle under-confident, a slope a bias. The grey band would hold each bar of a
+    calibrated forecast as often as its level says: of as many independent pixels as the bootstrap finds the histogram
+    to be worth, or, where it is not known, of all of them, which is too narrow where errors are correlated.
+    """
+    figure = new_figure(title, height=4.2)
+    if not summary.n:
+        return without_pixels(figure)
+    axes = figure.subplots()
+    density = PIT_BINS * summary.z.regular(PIT_BINS) / summary.moments.weight
+    left = np.arange(PIT_BINS) / PIT_BINS
+    level, effective = (bands.level, bands.pit_effective) if bands else (DEFAULTS.level, float(summary.n))
+    half = expected_half_width(effective, level)
+    axes.bar(left, density, 1 / PIT_BINS, align="edge", color=DATA, alpha=0.35, linewidth=0)
+    axes.axhspan(max(0, 1 - half), 1 + half, color=FAINT, alpha=0.45, linewidth=0, zorder=2, label="if calibrated")
+    axes.stairs(density, np.append(left, 1.0), color=DATA, linewidth=1.4, zorder=3, label="observed")
+    axes.axhline(1, color=IDEAL, linewidth=1.5, linestyle="--", label="calibrated", zorder=4)
+    axes.set(xlim=(0, 1), ylim=(0, 1.05 * max(float(density.max()), 1.2, 1 + min(half, 1))))
+    dress(axes, "PIT of the truth (1)", "density (1)")
+    covered = f"   {percent(0.9)} interval covers {100 * float(coverage(summary, 0.9)):.1f} %"
+    mean_square = float(zms(summary))
+    size = f"worth {for_people(effective)} independent ones" if bands else "taken as independent"
+    note(
+        axes,
+        f"{pixels(summary.n)}{covered if 0.9 in summary.levels else ''}",
+        f"mean z² {for_people(mean_square)}, {calibration_word(mean_square)}",
+        f"band: {percent(level)} of each bar if calibrated, pixels {size}",
+    )
+    key(figure, [axes])
+    return figure
+
+
+def expected_half_width(effective: float, level: float) -> float:
+    """How far from 1 the density of one of 20 bins may be for so many independent pixels, at that level.
+
+    The normal limits of a binomial share of 1/20.
+
+    >>> round(expected_half_width(7600, 0.95), 4)
+    0.098
+    """
+    return quantile((1 + level) / 2) * float(np.sqrt((PIT_BINS - 1) / effective))

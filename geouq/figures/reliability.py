@@ -1,0 +1,118 @@
+"""Reliability diagram of the variance."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from geouq.config import BinScheme
+from geouq.figures.style import (
+    DATA,
+    FAINT,
+    IDEAL,
+    INK,
+    Curve,
+    decades,
+    dress,
+    key,
+    new_figure,
+    note,
+    pixels,
+    squared,
+    told,
+    with_units,
+    without_pixels,
+)
+from geouq.inference import Bands
+from geouq.metrics import binned, ence, uce
+from geouq.summary import Binned, Summary
+from geouq.wording import for_people
+
+Floats = NDArray[np.float64]
+
+
+def reliability_diagram(
+    summary: Summary,
+    scheme: BinScheme,
+    *,
+    title: str,
+    units: str,
+    edges: Floats | None = None,
+    bands: Bands | None = None,
+) -> Figure:
+    """Observed against predicted variance, bin by bin, above the share of the pixels in each bin.
+
+    Points above the diagonal are over-confident: errors are larger than predicted. Both axes are logarithmic where the
+    bins span more than a factor of ten. edges : of the bins, where they are not the summary's own. bands : of the mean
+    squared error of each bin.
+    """
+    figure = new_figure(title, height=5.2)
+    per_bin = binned(summary, scheme, edges)
+    used = per_bin.n > 0
+    if not used.any():
+        return without_pixels(figure)
+    top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
+    draw_bins(top, Curve(summary, bands), scheme, edges)
+    fit(top, [(Curve(summary, bands), edges)], scheme)
+    dress(top, "", with_units("observed: mean squared error", squared(units)))
+    dress(bottom, with_units("predicted: mean variance", squared(units)), "share (1)")
+    _draw_shares(bottom, per_bin)
+    gap = f"{for_people(float(uce(summary, scheme, edges)))} {squared(units).removesuffix('1')}".rstrip()
+    numbers = f"UCE {gap}   ENCE {for_people(float(ence(summary, scheme, edges)))}"
+    note(top, f"{pixels(summary.n)}   {used.sum()} of {len(used)} {scheme.scheme} bins", numbers, told(bands))
+    key(figure, [top])
+    return figure
+
+
+def draw_bins(
+    axes: Axes,
+    curve: Curve,
+    scheme: BinScheme,
+    edges: Floats | None = None,
+    *,
+    colour: str = DATA,
+    marker: str = "o",
+    label: str = "bins",
+) -> None:
+    """The bins that hold a pixel as points, with their bands."""
+    per_bin = binned(curve.summary, scheme, edges)
+    used = per_bin.n > 0
+    predicted, observed = per_bin.mean_variance[used], per_bin.mse[used]
+    if curve.bands is not None:
+        low, high = curve.bands.mse[scheme.name][:, used]
+        axes.fill_between(predicted, low, high, color=colour, alpha=0.18, linewidth=0)
+        axes.vlines(predicted, low, high, color=colour, alpha=0.6, linewidth=0.8)
+    axes.plot(predicted, observed, color=colour, marker=marker, markersize=4.5, linewidth=1.2, zorder=3, label=label)
+
+
+def fit(axes: Axes, curves: list[tuple[Curve, Floats | None]], scheme: BinScheme) -> None:
+    """The diagonal, and limits that hold all points and bands on equal axes."""
+    found = []
+    for curve, edges in curves:
+        per_bin = binned(curve.summary, scheme, edges)
+        used = per_bin.n > 0
+        found += [per_bin.mean_variance[used], per_bin.mse[used]]
+        if curve.bands is not None:
+            band = curve.bands.mse[scheme.name][:, used]
+            found.append(band[np.isfinite(band)])
+    points = np.concatenate(found)
+    lowest, highest = points[points > 0].min(), points.max()
+    if highest > 10 * lowest and (points > 0).all():
+        limits = lowest / 1.6, highest * 1.6
+        axes.set(xlim=limits, ylim=limits)
+        decades(axes, highest / lowest)
+    else:
+        limits = 0, highest * 1.12
+    axes.plot(limits, limits, color=IDEAL, linewidth=1.5, linestyle="--", label="calibrated", zorder=1)
+    axes.set(xlim=limits, ylim=limits)
+
+
+def _draw_shares(axes: Axes, per_bin: Binned) -> None:
+    used = per_bin.n > 0
+    axes.bar(
+        per_bin.edges[:-1][used], per_bin.share[used], np.diff(per_bin.edges)[used], align="edge",
+        color=FAINT, edgecolor=INK, linewidth=0.6,
+    )  # fmt: skip
+    # a bin of one single value has no width to show
+    axes.plot(per_bin.mean_variance[used], per_bin.share[used], color=DATA, marker="o", markersize=3, linestyle="none")
+    axes.set_ylim(0, 1.15 * float(np.nanmax(per_bin.share)))

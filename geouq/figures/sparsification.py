@@ -1,0 +1,43 @@
+"""Sparsification curves."""
+
+from matplotlib.figure import Figure
+
+from geouq.figures.style import (
+    DATA,
+    FAINT,
+    IDEAL,
+    INK,
+    dress,
+    key,
+    new_figure,
+    note,
+    pixels,
+    with_units,
+    without_pixels,
+)
+from geouq.metrics import LEFT_OUT, ause, oracle_curve, sparsification_curve, spearman
+from geouq.summary import Summary
+from geouq.wording import for_people
+
+
+def sparsification_figure(summary: Summary, *, title: str, units: str) -> Figure:
+    """RMSE of what remains when the pixels of largest predicted variance are left out, beside the best order there is.
+
+    The grey area between both, divided by the RMSE, is AUSE: 0 where the std puts errors in their true order. A flat
+    line is a std that says nothing. Raises SummaryError where the summary keeps no ordering.
+    """
+    figure = new_figure(title, height=4.2)
+    if not summary.n:
+        return without_pixels(figure)
+    axes = figure.subplots()
+    x, own, best = 100 * LEFT_OUT, sparsification_curve(summary), oracle_curve(summary)
+    axes.fill_between(x, best, own, color=FAINT, alpha=0.5, linewidth=0)
+    axes.plot(x, own, color=DATA, linewidth=1.6, label="by predicted std")
+    axes.plot(x, best, color=IDEAL, linewidth=1.6, linestyle="--", label="by error (oracle)")
+    axes.axhline(own[0], color=INK, linewidth=1, linestyle=":", label="in any order")
+    axes.set(xlim=(0, 100), ylim=(0, 1.1 * max(own.max(), own[0])))
+    dress(axes, "pixels left out (%)", with_units("RMSE of those that remain", units))
+    numbers = f"AUSE {for_people(float(ause(summary)))}   rank correlation {for_people(float(spearman(summary)))}"
+    note(axes, pixels(summary.n), numbers)
+    key(figure, [axes])
+    return figure

@@ -1,0 +1,183 @@
+"""How all figures look: one palette, one size of letters, notes above the axes and the key below them.
+
+Colours are those of Okabe and Ito (2008), apart for every kind of colour vision; markers differ too, for print in grey.
+Figures are drawn at their final size, 12 or 18 cm wide, and nothing in them is smaller than 8 points.
+"""
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogFormatterSciNotation, LogLocator, NullFormatter
+from numpy.typing import ArrayLike, NDArray
+
+from geouq.atomic import written_whole
+from geouq.errors import ConfigError
+from geouq.inference import Bands
+from geouq.summary import Summary
+
+Floats = NDArray[np.float64]
+
+INK, DATA, IDEAL, FAINT = "#1b1b1b", "#0072b2", "#d55e00", "#b9c4cc"
+GREEN = "#009e73"
+PALETTE = (DATA, IDEAL, GREEN, "#cc79a7", "#e69f00", "#56b4e9", INK)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+SEQUENTIAL, DIVERGING = "cividis", "RdBu_r"
+
+NARROW, WIDE = 4.72, 7.09  # inches: 12 and 18 cm
+LETTERS, HEADING = 8, 10  # points
+DOTS_PER_INCH = 200
+FORMATS = ("png", "pdf", "svg")
+LONGEST = 60  # characters of a title; a label has fewer
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A summary and how certain its curves are; None where that is not known."""
+
+    summary: Summary
+    bands: Bands | None = None
+
+
+def new_figure(title: str, width: float = NARROW, height: float = 4.4) -> Figure:
+    """An empty figure with a title; nothing global is touched."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(shortened(title, LONGEST), fontsize=HEADING, color=INK, parse_math=False)
+    return figure
+
+
+def without_pixels(figure: Figure) -> Figure:
+    """The figure of nothing, which says so."""
+    figure.text(0.5, 0.5, "no valid pixels", ha="center", va="center", fontsize=HEADING, color=INK)
+    return figure
+
+
+def dress(axes: Axes, x: str = "", y: str = "", *, grid: bool = True) -> None:
+    """Names with units on the axes, letters of one size, a faint grid behind the data."""
+    axes.set_xlabel(x, fontsize=LETTERS, color=INK, parse_math=False)
+    axes.set_ylabel(y, fontsize=LETTERS, color=INK, parse_math=False)
+    axes.tick_params(which="both", labelsize=LETTERS, colors=INK, width=0.6)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.get_offset_text().set_fontsize(LETTERS)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[:].set_linewidth(0.6)
+    axes.set_axisbelow(True)
+    if grid:
+        axes.grid(visible=True, color=FAINT, linewidth=0.4)
+
+
+def note(axes: Axes, *lines: str, width: int = 62) -> None:
+    """Text above the axes, where no data can lie; lines longer than `width` characters are broken."""
+    text = "\n".join(part for line in lines if line for part in textwrap.wrap(line, width))
+    axes.set_title(text, loc="left", fontsize=LETTERS, color=INK, parse_math=False)
+
+
+def key(figure: Figure, panels: Iterable[Axes], columns: int = 3) -> None:
+    """One key for all panels, below them."""
+    found: dict[str, Artist] = {}
+    for axes in panels:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    if found:
+        figure.legend(
+            list(found.values()), list(found), loc="outside lower center", ncols=columns, frameon=False,
+            fontsize=LETTERS, handlelength=2.2, columnspacing=1.4,
+        )  # fmt: skip
+
+
+def decades(axes: Axes, span: float, *, x: bool = True, y: bool = True) -> None:
+    """Logarithmic axes with ticks far enough apart for their numbers: decades, and some in each where there are few."""
+    for wanted, axis, scale in ((x, axes.xaxis, axes.set_xscale), (y, axes.yaxis, axes.set_yscale)):
+        if wanted:
+            scale("log")
+            axis.set_major_locator(LogLocator(subs=(1, 2, 3, 5, 7) if span < 8 else (1, 3) if span < 100 else (1,)))
+            low, high = sorted(axis.get_view_interval())
+            plainly = low >= 1e-3 and high <= 1e5
+            powers = LogFormatterSciNotation(minor_thresholds=(np.inf, np.inf))
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}") if plainly else powers)
+            axis.set_minor_formatter(NullFormatter())
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write PNG, PDF or SVG by the end of the name; the bytes depend on the figure alone.
+
+    Raises ConfigError for any other format.
+    """
+    kind = path.suffix.removeprefix(".")
+    if kind not in FORMATS:
+        raise ConfigError(f"{path}: figures are written as {', '.join(FORMATS)}, not as {kind or 'nothing'}")
+    metadata = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}[kind]
+    letters: dict[Any, Any] = {"svg.hashsalt": "geouq", "svg.fonttype": "none", "pdf.fonttype": 42}
+    with written_whole(path) as part, mpl.rc_context(letters):
+        figure.savefig(part, format=kind, dpi=DOTS_PER_INCH, metadata=metadata)
+
+
+def pixels(number: ArrayLike) -> str:
+    """How many pixels.
+
+    >>> pixels(1), pixels(1234567).replace(chr(0x202F), " ")
+    ('1 pixel', '1 234 567 pixels')
+    """
+    return f"{(n := int(np.asarray(number))):,} {'pixel' if n == 1 else 'pixels'}".replace(",", "\u202f")
+
+
+def percent(share: float) -> str:
+    """A share as a percentage.
+
+    >>> percent(0.9), percent(0.6827)
+    ('90 %', '68.27 %')
+    """
+    return f"{round(100 * share, 10):g} %"
+
+
+def told(bands: Bands | None) -> str:
+    """What bands are, for a note; nothing where there are none."""
+    return f"bands: {percent(bands.level)} of each point, bootstrap of {bands.blocks} blocks" if bands else ""
+
+
+def squared(units: str) -> str:
+    """Units of a variance.
+
+    >>> squared("m"), squared("Mg ha-1"), squared("1"), squared("")
+    ('m²', '(Mg ha-1)²', '1', '')
+    """
+    if units in ("", "1"):
+        return units
+    return f"{units}²" if units.isalpha() or units == "%" else f"({units})²"
+
+
+def with_units(name: str, units: str) -> str:
+    """A name and its units, where these are known.
+
+    >>> with_units("std", "m"), with_units("std", "")
+    ('std (m)', 'std')
+    """
+    return f"{name} ({units})" if units else name
+
+
+def shortened(text: str, longest: int) -> str:
+    """Text that is cut where it is too long, and says so.
+
+    >>> shortened("a long name", 6)
+    'a lon…'
+    """
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def plain(text: str, longest: int = 32) -> str:
+    """A label that is not too long, and in which no $ begins a formula."""
+    return shortened(text, longest).replace("$", r"\$")
+
+
+def span_of(values: Sequence[float] | Floats) -> float:
+    """How many times the smallest of positive values the largest is."""
+    return float(np.max(values) / np.min(values))
