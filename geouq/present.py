@@ -12,12 +12,12 @@ from geouq.gates import GateResult, judge, save_gates
 from geouq.maps import write_cell_maps
 from geouq.metrics import Choices
 from geouq.naming import file_name
-from geouq.pages import ReportContent, write_report
+from geouq.pages import CellMaps, ReportContent, cell_maps, write_report
 from geouq.paired import Shown, shown_rows, write_texts
 from geouq.progress import Reporter
 from geouq.provenance import RunRecord, inputs_in_words
 from geouq.regions import Pool
-from geouq.run_numbers import Numbers, choices_of, numbers_of, preferred_scheme
+from geouq.run_numbers import Numbers, choices_of, numbers_of, preferred_scheme, sides_of
 from geouq.store import SavedSummaries
 from geouq.tables import COLUMNS, Table, as_frame, as_markdown, heavy_bins, write_csv, write_parquet
 
@@ -65,7 +65,9 @@ def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: R
     notes = (*_without_pixels(experiment, numbers.tables["metrics"]), *_left_to_tables(numbers), *undrawn)
     warnings = (*record.notes, *record.doubts, *heavy_bins(numbers.tables["bins"]), *notes)
     results = Results(folder, record, numbers.tables, gates, warnings)
-    pages = write_report(_content(experiment, results, numbers.shown, figures, maps), folder / "report")
+    content = _content(experiment, results, numbers.shown, figures, maps)
+    cells = cells_of_pages(experiment, record, summaries, choices, numbers.shown)
+    pages = write_report(replace(content, cells=cells), folder / "report")
     drawn = (folder / path for path in (*maps, *figures.values()))
     return replace(results, files=(folder / "gates.json", *tables, *drawn, *pages))
 
@@ -147,6 +149,19 @@ def write_cells(
         written += write_cell_maps(places, partial(summaries.cells, variable=variable.name), variable, wanted, folder)
         reporter.advance(variable.name)
     return written
+
+
+def cells_of_pages(
+    experiment: Experiment,
+    record: RunRecord,
+    summaries: SavedSummaries,
+    choices: Mapping[str, Choices],
+    shown: Sequence[Pool],
+) -> CellMaps | None:
+    """The sums of the cells of all tiles, for the map of the pages."""
+    whole = next(pool for pool in shown if pool.level == "all")
+    sides = sides_of(whole, choices, [summaries.part(tile) for tile in whole.tiles], summaries)
+    return cell_maps(sides, record.variables, preferred_scheme(experiment))
 
 
 def draw_figures(

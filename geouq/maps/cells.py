@@ -76,17 +76,10 @@ def write_cell_maps(
 def mosaic_of(tiles: Sequence[TilePlace]) -> Mosaic | None:
     """The mosaic of tiles; None where they do not make one of a sensible size."""
     first, cell_size = tiles[0].grid, tiles[0].cell_size
-    if any(tile.cell_size != cell_size for tile in tiles):
+    corners = corners_on_lattice(tiles)
+    if corners is None:
         return None
-    corners = {}
-    for tile in tiles:
-        corner = _offset(first, tile.grid)
-        if corner is None:
-            return None
-        corners[tile.tile] = corner
     boxes = [(*corners[tile.tile], *tile.grid.shape) for tile in tiles]
-    if _overlap(boxes):
-        return None
     top, left = min(box[0] for box in boxes), min(box[1] for box in boxes)
     step = math.gcd(cell_size, *(box[0] - top for box in boxes), *(box[1] - left for box in boxes))
     rows = -(-max(box[0] + box[2] - top for box in boxes) // step)
@@ -96,6 +89,21 @@ def mosaic_of(tiles: Sequence[TilePlace]) -> Mosaic | None:
     transform = first.transform @ Affine.translation(left, top) @ Affine.scale(step)
     moved = {name: (row - top, column - left) for name, (row, column) in corners.items()}
     return Mosaic(Grid((rows, columns), transform, first.crs), step, moved)
+
+
+def corners_on_lattice(tiles: Sequence[TilePlace]) -> dict[str, tuple[int, int]] | None:
+    """Row and column of each tile's corner from that of the first one, in pixels.
+
+    None where tiles overlap, or their pixels or cells are not on one lattice.
+    """
+    first, cell_size = tiles[0].grid, tiles[0].cell_size
+    corners = {}
+    for tile in tiles:
+        corner = _offset(first, tile.grid)
+        if corner is None or tile.cell_size != cell_size:
+            return None
+        corners[tile.tile] = corner
+    return None if _overlap([(*corners[tile.tile], *tile.grid.shape) for tile in tiles]) else corners
 
 
 def _offset(first: Grid, other: Grid) -> tuple[int, int] | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from geouq.config import Variable
+from geouq.pages.cells import CellMaps
 
 Row = Mapping[str, Any]
 
@@ -21,7 +22,8 @@ class ReportContent:
     regions : tiles of each region; of `zones`, those in which it lies. metrics, tests, excluded, failures : rows of the
     tables. bins : name of the scheme shown. figures : path by (name, variable, figure), relative to the run's folder,
     like maps. provenance : facts by name. shift, comparison : rows of the tables of these names, where there are splits
-    and models. tables : names of all tables. config : text of the resolved configuration.
+    and models. tables : names of all tables. config : text of the resolved configuration. cells : sums of the cells of
+    all tiles, None where there is no pixel.
     """
 
     name: str
@@ -43,6 +45,7 @@ class ReportContent:
     comparison: Sequence[Row] = ()
     tables: Sequence[str] = ()
     config: str = ""
+    cells: CellMaps | None = None
     inputs: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -91,6 +91,8 @@ class _Report:
         for sheet in (*self.sheets.values(), self.tiles):
             if sheet.is_long:
                 yield from sheet.files()
+        if self.content.cells:
+            yield from self.content.cells.files()
 
     def index(self) -> str:
         regions = self._regions()
@@ -115,6 +117,7 @@ class _Report:
             matrix=verdict_matrix(self.content, self.numbers, self.verdicts, wanted),
             numbers=replace(regions_sheet(self.content, self.numbers, self.verdicts, wanted), name="region"),
             tiles=self._tiles_of(own),
+            mapped=list(own) if self.content.cells else [],
             figures=_figures(self.content, region),
         )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from geouq.atomic import written_whole
 
-OWN = ("report.css", "report.js", "tables.js")
+OWN = ("report.css", "report.js", "tables.js", "cells.js", "geometry.js", "colours.js", "charts.js", "map.js")
 LIBRARY = ("bokeh.min.js", "bokeh-api.min.js")
 
 

@@ -26,12 +26,23 @@ const geouq = (() => {
     return size !== 0 && (size < 1e-4 || size >= 1e6) ? value.toExponential(2) : String(rounded);
   }
   const thousands = value => String(value).replace(/\B(?=(\d{3})+$)/g, "\u202f");
-  return {load, take, parts, people, thousands};
+  const element = (tag, properties = {}, ...children) => {
+    const made = Object.assign(document.createElement(tag), properties);
+    made.append(...children);
+    return made;
+  };
+  return {load, take, parts, people, thousands, element};
 })();
 // On paper nothing can be opened.
 addEventListener("beforeprint", () => {
-  for (const details of document.querySelectorAll("details:not([open])")) if (details.querySelector("img, pre") || details.matches(".rule")) { details.open = true; details.dataset.opened = ""; }
+  for (const details of document.querySelectorAll("details:not([open]):has(img, pre), details.rule:not([open])")) {
+    details.open = true;
+    details.dataset.opened = "";
+  }
 });
 addEventListener("afterprint", () => {
-  for (const details of document.querySelectorAll("details[data-opened]")) { details.open = false; delete details.dataset.opened; }
+  for (const details of document.querySelectorAll("details[data-opened]")) {
+    details.open = false;
+    delete details.dataset.opened;
+  }
 });

@@ -12,11 +12,7 @@
     heading.setAttribute("aria-sort", up ? "ascending" : "descending");
     return order(up);
   }
-  const element = (tag, properties = {}, ...children) => {
-    const made = Object.assign(document.createElement(tag), properties);
-    made.append(...children);
-    return made;
-  };
+  const {element} = geouq;
   function filled(cell, kind) {
     const [text, under = "", says = "", link = ""] = [cell].flat();
     const made = element(kind === "name" ? "th" : "td", kind === "name" ? {scope: "row"} : {className: `${kind === "number" ? "" : kind} ${says.replace(" ", "-")}`.trim()});

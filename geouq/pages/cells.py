@@ -1,0 +1,154 @@
+"""Sums of cells for the map that one can ask: small enough to lie beside a page, and added up by it."""
+
+import base64
+import gzip
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.config import BinScheme, Variable
+from geouq.inference import Side
+from geouq.inference.features import Frame, features_of, frame_of, summary_of
+from geouq.metrics import binned, coverage
+from geouq.pages.layout import Layout, joined, layout_of
+from geouq.summary import Summary
+
+Floats = NDArray[np.float64]
+
+PIT_BINS = 20
+LARGEST_FILE = 1_400_000  # bytes
+SUMS = ("error", "squared_error", "variance", "z_square", "crps")
+
+
+@dataclass(frozen=True)
+class CellSums:
+    """Sums over the pixels of each block of cells of one variable.
+
+    columns : by name, in the order of the blocks; n, weight where pixels have weights, those of `SUMS`, covered (inside
+    the interval of `level`), pit_0 to pit_19, and n_, variance_ and squared_error_ of each bin. edges : of the bins.
+    """
+
+    variable: Variable
+    level: float
+    edges: Floats
+    columns: Mapping[str, NDArray[Any]]
+
+    @property
+    def rows_a_file(self) -> int:
+        """Number of blocks whose sums are certain to fit into one file."""
+        return max(1, LARGEST_FILE * 3 // 4 // sum(column.itemsize for column in self.columns.values()))
+
+
+@dataclass(frozen=True)
+class CellMaps:
+    """The sums of all variables that have a pixel, and where their blocks lie."""
+
+    layout: Layout
+    variables: Sequence[CellSums]
+
+    def files(self) -> Iterator[tuple[str, str]]:
+        """Names and texts of the scripts that hold them."""
+        yield "layout_0_0.js", f'geouq.take("layout",0,0,{json.dumps(self._facts(), separators=(",", ":"))});\n'
+        for number, sums in enumerate(self.variables):
+            for part, first in enumerate(range(0, self.layout.count, sums.rows_a_file)):
+                packed = json.dumps(_packed(sums, slice(first, first + sums.rows_a_file)), separators=(",", ":"))
+                yield f"cells_{number}_{part}.js", f'geouq.take("cells",{number},{part},{packed});\n'
+
+    def _facts(self) -> dict[str, Any]:
+        tiles = self.layout.tiles
+        return {
+            "where": self.layout.where,
+            "side": self.layout.side,
+            "names": [tile.place.tile for tile in tiles],
+            "tops": [tile.top for tile in tiles],
+            "lefts": [tile.left for tile in tiles],
+            "heights": [tile.place.grid.shape[0] for tile in tiles],
+            "widths": [tile.place.grid.shape[1] for tile in tiles],
+            "rows": [tile.blocks[0] for tile in tiles],
+            "columns": [tile.blocks[1] for tile in tiles],
+            "size": tiles[0].place.cell_size * self.layout.side,
+            "variables": [
+                {
+                    "name": sums.variable.name,
+                    "units": sums.variable.units,
+                    "level": sums.level,
+                    "edges": sums.edges.tolist(),
+                    "rows": sums.rows_a_file,
+                }
+                for sums in self.variables
+            ],
+        }
+
+
+def cell_maps(sides: Mapping[str, Side], variables: Sequence[Variable], scheme: BinScheme) -> CellMaps | None:
+    """The sums of the cells of a pool, of which each variable is given with its cells; None where it has no pixel.
+
+    Bins are those of the whole pool, so that those of cells add.
+    """
+    measured = [variable for variable in variables if sides[variable.name].whole.n]
+    if not measured:
+        return None
+    layout = layout_of(sides[measured[0].name].places, len(measured))
+    return CellMaps(layout, [_sums_of(sides[variable.name], variable, scheme, layout) for variable in measured])
+
+
+def _sums_of(side: Side, variable: Variable, scheme: BinScheme, layout: Layout) -> CellSums:
+    frame = frame_of(side.whole, replace(side.choices, schemes=(scheme,)))
+    level = 0.9 if 0.9 in frame.levels else frame.levels[-1]
+    parts = [
+        _columns(_summary_of_blocks(side, frame, tile_number, layout), frame, scheme, level)
+        for tile_number in range(len(layout.tiles))
+    ]
+    names = [name for name in parts[0] if name != "weight" or side.whole.moments.weight != side.whole.n]
+    whole = {name: _narrow(np.concatenate([part[name] for part in parts])) for name in names}
+    return CellSums(variable, level, frame.edges[scheme.name], whole)
+
+
+def _summary_of_blocks(side: Side, frame: Frame, number: int, layout: Layout) -> Summary:
+    tile = layout.tiles[number]
+    rows = features_of(side.cells_of(tile.place.tile), tile.place.cell_grid.pixels, frame)
+    return summary_of(joined(rows, tile, layout.side), frame)
+
+
+def _columns(summary: Summary, frame: Frame, scheme: BinScheme, level: float) -> dict[str, NDArray[Any]]:
+    """What is kept of summaries with one leading dimension."""
+    moments, some = summary.moments, summary.n > 0
+    per_bin = binned(summary, scheme, frame.edges[scheme.name])
+    means = {
+        "error": moments.mean("error"),
+        "squared_error": moments.mean_square("error"),
+        "variance": moments.mean("variance"),
+        "z_square": moments.mean_square("z"),
+        "crps": moments.mean("crps"),
+        "covered": coverage(summary, level),
+    }
+    found: dict[str, NDArray[Any]] = {"n": summary.n, "weight": moments.weight}
+    found |= {name: np.where(some, mean * moments.weight, 0.0) for name, mean in means.items()}
+    found |= {f"pit_{k}": column for k, column in enumerate(summary.z.regular(PIT_BINS).T)}
+    for k in range(scheme.count):
+        found[f"n_{k}"] = per_bin.weight[:, k]
+        found[f"variance_{k}"], found[f"squared_error_{k}"] = per_bin.variance[:, k], per_bin.squared_error[:, k]
+    return found
+
+
+def _narrow(column: NDArray[Any]) -> NDArray[Any]:
+    """The narrowest type: unsigned for whole numbers, float32 for all others."""
+    whole = np.rint(column)
+    if (whole == column).all() and (column >= 0).all() and column.max(initial=0) < 1 << 32:
+        return whole.astype(np.min_scalar_type(int(column.max(initial=0))))
+    return column.astype(np.float32)
+
+
+def _packed(sums: CellSums, rows: slice) -> dict[str, Any]:
+    """Some blocks: names and types of the columns, and these behind one another, compressed."""
+    columns = {name: column[rows] for name, column in sums.columns.items()}
+    data = b"".join(column.astype(column.dtype.newbyteorder("<")).tobytes() for column in columns.values())
+    return {
+        "count": len(next(iter(columns.values()))),
+        "columns": [[name, f"{column.dtype.kind}{column.itemsize}"] for name, column in columns.items()],
+        "data": base64.b64encode(gzip.compress(data, 6, mtime=0)).decode(),
+    }

@@ -1,0 +1,112 @@
+"""Cells for the map of the pages: where they lie, how they are joined, and that their sums add up to the whole."""
+
+import base64
+import gzip
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from affine import Affine
+from conftest import NORTH_UP
+
+from geouq.config import BinScheme, Variable
+from geouq.grid import Grid
+from geouq.inference import Side
+from geouq.metrics import Choices, binned, coverage, crps, zms
+from geouq.pages.cells import LARGEST_FILE, cell_maps
+from geouq.pages.layout import MOST_CELLS, joined, layout_of
+from geouq.summary import TilePlace, add_all, empty_summary
+
+SCHEME = BinScheme(scheme="equal-count", count=10)
+
+
+def place(name, row, column, shape=(64, 64), cell_size=16, crs="EPSG:32633"):
+    return TilePlace(name, Grid(shape, NORTH_UP @ Affine.translation(column, row), crs), cell_size)
+
+
+def test_tiles_lie_as_on_the_ground_but_for_wide_strips_without_any():
+    layout = layout_of([place("a", 1000, 0), place("b", 1064, 0), place("c", 0, 64)], 1)
+
+    assert [(tile.top, tile.left) for tile in layout.tiles] == [(80, 0), (144, 0), (0, 64)]
+    assert "strips" in layout.where
+
+
+def test_tiles_side_by_side_on_the_ground_need_no_word():
+    assert layout_of([place("a", 0, 0), place("b", 0, 64)], 1).where == ""
+
+
+@pytest.mark.parametrize("other", [place("b", 0.5, 64), place("b", 0, 0), place("b", 0, 64, crs="EPSG:32634")])
+def test_tiles_that_make_no_map_are_drawn_apart(other):
+    layout = layout_of([place("a", 0, 0), other], 1)
+
+    (one, two) = layout.tiles
+    assert "side by side" in layout.where
+    assert two.left >= one.left + 64 or two.top >= one.top + 64
+
+
+def test_cells_are_joined_until_they_are_few_enough():
+    places = [place(f"t{k}", 0, 640 * k, (640, 640)) for k in range(200)]  # 40 x 40 cells each
+
+    assert layout_of(places[:62], 1).side == 1
+    layout = layout_of(places, 1)
+    assert layout.side == 2
+    assert layout.count == 200 * 20 * 20 <= MOST_CELLS
+    assert layout_of(places, 12).side == 8
+
+
+def test_joined_cells_add_up_within_the_tile():
+    tile = layout_of([place("a", 0, 0, (48, 80))], 1).tiles[0]  # 3 x 5 cells
+    rows = np.arange(15.0)[:, np.newaxis]
+    blocks = replace(tile, blocks=(2, 3))
+
+    np.testing.assert_array_equal(joined(rows, blocks, 2)[:, 0], [0 + 1 + 5 + 6, 2 + 3 + 7 + 8, 4 + 9, 21, 25, 14])
+
+
+@pytest.fixture
+def side(tile_folder, sweep_one):
+    tiles = sweep_one(tile_folder(("a1", "a2")), levels=(0.5, 0.9))
+    whole = add_all(tile.variables["height"].whole for tile in tiles.values())
+    places = [TilePlace(tile.tile, tile.grid, tile.cell_size) for tile in tiles.values()]
+
+    def cells_of(name):
+        cells = tiles[name].variables["height"].cells
+        yield np.arange(len(cells)), cells
+
+    return Side(whole, Choices((0.5, 0.9), (SCHEME,)), places, cells_of)
+
+
+def test_the_sums_of_all_cells_are_those_of_the_whole(side):
+    (sums,) = cell_maps({"height": side}, [Variable(name="height", band=1)], SCHEME).variables
+    total = {name: column.sum(dtype=np.float64) for name, column in sums.columns.items()}
+
+    assert "weight" not in total
+    assert total["n"] == side.whole.n
+    assert total["z_square"] / total["n"] == pytest.approx(float(zms(side.whole)), rel=1e-6)
+    assert total["crps"] / total["n"] == pytest.approx(float(crps(side.whole)), rel=1e-6)
+    assert total["covered"] == round(float(coverage(side.whole, 0.9)) * side.whole.n)
+    per_bin = binned(side.whole, SCHEME)
+    for k in range(10):
+        assert total[f"pit_{2 * k}"] == side.whole.z.regular(20)[2 * k]
+        assert total[f"variance_{k}"] == pytest.approx(per_bin.variance[k], rel=1e-5)
+        assert total[f"squared_error_{k}"] == pytest.approx(per_bin.squared_error[k], rel=1e-5)
+
+
+def test_files_hold_the_columns_in_pieces_of_bounded_size(side):
+    maps = cell_maps({"height": side}, [Variable(name="height", band=1, units="m")], SCHEME)
+    (layout_name, layout), (name, text) = maps.files()
+
+    facts = json.loads(layout.split(",", 3)[3].removesuffix(");\n"))
+    assert (layout_name, name) == ("layout_0_0.js", "cells_0_0.js")
+    assert (facts["names"], facts["size"], facts["variables"][0]["units"]) == (["a1", "a2"], 16, "m")
+    packed = json.loads(text.split(",", 3)[3].removesuffix(");\n"))
+    data = gzip.decompress(base64.b64decode(packed["data"]))
+    assert len(data) == packed["count"] * sum(int(kind[1]) for _, kind in packed["columns"])
+    worst = maps.variables[0].rows_a_file * sum(int(kind[1]) for _, kind in packed["columns"]) * 4 / 3
+    assert worst <= LARGEST_FILE
+
+
+def test_a_run_without_a_pixel_has_no_map(side):
+    empty = Side(empty_summary((0.5, 0.9)), side.choices, side.places, side.cells_of)
+
+    assert cell_maps({"height": empty}, [Variable(name="height", band=1)], SCHEME) is None

@@ -1,0 +1,320 @@
+"""Pages in a real browser: they load from disk alone, can be asked with mouse and keyboard, and names stay text."""
+
+import importlib.util
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+import rasterio
+from conftest import NORTH_UP
+from forecasts import heteroscedastic
+from rasterio.windows import Window
+from report_content import HOSTILE, content, row
+
+import geouq
+from geouq.config import BinScheme
+from geouq.gaussian import quantile
+from geouq.inference.features import features_of, frame_of, summary_of
+from geouq.metrics import Choices, binned, calibration_curve, ence, uce
+from geouq.pages import write_report
+from geouq.store import SavedSummaries
+from geouq.summary import add_all
+
+CHROMIUM = Path("/usr/bin/chromium")
+SIDE, CELL = 64, 16
+TILES = (HOSTILE, "a2", "b1", "b2")
+REGION = "</script><script>alert(2)</script>"
+SCHEME = BinScheme(scheme="equal-count", count=10)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Debian's Chromium; the tests are skipped where it, or what drives it, is not installed."""
+    if importlib.util.find_spec("playwright") is None or not CHROMIUM.exists():
+        pytest.skip(f"needs the package playwright and {CHROMIUM}")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Folder of a run on four tiles of 4 x 4 cells, and truth, mean and variance of all of them by variable."""
+    folder = tmp_path_factory.mktemp("run")
+    fields = [np.array([np.stack(heteroscedastic((SIDE, SIDE), 10 * k + b)) for b in range(2)]) for k in range(4)]
+    for k, (name, layers) in enumerate(zip(TILES, fields, strict=True)):
+        where = NORTH_UP @ rasterio.Affine.translation(k % 2 * SIDE, k // 2 * SIDE)
+        profile = {"count": 2, "height": SIDE, "width": SIDE, "dtype": "float32", "crs": "EPSG:32633"}
+        for layer, place in enumerate(("mean", "variance", "truth")):
+            with rasterio.open(folder / f"{name}_{place}.tif", "w", "GTiff", transform=where, **profile) as file:
+                file.write(layers[:, layer].astype(np.float32))
+                file.descriptions = ("height", "<b>cover</b>")
+    text = "version: 1\nname: browser\ndata: {mean: '{tile}_mean.tif', variance: '{tile}_variance.tif', "
+    text += f"truth: '{{tile}}_truth.tif'}}\nregions: {{\"{REGION}\": ['{TILES[0]}', a2]}}\noutput: {{maps: none, "
+    (folder / "run.yaml").write_text(f"{text}directory: '{folder}/results'}}\n", encoding="utf-8")
+    results = geouq.run(folder / "run.yaml")
+    assert not results.record.failures
+    return results.folder
+
+
+@pytest.fixture
+def opened(browser, run):
+    """Open a page of a report (of the run, if no folder is given) and wait for its map; errors fail the test."""
+    context = browser.new_context(viewport={"width": 1280, "height": 1600})
+    problems = []
+
+    def open_page(name="index.html", folder=None, scheme="light"):
+        page = context.new_page()
+        page.emulate_media(color_scheme=scheme)
+        page.on("console", lambda said: said.type == "error" and problems.append(said.text))
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("dialog", lambda dialog: problems.append(dialog.message))
+        page.on("requestfailed", lambda request: problems.append(request.url))
+        page.goto(((folder or run / "report") / name).as_uri())
+        if page.locator("#map").count():
+            page.wait_for_selector("#map[data-ready]")
+            page.locator("#map").evaluate("map => map.scrollIntoView()")
+        return page
+
+    yield open_page
+    context.close()
+    assert not problems
+
+
+def pixels(run, tile, rows, columns, band=1):
+    """Mean, variance and truth of the valid pixels of some cells of a tile, as they were written."""
+    window = Window.from_slices(*(slice(part.start * CELL, part.stop * CELL) for part in (rows, columns)))
+    found = []
+    for place in ("mean", "variance", "truth"):
+        with rasterio.open(run.parent / f"{tile}_{place}.tif") as file:
+            found.append(file.read(band, window=window).astype(np.float64).ravel())
+    counts = np.isfinite(found).all(axis=0)
+    return [layer[counts] for layer in found]
+
+
+def summary_of_cells(run, chosen):
+    """The merged summary of cells given as (number of the tile, number of the cell), in the bins of the whole."""
+    saved = SavedSummaries(run, tuple(sorted(TILES)), (0.5, 0.8, 0.9, 0.95))
+    whole = add_all(tile.variables["height"].whole for tile in saved.wholes())
+    frame = frame_of(whole, Choices(whole.levels, (SCHEME,)))
+    rows = [features_of(saved.cells(tile, "height"), 16, frame) for tile in sorted(TILES)]
+    summed = np.sum([rows[tile][cell] for tile, cell in chosen], axis=0)
+    return summary_of(summed[np.newaxis], frame), frame.edges[SCHEME.name]
+
+
+def told(page, column=2):
+    """The numbers of a column of the table beside the map, by their headings; to all digits."""
+    lines = page.locator("#map .values tbody tr").all()
+    return {line.locator("th").inner_text(): value_of(line.locator("td").nth(column - 1)) for line in lines}
+
+
+def value_of(cell):
+    return float(cell.get_attribute("data-value"))
+
+
+def diagrams(page):
+    """Tables of the diagrams: reliability (bins, 4) and curves (levels, 3)."""
+    tables = page.locator("#map .numbers tbody").all()
+    return [
+        np.array([[value_of(cell) for cell in line.locator("td").all()] for line in table.locator("tr").all()])
+        for table in tables
+    ]
+
+
+def locate(page, block):
+    return page.evaluate("block => geouq.map.then(map => map.locate(block))", block)
+
+
+def test_pages_load_from_disk_and_ask_for_their_own_files_alone(browser, opened, run):
+    asked = []
+    browser.contexts[-1].on("request", lambda request: asked.append(request.url))
+
+    opened()
+    opened(next(path.name for path in (run / "report").glob("*.html") if path.name != "index.html"))
+
+    assert asked
+    assert all(url.startswith((run.as_uri(), "data:")) for url in asked)
+
+
+def test_a_click_on_a_heading_sorts_a_table_either_way(opened):
+    page = opened()
+    heading = page.locator("#numbers th", has_text="RMSE")
+
+    def column():
+        cells = page.locator("#numbers tbody tr td:nth-child(5)").all()
+        return [float(cell.evaluate("cell => cell.firstChild.textContent")) for cell in cells]
+
+    heading.locator("button").click()
+    rising = column()
+    assert heading.get_attribute("aria-sort") == "ascending"
+    heading.locator("button").click()
+    assert heading.get_attribute("aria-sort") == "descending"
+    assert rising == sorted(rising)
+    assert column() == rising[::-1]
+
+
+def test_choosing_a_metric_recolours_the_map_by_its_numbers(opened, run):
+    page = opened()
+    before = page.locator("#map .cells").screenshot()
+
+    page.locator("#map select").nth(1).select_option("rmse")
+
+    assert page.locator("#map .legend").inner_text() == "RMSE"
+    page.wait_for_timeout(100)
+    assert page.locator("#map .cells").screenshot() != before
+    painted = page.evaluate("geouq.map.then(map => [...map.numbersOfBlocks()])")
+    mean, _, truth = pixels(run, sorted(TILES)[1], slice(1, 2), slice(2, 3))
+    assert len(painted) == 64
+    assert painted[16 + 6] == pytest.approx(np.sqrt(np.mean((mean - truth) ** 2)), rel=1e-6)
+
+
+def test_pointing_at_a_cell_shows_its_name_and_numbers(opened, run):
+    page = opened()
+
+    page.mouse.move(*locate(page, 16 + 6))
+
+    tile = sorted(TILES)[1]
+    assert page.locator("#map .pointed").inner_text() == f"{tile}, row 2, column 3"
+    mean, variance, truth = pixels(run, tile, slice(1, 2), slice(2, 3))
+    shown = told(page, column=1)
+    assert shown["mean z²"] == pytest.approx(np.mean((truth - mean) ** 2 / variance), rel=1e-6)
+    assert shown["pixels"] == len(truth) < CELL * CELL
+
+
+def test_clicking_a_cell_shows_the_diagrams_of_its_pixels(opened, run):
+    page = opened()
+
+    page.mouse.click(*locate(page, 16 + 6))
+
+    page.wait_for_function("document.querySelector('#map .chosen').textContent.includes('row 2, column 3')")
+    mean, variance, truth = pixels(run, sorted(TILES)[1], slice(1, 2), slice(2, 3))
+    z = (truth - mean) / np.sqrt(variance)
+    shown = told(page)
+    assert shown["bias"] == pytest.approx(np.mean(mean - truth), rel=1e-6)
+    assert shown["RMV, root mean variance"] == pytest.approx(np.sqrt(variance.mean()), rel=1e-6)
+    assert shown["coverage of 90 %"] == pytest.approx(np.mean(np.abs(z) <= quantile(0.95)), abs=1e-6)
+    reliability, curves = diagrams(page)
+    edges = [-np.inf, *(quantile(k / 20) for k in range(1, 20)), np.inf]
+    np.testing.assert_allclose(curves[:, 2], 20 * np.histogram(z, edges)[0] / len(z))
+    np.testing.assert_allclose(curves[:-1, 1], [np.mean(z <= edge) for edge in edges[1:-1]])
+    merged, own = summary_of_cells(run, [(1, 6)])
+    per_bin = binned(merged, SCHEME, own)
+    np.testing.assert_allclose(
+        reliability[:, 1:].T, [per_bin.share[0], per_bin.mean_variance[0], per_bin.mse[0]], rtol=1e-5
+    )
+
+
+def test_a_box_shows_the_diagrams_of_the_merged_summary_of_its_cells(opened, run):
+    page = opened()
+    start, end = np.array(locate(page, 0)), np.array(locate(page, 16 + 5))
+
+    page.mouse.move(*(start - 8))
+    page.mouse.down()
+    page.mouse.move(*(start - 4))  # a drag begins where the button is seen to move
+    page.mouse.move(*(end + 2), steps=5)
+    page.mouse.up()
+
+    page.wait_for_function("document.querySelector('#map .chosen').textContent.endsWith(' cells')")
+    chosen = boxed()
+    assert page.locator("#map .chosen").inner_text() == f"{len(chosen)} cells"
+    merged, own = summary_of_cells(run, chosen)
+    shown, (reliability, curves) = told(page), diagrams(page)
+    assert shown["pixels"] == merged.n[0]
+    assert shown["UCE"] == pytest.approx(float(uce(merged, SCHEME, own)[0]), rel=1e-5)
+    assert shown["ENCE"] == pytest.approx(float(ence(merged, SCHEME, own)[0]), rel=1e-5)
+    np.testing.assert_allclose(curves[:-1, 1], calibration_curve(merged)[0], rtol=1e-9)
+    per_bin = binned(merged, SCHEME, own)
+    np.testing.assert_allclose(reliability[:, 2:].T, [per_bin.mean_variance[0], per_bin.mse[0]], rtol=1e-5)
+
+
+def boxed():
+    """Cells between the first of the first tile and the sixth of the second, as (tile, cell), where tiles lie."""
+    corners = {name: (index // 2 * 4, index % 2 * 4) for index, name in enumerate(TILES)}
+    order = sorted(TILES)
+    places = {
+        (number, row * 4 + column): (corners[name][0] + row, corners[name][1] + column)
+        for number, name in enumerate(order)
+        for row in range(4)
+        for column in range(4)
+    }
+    (top, left), (bottom, right) = places[0, 0], places[1, 5]
+    rows, columns = sorted((top, bottom)), sorted((left, right))
+    return [cell for cell, (r, c) in places.items() if rows[0] <= r <= rows[1] and columns[0] <= c <= columns[1]]
+
+
+def test_the_map_can_be_asked_with_keys_alone(opened):
+    page = opened()
+    page.locator("#map .cells").focus()
+
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown", "Enter"):
+        page.keyboard.press(key)
+    assert page.locator("#map .chosen").inner_text().endswith(", row 2, column 2")
+    assert "row 2, column 2: mean z²" in page.locator("#map .spoken").inner_text()
+    for key in ("Shift+ArrowRight", "Shift+ArrowDown"):
+        page.keyboard.press(key)
+    assert page.locator("#map .chosen").inner_text() == "4 cells"
+    page.keyboard.press("Escape")
+    assert page.locator("#map .chosen").inner_text() == "all 64 cells"
+
+
+def test_a_region_has_the_map_of_its_own_tiles(opened, run):
+    page = opened(next(path.name for path in (run / "report").glob("*.html") if path.name != "index.html"))
+
+    assert page.locator("#map .chosen").inner_text() == "all 32 cells"
+    page.locator("#map select").nth(0).select_option("<b>cover</b>")
+    page.wait_for_function("!document.querySelector('#map .cells[aria-busy]')")
+    layers = [pixels(run, tile, slice(0, 4), slice(0, 4), band=2) for tile in TILES[:2]]
+    mean, variance, truth = np.concatenate(layers, axis=1)
+    assert told(page, column=3)["mean z²"] == pytest.approx(np.mean((truth - mean) ** 2 / variance), rel=1e-6)
+
+
+def test_hostile_names_stay_text(opened):
+    page = opened()
+
+    assert page.locator("img[src=x], main b").count() == 0
+    for block in (0, 16, 32, 48):
+        page.mouse.move(*locate(page, block))
+        if HOSTILE in page.locator("#map .pointed").inner_text():
+            break
+    else:
+        pytest.fail("no cell told the tile's name")
+    assert REGION in page.locator("#numbers").inner_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_are_accessible(opened, run, scheme):
+    if importlib.util.find_spec("axe_core_python") is None:
+        pytest.skip("needs the package axe-core-python")
+    axe = (files("axe_core_python") / "axe.min.js").read_text(encoding="utf-8")
+    for path in (run / "report").glob("*.html"):
+        page = opened(path.name, scheme=scheme)
+        page.locator("details").evaluate_all("all => all.forEach(details => { details.open = true; })")
+        page.evaluate(axe)
+        found = page.evaluate("axe.run()")["violations"]
+        assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found] == []
+
+
+def test_a_long_table_shows_some_rows_and_finds_the_others(opened, tmp_path):
+    tiles = [f"tile{number}" for number in range(300)]
+    rows = [row("tile", tile, "P95", "bias", float(number)) for number, tile in enumerate(tiles)]
+    write_report(
+        content(metrics=[*content().metrics, *rows], tiles=tiles, regions={"west": tiles}, figures={}), tmp_path
+    )
+    page = opened("west.html", tmp_path)
+    sheet = page.locator("#tiles")
+    sheet.evaluate("element => element.scrollIntoView()")
+
+    sheet.locator("tbody tr").first.wait_for()
+    assert sheet.locator("tbody tr").count() == 100
+    sheet.get_by_role("button", name="More rows").click()
+    assert sheet.locator("tbody tr").count() == 200
+    sheet.locator("th", has_text="bias").get_by_role("button").click()
+    sheet.locator("th", has_text="bias").get_by_role("button").click()
+    assert sheet.locator("tbody tr th").first.inner_text() == "tile299"
+    sheet.locator("input").fill("tile12")
+    assert sheet.locator("tbody tr").count() == 11
+    assert sheet.locator("output").inner_text() == "11 of 300 rows shown"
