@@ -11,7 +11,7 @@ from pathlib import Path
 from geouq.atomic import remove_leftovers, written_whole
 from geouq.catalog import Catalog, Failure, Tile, find_tiles, natural_order
 from geouq.checksums import require_local, with_checksums
-from geouq.config import PIXEL_MAPS, Experiment, load_experiment, suggestion, to_yaml
+from geouq.config import Experiment, is_pixel_map, load_experiment, suggestion, to_yaml
 from geouq.cutting import Reading
 from geouq.doctor import CHEAP, examine
 from geouq.errors import ConfigError, SummaryError
@@ -318,13 +318,14 @@ def _place_edges(job: _Job, pool: Executor, failures: Sequence[Failure]) -> list
 
 def _write_maps(job: _Job, pool: Executor, failures: Sequence[Failure]) -> list[Failure]:
     """Pixel maps of every tile that was summarised, but those that are there already."""
-    names = [name for name in job.experiment.output.maps if name in PIXEL_MAPS]
+    names = [name for name in job.experiment.output.maps if is_pixel_map(name)]
     folder, tiles = job.folder / "maps", _without(job.tiles, failures) if names else []
     work = []
     for tile in tiles:
         key = key_of_tile(tile, job.settings)
         if missing := missing_maps(tile.name, names, folder, key):
-            work.append((tile, partial(write_pixel_maps, tile, missing, folder, key)))
+            tags = {"GEOUQ_KEY": key, "GEOUQ_CONFIG_SHA256": config_digest(job.experiment)}
+            work.append((tile, partial(write_pixel_maps, tile, missing, folder, tags, job.reading_of(tile))))
     found = []
     job.reporter.stage("maps", len(work))
     for tile, outcome in for_each_tile(work, "maps", pool, slots(job.plan.workers)):

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from geouq.atomic import written_whole
-from geouq.config import CELL_MAPS, PIXEL_MAPS, ClassRegions, Experiment, Variable, to_yaml
+from geouq.config import ClassRegions, Experiment, Variable, to_yaml
 from geouq.gates import GateResult, judge, save_gates
-from geouq.maps import write_cell_maps
+from geouq.map_files import Evaluated, write_maps
 from geouq.metrics import Choices
 from geouq.naming import file_name
 from geouq.pages import CellMaps, ReportContent, cell_maps, write_report
@@ -59,17 +59,18 @@ def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: R
     save_gates(gates, folder / "gates.json")
     tables = write_tables(numbers.tables, record.variables, folder / "tables")
     tables += write_comparison(experiment, record, numbers, folder)
-    maps = pixel_maps(experiment, record)
-    maps += [f"maps/{path.name}" for path in write_cells(experiment, record, summaries, folder / "maps", reporter)]
+    wholes = next(pool.variables for pool in numbers.shown if pool.level == "all")
+    maps = write_maps(Evaluated(experiment, record, summaries, choices, wholes), folder / "maps", reporter)
     figures, undrawn = draw_figures(experiment, record, numbers, summaries, choices, folder=folder, reporter=reporter)
     notes = (*_without_pixels(experiment, numbers.tables["metrics"]), *_left_to_tables(numbers), *undrawn)
     warnings = (*record.notes, *record.doubts, *heavy_bins(numbers.tables["bins"]), *notes)
     results = Results(folder, record, numbers.tables, gates, warnings)
-    content = _content(experiment, results, numbers.shown, figures, maps)
+    shown_maps = [f"maps/{path.name}" for path in maps if path.suffix != ".qml"]
+    content = _content(experiment, results, numbers.shown, figures, shown_maps)
     cells = cells_of_pages(experiment, record, summaries, choices, numbers.shown)
     pages = write_report(replace(content, cells=cells), folder / "report")
-    drawn = (folder / path for path in (*maps, *figures.values()))
-    return replace(results, files=(folder / "gates.json", *tables, *drawn, *pages))
+    drawn = (folder / path for path in figures.values())
+    return replace(results, files=(folder / "gates.json", *tables, *maps, *drawn, *pages))
 
 
 def _without_pixels(experiment: Experiment, metrics: Table) -> list[str]:
@@ -126,29 +127,6 @@ def write_comparison(experiment: Experiment, record: RunRecord, numbers: Numbers
     paths = {name: folder / "figures" / f"comparison_{file_name(name)}.png" for name in names}
     drawn = draw_differences(rows, paths, bins=bins, baseline=shown.baseline)
     return [*write_texts(shown, folder / "tables"), *drawn]
-
-
-def pixel_maps(experiment: Experiment, record: RunRecord) -> list[str]:
-    """Paths of the pixel maps of this run, relative to its folder."""
-    names = [name for name in experiment.output.maps if name in PIXEL_MAPS]
-    failed = {failure.tile for failure in record.failures}
-    tiles = [tile for tile in record.tiles if tile not in failed]
-    return [f"maps/{file_name(tile)}_{name}.tif" for tile in tiles for name in names]
-
-
-def write_cells(
-    experiment: Experiment, record: RunRecord, summaries: SavedSummaries, folder: Path, reporter: Reporter
-) -> list[Path]:
-    """The cell maps that the experiment asks for."""
-    wanted = [name for name in CELL_MAPS if name in experiment.output.maps or "cells" in experiment.output.maps]
-    if not wanted or not record.tiles:
-        return []
-    written, places = [], tuple(summaries.places())
-    reporter.stage("cell maps", len(record.variables))
-    for variable in record.variables:
-        written += write_cell_maps(places, partial(summaries.cells, variable=variable.name), variable, wanted, folder)
-        reporter.advance(variable.name)
-    return written
 
 
 def cells_of_pages(

@@ -21,7 +21,7 @@ FLOORS = (
     {"zone_sums"},
     {"sweep", "arrays", "tables", "exact", "inference"},
     {"store", "gates", "plan", "figures", "maps", "starter", "progress", "provenance", "inputs"},
-    {"measures", "shift", "paired"},
+    {"measures", "shift", "paired", "map_files"},
     {"datasets"},
     {"accessor", "doctor"},
     {"pages", "run_numbers"},

@@ -10,12 +10,14 @@ from geouq.config.output import Gate, Output, VarianceRule
 from geouq.config.prediction import PredictionFiles, key_of, model_and_layer
 from geouq.config.regions import ClassRegions, DerivedRegion, PolygonRegions
 from geouq.config.splits import IN, OUT
-from geouq.config.values import CALIBRATION_LEVELS, CELL_MAPS, PIXEL_MAPS
+from geouq.config.values import CALIBRATION_LEVELS, CELL_MAPS, CELL_MAPS_OF_LEVELS, CELLS, PIXEL_MAPS, is_pixel_map
 from geouq.config.variables import Variable
 
 __all__ = [
     "CALIBRATION_LEVELS",
+    "CELLS",
     "CELL_MAPS",
+    "CELL_MAPS_OF_LEVELS",
     "EQUAL_COUNT_10",
     "EQUAL_WIDTH_10",
     "GROUPS",
@@ -40,6 +42,7 @@ __all__ = [
     "Variable",
     "VarianceRule",
     "config_error",
+    "is_pixel_map",
     "json_schema",
     "key_of",
     "length",

@@ -31,6 +31,7 @@ from geouq.config.values import (
     cell_side,
     experiment_name,
     known_drivers,
+    map_without_level,
     repeated,
     supported_version,
     unique,
@@ -279,6 +280,19 @@ class Experiment(Section):
         if splits is not None and "regions" in info.data:
             raise_each(faults_of_splits(splits, info.data["regions"], info.data.get("tiles")))
         return splits
+
+    @field_validator("output")
+    @classmethod
+    def _maps_of_known_levels(cls, output: Output, info: ValidationInfo) -> Output:
+        levels = [f"{round(100 * level, 10):g}" for level in info.data.get("levels", ())]
+        raise_each(
+            (("maps", i), f"{quoted(name)} is of none of the levels{suggestion(name, known)}")
+            for i, name in enumerate(output.maps)
+            if levels
+            and (base := map_without_level(name))
+            and name not in (known := [f"{base}_{level}" for level in levels])
+        )
+        return output
 
     @field_validator("gates")
     @classmethod

@@ -33,7 +33,11 @@ class Output(Section):
         tuple[Annotated[str, AfterValidator(map_name)], ...],
         BeforeValidator(_nothing, json_schema_input_type=tuple[str, ...] | Literal["none"]),
         AfterValidator(unique),
-    ] = Field(default=MAPS, description="maps to write: z, error, abs_error, std, cells, or metrics of cells; none")
+    ] = Field(
+        default=MAPS,
+        description="maps to write; of pixels: mean, std, error, abs_error, z, pit, nll, crps, status (why a pixel "
+        "does not count), covered_90 or another level; of cells: cells (every metric), or metrics such as uce; none",
+    )
     figures: Annotated[
         tuple[Annotated[str, AfterValidator(figure_name)], ...],
         BeforeValidator(_nothing, json_schema_input_type=tuple[str, ...] | Literal["none"]),

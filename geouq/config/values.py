@@ -13,10 +13,18 @@ from geouq.figure_names import FIGURES
 
 H = TypeVar("H", bound=Hashable)
 
-PIXEL_MAPS = ("z", "error", "abs_error", "std")
-CELL_MAPS = ("uce", "ence", "zms", "bias", "rmse", "coverage_90", "sharpness", "cv", "n")
-MAPS = (*PIXEL_MAPS, "cells", *CELL_MAPS)
 FIGURES_OF_RUNS = tuple(name for name in FIGURES if name != "before_after")  # which takes two runs
+PIXEL_MAPS = ("mean", "std", "error", "abs_error", "z", "pit", "nll", "crps", "status")
+# of the metrics that cells keep; nll and crps are the maps of pixels, and curves need levels that cells keep
+CELL_MAPS = (
+    "uce", "ence", "uce_normalized", "ence_normalized", "ence_null", "ence_excess", "zms", "z_mean", "z_std", "rce",
+    "cv", "sharpness", "sharpness_rms", "mean_std", "bias", "mae", "rmse", "nbias", "nmae", "nrmse", "r2",
+    "error_width_corr", "pit_mean", "pit_std", "n",
+)  # fmt: skip
+CELL_MAPS_OF_LEVELS = ("width", "coverage", "coverage_above", "coverage_below", "interval_score")
+CELLS = "cells"  # every metric that cells keep
+COVERED = "covered"
+_OF_LEVEL = re.compile(rf"({COVERED}|{'|'.join(CELL_MAPS_OF_LEVELS)})_\d+(?:\.\d+)?")
 CELL_SIDES = (16, 32, 64, 128, 256)
 HIGHEST_LEVEL = 0.999999
 CALIBRATION_LEVELS = tuple(k / 20 for k in range(1, 20))
@@ -174,10 +182,26 @@ def figure_name(name: str) -> str:
 
 
 def map_name(name: str) -> str:
-    """Accept a map that geouq can write."""
-    if name not in MAPS:
-        raise ValueError(f"{quoted(name)} is not a map{suggestion(name, MAPS)}")
+    """Accept a map that geouq can write.
+
+    >>> map_name("covered_90")
+    'covered_90'
+    """
+    of_levels = [f"{base}_90" for base in (COVERED, *CELL_MAPS_OF_LEVELS)]
+    if name not in (*PIXEL_MAPS, CELLS, *CELL_MAPS) and map_without_level(name) is None:
+        raise ValueError(f"{quoted(name)} is not a map{suggestion(name, [*PIXEL_MAPS, CELLS, *CELL_MAPS, *of_levels])}")
     return name
+
+
+def map_without_level(name: str) -> str | None:
+    """What a map of a level is of, such as covered of covered_90; None of any other map."""
+    found = _OF_LEVEL.fullmatch(name)
+    return found and found[1]
+
+
+def is_pixel_map(name: str) -> bool:
+    """Whether a map has a value for every pixel; any other is of cells."""
+    return name in PIXEL_MAPS or map_without_level(name) == COVERED
 
 
 def metric_name(name: str) -> str:

@@ -1,6 +1,17 @@
-"""Cloud-optimised GeoTIFFs: a value for every pixel of a tile, or for every cell."""
+"""Maps that GIS programs open: a value for every pixel of a tile, or for every cell, with styles and mosaics."""
 
-from geouq.maps.cells import corners_on_lattice, write_cell_maps
-from geouq.maps.pixels import PIXEL_VALUES, missing_maps, path_of_map, write_pixel_maps
+from geouq.maps.beside import write_beside
+from geouq.maps.cells import write_cell_maps
+from geouq.maps.lattice import corners_on_lattice
+from geouq.maps.measured import Cellwise
+from geouq.maps.pixels import missing_maps, path_of_map, write_pixel_maps
 
-__all__ = ["PIXEL_VALUES", "corners_on_lattice", "missing_maps", "path_of_map", "write_cell_maps", "write_pixel_maps"]
+__all__ = [
+    "Cellwise",
+    "corners_on_lattice",
+    "missing_maps",
+    "path_of_map",
+    "write_beside",
+    "write_cell_maps",
+    "write_pixel_maps",
+]

@@ -1,8 +1,10 @@
 """How a GeoTIFF is written: by windows to a plain file, copied to a cloud-optimised one, which takes its name."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,33 +15,40 @@ from rasterio.enums import ColorInterp
 from rasterio.windows import Window as RasterioWindow
 
 from geouq.atomic import temporary, written_whole
+from geouq.errors import DataError
 from geouq.grid import Grid, Window
 from geouq.raster import gdal_options
 from geouq.version import __version__
 
 BLOCK = 512
+BLOCK_OF_MANY = 128  # bands lie beside each other in a block, which is decoded whole
+MANY = 8  # bands
 SMALLEST_BLOCK = 16
 WRITE_CACHE = 32 << 20  # bytes
-PLAIN = {
-    "driver": "GTiff",
-    "dtype": "float32",
-    "nodata": float("nan"),
-    "tiled": True,
-    "BIGTIFF": "IF_SAFER",
-    "SPARSE_OK": "TRUE",
-}
+PLAIN = {"driver": "GTiff", "interleave": "band", "tiled": True, "BIGTIFF": "IF_SAFER", "SPARSE_OK": "TRUE"}
 OPTIMISED = {
     "driver": "COG",
-    "BLOCKSIZE": str(BLOCK),
     "COMPRESS": "ZSTD",
     "LEVEL": "1",
     "PREDICTOR": "YES",
     "OVERVIEWS": "AUTO",
-    "OVERVIEW_RESAMPLING": "AVERAGE",
     "STATISTICS": "YES",
     "BIGTIFF": "IF_SAFER",
     "SPARSE_OK": "YES",
 }
+
+
+@dataclass(frozen=True)
+class Stored:
+    """How values are stored: their type, what stands where nothing is known, and how overviews are made of them."""
+
+    dtype: str
+    nodata: float
+    overviews: str
+
+
+CONTINUOUS = Stored("float32", float("nan"), "AVERAGE")
+CODES = Stored("uint8", 255, "NEAREST")  # no mixtures of them
 
 
 @dataclass(frozen=True)
@@ -53,36 +62,52 @@ class BandLabel:
 
 
 class MapWriter:
-    """An open map: `write` puts values (bands, rows, columns) at a window."""
+    """An open map: `write` puts values at a window."""
 
     def __init__(self, target: Any) -> None:
         self._target = target
 
-    def write(self, values: NDArray[Any], window: Window) -> None:
-        """Write all bands of one window."""
+    def write(self, values: NDArray[Any], window: Window, band: int | None = None) -> None:
+        """Write all bands (bands, rows, columns), or one of them (rows, columns), counted from 1."""
         place = RasterioWindow(window.column, window.row, window.width, window.height)
-        self._target.write(values.astype("float32", copy=False), window=place)
+        self._target.write(values.astype(self._target.dtypes[0], copy=False), band, window=place)
 
 
 @contextmanager
-def cog_writer(path: Path, grid: Grid, bands: Sequence[BandLabel], tags: Mapping[str, str]) -> Iterator[MapWriter]:
-    """A float32 map on a grid, NaN where nothing is known; it stands under its name only when it is whole."""
-    side = min(BLOCK, max(SMALLEST_BLOCK, -(-max(grid.shape) // SMALLEST_BLOCK) * SMALLEST_BLOCK))
+def cog_writer(
+    path: Path, grid: Grid, bands: Sequence[BandLabel], tags: Mapping[str, str], stored: Stored = CONTINUOUS
+) -> Iterator[MapWriter]:
+    """A map on a grid, nodata where nothing is known; it stands under its name only when it is whole."""
+    largest = BLOCK if len(bands) <= MANY else BLOCK_OF_MANY
+    side = min(largest, max(SMALLEST_BLOCK, -(-max(grid.shape) // SMALLEST_BLOCK) * SMALLEST_BLOCK))
     crs = rasterio.CRS.from_wkt(grid.crs) if grid.crs else None
-    shape = {"count": len(bands), "height": grid.shape[0], "width": grid.shape[1]}
-    profile = PLAIN | shape | {"blockxsize": side, "blockysize": side, "crs": crs, "transform": grid.transform}
+    shape = {"count": len(bands), "height": grid.shape[0], "width": grid.shape[1], "dtype": stored.dtype}
+    place = {"nodata": stored.nodata, "blockxsize": side, "blockysize": side, "crs": crs, "transform": grid.transform}
     with temporary(path, "plain") as plain:
-        with gdal_options(WRITE_CACHE), rasterio.open(plain, "w", **profile) as target:
+        with gdal_options(WRITE_CACHE), rasterio.open(plain, "w", **PLAIN | shape | place) as target:
             _label(target, bands, tags)
             yield MapWriter(target)
         with gdal_options(WRITE_CACHE), written_whole(path) as part:
-            rasterio.shutil.copy(plain, part, **OPTIMISED)
+            made = {"BLOCKSIZE": str(largest), "OVERVIEW_RESAMPLING": stored.overviews}
+            rasterio.shutil.copy(plain, part, **OPTIMISED | made)
 
 
 def _label(target: Any, bands: Sequence[BandLabel], tags: Mapping[str, str]) -> None:
-    target.update_tags(TIFFTAG_SOFTWARE=f"geouq {__version__}", AREA_OR_POINT="Area", GEOUQ_VERSION=__version__, **tags)
+    own = {"TIFFTAG_SOFTWARE": f"geouq {__version__}", "AREA_OR_POINT": "Area", "GEOUQ_VERSION": __version__}
+    target.update_tags(**own, **_time(), **tags)
     target.colorinterp = [ColorInterp.gray, *[ColorInterp.undefined] * (len(bands) - 1)]
     for number, band in enumerate(bands, 1):
         target.set_band_description(number, band.name)
         target.set_band_unit(number, band.units)
         target.update_tags(number, long_name=band.long_name, **band.tags)
+
+
+def _time() -> dict[str, str]:
+    """The time that SOURCE_DATE_EPOCH tells, and none else, so that the same inputs give the same bytes."""
+    told = os.environ.get("SOURCE_DATE_EPOCH")
+    if not told:
+        return {}
+    try:
+        return {"TIFFTAG_DATETIME": datetime.fromtimestamp(int(told), UTC).strftime("%Y:%m:%d %H:%M:%S")}
+    except (ValueError, OverflowError, OSError):
+        raise DataError(f"SOURCE_DATE_EPOCH is {told!r}; it must be a number of seconds since 1970, or unset") from None

@@ -1,42 +1,23 @@
 """Maps with a value for every pixel that counts, one band a variable."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import rasterio
-from numpy.typing import NDArray
 from rasterio.errors import RasterioError
 
-from geouq import gaussian
 from geouq.catalog import Tile
+from geouq.cutting import Reading, pieces_of
 from geouq.grid import Window
-from geouq.maps.geotiff import BandLabel, MapWriter, cog_writer
+from geouq.maps.codes import write_codes
+from geouq.maps.geotiff import MapWriter, cog_writer
+from geouq.maps.values import STATUS, Forecast, pixel_map
 from geouq.naming import file_name
-from geouq.reader import VariableWindow, read_window
+from geouq.raster import gdal_options
+from geouq.reader import TileReader, VariableWindow
 from geouq.validity import classify
-
-Values = NDArray[np.float64]
-BLOCK = 512
-
-
-@dataclass(frozen=True)
-class PixelValue:
-    """A number for one pixel: a function of mean, variance and truth, and whether it has the variable's unit."""
-
-    function: Callable[[Values, Values, Values], Values]
-    has_unit: bool
-    long_name: str
-
-
-PIXEL_VALUES: Mapping[str, PixelValue] = {
-    "z": PixelValue(gaussian.z_score, has_unit=False, long_name="(truth - mean) / predicted std"),
-    "error": PixelValue(lambda m, _, y: gaussian.error(m, y), has_unit=True, long_name="mean - truth"),
-    "abs_error": PixelValue(lambda m, _, y: abs(gaussian.error(m, y)), has_unit=True, long_name="|mean - truth|"),
-    "std": PixelValue(lambda _, v, __: np.sqrt(v), has_unit=True, long_name="predicted standard deviation"),
-}
 
 
 def missing_maps(tile: str, names: Sequence[str], folder: Path, key: str) -> list[str]:
@@ -49,16 +30,25 @@ def path_of_map(tile: str, name: str, folder: Path) -> Path:
     return folder / f"{file_name(tile)}_{name}.tif"
 
 
-def write_pixel_maps(tile: Tile, names: Sequence[str], folder: Path, key: str) -> list[Path]:
-    """Write `<tile>_<name>.tif` for each name, reading the tile once; NaN where a pixel does not count.
+def write_pixel_maps(
+    tile: Tile, names: Sequence[str], folder: Path, tags: Mapping[str, str], reading: Reading | None = None
+) -> list[Path]:
+    """Write `<tile>_<name>.tif` for each name, reading the tile once, window by window; nodata where no pixel counts.
 
-    key : what the maps are made from, kept in their tags.
+    tags : what else the maps are to say of themselves, of which GEOUQ_KEY tells what they are made from.
     """
+    reading = reading or Reading()
     with ExitStack() as opened:
-        writers = [opened.enter_context(_writer(tile, name, folder, key)) for name in names]
-        for window in tile.grid.windows(BLOCK):
-            _write_window(tile, window, names, writers)
-    return [path_of_map(tile.name, name, folder) for name in names]
+        writers = {name: opened.enter_context(_writer(tile, name, folder, tags)) for name in names}
+        with gdal_options(reading.cache):
+            reader = TileReader(tile, reuse=True)
+            for window in (window for piece in pieces_of(tile.grid, reading) for window in piece.windows):
+                for band, variable in enumerate(tile.variables, 1):
+                    _write_window(reader.read(variable, window), tile.given.get(variable.name), window, band, writers)
+    paths = [path_of_map(tile.name, name, folder) for name in names]
+    for name, path in zip(names, paths, strict=True):
+        write_codes(path, pixel_map(name).codes, len(tile.variables))
+    return paths
 
 
 def _key_of(path: Path) -> str | None:
@@ -72,30 +62,31 @@ def _key_of(path: Path) -> str | None:
         return None
 
 
-def _writer(tile: Tile, name: str, folder: Path, key: str) -> AbstractContextManager[MapWriter]:
-    value = PIXEL_VALUES[name]
-    bands = [
-        BandLabel(f"{name}_{variable.name}", variable.units if value.has_unit else "1", value.long_name)
-        for variable in tile.variables
-    ]
+def _writer(tile: Tile, name: str, folder: Path, tags: Mapping[str, str]) -> AbstractContextManager[MapWriter]:
+    shown = pixel_map(name)
     inputs = ", ".join(Path(raster.path).name for raster in tile.rasters.values())
-    tags = {"GEOUQ_MAP": name, "GEOUQ_TILE": tile.name, "GEOUQ_INPUTS": inputs, "GEOUQ_KEY": key}
-    tags["GEOUQ_VARIABLE"] = ", ".join(variable.name for variable in tile.variables)
-    return cog_writer(path_of_map(tile.name, name, folder), tile.grid, bands, tags)
+    own = {"GEOUQ_MAP": name, "GEOUQ_TILE": tile.name, "GEOUQ_INPUTS": inputs}
+    own["GEOUQ_VARIABLE"] = ", ".join(variable.name for variable in tile.variables)
+    bands = [shown.label(name, variable) for variable in tile.variables]
+    return cog_writer(path_of_map(tile.name, name, folder), tile.grid, bands, own | dict(tags), shown.stored)
 
 
-def _write_window(tile: Tile, window: Window, names: Sequence[str], writers: Sequence[MapWriter]) -> None:
-    read = [_of_variable(pixels, names) for pixels in read_window(tile, window)]
-    for i, writer in enumerate(writers):
-        writer.write(np.stack([values[i] for values in read]), window)
-
-
-def _of_variable(pixels: VariableWindow, names: Sequence[str]) -> list[Values]:
-    valid = classify(pixels.mean, pixels.variance, pixels.truth, pixels.status, pixels.nodata) < 0
-    layers = [layer[valid].astype(np.float64) for layer in (pixels.mean, pixels.variance, pixels.truth)]
-    maps = []
-    for name in names:
-        values = np.full(valid.shape, np.nan)
-        values[valid] = PIXEL_VALUES[name].function(*layers)
-        maps.append(values)
-    return maps
+def _write_window(
+    pixels: VariableWindow, level: float | None, window: Window, band: int, writers: Mapping[str, MapWriter]
+) -> None:
+    """Write one variable of one window to every map; level : of the interval that its forecast gives."""
+    reasons = classify(pixels.mean, pixels.variance, pixels.truth, pixels.status, pixels.nodata)
+    counts = reasons < 0
+    mean, variance, truth = (layer[counts].astype(np.float64) for layer in (pixels.mean, pixels.variance, pixels.truth))
+    given = None
+    if level is not None and pixels.bounds:
+        lower, upper = (end[counts] for end in pixels.bounds)
+        given = level, lower, upper
+    forecast = Forecast(mean, variance, truth, given)
+    for name, writer in writers.items():
+        shown = pixel_map(name)
+        values = np.full(counts.shape, shown.stored.nodata, shown.stored.dtype)
+        values[counts] = shown.function(forecast)
+        if name == STATUS:
+            values[~counts] = reasons[~counts] + 1
+        writer.write(values, window, band)

@@ -1,0 +1,172 @@
+"""Cells as polygons with all metrics as attributes: a GeoPackage, or GeoJSON where pyogrio is not installed."""
+
+import json
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from io import TextIOBase
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from rasterio.crs import CRS
+from rasterio.warp import transform
+
+from geouq.atomic import written_whole
+from geouq.maps.measured import PIXELS, Measured
+
+Floats = NDArray[np.float64]
+
+TOGETHER = 20_000  # cells; of small tiles those of many are written at once
+CORNERS = ((0, 0), (0, 1), (1, 1), (1, 0), (0, 0))  # rows and columns, from the upper left down: anticlockwise
+POLYGON = np.dtype(
+    [("order", "u1"), ("kind", "<u4"), ("rings", "<u4"), ("points", "<u4"), ("ring", "<f8", (len(CORNERS), 2))]
+)
+DECIMALS = 8  # of degrees: a millimetre
+
+
+@dataclass(frozen=True)
+class CellPolygons:
+    """Cells of a tile that hold pixels: rings (cells, 5, 2) in the CRS of the tile, and a column for each attribute."""
+
+    rings: Floats
+    columns: dict[str, NDArray[Any]]
+
+
+class Polygons(Protocol):
+    """A file of cells under way."""
+
+    path: Path
+
+    def add(self, tile: Measured) -> None:
+        """Add the cells of a tile."""
+
+
+def cell_polygons(tile: Measured) -> CellPolygons:
+    """The cells of a tile that hold pixels, cut at its border."""
+    has_pixels = np.isfinite(tile.values).any(axis=0)
+    row, column = np.nonzero(has_pixels)
+    ends = np.array(tile.place.grid.shape)
+    corners = np.minimum((np.stack([row, column], -1)[:, None] + np.array(CORNERS)) * tile.place.cell_size, ends)
+    x, y = tile.place.grid.transform @ (corners[..., 1].astype(float), corners[..., 0].astype(float))
+    columns = {
+        "tile": np.full(len(row), tile.place.tile, object),
+        "row": row.astype(np.int32),
+        "col": column.astype(np.int32),
+    }
+    for label, values in zip(tile.bands, tile.values, strict=True):
+        own = values[has_pixels]
+        columns[label.name] = own.astype(np.int32) if label.name == PIXELS else own
+    return CellPolygons(np.stack([x, y], -1), columns)
+
+
+@contextmanager
+def polygon_writer(stem: Path, crs: Sequence[str]) -> Iterator[Polygons]:
+    """A file `<stem>.gpkg`, or `<stem>.geojson`; whole, or not there. crs : of all tiles, as WKT."""
+    has_library = find_spec("pyogrio") is not None
+    path = stem.with_name(f"{stem.name}{'.gpkg' if has_library else '.geojson'}")
+    with written_whole(path) as part:
+        if has_library:
+            package = _Package(path, part, layers_of(stem.name, crs))
+            yield package
+            package.flush()
+        else:
+            with part.open("w", encoding="utf-8") as file:
+                file.write('{"type": "FeatureCollection", "features": [')
+                yield _GeoJson(path, file)
+                file.write("\n]}\n")
+
+
+def layers_of(name: str, crs: Sequence[str]) -> dict[str, str]:
+    """Name of the layer of each CRS; that of the first one is the name itself."""
+    return {wkt: name if number == 0 else f"{name}_{number + 1}" for number, wkt in enumerate(dict.fromkeys(crs))}
+
+
+@dataclass
+class _Package:
+    """A GeoPackage, to which the cells of many tiles are written at once."""
+
+    path: Path
+    part: Path
+    layers: dict[str, str]
+    waiting: dict[str, list[CellPolygons]] = field(default_factory=dict)
+    begun: set[str] = field(default_factory=set)
+
+    def add(self, tile: Measured) -> None:
+        self.waiting.setdefault(tile.place.grid.crs, []).append(cell_polygons(tile))
+        if sum(len(cells.rings) for own in self.waiting.values() for cells in own) >= TOGETHER:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is waiting."""
+        for crs, parts in self.waiting.items():
+            self._write(crs, parts)
+        self.waiting.clear()
+
+    def _write(self, crs: str, parts: Sequence[CellPolygons]) -> None:
+        import pyogrio.raw  # noqa: PLC0415  an optional extra
+
+        rings = np.concatenate([part.rings for part in parts])
+        columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns}
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="'crs' was not provided")  # as the rasters have none
+            pyogrio.raw.write(
+                self.part,
+                as_wkb(rings),
+                list(columns.values()),
+                list(columns),
+                layer=self.layers[crs],
+                driver="GPKG",
+                geometry_type="Polygon",
+                crs=crs or None,
+                append=crs in self.begun,
+            )
+        self.begun.add(crs)
+
+
+@dataclass
+class _GeoJson:
+    """GeoJSON in degrees of WGS 84 (RFC 7946), or in the coordinates of the rasters where these have no CRS."""
+
+    path: Path
+    file: TextIOBase
+    is_first: bool = True
+
+    def add(self, tile: Measured) -> None:
+        cells = cell_polygons(tile)
+        rings = in_degrees(cells.rings, tile.place.grid.crs)
+        for i, ring in enumerate(rings.tolist()):
+            properties = {name: _plain(values[i]) for name, values in cells.columns.items()}
+            geometry = {"type": "Polygon", "coordinates": [ring]}
+            feature = {"type": "Feature", "properties": properties, "geometry": geometry}
+            self.file.write("\n" if self.is_first else ",\n")
+            self.file.write(json.dumps(feature, ensure_ascii=False, allow_nan=False))
+            self.is_first = False
+
+
+def as_wkb(rings: Floats) -> NDArray[np.object_]:
+    """Polygons of one ring each, (cells, 5, 2), as well-known binary, one bytes object each."""
+    records = np.zeros(len(rings), POLYGON)
+    records["order"], records["kind"], records["rings"], records["points"] = 1, 3, 1, len(CORNERS)
+    records["ring"] = rings
+    found = np.empty(len(rings), object)
+    found[:] = [record.tobytes() for record in records]
+    return found
+
+
+def in_degrees(rings: Floats, crs: str) -> Floats:
+    """Rings (cells, 5, 2) of a CRS in longitude and latitude; as they are where there is no CRS."""
+    if not crs:
+        return rings
+    x, y = transform(CRS.from_wkt(crs), CRS.from_epsg(4326), rings[..., 0].ravel(), rings[..., 1].ravel())
+    return np.round(np.stack([x, y], -1), DECIMALS).reshape(rings.shape)
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it; None where it is not a number."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(plain, float) and not math.isfinite(plain) else plain

@@ -1,0 +1,124 @@
+"""Which values the colours of a map span: limits that mean something, the same for all tiles of a run."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from geouq.maps import palette
+from geouq.maps.palette import Rgb
+from geouq.metrics import Metric, Value, crps, ideal_value, rmse, sharpness, sharpness_rms
+from geouq.summary import Summary
+
+OF_Z = 3.0  # a calibrated forecast has 99.7 % of its z within
+FACTORS = {"zms": 4.0, "z_std": 2.0}  # ratios: from 1 / factor to factor
+OF_NLL = 2.0  # what a variance that is too small by a factor of 5 costs, about
+# limits about the ideal where values lie on either side of it
+REACHES = {"nbias": 0.5, "z_mean": 1.0, "rce": 1.0, "ence_excess": 0.5, "pit_mean": 0.25, "pit_std": 0.1}
+SPANS = {"error_width_corr": (-1.0, 1.0, palette.SIGNED), "r2": (0.0, 1.0, palette.AMOUNT)}
+CONFIDENCE: Mapping[str, tuple[Rgb, ...]] = {
+    "over-confident": palette.OVER_CONFIDENT_ABOVE,
+    "truth escapes upwards": palette.OVER_CONFIDENT_ABOVE,
+    "truth escapes downwards": palette.OVER_CONFIDENT_ABOVE,
+    "under-confident": palette.OVER_CONFIDENT_BELOW,
+}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Values with a colour each; between them it changes smoothly, and beyond the ends it stays."""
+
+    values: tuple[float, ...]
+    colours: tuple[Rgb, ...]
+
+
+def pixel_scale(name: str, whole: Summary) -> Scale:
+    """Scale of a map of pixels that holds no codes; `whole` is of all pixels of the run."""
+    return _OF_PIXELS[name](whole)
+
+
+def cell_scale(value: Value, whole: Summary) -> Scale:
+    """Scale of a metric of cells, of which `value` is that of the whole.
+
+    Ratios span a factor about 1, what may lie on either side of its ideal as much on both, and all else goes from 0 to
+    twice the value of the whole.
+    """
+    metric = value.metric
+    ideal, two_sided = ideal_value(metric, value.level), CONFIDENCE.get(metric.above, palette.SIGNED)
+    if metric.name in FACTORS:
+        return _about_one(FACTORS[metric.name], two_sided)
+    if metric.name in SPANS:
+        return _even(*SPANS[metric.name])
+    if metric.name == "bias":
+        return _round(-_usable(rmse(whole)), _usable(rmse(whole)), two_sided)
+    if metric.name == "nll":
+        middle = float(value.value) if np.isfinite(value.value) else 0.0
+        return _round(middle - OF_NLL, middle + OF_NLL, palette.FAULT)
+    if ideal is not None and (reach := _reach(metric, ideal)):
+        return _even(ideal - reach, ideal + reach, two_sided)
+    colours = palette.FAULT if ideal == 0 or metric.above in ("worse", "std and error disagree") else palette.AMOUNT
+    return _round(0, 2 * _usable(value.value), colours)
+
+
+def count_scale(most: int) -> Scale:
+    """Scale of a number of pixels."""
+    return _round(0, most, palette.AMOUNT)
+
+
+def _reach(metric: Metric, ideal: float) -> float | None:
+    """How far from its ideal a metric is told apart; None where it lies on one side alone."""
+    if metric.ideal in ("level", "(1-level)/2"):
+        return min(ideal, 1 - ideal)
+    return REACHES.get(metric.name)
+
+
+def _of_mean(whole: Summary) -> Scale:
+    centre = float(whole.moments.mean("truth") + whole.moments.mean("error"))
+    reach = 2 * _usable(np.sqrt(whole.moments.product("truth", "truth")))
+    middle = centre if math.isfinite(centre) else 0.0
+    return _round(middle - reach, middle + reach, palette.AMOUNT)
+
+
+def _of_nll(whole: Summary) -> Scale:
+    """From a hit with the typical variance to |z| = 3."""
+    hit = 0.5 * math.log(2 * math.pi * _usable(sharpness(whole)))
+    return _round(hit, hit + OF_Z**2 / 2, palette.FAULT)
+
+
+_OF_PIXELS: Mapping[str, Callable[[Summary], Scale]] = {
+    "mean": _of_mean,
+    "std": lambda whole: _round(0, 2 * _usable(sharpness_rms(whole)), palette.AMOUNT),
+    "error": lambda whole: _round(-2 * _usable(rmse(whole)), 2 * _usable(rmse(whole)), palette.SIGNED),
+    "abs_error": lambda whole: _round(0, 2 * _usable(rmse(whole)), palette.FAULT),
+    "z": lambda _: _even(-OF_Z, OF_Z, palette.SIGNED),
+    "pit": lambda _: _even(0, 1, palette.SIGNED),
+    "nll": _of_nll,
+    "crps": lambda whole: _round(0, 4 * _usable(crps(whole)), palette.FAULT),
+}
+
+
+def _round(low: float, high: float, colours: Sequence[Rgb]) -> Scale:
+    """Colours at even steps of two digits that span about as much; those about 0 are symmetric."""
+    step = float(f"{(high - low) / (len(colours) - 1):.1e}")
+    first = round(low / step)
+    return Scale(tuple(float(f"{(first + k) * step:.12g}") for k in range(len(colours))), tuple(colours))
+
+
+def _even(low: float, high: float, colours: Sequence[Rgb]) -> Scale:
+    """Colours at even steps between limits."""
+    steps = np.linspace(low, high, len(colours))
+    return Scale(tuple(float(f"{step:.12g}") for step in steps), tuple(colours))
+
+
+def _about_one(factor: float, colours: Sequence[Rgb]) -> Scale:
+    """Colours at even steps of the logarithm."""
+    steps = factor ** np.linspace(-1, 1, len(colours))
+    return Scale(tuple(float(f"{step:.3g}") for step in steps), tuple(colours))
+
+
+def _usable(number: ArrayLike) -> float:
+    """A size above 0 that a scale can span; 1 where there is no pixel, or nothing to be told apart."""
+    found = abs(float(np.asarray(number)))
+    return found if math.isfinite(found) and found > 0 else 1.0

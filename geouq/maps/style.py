@@ -1,0 +1,105 @@
+"""Styles of QGIS, which it finds beside a map by its name: pseudocolour of a scale, or a palette of codes."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from geouq.atomic import temporary
+from geouq.maps.palette import colours_of_codes, hexadecimal
+from geouq.maps.scales import Scale
+
+DOCTYPE = "<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>\n"
+VERSION = "3.28.0"  # of QGIS, whose format this is; later ones read it too
+ORIGIN = {
+    "limits": "None",  # those that stand here, not those of the file
+    "extent": "WholeRaster",
+    "statAccuracy": "Estimated",
+    "cumulativeCutLower": "0.02",
+    "cumulativeCutUpper": "0.98",
+    "stdDevFactor": "2",
+}
+
+
+def style_of_scale(scale: Scale, units: str, band: int = 1) -> str:
+    """Text of a .qml that shows a band in the colours of a scale."""
+    low, high = (f"{value:.12g}" for value in (scale.values[0], scale.values[-1]))
+    root, renderer = _renderer("singlebandpseudocolor", band)
+    renderer.set("classificationMin", low)
+    renderer.set("classificationMax", high)
+    shader = ET.SubElement(
+        ET.SubElement(renderer, "rastershader"),
+        "colorrampshader",
+        colorRampType="INTERPOLATED",
+        classificationMode="1",
+        clip="0",
+        minimumValue=low,
+        maximumValue=high,
+        labelPrecision="4",
+    )
+    _ramp(shader, scale)
+    unit = "" if units in ("", "1") else f" {units}"
+    for value, colour in zip(scale.values, scale.colours, strict=True):
+        number = f"{value:.12g}"
+        ET.SubElement(shader, "item", value=number, color=hexadecimal(colour), label=f"{value:.4g}{unit}", alpha="255")
+    return _text(root)
+
+
+def style_of_codes(codes: Sequence[str], band: int = 1) -> str:
+    """Text of a .qml that shows a band in a colour for each code."""
+    root, renderer = _renderer("paletted", band)
+    entries = ET.SubElement(renderer, "colorPalette")
+    for number, (code, colour) in enumerate(zip(codes, colours_of_codes(codes), strict=True)):
+        label = code.replace("_", " ")
+        ET.SubElement(entries, "paletteEntry", value=str(number), color=hexadecimal(colour), label=label, alpha="255")
+    return _text(root)
+
+
+def write_style(text: str, path: Path) -> Path:
+    """Write the text of a style; there may be thousands, so that the disk is not waited for."""
+    with temporary(path) as part:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    return path
+
+
+def _renderer(kind: str, band: int) -> tuple[ET.Element, ET.Element]:
+    """A style and the renderer within it, to which its colours are added."""
+    root = ET.Element("qgis", version=VERSION, styleCategories="Symbology", hasScaleBasedVisibilityFlag="0")
+    pipe = ET.SubElement(root, "pipe")
+    ET.SubElement(
+        ET.SubElement(pipe, "provider"),
+        "resampling",
+        enabled="false",
+        maxOversampling="2",
+        zoomedInResamplingMethod="nearestNeighbour",
+        zoomedOutResamplingMethod="nearestNeighbour",
+    )
+    renderer = ET.SubElement(pipe, "rasterrenderer", type=kind, band=str(band), opacity="1", alphaBand="-1")
+    renderer.set("nodataColor", "")
+    ET.SubElement(renderer, "rasterTransparency")
+    origin = ET.SubElement(renderer, "minMaxOrigin")
+    for key, value in ORIGIN.items():
+        ET.SubElement(origin, key).text = value
+    ET.SubElement(pipe, "brightnesscontrast", brightness="0", contrast="0", gamma="1")
+    ET.SubElement(pipe, "huesaturation", saturation="0", grayscaleMode="0", colorizeOn="0", colorizeStrength="100")
+    ET.SubElement(pipe, "rasterresampler", maxOversampling="2")
+    ET.SubElement(root, "blendMode").text = "0"
+    return root, renderer
+
+
+def _ramp(shader: ET.Element, scale: Scale) -> None:
+    """The colours as a ramp, from which QGIS makes other classes when it is asked to."""
+    colours = [",".join(map(str, (*colour, 255))) for colour in scale.colours]
+    low, span = scale.values[0], scale.values[-1] - scale.values[0]
+    inner = zip(scale.values[1:-1], colours[1:-1], strict=True)
+    stops = ":".join(f"{(value - low) / span:.6g};{colour}" for value, colour in inner)
+    settings = {"color1": colours[0], "color2": colours[-1], "discrete": "0", "rampType": "gradient", "stops": stops}
+    ramp = ET.SubElement(shader, "colorramp", name="[source]", type="gradient")
+    options = ET.SubElement(ramp, "Option", type="Map")
+    for name, value in settings.items():
+        ET.SubElement(options, "Option", type="QString", name=name, value=value)
+
+
+def _text(root: ET.Element) -> str:
+    ET.indent(root)
+    return DOCTYPE + ET.tostring(root, encoding="unicode") + "\n"
