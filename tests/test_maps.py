@@ -1,25 +1,36 @@
 """GeoTIFFs of pixels and of cells."""
 
+from xml.etree import ElementTree as ET
+
 import numpy as np
 import pytest
 import rasterio
+import rasterio.shutil
 from affine import Affine
 from forecasts import heteroscedastic
 from restatement import valid
+from scipy.stats import norm
 
 from geouq.arrays import summarize_arrays
 from geouq.atomic import LEFTOVER
 from geouq.catalog import find_tiles
-from geouq.config import CELL_MAPS, PIXEL_MAPS, Variable, load_experiment
+from geouq.config import CELL_MAPS, CELL_MAPS_OF_LEVELS, PIXEL_MAPS, Variable, load_experiment
+from geouq.cutting import Reading
 from geouq.errors import DataError
 from geouq.grid import Grid
-from geouq.maps import PIXEL_VALUES, missing_maps, path_of_map, write_cell_maps, write_pixel_maps
-from geouq.maps.cells import mosaic_of
+from geouq.maps import Cellwise, missing_maps, path_of_map, write_cell_maps, write_pixel_maps
 from geouq.maps.geotiff import BandLabel, cog_writer
-from geouq.summary import TilePlace, TileSummary
+from geouq.maps.lattice import mosaic_of
+from geouq.maps.values import pixel_map
+from geouq.metrics import METRICS, Choices
+from geouq.summary import TilePlace, TileSummary, add_all
+from geouq.validity import REASONS
+from geouq.version import __version__
 
 PLACE = Affine(10, 0, 500_000, 0, -10, 7_000_000)
 COVER = Variable(name="cover", band=1, units="%")
+TAGS = {"GEOUQ_KEY": "key", "GEOUQ_CONFIG_SHA256": "abc"}
+ALL = (*PIXEL_MAPS, "covered_90", "covered_50")
 
 
 def tile_at(name, column, shape=(40, 48), row=0, cell_size=16):
@@ -32,42 +43,170 @@ def in_parts(cells):
     return np.arange(len(cells)), cells
 
 
-def cell_maps(tiles, names, folder):
+def cell_maps(tiles, names, folder, **choices):
     cells = {tile.tile: [in_parts(tile.variables["cover"].cells)] for tile in tiles}
-    return write_cell_maps(tiles, cells.pop, COVER, names, folder)
+    whole = add_all(tile.variables["cover"].whole for tile in tiles)
+    cellwise = Cellwise(COVER, cells.pop, names, Choices((0.5, 0.9), (), **choices), whole)
+    paths = write_cell_maps(tiles, cellwise, folder, {"GEOUQ_INPUTS": "a, b"})
+    return [path for path in paths if path.suffix == ".tif"]
+
+
+def tile_of(config, place=0):
+    return find_tiles(load_experiment(config)).tiles[place]
+
+
+def read(path):
+    with rasterio.open(path) as source:
+        return source.read()
+
+
+def restated(mean, variance, truth):
+    """Every map of pixels in plain numpy and scipy."""
+    error, std = mean - truth, np.sqrt(variance)
+    z = (truth - mean) / std
+    spread = z * (2 * norm.cdf(z) - 1) + 2 * norm.pdf(z) - 1 / np.sqrt(np.pi)
+    return {
+        "mean": mean,
+        "std": std,
+        "error": error,
+        "abs_error": abs(error),
+        "z": z,
+        "pit": norm.cdf(z),
+        "nll": -norm.logpdf(truth, mean, std),
+        "crps": std * spread,
+        "covered_90": abs(truth - mean) <= norm.ppf(0.95) * std,
+        "covered_50": abs(truth - mean) <= norm.ppf(0.75) * std,
+    }
+
+
+def require_equal(folder, tile, names, expected, ok):
+    for name in names:
+        found = read(path_of_map(tile, name, folder))
+        assert found.size == ok.size
+        found = found.reshape(ok.shape)
+        if found.dtype == np.uint8:
+            np.testing.assert_array_equal(found, np.where(ok, expected[name], 255))
+        else:
+            np.testing.assert_allclose(found, np.where(ok, expected[name], np.nan), rtol=2e-7, atol=1e-7)
 
 
 def test_every_map_that_a_configuration_may_name_exists():
-    assert set(PIXEL_MAPS) == set(PIXEL_VALUES)
+    of_cells = {metric.name for metric in METRICS if metric.choice not in ("group", "ordering", "threshold")}
+    of_levels = {metric.name for metric in METRICS if metric.choice == "level"}
+
+    assert all(pixel_map(name).long_name for name in ALL)
+    assert set(CELL_MAPS_OF_LEVELS) == of_levels
+    curves = {metric.name for metric in METRICS if metric.choice.startswith("calibration")}
+    assert set(CELL_MAPS) - {"n"} == of_cells - of_levels - curves - set(PIXEL_MAPS)
 
 
-def test_pixel_maps_hold_the_definition_where_a_pixel_counts(tile_folder, tmp_path):
-    tile = find_tiles(load_experiment(tile_folder())).tiles[1]
-    paths = write_pixel_maps(tile, ("z", "error", "abs_error", "std"), tmp_path / "maps", "key")
-    layers = []
-    for raster in tile.rasters.values():
-        with rasterio.open(raster.path) as source:
-            layers.append(source.read().astype(np.float64))
-    mean, variance, truth = layers
+@pytest.mark.parametrize("reading", [None, Reading(256, 256)], ids=["by default", "small windows"])
+def test_pixel_maps_hold_the_definition_where_a_pixel_counts(tile_folder, tmp_path, reading):
+    tile = tile_of(tile_folder(shape=(300, 330)), 1)
+    paths = write_pixel_maps(tile, ALL, tmp_path / "maps", TAGS, reading)
+    mean, variance, truth = (read(raster.path).astype(np.float64) for raster in tile.rasters.values())
     ok = np.isfinite(mean + variance + truth)
-    expected = {
-        "z": (truth - mean) / np.sqrt(variance),
-        "error": mean - truth,
-        "abs_error": abs(mean - truth),
-        "std": np.sqrt(variance),
-    }
 
-    assert [path.name for path in paths] == [f"a2_{name}.tif" for name in expected]
-    for path, values in zip(paths, expected.values(), strict=True):
+    assert [path.name for path in paths] == [f"a2_{name}.tif" for name in ALL]
+    require_equal(tmp_path / "maps", "a2", set(ALL) - {"status"}, restated(mean, variance, truth), ok)
+    assert {path.name for path in (tmp_path / "maps").iterdir()} >= {"a2_status.tif.aux.xml"}
+    for path in paths:
         with rasterio.open(path) as source:
-            np.testing.assert_array_equal(source.read(), np.where(ok, values, np.nan).astype(np.float32))
             assert source.transform == tile.grid.transform
             assert source.crs.to_wkt() == tile.grid.crs
 
 
-def test_a_map_says_what_it_is(tile_folder, tmp_path):
-    tile = find_tiles(load_experiment(tile_folder())).tiles[0]
-    (path,) = write_pixel_maps(tile, ("error",), tmp_path, "key")
+def test_status_tells_the_first_reason_for_which_a_pixel_does_not_count(tmp_path, write_raster):
+    mean, variance, truth = (np.full((20, 30), value, np.float32) for value in (1, 2, 3))
+    mask = np.ones((20, 30), np.uint8)
+    truth[0, 0] = mean[0, :2] = variance[0, :3] = -9999
+    truth[0, 3], mask[0, 4], variance[0, 5] = np.inf, 0, 0
+    for name, layer in (("mean", mean), ("variance", variance), ("truth", truth)):
+        write_raster(tmp_path / name / "t.tif", layer, nodata=-9999)
+    write_raster(tmp_path / "mask" / "t.tif", mask)
+    config = tmp_path / "x.yaml"
+    layers = "".join(f"  {name}: {name}/{{tile}}.tif\n" for name in ("mean", "variance", "truth", "mask"))
+    config.write_text(f"version: 1\nname: x\nvariables: [h]\ndata:\n{layers}")
+    (path,) = write_pixel_maps(tile_of(config), ["status"], tmp_path, TAGS)
+
+    first = ["truth_nodata", "mean_nodata", "variance_nodata", "not_finite", "masked", "variance_not_positive"]
+    status = read(path)[0]
+    assert [REASONS[code - 1] for code in status[0, :6]] == first
+    assert not status[0, 6:].any()
+    assert not status[1:].any()
+    with rasterio.open(path) as source:
+        assert (source.dtypes[0], source.nodatavals[0]) == ("uint8", 255)
+        assert source.tags(1)["flag_meanings"].split() == ["valid", *REASONS]
+        assert source.tags(1)["flag_values"].split() == [str(k) for k in range(len(REASONS) + 1)]
+
+
+def test_names_of_codes_are_what_gdal_reads(tile_folder, tmp_path):
+    paths = write_pixel_maps(tile_of(tile_folder()), ["status", "covered_90"], tmp_path, TAGS)
+
+    for path, codes in zip(paths, (("valid", *REASONS), ("missed", "covered")), strict=True):
+        rasterio.shutil.copy(path, tmp_path / "told.vrt", driver="VRT")
+        (band, *_) = ET.parse(tmp_path / "told.vrt").getroot().iter("VRTRasterBand")  # noqa: S314  written above
+        assert [one.text for one in band.iter("Category")] == list(codes)
+        rows = [[cell.text for cell in row] for row in band.iter("Row")]
+        assert [(int(row[0]), row[1]) for row in rows] == list(enumerate(codes))
+
+
+def test_maps_of_truth_with_an_error_of_its_own_are_of_predicting_the_measured_value(tile_folder, tmp_path):
+    tile = tile_of(tile_folder(text="variables: {height: {truth_variance: 4}}\n"))
+    write_pixel_maps(tile, ALL, tmp_path / "maps", TAGS)
+    mean, variance, truth = (read(raster.path)[:1].astype(np.float64) for raster in tile.rasters.values())
+    ok = np.isfinite(mean + variance + truth)
+
+    require_equal(tmp_path / "maps", "a1", set(ALL) - {"status"}, restated(mean, variance + 4, truth), ok)
+
+
+def test_maps_of_given_intervals_judge_them_as_they_are_given(tmp_path, write_raster):
+    mean, variance, truth = (layer.astype(np.float64) for layer in heteroscedastic((40, 50)))
+    lower, upper = mean - 1.2 * np.sqrt(variance), mean + 2.1 * np.sqrt(variance)
+    layers = {"mean": mean, "lower": lower, "upper": upper, "truth": truth}
+    for name, layer in layers.items():
+        write_raster(tmp_path / name / "t.tif", layer, nodata=np.nan)
+    config = tmp_path / "x.yaml"
+    data = "".join(f"  {name}: {name}/{{tile}}.tif\n" for name in layers)
+    config.write_text(f"version: 1\nname: x\nvariables: [h]\ndata:\n  level: 0.9\n{data}")
+    write_pixel_maps(tile_of(config), ALL, tmp_path / "maps", TAGS)
+
+    ok = np.isfinite(mean + variance + truth)
+    expected = restated(mean, ((upper - lower) / (2 * norm.ppf(0.95))) ** 2, truth)
+    expected["covered_90"] = (lower <= truth) & (truth <= upper)
+    require_equal(tmp_path / "maps", "t", set(ALL) - {"status"}, expected, ok)
+
+
+@pytest.mark.parametrize("compare_on", ["common", "own"])
+def test_maps_of_several_models_are_of_the_pixels_on_which_they_are_evaluated(tmp_path, write_raster, compare_on):
+    _, _, truth = heteroscedastic((40, 50))
+    layers = {model: heteroscedastic((40, 50), seed) for seed, model in enumerate(("a", "b"), 1)}
+    write_raster(tmp_path / "truth" / "t.tif", truth, nodata=np.nan)
+    for model, (mean, variance, _) in layers.items():
+        write_raster(tmp_path / model / "t_mean.tif", mean, nodata=np.nan)
+        write_raster(tmp_path / model / "t_variance.tif", variance, nodata=np.nan)
+    config = tmp_path / "x.yaml"
+    data = '  mean: "{model}/{tile}_mean.tif"\n  variance: "{model}/{tile}_variance.tif"\n  truth: truth/{tile}.tif\n'
+    config.write_text(f"version: 1\nname: x\nmodels: [a, b]\ncompare_on: {compare_on}\nvariables: [h]\ndata:\n{data}")
+    write_pixel_maps(tile_of(config), ALL, tmp_path / "maps", TAGS)
+
+    truth = truth.astype(np.float64)
+    own = [np.isfinite(truth + mean + variance) for mean, variance, _ in layers.values()]
+    both = own[0] & own[1]
+    status = read(tmp_path / "maps" / "t_status.tif")
+    for band, (mean, variance, _) in enumerate(layers.values()):
+        ok = both if compare_on == "common" else own[band]
+        expected = restated(mean.astype(np.float64), variance.astype(np.float64), truth)
+        np.testing.assert_array_equal(status[band] == 0, ok)
+        np.testing.assert_array_equal(status[band] == 1 + REASONS.index("other_model"), own[band] & ~ok)
+        for name in ("z", "crps", "mean"):
+            found = read(path_of_map("t", name, tmp_path / "maps"))[band]
+            np.testing.assert_allclose(found, np.where(ok, expected[name], np.nan), rtol=2e-7, atol=1e-7)
+
+
+def test_a_map_says_what_it_is(tile_folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    (path,) = write_pixel_maps(tile_of(tile_folder()), ("error",), tmp_path, TAGS)
 
     with rasterio.open(path) as source:
         assert source.descriptions == ("error_height", "error_cover", "error_gini")
@@ -77,12 +216,31 @@ def test_a_map_says_what_it_is(tile_folder, tmp_path):
         assert source.tags(ns="IMAGE_STRUCTURE")["LAYOUT"] == "COG"
         assert "STATISTICS_MEAN" in source.tags(1)
         assert source.tags(1)["long_name"] == "mean - truth"
-        assert "TIFFTAG_DATETIME" not in source.tags()
+        assert source.tags()["TIFFTAG_DATETIME"] == "1970:01:02 00:00:00"
+        assert source.tags()["GEOUQ_VARIABLE"] == "height, cover, gini"
+        assert source.tags()["GEOUQ_CONFIG_SHA256"] == "abc"
+        assert source.tags()["GEOUQ_VERSION"] == __version__
+        assert source.tags()["TIFFTAG_SOFTWARE"] == f"geouq {__version__}"
+        assert [color.name for color in source.colorinterp] == ["gray", "undefined", "undefined"]
+
+
+def test_the_same_inputs_give_the_same_bytes(tile_folder, tmp_path):
+    tile = tile_of(tile_folder())
+    one, other = (write_pixel_maps(tile, ALL, tmp_path / name, TAGS) for name in ("one", "other"))
+
+    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in other]
+
+
+def test_a_time_that_is_none_is_refused(tile_folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "noon")
+
+    with pytest.raises(DataError, match="SOURCE_DATE_EPOCH is 'noon'"):
+        write_pixel_maps(tile_of(tile_folder()), ("z",), tmp_path / "maps", TAGS)
 
 
 def test_maps_that_are_there_are_not_missing(tile_folder, tmp_path):
     tile = find_tiles(load_experiment(tile_folder())).tiles[0]
-    write_pixel_maps(tile, ("error",), tmp_path, "key")
+    write_pixel_maps(tile, ("error",), tmp_path, TAGS)
     path_of_map(tile.name, "std", tmp_path).write_text("no map")
 
     assert missing_maps(tile.name, ("error", "z", "std"), tmp_path, "key") == ["z", "std"]
@@ -109,14 +267,14 @@ def test_a_map_that_fails_leaves_nothing_behind(tile_folder, tmp_path):
     (tmp_path / "truth" / "a1.tif").write_bytes(b"gone")
 
     with pytest.raises(DataError):
-        write_pixel_maps(tile, ("z", "error"), tmp_path / "maps", "key")
+        write_pixel_maps(tile, ("z", "error"), tmp_path / "maps", TAGS)
     assert not list((tmp_path / "maps").iterdir())
 
 
 def test_cells_side_by_side_make_one_mosaic(tmp_path):
     """Tiles of 48 columns with cells of 16; 40 rows leave a cell of 8, so a mosaic's pixel is 8 pixels wide."""
     tiles = [tile_at("a", 0), tile_at("b", 48), tile_at("c", 0, row=40)]
-    (path,) = cell_maps(tiles, CELL_MAPS, tmp_path)
+    (path,) = cell_maps(tiles, ["cells"], tmp_path)
 
     assert path.name == "cells_cover.tif"
     with rasterio.open(path) as source:
@@ -146,7 +304,8 @@ def test_tiles_on_the_same_pixels_get_a_file_each(tmp_path):
     with rasterio.open(paths[0]) as source:
         assert source.shape == (3, 3)
         assert source.transform == PLACE @ Affine.scale(16)
-        assert source.read(1).sum() == tiles[0].variables["cover"].whole.n
+        assert source.descriptions == ("zms", "n")
+        assert source.read(2).sum() == tiles[0].variables["cover"].whole.n
 
 
 @pytest.mark.parametrize(

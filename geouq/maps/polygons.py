@@ -22,7 +22,13 @@ from geouq.maps.measured import PIXELS, Measured
 Floats = NDArray[np.float64]
 
 TOGETHER = 20_000  # cells; of small tiles those of many are written at once
-CORNERS = ((0, 0), (0, 1), (1, 1), (1, 0), (0, 0))  # rows and columns, from the upper left down: anticlockwise
+CORNERS = (
+    (0, 0),
+    (1, 0),
+    (1, 1),
+    (0, 1),
+    (0, 0),
+)  # rows and columns, from the upper left down: anticlockwise where north is up
 POLYGON = np.dtype(
     [("order", "u1"), ("kind", "<u4"), ("rings", "<u4"), ("points", "<u4"), ("ring", "<f8", (len(CORNERS), 2))]
 )
