@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from affine import Affine
-from conftest import NORTH_UP
+from test_stack import NORTH_UP
 
 from geouq.config import BinScheme, Variable
 from geouq.grid import Grid

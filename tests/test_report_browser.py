@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rasterio
-from conftest import NORTH_UP
 from forecasts import heteroscedastic
 from rasterio.windows import Window
 from report_content import HOSTILE, content, row
+from test_stack import NORTH_UP
 
 import geouq
 from geouq.config import BinScheme
