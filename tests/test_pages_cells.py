@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from affine import Affine
-from test_stack import NORTH_UP
+from landscape import NORTH_UP
 
 from geouq.config import BinScheme, Variable
 from geouq.grid import Grid
@@ -67,7 +67,7 @@ def test_joined_cells_add_up_within_the_tile():
 def side(tile_folder, sweep_one):
     tiles = sweep_one(tile_folder(("a1", "a2")), levels=(0.5, 0.9))
     whole = add_all(tile.variables["height"].whole for tile in tiles.values())
-    places = [TilePlace(tile.tile, tile.grid, tile.cell_size) for tile in tiles.values()]
+    places = [TilePlace(name, tiles[name].grid, tiles[name].cell_size) for name in sorted(tiles)]
 
     def cells_of(name):
         cells = tiles[name].variables["height"].cells

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import rasterio
 from forecasts import heteroscedastic
+from landscape import NORTH_UP
 from rasterio.windows import Window
 from report_content import HOSTILE, content, row
-from test_stack import NORTH_UP
 
 import geouq
 from geouq.config import BinScheme
@@ -54,7 +54,7 @@ def run(tmp_path_factory):
                 file.write(layers[:, layer].astype(np.float32))
                 file.descriptions = ("height", "<b>cover</b>")
     text = "version: 1\nname: browser\ndata: {mean: '{tile}_mean.tif', variance: '{tile}_variance.tif', "
-    text += f"truth: '{{tile}}_truth.tif'}}\nregions: {{\"{REGION}\": ['{TILES[0]}', a2]}}\noutput: {{maps: none, "
+    text += f"truth: '{{tile}}_truth.tif'}}\nregions: {{\"{REGION}\": ['{TILES[0]}', a2]}}\noutput: {{maps: none, figures: [pit], "
     (folder / "run.yaml").write_text(f"{text}directory: '{folder}/results'}}\n", encoding="utf-8")
     results = geouq.run(folder / "run.yaml")
     assert not results.record.failures
