@@ -53,9 +53,13 @@ def run(tmp_path_factory):
             with rasterio.open(folder / f"{name}_{place}.tif", "w", "GTiff", transform=where, **profile) as file:
                 file.write(layers[:, layer].astype(np.float32))
                 file.descriptions = ("height", "<b>cover</b>")
-    text = "version: 1\nname: browser\ndata: {mean: '{tile}_mean.tif', variance: '{tile}_variance.tif', "
-    text += f"truth: '{{tile}}_truth.tif'}}\nregions: {{\"{REGION}\": ['{TILES[0]}', a2]}}\noutput: {{maps: none, figures: [pit], "
-    (folder / "run.yaml").write_text(f"{text}directory: '{folder}/results'}}\n", encoding="utf-8")
+    text = (
+        "version: 1\nname: browser\n"
+        "data: {mean: '{tile}_mean.tif', variance: '{tile}_variance.tif', truth: '{tile}_truth.tif'}\n"
+        f"regions: {{\"{REGION}\": ['{TILES[0]}', a2]}}\n"
+        f"output: {{maps: none, figures: [pit], directory: '{folder}/results'}}\n"
+    )
+    (folder / "run.yaml").write_text(text, encoding="utf-8")
     results = geouq.run(folder / "run.yaml")
     assert not results.record.failures
     return results.folder
