@@ -5,6 +5,7 @@ Exit codes: 0 done; 1 a gate failed; 2 the configuration or the command line is 
 
 import errno
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,15 +126,20 @@ def run(configs: tuple[Path, ...], *, quiet: bool, **options: Any) -> None:
 
 @main.command()
 @click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
+@click.option("--open", "opens", is_flag=True, help="Open the first page in the browser; over SSH, tell how to.")
 @click.option("--quiet", is_flag=True, help="No progress.")
-def report(folder: Path, *, quiet: bool) -> None:
+def report(folder: Path, *, opens: bool, quiet: bool) -> None:
     """Write tables, figures and pages again from the saved summaries of a run."""
     from geouq.experiment import report as present_again
+    from geouq.opening import open_page
     from geouq.progress import reporter
 
     with reporter(quiet=quiet) as progress:
         results = present_again(folder, progress)
-    raise click.exceptions.Exit(_tell(folder, results))
+    code = _tell(folder, results)
+    if opens and (told := open_page(results.folder, os.environ)):
+        click.echo(told)
+    raise click.exceptions.Exit(code)
 
 
 @main.command()

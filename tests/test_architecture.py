@@ -7,7 +7,18 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "geouq"
 FLOORS = (
-    {"errors", "atomic", "naming", "wording", "compiled", "version", "memory", "growing_rows", "figure_names"},
+    {
+        "errors",
+        "atomic",
+        "naming",
+        "wording",
+        "compiled",
+        "version",
+        "memory",
+        "growing_rows",
+        "opening",
+        "figure_names",
+    },
     {"gaussian", "grid", "validity"},
     {"config", "raster", "areas", "settings"},
     {"summary"},
