@@ -6,20 +6,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from geouq.atomic import written_whole
-from geouq.config import ClassRegions, Experiment, Variable, to_yaml
+from geouq.config import ClassRegions, Experiment, to_yaml
 from geouq.gates import GateResult, judge, save_gates
 from geouq.map_files import Evaluated, write_maps
 from geouq.metrics import Choices
 from geouq.naming import file_name
+from geouq.outcome import write_outcome
 from geouq.pages import CellMaps, ReportContent, cell_maps, write_report
 from geouq.paired import Shown, shown_rows, write_texts
 from geouq.progress import Reporter
 from geouq.provenance import RunRecord, inputs_in_words
+from geouq.readable import write_readable
 from geouq.regions import Pool
 from geouq.run_numbers import Numbers, choices_of, numbers_of, preferred_scheme, sides_of
 from geouq.store import SavedSummaries
-from geouq.tables import COLUMNS, Table, as_frame, as_markdown, heavy_bins, write_csv, write_parquet
+from geouq.tables import COLUMNS, Table, as_frame, heavy_bins, write_csv, write_parquet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +58,10 @@ def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: R
     numbers = numbers_of(experiment, record, summaries, choices, reporter)
     gates = tuple(judge(experiment, numbers.tables["metrics"]))
     save_gates(gates, folder / "gates.json")
-    tables = write_tables(numbers.tables, record.variables, folder / "tables")
+    outcome = write_outcome(record, gates, numbers.tables["metrics"], folder / "results.json")
+    tables = write_tables(numbers.tables, record, folder / "tables")
+    regions = [pool.name for pool in numbers.shown if pool.level == "region"]
+    tables += write_readable(numbers.tables["metrics"], record.variables, regions, folder / "tables")
     tables += write_comparison(experiment, record, numbers, folder)
     wholes = next(pool.variables for pool in numbers.shown if pool.level == "all")
     maps = write_maps(Evaluated(experiment, record, summaries, choices, wholes), folder / "maps", reporter)
@@ -70,7 +74,7 @@ def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: R
     cells = cells_of_pages(experiment, record, summaries, choices, numbers.shown)
     pages = write_report(replace(content, cells=cells), folder / "report")
     drawn = (folder / path for path in figures.values())
-    return replace(results, files=(folder / "gates.json", *tables, *maps, *drawn, *pages))
+    return replace(results, files=(folder / "gates.json", outcome, *tables, *maps, *drawn, *pages))
 
 
 def _without_pixels(experiment: Experiment, metrics: Table) -> list[str]:
@@ -93,8 +97,8 @@ def _left_to_tables(numbers: Numbers) -> list[str]:
     ]
 
 
-def write_tables(tables: Mapping[str, Table], variables: Sequence[Variable], folder: Path) -> list[Path]:
-    """Every table as CSV, the metrics also as Parquet (with the extra) and Markdown; the files written.
+def write_tables(tables: Mapping[str, Table], record: RunRecord, folder: Path) -> list[Path]:
+    """Every table as CSV, the metrics also as Parquet (with the extra); the files written.
 
     Those of an earlier run that this one has no rows for, such as of splits, are removed.
     """
@@ -103,11 +107,10 @@ def write_tables(tables: Mapping[str, Table], variables: Sequence[Variable], fol
     written = [folder / f"{name}.csv" for name in tables]
     for path, table in zip(written, tables.values(), strict=True):
         write_csv(table, path)
-    if write_parquet(tables["metrics"], folder / "metrics.parquet"):
+    about = {"version": record.versions["geouq"], "config_sha256": record.config_sha256, "name": record.name}
+    if write_parquet(tables["metrics"], folder / "metrics.parquet", about):
         written.append(folder / "metrics.parquet")
-    with written_whole(folder / "metrics.md") as part:
-        part.write_text(as_markdown(tables["metrics"], variables), encoding="utf-8")
-    return [*written, folder / "metrics.md"]
+    return written
 
 
 def write_comparison(experiment: Experiment, record: RunRecord, numbers: Numbers, folder: Path) -> list[Path]:

@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -69,6 +70,24 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "failures": ("tile", "stage", "error", "message"),
 }  # fmt: skip
 HEAVY_BIN = 0.95
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+WHOLE = ("n", "n_cells", "n_baseline", "n_in", "n_out", "n_blocks", "bin", "pairs")
+TEXT = (
+    *("level", "name", "variable", "model", "metric", "units", "bins", "group", "ci_method", "compare_on", "edges"),
+    *(
+        "curve",
+        "residual",
+        "significant",
+        "verdict",
+        "against",
+        "better",
+        "tile",
+        "reason",
+        "stage",
+        "error",
+        "message",
+    ),
+)
 WARNINGS = 6
 
 Row = dict[str, Any]
@@ -201,7 +220,7 @@ def _of_model(row: Row) -> str:
 
 
 def write_csv(table: Table, path: Path) -> None:
-    """Write rows as UTF-8 CSV; numbers as repr, missing ones as empty."""
+    """Write rows as UTF-8 CSV; numbers as repr, missing ones as empty, and text so that no spreadsheet computes it."""
     with written_whole(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         file.write(as_csv(table))
 
@@ -227,51 +246,21 @@ def as_frame(table: Table) -> "pd.DataFrame":
     return pd.DataFrame(list(table.rows), columns=list(table.columns))
 
 
-def write_parquet(table: Table, path: Path) -> bool:
-    """Write rows as Parquet; False where the extra `parquet` is not installed."""
+def write_parquet(table: Table, path: Path, metadata: Mapping[str, str]) -> bool:
+    """Write rows as Parquet, with the metadata in the schema; False where the extra `parquet` is not installed."""
     try:
         import pyarrow as pa  # noqa: PLC0415  an optional dependency
         import pyarrow.parquet as pq  # noqa: PLC0415
     except ImportError:
         return False
-    numbers = {"value", "ci_low", "ci_high", "ci_level", "lower", "upper", "mean_variance", "mse", "share", "x", "y"}
-    kinds = {column: pa.float64() if column in numbers else pa.string() for column in table.columns}
-    kinds |= {column: pa.int64() for column in ("n", "n_cells", "bin") if column in kinds}
-    schema = pa.schema(list(kinds.items()))
+    kinds = [
+        (column, pa.string() if column in TEXT else pa.int64() if column in WHOLE else pa.float64())
+        for column in table.columns
+    ]
+    schema = pa.schema(kinds, metadata={f"geouq.{key}": value for key, value in metadata.items()})
     with written_whole(path) as part:
         pq.write_table(pa.Table.from_pylist([*table.rows], schema=schema), part)
     return True
-
-
-def as_markdown(table: Table, variables: Sequence[Variable]) -> str:
-    """A wide table for people: the numbers most asked for, of the whole and each region, for each variable."""
-    shown = ("bias", "rmse", "nrmse", "r2", "sharpness_rms", "cv", "zms", "coverage_90", "uce", "ence", "crps", "nll")
-    names = [name for name in shown if any(row["metric"] == name for row in table.rows)]
-    lines = ["| variable | region | n | " + " | ".join(names) + " |", "|---|---|" + "---:|" * (len(names) + 1)]
-    for variable in variables:
-        for (level, name), rows in _by_pool(table, variable).items():
-            if level != "tile":
-                values = [_for_people(rows.get(metric)) for metric in names]
-                n = next(iter(rows.values()))["n"]
-                lines.append(f"| {_escaped(variable.name)} | {_escaped(name)} | {n} | " + " | ".join(values) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def _by_pool(table: Table, variable: Variable) -> dict[tuple[str, str], dict[str, Row]]:
-    """Rows by metric for each pool; of several bin schemes the last, equal-count by default."""
-    found: dict[tuple[str, str], dict[str, Row]] = {}
-    for row in table.rows:
-        if (row["variable"], row["model"]) == (variable.variable, variable.model):
-            found.setdefault((row["level"], row["name"]), {})[row["metric"]] = row
-    return found
-
-
-def _for_people(row: Row | None) -> str:
-    return "" if row is None or row["value"] is None else f"{row['value']:.4g}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def _of(pool: Pool, variable: Variable) -> Row:
@@ -325,4 +314,14 @@ def _number(value: Any) -> float | None:
 def _cell(value: Any) -> str:
     if value is None:
         return ""
+    if isinstance(value, str):
+        return f"'{value}" if _is_formula(value) else value
     return repr(value) if isinstance(value, float) else str(value)
+
+
+def _is_formula(text: str) -> bool:
+    """Whether a spreadsheet would take a text for a formula; a number is none, nor is a sign alone.
+
+    What OWASP says of CSV injection: such a text is to begin with an apostrophe.
+    """
+    return len(text) > 1 and text[0] in "=+-@\t\r\n" and not NUMBER.fullmatch(text)

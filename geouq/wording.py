@@ -1,5 +1,19 @@
-"""Numbers as people read them: three digits, and a word for what mean z² says."""
+"""Numbers and text as people read them: the digits that are certain, and nothing that a format takes for more."""
 
+import math
+import re
+
+DECIMALS = 6  # beyond, numbers are written with powers of ten
+LATEX = {
+    **{char: f"\\{char}" for char in "&%$#_{}"},
+    "\\": "\\textbackslash{}",
+    "~": "\\textasciitilde{}",
+    "^": "\\textasciicircum{}",
+    "<": "\\textless{}",
+    ">": "\\textgreater{}",
+    "|": "\\textbar{}",
+    '"': "\\textquotedbl{}",
+}
 CALIBRATED = 0.1  # how far mean z² may lie from 1 and still be called calibrated
 
 
@@ -26,3 +40,60 @@ def calibration_word(zms: float | None) -> str:
     if abs(zms - 1) <= CALIBRATED:
         return "calibrated"
     return "over-confident" if zms > 1 else "under-confident"
+
+
+def with_interval(value: float | None, low: float | None, high: float | None) -> str:
+    """A number and its interval, all of them to the place of the second digit of the interval's width.
+
+    >>> with_interval(1.23456, 1.10049, 1.36821), with_interval(-12345.6, -13000.0, -11000.0)
+    ('1.23 [1.10, 1.37]', '-12300 [-13000, -11000]')
+    >>> with_interval(0.5, None, None), with_interval(None, None, None)
+    ('0.5', 'n/a')
+    """
+    if value is None or low is None or high is None or not 0 < high - low < math.inf:
+        return for_people(value)
+    place = math.floor(math.log10(high - low)) - 1
+    own, lower, upper = (_to_place(number, place) for number in (value, low, high))
+    return f"{own} [{lower}, {upper}]"
+
+
+def _to_place(number: float, place: int) -> str:
+    """A number rounded to a power of ten, written out where that is neither long nor small."""
+    if not -DECIMALS <= place <= DECIMALS:
+        digits = 0 if number == 0 else max(0, math.floor(math.log10(abs(number))) - place)
+        return f"{number:.{digits}e}"
+    text = f"{round(number, -place):.{max(0, -place)}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
+def one_line(text: str) -> str:
+    """Text without line breaks and other characters that do not print."""
+    return "".join(char if char.isprintable() else " " for char in text)
+
+
+def markdown_escaped(text: str) -> str:
+    r"""Text that Markdown shows as it is, on one line.
+
+    >>> print(markdown_escaped("a|b_c\nd"))
+    a\|b\_c d
+    """
+    return re.sub(r"([\\`*_{}\[\]<>#!|~$&])", r"\\\1", one_line(text))
+
+
+def latex_escaped(text: str) -> str:
+    r"""Text that LaTeX sets as it is, on one line.
+
+    >>> print(latex_escaped(r"50% of \x_1"))
+    50\% of \textbackslash{}x\_1
+    """
+    return "".join(LATEX.get(char, char) for char in one_line(text))
+
+
+def latex_numbers(text: str) -> str:
+    r"""Numbers in LaTeX, with a minus where a hyphen would stand, and powers of ten.
+
+    >>> print(latex_numbers("-1.5 [-2.0, -1.0]"), latex_numbers("2.5e-09"))
+    $-$1.5 [$-$2.0, $-$1.0] 2.5$\times10^{-9}$
+    """
+    powers = re.sub(r"(?<=\d)e([+-]\d+)", lambda found: f"$\\times10^{{{int(found[1])}}}$", text)
+    return re.sub(r"(?<![\w{])-(?=\d)", "$-$", powers)

@@ -32,7 +32,7 @@ FLOORS = (
     {"zone_sums"},
     {"sweep", "arrays", "tables", "exact", "inference"},
     {"store", "gates", "plan", "figures", "maps", "starter", "progress", "provenance", "inputs"},
-    {"measures", "shift", "paired", "map_files"},
+    {"measures", "shift", "paired", "map_files", "readable", "outcome"},
     {"datasets"},
     {"accessor", "doctor"},
     {"pages", "run_numbers"},

@@ -18,7 +18,6 @@ from geouq.summary import empty_summary
 from geouq.tables import (
     Table,
     as_csv,
-    as_markdown,
     bin_rows,
     curve_rows,
     heavy_bins,
@@ -93,33 +92,44 @@ def test_a_bin_with_nearly_all_pixels_is_warned_of():
 
 @given(value=st.floats(allow_nan=False, allow_infinity=False), text=st.text(max_size=20))
 def test_csv_gives_back_what_was_written(value, text):
+    """Numbers as they are; of a text that a spreadsheet would compute, all behind an apostrophe."""
     text = text.replace("\r", "").replace("\0", "")
     table = Table(("a", "b", "c"), ({"a": value, "b": text, "c": None},))
 
     (row,) = csv.DictReader(io.StringIO(as_csv(table), newline=""))
 
     assert float(row["a"]) == value
-    assert row["b"] == text
+    assert row["b"] in (text, f"'{text}")
+    assert row["b"] == text or text[0] in "=+-@\t\n"
     assert row["c"] == ""
+
+
+@given(sign=st.sampled_from("=+-@\t"), rest=st.text(min_size=1, max_size=20))
+def test_no_text_of_a_csv_is_a_formula(sign, rest):
+    text = sign + rest.replace("\r", "").replace("\0", "")
+    (cell,) = next(csv.reader(io.StringIO(as_csv(Table(("a",), ({"a": text},))).split("\n", 1)[1], newline="")))
+
+    assert cell[0] == "'" or len(text) == 1 or float(text) is not None
+
+
+@pytest.mark.parametrize("text", ["-", "-12", "+1.5e-3", "-.5", "a=b", "@", ""])
+def test_numbers_and_plain_text_stay_as_they_are(text):
+    assert as_csv(Table(("a",), ({"a": text},))).splitlines()[1:] == ([text] if text else ['""'])
+
+
+@pytest.mark.parametrize("text", ["=1+1", "@SUM(A1)", "-60_10", "+cmd|' /C calc'!A0", "-1+2", "\t=1"])
+def test_what_a_spreadsheet_would_compute_begins_with_an_apostrophe(text):
+    assert as_csv(Table(("a",), ({"a": text},))).splitlines()[1].lstrip('"').startswith("'")
 
 
 def test_parquet_is_typed(pool, tmp_path):
     table = sorted_table("metrics", metric_rows(pool, [P95], CHOICES))
 
-    assert write_parquet(table, tmp_path / "m.parquet")
+    assert write_parquet(table, tmp_path / "m.parquet", {"version": "1.2", "config_sha256": "abc"})
     read = pq.read_table(tmp_path / "m.parquet")
+    assert read.schema.metadata == {b"geouq.version": b"1.2", b"geouq.config_sha256": b"abc"}
+    assert read.column_names == list(table.columns)
+    assert {str(field.type) for field in read.schema} == {"string", "double", "int64"}
     assert str(read.schema.field("value").type) == "double"
     assert str(read.schema.field("n").type) == "int64"
     assert read.column("value").to_pylist() == [row["value"] for row in table.rows]
-
-
-def test_markdown_shows_regions_and_not_tiles(pool):
-    tile = Pool("tile", "t|1", ("t",), pool.variables)
-    region = Pool("region", "a|b", ("t",), pool.variables)
-    rows = [row for one in (tile, region, pool) for row in metric_rows(one, [P95], CHOICES)]
-
-    text = as_markdown(sorted_table("metrics", rows), [P95])
-
-    assert "a\\|b" in text
-    assert "t\\|1" not in text
-    assert len({line.replace("\\|", "").count("|") for line in text.splitlines()}) == 1

@@ -7,20 +7,10 @@ from pathlib import Path
 
 from geouq.atomic import written_whole
 from geouq.tables import Row
-from geouq.wording import for_people
+from geouq.wording import for_people, latex_escaped, markdown_escaped, one_line
 
 SHOWN = ("bias", "rmse", "sharpness_rms", "zms", "coverage_90", "uce", "ence", "crps", "nll")
 NUMBERS = ("baseline", "value", "difference", "interval")
-LATEX = {
-    **{char: f"\\{char}" for char in "&%$#_{}"},
-    "\\": "\\textbackslash{}",
-    "~": "\\textasciitilde{}",
-    "^": "\\textasciicircum{}",
-    "<": "\\textless{}",
-    ">": "\\textgreater{}",
-    "|": "\\textbar{}",
-    '"': "\\textquotedbl{}",
-}
 
 
 @dataclass(frozen=True)
@@ -68,7 +58,7 @@ def as_latex(shown: Shown) -> str:
     """A `tabular` with the rules of the package booktabs; the notes are comments above it."""
     headings = shown.headings
     columns = "".join("r" if heading in NUMBERS else "l" for heading in headings)
-    lines = [f"% {_one_line(line)}" for line in (f"Differences from {shown.baseline}.", *shown.notes)]
+    lines = [f"% {one_line(line)}" for line in (f"Differences from {shown.baseline}.", *shown.notes)]
     lines += [f"\\begin{{tabular}}{{{columns}}}", "\\toprule", " & ".join(headings) + " \\\\", "\\midrule"]
     lines += [" & ".join(map(_set, headings, _cells(row))) + " \\\\" for row in shown.rows]
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
@@ -77,31 +67,13 @@ def as_latex(shown: Shown) -> str:
 def as_text(shown: Shown) -> list[str]:
     """Lines of a table with columns of even width."""
     headings = shown.headings
-    lines = [headings, *(tuple(map(_one_line, _cells(row))) for row in shown.rows)]
+    lines = [headings, *(tuple(map(one_line, _cells(row))) for row in shown.rows)]
     widths = [max(len(line[k]) for line in lines) for k in range(len(headings))]
     return ["  ".join(map(_padded, headings, line, widths)).rstrip() for line in lines]
 
 
 def _padded(heading: str, text: str, width: int) -> str:
     return text.rjust(width) if heading in NUMBERS else text.ljust(width)
-
-
-def markdown_escaped(text: str) -> str:
-    r"""Text that Markdown shows as it is, on one line.
-
-    >>> print(markdown_escaped("a|b_c\nd"))
-    a\|b\_c d
-    """
-    return re.sub(r"([\\`*_{}\[\]<>#!|~$&])", r"\\\1", _one_line(text))
-
-
-def latex_escaped(text: str) -> str:
-    r"""Text that LaTeX sets as it is, on one line.
-
-    >>> print(latex_escaped(r"50% of \x_1"))
-    50\% of \textbackslash{}x\_1
-    """
-    return "".join(LATEX.get(char, char) for char in _one_line(text))
 
 
 def _set(heading: str, text: str) -> str:
@@ -114,7 +86,3 @@ def _cells(row: Row) -> tuple[str, ...]:
     interval = "" if row["ci_low"] is None else f"{for_people(row['ci_low'])} to {for_people(row['ci_high'])}"
     numbers = (for_people(row["baseline"]), row["run"], for_people(row["value"]), for_people(row["difference"]))
     return (row["variable"], row["name"], row["metric"], *numbers, interval, row["verdict"])
-
-
-def _one_line(text: str) -> str:
-    return "".join(char if char.isprintable() else " " for char in text)

@@ -1,0 +1,177 @@
+"""Tables for people, numbers rounded by their intervals, and results.json."""
+
+import json
+import math
+import re
+
+import pytest
+from forecasts import heteroscedastic
+from hypothesis import given
+from hypothesis import strategies as st
+
+from geouq.arrays import summarize_arrays
+from geouq.catalog import Failure
+from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10, Variable
+from geouq.gates import GateResult
+from geouq.metrics import Choices
+from geouq.outcome import outcome_of, write_outcome
+from geouq.provenance import RunRecord
+from geouq.readable import as_latex, as_markdown, sheet_of, write_readable
+from geouq.regions import Pool
+from geouq.tables import metric_rows, sorted_table
+from geouq.wording import latex_numbers, with_interval
+
+HOSTILE = "a|b_<img onerror=x>&50%$#{}~^\\"
+P95, HOSTILE_ONE = Variable(name="P95", band=1, units="m"), Variable(name=HOSTILE, band=2, units="Mg ha-1")
+FINITE = st.floats(-1e12, 1e12)
+
+
+@pytest.fixture(scope="module")
+def metrics():
+    """Rows of two variables of the whole, two regions and a tile, with intervals of some."""
+    summary = summarize_arrays(*heteroscedastic((80, 80)), (0.5, 0.9)).whole
+    variables = {P95.name: summary, HOSTILE: summary}
+    pools = [Pool("all", "all", ("t",), variables), Pool("region", "west", ("t",), variables)]
+    pools += [Pool("region", HOSTILE, ("t",), variables), Pool("tile", "tile|1", ("t",), variables)]
+    choices = dict.fromkeys(variables, Choices((0.5, 0.9), (EQUAL_WIDTH_10, EQUAL_COUNT_10)))
+    rows = [row for pool in pools for row in metric_rows(pool, [P95, HOSTILE_ONE], choices)]
+    for row in rows:
+        if row["metric"] in ("bias", "rmse") and row["value"] is not None:
+            row |= {"ci_low": row["value"] - 0.0412, "ci_high": row["value"] + 0.0512, "ci_level": 0.95}
+    return sorted_table("metrics", rows)
+
+
+@given(value=FINITE, width=st.floats(1e-9, 1e9), share=st.floats(0, 1))
+def test_a_number_and_its_interval_have_the_places_of_two_digits_of_the_width(value, width, share):
+    low, high = value - share * width, value + (1 - share) * width
+    if high == low:
+        return
+    shown = [float(text) for text in re.split(r"[ \[\],]+", with_interval(value, low, high).rstrip("]"))]
+    unit = 10.0 ** (math.floor(math.log10(high - low)) - 1)
+
+    for rounded, number in zip(shown, (value, low, high), strict=True):
+        assert abs(rounded - number) <= 0.5 * unit * (1 + 1e-9) + 1e-12 * abs(number)
+    assert 9 <= (high - low) / unit <= 100.0001
+    assert shown[1] <= shown[0] <= shown[2]
+
+
+@given(value=FINITE, half=st.floats(1e-7, 1e7))
+def test_no_zero_has_a_sign(value, half):
+    for text in re.split(r"[ \[\],]+", with_interval(value, value - half, value + half)):
+        assert not (text.startswith("-") and float(text) == 0)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        ((0.9032, 0.8811, 0.9254), "0.903 [0.881, 0.925]"),
+        ((80.66, 75.1, 86.2), "81 [75, 86]"),
+        ((-0.0001, -0.2, 0.2), "0.00 [-0.20, 0.20]"),
+        ((5e-9, 4e-9, 6.5e-9), "5.0e-09 [4.0e-09, 6.5e-09]"),
+        ((3.14159, 3.14159, 3.14159), "3.14"),
+        ((None, None, None), "n/a"),
+    ],
+)
+def test_numbers_are_rounded_by_their_interval(numbers, expected):
+    assert with_interval(*numbers) == expected
+
+
+def test_latex_has_minus_signs_and_powers():
+    assert latex_numbers("-1.5 [-2e-08, 3e+09]") == r"$-$1.5 [$-$2$\times10^{-8}$, 3$\times10^{9}$]"
+
+
+def test_a_region_is_a_table_of_metrics_by_variables(metrics):
+    rows = {}
+    for row in metrics.rows:
+        if row["name"] == "west":
+            rows.setdefault(row["variable"], {})[row["metric"]] = row
+    sheet = sheet_of("west", rows, [P95, HOSTILE_ONE])
+
+    assert sheet.headings == ("metric", "P95 (m)", f"{HOSTILE} (Mg ha-1)")
+    names = [row[0] for row in sheet.rows]
+    assert names[:3] == ["n", "bias (unit)", "rmse (unit)"]
+    assert {"coverage_50", "coverage_90", "uce (unit^2)", "zms"} <= set(names)
+    rmse = rows["P95"]["rmse"]
+    assert sheet.rows[2][1] == with_interval(rmse["value"], rmse["ci_low"], rmse["ci_high"])
+    assert sheet.notes == ("In brackets: intervals of level 0.95.", "uce and ence over equal-count-10 bins.")
+
+
+def test_names_stay_text_in_markdown_and_latex(metrics):
+    rows = {}
+    for row in metrics.rows:
+        if row["name"] == HOSTILE:
+            rows.setdefault(row["variable"], {})[row["metric"]] = row
+    sheet = sheet_of(HOSTILE, rows, [P95, HOSTILE_ONE])
+    markdown, latex = as_markdown(sheet), as_latex(sheet)
+
+    table = [line for line in markdown.splitlines() if line.startswith("|")]
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in table} == {4}
+    assert "<img" not in re.sub(r"\\.", "", markdown)
+    body = latex[latex.index("\\begin") :]
+    assert {len(re.findall(r"(?<!\\)&", line)) for line in body.splitlines() if line.endswith(r" \\")} == {2}
+    assert not re.search(r"(?<!\\)[%#]", body)
+    assert len(re.findall(r"\\(?:top|mid|bottom)rule", body)) == 3
+    assert "\\begin{tabular}{lrr}" in body
+
+
+def test_the_whole_and_each_region_are_files_and_those_of_regions_that_are_gone_are_removed(metrics, tmp_path):
+    variables = [P95, HOSTILE_ONE]
+    write_readable(metrics, variables, ["west", HOSTILE], tmp_path)
+    written = write_readable(metrics, variables, ["west"], tmp_path)
+
+    assert {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")} == {
+        *("metrics.md", "metrics.tex", "regions/west.md", "regions/west.tex"),
+    }
+    assert sorted(written) == sorted(tmp_path.rglob("*.*"))
+    whole = (tmp_path / "metrics.md").read_text(encoding="utf-8")
+    assert "| P95 | west |" in whole
+    assert "tile" not in whole.replace("All tiles", "")
+
+
+def record(**changes):
+    plain = {"name": "x", "tiles": ("t",), "variables": (P95,), "failures": (), "notes": (), "reused": 0}
+    plain |= {"settings": {}, "inputs": {}, "started": "", "seconds": 1.0, "peak_memory_mib": 1.0}
+    return RunRecord(**plain | {"config_sha256": "abc"} | changes)
+
+
+def gate(**changes):
+    plain = {"metric": "coverage_90", "variable": "P95", "model": "", "region": "all", "bins": "", "min": 0.85}
+    plain |= {"max": 0.95, "value": 0.96, "on": "estimate", "low": 0.9, "high": 0.99, "passed": False, "reason": ""}
+    return GateResult(**plain | changes)
+
+
+def test_results_tell_each_bound_of_a_gate_and_the_numbers_but_those_of_tiles(metrics, tmp_path):
+    path = write_outcome(record(), [gate()], metrics, tmp_path / "results.json")
+    found = json.loads(path.read_text(encoding="utf-8"))
+
+    assert (found["success"], found["gates_passed"], found["config_sha256"]) == (False, False, "abc")
+    assert "geouq" in found["versions"]
+    assert [(one["op"], one["limit"], one["value"], one["passed"]) for one in found["gates"]] == [
+        (">=", 0.85, 0.96, True),
+        ("<=", 0.95, 0.96, False),
+    ]
+    assert found["gates"][1]["name"] == "coverage_90 of P95 in all <= 0.95"
+    assert {row["level"] for row in found["numbers"]} == {"all", "region"}
+    assert len(found["numbers"]) == sum(row["level"] != "tile" for row in metrics.rows)
+
+
+@pytest.mark.parametrize(
+    ("gates", "failures", "success"),
+    [
+        ([], (), True),
+        ([gate(passed=True, max=None)], (), True),
+        ([gate()], (), False),
+        ([], (Failure("t", "sweep", "DataError", "why"),), False),
+    ],
+)
+def test_a_run_succeeds_where_all_gates_pass_and_no_tile_failed(metrics, gates, failures, success):
+    assert outcome_of(record(failures=failures), gates, metrics)["success"] is success
+
+
+def test_a_gate_on_an_interval_tells_the_end_that_was_judged(metrics):
+    low, high = outcome_of(record(), [gate(on="interval")], metrics)["gates"]
+
+    assert (low["value"], low["passed"]) == (0.9, True)
+    assert (high["value"], high["passed"]) == (0.99, False)
+    missing, _ = outcome_of(record(), [gate(on="interval", low=None, high=None)], metrics)["gates"]
+    assert (missing["value"], missing["passed"]) == (None, False)
