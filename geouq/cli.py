@@ -79,9 +79,10 @@ def check(config: Path, workers: int | None, memory: str | None, *, deep: bool) 
     cell_size = experiment.cell_size or cell_size_for(tile.grid for tile in catalog.tiles)
     zones, catalog = placed(regions, catalog)
     require_possible(experiment, catalog, zones, cell_size)
-    require_local(experiment, catalog.tiles)
+    require_local(experiment, catalog.tiles, zones)
     checksums = experiment.fingerprint == "checksum"
-    for line in describe(plan_run(catalog, workers, memory), catalog, checksums=checksums):
+    plan = plan_run(catalog, workers, memory, {tile: own.layers for tile, own in zones.items()})
+    for line in describe(plan, catalog, checksums=checksums):
         click.echo(line)
     for line in problems(catalog):
         click.echo(f"problem    {line}", err=True)

@@ -22,7 +22,7 @@ from geouq.memory import give_back, peak_memory_mib
 from geouq.plan import Plan, plan_run, slots
 from geouq.present import Results, present
 from geouq.progress import Reporter, Silent
-from geouq.provenance import RunRecord, config_digest, inputs_of, load_record, save_record, utc
+from geouq.provenance import RunRecord, config_digest, inputs_of, load_record, save_record, utc, vector_inputs
 from geouq.regions import pools
 from geouq.run_numbers import choices_of
 from geouq.settings import Settings, cell_size_for
@@ -38,7 +38,8 @@ from geouq.store import (
 )
 from geouq.sweep import Zone, collect_pixels, for_each_tile, sweep_tiles, sweep_zones
 from geouq.workers import workers
-from geouq.zones import TileZones, Zones, open_regions, placed
+from geouq.zone_batches import batches_of
+from geouq.zones import Regions, TileZones, Zones, open_regions, placed
 
 
 @dataclass(frozen=True)
@@ -70,11 +71,16 @@ class _Job:
     settings: Settings
     plan: Plan
     reporter: Reporter
+    regions: Regions
     zones: Mapping[str, TileZones]
 
     def reading_of(self, tile: Tile) -> Reading:
         """How a tile is read."""
         return self.plan.readings[tile.name]
+
+    def batches_of(self, tile: Tile, layers: Mapping[str, Zones]) -> Sequence[Mapping[str, Zones]]:
+        """Which zones of a tile are summed together."""
+        return batches_of(layers, tile, self.reading_of(tile), self.plan.workers, self.plan.zones.room)
 
 
 def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, reporter: Reporter | None = None) -> Results:
@@ -106,13 +112,14 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
         notes=catalog.notes,
         reused=len(job.tiles) - len(waiting),
         settings=asdict(job.settings),
-        inputs=inputs_of(job.tiles),
+        inputs=inputs_of(job.tiles, {tile: own.rasters for tile, own in job.zones.items()}),
         started=utc(started),
         seconds=round(time.time() - started, 3),
         peak_memory_mib=peak_memory_mib(),
         config_sha256=config_digest(job.experiment),
         whole=_whole_tiles(job, done),
         doubts=doubts,
+        polygons=vector_inputs(job.regions.polygons),
     )
     with written_whole(job.folder / "config.yaml") as part:
         part.write_text(to_yaml(job.experiment), encoding="utf-8")
@@ -177,30 +184,34 @@ def _prepare(experiment: Experiment, options: Options, reporter: Reporter) -> tu
     experiment, catalog = restricted(experiment, everything, options.only)
     regions = open_regions(experiment)
     require_known(experiment, catalog.variables, regions.names)
-    require_local(experiment, catalog.tiles)
-    plan = plan_run(catalog, options.workers, options.memory)
-    if experiment.fingerprint == "checksum":
-        catalog = _with_checksums(catalog, plan.workers, reporter)
-    folder = Path(options.out) if options.out else experiment.output_directory
     zones, catalog = placed(regions, catalog)
     require_possible(experiment, catalog, zones, settings.cell_size)
+    require_local(experiment, catalog.tiles, zones)
+    layers = {tile: own.layers for tile, own in zones.items()}
+    plan = plan_run(catalog, options.workers, options.memory, layers)
+    if experiment.fingerprint == "checksum":
+        catalog, zones = _with_checksums(catalog, zones, plan.workers, reporter)
+    folder = Path(options.out) if options.out else experiment.output_directory
     for note in catalog.notes:
         reporter.say(note)
-    return _Job(experiment, folder, catalog.tiles, settings, plan, reporter, zones), catalog
+    return _Job(experiment, folder, catalog.tiles, settings, plan, reporter, regions, zones), catalog
 
 
-def _with_checksums(catalog: Catalog, threads: int, reporter: Reporter) -> Catalog:
-    """The tiles with the checksums of their files; those with a file that cannot be read have failed."""
+def _with_checksums(
+    catalog: Catalog, zones: Mapping[str, TileZones], threads: int, reporter: Reporter
+) -> tuple[Catalog, dict[str, TileZones]]:
+    """The tiles and their zones with the checksums of their files; a tile with one that cannot be read has failed."""
     reporter.stage("checksums", len(catalog.tiles))
-    tiles, failures = [], []
-    with closing(with_checksums(catalog.tiles, threads, reporter.under_way)) as outcomes:
+    tiles, failures, completed = [], [], {}
+    with closing(with_checksums(catalog.tiles, zones, threads, reporter.under_way)) as outcomes:
         for tile, outcome in zip(catalog.tiles, outcomes, strict=True):
             if isinstance(outcome, Failure):
                 failures.append(outcome)
             else:
-                tiles.append(outcome)
+                tiles.append(outcome[0])
+                completed[tile.name] = outcome[1]
             reporter.advance(tile.name)
-    return replace(catalog, tiles=tuple(tiles), failures=(*catalog.failures, *failures))
+    return replace(catalog, tiles=tuple(tiles), failures=(*catalog.failures, *failures)), completed
 
 
 def _doubts(job: _Job, catalog: Catalog, waiting: Sequence[Tile]) -> tuple[str, ...]:
@@ -257,8 +268,10 @@ def _sweep_zones(job: _Job, pool: Executor, failures: Sequence[Failure], *, fres
             waiting,
             job.settings,
             pool,
-            slots(job.plan.workers),
+            job.plan.workers,
             reading_of=job.reading_of,
+            batched=job.batches_of,
+            store_for=files.begin,
             under_way=job.reporter.under_way,
         )
         for outcome in swept:

@@ -31,7 +31,7 @@ from geouq.z_lattice import ZLattice, z_lattice
 Ints = NDArray[np.int64]
 Box = tuple[int, int, int, int]  # first row and column in the window, and those behind the last
 
-IDLE = 12  # sums of groups that a thread keeps to use again
+IDLE = 64  # sums of groups that a thread keeps to use again
 
 
 @lru_cache(maxsize=8)
@@ -42,12 +42,13 @@ def z_lattice_of(levels: tuple[float, ...]) -> ZLattice:
 
 @dataclass(frozen=True)
 class GroupSum:
-    """What one variable adds up to in one group; `room` tells for which groups its arrays are of the right size."""
+    """What one variable adds up to in one group; `kind` tells for which its totals serve, and `room` its cells."""
 
     group: Window
     across: int
     weighted: bool
-    room: tuple[Any, ...]
+    kind: tuple[Any, ...]
+    room: tuple[int, int]
     cells: CellSums
     totals: Totals
 
@@ -59,17 +60,18 @@ def new_group_sum(group: Window, settings: Settings, thresholds: tuple[float, ..
     """An empty sum, in arrays of this thread that were used before if there are any: fresh memory costs time."""
     lattice, size = z_lattice_of(settings.levels), settings.cell_size
     down, across = -(-group.height // size), -(-group.width // size)
-    room = settings, thresholds, weighted, down * across, group.height * group.width
+    kind, room = (settings, thresholds, weighted), (down * across, group.height * group.width)
     idle: list[GroupSum] = _of_thread.__dict__.setdefault("idle", [])
-    for i, candidate in enumerate(idle):
-        if candidate.room == room:
-            del idle[i]
-            candidate.totals.kept_state[:] = settings.tail, 0
-            return replace(candidate, group=group, across=across)
-    cells = new_cells(down * across, group.height * group.width, lattice, weighted=weighted)
+    alike = [i for i, candidate in enumerate(idle) if candidate.kind == kind]
+    if alike:
+        candidate = idle.pop(next((i for i in alike if idle[i].room == room), alike[0]))
+        candidate.totals.kept_state[:] = settings.tail, 0
+        cells = candidate.cells if candidate.room == room else new_cells(*room, lattice, weighted=weighted)
+        return replace(candidate, group=group, across=across, room=room, cells=cells)
+    cells = new_cells(*room, lattice, weighted=weighted)
     groups, ordering = len(settings.groups), settings.ordering
     totals = new_totals(lattice, settings.tail, groups, thresholds, ordering=ordering, weighted=weighted)
-    return GroupSum(group, across, weighted, room, cells, totals)
+    return GroupSum(group, across, weighted, kind, room, cells, totals)
 
 
 def emptied(group: GroupSum) -> VariablePart:

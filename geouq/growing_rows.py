@@ -25,6 +25,9 @@ class GrowingRows:
 
     def add(self, numbers: Ints, rows: Floats) -> None:
         """Add rows of these numbers, which are increasing."""
+        if not len(self.numbers):
+            self.numbers, self.sums = numbers.copy(), rows.copy()
+            return
         place = np.searchsorted(self.numbers, numbers)
         if not self._holds(numbers, place):
             self._make_room(np.union1d(self.numbers, numbers))
@@ -33,8 +36,6 @@ class GrowingRows:
 
     def _holds(self, numbers: Ints, place: Ints) -> bool:
         """Whether there is a row for each of these numbers, which would stand at these places."""
-        if not len(self.numbers):
-            return not len(numbers)
         return bool((self.numbers[np.minimum(place, len(self.numbers) - 1)] == numbers).all())
 
     def _make_room(self, numbers: Ints) -> None:

@@ -97,48 +97,6 @@ def _profiled(totals: Totals, first: int, last: int) -> Rows:
     return blocks, rows.reshape(len(blocks), TOGETHER * rows.shape[-1])
 
 
-class PartSum:
-    """The totals of parts, added in their order; of single pixels none is kept, of cells none is added."""
-
-    def __init__(self, first: VariablePart) -> None:
-        self._profile, self._ordering = _started(first.profile), _started(first.ordering)
-        self._groups = [_started(rows) for rows in first.groups]
-        self._z_counts, self._exceeding = first.z_counts.copy(), first.exceeding.copy()
-        self._excluded = first.excluded.copy()
-        self._highest = first.highest
-
-    def add(self, part: VariablePart) -> None:
-        """Add the next part."""
-        self._profile.add(*part.profile)
-        self._ordering.add(*part.ordering)
-        for total, rows in zip(self._groups, part.groups, strict=True):
-            total.add(*rows)
-        self._z_counts += part.z_counts
-        self._exceeding += part.exceeding
-        self._excluded += part.excluded
-        self._highest = max(self._highest, part.highest)
-
-    def part(self) -> VariablePart:
-        """All of them as one."""
-        return VariablePart(
-            (self._profile.numbers, self._profile.sums),
-            self._z_counts,
-            self._excluded,
-            KeptPixels(0),
-            tuple((rows.numbers, rows.sums) for rows in self._groups),
-            (self._ordering.numbers, self._ordering.sums),
-            self._exceeding,
-            self._highest,
-            None,
-        )
-
-
-def _started(rows: Rows) -> GrowingRows:
-    total = GrowingRows(rows[1].shape[-1])
-    total.add(*rows)
-    return total
-
-
 def _grouped(counts: Floats, touched: NDArray[np.uint8]) -> Rows:
     """The blocks of keys that are in use, copied; they are empty afterwards."""
     blocks, rows = np.flatnonzero(touched), counts.reshape(BLOCKS, -1)
@@ -208,10 +166,10 @@ class VariableSum:
         self._bands[group.column // BAND].add(part)
         self._excluded += part.excluded
         if part.cells is not None:
-            self.add_cells(part.cells, group)
+            self._put(part.cells, group)
 
-    def add_cells(self, cells: CellSums, group: Window) -> None:
-        """Put the cells of a group, or of a square of one, in their places."""
+    def _put(self, cells: CellSums, group: Window) -> None:
+        """Put the cells of a group in their places."""
         place = self._places(group)
         self._n[place], self._weight[place] = cells.n, cells.weight
         self._sums[place], self._products[place] = cells.sums, cells.products

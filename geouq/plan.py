@@ -4,8 +4,9 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from geouq.errors import ConfigError
 from geouq.kernel import SQUARE
 from geouq.raster import Raster
 from geouq.settings import CELLS_IN_TILE, LARGEST_CELL
+from geouq.zone_batches import BytesOfZones, Layers, batches_of, bytes_of_zones
 
 MIB = 1 << 20
 # as measured
@@ -23,8 +25,19 @@ FIGURES = 500 * MIB  # the same with what draws and writes tables
 GROUP = 2 * MIB  # sums of one variable in one group
 TAIL = 20 * MIB  # single pixels kept of one variable, and copies made of them
 CELL = 600  # sums of one cell, in bytes
+ROOM = 512 * MIB  # for zones, where no memory is given
 WIDTHS = (None, BAND, 4 * WINDOW, WINDOW)
+NO_ZONES: Mapping[str, Layers] = MappingProxyType({})
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+@dataclass(frozen=True)
+class ZonesPlan:
+    """How many regions from polygons and classes there are, in how many passes over a tile, and room for one, bytes."""
+
+    count: int
+    passes: int
+    room: int
 
 
 @dataclass(frozen=True)
@@ -39,19 +52,28 @@ class Plan:
     workers: int
     memory: int
     readings: Mapping[str, Reading]
+    zones: ZonesPlan
 
 
-def plan_run(catalog: Catalog, workers: int | None = None, memory: str | None = None) -> Plan:
+def plan_run(
+    catalog: Catalog,
+    workers: int | None = None,
+    memory: str | None = None,
+    zones: Mapping[str, Layers] = NO_ZONES,
+) -> Plan:
     """The plan for a catalog: as many workers as asked for, or as fit into the memory given.
 
-    Raises ConfigError where not even one worker fits, naming the file that needs so much.
+    zones : of each tile, by its name and their layer. Raises ConfigError where not even one worker fits, naming what
+    needs so much.
     """
-    wanted = workers or os.cpu_count() or 1
-    count, widest = _fitting(catalog, wanted, None if memory is None else parse_memory(memory))
+    wanted, limit = workers or os.cpu_count() or 1, None if memory is None else parse_memory(memory)
+    count, widest = _fitting(catalog, wanted, limit, zones)
     if count < 1:
-        tile = max(catalog.tiles, key=memory_of_worker)
-        raise ConfigError(f"--memory {memory}: {_too_much(tile, _memory(catalog, 1, widest))}")
+        raise ConfigError(f"--memory {memory}: {_too_much(catalog, widest, limit or 0, zones)}")
     rasters = [raster for tile in catalog.tiles for raster in tile.rasters.values()]
+    readings = {tile.name: reading_for(tile, count, widest) for tile in catalog.tiles}
+    left = ROOM if limit is None else limit - _reading(catalog, count, widest)
+    zones_plan = _plan_of_zones(catalog, zones, readings, count, left)
     return Plan(
         tiles=len(catalog.tiles),
         variables=len(catalog.variables),
@@ -59,12 +81,13 @@ def plan_run(catalog: Catalog, workers: int | None = None, memory: str | None = 
         bytes_on_disk=sum(raster.size for raster in rasters),
         layouts=tuple(Counter(map(_layout, rasters)).most_common()),
         workers=count,
-        memory=_memory(catalog, count, widest),
-        readings={tile.name: reading_for(tile, count, widest) for tile in catalog.tiles},
+        memory=max(_memory(catalog, count, widest), _reading(catalog, count, widest) + zones_plan.room),
+        readings=readings,
+        zones=zones_plan,
     )
 
 
-def _fitting(catalog: Catalog, wanted: int, limit: int | None) -> tuple[int, int | None]:
+def _fitting(catalog: Catalog, wanted: int, limit: int | None, zones: Mapping[str, Layers]) -> tuple[int, int | None]:
     """As many workers as wanted or as fit, 0 if none does, and how wide their windows may be; None for any width.
 
     Windows are made narrower only where not even one worker would fit: that decodes strips several times.
@@ -74,17 +97,47 @@ def _fitting(catalog: Catalog, wanted: int, limit: int | None) -> tuple[int, int
         return wanted, widest
     for widest in WIDTHS:
         for count in range(wanted, 0, -1):
-            if limit is None or _memory(catalog, count, widest) <= limit:
+            if limit is None or _least(catalog, count, widest, zones) <= limit:
                 return count, widest
     return 0, widest
 
 
+def _least(catalog: Catalog, workers: int, widest: int | None, zones: Mapping[str, Layers]) -> int:
+    """Bytes that a run holds at most where zones are summed one at a time."""
+    largest = max((of.largest for of in _bytes_of_zones(catalog, zones, workers, widest)), default=0)
+    return max(_memory(catalog, workers, widest), _reading(catalog, workers, widest) + largest)
+
+
+def _bytes_of_zones(
+    catalog: Catalog, zones: Mapping[str, Layers], workers: int, widest: int | None
+) -> Iterator[BytesOfZones]:
+    for tile in catalog.tiles:
+        if layers := zones.get(tile.name):
+            yield bytes_of_zones(layers, tile, reading_for(tile, workers, widest), workers)
+
+
+def _plan_of_zones(
+    catalog: Catalog, zones: Mapping[str, Layers], readings: Mapping[str, Reading], workers: int, left: int
+) -> ZonesPlan:
+    """What zones take together: no more than is left; one alone may need more."""
+    tiles = {tile.name: tile for tile in catalog.tiles if zones.get(tile.name)}
+    needs = [bytes_of_zones(zones[name], tile, readings[name], workers) for name, tile in tiles.items()]
+    room = min(max(left, *(need.largest for need in needs)), max(need.together for need in needs)) if needs else 0
+    passes = [len(batches_of(zones[name], tile, readings[name], workers, room)) for name, tile in tiles.items()]
+    names = {zone for name in tiles for layer in zones[name].values() for zone in layer.names}
+    return ZonesPlan(len(names), max(passes, default=0), room)
+
+
 def _memory(catalog: Catalog, workers: int, widest: int | None) -> int:
-    """Bytes that a run holds at most: while it sweeps, or while it draws the figures."""
-    each = max((memory_of_worker(tile, widest) for tile in catalog.tiles), default=0)
+    """Bytes that a run holds at most beside zones: while it sweeps, or while it draws the figures."""
     cells = max((_cells(tile) for tile in catalog.tiles), default=0)
     sums = len(catalog.variables) * (TAIL + cells * CELL)
-    return max(PROGRAM + sums + workers * each, FIGURES)
+    return max(_reading(catalog, workers, widest) + sums, FIGURES)
+
+
+def _reading(catalog: Catalog, workers: int, widest: int | None) -> int:
+    """Bytes of the program, and of workers that read."""
+    return PROGRAM + workers * max((memory_of_worker(tile, widest) for tile in catalog.tiles), default=0)
 
 
 def _cells(tile: Tile) -> int:
@@ -92,7 +145,11 @@ def _cells(tile: Tile) -> int:
     return max(tile.grid.pixels // LARGEST_CELL**2, CELLS_IN_TILE)
 
 
-def _too_much(tile: Tile, need: int) -> str:
+def _too_much(catalog: Catalog, widest: int | None, limit: int, zones: Mapping[str, Layers]) -> str:
+    if _memory(catalog, 1, widest) <= limit:
+        need = _least(catalog, 1, widest, zones)
+        return f"the largest of the regions from polygons and classes needs {need / MIB:.0f} MiB; give more memory"
+    need, tile = _memory(catalog, 1, widest), max(catalog.tiles, key=memory_of_worker)
     raster = max(tile.rasters.values(), key=lambda raster: raster.block[0] * raster.block[1])
     return (
         f"reading {raster.path} ({_layout(raster)}) needs {need / MIB:.0f} MiB; give more memory, or rewrite the "
@@ -149,6 +206,12 @@ def describe(plan: Plan, catalog: Catalog, *, checksums: bool = False) -> list[s
         *(f"layout     {layout}: {count} files" for layout, count in plan.layouts[:5]),
         f"memory     about {plan.memory / MIB:,.0f} MiB with {plan.workers} workers",
     ]
+    if plan.zones.count:
+        times = "once" if plan.zones.passes == 1 else f"up to {plan.zones.passes} times"
+        room = f"{plan.zones.room / MIB:,.0f} MiB"
+        lines.append(
+            f"zones      {plan.zones.count:,} from polygons and classes, whose windows are read {times}, in {room}"
+        )
     if checksums:
         lines.append("checksums  of all files, which each run computes first")
     return lines + [f"note       {note}" for note in catalog.notes]

@@ -18,6 +18,7 @@ from geouq.config import Experiment, Variable, to_yaml
 from geouq.errors import SummaryError
 from geouq.raster import Raster
 from geouq.version import __version__
+from geouq.zones import Polygons
 
 PACKAGES = ("numpy", "numba", "xarray", "dask", "rasterio", "matplotlib")
 
@@ -37,8 +38,8 @@ def versions() -> dict[str, str]:
 class RunRecord:
     """What run.json holds; all that `geouq report` needs beside the summaries.
 
-    whole : tiles that lie wholly in regions which are made of others. doubts : what looks wrong in the
-    input.
+    whole : tiles that lie wholly in regions which are made of others. polygons : the files of those, by key. doubts : what
+    looks wrong in the input.
     """
 
     name: str
@@ -54,13 +55,32 @@ class RunRecord:
     peak_memory_mib: float
     config_sha256: str
     whole: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    polygons: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=versions)
     doubts: tuple[str, ...] = ()
 
 
-def inputs_of(tiles: Iterable[Tile]) -> dict[str, dict[str, Any]]:
-    """Name, size and time of change of every layer, by tile, and checksums of its files where they were asked for."""
-    return {tile.name: {layer: _input(raster) for layer, raster in tile.rasters.items()} for tile in tiles}
+def inputs_of(tiles: Iterable[Tile], more: Mapping[str, Mapping[str, Raster]]) -> dict[str, dict[str, Any]]:
+    """Name, size and time of change of every layer, by tile, and checksums of its files where they were asked for.
+
+    more : rasters of regions, by tile and layer.
+    """
+    return {
+        tile.name: {layer: _input(raster) for layer, raster in [*tile.rasters.items(), *more[tile.name].items()]}
+        for tile in tiles
+    }
+
+
+def vector_inputs(polygons: Mapping[str, Polygons]) -> dict[str, dict[str, Any]]:
+    """Name, size and time of change of each file of polygons, by key; size and time where it is of this machine."""
+    found: dict[str, dict[str, Any]] = {}
+    for key, own in polygons.items():
+        path = Path(own.path)
+        status = path.stat() if path.exists() else None
+        found[key] = {"file": path.name}
+        if status:
+            found[key] |= {"bytes": status.st_size, "modified_ns": status.st_mtime_ns}
+    return found
 
 
 def _input(raster: Raster) -> dict[str, Any]:

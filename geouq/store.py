@@ -224,6 +224,10 @@ class ZonesUnderWay:
         for stack, _writer in self._open.values():
             stack.close()
 
+    def begin(self, tile: Tile, layer: str, zone: str) -> "_EntriesOnDisk":
+        """Where entries of the cells of a zone are written as they come."""
+        return _EntriesOnDisk(self._writer(tile, layer).begin(zone), len(FIELDS) if tile.weighted else UNWEIGHTED)
+
     def add(self, tile: Tile, layer: str, zone: str, summary: TileSummary) -> None:
         """Write the summary of one more zone of a tile."""
         self._writer(tile, layer).add(zone, summary)
@@ -245,9 +249,10 @@ class ZonesUnderWay:
     def _writer(self, tile: Tile, layer: str) -> ZonesWriter:
         place = tile.name, layer
         if place not in self._open:
-            key = key_of_zones(tile, self._zones[tile.name][layer], self._settings)
+            zones = self._zones[tile.name][layer]
+            key, path = key_of_zones(tile, zones, self._settings), path_of_zones(self._folder, tile.name, layer)
             stack = ExitStack()
-            writer = stack.enter_context(zones_writer(path_of_zones(self._folder, tile.name, layer), key))
+            writer = stack.enter_context(zones_writer(path, key, zones.names))
             self._open[place] = stack, writer
         return self._open[place][1]
 

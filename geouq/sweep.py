@@ -6,8 +6,9 @@ bits whatever the number of threads, processes or machines, and whatever the win
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,12 @@ from geouq.settings import Settings
 from geouq.summary import KeptPixels, TileSummary
 from geouq.tile_sum import EntryStore, InMemory, TileSum
 from geouq.workers import Task, in_order, stop_if_asked
-from geouq.zone_sums import ZonePart, ZoneSums, sweep_zones_of_piece
+from geouq.zone_sums import StoreFor, ZonePart, ZoneSums, in_memory, sweep_zones_of_piece
 from geouq.zones.part import Zones
 
 Ints = NDArray[np.int64]
 ReadingOf = Callable[[Tile], Reading]
+Batched = Callable[[Tile, Mapping[str, Zones]], Sequence[Mapping[str, Zones]]]
 UnderWay = Callable[[str, float], None]  # told the name of a tile and the share of its pieces that are done
 
 
@@ -38,6 +40,11 @@ def reading_by_default(tile: Tile) -> Reading:  # noqa: ARG001  that of any tile
 
 def untold(tile: str, share: float) -> None:
     """Say nothing of a tile that is under way."""
+
+
+def all_together(tile: Tile, layers: Mapping[str, Zones]) -> Sequence[Mapping[str, Zones]]:  # noqa: ARG001  any tile
+    """The zones of a tile in one batch."""
+    return [layers]
 
 
 def sweep_tiles(
@@ -97,41 +104,58 @@ def sweep_zones(
     in_flight: int,
     *,
     reading_of: ReadingOf = reading_by_default,
+    batched: Batched = all_together,
+    store_for: StoreFor = in_memory,
     under_way: UnderWay = untold,
 ) -> Iterator[Zone | Failure | Tile]:
     """Zones of tiles, by layer, as they are completed; after the last of a tile that tile, or why it failed.
 
-    Single pixels are not kept, so that bins of zones have edges on the profile.
+    Each batch of a tile's zones is a pass over the windows that they lie in. Single pixels are not kept, so that bins
+    of zones have edges on the profile.
     """
-    coarse, sums, layers = replace(settings, tail=0), dict[str, ZoneSums](), dict[str, Mapping[str, Zones]]()
+    coarse, passes = replace(settings, tail=0), dict[str, _Passes]()
 
     def tasks() -> Iterator[Task]:
-        for tile, own in work:
-            layers[tile.name] = own
-            yield from _tasks([tile], reading_of, partial(_zones_of_piece, coarse, own))
+        for tile, layers in work:
+            reading = reading_of(tile)
+            own = passes[tile.name] = _Passes(tile, batched(tile, layers), pieces_of(tile.grid, reading))
+            for place, (batch, piece) in enumerate(product(own.batches, own.pieces)):
+                on_piece = partial(sweep_zones_of_piece, coarse, batch, tile, piece, reading)
+                yield Task(tile, place, len(own.batches) * len(own.pieces), on_piece)
 
     for task, outcome in in_order(tasks(), "zones", pool, in_flight):
         tile = task.tile
         if isinstance(outcome, Failure):
-            sums.pop(tile.name, None)
+            del passes[tile.name]
             yield outcome
             continue
-        row, parts = outcome
-        total = sums.setdefault(tile.name, ZoneSums(tile, layers[tile.name], coarse))
-        yield from (Zone(tile, *complete) for complete in total.completed(row))
-        total.add(parts)
+        yield from passes[tile.name].add(task.place, outcome, coarse, store_for)
         if task.place == task.count - 1:
-            yield from (Zone(tile, *complete) for complete in sums.pop(tile.name).completed(tile.grid.shape[0]))
+            del passes[tile.name]
             yield tile
         else:
             under_way(tile.name, (task.place + 1) / task.count)
 
 
-def _zones_of_piece(
-    settings: Settings, layers: Mapping[str, Zones], tile: Tile, piece: Piece, reading: Reading
-) -> tuple[int, list[ZonePart]]:
-    """First row of a piece, and what it gives to zones."""
-    return piece.windows[0].row, sweep_zones_of_piece(settings, layers, tile, piece, reading)
+@dataclass(frozen=True)
+class _Passes:
+    """The passes over a tile: the zones of each, the pieces that it is read in, and the sums of the one under way."""
+
+    tile: Tile
+    batches: Sequence[Mapping[str, Zones]]
+    pieces: Sequence[Piece]
+    sums: list[ZoneSums] = field(default_factory=list)
+
+    def add(self, place: int, parts: Sequence[ZonePart], settings: Settings, store_for: StoreFor) -> Iterator[Zone]:
+        """Add what the next piece gives to zones, and give those that are complete."""
+        batch, piece = divmod(place, len(self.pieces))
+        if piece == 0:
+            self.sums[:] = [ZoneSums(self.tile, self.batches[batch], settings, store_for)]
+        (total,) = self.sums
+        yield from (Zone(self.tile, *complete) for complete in total.completed(self.pieces[piece].windows[0].row))
+        total.add(parts)
+        if piece == len(self.pieces) - 1:
+            yield from (Zone(self.tile, *complete) for complete in total.completed(self.tile.grid.shape[0]))
 
 
 def for_each_tile(

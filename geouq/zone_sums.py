@@ -1,89 +1,82 @@
-"""The zones of a tile: the parts of a piece that lie in each, and what they add up to.
+"""The zones of a tile: the pixels of a piece that lie in each, and what they add up to.
 
 A zone is some of the pixels of a tile: those in a polygon, or of a class. The windows of a piece are read once for all
-zones; each square of 256 pixels gives a part to every zone that it meets, and a zone adds its parts from left to right
-and from top to bottom, whatever the windows: results have the same bits as of a tile.
+zones. In each square of 256 pixels, those of a zone are brought together and added as if there were no others: squares
+of a group from left to right, then the groups as those of a tile. So results have the same bits whatever the windows.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geouq.catalog import Tile
 from geouq.cutting import BAND, Piece, Reading, boxes_of, overlap
 from geouq.grid import Grid, Window
 from geouq.group_sums import GroupSum, Read, add_box, emptied, new_group_sum, refuse_negative
-from geouq.kernel import SQUARE, CellSums
-from geouq.parts import PartSum, VariablePart
+from geouq.kernel import SQUARE
+from geouq.parts import VariablePart
 from geouq.piecework import place_of_variance, visits_of
 from geouq.raster import gdal_options
 from geouq.reader import TileReader
 from geouq.settings import Settings
 from geouq.summary import TileSummary
-from geouq.tile_sum import InMemory, TileSum
+from geouq.tile_sum import EntryStore, InMemory, TileSum
 from geouq.validity import OUTSIDE, TRUTH_NODATA
 from geouq.workers import stop_if_asked
-from geouq.zones.part import Mask, Zones, meet, within
+from geouq.zones.packing import NOWHERE, Bits, Places, as_bits, places_of
+from geouq.zones.part import Zones, meet, within
 
-Place = tuple[str, int]  # a layer of zones, and the number of a zone in it
-Masks = list[tuple[Place, Window, NDArray[np.uint8]]]  # by squares, their pixels packed into bits
+ZonePlace = tuple[str, int]  # a layer of zones, and the number of a zone in it
+GroupPlace = tuple[int, int, ZonePlace]  # first row and band of a group, and a zone
+StoreFor = Callable[[Tile, str, str], EntryStore]  # for a zone of a layer
+
+
+class _Square(NamedTuple):
+    """The pixels of a zone in a square, as bits."""
+
+    place: GroupPlace
+    square: Window
+    bits: Bits
+
+
+Squares = Mapping[Window, Sequence[_Square]]  # by window
 
 
 @dataclass(frozen=True)
 class ZonePart:
-    """What a group gives to a zone: a part a variable, and cells of its squares; the first square tells its place."""
+    """What a group gives to a zone: a part a variable, with the cells of `window`, which holds all of its pixels."""
 
-    zone: Place
-    squares: list[Window]
+    zone: ZonePlace
+    window: Window
     parts: list[VariablePart]
-    cells: list[list[CellSums | None]]
-
-
-@dataclass
-class _InGroup:
-    """One variable of a zone in a group, to which squares are added from left to right."""
-
-    total: PartSum | None = None
-    squares: list[Window] = field(default_factory=list)
-    cells: list[CellSums | None] = field(default_factory=list)
-
-    def add(self, square: Window, part: VariablePart) -> None:
-        if self.total is None:
-            self.total = PartSum(part)
-        else:
-            self.total.add(part)
-        self.squares.append(square)
-        self.cells.append(part.cells)
 
 
 def sweep_zones_of_piece(
     settings: Settings, layers: Mapping[str, Zones], tile: Tile, piece: Piece, reading: Reading
 ) -> list[ZonePart]:
     """The parts of a piece, group by group from top to bottom; only windows with a zone in them are read."""
-    reader, found = TileReader(tile, reuse=True), dict[tuple[int, int, Place], list[_InGroup]]()
     with gdal_options(reading.cache):
-        masks = {window: _masks(layers, window) for window in piece.windows}
+        squares = {window: _squares(layers, window) for window in piece.windows}
+        spans, ending = _spans(squares)
+        found: dict[GroupPlace, dict[int, VariablePart]] = {place: {} for place in sorted(spans)}
+        filling = _Filling(TileReader(tile, reuse=True), settings, spans)
         for variables, windows in visits_of(tile, piece):
-            for window in (window for window in windows if masks[window]):
+            for window in (window for window in windows if squares[window]):
                 for i in variables:
                     stop_if_asked()
-                    for zone, square, part in _parts(reader, i, window, masks[window], settings):
-                        place = square.row, square.column // BAND, zone
-                        found.setdefault(place, [_InGroup() for _ in tile.variables])[i].add(square, part)
-    return [_as_part(place[-1], found[place]) for place in sorted(found)]
+                    filling.add(i, window, squares[window])
+                    for place in ending[window]:
+                        found[place][i] = emptied(filling.sums.pop((place, i)))
+    return [
+        ZonePart(place[-1], spans[place], [part for _, part in sorted(own.items())]) for place, own in found.items()
+    ]
 
 
-def _as_part(zone: Place, variables: Sequence[_InGroup]) -> ZonePart:
-    parts = [one.total.part() for one in variables if one.total is not None]
-    return ZonePart(zone, variables[0].squares, parts, [one.cells for one in variables])
-
-
-def _masks(layers: Mapping[str, Zones], window: Window) -> Masks:
+def _squares(layers: Mapping[str, Zones], window: Window) -> list[_Square]:
     """The zones in a window, by squares."""
-    found: Masks = []
-    squares = list(boxes_of(window, SQUARE, SQUARE))
+    found, squares = [], list(boxes_of(window, SQUARE, SQUARE))
     for layer, zones in layers.items():
         for zone, box, mask in zones.zones_in(window):
             for square in squares:
@@ -91,45 +84,88 @@ def _masks(layers: Mapping[str, Zones], window: Window) -> Masks:
                     own = np.zeros((square.height, square.width), np.bool_)
                     own[within(common, square)] = mask[within(common, box)]
                     if own.any():
-                        found.append(((layer, zone), square, np.packbits(own)))
+                        found.append(_Square((square.row, square.column // BAND, (layer, zone)), square, as_bits(own)))
     return found
 
 
-def _parts(
-    reader: TileReader, i: int, window: Window, masks: Masks, settings: Settings
-) -> Iterator[tuple[Place, Window, VariablePart]]:
-    """What one variable gives to the zones in a window."""
-    tile, variable = reader.tile, reader.tile.variables[i]
-    found, read = reader.read(variable, window), None
-    status = np.full((window.height, window.width), OUTSIDE, np.uint8)
-    if not found.absent:
-        read = Read(window, found, found.pixels._replace(status=status.ravel()))
-    for zone, square, bits in masks:
-        mask = np.unpackbits(bits, count=square.height * square.width).reshape(square.height, square.width) > 0
-        group = new_group_sum(square, settings, variable.thresholds, weighted=tile.weighted)
-        if read is None:
-            group.totals.excluded[TRUTH_NODATA] += int(mask.sum())
-        else:
-            _add_zone(read, mask, status, group, settings)
-            if settings.negative == "error":
+def _spans(squares: Squares) -> tuple[dict[GroupPlace, Window], dict[Window, list[GroupPlace]]]:
+    """The part of each group from the first square of a zone to the last one, and in which window that is."""
+    spans: dict[GroupPlace, Window] = {}
+    last: dict[GroupPlace, Window] = {}
+    for window, own in squares.items():
+        for place, square, _ in own:
+            span = spans.get(place, square)
+            left, right = min(span.column, square.column), max(_right(span), _right(square))
+            spans[place], last[place] = replace(square, column=left, width=right - left), window
+    ending: dict[Window, list[GroupPlace]] = {window: [] for window in squares}
+    for place, window in last.items():
+        ending[window].append(place)
+    return spans, ending
+
+
+def _right(window: Window) -> int:
+    return window.column + window.width
+
+
+@dataclass(frozen=True)
+class _Filling:
+    """Sums of zones by group and variable, to which windows are added."""
+
+    reader: TileReader
+    settings: Settings
+    spans: Mapping[GroupPlace, Window]
+    sums: dict[tuple[GroupPlace, int], GroupSum] = field(default_factory=dict)
+
+    def add(self, i: int, window: Window, squares: Sequence[_Square]) -> None:
+        """Add one variable of a window to the zones in it."""
+        tile, variable = self.reader.tile, self.reader.tile.variables[i]
+        found = self.reader.read(variable, window)
+        read = None if found.absent else Read(window, found, found.pixels)
+        for own in sorted(squares, key=lambda own: own.square.column):
+            group = self._group(own.place, i)
+            if read is None:
+                group.totals.excluded[TRUTH_NODATA] += int(np.unpackbits(own.bits).sum())
+                continue
+            _add_square(read, own, group, self.settings)
+            if self.settings.negative == "error":
                 refuse_negative(place_of_variance(tile, variable), read, group)
-        yield zone, square, emptied(group)
+
+    def _group(self, place: GroupPlace, i: int) -> GroupSum:
+        if (place, i) not in self.sums:
+            tile, span = self.reader.tile, self.spans[place]
+            thresholds = tile.variables[i].thresholds
+            self.sums[place, i] = new_group_sum(span, self.settings, thresholds, weighted=tile.weighted)
+        return self.sums[place, i]
 
 
-def _add_zone(read: Read, mask: Mask, status: NDArray[np.uint8], group: GroupSum, settings: Settings) -> None:
-    """Add the pixels of a zone in a square; `status` is that of the window, of which the square is written anew."""
-    square, given = group.group, read.found.status
-    place = within(square, read.window)
-    status[place] = np.where(mask, given[place] if given.size else 0, OUTSIDE)
-    add_box(read, _box_around(mask, square, settings.cell_size), group, settings)
+def _add_square(read: Read, own: _Square, group: GroupSum, settings: Settings) -> None:
+    """Add the pixels of a zone in a square, row by row of cells."""
+    square, size = own.square, settings.cell_size
+    for row in range(0, square.height, size):
+        bits = own.bits[row : row + size]
+        if not bits.any():
+            continue
+        first = (square.row + row - read.window.row) * read.window.width + square.column - read.window.column
+        places = places_of(bits, square.width, size, first, read.window.width)
+        box = Window(square.row + row, square.column, *places.shape)
+        add_box(_packed(read, places, box), box, group, settings)
+        if group.totals.negative[0]:
+            group.totals.negative[1] = places.ravel()[group.totals.negative[1]]
+            return
 
 
-def _box_around(mask: Mask, square: Window, size: int) -> Window:
-    """The part of a square that holds a zone, in whole cells."""
-    rows, columns = (np.flatnonzero(mask.any(axis)) // size * size for axis in (1, 0))
-    top, left = int(rows[0]), int(columns[0])
-    bottom, right = min(int(rows[-1]) + size, square.height), min(int(columns[-1]) + size, square.width)
-    return Window(square.row + top, square.column + left, bottom - top, right - left)
+def _packed(read: Read, places: Places, box: Window) -> Read:
+    """The pixels at these places as a window of their own."""
+    given = read.pixels.status
+    status = np.where(places == NOWHERE, OUTSIDE, given[places] if given.size else 0).astype(np.uint8).ravel()
+    m, v, y = (values[places.ravel()] for values in read.pixels[:3])
+    weight = read.pixels.weight[places.ravel()] if read.pixels.weight.size else read.pixels.weight
+    found = replace(
+        read.found,
+        bounds=tuple(end.ravel()[places] for end in read.found.bounds),
+        groups=tuple(values.ravel()[places] for values in read.found.groups),
+    )
+    return Read(box, found, read.pixels._replace(mean=m, variance=v, truth=y, weight=weight, status=status))
 
 
 @dataclass(frozen=True)
@@ -139,7 +175,8 @@ class ZoneSums:
     tile: Tile
     layers: Mapping[str, Zones]
     settings: Settings
-    _open: dict[Place, tuple[Window, TileSum]] = field(default_factory=dict)
+    store_for: StoreFor
+    _open: dict[ZonePlace, tuple[Window, TileSum]] = field(default_factory=dict)
 
     def add(self, parts: Sequence[ZonePart]) -> None:
         """Add the parts of the next piece."""
@@ -147,12 +184,8 @@ class ZoneSums:
             if part.zone not in self._open:
                 self._open[part.zone] = self._begun(*part.zone)
             whole, total = self._open[part.zone]
-            squares = [replace(s, row=s.row - whole.row, column=s.column - whole.column) for s in part.squares]
-            for variable, own, of_squares in zip(total.variables.values(), part.parts, part.cells, strict=True):
-                variable.add(own, squares[0])
-                for square, cells in zip(squares, of_squares, strict=True):
-                    if cells is not None:
-                        variable.add_cells(cells, square)
+            window = replace(part.window, row=part.window.row - whole.row, column=part.window.column - whole.column)
+            total.add([(window, part.parts)])
 
     def completed(self, row: int) -> Iterator[tuple[str, str, TileSummary]]:
         """The zones of which no part will come any more, once pieces begin at that row: layer, name and summary."""
@@ -164,17 +197,21 @@ class ZoneSums:
     def _begun(self, layer: str, zone: int) -> tuple[Window, TileSum]:
         window = part_for(self.layers[layer].extent(zone), self.tile.grid)
         thresholds = {variable.name: variable.thresholds for variable in self.tile.variables}
-        own = self.tile.grid.part(window)
         total = TileSum.empty(
             self.tile.name,
-            own,
+            self.tile.grid.part(window),
             thresholds,
             self.settings,
-            InMemory(),
+            self.store_for(self.tile, layer, self.layers[layer].names[zone]),
             weighted=self.tile.weighted,
             given=self.tile.given,
         )
         return window, total
+
+
+def in_memory(tile: Tile, layer: str, zone: str) -> EntryStore:  # noqa: ARG001  one for any
+    """A store of its own."""
+    return InMemory()
 
 
 def part_for(extent: Window, grid: Grid) -> Window:

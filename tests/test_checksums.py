@@ -11,6 +11,7 @@ from geouq import checksums
 from geouq.catalog import Failure, find_tiles
 from geouq.checksums import with_checksums
 from geouq.config import load_experiment
+from geouq.zones import TileZones
 
 MOSAIC = """<VRTDataset rasterXSize="50" rasterYSize="40"><SRS>EPSG:32633</SRS>
 <GeoTransform>{left}, 10, 0, 7000000, 0, -10</GeoTransform>{bands}</VRTDataset>"""
@@ -33,13 +34,18 @@ def tiles(tile_folder, tmp_path):
     return catalog.tiles
 
 
+@pytest.fixture
+def no_zones(tiles):
+    return dict.fromkeys((tile.name for tile in tiles), TileZones(("all",), {}))
+
+
 def untold(*_):
     pass
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_every_file_has_the_checksum_of_its_bytes(tiles, threads):
-    done = list(with_checksums(tiles, threads, untold))
+def test_every_file_has_the_checksum_of_its_bytes(tiles, no_zones, threads):
+    done = [tile for tile, _ in with_checksums(tiles, no_zones, threads, untold)]
 
     files = [file for tile in done for raster in tile.rasters.values() for file in raster.files]
     assert {file.name for file in files} >= {"a1.vrt", "a2.vrt", "all.tif", "a2_mean.tif"}
@@ -49,7 +55,7 @@ def test_every_file_has_the_checksum_of_its_bytes(tiles, threads):
     assert [tile.name for tile in done] == ["a1", "a2"]
 
 
-def test_a_file_that_tiles_share_is_read_once(tiles, monkeypatch):
+def test_a_file_that_tiles_share_is_read_once(tiles, no_zones, monkeypatch):
     read, plain = [], checksums._checksum
 
     def watched(stopping, path):
@@ -58,7 +64,7 @@ def test_a_file_that_tiles_share_is_read_once(tiles, monkeypatch):
 
     monkeypatch.setattr(checksums, "_checksum", watched)
     told = []
-    list(with_checksums(tiles, 2, lambda tile, share: told.append((tile, share))))
+    list(with_checksums(tiles, no_zones, 2, lambda tile, share: told.append((tile, share))))
 
     assert sorted(read) == sorted(
         ["all.tif", *(f"{name}{end}" for name in ("a1", "a2") for end in ("_mean.tif", "_variance.tif", ".vrt"))]
@@ -66,17 +72,17 @@ def test_a_file_that_tiles_share_is_read_once(tiles, monkeypatch):
     assert told == [("a1", 0), ("a1", 0.25), ("a1", 0.5), ("a1", 0.75), ("a2", 0), ("a2", 0.25), ("a2", 0.5)]
 
 
-def test_a_file_that_cannot_be_read_fails_its_tile_alone(tiles, tmp_path):
+def test_a_file_that_cannot_be_read_fails_its_tile_alone(tiles, no_zones, tmp_path):
     gone = tmp_path / "predictions" / "a1_mean.tif"
     gone.unlink()
 
-    first, second = with_checksums(tiles, 2, untold)
+    first, (second, _) = with_checksums(tiles, no_zones, 2, untold)
 
     assert first == Failure("a1", "checksums", "DataError", f"{gone} cannot be read: No such file or directory")
     assert all(file.sha256 for raster in second.rasters.values() for file in raster.files)
 
 
-def test_closing_ends_a_file_that_is_long_under_way(tiles, monkeypatch):
+def test_closing_ends_a_file_that_is_long_under_way(tiles, no_zones, monkeypatch):
     """The second file never ends by itself."""
     begun = threading.Event()
 
@@ -96,6 +102,6 @@ def test_closing_ends_a_file_that_is_long_under_way(tiles, monkeypatch):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        list(with_checksums(tiles, 2, interrupted))
+        list(with_checksums(tiles, no_zones, 2, interrupted))
 
     assert time.monotonic() - start < 20

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Self
 
@@ -24,8 +25,15 @@ def edge_probabilities(levels: Sequence[float], grid: int) -> Floats:
     >>> edge_probabilities([0.9], grid=4)
     array([0.05, 0.25, 0.5 , 0.75, 0.95])
     """
+    return _edge_probabilities(tuple(levels), grid)
+
+
+@lru_cache(maxsize=16)
+def _edge_probabilities(levels: tuple[float, ...], grid: int) -> Floats:
     ends = [(1 + side * level) / 2 for level in levels for side in (-1, 1)]
-    return np.unique(np.round([*(k / grid for k in range(1, grid)), *ends], 12))
+    found = np.unique(np.round([*(k / grid for k in range(1, grid)), *ends], 12))
+    found.setflags(write=False)  # as all share it
+    return found
 
 
 @dataclass(frozen=True)

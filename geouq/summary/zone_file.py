@@ -3,7 +3,7 @@
 Each group is what the file of a tile is, and opens with `xarray.open_dataset(path, group="0")`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,36 +16,48 @@ from geouq.summary.file import opened
 from geouq.summary.file_writer import TileWriter
 from geouq.summary.tile import TileSummary
 
-FORMAT = "geouq zone summaries 2"
+FORMAT = "geouq zone summaries 3"
 
 
 class ZonesWriter:
-    """The file of a layer's zones in the making: each zone as it is complete, in any order."""
+    """The file of a layer's zones in the making: each zone as it comes, in any order.
 
-    def __init__(self, file: h5py.File, key: str) -> None:
-        self._file, self._key, self._zones = file, key, list[str]()
+    names : of all zones of the layer, in the order in which they are to be told.
+    """
+
+    def __init__(self, file: h5py.File, key: str, names: Sequence[str]) -> None:
+        self._file, self._key, self._names = file, key, names
+        self._begun: dict[str, TileWriter] = {}
+        self._done: set[str] = set()
         self.finished = False
+
+    def begin(self, zone: str) -> TileWriter:
+        """The part of the file that a zone has, to which entries of cells may be written as they come."""
+        group = self._file.create_group(str(self._names.index(zone)))
+        return self._begun.setdefault(zone, TileWriter(group, self._key, compressed=True))
 
     def add(self, zone: str, summary: TileSummary) -> None:
         """The summary of one more zone, with its cells."""
-        TileWriter(self._file.create_group(str(len(self._zones))), self._key, compressed=True).finish(summary)
-        self._zones.append(zone)
+        (self._begun.pop(zone, None) or self.begin(zone)).finish(summary)
+        self._done.add(zone)
 
     def finish(self, levels: tuple[float, ...], groups: tuple[str, ...], *, ordering: bool) -> None:
         """No more zones; levels, groups and ordering are what the summaries of all zones keep."""
-        names = np.array(self._zones, dtype=object)
+        places = [place for place, name in enumerate(self._names) if name in self._done]
+        names = np.array([self._names[place] for place in places], dtype=object)
         self._file.create_dataset("zone", data=names, dtype=h5py.string_dtype(), shape=names.shape)
+        self._file.create_dataset("place", data=np.array(places, np.int64))
         self._file.attrs.update(format=FORMAT, key=self._key, levels=list(levels), ordering=int(ordering))
         self._file.attrs["groups"] = "\n".join(groups)
         self.finished = True
 
 
 @contextmanager
-def zones_writer(path: Path, key: str) -> Iterator[ZonesWriter]:
+def zones_writer(path: Path, key: str, names: Sequence[str]) -> Iterator[ZonesWriter]:
     """Write the zones of a tile one by one; the file takes its name when the block ends well after `finish`."""
     with temporary(path) as part:
         with h5py.File(part, "w") as file:
-            writer = ZonesWriter(file, key)
+            writer = ZonesWriter(file, key, names)
             yield writer
         if writer.finished:
             take_place(part, path)
@@ -54,7 +66,7 @@ def zones_writer(path: Path, key: str) -> Iterator[ZonesWriter]:
 def zones_of_file(path: Path) -> dict[str, str]:
     """The zones of which a file holds summaries, each with its group; SummaryError where it is damaged."""
     with opened(path, kind=FORMAT) as file:
-        return {str(zone): str(place) for place, zone in enumerate(file["zone"].asstr()[()])}
+        return {str(zone): str(place) for zone, place in zip(file["zone"].asstr()[()], file["place"][()], strict=True)}
 
 
 def zones_keep(path: Path, levels: tuple[float, ...], groups: tuple[str, ...], *, ordering: bool) -> bool:

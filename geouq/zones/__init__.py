@@ -3,5 +3,6 @@
 from geouq.zones.part import Part, Zones
 from geouq.zones.placing import placed
 from geouq.zones.regions import Regions, TileZones, open_regions, without_pixels
+from geouq.zones.vector import Polygons
 
-__all__ = ["Part", "Regions", "TileZones", "Zones", "open_regions", "placed", "without_pixels"]
+__all__ = ["Part", "Polygons", "Regions", "TileZones", "Zones", "open_regions", "placed", "without_pixels"]

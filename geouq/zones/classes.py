@@ -9,6 +9,7 @@ import numpy as np
 import rasterio.windows
 from numpy.typing import NDArray
 
+from geouq.catalog import is_listable, match_names
 from geouq.config import ClassRegions
 from geouq.errors import DataError, GridError
 from geouq.grid import TOLERANCE, Grid, Window, require_same_grid, shift_in_pixels
@@ -42,6 +43,15 @@ class ClassZones:
     def extent(self, zone: int) -> Window:  # noqa: ARG002  any class may be anywhere
         """All of the raster."""
         return Window(-self.row, -self.column, *self.raster.grid.shape)
+
+    @property
+    def rasters(self) -> tuple[Raster, ...]:
+        """The raster of codes."""
+        return (self.raster,)
+
+    def with_rasters(self, rasters: Mapping[str, Raster]) -> Self:
+        """The same from the raster of that path."""
+        return replace(self, raster=rasters[self.raster.path])
 
     def only(self, names: Collection[str]) -> Self:
         """Those zones alone that have these names."""
@@ -111,6 +121,14 @@ def read_classes(regions: ClassRegions, tile: str, grid: Grid, drivers: Sequence
         require_same_grid(grid, raster.grid, f"tile {tile}", raster.path)
         return ClassZones(names, raster, regions.band, codes)
     return ClassZones(names, raster, regions.band, codes, *_place_in(raster, tile, grid))
+
+
+def require_classes(regions: ClassRegions) -> None:
+    """DataError where there is no raster of classes at all, or one for all tiles is of no use."""
+    if "{tile}" not in regions.classes:
+        _require_codes(read_header(regions.classes), regions)
+    elif is_listable(regions.classes) and not match_names(regions.classes):
+        raise DataError(f"no file matches {regions.classes}")
 
 
 def _require_codes(raster: Raster, regions: ClassRegions) -> None:

@@ -5,12 +5,13 @@ a union count once.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
 from geouq.grid import Window
+from geouq.raster import Raster
 from geouq.zones.part import Mask, Part, Zones, shrunk, within
 
 
@@ -48,6 +49,15 @@ class DerivedZones:
     def extent(self, zone: int) -> Window:  # noqa: ARG002  there is one
         """The tile."""
         return Window(0, 0, *self.shape)
+
+    @property
+    def rasters(self) -> tuple[Raster, ...]:
+        """Those that its zones are made of."""
+        return tuple(raster for layer in self.layers for raster in layer.rasters)
+
+    def with_rasters(self, rasters: Mapping[str, Raster]) -> Self:
+        """The same from the rasters of these paths."""
+        return replace(self, layers=tuple(layer.with_rasters(rasters) for layer in self.layers))
 
     def only(self, names: Collection[str]) -> Self:  # noqa: ARG002  there is one
         """The same."""

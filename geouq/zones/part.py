@@ -1,12 +1,13 @@
 """What a layer of zones tells of a window: for each zone that has pixels in it, where they are."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geouq.grid import Window
+from geouq.raster import Raster
 
 Mask = NDArray[np.bool_]
 
@@ -35,6 +36,13 @@ class Zones(Protocol):
 
     def extent(self, zone: int) -> Window:
         """A window that holds all pixels of a zone; it may reach beyond the tile."""
+
+    @property
+    def rasters(self) -> tuple[Raster, ...]:
+        """The rasters that tell which pixels belong to the zones."""
+
+    def with_rasters(self, rasters: Mapping[str, Raster]) -> Self:
+        """The same zones with these rasters, by their paths."""
 
     def only(self, names: Collection[str]) -> Self:
         """Those zones alone that have these names."""

@@ -1,7 +1,7 @@
 """Polygons as zones of a tile: a pixel is in a polygon when its centre is."""
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.grid import Grid, Window
+from geouq.raster import Raster
 from geouq.zones.fill import Edges, inside
 from geouq.zones.outline import outlines
 from geouq.zones.part import Mask, Part, meet, shrunk, within
@@ -44,6 +45,15 @@ class PolygonZones:
         """The smallest window that holds the boxes of a zone's polygons."""
         own = self.boxes[self.zones == zone]
         return _window((*own[:, :2].min(axis=0), *own[:, 2:].max(axis=0)))
+
+    @property
+    def rasters(self) -> tuple[Raster, ...]:
+        """None."""
+        return ()
+
+    def with_rasters(self, rasters: Mapping[str, Raster]) -> Self:  # noqa: ARG002  there are none
+        """The same."""
+        return self
 
     def only(self, names: Collection[str]) -> Self:
         """Those zones alone that have these names."""

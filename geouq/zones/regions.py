@@ -7,7 +7,8 @@ from geouq.config import ClassRegions, DerivedRegion, Experiment, Fault, Polygon
 from geouq.config.regions import ALL
 from geouq.errors import DataError
 from geouq.grid import Grid
-from geouq.zones.classes import read_classes
+from geouq.raster import Raster
+from geouq.zones.classes import ClassZones, read_classes, require_classes
 from geouq.zones.derived import Derivation, derived_zones, settled
 from geouq.zones.part import Zones
 from geouq.zones.polygons import polygon_zones
@@ -32,6 +33,12 @@ class TileZones:
     def names(self) -> frozenset[str]:
         """Names of them all."""
         return frozenset((*self.whole, *(name for layer in self.layers.values() for name in layer.names)))
+
+    @property
+    def rasters(self) -> dict[str, Raster]:
+        """The rasters of classes, by the key of each in the configuration, after `regions.`."""
+        classes = {key: layer for key, layer in self.layers.items() if isinstance(layer, ClassZones)}
+        return {f"regions.{key}": layer.raster for key, layer in classes.items()}
 
 
 @dataclass(frozen=True)
@@ -76,7 +83,7 @@ def open_regions(experiment: Experiment) -> Regions:
     faults: list[Fault] = []
     polygons = dict(_read(experiment, faults))
     classes = {key: region for key, region in experiment.regions.items() if isinstance(region, ClassRegions)}
-    faults += _clashes(experiment, polygons)
+    faults += [*_without_rasters(experiment, classes), *_clashes(experiment, polygons)]
     if not faults:
         derived = _derivations(experiment, polygons, classes, faults)
         found = Regions(
@@ -120,6 +127,14 @@ def _read(experiment: Experiment, faults: list[Fault]) -> Iterator[tuple[str, Po
             except DataError as error:
                 step, _, message = str(error).partition(": ")
                 faults.append(experiment.fault("regions", key, step, message=message))
+
+
+def _without_rasters(experiment: Experiment, classes: Mapping[str, ClassRegions]) -> Iterator[Fault]:
+    for key, region in classes.items():
+        try:
+            require_classes(region)
+        except DataError as error:
+            yield experiment.fault("regions", key, "classes", message=str(error))
 
 
 def _clashes(experiment: Experiment, polygons: Mapping[str, Polygons]) -> Iterator[Fault]:

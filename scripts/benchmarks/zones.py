@@ -55,7 +55,7 @@ def _sweep_of_zones(config: Path, threads: int) -> Callable[[], None]:
 
     def sweep() -> None:
         with workers(threads) as pool:
-            for outcome in sweep_zones(work, settings, pool, 2 * threads):
+            for outcome in sweep_zones(work, settings, pool, threads):
                 if isinstance(outcome, Failure):
                     raise SystemExit(f"{config}: {outcome.message}")
 
