@@ -39,7 +39,7 @@ from geouq.store import (
 from geouq.sweep import Zone, collect_pixels, for_each_tile, sweep_tiles, sweep_zones
 from geouq.workers import workers
 from geouq.zone_batches import batches_of
-from geouq.zones import Regions, TileZones, Zones, open_regions, placed
+from geouq.zones import Regions, TileZones, Zones, open_regions, placed, polygons_without_pixels
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
         config_sha256=config_digest(job.experiment),
         whole=_whole_tiles(job, done),
         doubts=doubts,
-        polygons=vector_inputs(job.regions.polygons),
+        polygons=vector_inputs(job.regions.polygons, polygons_without_pixels(job.regions, job.zones.values())),
     )
     with written_whole(job.folder / "config.yaml") as part:
         part.write_text(to_yaml(job.experiment), encoding="utf-8")

@@ -38,8 +38,8 @@ def versions() -> dict[str, str]:
 class RunRecord:
     """What run.json holds; all that `geouq report` needs beside the summaries.
 
-    whole : tiles that lie wholly in regions which are made of others. polygons : the files of those, by key. doubts : what
-    looks wrong in the input.
+    whole : tiles that lie wholly in regions which are made of others. polygons : the file of those and the names of
+    which no tile holds a pixel, by key. doubts : what looks wrong in the input.
     """
 
     name: str
@@ -71,13 +71,15 @@ def inputs_of(tiles: Iterable[Tile], more: Mapping[str, Mapping[str, Raster]]) -
     }
 
 
-def vector_inputs(polygons: Mapping[str, Polygons]) -> dict[str, dict[str, Any]]:
+def vector_inputs(
+    polygons: Mapping[str, Polygons], without_pixels: Mapping[str, Sequence[str]]
+) -> dict[str, dict[str, Any]]:
     """Name, size and time of change of each file of polygons, by key; size and time where it is of this machine."""
     found: dict[str, dict[str, Any]] = {}
     for key, own in polygons.items():
         path = Path(own.path)
         status = path.stat() if path.exists() else None
-        found[key] = {"file": path.name}
+        found[key] = {"file": path.name, "without_pixels": list(without_pixels.get(key, ()))}
         if status:
             found[key] |= {"bytes": status.st_size, "modified_ns": status.st_mtime_ns}
     return found

@@ -1,6 +1,7 @@
 """The numbers of a run: from saved summaries to the rows of all tables; no pixel is read."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -8,7 +9,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.config import IN, OUT, BinScheme, Experiment, Variable
+from geouq.config import IN, OUT, BinScheme, ClassRegions, Experiment, Variable
 from geouq.inference import (
     Inference,
     Side,
@@ -28,6 +29,7 @@ from geouq.shift import shift_table
 from geouq.store import Part, SavedSummaries
 from geouq.summary import CellSummaries, Summary, TileWholes
 from geouq.tables import (
+    COLUMNS,
     Row,
     Table,
     bin_rows,
@@ -93,7 +95,8 @@ def numbers_of(
             rows["excluded"].extend(excluded_rows(tile))
             yield tile
 
-    wholes_of_zones = ((zone, map(summaries.whole, parts)) for zone, parts in zones.items())
+    pixels = Counter[str]()
+    wholes_of_zones = ((zone, _counted(zone, parts, summaries, pixels)) for zone, parts in zones.items())
     reporter.stage("numbers", len(record.tiles) + 1 + len(experiment.tile_lists) + len(zones))
     for pool in chain(pools(experiment, names, noted()), zone_pools(experiment.levels, names, wholes_of_zones)):
         metrics = metric_rows(pool, record.variables, choices)
@@ -119,8 +122,34 @@ def numbers_of(
     tables |= {"excluded": excluded_table(rows["excluded"]), "failures": failure_table(record.failures)}
     tables = {name: by_model(table, record.variables, experiment.compare_on) for name, table in tables.items()}
     tables |= beside.tables()
+    tables |= zone_table(experiment, record, zones, pixels)
     unshown = len(zones) if len(zones) > ZONES_SHOWN else 0
     return Numbers(shown, {name: own for (_, name), own in inferred.items()}, tables, unshown, beside.uneven)
+
+
+def _counted(zone: str, parts: Iterable[Part], summaries: SavedSummaries, pixels: Counter[str]) -> Iterator[TileWholes]:
+    """The parts of a zone, whose pixels are counted."""
+    for whole in map(summaries.whole, parts):
+        one = next(iter(whole.variables.values()))
+        pixels[zone] += int(one.whole.n) + int(one.excluded.sum())
+        yield whole
+
+
+def zone_table(
+    experiment: Experiment, record: RunRecord, zones: Mapping[str, Sequence[Part]], pixels: Mapping[str, int]
+) -> dict[str, Table]:
+    """Each region from polygons and classes or made of such, the tiles in which it lies, and its pixels, valid or not.
+
+    Polygons and classes without a pixel are there too.
+    """
+    held = [
+        {"name": name, "layer": parts[0].layer, "tiles": len(parts), "n": pixels[name]} for name, parts in zones.items()
+    ]
+    classes = {key: own.names.values() for key, own in experiment.regions.items() if isinstance(own, ClassRegions)}
+    told = classes | {key: own["without_pixels"] for key, own in record.polygons.items()}
+    empty = ((key, name) for key, names in told.items() for name in dict.fromkeys(names) if name not in zones)
+    rows = (*held, *({"name": name, "layer": key, "tiles": 0, "n": 0} for key, name in empty))
+    return {"zones": Table(COLUMNS["zones"], rows)} if rows else {}
 
 
 @dataclass

@@ -93,11 +93,12 @@ def change_summary(folder: Path, tile: Tile, change: Callable[[TileSummary], Til
 
 @dataclass(frozen=True)
 class Part:
-    """Some of the pixels of a tile of which there is a summary: all, or those of one zone, in a group of a file."""
+    """Some of the pixels of a tile of which there is a summary: all, or those of a layer's zone, in a group."""
 
     tile: str
     path: Path
     group: str = WHOLE
+    layer: str = ""
 
 
 @dataclass(frozen=True)
@@ -123,11 +124,11 @@ class SavedSummaries:
         for layer in self.layers:
             for tile in self.tiles:
                 if tile in self.whole_tiles.get(layer, ()):
-                    found.setdefault(layer, []).append(self.part(tile))
+                    found.setdefault(layer, []).append(replace(self.part(tile), layer=layer))
                     continue
                 path = path_of_zones(self.folder, tile, layer)
                 for zone, group in (zones_of_file(path) if path.exists() else {}).items():
-                    found.setdefault(zone, []).append(Part(tile, path, group))
+                    found.setdefault(zone, []).append(Part(tile, path, group, layer))
         return found
 
     def whole(self, part: Part) -> TileWholes:

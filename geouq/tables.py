@@ -67,6 +67,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
         "verdict", "n", "n_baseline",
     ),
     "excluded": ("tile", "variable", "model", "reason", "n"),
+    "zones": ("name", "layer", "tiles", "n"),
     "failures": ("tile", "stage", "error", "message"),
 }  # fmt: skip
 HEAVY_BIN = 0.95

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ from geouq.cutting import Reading
 from geouq.grid import Grid, Window
 from geouq.reader import TileReader
 from geouq.settings import Settings
-from geouq.sweep import Zone, sweep_zones
+from geouq.sweep import Zone, all_together, sweep_zones
 from geouq.zone_sums import part_for
 from geouq.zones.part import Part, shrunk
 
@@ -79,11 +80,11 @@ def wide_tile(tmp_path_factory):
     return tile, arrays
 
 
-def swept(tile, layers, reading=Reading(), threads=2, **settings):  # noqa: B008  frozen
+def swept(tile, layers, reading=Reading(), threads=2, batched=all_together, **settings):  # noqa: B008  frozen
     """Zones by name, and what else came."""
     wanted = Settings(**{"levels": (0.5, 0.9), "cell_size": 64} | settings)
     with ThreadPoolExecutor(threads) as pool:
-        outcomes = list(sweep_zones([(tile, layers)], wanted, pool, 4, reading_of=lambda _: reading))
+        outcomes = list(sweep_zones([(tile, layers)], wanted, pool, 4, reading_of=lambda _: reading, batched=batched))
     zones = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome, Zone)}
     return zones, [outcome for outcome in outcomes if not isinstance(outcome, Zone)]
 
@@ -114,6 +115,17 @@ def test_the_same_bits_whatever_the_windows_and_threads(wide_tile, masks, readin
     assert sorted(one) == sorted(other) == ["disc", "half", "line", "pixel", "twice"]
     assert all(same(one[name], other[name]) for name in one)
     assert same(one["disc"], one["twice"])
+
+
+def test_the_same_bits_in_one_pass_and_in_several(wide_tile, masks):
+    tile, _ = wide_tile
+    together, _ = swept(tile, {"drawn": Masked(masks)})
+    passes = [{"drawn": Masked({name: mask})} for name, mask in masks.items()]
+    apart, ends = swept(tile, {"drawn": Masked(masks)}, batched=lambda *_: passes)
+
+    assert ends == [tile]
+    assert list(apart) == list(masks)
+    assert all(same(apart[name], together[name]) for name in masks)
 
 
 def test_only_windows_with_a_zone_in_them_are_read(wide_tile, masks, monkeypatch):
@@ -200,9 +212,9 @@ def landscape(tile_folder, tmp_path, write_raster):
             tmp_path / f"cover/{name}.tif", cover, nodata=0, transform=place @ Affine.translation(index * 50, 0)
         )
 
-    def make(regions):
+    def make(regions, more=""):
         return tile_folder(
-            text=f"variables: {{height: {{band: 1}}}}\nintervals: {{resamples: 100}}\nregions:\n{regions}"
+            text=f"variables: {{height: {{band: 1}}}}\nintervals: {{resamples: 100}}\noutput: {{figures: []}}\n{more}regions:\n{regions}"
         )
 
     return make
@@ -228,6 +240,12 @@ def test_polygons_classes_and_regions_made_of_these_stand_in_the_tables(landscap
     assert n["dry"] == n["all"] - n["lake"]
     assert "1 of 3 regions of fields hold" in result.output
     assert "speck" in result.output
+    with (tmp_path / "results/small/tables/zones.csv").open() as file:
+        zones = {row["name"]: (row["layer"], row["tiles"], row["n"]) for row in csv.DictReader(file)}
+    assert zones["forest"] == ("fields", "2", "1200")
+    assert zones["meadow"] == ("fields", "1", "400")
+    assert zones["speck"] == ("fields", "0", "0")
+    assert (zones["lake"], zones["not-east"][1:]) == (("land", "3", "1200"), ("2", "4000"))
     assert (tmp_path / "results/small/report/forest.html").is_file()
 
 
@@ -286,6 +304,28 @@ def test_check_tells_of_a_region_that_cannot_be(landscape, geouq):
     assert result.exit_code == 2
     assert "regions.fields.name" in result.output
     assert "did you mean 'NAME'?" in result.output
+
+
+@pytest.mark.parametrize(("fingerprint", "read"), [("modified", 1), ("checksum", 0)])
+def test_a_class_raster_that_is_touched_is_the_same_by_its_checksum(landscape, tmp_path, geouq, fingerprint, read):
+    config = landscape(COVER, f"fingerprint: {fingerprint}\n")
+    geouq("run", config)
+    path = tmp_path / "cover/a1.tif"
+    os.utime(path, ns=(1, 1))
+
+    assert ("1 of 3 tiles are read for regions of land" in geouq("run", config).output) == bool(read)
+    inputs = json.loads((tmp_path / "results/small/run.json").read_text())["inputs"]["a1"]["regions.land"]
+    assert inputs["file"] == "a1.tif"
+    assert ("files" in inputs) == (fingerprint == "checksum")
+    with rasterio.open(path, "r+") as cover:
+        cover.write(np.full((1, 40, 50), 2, np.uint8))
+    assert "1 of 3 tiles are read for regions of land" in geouq("run", config).output
+
+
+def test_exact_bins_say_where_they_are_not(landscape, geouq):
+    result = geouq("check", landscape(COVER, "bins: {exact: true}\n"))
+
+    assert "edges of those from land are placed on the profile" in result.output
 
 
 def test_report_needs_neither_polygons_nor_pixels(landscape, tmp_path, geouq):

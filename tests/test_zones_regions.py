@@ -124,6 +124,16 @@ def test_a_region_made_of_others_depends_on_these_alone(regions_of, tmp_path):
         (COUNTIES + COVER.replace("forest", "kent"), "names a region 'kent', and so does regions.cover.names; rename"),
         (COUNTIES.replace("NAME", "NAM"), "regions.counties.name: {folder}/counties.geojson has no attribute 'NAM'"),
         (COUNTIES.replace("}", ", where: X = 1}"), "x.yaml:5: regions.counties.where: 'X = 1' is no condition on"),
+        (
+            COUNTIES + "  Kent: [a]\n",
+            "names a region 'kent', which differs from 'Kent' in case alone, and so would their",
+        ),
+        (COVER.replace("cover.tif", "clover.tif"), "x.yaml:5: regions.cover.classes: {folder}/clover.tif cannot be"),
+        (
+            COVER.replace("cover.tif", "'c/{tile}.tif'"),
+            "regions.cover.classes: no file matches {folder}/c/{{tile}}.tif",
+        ),
+        (COVER.replace("{classes", "{band: 2, classes"), "cover.tif has 1 bands, but classes are to be in band 2"),
         (COUNTIES.replace(".geo", ".go"), "x.yaml:5: regions.counties.polygons: there is no file {folder}/counties.go"),
         (COUNTIES + "gates: [{metric: uce, variable: v, region: kemt, max: 1}]\n", "gates.0.region: 'kemt' is not"),
     ],
@@ -173,6 +183,8 @@ def test_regions_are_written_as_they_are_read(tmp_path):
         ),
         ("  a: {of: []}\n", "regions.a.of: is too short; give 1 or more"),
         ("  f: [t]\n  a: {classes: x.tif, names: {1: f}}\n", "regions.a.names.1: 'f' names a region already, at"),
+        ("  a: [t]\n  A: [t]\n", "regions.A: 'A' differs from 'a' in case alone, and so would their files; rename it"),
+        ("  All: [t]\n", "regions.All: 'All' differs from 'all' in case alone"),
         ("  a: {classes: x.tif, names: {1: all}}\n", "regions.a.names.1: the region 'all' always exists"),
     ],
 )

@@ -123,6 +123,7 @@ def faults_of(regions: Mapping[str, Any], tiles: Sequence[str] | None) -> Iterat
     """What is wrong with regions as far as the configuration tells; `tiles` is None where the rasters are to tell."""
     yield from _reserved(regions)
     yield from _clashes(regions)
+    yield from _alike(regions)
     for name, members in tile_lists(regions).items():
         if not members:
             yield (name,), "a region needs a tile or more"
@@ -138,6 +139,17 @@ def _reserved(regions: Mapping[str, Any]) -> Iterator[tuple[Steps, str]]:
     for key, region in regions.items():
         if isinstance(region, ClassRegions):
             yield from (((key, "names", str(code)), fault) for code, name in region.names.items() if name == ALL)
+
+
+def _alike(regions: Mapping[str, Any]) -> Iterator[tuple[Steps, str]]:
+    """Two names that differ in case alone, and so would their files, which not all systems tell apart."""
+    first: dict[str, str] = {ALL: ALL}
+    for name, steps in written_names(regions).items():
+        if (other := first.setdefault(name.casefold(), name)) != name:
+            yield (
+                steps,
+                f"{quoted(name)} differs from {quoted(other)} in case alone, and so would their files; rename it",
+            )
 
 
 def _clashes(regions: Mapping[str, Any]) -> Iterator[tuple[Steps, str]]:

@@ -2,7 +2,17 @@
 
 from geouq.zones.part import Part, Zones
 from geouq.zones.placing import placed
-from geouq.zones.regions import Regions, TileZones, open_regions, without_pixels
+from geouq.zones.regions import Regions, TileZones, open_regions, polygons_without_pixels, without_pixels
 from geouq.zones.vector import Polygons
 
-__all__ = ["Part", "Polygons", "Regions", "TileZones", "Zones", "open_regions", "placed", "without_pixels"]
+__all__ = [
+    "Part",
+    "Polygons",
+    "Regions",
+    "TileZones",
+    "Zones",
+    "open_regions",
+    "placed",
+    "polygons_without_pixels",
+    "without_pixels",
+]

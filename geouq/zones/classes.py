@@ -123,10 +123,10 @@ def read_classes(regions: ClassRegions, tile: str, grid: Grid, drivers: Sequence
     return ClassZones(names, raster, regions.band, codes, *_place_in(raster, tile, grid))
 
 
-def require_classes(regions: ClassRegions) -> None:
+def require_classes(regions: ClassRegions, drivers: Sequence[str]) -> None:
     """DataError where there is no raster of classes at all, or one for all tiles is of no use."""
     if "{tile}" not in regions.classes:
-        _require_codes(read_header(regions.classes), regions)
+        _require_codes(read_header(regions.classes, drivers), regions)
     elif is_listable(regions.classes) and not match_names(regions.classes):
         raise DataError(f"no file matches {regions.classes}")
 
