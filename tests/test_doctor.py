@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from affine import Affine
-from conftest import NORTH_UP
 from correlated import gaussian_field
+from landscape import NORTH_UP
 
 from geouq.catalog import find_tiles
 from geouq.config import load_experiment

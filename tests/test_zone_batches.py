@@ -66,5 +66,11 @@ def test_memory_that_is_given_holds_for_zones(placed_zones):
     assert f"67 from polygons and classes, whose windows are read up to {tight.zones.passes} times" in "\n".join(
         describe(tight, catalog)
     )
-    with pytest.raises(ConfigError, match="give more memory"):
-        plan_run(catalog, 1, f"{plan_run(catalog, 1).memory // MIB + 1}MB", {"a1": layers})
+
+
+def test_a_region_that_alone_takes_too_much_is_refused(placed_zones, monkeypatch):
+    layers, catalog = placed_zones
+    monkeypatch.setattr("geouq.zone_batches.FILLED", 1 << 29)
+
+    with pytest.raises(ConfigError, match=r"largest of the regions from polygons and classes needs \d+ MiB; give more"):
+        plan_run(catalog, 1, "600MB", {"a1": layers})

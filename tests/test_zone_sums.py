@@ -214,7 +214,8 @@ def landscape(tile_folder, tmp_path, write_raster):
 
     def make(regions, more=""):
         return tile_folder(
-            text=f"variables: {{height: {{band: 1}}}}\nintervals: {{resamples: 100}}\noutput: {{figures: []}}\n{more}regions:\n{regions}"
+            text="variables: {height: {band: 1}}\nintervals: {resamples: 100}\noutput: {figures: none}\n"
+            f"{more}regions:\n{regions}"
         )
 
     return make

@@ -5,9 +5,9 @@ import pickle
 import numpy as np
 import pytest
 from affine import Affine
-from conftest import NORTH_UP
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from landscape import NORTH_UP
 from rasterio.crs import CRS
 from vectors import mask_of
 

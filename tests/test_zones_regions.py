@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from affine import Affine
 from configurations import SMALLEST, written
-from conftest import NORTH_UP
+from landscape import NORTH_UP
 from rasterio.crs import CRS
 from vectors import feature, geojson, mask_of, square
 
