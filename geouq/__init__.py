@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from geouq.inputs import summarize as summarize
     from geouq.inputs import summarize_intervals as summarize_intervals
     from geouq.recalibration import load_recalibrator as load_recalibrator
+    from geouq.recalibration import recalibrate as recalibrate
     from geouq.stack import open_stack as open_stack
     from geouq.summary import Summary as Summary
     from geouq.summary.file import load_tile as load_tile
@@ -39,6 +40,7 @@ _ROOM_OF = {
     "load_recalibrator": "recalibration",
     "load_tile": "summary.file",
     "open_stack": "stack",
+    "recalibrate": "recalibration",
     "report": "experiment",
     "run": "experiment",
     "summarize": "inputs",

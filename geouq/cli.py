@@ -189,6 +189,46 @@ def compare(runs: tuple[Path, ...], *, out: Path | None, fail_if_worse: tuple[st
 
 
 @main.command()
+@click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
+@click.option(
+    "--method", help="best (default), scale, scale_bias, affine, isotonic_variance, isotonic, conformal, by_group."
+)
+@click.option("--judge", help="both (default), leave-one-region-out, or k-fold (over tiles).")
+@click.option("--by", metavar="REGIONS", help="Key of regions of classes or polygons: the groups of by_group.")
+@click.option("--within", metavar="METHOD", help="Method in each of the groups; default: scale.")
+@click.option("--apply", multiple=True, metavar="TILE", help="Tile whose rasters are written, or all; may be repeated.")
+@click.option(
+    "--predictions",
+    nargs=2,
+    metavar="MEAN VARIANCE",
+    help="Paths with {tile} of predictions without truth, whose recalibrated rasters are written too.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder; default: recalibration, in that of the run.")
+@click.option("--workers", "threads", type=click.IntRange(1), help="Workers; default: one a processor.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+def recalibrate(
+    folder: Path,
+    *,
+    predictions: tuple[str, str] | None,
+    out: Path | None,
+    threads: int | None,
+    quiet: bool,
+    **asked: Any,
+) -> None:
+    """Fit corrections on some tiles, judge them on others, and write better rasters."""
+    from geouq.progress import reporter
+    from geouq.recalibration import recalibrate as recalibrate_run
+    from geouq.recalibration import wanted_of
+
+    with reporter(quiet=quiet) as progress:
+        outcome = recalibrate_run(
+            folder, wanted_of(folder, asked), out=out, predictions=predictions, threads=threads, reporter=progress
+        )
+    for line in outcome.lines():
+        click.echo(line)
+
+
+@main.command()
 def schema() -> None:
     """Print the JSON Schema of the configuration, for editors."""
     from geouq.config import json_schema

@@ -23,6 +23,7 @@ from geouq.plan import Plan, plan_run, slots
 from geouq.present import Results, present
 from geouq.progress import Reporter, Silent
 from geouq.provenance import RunRecord, config_digest, inputs_of, load_record, save_record, utc, vector_inputs
+from geouq.recalibration import recalibrate
 from geouq.regions import pools
 from geouq.run_numbers import choices_of
 from geouq.settings import Settings, cell_size_for
@@ -124,7 +125,11 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
     with written_whole(job.folder / "config.yaml") as part:
         part.write_text(to_yaml(job.experiment), encoding="utf-8")
     save_record(record, job.folder)
-    return present(job.experiment, record, job.folder, reporter)
+    results = present(job.experiment, record, job.folder, reporter)
+    if job.experiment.recalibration is None:
+        return results
+    outcome = recalibrate(job.folder, threads=job.plan.workers, reporter=reporter)
+    return replace(results, files=(*results.files, *outcome.files), warnings=(*results.warnings, *outcome.lines()))
 
 
 def report(folder: Path, reporter: Reporter | None = None) -> Results:

@@ -162,6 +162,19 @@ class TileReader:
             self._found |= zip(names, _on_common_pixels(found), strict=True)
         return self._found[variable.name]
 
+    def prediction(self, variable: Variable, window: Window) -> tuple[Values, Values, NDArray[np.bool_]]:
+        """Mean and variance of one variable in one window, and where both are known and the variance is positive.
+
+        Nothing else is read, so that there need be no truth.
+        """
+        m, v, _ = self._models[variable.model].decoded(variable, window)
+        known = np.isfinite(m.values) & np.isfinite(v.values) & (v.values > 0)
+        for layer in (m, v):
+            known &= ~equals(layer.values, layer.nodata)
+            if layer.status.size:
+                known &= layer.status == 0
+        return m.values, v.values, known
+
     def _without_prediction(self, variable: Variable, window: Window) -> "VariableWindow | _Beside":
         """What all models of a variable share, which is all there is where no truth is valid."""
         if is_absent(self.tile.truth, variable.band, window):

@@ -233,6 +233,7 @@ def test_of_two_variances_the_larger_stays_the_larger(method, seed, n, bias, fac
     assert (np.diff(quantiles) >= 0).all()
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(-5, 5), st.integers(1, 9)), min_size=1, max_size=30))
 def test_pooling_is_isotonic_regression(pairs):
     optimize = pytest.importorskip("scipy.optimize")

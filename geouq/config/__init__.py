@@ -8,6 +8,7 @@ from geouq.config.load import json_schema, load_experiment, to_yaml
 from geouq.config.model import CalibrationWeights, Experiment
 from geouq.config.output import Gate, Output, VarianceRule
 from geouq.config.prediction import PredictionFiles, key_of, model_and_layer
+from geouq.config.recalibration import K_FOLD, LEAVE_ONE_REGION_OUT, Recalibration, fault_of_groups
 from geouq.config.regions import ClassRegions, DerivedRegion, PolygonRegions
 from geouq.config.splits import IN, OUT
 from geouq.config.values import CALIBRATION_LEVELS, CELL_MAPS, CELL_MAPS_OF_LEVELS, CELLS, PIXEL_MAPS, is_pixel_map
@@ -22,6 +23,8 @@ __all__ = [
     "EQUAL_WIDTH_10",
     "GROUPS",
     "IN",
+    "K_FOLD",
+    "LEAVE_ONE_REGION_OUT",
     "OUT",
     "PIXEL_MAPS",
     "BinScheme",
@@ -38,10 +41,12 @@ __all__ = [
     "Output",
     "PolygonRegions",
     "PredictionFiles",
+    "Recalibration",
     "SharedData",
     "Variable",
     "VarianceRule",
     "config_error",
+    "fault_of_groups",
     "is_pixel_map",
     "json_schema",
     "key_of",

@@ -22,6 +22,7 @@ from geouq.config.faults import Fault, quoted, raise_each, suggestion
 from geouq.config.intervals import Intervals
 from geouq.config.output import Gate, Output, VarianceRule
 from geouq.config.prediction import CompareOn, Level, Models, PredictionFiles, key_of, model_and_layer, models_of
+from geouq.config.recalibration import Recalibration, fault_of_groups, method_alone
 from geouq.config.regions import ALL, Regions, faults_of, tile_lists, told_by_files, written_names
 from geouq.config.section import Names, Section, Text
 from geouq.config.splits import Splits, faults_of_splits, split_lists
@@ -145,6 +146,12 @@ class Experiment(Section):
     )
     intervals: Intervals = Field(
         default=Intervals(), description="how intervals and tests of the numbers of regions are made"
+    )
+    recalibration: Annotated[
+        Recalibration | None, BeforeValidator(method_alone, json_schema_input_type=Recalibration | str | None)
+    ] = Field(
+        default=None,
+        description="recalibrate after the run: the name of a method such as best, or settings; default: no",
     )
     variance: VarianceRule = Field(default=VarianceRule(), description="variances that cannot be")
     cell_size: Annotated[int, AfterValidator(cell_side), WithJsonSchema({"enum": [16, 32, 64, 128, 256]})] | None = (
@@ -293,6 +300,15 @@ class Experiment(Section):
             and name not in (known := [f"{base}_{level}" for level in levels])
         )
         return output
+
+    @field_validator("recalibration")
+    @classmethod
+    def _by_known_regions(cls, wanted: Recalibration | None, info: ValidationInfo) -> Recalibration | None:
+        if wanted is not None and "regions" in info.data:
+            fault = fault_of_groups(wanted, info.data["regions"])
+            if fault:
+                raise ValueError(fault)
+        return wanted
 
     @field_validator("gates")
     @classmethod

@@ -1,5 +1,7 @@
 """From a predicted distribution to a better one: fitted on some tiles, judged on others, written as rasters."""
 
+from geouq.recalibration.opened import wanted_of
+from geouq.recalibration.recalibrate import Outcome, recalibrate
 from geouq.recalibration.recalibrator import Recalibrated, Recalibrator, load_recalibrator
 
-__all__ = ["Recalibrated", "Recalibrator", "load_recalibrator"]
+__all__ = ["Outcome", "Recalibrated", "Recalibrator", "load_recalibrator", "recalibrate", "wanted_of"]

@@ -1,0 +1,192 @@
+"""Recalibrated rasters: the corrected variance of each pixel, its mean where that moves, and quantiles.
+
+There are quantiles where the corrected forecast is not normal. All lie on the grid of the prediction, with its bands in
+their order; NaN where it says nothing.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.catalog import Prediction, Tile
+from geouq.config import Variable
+from geouq.grid import Window
+from geouq.maps.geotiff import BandLabel, MapWriter, cog_writer
+from geouq.naming import file_name
+from geouq.raster import CACHE, Raster, gdal_options
+from geouq.reader import TileReader
+from geouq.recalibration.corrections import ByGroup, Unchanged, corrected_moments, corrected_quantile
+from geouq.recalibration.recalibrator import SMALLEST, Provenance, Recalibrator
+from geouq.recalibration.views import places_of, views_of
+from geouq.zones import Zones
+
+BLOCK = 512
+Values = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A raster to be written: what it is called, whether it has the unit of the variance, and how it is computed.
+
+    compute : from a recalibrator, mean, variance and groups of pixels that count.
+    """
+
+    name: str
+    long_name: str
+    squared: bool
+    compute: Callable[..., NDArray[np.float64]]
+
+
+def layers_for(recalibrators: Sequence[Recalibrator], levels: Sequence[float]) -> list[Layer]:
+    """The rasters of one model: always the variance; the mean and quantiles where a correction needs them."""
+    found = [Layer("variance", "recalibrated variance", squared=True, compute=_variance)]
+    corrections = [one.correction for one in recalibrators]
+    if any(one.moves_mean for one in corrections):
+        found.insert(0, Layer("mean", "recalibrated mean", squared=False, compute=_mean))
+    if any(views_of(one, levels)[0] != (None, False) for one in corrections):
+        ends = sorted({0.5, *(round((1 + side * level) / 2, 12) for level in levels for side in (-1, 1))})
+        for p in ends:
+            name = f"recalibrated quantile of probability {p:.12g}"
+            found.append(Layer(quantile_name(p), name, squared=False, compute=partial(_quantile, p)))
+    return found
+
+
+def quantile_name(probability: float) -> str:
+    """Name of a raster of quantiles.
+
+    >>> quantile_name(0.05), quantile_name(0.975)
+    ('q5', 'q97.5')
+    """
+    return f"q{100 * probability:.12g}"
+
+
+def path_of_raster(folder: Path, tile: str, layer: str, model: str = "") -> Path:
+    """File of one layer of a tile; of several models, beside the name of its own."""
+    return folder / f"{file_name(tile)}_{layer}{'@' + file_name(model) if model else ''}.tif"
+
+
+def write_rasters(
+    tile: Tile,
+    recalibrators: Mapping[str, Recalibrator],
+    levels: Sequence[float],
+    *,
+    zones: Zones | None,
+    folder: Path,
+) -> list[Path]:
+    """Write the recalibrated rasters of each model of a tile, window by window; the truth is not read.
+
+    recalibrators : by variable. Bands without one are those of the prediction.
+    """
+    return [
+        path for model in tile.predictions for path in _write_model(tile, model, recalibrators, levels, zones, folder)
+    ]
+
+
+def _write_model(  # noqa: PLR0917  as `write_rasters`
+    tile: Tile,
+    model: str,
+    recalibrators: Mapping[str, Recalibrator],
+    levels: Sequence[float],
+    zones: Zones | None,
+    folder: Path,
+) -> list[Path]:
+    bands = bands_of(tile, model)
+    own = [recalibrators.get(variable.name) or _unchanged(variable) for variable in bands]
+    layers = layers_for(own, levels)
+    reader = TileReader(replace(tile, variables=tuple(bands)), reuse=True)
+    with gdal_options(CACHE), ExitStack() as opened:
+        writers = [opened.enter_context(_writer(tile, model, layer, own, folder)) for layer in layers]
+        for window in tile.grid.windows(_side(tile.predictions[model])):
+            blocks = [np.empty((len(bands), window.height, window.width), np.float32) for _ in layers]
+            for band, (variable, recalibrator) in enumerate(zip(bands, own, strict=True)):
+                found = list(_layers(reader, variable, recalibrator, window, layers=layers, zones=zones))
+                for block, values in zip(blocks, found, strict=True):
+                    block[band] = values
+            for writer, block in zip(writers, blocks, strict=True):
+                writer.write(block, window)
+    return [path_of_raster(folder, tile.name, layer.name, model) for layer in layers]
+
+
+def bands_of(tile: Tile, model: str) -> list[Variable]:
+    """A variable for each band up to the last one that is evaluated; those between have the names of their bands."""
+    known = {variable.band: variable for variable in tile.variables if variable.model == model}
+    names = tile.predictions[model].mean.bands
+    return [
+        known.get(band) or Variable(name=names[band - 1].description or f"band_{band}", band=band, model=model)
+        for band in range(1, max(known) + 1)
+    ]
+
+
+def _side(prediction: Prediction) -> int:
+    """Side of the windows: that of the blocks of the maps, or of the largest block of the prediction."""
+    rows, columns = (max(raster.block[axis] for raster in prediction.rasters.values()) for axis in (0, 1))
+    return BLOCK if max(rows, columns) <= BLOCK else -(-min(max(rows, BLOCK), 4 * BLOCK) // BLOCK) * BLOCK
+
+
+def _unchanged(variable: Variable) -> Recalibrator:
+    return Recalibrator(variable.name, variable.units, Unchanged(), Provenance("", "", (), 0))
+
+
+def _layers(
+    reader: TileReader,
+    variable: Variable,
+    recalibrator: Recalibrator,
+    window: Window,
+    *,
+    layers: Sequence[Layer],
+    zones: Zones | None,
+) -> Iterator[Values]:
+    """Each layer of one variable in a window; NaN where mean or variance say nothing."""
+    mean, variance, valid = reader.prediction(variable, window)
+    correction = recalibrator.correction
+    groups = tuple(correction.groups) if isinstance(correction, ByGroup) else ()
+    places = places_of(zones, groups, window)[valid] if groups else None
+    m, v = mean[valid].astype(np.float64), variance[valid].astype(np.float64)
+    for layer in layers:
+        values = np.full(valid.shape, np.nan, np.float32)
+        values[valid] = layer.compute(correction, m, v, places)
+        yield values
+
+
+def _mean(correction: Any, *pixels: Any) -> NDArray[np.float64]:
+    return corrected_moments(correction, *pixels)[0]
+
+
+def _variance(correction: Any, *pixels: Any) -> NDArray[np.float64]:
+    return np.maximum(corrected_moments(correction, *pixels)[1], SMALLEST)
+
+
+def _quantile(probability: float, correction: Any, *pixels: Any) -> NDArray[np.float64]:
+    return corrected_quantile(correction, probability, *pixels)
+
+
+def _writer(
+    tile: Tile, model: str, layer: Layer, own: Sequence[Recalibrator], folder: Path
+) -> AbstractContextManager[MapWriter]:
+    labels = [
+        BandLabel(
+            one.variable.removesuffix(f" ({model})"),
+            _unit(one.units or band.units, squared=layer.squared),
+            f"{layer.long_name} ({one.correction.method})",
+        )
+        for one, band in zip(own, tile.predictions[model].mean.bands, strict=False)
+    ]
+    inputs = ", ".join(Path(raster.path).name for raster in _rasters(tile, model))
+    tags = {"GEOUQ_MAP": f"recalibrated {layer.name}", "GEOUQ_TILE": tile.name, "GEOUQ_INPUTS": inputs}
+    return cog_writer(path_of_raster(folder, tile.name, layer.name, model), tile.grid, labels, tags)
+
+
+def _rasters(tile: Tile, model: str) -> list[Raster]:
+    return list(tile.predictions[model].rasters.values())
+
+
+def _unit(units: str, *, squared: bool) -> str:
+    if not squared or units in ("", "1"):
+        return units
+    return f"({units})^2"

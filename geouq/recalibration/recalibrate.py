@@ -1,0 +1,292 @@
+"""The whole of a recalibration: fitted on summaries, judged on pixels of other tiles, written as rasters."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from geouq.atomic import remove_leftovers, written_whole
+from geouq.catalog import Catalog, Failure, Tile
+from geouq.config import K_FOLD, LEAVE_ONE_REGION_OUT, Recalibration, suggestion
+from geouq.errors import ConfigError, DataError
+from geouq.plan import Plan, plan_run, slots
+from geouq.progress import Reporter, Silent
+from geouq.recalibration.corrections import Unchanged
+from geouq.recalibration.fits import Fits, fit_all, methods_for, sets_of
+from geouq.recalibration.folds import Fold, k_fold, leave_one_region_out
+from geouq.recalibration.opened import Opened, groups_of, open_run, tiles_without_truth
+from geouq.recalibration.rasters import write_rasters
+from geouq.recalibration.recalibrator import Provenance, Recalibrator, save_recalibrator
+from geouq.recalibration.rows import COLUMNS, IN_SAMPLE, Best, Seen, as_markdown, before_and_after, best_of
+from geouq.recalibration.sweeping import Judged, sweep_judged
+from geouq.recalibration.views import View, views_of
+from geouq.run_numbers import choices_of
+from geouq.store import SavedSummaries, SummariesUnderWay
+from geouq.sweep import for_each_tile
+from geouq.tables import Row, Table, by_model, write_csv
+from geouq.workers import workers
+
+ALL = "all"
+Done = TypeVar("Done")
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What every stage needs: the run, what is wanted of it, the folder to write to, and who works."""
+
+    opened: Opened
+    wanted: Recalibration
+    out: Path
+    plan: Plan
+    reporter: Reporter
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a recalibration gives: its table, the recalibrators chosen by variable, what to tell, and the files written.
+
+    sentences : what is best, and by how much. judged : summaries of all corrected forecasts, whose variables are the
+    labels of `seen`.
+    """
+
+    folder: Path
+    table: Table
+    recalibrators: Mapping[str, Recalibrator]
+    best: tuple[Best, ...]
+    notes: tuple[str, ...]
+    judged: SavedSummaries
+    seen: tuple[Seen, ...]
+    files: tuple[Path, ...] = ()
+
+    def lines(self) -> list[str]:
+        """What is best and by how much, what was chosen, notes, and where the table is."""
+        chosen = [
+            f"{name}: {one.correction.method} was asked for"
+            for name, one in self.recalibrators.items()
+            if one.correction.method not in (best.method for best in self.best if best.variable == name)
+        ]
+        rasters = [path for path in self.files if path.suffix == ".tif"]
+        written = [f"{len(rasters)} recalibrated rasters in {rasters[0].parent}"] if rasters else []
+        notes = [f"note: {note}" for note in self.notes]
+        return [
+            *(one.sentence() for one in self.best),
+            *chosen,
+            *notes,
+            *written,
+            f"see {self.folder / 'recalibration.md'}",
+        ]
+
+
+def recalibrate(
+    folder: Path | str,
+    wanted: Recalibration | None = None,
+    *,
+    out: Path | None = None,
+    predictions: tuple[str, str] | None = None,
+    threads: int | None = None,
+    reporter: Reporter | None = None,
+) -> Outcome:
+    """Fit corrections on the saved summaries of a run, judge them on tiles that they were not fitted on, and write.
+
+    wanted : method, judges and tiles to write; None for what the configuration of the run says. out : folder to write
+    to, by default `recalibration` in that of the run. predictions : paths with {tile} of mean and variance of tiles
+    without truth, whose rasters are written too. The pixels of the run's tiles are read once more. Raises SummaryError
+    where the folder holds no run of the files as they are, ConfigError where what is wanted cannot be.
+    """
+    reporter, folder = reporter or Silent(), Path(folder)
+    opened, wanted = open_run(folder, wanted, threads or 1)
+    plan = plan_run(Catalog(tuple(opened.tiles.values()), (), ()), threads)
+    job = _Job(opened, wanted, out or folder / "recalibration", plan, reporter)
+    remove_leftovers(job.out)
+    to_write, folds = _tiles_to_write(job, predictions), folds_of(opened, wanted)
+    sets = sets_of(opened.record.tiles, folds)
+    reporter.stage("fits", 1)
+    found = fit_all(opened.experiment, opened.record.variables, opened.summaries, wanted, sets)
+    fits = {own.tiles: own for own in found}
+    reporter.advance("all methods")
+    with workers(plan.workers) as pool:
+        seen, judged = _judge(job, folds, fits, pool)
+        rows = _rows(job, seen, judged)
+        best = tuple(b for v in opened.record.variables if (b := best_of(rows, v.name, next(iter(folds)))))
+        everything = fits[tuple(opened.record.tiles)]
+        recalibrators = _chosen(job, best, everything)
+        table = _table(opened, rows, recalibrators)
+        files = _write_tables(job, table, best, recalibrators, everything.notes)
+        files += _write_rasters(job, to_write, recalibrators, pool)
+    return Outcome(job.out, table, recalibrators, best, everything.notes, judged, tuple(seen), tuple(files))
+
+
+def folds_of(opened: Opened, wanted: Recalibration) -> dict[str, tuple[Fold, ...]]:
+    """Folds by judge; ConfigError where none can be made."""
+    tiles, experiment = opened.record.tiles, opened.experiment
+    lists = {name: own for name, own in experiment.tile_lists.items() if name not in (experiment.splits or {})}
+    found = {}
+    if wanted.judge != K_FOLD:
+        found[LEAVE_ONE_REGION_OUT] = leave_one_region_out(tiles, lists or experiment.tile_lists)
+    if wanted.judge != LEAVE_ONE_REGION_OUT:
+        found[K_FOLD] = k_fold(tiles, wanted.folds)
+    found = {judge: folds for judge, folds in found.items() if folds}
+    if not found:
+        need = "two tiles" if len(tiles) < 2 else "two regions that are lists of tiles and share none"
+        raise ConfigError(
+            f"recalibration: {wanted.judge} needs {need}, so that it is judged on others than it is fitted on"
+        )
+    return found
+
+
+def _judge(
+    job: _Job, folds: Mapping[str, Sequence[Fold]], fits: Mapping[tuple[str, ...], Fits], pool: Executor
+) -> tuple[list[Seen], SavedSummaries]:
+    """Summaries of the tiles as corrections make them that were fitted on others, and, for comparison, on all."""
+    opened, plan = job.opened, job.plan
+    seen = [one for one in _all_seen(job, fits) if one.judge in (*folds, IN_SAMPLE)]
+    fitted_on = {(judge, tile): fold.fitted for judge, own in folds.items() for fold in own for tile in fold.judged}
+    fitted_on |= {(IN_SAMPLE, tile): tuple(opened.record.tiles) for tile in opened.record.tiles}
+    numbers = {variable.name: i for i, variable in enumerate(opened.record.variables)}
+
+    def judged(name: str, tile: Tile) -> Judged:
+        own = {one: fits[fitted_on[one.judge, name]].corrections[one.variable][one.method] for one in seen}
+        views = {
+            one.label: View(numbers[one.variable], correction, one.level, one.pit) for one, correction in own.items()
+        }
+        return Judged(tile, views, opened.zones.get(name))
+
+    plain: dict[str, Any] = {"tail": 0, "groups": (), "classes": (), "ordering": False, "thresholds": ()}
+    settings = replace(opened.settings, levels=opened.experiment.levels, **plain)
+    job.reporter.stage("judgement", len(opened.tiles))
+    with SummariesUnderWay(job.out, settings) as files:
+        for outcome in sweep_judged(
+            [judged(name, tile) for name, tile in opened.tiles.items()],
+            settings,
+            pool,
+            slots(plan.workers),
+            reading_of=lambda tile: plan.readings[tile.name],
+            store_for=files.begin,
+        ):
+            files.keep(_done(outcome))
+            job.reporter.advance(outcome.tile)
+    return seen, SavedSummaries(job.out, opened.record.tiles, opened.experiment.levels)
+
+
+def _done(outcome: Done | Failure) -> Done:
+    """What was done; DataError where it failed."""
+    if isinstance(outcome, Failure):
+        raise DataError(f"tile {outcome.tile}: {outcome.message}")
+    return outcome
+
+
+def _all_seen(job: _Job, fits: Mapping[tuple[str, ...], Fits]) -> list[Seen]:
+    """All that is judged: each view of each method that could be fitted on every set of tiles."""
+    levels, found = job.opened.experiment.levels, list[Seen]()
+    for name in (variable.name for variable in job.opened.record.variables):
+        for method in methods_for(job.wanted):
+            each = [one for own in fits.values() if (one := own.corrections[name].get(method))]
+            if len(each) < len(fits):
+                continue
+            views = views_of(each[0], levels)
+            found += [
+                Seen(name, method, judge, level, pit, i == 0, len(views) > 1)
+                for judge in (LEAVE_ONE_REGION_OUT, K_FOLD, IN_SAMPLE)
+                for i, (level, pit) in enumerate(views)
+            ]
+    return found
+
+
+def _rows(job: _Job, seen: Sequence[Seen], judged: SavedSummaries) -> list[Row]:
+    experiment, variables, before = job.opened.experiment, job.opened.record.variables, job.opened.summaries
+    choices = choices_of(experiment, variables, before)
+    return before_and_after(
+        experiment, variables, seen, before=before, after=judged, choices=choices, reporter=job.reporter
+    )
+
+
+def _chosen(job: _Job, best: Sequence[Best], everything: Fits) -> dict[str, Recalibrator]:
+    """The recalibrator of each variable, fitted on all tiles; of `best`, where one is better than none."""
+    opened, wanted = job.opened, job.wanted
+    of_variable = {variable.name: variable for variable in opened.record.variables}
+    found = {}
+    for one in best:
+        method = one.method if wanted.method == "best" else wanted.method
+        own = everything.corrections[one.variable]
+        variable = of_variable[one.variable]
+        run = opened.record.name, opened.record.config_sha256, everything.tiles, everything.n[one.variable]
+        correction = Unchanged() if method == Unchanged.method else own[method]
+        notes = (one.sentence(),)
+        found[one.variable] = Recalibrator(
+            one.variable, variable.units, correction, Provenance(*run), variable.model, notes
+        )
+    return found
+
+
+def _table(opened: Opened, rows: Sequence[Row], recalibrators: Mapping[str, Recalibrator]) -> Table:
+    """All rows, each of which tells whether its method was chosen."""
+    told = [
+        row
+        | {
+            "model": "",
+            "chosen": "yes" if recalibrators[row["variable"]].correction.method == row["method"] else "no",
+        }
+        for row in rows
+    ]
+    return by_model(Table(COLUMNS, tuple(told)), opened.record.variables, opened.experiment.compare_on)
+
+
+def _write_tables(
+    job: _Job,
+    table: Table,
+    best: Sequence[Best],
+    recalibrators: Mapping[str, Recalibrator],
+    notes: Sequence[str],
+) -> list[Path]:
+    out = job.out
+    write_csv(table, out / "recalibration.csv")
+    with written_whole(out / "recalibration.md") as part:
+        text = as_markdown(table.rows, [one.sentence() for one in best], notes)
+        part.write_text(text, encoding="utf-8")
+    files = [out / "recalibration.csv", out / "recalibration.md"]
+    for variable in job.opened.record.variables:
+        if variable.name in recalibrators:
+            files.append(out / f"{variable.file_name}.json")
+            save_recalibrator(recalibrators[variable.name], files[-1])
+    return files
+
+
+def _tiles_to_write(job: _Job, predictions: tuple[str, str] | None) -> list[Tile]:
+    """The tiles whose rasters are written: those named, and those of predictions without truth."""
+    opened, wanted = job.opened, job.wanted
+    names = tuple(opened.tiles) if ALL in wanted.apply else wanted.apply
+    more: list[Tile] = []
+    if predictions is not None:
+        more = tiles_without_truth(*predictions, next(iter(opened.tiles.values())))
+        if wanted.apply and ALL not in wanted.apply:
+            more = [tile for tile in more if tile.name in names]
+            names = tuple(name for name in names if name not in {tile.name for tile in more})
+    for name in names:
+        if name not in opened.tiles:
+            raise ConfigError(f"--apply {name}: there is no such tile{suggestion(name, [ALL, *opened.tiles])}")
+    taken = {tile.name for tile in more}
+    return [*(opened.tiles[name] for name in names if name not in taken), *more]
+
+
+def _write_rasters(
+    job: _Job, tiles: Sequence[Tile], recalibrators: Mapping[str, Recalibrator], pool: Executor
+) -> list[Path]:
+    """The rasters of some tiles, each as soon as it is whole."""
+    opened, levels = job.opened, job.opened.experiment.levels
+    more = tuple(tile for tile in tiles if tile is not opened.tiles.get(tile.name))
+    zones = {**opened.zones, **groups_of(opened.experiment, Catalog(more, (), ()), job.wanted.by)}
+    work = [
+        (
+            tile,
+            partial(write_rasters, tile, recalibrators, levels, zones=zones.get(tile.name), folder=job.out / "rasters"),
+        )
+        for tile in tiles
+    ]
+    files: list[Path] = []
+    job.reporter.stage("recalibrated rasters", len(work))
+    for tile, outcome in for_each_tile(work, "recalibration", pool, slots(job.plan.workers)):
+        files += _done(outcome)
+        job.reporter.advance(tile.name)
+    return files

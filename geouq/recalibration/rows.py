@@ -1,0 +1,183 @@
+"""Numbers before and after as rows of a table, which method is best, and that in words."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from geouq.config import Experiment, Groups, Variable
+from geouq.inference import judged
+from geouq.metrics import Choices, level_name
+from geouq.paired import paired_rows
+from geouq.progress import Reporter
+from geouq.recalibration.corrections import Unchanged
+from geouq.regions import Pool, pools
+from geouq.run_numbers import sides_of
+from geouq.store import SavedSummaries
+from geouq.tables import Row
+from geouq.wording import for_people
+
+COLUMNS = (
+    *("level", "name", "variable", "model", "method", "judged", "metric", "bins", "units", "before", "after"),
+    *("difference", "ci_low", "ci_high", "ci_level", "ci_method", "p_value", "p_adjusted", "better", "significant"),
+    *("n", "chosen"),
+)
+IN_SAMPLE = "in-sample"
+BEFORE = "before"
+OF_PIT = ("pit_mean", "pit_std", "mace", "miscalibration_area")
+OF_MOMENTS = ("crps", "nll", "rmse", "bias", "zms", "sharpness_rms", "uce", "ence")
+OF_LEVELS = ("coverage", "width", "interval_score")
+SHOWN = ("crps", "zms", "coverage_90", "ence", "miscalibration_area", "rmse")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a summary is of: a variable, a method, on what it is judged, and the view; several : there are others."""
+
+    variable: str
+    method: str
+    judge: str
+    level: float | None
+    pit: bool
+    first: bool
+    several: bool
+
+    @property
+    def label(self) -> str:
+        """Name under which it is saved."""
+        view = "PIT" if self.pit else "normal" if self.level is None else f"{self.level:.12g}"
+        return f"{self.variable}|{self.method}|{self.judge}|{view}"
+
+    def metrics(self, levels: Sequence[float]) -> tuple[str, ...]:
+        """The metrics that it tells."""
+        own = levels if self.level is None else (self.level,)
+        of_levels = tuple(level_name(metric, level) for metric in OF_LEVELS for level in own)
+        if not self.several:
+            return (*OF_MOMENTS, *OF_PIT, *of_levels)
+        return OF_PIT if self.pit else (*(OF_MOMENTS if self.first else ()), *of_levels)
+
+    def choices(self, choices: Choices) -> Choices:
+        """What is asked of it; of bins, equal-count ones if there are some."""
+        schemes = [s for s in choices.schemes if s.scheme == "equal-count"] or list(choices.schemes)
+        levels = choices.levels if self.level is None else (self.level,)
+        plain = replace(choices, groups=Groups(by=()), ordering=False, thresholds=(), beside=(), shared_edges=None)
+        return replace(plain, levels=levels, schemes=schemes[:1] if self.first else ())
+
+
+@dataclass(frozen=True)
+class Best:
+    """The method that is best for a variable, by its CRPS out of fold, and the one next to it.
+
+    judge : on what it is judged. before, row : CRPS without correction; the row of its CRPS. next : row of the second.
+    """
+
+    variable: str
+    method: str
+    judge: str
+    before: float
+    row: Row | None = None
+    next: Row | None = None
+
+    def sentence(self) -> str:
+        """What is best and by how much."""
+        if self.row is None:
+            return f"{self.variable}: no method has a lower CRPS than the forecast as it is ({self.judge})"
+        row, share = self.row, self.row["difference"] / self.before
+        interval = ""
+        if row["ci_low"] is not None:
+            interval = f", {for_people(row['ci_low'])} to {for_people(row['ci_high'])}"
+        following = f"; next is {self.next['method']} with {for_people(self.next['after'])}" if self.next else ""
+        return (
+            f"{self.variable}: {self.method}, CRPS {for_people(row['after'])} instead of {for_people(self.before)} "
+            f"({share:+.1%}: {for_people(row['difference'])}{interval}) by {self.judge}{following}"
+        )
+
+
+def before_and_after(
+    experiment: Experiment,
+    variables: Sequence[Variable],
+    seen: Sequence[Seen],
+    *,
+    before: SavedSummaries,
+    after: SavedSummaries,
+    choices: Mapping[str, Choices],
+    reporter: Reporter,
+) -> list[Row]:
+    """A row for each number of each method and variable, of the whole and of each region that is a list of tiles."""
+    rows, by_label = [], {one.label: one for one in seen}
+    of_seen = {label: one.choices(choices[one.variable]) for label, one in by_label.items()}
+    of_variables = {name: Seen(name, "", "", None, pit=False, first=True, several=False) for name in choices}
+    own_choices = {name: one.choices(choices[name]) for name, one in of_variables.items()}
+    reporter.stage("before and after", 1 + len(experiment.tile_lists))
+    pairs = zip(_regions(experiment, own_choices, before), _regions(experiment, of_seen, after), strict=True)
+    for one, other in pairs:
+        sides = sides_of(one, own_choices, [before.part(tile) for tile in one.tiles], before)
+        corrected = sides_of(other, of_seen, [after.part(tile) for tile in other.tiles], after)
+        for variable in variables:
+            own = {label: side for label, side in corrected.items() if by_label[label].variable == variable.name}
+            place = {"level": one.level, "name": one.name}
+            found, _ = paired_rows(place, {BEFORE: sides[variable.name], **own}, variable, experiment.intervals)
+            rows += [_row(row, by_label[row["run"]]) for row in found if _is_told(row, by_label, experiment.levels)]
+        reporter.advance(one.name)
+    kinds = dict.fromkeys(row["judged"] for row in rows)
+    return [
+        row
+        for kind in kinds
+        for row in judged([row for row in rows if row["judged"] == kind], experiment.intervals.level)
+    ]
+
+
+def _regions(experiment: Experiment, names: Mapping[str, Any], summaries: SavedSummaries) -> Iterator[Pool]:
+    return (pool for pool in pools(experiment, names, summaries.wholes()) if pool.level != "tile")
+
+
+def _is_told(row: Row, by_label: Mapping[str, Seen], levels: Sequence[float]) -> bool:
+    return not row["group"] and row["metric"] in by_label[row["run"]].metrics(levels)
+
+
+def _row(row: Row, one: Seen) -> Row:
+    better = {one.label: "after", BEFORE: BEFORE, "": ""}[row["better"]]
+    told = {"method": one.method, "judged": one.judge, "before": row["baseline"], "after": row["value"]}
+    return row | told | {"better": better}
+
+
+def best_of(rows: Sequence[Row], variable: str, judge: str) -> Best | None:
+    """The method with the lowest CRPS of all tiles out of fold; None where there is none of that variable."""
+    own = [
+        row
+        for row in rows
+        if (row["level"], row["variable"], row["judged"], row["metric"]) == ("all", variable, judge, "crps")
+        and row["difference"] is not None
+    ]
+    if not own:
+        return None
+    first, *others = sorted(own, key=lambda row: float(row["after"]))
+    if first["difference"] >= 0:
+        return Best(variable, Unchanged.method, judge, float(first["before"]))
+    return Best(variable, first["method"], judge, float(first["before"]), first, next(iter(others), None))
+
+
+def as_markdown(rows: Sequence[Row], sentences: Sequence[str], notes: Sequence[str]) -> str:
+    """The numbers most asked for of the whole and each region, out of fold first, those in sample last."""
+    lines = ["# Recalibration", "", *(f"- {line}" for line in (*sentences, *notes)), ""]
+    kinds = dict.fromkeys(row["judged"] for row in rows)
+    for kind in sorted(kinds, key=lambda kind: kind == IN_SAMPLE):
+        told = "Fitted and judged on the same tiles: no evidence" if kind == IN_SAMPLE else f"Out of fold: {kind}"
+        lines += [f"## {told}", "", f"| variable | region | method | {' | '.join(SHOWN)} |"]
+        lines += ["|---|---|---|" + "---|" * len(SHOWN)]
+        lines += [*_lines([row for row in rows if row["judged"] == kind]), ""]
+    return "\n".join(lines)
+
+
+def _lines(rows: Sequence[Row]) -> list[str]:
+    by_place: dict[tuple[str, ...], dict[str, Row]] = {}
+    for row in rows:
+        name = f"{row['variable']} ({row['model']})" if row.get("model") else row["variable"]
+        by_place.setdefault((name, row["name"], row["method"]), {})[row["metric"]] = row
+    return [f"| {' | '.join((*place, *(_cell(own.get(m)) for m in SHOWN)))} |" for place, own in by_place.items()]
+
+
+def _cell(row: Row | None) -> str:
+    if row is None or row["after"] is None or row["before"] is None:
+        return ""
+    certain = "" if row["significant"] != "yes" else " (better)" if row["better"] == "after" else " (worse)"
+    return f"{for_people(row['before'])} to {for_people(row['after'])}{certain}"

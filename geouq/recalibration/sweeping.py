@@ -1,0 +1,101 @@
+"""Pixels of tiles, read once more, as all corrections of their variables make them: the exact numbers of each.
+
+Cells are those of the run, so that numbers before and after are of the same blocks of the same pixels.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+
+from geouq.catalog import Failure, Tile
+from geouq.cutting import Piece, Reading, pieces_of
+from geouq.parts import PieceSum
+from geouq.piecework import Visit, place_of_variance, sweep_windows
+from geouq.raster import gdal_options
+from geouq.recalibration.views import CorrectedWindows, View
+from geouq.settings import Settings
+from geouq.summary import TileSummary
+from geouq.tile_sum import EntryStore, TileSum
+from geouq.workers import Task, in_order
+from geouq.zones import Zones
+
+TOGETHER = 6  # views of a window that are summed up at once: more take more memory, fewer decode more often
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A tile, the views of it that are summed up, by their labels, and the zones that corrections by group need."""
+
+    tile: Tile
+    views: Mapping[str, View]
+    zones: Zones | None = None
+
+
+def sweep_judged(
+    tiles: Iterable[Judged],
+    settings: Settings,
+    pool: Executor,
+    in_flight: int,
+    *,
+    reading_of: Callable[[Tile], Reading],
+    store_for: Callable[[Tile], EntryStore],
+) -> Iterator[TileSummary | Failure]:
+    """Summaries of tiles, whose variables are labels of views, or why there is none."""
+    judged: dict[str, Judged] = {}
+    sums: dict[str, TileSum] = {}
+
+    def tasks() -> Iterator[Task]:
+        for one in tiles:
+            judged[one.tile.name] = one
+            reading = reading_of(one.tile)
+            pieces = pieces_of(one.tile.grid, reading)
+            for place, piece in enumerate(pieces):
+                yield Task(one.tile, place, len(pieces), partial(_sweep_piece, settings, one, piece, reading))
+
+    for task, outcome in in_order(tasks(), "recalibration", pool, in_flight):
+        name = task.tile.name
+        if isinstance(outcome, Failure):
+            sums.pop(name, None)
+            yield outcome
+            continue
+        if task.place == 0:
+            sums[name] = _empty(judged[name], settings, store_for(task.tile))
+        sums[name].add(outcome)
+        if task.place == task.count - 1:
+            yield sums.pop(name).summary()
+
+
+def _empty(one: Judged, settings: Settings, store: EntryStore) -> TileSum:
+    given = {label: view.level for label, view in one.views.items() if view.level is not None}
+    labels: dict[str, tuple[float, ...]] = dict.fromkeys(one.views, ())
+    tile = one.tile
+    return TileSum.empty(tile.name, tile.grid, labels, settings, store, weighted=tile.weighted, given=given)
+
+
+def _sweep_piece(settings: Settings, one: Judged, piece: Piece, reading: Reading) -> PieceSum:
+    views = list(one.views.values())
+    windows = CorrectedWindows(one.tile, views, one.zones)
+    names = [place_of_variance(one.tile, one.tile.variables[view.variable]) for view in views]
+    with gdal_options(reading.cache):
+        return sweep_windows(
+            windows.read,
+            piece,
+            _visits(views, piece),
+            settings,
+            names,
+            thresholds=[() for _ in views],
+            weighted=one.tile.weighted,
+        )
+
+
+def _visits(views: list[View], piece: Piece) -> list[Visit]:
+    """All windows for some views of a variable, then for the next."""
+    by_variable: dict[int, list[int]] = {}
+    for i, view in enumerate(views):
+        by_variable.setdefault(view.variable, []).append(i)
+    return [
+        (own[first : first + TOGETHER], piece.windows)
+        for own in by_variable.values()
+        for first in range(0, len(own), TOGETHER)
+    ]
