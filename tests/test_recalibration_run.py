@@ -182,8 +182,8 @@ def test_rasters_evaluated_again_give_the_numbers_promised(folder, recalibrated,
     for region in ("all", "west", "east"):
         for metric in ("crps", "nll", "zms", "rmse", "bias", "ence"):
             own = again[(again.name == region) & (again.metric == metric) & again.bins.isin(["", "equal-count-10"])]
-            # edges of bins are placed on the profile, of which the run keeps single pixels beside
-            close = {"abs": 2e-3} if metric == "ence" else {"rel": 1e-6, "abs": 1e-6}
+            # of some hundred pixels a bin, those next to an edge that is placed on the profile matter
+            close = {"abs": 0.01} if metric == "ence" else {"rel": 1e-6, "abs": 1e-6}
             assert number(rows, name=region, metric=metric, **of) == pytest.approx(own.value.item(), **close), metric
             assert number(rows, "n", name=region, metric=metric, **of) == own.n.item()
     if method == "isotonic":

@@ -1,6 +1,6 @@
 """A run that is to be recalibrated: its tiles, which must be as they were, its summaries, and its groups."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from geouq.config import Experiment, Recalibration, fault_of_groups, load_experi
 from geouq.errors import ConfigError, DataError, SummaryError
 from geouq.grid import require_same_grid
 from geouq.provenance import RunRecord, load_record
-from geouq.raster import read_header
+from geouq.raster import Raster, read_header
 from geouq.settings import Settings
 from geouq.store import SavedSummaries, is_valid
 from geouq.sweep import untold
@@ -88,7 +88,7 @@ def groups_of(experiment: Experiment, catalog: Catalog, layer: str | None) -> di
     return {tile: own.layers[layer] for tile, own in zones.items() if layer in own.layers}
 
 
-def tiles_without_truth(mean: str, variance: str, like: Tile) -> list[Tile]:
+def tiles_without_truth(mean: str, variance: str, like: Tile, drivers: Sequence[str]) -> list[Tile]:
     """Tiles of predictions alone, from two paths with {tile}; `like` tells bands and variables.
 
     Raises ConfigError where nothing matches, DataError or GridError where files do not belong together.
@@ -103,12 +103,14 @@ def tiles_without_truth(mean: str, variance: str, like: Tile) -> list[Tile]:
     if list(like.predictions) != [""]:
         raise ConfigError("--predictions is for runs of one model; evaluate the model alone first")
     ordered = sorted(names, key=natural_order)
-    return [_without_truth(name, path_of(patterns[0], name), path_of(patterns[1], name), like) for name in ordered]
+    return [
+        _without_truth(name, *(read_header(path_of(pattern, name), drivers) for pattern in patterns), like=like)
+        for name in ordered
+    ]
 
 
-def _without_truth(name: str, mean: str, variance: str, like: Tile) -> Tile:
-    m, v = read_header(mean), read_header(variance)
-    require_same_grid(m.grid, v.grid, mean, variance)
+def _without_truth(name: str, m: Raster, v: Raster, *, like: Tile) -> Tile:
+    require_same_grid(m.grid, v.grid, m.path, v.path)
     last = max(variable.band for variable in like.variables)
     for raster in (m, v):
         if len(raster.bands) < last:

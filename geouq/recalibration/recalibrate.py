@@ -259,7 +259,8 @@ def _tiles_to_write(job: _Job, predictions: tuple[str, str] | None) -> list[Tile
     names = tuple(opened.tiles) if ALL in wanted.apply else wanted.apply
     more: list[Tile] = []
     if predictions is not None:
-        more = tiles_without_truth(*predictions, next(iter(opened.tiles.values())))
+        like = next(iter(opened.tiles.values()))
+        more = tiles_without_truth(*predictions, like, opened.experiment.drivers)
         if wanted.apply and ALL not in wanted.apply:
             more = [tile for tile in more if tile.name in names]
             names = tuple(name for name in names if name not in {tile.name for tile in more})
