@@ -146,6 +146,7 @@ def report(folder: Path, *, opens: bool, quiet: bool) -> None:
 @main.command()
 @click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
 @click.option("--format", "kind", type=click.Choice(["png", "pdf", "svg"]), default="png", show_default=True)
+@click.option("--dpi", "dots_per_inch", type=click.IntRange(30, 1200), default=200, show_default=True, help="Of PNG.")
 @click.option("--only", multiple=True, metavar="FIGURE", help="A figure, such as reliability; may be repeated.")
 @click.option("--region", "regions", multiple=True, metavar="NAME", help="A region, all, or a tile; may be repeated.")
 @click.option("--variable", "variables", multiple=True, metavar="NAME", help="A variable; may be repeated.")

@@ -169,7 +169,9 @@ def _cells(case: Case) -> Figure | None:
     tiles = cells_of_tiles(source.summaries, source.parts(case.pool), case.variable.name, case.metric, source.scheme)
     if not tiles:
         return None
-    return cell_map(tiles, case.metric, title=case.title, units=unit_of_cells(case.metric, case.variable.units))
+    return cell_map(
+        tiles, case.metric, title=f"{case.title}: {case.metric}", units=unit_of_cells(case.metric, case.variable.units)
+    )
 
 
 def _correlogram(case: Case) -> Figure | None:

@@ -11,7 +11,7 @@ from geouq.drawing.case import CELL_METRIC, DRAWERS, Case, Source, draw
 from geouq.drawing.cells import cell_metrics
 from geouq.drawing.chosen import by_default
 from geouq.errors import ConfigError
-from geouq.figures import save_figure
+from geouq.figures import DOTS_PER_INCH, save_figure
 from geouq.inference import Inference, infer
 from geouq.metrics import Choices
 from geouq.naming import file_name
@@ -43,7 +43,8 @@ WORDS = {
 class Selection:
     """What is asked for by name: figures, regions (or the whole, or tiles), variables, metrics of maps of cells.
 
-    Empty is all that a run draws by default; kind : png, pdf or svg.
+    Empty is all that a run draws by default; kind : png, pdf or svg. dots_per_inch : of png, and of what
+    is drawn in pixels in the others.
     """
 
     only: Sequence[str] = ()
@@ -51,6 +52,7 @@ class Selection:
     variables: Sequence[str] = ()
     metrics: Sequence[str] = ()
     kind: str = "png"
+    dots_per_inch: int = DOTS_PER_INCH
 
 
 def draw_saved(folder: Path, selection: Selection, reporter: Reporter) -> list[Path]:
@@ -68,7 +70,7 @@ def draw_saved(folder: Path, selection: Selection, reporter: Reporter) -> list[P
         drawn = draw(figure, case)
         if drawn is not None:
             path = folder / path_of_figure(case, figure, selection.kind)
-            save_figure(drawn, path)
+            save_figure(drawn, path, selection.dots_per_inch)
             written.append(path)
         reporter.advance(case.title)
     if not written:

@@ -12,10 +12,11 @@ from geouq.figures.reliability import reliability_diagram
 from geouq.figures.shift import shift_figure
 from geouq.figures.sparsification import sparsification_figure
 from geouq.figures.std import std_figure
-from geouq.figures.style import DATA, FAINT, FORMATS, GREEN, IDEAL, INK, PALETTE, Curve, save_figure
+from geouq.figures.style import DATA, DOTS_PER_INCH, FAINT, FORMATS, GREEN, IDEAL, INK, PALETTE, Curve, save_figure
 
 __all__ = [
     "DATA",
+    "DOTS_PER_INCH",
     "FAINT",
     "FORMATS",
     "GREEN",

@@ -69,7 +69,8 @@ def draw_curve(
     axes.plot(x, y, color=colour, marker=marker, markersize=3, linewidth=weight, label=label, zorder=3 if marker else 2)
     if marker and curve.bands is not None:
         low, high = curve.bands.calibration - minus * x
-        axes.fill_between(x, low, high, color=colour, alpha=0.14, linewidth=0)
+        axes.fill_between(x, low, high, facecolor=colour, alpha=0.1, linewidth=0)
+        axes.plot(x, np.transpose([low, high]), color=colour, linewidth=0.5, alpha=0.6, zorder=2)
 
 
 def _draw(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rasterio.crs import CRS
 from rasterio.errors import CRSError
 
-from geouq.figures.regions import SIGNED, ideal_of
+from geouq.figures.regions import RATIOS, SIGNED, ideal_of
 from geouq.figures.style import (
     DIVERGING,
     FAINT,
@@ -26,6 +26,7 @@ from geouq.figures.style import (
     new_figure,
     pixels,
     plain,
+    shortened,
     with_units,
     without_pixels,
 )
@@ -34,7 +35,7 @@ from geouq.wording import for_people
 
 Floats = NDArray[np.float64]
 
-RATIOS = {"zms", "z_std"}
+EMPTY = "#c9ced3"  # apart from the middle of the colours, which is white
 SCATTERED = 0.08  # share of the map below which tiles are drawn one by one
 MOST_PANELS = 12
 DEGREE = 111_320.0  # metres, of latitude
@@ -145,7 +146,7 @@ def _colours(metric: str) -> str:
 
 
 def _draw(axes: Axes, tiles: Sequence[TileCells], norm: Normalize, metric: str) -> None:
-    axes.set_facecolor("#eef0f2")
+    axes.set_facecolor(EMPTY)
     for tile in tiles:
         rows, columns = tile.grid.shape
         corner = np.meshgrid(np.arange(columns + 1), np.arange(rows + 1))
@@ -222,6 +223,6 @@ def _colour_bar(figure: Figure, axes: Sequence[Axes], norm: Normalize, extend: s
 def _note(drawn: Sequence[TileCells], used: Sequence[TileCells], crs: str) -> str:
     cells = sum(int(np.isfinite(tile.values).sum()) for tile in drawn)
     of = f", of {len(used)} tiles {len(drawn)}" if len(drawn) < len(used) else ""
-    name = CRS.from_wkt(crs).to_string() if crs else "no CRS"
-    name = name if len(name) < 20 else "CRS of the tiles"
-    return f"{cells} cells of {pixels(sum(tile.n for tile in drawn))}{of}; {name}"
+    authority = CRS.from_wkt(crs).to_authority() if crs else None
+    name = ":".join(authority) if authority else shortened(crs.split('"')[1], 30) if crs else "no CRS"
+    return f"{cells} cells of {pixels(sum(tile.n for tile in drawn))}{of}; {plain(name)}; grey: no valid pixel"

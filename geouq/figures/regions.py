@@ -13,6 +13,7 @@ from geouq.figures.style import (
     LETTERS,
     NARROW,
     WIDE,
+    decades,
     dress,
     key,
     new_figure,
@@ -20,12 +21,14 @@ from geouq.figures.style import (
     percent,
     pixels,
     plain,
+    shortened,
     with_units,
 )
 from geouq.metrics import METRICS, ideal_value
 from geouq.tables import Row
 
 SIGNED = frozenset({"bias", "nbias", "z_mean", "rce", "ence_excess"})
+RATIOS = frozenset({"zms", "z_std"})
 PANELS = ("zms", "coverage_90", "ence", "bias", "rmse", "crps")
 MOST = 60
 ROW = 0.17  # inches
@@ -85,8 +88,12 @@ def _draw(axes: Axes, found: dict[str, Row], names: Sequence[str], *, several: b
             label="the whole" if row["level"] == "all" else "region",
         )  # fmt: skip
     metric = with_units(any_row["metric"], any_row["units"])
-    dress(axes, f"{plain(any_row['variable'], 20)}: {metric}" if several else metric)
-    axes.locator_params(axis="x", nbins=4)
+    dress(axes, f"{shortened(any_row['variable'], 22)}\n{metric}" if several else metric)
+    ends = [row[of] for row in found.values() for of in ("value", "ci_low", "ci_high") if row[of] is not None]
+    if any_row["metric"] in RATIOS and min(ends) > 0 and max(ends) > 10 * min(ends):
+        decades(axes, max(ends) / min(ends), y=False)
+    else:
+        axes.locator_params(axis="x", nbins=4)
     axes.set_yticks(range(len(names)), [plain(name, 24) for name in names])
     axes.tick_params(axis="y", length=0)
 

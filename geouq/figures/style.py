@@ -36,7 +36,7 @@ NARROW, WIDE = 4.72, 7.09  # inches: 12 and 18 cm
 LETTERS, HEADING = 8, 10  # points
 DOTS_PER_INCH = 200
 FORMATS = ("png", "pdf", "svg")
-LONGEST = 60  # characters of a title; a label has fewer
+LETTERS_AN_INCH = 10  # of a title, which has two lines at most
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,9 @@ def new_figure(title: str, width: float = NARROW, height: float = 4.4) -> Figure
     """An empty figure with a title; nothing global is touched."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    figure.suptitle(shortened(title, LONGEST), fontsize=HEADING, color=INK, parse_math=False)
+    across = int(width * LETTERS_AN_INCH)
+    lines = textwrap.wrap(shortened(title, 2 * across - 12), across)
+    figure.suptitle("\n".join(lines), fontsize=HEADING, color=INK, parse_math=False)
     return figure
 
 
@@ -107,7 +109,7 @@ def decades(axes: Axes, span: float, *, x: bool = True, y: bool = True) -> None:
             axis.set_minor_formatter(NullFormatter())
 
 
-def save_figure(figure: Figure, path: Path) -> None:
+def save_figure(figure: Figure, path: Path, dots_per_inch: int = DOTS_PER_INCH) -> None:
     """Write PNG, PDF or SVG by the end of the name; the bytes depend on the figure alone.
 
     Raises ConfigError for any other format.
@@ -118,7 +120,7 @@ def save_figure(figure: Figure, path: Path) -> None:
     metadata = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}[kind]
     letters: dict[Any, Any] = {"svg.hashsalt": "geouq", "svg.fonttype": "none", "pdf.fonttype": 42}
     with written_whole(path) as part, mpl.rc_context(letters):
-        figure.savefig(part, format=kind, dpi=DOTS_PER_INCH, metadata=metadata)
+        figure.savefig(part, format=kind, dpi=dots_per_inch, metadata=metadata)
 
 
 def pixels(number: ArrayLike) -> str:

@@ -1,0 +1,107 @@
+"""Figures of a finished run, by name, and the page that shows all of them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from geouq.drawing import DRAWERS, by_default
+from geouq.drawing import chosen as choosing
+from geouq.figure_names import FIGURES
+from geouq.regions import Pool
+
+ROOT = Path(__file__).parents[1]
+MORE = (
+    "variables: [height, gini]\nregions: {west: [a1, a2]}\nordering: true\nsplits: {in: [a1], out: [b1]}\n"
+    "output: {maps: none, figures: [reliability, shift]}\n"
+)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Folder of a run, which tests must not change but in its figures."""
+    return tmp_path_factory.mktemp("run")
+
+
+@pytest.fixture
+def finished(run, tile_folder, geouq):
+    if not (run / "out").exists():
+        done = geouq("run", tile_folder(text=MORE), "--out", run / "out", "--quiet")
+        assert done.exit_code == 0, done.output
+    return run / "out"
+
+
+def drawn(folder):
+    return sorted(path.relative_to(folder / "figures").as_posix() for path in (folder / "figures").rglob("*.*"))
+
+
+def test_a_run_draws_what_it_is_asked_for(finished):
+    names = drawn(finished)
+
+    assert {"all/height_reliability.png", "west/gini_reliability.png", "all/gini_shift.png"} <= set(names)
+    assert {name.rpartition("_")[2] for name in names} <= {"reliability.png", "shift.png", "bias.svg"}
+
+
+def test_every_figure_can_be_drawn_again_in_every_format(finished, geouq):
+    for kind, head in (("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")):
+        only = [option for name in DRAWERS for option in ("--only", name)] if kind == "pdf" else ["--only", "pit"]
+        done = geouq("figures", finished, "--format", kind, *only, "--region", "all", "--variable", "height", "--quiet")
+        assert done.exit_code == 0, done.output
+        found = [path for path in (finished / "figures" / "all").glob(f"*.{kind}") if path.stem != "height_cells_bias"]
+        assert all(path.read_bytes().startswith(head) for path in found)
+        if kind == "pdf":
+            assert {path.stem.removeprefix("height_") for path in found} == set(DRAWERS)
+            assert done.output == f"{len(DRAWERS)} figures in {finished / 'figures'}\n"
+        for path in found:
+            path.unlink()
+
+
+def test_tiles_and_other_metrics_of_cells_can_be_asked_for(finished, geouq):
+    done = geouq(
+        "figures", finished, "--only", "cells", "--metric", "bias", "--region", "b1", "--format", "svg", "--quiet"
+    )
+
+    assert done.exit_code == 0, done.output
+    assert "b1/gini_cells_bias.svg" in drawn(finished)
+    first = (finished / "figures/b1/gini_cells_bias.svg").read_bytes()
+    geouq("figures", finished, "--only", "cells", "--metric", "bias", "--region", "b1", "--format", "svg", "--quiet")
+    assert (finished / "figures/b1/gini_cells_bias.svg").read_bytes() == first
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--only", "reliabilty"), "--only reliabilty: the run has no such name; did you mean 'reliability'?"),
+        (("--region", "wets"), "--region wets: the run has no such name; did you mean 'west'?"),
+        (("--variable", "heigth"), "--variable heigth: the run has no such name; did you mean 'height'?"),
+        (("--only", "cells", "--metric", "zsm"), "--metric zsm: the run has no such name; did you mean 'zms'?"),
+        (("--only", "shift", "--region", "west"), "nothing to draw: shift is of the whole"),
+    ],
+)
+def test_a_name_that_the_run_does_not_know_is_told_in_one_line(finished, geouq, options, message):
+    done = geouq("figures", finished, *options, "--quiet")
+
+    assert done.exit_code == 2
+    assert message in done.output
+    assert done.output.count("\n") == 1
+
+
+def test_of_very_many_figures_those_of_the_whole_come_first(monkeypatch):
+    monkeypatch.setattr(choosing, "MOST", 20)
+    shown = [Pool("all", "all", (), {}), *(Pool("region", f"r{k}", (), {}) for k in range(40))]
+
+    wanted, left = by_default(shown, ["v"], DRAWERS)
+
+    assert [one.figure for one in wanted[: len(DRAWERS)]] == list(DRAWERS)
+    assert {one.figure for one in wanted[len(DRAWERS) :]} == {"reliability"}
+    assert (len(wanted), left) == (20, len(DRAWERS) + 40 * len(choosing.OF_REGIONS) - 20)
+
+
+def test_the_gallery_shows_every_figure_and_no_other():
+    page = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    pictures = {path.stem for path in (ROOT / "docs" / "gallery").glob("*.png")}
+
+    assert set(FIGURES) == {*DRAWERS, "before_after"} == pictures
+    assert set(re.findall(r"\]\(gallery/(\w+)\.png\)", page)) == pictures
+    assert all(about.title in page and about.shows in page for about in FIGURES.values())
+    assert sum(path.stat().st_size for path in (ROOT / "docs" / "gallery").glob("*.png")) < 1_500_000
