@@ -45,14 +45,20 @@ def calibration_word(zms: float | None) -> str:
 def with_interval(value: float | None, low: float | None, high: float | None) -> str:
     """A number and its interval, all of them to the place of the second digit of the interval's width.
 
+    Where one end is nearer, it is the width that would be if both were as near; that gives at most two digits more.
+
     >>> with_interval(1.23456, 1.10049, 1.36821), with_interval(-12345.6, -13000.0, -11000.0)
     ('1.23 [1.10, 1.37]', '-12300 [-13000, -11000]')
+    >>> with_interval(2.93, 0.31, 31.2)
+    '2.9 [0.3, 31.2]'
     >>> with_interval(0.5, None, None), with_interval(None, None, None)
     ('0.5', 'n/a')
     """
     if value is None or low is None or high is None or not 0 < high - low < math.inf:
         return for_people(value)
-    place = math.floor(math.log10(high - low)) - 1
+    nearer = min(value - low, high - value)
+    span = max(2 * nearer, (high - low) / 100) if nearer > 0 else high - low
+    place = math.floor(math.log10(span)) - 1
     own, lower, upper = (_to_place(number, place) for number in (value, low, high))
     return f"{own} [{lower}, {upper}]"
 

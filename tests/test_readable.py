@@ -1,7 +1,6 @@
 """Tables for people, numbers rounded by their intervals, and results.json."""
 
 import json
-import math
 import re
 
 import pytest
@@ -41,18 +40,20 @@ def metrics():
     return sorted_table("metrics", rows)
 
 
-@given(value=FINITE, width=st.floats(1e-9, 1e9), share=st.floats(0, 1))
-def test_a_number_and_its_interval_have_the_places_of_two_digits_of_the_width(value, width, share):
-    low, high = value - share * width, value + (1 - share) * width
-    if high == low:
+@given(value=FINITE, below=st.floats(1e-9, 1e9), above=st.floats(1e-9, 1e9))
+def test_a_number_and_its_interval_are_right_to_a_twentieth_of_what_is_uncertain(value, below, above):
+    low, high = value - below, value + above
+    if not low < value < high:
         return
-    shown = [float(text) for text in re.split(r"[ \[\],]+", with_interval(value, low, high).rstrip("]"))]
-    unit = 10.0 ** (math.floor(math.log10(high - low)) - 1)
+    text = with_interval(value, low, high)
+    shown = [float(number) for number in re.split(r"[ \[\],]+", text.rstrip("]"))]
+    span = max(2 * min(value - low, high - value), (high - low) / 100)
 
     for rounded, number in zip(shown, (value, low, high), strict=True):
-        assert abs(rounded - number) <= 0.5 * unit * (1 + 1e-9) + 1e-12 * abs(number)
-    assert 9 <= (high - low) / unit <= 100.0001
+        assert abs(rounded - number) <= 0.05 * span * (1 + 1e-9) + 1e-12 * abs(number)
     assert shown[1] <= shown[0] <= shown[2]
+    if "e" not in text and "." in text:
+        assert 10.0 ** -len(text.split(" ")[0].split(".")[1]) >= span / 100 * (1 - 1e-9)  # no digit more than two
 
 
 @given(value=FINITE, half=st.floats(1e-7, 1e7))
@@ -69,6 +70,8 @@ def test_no_zero_has_a_sign(value, half):
         ((-0.0001, -0.2, 0.2), "0.00 [-0.20, 0.20]"),
         ((5e-9, 4e-9, 6.5e-9), "5.0e-09 [4.0e-09, 6.5e-09]"),
         ((3.14159, 3.14159, 3.14159), "3.14"),
+        ((1.0, 0.87, 1.0), "1.00 [0.87, 1.00]"),
+        ((0.308, 0.01, 15.21), "0.31 [0.01, 15.21]"),
         ((None, None, None), "n/a"),
     ],
 )
