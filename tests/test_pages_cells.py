@@ -52,7 +52,7 @@ def test_cells_are_joined_until_they_are_few_enough():
     layout = layout_of(places, 1)
     assert layout.side == 2
     assert layout.count == 200 * 20 * 20 <= MOST_CELLS
-    assert layout_of(places, 12).side == 8
+    assert layout_of(places, 12).side == 4
 
 
 def test_joined_cells_add_up_within_the_tile():

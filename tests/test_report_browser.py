@@ -9,6 +9,7 @@ import pytest
 import rasterio
 from forecasts import heteroscedastic
 from landscape import NORTH_UP
+from large_report import large_content
 from rasterio.windows import Window
 from report_content import HOSTILE, content, row
 
@@ -71,8 +72,9 @@ def opened(browser, run):
     context = browser.new_context(viewport={"width": 1280, "height": 1600})
     problems = []
 
-    def open_page(name="index.html", folder=None, scheme="light"):
+    def open_page(name="index.html", folder=None, scheme="light", *, before=lambda _: None):
         page = context.new_page()
+        before(page)
         page.emulate_media(color_scheme=scheme)
         page.on("console", lambda said: said.type == "error" and problems.append(said.text))
         page.on("pageerror", lambda error: problems.append(str(error)))
@@ -322,3 +324,22 @@ def test_a_long_table_shows_some_rows_and_finds_the_others(opened, tmp_path):
     sheet.locator("input").fill("tile12")
     assert sheet.locator("tbody tr").count() == 11
     assert sheet.locator("output").inner_text() == "11 of 300 rows shown"
+
+
+def test_five_thousand_tiles_in_forty_regions_are_usable_within_two_seconds(opened, tmp_path):
+    """Pages and files are small; loading the page with its 80 000 cells takes two seconds of a processor at most."""
+    written = write_report(large_content(tiles=5000, regions=40), tmp_path)
+    sessions = []
+
+    def measured(page):
+        sessions.append(page.context.new_cdp_session(page))
+        sessions[0].send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    page = opened("index.html", tmp_path, before=measured)
+    metrics = sessions[0].send("Performance.getMetrics")["metrics"]
+    seconds = {one["name"]: one["value"] for one in metrics}["TaskDuration"]
+
+    assert max(path.stat().st_size for path in written) < 1.5e6
+    assert page.locator("#map .chosen").inner_text() == "all 80\u202f000 cells"
+    assert page.locator("#numbers tbody tr").count() == 41
+    assert seconds < 2

@@ -1,8 +1,8 @@
 """HTML pages from templates; names from configurations and files are escaped."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from geouq.pages.numbers import (
     verdicts,
 )
 from geouq.pages.problems import excluded_sheet, excluded_total, failures_sheet
-from geouq.pages.sheet import Cell, Sheet
+from geouq.pages.sheet import SHORT, Cell, Sheet
 from geouq.pages.static import write_scripts, write_static
 from geouq.pages.verdict import RULE, Verdict
 from geouq.wording import for_people
@@ -117,6 +117,7 @@ class _Report:
             matrix=verdict_matrix(self.content, self.numbers, self.verdicts, wanted),
             numbers=replace(regions_sheet(self.content, self.numbers, self.verdicts, wanted), name="region"),
             tiles=self._tiles_of(own),
+            tiles_of=list(own),
             mapped=list(own) if self.content.cells else [],
             figures=_figures(self.content, region),
         )
@@ -124,9 +125,11 @@ class _Report:
     def _regions(self) -> list[Cell]:
         return [Cell("all"), *(Cell(region, link=_url(page_name(region))) for region in self.content.regions)]
 
-    def _tiles_of(self, tiles: Iterable[str]) -> Sheet:
-        own = tiles_sheet(self.content, self.numbers, tiles)
-        return replace(self.tiles, only=tuple(tiles)) if own.is_long else own
+    def _tiles_of(self, tiles: Sequence[str]) -> Sheet | None:
+        """The table of some tiles; of many, that of all tiles, of which the page is to show some."""
+        if len(tiles) * len(self.content.variables) > SHORT:
+            return self.tiles
+        return tiles_sheet(self.content, self.numbers, tiles) if tiles else None
 
 
 def _figures(content: ReportContent, name: str) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -145,6 +148,11 @@ def _url(path: str) -> str:
 
 
 def _rendered(template: str, content: ReportContent, **values: Any) -> str:
+    return _environment().get_template(template).render(content=content, rule=RULE, marks=MARKS, **values)
+
+
+@cache
+def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("geouq.pages"),
         autoescape=True,
@@ -153,8 +161,7 @@ def _rendered(template: str, content: ReportContent, **values: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"people": for_people, "url": _url, "thousands": thousands}
-    facts: Mapping[str, Any] = {"content": content, "rule": RULE, "marks": MARKS}
-    return environment.get_template(template).render(**facts, **values)
+    return environment
 
 
 MARKS: Mapping[str, str] = {
@@ -165,4 +172,3 @@ MARKS: Mapping[str, str] = {
     "better": "✓",
     "worse": "✗",
 }
-__all__: Sequence[str] = ("page_name", "write_report")

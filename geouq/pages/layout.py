@@ -13,7 +13,7 @@ from geouq.summary import TilePlace
 Floats = NDArray[np.float64]
 
 MOST_CELLS = 100_000  # of one variable
-MOST_IN_ALL = 200_000  # of all variables
+MOST_IN_ALL = 250_000  # of all variables
 MOST_PIXELS = 4_000_000  # of the map as it is drawn
 APART = "Tiles are drawn side by side in the order of their names, not where they are on the ground."
 SQUEEZED = "Wide strips between tiles are cut out."

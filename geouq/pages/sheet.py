@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 SHORT = 250  # rows; of longer tables one group is shown, and loaded when it is
@@ -29,8 +30,7 @@ class Column(NamedTuple):
 class Sheet:
     """A table that can be sorted; its rows stand in groups, such as one for each variable.
 
-    name : in identifiers and file names, of letters alone. source : of which the rows are those whose names are in
-    `only`; itself where that is empty.
+    name : in identifiers and file names, of letters alone.
     """
 
     name: str
@@ -38,7 +38,6 @@ class Sheet:
     columns: Sequence[Column]
     groups: Mapping[str, Sequence[Sequence[Cell]]]
     grouped_by: str = "variable"
-    only: Sequence[str] = ()
 
     @property
     def rows(self) -> list[Sequence[Cell]]:
@@ -50,22 +49,26 @@ class Sheet:
         """Whether the rows are to be loaded group by group."""
         return sum(map(len, self.groups.values())) > SHORT
 
-    @property
-    def index(self) -> dict[str, object]:
-        """What a page needs to load the rows."""
+    def index(self, only: Sequence[str] = ()) -> dict[str, object]:
+        """What a page needs to load the rows: all, or those of these names."""
         return {
             "name": self.name,
             "groups": list(self.groups),
-            "files": [len(list(_pieces(rows))) for rows in self.groups.values()],
+            "files": list(map(len, self._pieces)),
             "kinds": [column.kind for column in self.columns],
-            "only": list(self.only),
+            "only": list(only),
         }
 
     def files(self) -> Iterator[tuple[str, str]]:
         """Names and texts of the scripts that hold the rows."""
-        for number, rows in enumerate(self.groups.values()):
-            for part, text in enumerate(_pieces(rows)):
+        for number, pieces in enumerate(self._pieces):
+            for part, text in enumerate(pieces):
                 yield f"{self.name}_{number}_{part}.js", f'geouq.take("{self.name}",{number},{part},{text});\n'
+
+    @cached_property
+    def _pieces(self) -> list[list[str]]:
+        """Rows of each group as JSON."""
+        return [list(_pieces(rows)) for rows in self.groups.values()]
 
 
 def _pieces(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:

@@ -2,7 +2,6 @@
 "use strict";
 geouq.cells = (() => {
   const ARRAYS = {u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, f4: Float32Array};
-  const PIT_BINS = 20;
   async function unpacked(packed) {
     const bytes = Uint8Array.from(atob(packed.data), letter => letter.charCodeAt(0));
     const buffer = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
@@ -15,44 +14,61 @@ geouq.cells = (() => {
     }
     return found;
   }
-  /** The sums of one variable of some tiles: columns by name over the blocks of all tiles; other tiles stay empty. */
+  /** Sums as functions take them: arrays over blocks, those of PIT and of bins in lists. */
+  function grouped(columns) {
+    const names = Object.keys(columns), listed = start => names.filter(name => name.startsWith(start)).map(name => columns[name]);
+    const bins = {n: listed("n_"), variance: listed("variance_"), squared_error: listed("squared_error_")};
+    return {...columns, weight: columns.weight ?? columns.n, pit: listed("pit_"), bins};
+  }
+  /** The sums of one variable of some tiles over the blocks of all tiles; those of other tiles may stay empty. */
   async function load(layout, number, tiles) {
-    const {rows} = layout.variables[number], wanted = new Set();
-    for (const tile of tiles) for (let part = Math.floor(layout.first[tile] / rows); part * rows < layout.first[tile + 1]; part++) wanted.add(part);
-    const parts = await Promise.all([...wanted].map(async part => [part, await unpacked(await geouq.load("cells", number, part))]));
-    const columns = {};
-    for (const [part, found] of parts) for (const [name, column] of Object.entries(found)) (columns[name] ??= new Float64Array(layout.first.at(-1))).set(column, part * rows);
-    columns.weight ??= columns.n;
-    return columns;
+    const {rows} = layout.variables[number], parts = new Set(), columns = {};
+    for (const tile of tiles) {
+      for (let part = Math.floor(layout.first[tile] / rows); part * rows < layout.first[tile + 1]; part++) parts.add(part);
+    }
+    await Promise.all([...parts].map(async part => {
+      for (const [name, column] of Object.entries(await unpacked(await geouq.load("cells", number, part)))) {
+        (columns[name] ??= new Float64Array(layout.first.at(-1))).set(column, part * rows);
+      }
+    }));
+    return grouped(columns);
   }
-  const bins = columns => Object.keys(columns).filter(name => name.startsWith("variance_")).length;
-  /** Sums of some blocks; numbers and curves are functions of such sums, of which one block is the least. */
-  const total = (columns, blocks) => Object.fromEntries(Object.entries(columns).map(([name, column]) => {
-    let sum = 0;
-    for (const block of blocks) sum += column[block];
-    return [name, sum];
-  }));
-  const at = (columns, block) => Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, column[block]]));
+  /** The sums of some blocks together, as those of one block, 0. */
+  function total(sums, blocks) {
+    const add = column => {
+      let sum = 0;
+      for (const block of blocks) sum += column[block];
+      return Float64Array.of(sum);
+    };
+    const added = part => part instanceof Float64Array ? add(part) : Array.isArray(part) ? part.map(add) : Object.fromEntries(Object.entries(part).map(([name, value]) => [name, added(value)]));
+    return added(sums);
+  }
   /** Mean variance, mean squared error and share of the pixels of each bin of predicted variance. */
-  const reliability = sums => Array.from({length: bins(sums)}, (_, k) => {
-    const n = sums[`n_${k}`];
-    return {predicted: n > 0 ? sums[`variance_${k}`] / n : NaN, observed: n > 0 ? sums[`squared_error_${k}`] / n : NaN, share: n / sums.weight};
-  });
-  const pit = sums => Array.from({length: PIT_BINS}, (_, k) => PIT_BINS * sums[`pit_${k}`] / sums.weight);
+  const reliability = ({bins, weight}, block = 0) => bins.n.map(({[block]: n}, k) => ({
+    predicted: n > 0 ? bins.variance[k][block] / n : NaN,
+    observed: n > 0 ? bins.squared_error[k][block] / n : NaN,
+    share: n / weight[block],
+  }));
+  const pit = (sums, block = 0) => sums.pit.map(column => sums.pit.length * column[block] / sums.weight[block]);
   /** Share of the truth at or below the predicted quantile of each level 1/20, 2/20 ... 19/20. */
-  function calibration(sums) {
+  function calibration(sums, block = 0) {
     let below = 0;
-    return Array.from({length: PIT_BINS - 1}, (_, k) => [(k + 1) / PIT_BINS, (below += sums[`pit_${k}`]) / sums.weight]);
+    return sums.pit.slice(0, -1).map((column, k) => [(k + 1) / sums.pit.length, (below += column[block]) / sums.weight[block]]);
   }
-  const mean = name => sums => sums[name] / sums.weight, root = name => sums => Math.sqrt(sums[name] / sums.weight);
-  function uce(sums) {
+  const mean = name => (sums, block = 0) => sums[name][block] / sums.weight[block];
+  const root = name => (sums, block = 0) => Math.sqrt(sums[name][block] / sums.weight[block]);
+  function uce({bins, weight}, block = 0) {
     let gap = 0;
-    for (const bin of reliability(sums)) if (bin.share > 0) gap += bin.share * Math.abs(bin.predicted - bin.observed);
-    return gap;
+    for (let k = 0; k < bins.n.length; k++) gap += Math.abs(bins.variance[k][block] - bins.squared_error[k][block]);
+    return gap / weight[block];
   }
-  function ence(sums) {
+  function ence({bins}, block = 0) {
     let gap = 0, used = 0;
-    for (const bin of reliability(sums)) if (bin.share > 0) { gap += Math.abs(1 - Math.sqrt(bin.observed / bin.predicted)); used += 1; }
+    for (let k = 0; k < bins.n.length; k++) {
+      if (!(bins.n[k][block] > 0)) continue;
+      gap += Math.abs(1 - Math.sqrt(bins.squared_error[k][block] / bins.variance[k][block]));
+      used += 1;
+    }
     return gap / used;
   }
   /** What the map can show: `ideal` is where two colours meet, on a scale of ratios where `ratio`; more is orange unless `less`. */
@@ -65,9 +81,9 @@ geouq.cells = (() => {
     {id: "crps", name: "CRPS", unit: variable.units, of: mean("crps")},
     {id: "uce", name: "UCE", unit: squared(variable.units), of: uce},
     {id: "ence", name: "ENCE", unit: "1", of: ence},
-    {id: "n", name: "pixels", unit: "1", of: sums => sums.n},
+    {id: "n", name: "pixels", unit: "1", of: ({n}, block = 0) => n[block]},
   ];
   const squared = units => !units || units === "1" ? units : /^(\p{L}+|%)$/u.test(units) ? `${units}²` : `(${units})²`;
   const labelled = (text, unit) => unit && unit !== "1" ? `${text}, ${unit}` : text;
-  return {load, total, at, metrics, reliability, pit, calibration, squared, labelled};
+  return {load, total, metrics, reliability, pit, calibration, squared, labelled};
 })();

@@ -20,7 +20,7 @@ geouq.map = (async () => {
   /** The number of each block by the metric chosen; NaN where there is no pixel. */
   function numbersOfBlocks() {
     const found = new Float32Array(layout.first.at(-1)).fill(NaN), {of} = metric();
-    for (const block of map.every) if (has(block)) found[block] = of(cells.at(columns, block));
+    for (const block of map.every) if (has(block)) found[block] = of(columns, block);
     return found;
   }
 
@@ -99,7 +99,7 @@ geouq.map = (async () => {
     plot.chosen.show(all ? null : box ?? map.place(blocks[0]));
     find(".chosen").textContent = all ? `all ${geouq.thousands(count)} cells` : count === 1 ? map.named(blocks[0]) : `${geouq.thousands(count)} cells`;
     const sums = cells.total(columns, blocks);
-    if (sums.weight > 0) diagrams.update(sums);
+    if (sums.n[0] > 0) diagrams.update(sums);
     tell(CHOSEN, sums);
     spell(sums);
   }
@@ -109,11 +109,11 @@ geouq.map = (async () => {
     pointed = found;
     plot.under.show(found === null ? null : map.place(found));
     find(".pointed").textContent = found === null ? "" : map.named(found);
-    tell(POINTED, found === null ? null : cells.at(columns, found));
+    tell(POINTED, found === null ? null : columns, found);
   }
-  function tell(column, sums) {
+  function tell(column, sums, block = 0) {
     metrics.forEach((one, k) => {
-      const cell = values.rows[k].cells[column], value = sums ? one.of(sums) : null;
+      const cell = values.rows[k].cells[column], value = sums ? one.of(sums, block) : null;
       cell.textContent = !sums ? "" : one.id === "n" ? geouq.thousands(value) : geouq.people(value);
       cell.dataset.value = value ?? "";
     });
@@ -168,7 +168,7 @@ geouq.map = (async () => {
       go(ARROWS[event.key]);
       point(cursor);
       if (anchor !== null) chooseBox(spanned(anchor, cursor));
-      const told = has(cursor) ? `${metric().name} ${geouq.people(metric().of(cells.at(columns, cursor)))}` : "no pixels";
+      const told = has(cursor) ? `${metric().name} ${geouq.people(metric().of(columns, cursor))}` : "no pixels";
       find(".spoken").textContent = `${map.named(cursor)}: ${told}`;
     } else if (event.key === "Enter" && has(cursor ?? -1)) choose([cursor]);
     else if (event.key === "Escape") {

@@ -1,0 +1,65 @@
+"""A report of many small tiles, in numbers that need no run."""
+
+import numpy as np
+from landscape import NORTH_UP
+from rasterio import Affine
+from report_content import content, p_row, row
+
+from geouq.config import Variable
+from geouq.grid import Grid
+from geouq.pages.cells import SUMS, CellMaps, CellSums
+from geouq.pages.layout import layout_of
+from geouq.summary import TilePlace
+
+ACROSS = 100
+METRICS = ("bias", "rmse", "sharpness_rms", "zms", "coverage_90", "crps")
+
+
+def large_content(tiles, regions, variables=1, cell_size=16):
+    """Tiles of 64 x 64 pixels in rows of 100, and regions of as many of them each."""
+    names = [f"tile_{number:05}" for number in range(tiles)]
+    of = {f"region {k} with a name of some length": names[k::regions] for k in range(regions)}
+    pools = [("all", "all"), *(("region", name) for name in of), *(("tile", name) for name in names)]
+    labels = tuple(Variable(name=f"variable {k}", band=k + 1, units="m") for k in range(variables))
+    known = {"ci_low": 1.25, "ci_high": 2.5, "ci_level": 0.95, "ci_method": "bca"}
+    metrics = [
+        row(*pool, label.name, metric, 1.5 + 0.001 * number) | ({} if pool[0] == "tile" else known)
+        for number, pool in enumerate(pools)
+        for label in labels
+        for metric in METRICS
+    ]
+    tests = [p_row(name, label.name, "zms", 0.01 * (k % 12)) for k, name in enumerate(of) for label in labels]
+    excluded = [
+        {"tile": name, "variable": label.name, "model": "", "reason": "masked", "n": 100 + number}
+        for number, name in enumerate(names)
+        for label in labels
+    ]
+    return content(
+        variables=labels, regions=of, tiles=names, metrics=metrics, tests=tests, excluded=excluded, failures=[],
+        figures={}, gates=[], bins="b-10", cells=large_cells(names, labels, cell_size),
+    )  # fmt: skip
+
+
+def large_cells(names, variables, cell_size):
+    """Sums of cells that vary smoothly from tile to tile."""
+    places = [
+        TilePlace(
+            name,
+            Grid((64, 64), NORTH_UP @ Affine.translation(k % ACROSS * 64, k // ACROSS * 64), "EPSG:32633"),
+            cell_size,
+        )
+        for k, name in enumerate(names)
+    ]
+    layout = layout_of(places, len(variables))
+    rng = np.random.default_rng(1)
+    n = np.full(layout.count, (cell_size * layout.side) ** 2, np.uint16)
+    columns = {"n": n} | {name: (n * rng.gamma(4, 0.25, len(n))).astype(np.float32) for name in SUMS}
+    columns["covered"] = (n * 0.875).astype(np.uint16)
+    columns |= {f"pit_{k}": rng.poisson(n / 20).astype(np.uint16) for k in range(20)}
+    for k in range(10):
+        columns[f"n_{k}"] = (n / 10).astype(np.float32)
+        columns |= {
+            f"{name}_{k}": (n * rng.gamma(4, 0.025 * (k + 1), len(n))).astype(np.float32)
+            for name in ("variance", "squared_error")
+        }
+    return CellMaps(layout, [CellSums(variable, 0.9, np.arange(11.0), columns) for variable in variables])
