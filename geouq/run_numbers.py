@@ -11,12 +11,16 @@ from numpy.typing import NDArray
 
 from geouq.config import IN, OUT, BinScheme, ClassRegions, Experiment, Variable
 from geouq.inference import (
+    FEWEST_TILES,
     Inference,
+    Intervals,
     Side,
+    TileRows,
     adjusted,
     block_rows,
     correlogram_rows,
     infer,
+    rows_of_tiles,
     test_rows,
     with_intervals,
 )
@@ -105,10 +109,9 @@ def numbers_of(
         if pool.level != "tile":
             parts = zones[pool.name] if pool.zone else [summaries.part(tile) for tile in pool.tiles]
             sides = sides_of(pool, choices, parts, summaries)
+            drawn_tiles = _drawn_tiles(pool, choices, parts, summaries)
             found = inferred[pool.level, pool.name] = {
-                variable: infer(
-                    pool.name, side.whole, side.choices, places=side.places, cells_of=side.cells_of, settings=settings
-                )
+                variable: _inferred(pool.name, side, drawn_tiles.get(variable), settings)
                 for variable, side in sides.items()
             }
             metrics = list(with_intervals(metrics, found))
@@ -200,6 +203,25 @@ def sides_of(
         variable: Side(summary, choices[variable], places, partial(_cells_of, summaries, of_tile, variable))
         for variable, summary in pool.variables.items()
     }
+
+
+def _inferred(name: str, side: Side, tiles: TileRows | None, settings: Intervals) -> Inference:
+    places, cells_of = side.places, side.cells_of
+    return infer(name, side.whole, side.choices, places=places, cells_of=cells_of, settings=settings, tiles=tiles)
+
+
+def _drawn_tiles(
+    pool: Pool, choices: Mapping[str, Choices], parts: Sequence[Part], summaries: SavedSummaries
+) -> dict[str, TileRows]:
+    """What each tile adds to the numbers that cells do not keep; nothing where tiles are too few to be drawn."""
+    if len(parts) < FEWEST_TILES:
+        return {}
+
+    def tiles() -> Iterator[Mapping[str, Summary]]:
+        for part in sorted(parts, key=lambda part: part.tile):
+            yield {name: own.whole for name, own in summaries.whole(part).variables.items()}
+
+    return rows_of_tiles(pool.variables, choices, tiles, len(parts))
 
 
 def _cells_of(

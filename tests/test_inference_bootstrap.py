@@ -12,7 +12,7 @@ from geouq.config import EQUAL_WIDTH_10, BinScheme
 from geouq.inference import bootstrap
 from geouq.inference.bootstrap import draws, left_out, resampled, sums_by_block
 from geouq.inference.features import features_of, frame_of, summary_of
-from geouq.inference.intervals import NOT_BY_CELL
+from geouq.inference.resamples import NOT_BY_CELL
 from geouq.metrics import METRICS, Choices, bias, binned, coverage, evaluate_metric, rmse, uce, zms
 from geouq.summary import add_all
 

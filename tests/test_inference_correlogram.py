@@ -59,6 +59,19 @@ def test_pairs_are_counted_within_a_tile_and_where_both_cells_are_present():
     assert found.pairs.tolist() == (2 * pairs[:4]).tolist()
 
 
+def test_few_pairs_tell_no_correlation():
+    field = gaussian_field(np.random.default_rng(0), 24, 2.0)
+    present = np.zeros(field.shape, np.bool_)
+    present[:8, :8] = present[:2, 20:22] = True
+
+    found = of_field(field, present)
+
+    assert (np.isfinite(found.correlation) == (found.pairs >= 30)).all()
+    assert ((found.pairs > 0) & (found.pairs < 30)).any()
+    assert found.reach <= 8
+    assert np.nanmax(np.abs(found.correlation)) <= 1
+
+
 @pytest.mark.parametrize(("side", "scale"), [(4, 2.0), (8, 3.0), (12, 3.0)])
 def test_blocks_keep_the_share_of_the_variance_that_is_within_them(side, scale):
     fields = [gaussian_field(np.random.default_rng(seed), 96, scale) for seed in range(60)]

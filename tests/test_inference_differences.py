@@ -1,9 +1,12 @@
 """Differences between forecasts of the same pixels, and between pools: exact where they must be, and certain enough."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from correlated import Tiles, forecast
+from correlated import CHOICES, Tiles, forecast
 
+from geouq.config import EQUAL_WIDTH_10
 from geouq.inference import Intervals, Side, draw_together, paired_difference, unpaired_difference
 from geouq.inference.blocks import block_numbers
 from geouq.inference.bootstrap import draws
@@ -177,6 +180,33 @@ def test_where_there_is_no_interval_the_reason_is_told(arrays, cells, reason):
 
     assert found.p_value is None
     assert found.reason in (reason, "no value")
+
+
+def test_a_bin_in_few_blocks_has_no_difference_that_can_be_told(arrays):
+    mean, variance, truth = arrays
+    variance = np.where(np.arange(256) + 256 * np.arange(256)[:, None] < 8, 50.0, variance)
+    tiles = Tiles((mean, variance, truth), across=2, choices=replace(CHOICES, schemes=(EQUAL_WIDTH_10,)))
+
+    found = differences(tiles, tiles)
+
+    assert found["uce", "equal-width-10", ""].reason == "a bin in few blocks"
+    assert found["uce", "equal-width-10", ""].p_value is None
+    assert not found["zms", "", ""].reason
+
+
+def test_few_effective_cells_have_no_difference_that_can_be_told():
+    tiles = Tiles(forecast(0, 256, 120))
+
+    assert differences(tiles, tiles)["bias", "", ""].reason == "fewer than 8 effective cells"
+
+
+def test_a_difference_that_hangs_on_few_blocks_cannot_be_told(base, noisy, monkeypatch):
+    monkeypatch.setattr("geouq.inference.differences.outweighed", lambda _, rest: bool(np.abs(rest).max() > 0))
+
+    found = differences(base, noisy)["rmse", "", ""]
+
+    assert (found.reason, found.low, found.p_value) == ("few blocks outweigh the others", None, None)
+    assert found.better == -1
 
 
 def test_without_any_difference_few_differences_are_found():

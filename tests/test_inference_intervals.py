@@ -12,11 +12,12 @@ from geouq.inference import Intervals
 from geouq.inference.blocks import block_numbers
 from geouq.inference.bootstrap import draws
 from geouq.inference.limits import percentile_limits, widened
+from geouq.inference.resamples import outweighed
 from geouq.metrics import evaluate_metrics, rmse
 from geouq.summary import add_all
 
 QUICK = Intervals(resamples=200)
-REASONS = ("not kept by cell", "a bin in few blocks")
+REASONS = ("not kept by cell, and fewer than 8 tiles", "a bin in few blocks")
 
 
 @pytest.fixture(scope="module")
@@ -167,6 +168,50 @@ def test_more_cells_than_are_held_at_once_are_joined(monkeypatch, tiles):
     assert found.cell_pixels == 32
     assert found.cells == 256
     assert found.count == 64
+
+
+@pytest.mark.parametrize(("factor", "method"), [(1.0, "bca"), (0.97, "bca"), (0.95, "percentile"), (0.9, "bca")])
+def test_a_test_is_significant_exactly_where_the_interval_leaves_the_ideal_out(factor, method):
+    beyond = 0
+    for seed in range(6):
+        found = Tiles(forecast(seed, 256, 8, factor)).infer(Intervals(resamples=200, method=method))
+        limits = {(one.metric, one.bins): (one.low, one.high) for one in found.intervals}
+        for one in found.tests:
+            low, high = limits[one.metric, one.bins]
+            assert (one.p_value < 0.05) == (not low <= one.ideal <= high), (seed, one)
+            beyond += one.p_value < 0.05
+    assert beyond > 0 or factor == 1.0
+
+
+def test_few_effective_cells_have_no_interval_and_say_so():
+    mean, variance, truth = forecast(0, 256, 120)
+
+    found = Tiles((mean, variance, truth)).infer(QUICK)
+
+    assert min(reach.effective for reach in found.blocks.reaches.values()) < 8
+    reasons = {one.metric: one.reason for one in found.intervals}
+    assert reasons["bias"] == "fewer than 8 effective cells"
+    assert not any(one.metric == "zms" for one in found.tests if reasons["zms"])
+
+
+def test_a_number_that_hangs_on_few_blocks_has_no_interval_and_says_so(tiles, monkeypatch):
+    normal, one_block = np.random.default_rng(0).standard_normal(40), np.eye(40)[0]
+    reach = replace(tiles.infer(QUICK).blocks.reaches["error"], blocks=10.0)
+    assert (outweighed(reach, normal), outweighed(reach, one_block)) == (False, True)
+
+    monkeypatch.setattr("geouq.inference.intervals.outweighed", lambda *_: True)
+
+    assert "few blocks outweigh the others" in {one.reason for one in tiles.infer(QUICK).intervals}
+
+
+def test_where_too_few_pairs_of_cells_tell_the_correlation_a_block_is_a_tile():
+    tiles = Tiles([array[:64, :64] for array in forecast(0, 256, 2)], across=4)
+
+    found = tiles.infer(QUICK).blocks
+
+    assert found.side == 0
+    assert found.count == 16
+    assert {reach.effective for reach in found.reaches.values()} == {16}
 
 
 def test_a_forecaster_that_is_overconfident_fails_the_tests_of_calibration_and_a_perfect_one_does_not():

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from geouq.inference import false_discovery_adjusted
+from geouq.inference.folded import Noise, folded_limits, folded_p_value
 from geouq.inference.limits import (
     bca_limits,
-    folded_limits,
     normal_blocks,
     p_value,
     percentile_limits,
@@ -64,9 +64,25 @@ def test_adjusted_p_values_are_those_of_a_second_implementation(p):
     assert false_discovery_adjusted(p) == pytest.approx(stats.false_discovery_control(p))
 
 
-def test_the_smallest_p_value_is_one_among_all():
-    assert p_value(5.0, np.zeros(999)) == 0.001
-    assert p_value(0.0, np.zeros(999)) == 1.0
+@pytest.mark.parametrize("border", [0.3, 0.949, 0.951, 0.9999])
+def test_a_p_value_is_1_less_the_highest_level_that_leaves_the_ideal_out(border):
+    assert p_value(lambda level: level < border, 0.95, 0.001) == pytest.approx(max(1 - border, 0.001), abs=1e-6)
+
+
+def test_p_values_are_1_where_no_level_leaves_the_ideal_out_and_the_least_where_all_do():
+    assert p_value(lambda _: False, 0.95, 0.001) == 1.0
+    assert p_value(lambda _: True, 0.95, 0.001) == 0.001
+
+
+@pytest.mark.parametrize("size", [0.0, 1.0, 3.0])
+def test_a_number_is_left_out_by_folded_limits_exactly_where_it_lies_beyond_them(size):
+    rng = np.random.default_rng(0)
+    gaps, noise = size + rng.standard_normal(10), Noise(rng.standard_normal((400, 10)), mean_size)
+    low, high = folded_limits(gaps, noise, mean_size, 0.9)
+
+    for number in (0.0, 0.1, 0.5, 0.9 * low, 1.1 * low, 0.99 * high, 1.01 * high, 10 * high):
+        left_out = folded_p_value(number, gaps, noise, mean_size) <= 0.1
+        assert left_out == (not low <= number <= high), number
 
 
 def mean_size(gaps):
@@ -82,7 +98,7 @@ def covered(truth, shared, simulations=200, resamples=300):
         return np.sqrt(1 - shared) * own + np.sqrt(shared) * common
 
     for _ in range(simulations):
-        low, high = folded_limits(truth + noise(), noise(resamples), mean_size, 0.95)
+        low, high = folded_limits(truth + noise(), Noise(noise(resamples), mean_size), mean_size, 0.95)
         hits += low <= mean_size(truth) <= high
     return hits / simulations
 
@@ -94,7 +110,7 @@ def test_limits_of_a_norm_hold_the_true_one_wherever_there_is_a_gap(sizes, share
 
 
 def test_gaps_that_are_all_0_have_a_norm_of_0():
-    assert folded_limits(np.zeros(3), np.ones((100, 3)), mean_size, 0.95) == (0.0, 0.0)
+    assert folded_limits(np.zeros(3), Noise(np.ones((100, 3)), mean_size), mean_size, 0.95) == (0.0, 0.0)
 
 
 def test_heavy_tails_make_the_spread_of_blocks_less_certain():

@@ -18,10 +18,12 @@ from geouq.inference.rows import (
     test_rows,
     with_intervals,
 )
-from geouq.inference.settings import DEFAULTS
+from geouq.inference.settings import DEFAULTS, FEWEST_TILES
+from geouq.inference.tile_rows import TileRows, rows_of_tiles
 
 __all__ = [
     "DEFAULTS",
+    "FEWEST_TILES",
     "Bands",
     "Blocks",
     "Correlogram",
@@ -32,6 +34,7 @@ __all__ = [
     "Reach",
     "Side",
     "Test",
+    "TileRows",
     "adjusted",
     "block_rows",
     "correlogram_rows",
@@ -42,6 +45,7 @@ __all__ = [
     "infer",
     "judged",
     "paired_difference",
+    "rows_of_tiles",
     "test_rows",
     "unpaired_difference",
     "why_never",

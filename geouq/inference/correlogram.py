@@ -18,6 +18,7 @@ Ints = NDArray[np.int64]
 
 FARTHEST = 48  # cells
 THRESHOLD = 0.05
+FEWEST_PAIRS = 30  # Journel and Huijbregts 1978, Mining Geostatistics
 RESIDUALS = ("error", "squared_error", "z_square")
 
 
@@ -25,10 +26,11 @@ RESIDUALS = ("error", "squared_error", "z_square")
 class Correlogram:
     """Correlation of a residual between cells by their distance.
 
-    lags : int64 (lags), distance in cells, rounded, from 0. correlation : float64 (lags), NaN where there is no pair;
-    pairs : int64 (lags). reach : the first lag at which the correlation is below `THRESHOLD`, or below twice the noise
-    1 / sqrt(pairs) of uncorrelated cells where that is more; the last lag where there is none. grid : float64 (lags
-    down, lags across), correlation by row and column, 0 beyond the reach. inflation : variance of the pool's mean over
+    lags : int64 (lags), distance in cells, rounded, from 0. correlation : float64 (lags), NaN where there are fewer
+    than 30 pairs; pairs : int64 (lags). reach : the first lag at which the correlation is below `THRESHOLD`, or below
+    twice the noise 1 / sqrt(pairs) of uncorrelated cells where that is more, or has too few pairs; the last lag where
+    there is none. grid : float64 (lags down, lags across), correlation by row and column, of its distance where there
+    are too few pairs, 0 beyond the reach. inflation : variance of the pool's mean over
     that of as many uncorrelated cells, at least 1.
     """
 
@@ -39,6 +41,11 @@ class Correlogram:
     reach: int
     grid: Floats
     inflation: float
+
+    @property
+    def known(self) -> bool:
+        """Whether there are enough pairs of neighbouring cells to tell how they are correlated."""
+        return len(self.pairs) > 1 and bool(self.pairs[1] >= FEWEST_PAIRS)
 
 
 def correlograms(tiles: Sequence[tuple[Floats, NDArray[np.bool_]]]) -> list[Correlogram]:
@@ -96,6 +103,8 @@ def _correlogram(residual: str, products: Floats, pairs: Ints, cells: int) -> Co
     distance = np.rint(np.hypot(down, across)).astype(np.int64)
     variance = products[0, longest] / cells
     grid = products / np.maximum(pairs, 1) / (variance if variance > 0 else 1.0)
+    around = _by_distance(grid, pairs, distance, longest)[0][np.minimum(distance, longest)]
+    grid = np.where((pairs >= FEWEST_PAIRS) | (distance == 0), grid, around)
     inflation = 1.0
     for _ in range(3):  # the pool's own mean is taken away, which lowers every correlation by that of the mean
         correlation = (grid + inflation / cells) / (1 + inflation / cells)
@@ -111,7 +120,8 @@ def _by_distance(correlation: Floats, pairs: Ints, distance: Ints, longest: int)
     inside = distance <= longest
     counted = np.bincount(distance[inside], pairs[inside], longest + 1)
     sums = np.bincount(distance[inside], (correlation * pairs)[inside], longest + 1)
-    mean = np.divide(sums, counted, out=np.full(longest + 1, np.nan), where=counted > 0)
+    known = (counted >= FEWEST_PAIRS) | (np.arange(longest + 1) == 0)  # a cell is alike with itself
+    mean = np.divide(sums, counted, out=np.full(longest + 1, np.nan), where=known)
     return mean, counted.astype(np.int64)
 
 

@@ -13,9 +13,19 @@ from numpy.typing import NDArray
 
 from geouq.config import Intervals
 from geouq.inference.bootstrap import left_out, resampled
+from geouq.inference.certainty import rounded
 from geouq.inference.features import frame_of, summary_of
-from geouq.inference.intervals import NOT_KEPT, Resampled, reach_of, resampled_numbers, rounded, too_few
 from geouq.inference.pool import Blocks, CellsOf, N, Reach, cut_into_blocks, side_of_blocks, units_of
+from geouq.inference.resamples import (
+    NOT_KEPT,
+    OUTWEIGHED,
+    Resampled,
+    outweighed,
+    reach_of,
+    resampled_numbers,
+    too_few,
+    untold,
+)
 from geouq.metrics import Choices, Value, evaluate_metrics, loss
 from geouq.summary import Summary, TilePlace
 
@@ -98,24 +108,26 @@ def draw_together(name: str, sides: Sequence[Side], settings: Intervals) -> Draw
         choices = replace(side.choices, shared_edges=frame.edges)
         drawn = summary_of(resampled(own[used], settings.resamples, settings.seed, name), frame)
         rest = summary_of(left_out(own[used]), frame)
-        found.append(dict(_keyed(resampled_numbers(side.whole, drawn, rest, choices), cut)))
+        numbers = resampled_numbers(side.whole, drawn, rest, choices)
+        found.append({_key(one.value): one for one in _uncertain(numbers, cut, side.whole, drawn, choices)})
     return Drawn(tuple(found), same)
 
 
 Deviations = Callable[[Spread, Spread, float, Transform], Floats]
+Rests = Callable[[Spread, Spread], list[tuple[Reach, Floats]]]
 
 
 def paired_difference(other: Uncertain, base: Uncertain, level: float) -> Difference:
     """The difference of two forecasts of the same pixels, drawn together."""
-    return _difference(other, base, level, _paired)
+    return _difference(other, base, level, _paired, _rests_of_pair)
 
 
 def unpaired_difference(other: Uncertain, base: Uncertain, level: float) -> Difference:
     """The difference of two pools without a common pixel, drawn each for itself."""
-    return _difference(other, base, level, _unpaired)
+    return _difference(other, base, level, _unpaired, _rests_apart)
 
 
-def _difference(other: Uncertain, base: Uncertain, level: float, deviations: Deviations) -> Difference:
+def _difference(other: Uncertain, base: Uncertain, level: float, deviations: Deviations, rests: Rests) -> Difference:
     numbers = float(other.value.value), float(base.value.value)
     if not np.isfinite(numbers).all():
         return Difference(None, reason="no value")
@@ -124,6 +136,8 @@ def _difference(other: Uncertain, base: Uncertain, level: float, deviations: Dev
     better = 0 if losses is None else int(np.sign(-away))
     if other.spread is None or base.spread is None:
         return Difference(found, better, reason=other.reason or base.reason)
+    if any(outweighed(reach, rest) for reach, rest in rests(other.spread, base.spread)):
+        return Difference(found, better, reason=OUTWEIGHED)
     around = deviations(other.spread, base.spread, level, _same)
     defined = np.isfinite(around)
     if defined.sum() < level * len(defined):
@@ -166,6 +180,17 @@ def _unpaired(other: Spread, base: Spread, level: float, of: Transform) -> Float
     return _alone(other, level, of) - _alone(base, level, of)
 
 
+def _rests_of_pair(other: Spread, base: Spread) -> list[tuple[Reach, Floats]]:
+    """What hangs on the blocks: the difference without each group of them, as either is correlated."""
+    rest = other.numbers.left_out - base.numbers.left_out
+    return [(reach, rest) for reach in (other.reach, base.reach)]
+
+
+def _rests_apart(other: Spread, base: Spread) -> list[tuple[Reach, Floats]]:
+    """What hangs on the blocks: either number without each group of its own."""
+    return [(one.reach, one.numbers.left_out) for one in (other, base)]
+
+
 def _alone(one: Spread, level: float, of: Transform) -> Floats:
     replicates = of(one.numbers.replicates)
     return _widening(one.reach, of(one.numbers.left_out), level) * (replicates - _median(replicates))
@@ -184,12 +209,16 @@ def _bare(side: Side, reason: str) -> dict[Key, Uncertain]:
     return {_key(value): Uncertain(value, reason=reason) for value in evaluate_metrics(side.whole, side.choices)}
 
 
-def _keyed(numbers: Iterator[Resampled | Value], blocks: Blocks) -> Iterator[tuple[Key, Uncertain]]:
+def _uncertain(
+    numbers: Iterator[Resampled | Value], blocks: Blocks, whole: Summary, drawn: Summary, choices: Choices
+) -> Iterator[Uncertain]:
     for one in numbers:
         if isinstance(one, Value):
-            yield _key(one), Uncertain(one, reason=NOT_KEPT)
-        else:
-            yield _key(one.value), Uncertain(one.value, Spread(one, reach_of(one.value, blocks)))
+            yield Uncertain(one, reason=NOT_KEPT)
+            continue
+        reach = reach_of(one.value, blocks)
+        reason = untold(one.value, whole, drawn, choices, reach)
+        yield Uncertain(one.value, None if reason else Spread(one, reach), reason)
 
 
 def _key(value: Value) -> Key:

@@ -24,6 +24,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 C = len(CENTRED)
+MOMENTS = 2 + len(SUMS) + len(PRODUCTS)  # columns of n, weight, sums and products
 BINNED = 5  # variance, squared error, squared variance, n, weight: the sums of `Binned`
 WEIGHT = len(FIELDS) - 1
 
@@ -53,9 +54,9 @@ class Frame:
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Columns of n, weight, sums, products, interval scores, z counts and bins."""
+        """Columns of moments, interval scores, z counts and bins."""
         bins = self.shares.shape[1] * BINNED
-        return (1, 1, len(SUMS), len(PRODUCTS), len(self.levels), len(self.edge_probabilities) + 1, bins)
+        return (MOMENTS, len(self.levels), len(self.edge_probabilities) + 1, bins)
 
 
 def frame_of(whole: Summary, choices: Choices) -> Frame:
@@ -83,18 +84,33 @@ def features_of(parts: Iterable[tuple[Ints, CellSummaries]], cells: int, frame: 
 
 def summary_of(rows: Floats, frame: Frame) -> Summary:
     """The Summary that sums of features are, with the leading dimension of `rows` (R, columns)."""
-    n, weight, sums, products, scores, z, bins = np.split(rows, np.cumsum(frame.widths)[:-1], axis=-1)
-    away = np.divide(sums[:, :C], weight, out=np.zeros_like(sums[:, :C]), where=weight > 0)
-    sums = sums.copy()
-    sums[:, :C] += weight * frame.centre
-    products = products - weight * away[:, LEFT] * away[:, RIGHT]
-    products[:, :C] = np.maximum(products[:, :C], 0)  # squares, of which the last digit may be left over
-    moments = Moments(np.rint(n[:, 0]).astype(np.int64), weight[:, 0], sums, products)
+    of_moments, scores, z, bins = np.split(rows, np.cumsum(frame.widths)[:-1], axis=-1)
+    moments = moments_of(of_moments, frame.centre)
     counts: NDArray[Any] = z  # whole numbers, or weights
     profile = _BinsOfResamples.of(bins, frame, len(rows))
     return Summary(
         frame.levels, moments, scores, ZHistogram(frame.edge_probabilities, counts), profile, given=frame.given
     )
+
+
+def moment_columns(moments: Moments, centre: Floats) -> Floats:
+    """Columns of n, weight, sums and products about the centre, which add; float64 (rows, `MOMENTS`)."""
+    weight, sums = moments.weight[:, np.newaxis], moments.sums.copy()
+    sums[:, :C] -= weight * centre
+    away = np.divide(sums[:, :C], weight, out=np.zeros_like(sums[:, :C]), where=weight > 0)
+    products = moments.products + weight * away[:, LEFT] * away[:, RIGHT]
+    return np.concatenate([moments.n[:, np.newaxis].astype(np.float64), weight, sums, products], axis=1)
+
+
+def moments_of(columns: Floats, centre: Floats) -> Moments:
+    """The moments that sums of such columns are."""
+    n, weight, sums, products = np.split(columns, np.cumsum([1, 1, len(SUMS)]), axis=-1)
+    away = np.divide(sums[:, :C], weight, out=np.zeros_like(sums[:, :C]), where=weight > 0)
+    sums = sums.copy()
+    sums[:, :C] += weight * centre
+    products = products - weight * away[:, LEFT] * away[:, RIGHT]
+    products[:, :C] = np.maximum(products[:, :C], 0)  # squares, of which the last digit may be left over
+    return Moments(np.rint(n[:, 0]).astype(np.int64), weight[:, 0], sums, products)
 
 
 @dataclass(frozen=True)
@@ -121,17 +137,12 @@ class _BinsOfResamples(VarianceProfile):
 
 
 def _columns(part: CellSummaries, frame: Frame) -> list[Floats]:
-    moments = part.moments
-    weight, sums = moments.weight[:, np.newaxis], moments.sums.copy()
-    sums[:, :C] -= weight * frame.centre
-    away = np.divide(sums[:, :C], weight, out=np.zeros_like(sums[:, :C]), where=weight > 0)
-    products = moments.products + weight * away[:, LEFT] * away[:, RIGHT]
     bins = np.zeros((len(part), *frame.shares.shape[1:]))
     key = part.entry_key.astype(np.int64) - frame.first_key
     _sort_into(part.entry_cell.astype(np.int64), key, part.entry_sums.astype(np.float64), frame.shares, bins)
-    n = moments.n[:, np.newaxis].astype(np.float64)
     z = part.z_counts.astype(np.float64)
-    return [n, weight, sums, products, part.interval_scores, z, bins.reshape(len(part), frame.widths[-1])]
+    moments = moment_columns(part.moments, frame.centre)
+    return [moments, part.interval_scores, z, bins.reshape(len(part), frame.widths[-1])]
 
 
 @compiled

@@ -9,7 +9,8 @@ from geouq.config import Intervals
 from geouq.errors import SummaryError
 from geouq.inference.blocks import block_numbers, cell_metres, side_in_cells
 from geouq.inference.features import Frame, summary_of
-from geouq.inference.intervals import NOT_KEPT, of_cells, too_few
+from geouq.inference.resamples import FEW_TILES, of_cells, too_few
+from geouq.inference.settings import FEWEST_TILES
 from geouq.metrics import Choices, Metric
 from geouq.summary import TilePlace
 from geouq.summary.moments import CENTRED
@@ -17,8 +18,8 @@ from geouq.summary.moments import CENTRED
 
 def why_never(metric: Metric, choices: Choices, places: Sequence[TilePlace], settings: Intervals) -> str:
     """Why a metric of a pool of these tiles has no interval whatever their pixels are; empty where it may have one."""
-    if not _follows_from_cells(metric, choices):
-        return NOT_KEPT
+    if len(places) < FEWEST_TILES and not _follows_from_cells(metric, choices):
+        return FEW_TILES
     cells = sum(place.cell_grid.pixels for place in places)
     return too_few(cells, _most_blocks(places, settings, cells))
 

@@ -13,10 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from geouq.gaussian import cdf, quantile
 
 Floats = NDArray[np.float64]
-Norm = Callable[[Floats], Floats]
-LARGEST_FACTOR = 64.0  # by which gaps may be larger than those observed
-STANDS_OUT = 2.0  # times its noise
-STEPS = 26  # halvings; 2^-26 of the interval is left
+STEPS = 20  # halvings; 2^-20 of the range is left
 
 
 def small_sample_widening(blocks: float, level: float) -> float:
@@ -103,73 +100,20 @@ def _bounded(x: float, lowest: float, highest: float) -> float:
     return lowest + math.exp(x) if np.isinf(highest) else lowest + (highest - lowest) / (1 + math.exp(-x))
 
 
-def folded_limits(gaps: Floats, noise: Floats, norm: Norm, level: float) -> tuple[float, float]:
-    """Limits of norm(true gaps), where gaps (K) are those observed and noise (R, K) is what may lie between the two.
+def p_value(leaves_out: Callable[[float], bool], level: float, least: float) -> float:
+    """1 less the highest level at which an interval leaves an ideal out, `least` at least and 1 at most.
 
-    A norm of noisy gaps is too large, and its replicates are too large once more: of a perfect forecaster, neither
-    would reach 0. So the true gaps are sought among s times a shape, s >= 0: an s is left out when norm(s shape +
-    noise) is as large as the norm observed in too few replicates, or as small. The limits hold for all shapes that
-    the gaps may have: nearly alike in size, 0 but for those that stand out, or all the same where they may be.
+    leaves_out : whether the interval of a level does. The value is below 1 - level exactly where the interval of that
+    level does, as long as `least` is.
+
+    >>> round(p_value(lambda level: level < 0.9, 0.95, 0.001), 6)
+    0.1
     """
-    observed = float(norm(gaps))
-    if observed == 0:
-        return 0.0, 0.0
-    found = [_limits_along(shape, noise, norm, observed, 1 - level) for shape in _shapes(gaps, noise)]
-    return min(low for low, _ in found), max(high for _, high in found)
-
-
-def _shapes(gaps: Floats, noise: Floats) -> list[Floats]:
-    """Gaps whose sizes differ by no more than their noise leaves to explain; those that stand out; all alike, if so.
-
-    Noise that all bins share can hide a gap that they all have, so that gaps alike in sign too are a shape of their
-    own, as long as those observed differ by no more than noise does.
-    """
-    used = np.isfinite(noise)
-    expected = np.square(noise, out=np.zeros_like(noise), where=used).sum(0) / np.maximum(used.sum(0), 1)
-    size = np.abs(gaps)
-    mean, spread = np.nanmean(size), float(np.nanvar(size))
-    left = max(0.0, 1 - float(np.nanmean(expected)) / spread) if spread > 0 else 0.0
-    alike = np.sign(gaps) * (mean + np.sqrt(left) * (size - mean))
-    few = np.where((size > STANDS_OUT * np.sqrt(expected)) | np.isnan(gaps), gaps, 0.0)
-    shapes = [alike, few] if np.nansum(np.abs(few)) > 0 else [alike]
-    if np.nanvar(gaps) <= np.quantile(np.nanvar(noise, axis=-1), 0.95):
-        shapes.append(np.where(np.isnan(gaps), np.nan, mean if np.nansum(gaps) >= 0 else -mean))
-    return shapes
-
-
-def _limits_along(shape: Floats, noise: Floats, norm: Norm, observed: float, alpha: float) -> tuple[float, float]:
-    """Norms of the smallest and largest multiple of a shape that are compatible with the norm observed.
-
-    The two tails share alpha evenly, but near 0, where nothing is too small: there the upper one gets what the lower
-    one cannot use.
-    """
-    nothing = np.sort(norm(noise))
-
-    def lower_tail(s: float) -> float:
-        return alpha / 2 * float(np.searchsorted(nothing, norm(s * shape), side="right")) / len(nothing)
-
-    def too_small(s: float) -> bool:
-        return float((norm(s * shape + noise) >= observed).mean()) <= alpha - lower_tail(s)
-
-    def too_large(s: float) -> bool:
-        return float((norm(s * shape + noise) <= observed).mean()) <= lower_tail(s)
-
-    beyond = 1.0
-    while not too_large(beyond) and beyond < LARGEST_FACTOR:
-        beyond *= 2
-    first = _border(too_small, 0.0, beyond) if too_small(0.0) else 0.0
-    last = _border(lambda s: not too_large(s), first, beyond)
-    return float(norm(first * shape)), float(norm(last * shape))
-
-
-def p_value(deviation: float, null: ArrayLike) -> float:
-    """Share of null deviations that are as large, among them the one observed; in (0, 1].
-
-    >>> p_value(2.0, [0.0, 1.0, 3.0])
-    0.5
-    """
-    values = np.asarray(null)
-    return float((1 + (values >= deviation).sum()) / (1 + values.size))
+    low, high = (0.0, 1 - level) if leaves_out(level) else (1 - level, 1.0)
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if leaves_out(1 - middle) else (middle, high)
+    return 1.0 if high == 1 else max(low, least)
 
 
 def false_discovery_adjusted(p_values: ArrayLike) -> Floats:
@@ -186,11 +130,3 @@ def false_discovery_adjusted(p_values: ArrayLike) -> Floats:
     adjusted = np.empty_like(p)
     adjusted[order] = np.minimum.accumulate(scaled[::-1])[::-1].clip(max=1)
     return adjusted
-
-
-def _border(holds: Callable[[float], bool], low: float, high: float) -> float:
-    """Where what holds at `low` ceases to hold."""
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return high

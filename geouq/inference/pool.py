@@ -31,8 +31,9 @@ FIRST = 2  # column of the first of `SUMS`, which begin with what is `CENTRED`; 
 class Reach:
     """How far one residual is correlated.
 
-    effective : number of uncorrelated cells whose mean would be as certain. blocks : number of blocks, of equal weight,
-    and no more than those cells. kept : share of the variance of the mean that is within blocks.
+    effective : number of uncorrelated cells whose mean would be as certain, of blocks where that is not known.
+    blocks : number of blocks, of equal weight, and no more than those cells. kept : share of the variance of the mean
+    that is within blocks.
     """
 
     correlogram: Correlogram
@@ -40,12 +41,16 @@ class Reach:
     blocks: float
     kept: float
 
+    def certain_blocks(self, left_out: Floats) -> float:
+        """Number of blocks of normal means whose spread would be as uncertain as that of a number without each."""
+        return normal_blocks(self.blocks, left_out)
+
     def widening(self, level: float, left_out: Floats | None = None) -> float:
         """What deviations of resamples are to be multiplied by, as blocks lose correlation, and few are drawn.
 
         left_out : a number without each group of blocks, whose spread may be less certain than that of normal means.
         """
-        blocks = self.blocks if left_out is None else normal_blocks(self.blocks, left_out)
+        blocks = self.blocks if left_out is None else self.certain_blocks(left_out)
         return small_sample_widening(blocks, level) / float(np.sqrt(self.kept))
 
 
@@ -91,20 +96,8 @@ class Units:
     metres: float
 
 
-def blocks_of(
-    places: Sequence[TilePlace], cells_of: CellsOf, frame: Frame, settings: Intervals
-) -> tuple[Blocks, Floats]:
-    """The blocks of the tiles of a pool with at least one pixel, and sums of their features, float64 (blocks, columns).
-
-    Of more than 131072 cells, squares are joined first, so that the memory is bounded.
-    """
-    units = units_of(places, cells_of, frame)
-    blocks, sums = cut_into_blocks(units, *side_of_blocks(units, settings))
-    return blocks, sums[sums[:, N] > 0]
-
-
 def units_of(places: Sequence[TilePlace], cells_of: CellsOf, frame: Frame) -> Units:
-    """The cells of the tiles of a pool, or squares of these where they are too many."""
+    """The cells of the tiles of a pool; of more than 131072, squares of them, so that the memory is bounded."""
     places = sorted(places, key=lambda place: place.tile)
     joined = int(np.ceil(np.sqrt(sum(place.cell_grid.pixels for place in places) / MOST_UNITS))) or 1
     tiles, cells = [], 0
@@ -137,7 +130,7 @@ def cut_into_blocks(units: Units, side: int, capped: bool) -> tuple[Blocks, Floa
 
 
 def _reach(correlogram: Correlogram, blocks: float, units: int, kept: float) -> Reach:
-    effective = units / correlogram.inflation
+    effective = units / correlogram.inflation if correlogram.known else blocks
     return Reach(correlogram, effective, max(2.0, min(effective, blocks)), max(kept, LEAST_KEPT))
 
 
@@ -162,8 +155,10 @@ def _residuals(tile: _Tile, frame: Frame) -> Floats:
 def _side_for(tiles: Sequence[_Tile], found: Sequence[Correlogram]) -> tuple[int, bool]:
     """Side of the smallest blocks that reach as far as the correlation and keep enough; whether it had to be capped.
 
-    It is capped where fewer than 20 blocks would be left.
+    It is capped where fewer than 20 blocks would be left; 0 where too few pairs of cells tell the correlation.
     """
+    if not all(one.known for one in found):
+        return 0, False
     longest = max(max(tile.shape) for tile in tiles)
     wanted = min(max(one.reach for one in found), longest)
     while wanted < longest and _kept(tiles, found, wanted) < ENOUGH_KEPT:

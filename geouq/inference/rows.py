@@ -84,7 +84,7 @@ def judged(rows: Sequence[Row], level: float) -> list[Row]:
 
 
 def correlogram_rows(of: Of, inference: Inference) -> list[Row]:
-    """A row for each lag between cells of a variable of a pool at which there is a pair."""
+    """A row for each lag between cells of a variable of a pool at which pairs are enough."""
     blocks = inference.blocks
     if blocks is None:
         return []
@@ -101,7 +101,7 @@ def correlogram_rows(of: Of, inference: Inference) -> list[Row]:
         for lag, correlation, pairs in zip(
             reach.correlogram.lags, reach.correlogram.correlation, reach.correlogram.pairs, strict=True
         )
-        if pairs
+        if np.isfinite(correlation)
     ]
 
 

@@ -63,6 +63,15 @@ class CoverageProfile(KeyedCounts):
             self._grouped[groups] = found
         return self._grouped[groups]
 
+    def group_shares(self, groups: int, n: int) -> Floats:
+        """Share of the pixels of each key that is in each of the groups that `grouped` forms, (keys, groups)."""
+        weight = self.counts.sum(-1)
+        up_to = np.append(0.0, np.cumsum(weight))
+        borders = _borders(float(up_to[-1]), groups, n)
+        inside = np.minimum(up_to[1:, np.newaxis], borders[1:]) - np.maximum(up_to[:-1, np.newaxis], borders[:-1])
+        weight = weight[:, np.newaxis]
+        return np.divide(np.maximum(inside, 0.0), weight, out=np.zeros_like(inside), where=weight > 0)
+
     @cached_property
     def _grouped(self) -> dict[int, Floats]:
         """Groups asked for so far: many metrics ask for the same."""
@@ -76,11 +85,19 @@ class ClassCoverage(CoverageProfile):
         """Pixels (..., classes, levels + 1), in the order of the codes in `keys`; columns as of a CoverageProfile."""
         return np.cumsum(self.counts, axis=-1)
 
+    def group_shares(self, groups: int, n: int) -> Floats:  # noqa: ARG002  as many as there are
+        """1 for the class of each key, (classes, classes)."""
+        return np.eye(len(self.keys))
+
 
 def _shared(counts: Floats, groups: int, n: int) -> Floats:
     """Counts by key (keys, columns) as pixels inside the intervals by group (groups, columns)."""
     inside = np.cumsum(counts, axis=-1)
     up_to = np.concatenate([np.zeros((1, counts.shape[-1])), np.cumsum(inside, axis=0)]).T
-    weight = up_to[-1, -1] / max(n, 1)  # the mean one of a pixel
-    borders = weight * np.array([*(-(-k * (n - 1) // groups) for k in range(groups)), n])
+    borders = _borders(float(up_to[-1, -1]), groups, n)
     return np.diff([np.interp(borders, up_to[-1], column) for column in up_to], axis=-1).T
+
+
+def _borders(weight: float, groups: int, n: int) -> Floats:
+    """Weight of the pixels below each group, and of all, of n pixels that together have that weight."""
+    return weight / max(n, 1) * np.array([*(-(-k * (n - 1) // groups) for k in range(groups)), n])

@@ -35,13 +35,15 @@ class Field:
 
 @dataclass(frozen=True)
 class Simulation:
-    """One map: whether intervals hold the true numbers, bool (2, numbers), of blocks and of pixels; and how blocks are.
+    """One map: whether intervals hold the true numbers, 1 or 0, of blocks and of pixels; and how blocks are.
+
+    held : float64 (2, numbers), NaN where there is no interval.
 
     cell, range, side : pixels, side of a cell, longest range of a residual as it was found, and side of the blocks.
     effective : fewest effective cells of a residual.
     """
 
-    held: NDArray[np.bool_]
+    held: NDArray[np.float64]
     effective: float
     cell: int
     range: float
@@ -58,8 +60,13 @@ class Row:
 
     @property
     def held(self) -> NDArray[np.float64]:
-        """Share of maps whose intervals hold the true number, float64 (2, numbers)."""
-        return np.mean([one.held for one in self.simulations], axis=0)
+        """Share of the intervals that hold the true number, float64 (2, numbers)."""
+        return np.nanmean([one.held for one in self.simulations], axis=0)
+
+    @property
+    def intervals(self) -> NDArray[np.int64]:
+        """Number of maps that have an interval, int64 (2, numbers)."""
+        return np.isfinite([one.held for one in self.simulations]).sum(0)
 
     @property
     def reached(self) -> float:
@@ -80,12 +87,17 @@ def simulate(field: Field, seed: int, number: int) -> Simulation:
     limits, blocks = by_blocks(layers, field.layout, settings, field.cell_size)
     methods = limits, by_pixels(layers, LEVEL, rng)
     true = field.forecast.true_numbers()
-    held = [[found[name][0] <= true[name] <= found[name][1] for name in NUMBERS] for found in methods]
+    held = [[_holds(found[name], true[name]) for name in NUMBERS] for found in methods]
     reaches = blocks.reaches.values()
     longest = max(reach.correlogram.reach for reach in reaches)
     effective = min(reach.effective for reach in reaches)
     cell = blocks.cell_pixels
     return Simulation(np.array(held), effective, cell, longest * cell, blocks.side * cell, blocks.count)
+
+
+def _holds(limits: tuple[float, float], number: float) -> float:
+    """1 where the number lies between the limits, 0 where it does not, NaN where there are none."""
+    return float(limits[0] <= number <= limits[1]) if np.isfinite(limits).all() else np.nan
 
 
 def studied(fields: Iterable[Field], simulations: int, seed: int, workers: int) -> Iterable[Row]:

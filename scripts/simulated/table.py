@@ -52,8 +52,7 @@ def markdown(rows: Iterable[Row]) -> str:
 
 
 def _cells(row: Row) -> list[str]:
-    count = len(row.simulations)
-    ours, theirs = row.held
+    (ours, theirs), counts, maps = row.held, row.intervals[0], len(row.simulations)
     found = f"{row.average('blocks'):.0f} of {row.average('side'):.0f} px"
     return [
         row.field.name,
@@ -61,8 +60,15 @@ def _cells(row: Row) -> list[str]:
         f"{row.average('range'):.0f} px",
         f"{row.average('effective'):.0f}",
         found if row.reached >= 0.5 else f"{found}, too small",
-        *(f"{_share(own, count)} ({100 * other:.0f})" for own, other in zip(ours, theirs, strict=True)),
+        *(
+            f"{_share(own, count)} ({100 * other:.0f}){_without(maps - count)}"
+            for own, other, count in zip(ours, theirs, counts, strict=True)
+        ),
     ]
+
+
+def _without(maps: int) -> str:
+    return f", {maps} without" if maps else ""
 
 
 def _share(share: float, count: int) -> str:

@@ -1,0 +1,98 @@
+"""How certain one number is: its limits at any level, by the method that suits it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.inference.folded import folded_limits, folded_p_value
+from geouq.inference.gaps import Gaps
+from geouq.inference.limits import bca_limits, p_value, percentile_limits, widened
+from geouq.inference.pool import Reach
+from geouq.inference.resamples import Resampled
+
+Floats = NDArray[np.float64]
+
+SHARES = (
+    *("coverage", "coverage_above", "coverage_below", "pit_mean", "uce_normalized", "ence_normalized"),
+    *("lowest_group_coverage", "threshold_brier", "threshold_resolution", "threshold_uncertainty"),
+)
+AT_LEAST_0 = (
+    *("zms", "z_std", "cv", "sharpness", "sharpness_rms", "mean_std", "width", "mae", "rmse", "nmae", "nrmse"),
+    *("pit_std", "crps", "interval_score", "ence_null", "ause"),
+)
+
+
+@dataclass(frozen=True)
+class Certainty:
+    """A number and its resamples, and how its limits follow.
+
+    gaps : of a norm of gaps, None of any other number. reach : of the residual that it feels. method : bca or
+    percentile, of a number that is no norm.
+    """
+
+    numbers: Resampled
+    gaps: Gaps | None
+    reach: Reach
+    method: str
+
+    @property
+    def untold(self) -> str:
+        """Why there are no limits, or nothing."""
+        if not np.isfinite(self.numbers.value.value):
+            return "no value"
+        return "a bin without any error" if self.gaps and not self.gaps.whole else ""
+
+    def defined(self, level: float) -> bool:
+        """Whether enough resamples have the number for limits of that level."""
+        replicates = np.isfinite(self.numbers.replicates)
+        return self.gaps is not None or (replicates.sum() >= level * len(replicates) and self._rest is not None)
+
+    def limits(self, level: float) -> tuple[float, float]:
+        """Limits of a level."""
+        gaps, widening = self.gaps, self.reach.widening(level, self._rest)
+        if gaps is not None:
+            low, high = folded_limits(gaps.signed, gaps.noise(widening), gaps.norm, level)
+            return rounded((low - gaps.subtracted, high - gaps.subtracted))
+        estimate, replicates = float(self.numbers.value.value), self.numbers.replicates
+        replicates = replicates[np.isfinite(replicates)]
+        if self.method == "bca":
+            limits = bca_limits(estimate, replicates, self.numbers.left_out, level)
+        else:
+            limits = percentile_limits(replicates, level)
+        return rounded(widened(estimate, limits, widening, _bounds(self.numbers.value.metric.name)))
+
+    def p_value(self, number: float, limits: tuple[float, float], level: float, least: float) -> float:
+        """1 less the highest level at which the limits leave a number out, `least` at least.
+
+        It is below 1 - level exactly where those of that level, `limits`, do, as long as `least` is.
+        """
+        beyond, gaps = not limits[0] <= number <= limits[1], self.gaps
+        if gaps is None:
+            return p_value(lambda one: beyond if one == level else self._leave_out(number, one), level, least)
+        noise = gaps.noise(self.reach.widening(level, self._rest))
+        found = folded_p_value(number + gaps.subtracted, gaps.signed, noise, gaps.norm)
+        return p_value(lambda one: beyond if one == level else found <= 1 - one, level, least)
+
+    def _leave_out(self, number: float, level: float) -> bool:
+        low, high = self.limits(level)
+        return not low <= number <= high
+
+    @property
+    def _rest(self) -> Floats | None:
+        rest = self.numbers.left_out
+        return rest if np.isfinite(rest).all() else None
+
+
+def _bounds(metric: str) -> tuple[float, float]:
+    """Lowest and highest value that a number can have."""
+    if metric == "spearman":
+        return -1.0, 1.0
+    lowest = 0.0 if metric in SHARES or metric in AT_LEAST_0 else -np.inf
+    return lowest, 1.0 if metric in SHARES or metric == "r2" else np.inf
+
+
+def rounded(limits: tuple[float, float]) -> tuple[float, float]:
+    """Limits to 12 digits: logarithms have other last digits on other machines."""
+    low, high = (float(f"{limit:.12g}") for limit in limits)
+    return low, high

@@ -1,0 +1,168 @@
+"""Tiles as rows of numbers that add, for what cells do not keep: coverage by groups, order, thresholds, curves.
+
+Groups stay those of the whole pool, as the bins of cells do: where a border falls into a key, each group gets the share
+of that key that it has in the pool.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.compiled import compiled
+from geouq.config import Intervals
+from geouq.inference.bootstrap import left_out, resampled
+from geouq.inference.features import MOMENTS, moments_of
+from geouq.inference.order_rows import OrderFrame, moment_row
+from geouq.inference.resamples import NOT_BY_CELL, Resampled
+from geouq.metrics import METRICS, Choices, Metric, evaluate_metric
+from geouq.summary import CoverageProfile, Summary, ZHistogram
+from geouq.summary.moments import CENTRED
+from geouq.summary.threshold_sums import ThresholdSums
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MOST_ROWS = 512  # of more tiles, those that follow each other are joined
+TOGETHER = 64  # resamples whose order is told at a time
+Tiles = Callable[[], Iterable[Mapping[str, Summary]]]
+
+
+@dataclass(frozen=True)
+class TileFrame:
+    """What the tiles of a pool are measured against.
+
+    groups : by what pixels are grouped, the keys of the pool and the share that each group has of each, (keys, groups).
+    """
+
+    whole: Summary
+    centre: Floats
+    groups: Mapping[str, tuple[Ints, Floats]]
+    order: OrderFrame | None
+
+    @classmethod
+    def of(cls, whole: Summary, choices: Choices) -> "TileFrame":
+        """The frame of a pool whose summary is `whole`, with at least one pixel."""
+        groups = {by: whole.coverage_by(by) for by in choices.groupings}
+        shares = {by: (one.keys, one.group_shares(choices.groups.count, int(whole.n))) for by, one in groups.items()}
+        centre = np.array([whole.moments.mean(name) for name in CENTRED])
+        return cls(whole, centre, shares, OrderFrame.of(whole, centre) if choices.ordering else None)
+
+    def row(self, tile: Summary) -> Floats:
+        """What a tile with pixels adds, float64 (columns), but for the order."""
+        parts = [moment_row(tile.moments, self.centre), tile.z.counts, tile.thresholds.sums.ravel()]
+        for by, (keys, shares) in self.groups.items():
+            profile = tile.coverage_by(by)
+            inside = np.zeros((shares.shape[1], profile.counts.shape[-1]))
+            _share_out(np.searchsorted(keys, profile.keys), np.cumsum(profile.counts, axis=-1), shares, inside)
+            parts.append(inside.ravel())
+        return np.concatenate(parts)
+
+    def summary(self, rows: Floats) -> Summary:
+        """The Summary that sums of rows (R, columns) are, of what follows from them."""
+        whole, columns = self.whole, len(self.whole.levels) + 1
+        shapes = [(whole.z.counts.size,), whole.thresholds.sums.shape]
+        shapes += [(shares.shape[1], columns) for _, shares in self.groups.values()]
+        ends = np.cumsum([MOMENTS, *(int(np.prod(shape)) for shape in shapes)])
+        moments, *parts = np.split(rows, ends[:-1], axis=-1)
+        shaped = [part.reshape(len(rows), *shape) for part, shape in zip(parts, shapes, strict=True)]
+        counts: NDArray[Any] = shaped[0]  # whole numbers, or weights
+        inside = dict(zip(self.groups, shaped[2:], strict=True))
+        return replace(
+            whole,
+            moments=moments_of(moments, self.centre),
+            z=ZHistogram(whole.z.probabilities, counts),
+            groups={by: _Grouped(np.arange(one.shape[1]), one) for by, one in inside.items()},
+            thresholds=ThresholdSums(whole.thresholds.thresholds, shaped[1]),
+        )
+
+
+@dataclass(frozen=True)
+class TileRows:
+    """Rows of the tiles of a pool that have pixels, float64 (tiles, columns); `order` those of the order, if asked for.
+
+    Of more than 512 tiles, those that follow each other are joined, so that the memory is bounded.
+    """
+
+    frame: TileFrame
+    rows: Floats
+    order: Floats | None
+
+
+def rows_of_tiles(
+    wholes: Mapping[str, Summary], choices: Mapping[str, Choices], tiles: Tiles, count: int
+) -> dict[str, TileRows]:
+    """The rows of each variable that has pixels, of `count` tiles that are gone through once, in their order."""
+    frames = {name: TileFrame.of(whole, choices[name]) for name, whole in wholes.items() if whole.n}
+    found: dict[str, dict[int, list[Floats]]] = {name: {} for name in frames}
+    joined = min(count, MOST_ROWS)
+    for i, tile in enumerate(tiles()):
+        for name, frame in frames.items():
+            if tile[name].n:
+                row = [frame.row(tile[name]), *([frame.order.row(tile[name])] if frame.order else [])]
+                before = found[name].get(i * joined // count)
+                found[name][i * joined // count] = (
+                    row if before is None else [a + b for a, b in zip(before, row, strict=True)]
+                )
+    return {name: _stacked(frames[name], list(rows.values())) for name, rows in found.items()}
+
+
+def _stacked(frame: TileFrame, rows: list[list[Floats]]) -> TileRows:
+    light, *order = (np.stack(one) for one in zip(*rows, strict=True))
+    return TileRows(frame, light, order[0] if order else None)
+
+
+def resampled_by_tiles(
+    name: str, choices: Choices, tiles: TileRows, settings: Intervals
+) -> tuple[Iterator[Resampled], Summary]:
+    """All numbers that cells do not keep, and the summary of the resamples, in which tiles are drawn."""
+    rows, rest = resampled(tiles.rows, settings.resamples, settings.seed, name), left_out(tiles.rows)
+    drawn, without = tiles.frame.summary(rows), tiles.frame.summary(rest)
+
+    def numbers() -> Iterator[Resampled]:
+        for metric in METRICS:
+            if metric.choice in NOT_BY_CELL - {"ordering"} or metric.name.endswith("_interval"):
+                summaries = (tiles.frame.whole, drawn, without)
+                for value, *others in zip(*(evaluate_metric(metric, one, choices) for one in summaries), strict=True):
+                    yield Resampled(value, *(other.value for other in others))
+        yield from _order_of(name, choices, tiles, settings)
+
+    return numbers(), drawn
+
+
+def _order_of(name: str, choices: Choices, tiles: TileRows, settings: Intervals) -> Iterator[Resampled]:
+    """The numbers that follow from the order, of some resamples at a time."""
+    frame = tiles.frame.order
+    if frame is None or tiles.order is None:
+        return
+    both = resampled(tiles.order, settings.resamples, settings.seed, name), left_out(tiles.order)
+    for metric in METRICS:
+        if metric.choice == "ordering":
+            (value,) = evaluate_metric(metric, tiles.frame.whole, choices)
+            yield Resampled(value, *(_in_parts(metric, frame, rows) for rows in both))
+
+
+def _in_parts(metric: Metric, frame: OrderFrame, rows: Floats) -> Floats:
+    parts = (rows[first : first + TOGETHER] for first in range(0, len(rows), TOGETHER))
+    return np.concatenate([metric.function(frame.summary(part)) for part in parts])
+
+
+@dataclass(frozen=True)
+class _Grouped(CoverageProfile):
+    """Pixels inside the intervals by the groups of the pool, which are the keys."""
+
+    def grouped(self, groups: int, n: NDArray[np.int64]) -> Floats:  # noqa: ARG002  those of the pool
+        return self.counts
+
+
+@compiled
+def _share_out(place: Ints, inside: Floats, shares: Floats, out: Floats) -> None:
+    """Add pixels by key (keys, columns) to those by group, (groups, columns)."""
+    for k in range(len(place)):
+        for g in range(shares.shape[1]):
+            share = shares[place[k], g]
+            if share > 0:
+                for j in range(inside.shape[1]):
+                    out[g, j] += share * inside[k, j]
