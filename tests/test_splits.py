@@ -119,7 +119,8 @@ def test_sides_that_are_alike_show_no_shift(tile_folder, geouq, tmp_path):
 
     rows = rows_of(tmp_path / "results/small/tables/shift.csv")
     shown = [row for row in rows if row["metric"] in ("bias", "zms", "coverage_90", "rmse", "crps", "nll")]
-    assert {row["verdict"] for row in shown} == {"no shift to be seen"}
+    few = "not tested: fewer than 8 effective cells"
+    assert {row["verdict"] for row in shown} - {few} == {"no shift to be seen"}
 
 
 @pytest.mark.parametrize(
