@@ -242,6 +242,9 @@ def test_a_fault_in_one_class_is_repaired_there_and_the_other_class_is_left_alon
     rows = rows_of(fresh / "results/small/recalibration/recalibration.csv")
     fitted = geouq.load_recalibrator(fresh / "results/small/recalibration/height.json")
     assert fitted.correction.method == "by_group"
+    write(fresh / "c/b2.tif", np.ones((64, 64), np.uint8))
+    with pytest.raises(geouq.GeouqError, match="tile b2 was made from other files"):
+        geouq.recalibrate("results/small")
     factors = {name: own.factor for name, own in fitted.correction.groups.items()}
     assert factors["forest"] == pytest.approx(9, rel=0.06)
     assert factors["bog"] == pytest.approx(1, rel=0.06)

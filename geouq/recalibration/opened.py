@@ -15,9 +15,9 @@ from geouq.grid import require_same_grid
 from geouq.provenance import RunRecord, load_record
 from geouq.raster import Raster, read_header
 from geouq.settings import Settings
-from geouq.store import SavedSummaries, is_valid
+from geouq.store import SavedSummaries, is_valid, zones_are_valid
 from geouq.sweep import untold
-from geouq.zones import Zones, open_regions, placed
+from geouq.zones import TileZones, Zones, open_regions, placed
 
 
 @dataclass(frozen=True)
@@ -61,14 +61,13 @@ def open_run(folder: Path, wanted: Recalibration | None, threads: int) -> tuple[
     wanted = wanted or experiment.recalibration or Recalibration()
     if fault := fault_of_groups(wanted, experiment.regions):
         raise ConfigError(f"recalibration: {fault}")
-    tiles = {tile.name: tile for tile in _as_they_were(folder, experiment, record, threads)}
+    tiles, zones = _as_they_were(folder, experiment, record, wanted.by, threads)
     for tile in tiles.values():
         if tile.noisy_truth:
             raise ConfigError(
                 "recalibration: summaries tell of the predicted variance with truth_variance added, so that a "
                 "correction of the prediction alone cannot be fitted; evaluate without truth_variance first"
             )
-    zones = groups_of(experiment, Catalog(tuple(tiles.values()), (), ()), wanted.by)
     return Opened(folder, experiment, record, tiles, settings_of(record), zones), wanted
 
 
@@ -119,26 +118,29 @@ def _without_truth(name: str, m: Raster, v: Raster, *, like: Tile) -> Tile:
     return Tile(name, m.grid, like.variables, {"": Prediction(m, v)}, truth=m)
 
 
-def _as_they_were(folder: Path, experiment: Experiment, record: RunRecord, threads: int) -> list[Tile]:
-    """The tiles of a run, whose summaries are those of the files as they are now."""
+def _as_they_were(
+    folder: Path, experiment: Experiment, record: RunRecord, by: str | None, threads: int
+) -> tuple[dict[str, Tile], dict[str, Zones]]:
+    """The tiles of a run and the zones of a layer in them, whose summaries are those of the files as they are now."""
     catalog = find_tiles(experiment.model_copy(update={"tiles": record.tiles}))
     for failure in catalog.failures:
         raise DataError(f"tile {failure.tile}: {failure.message}")
-    by_name = {tile.name: tile for tile in catalog.tiles}
-    tiles = [by_name[name] for name in record.tiles]
+    by_name, groups = {tile.name: tile for tile in catalog.tiles}, groups_of(experiment, catalog, by)
+    found = {name: (by_name[name], groups.get(name)) for name in record.tiles}
     if experiment.fingerprint == "checksum":
-        tiles = [_complete(outcome) for outcome in with_checksums(tiles, threads, untold)]
+        layers = {name: TileZones((), {"": own} if own else {}) for name, (_, own) in found.items()}
+        for outcome in with_checksums([tile for tile, _ in found.values()], layers, threads, untold):
+            if isinstance(outcome, Failure):
+                raise DataError(f"tile {outcome.tile}: {outcome.message}")
+            found[outcome[0].name] = outcome[0], outcome[1].layers.get("")
     settings = replace(settings_of(record), levels=experiment.levels)
-    for tile in tiles:
-        if not is_valid(folder, tile, settings):
+    for name, (tile, zones) in found.items():
+        valid = is_valid(folder, tile, settings)
+        if zones is not None and by is not None and name not in record.whole.get(by, ()):
+            valid = valid and zones_are_valid(folder, tile, by, zones, settings)
+        if not valid:
             raise SummaryError(
-                f"{folder}: the summary of tile {tile.name} was made from other files, or by another version; "
+                f"{folder}: the summary of tile {name} was made from other files, or by another version; "
                 "run the experiment again first"
             )
-    return tiles
-
-
-def _complete(outcome: Tile | Failure) -> Tile:
-    if isinstance(outcome, Failure):
-        raise DataError(f"tile {outcome.tile}: {outcome.message}")
-    return outcome
+    return {name: tile for name, (tile, _) in found.items()}, {name: own for name, (_, own) in found.items() if own}
