@@ -230,6 +230,19 @@ def recalibrate(
 
 
 @main.command()
+@click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
+def verify(folder: Path) -> None:
+    """Tell what is no longer as a run left it: outputs, inputs, versions; exit code 1 if anything is not."""
+    from geouq.verification import verify as changes
+
+    found = changes(folder)
+    for line in found:
+        click.echo(f"changed: {line}")
+    click.echo(f"{folder}: {len(found)} changes" if found else f"{folder}: everything is as the run left it")
+    raise click.exceptions.Exit(GATE_FAILED if found else 0)
+
+
+@main.command()
 def schema() -> None:
     """Print the JSON Schema of the configuration, for editors."""
     from geouq.config import json_schema

@@ -4,7 +4,8 @@ GeouqError
 ├── ConfigError        the YAML or the command line is wrong (exit code 2)
 ├── GridError          two rasters do not lie on the same pixels
 ├── DataError          a raster cannot be read or holds what it must not
-└── SummaryError       saved summaries are absent, damaged or of another kind
+├── SummaryError       saved summaries are absent, damaged or of another kind
+└── OwnedError         another process writes to the folder
 
 Each carries one message that names the file, the key or the pixel, and says what to do.
 """
@@ -28,3 +29,7 @@ class DataError(GeouqError):
 
 class SummaryError(GeouqError):
     """Saved summaries are absent, damaged, or were made with other settings."""
+
+
+class OwnedError(GeouqError):
+    """Another process writes to the folder of the results."""

@@ -19,6 +19,7 @@ from geouq.exact import wanted_keys, with_kept
 from geouq.gates import require_known, require_possible
 from geouq.maps import missing_maps, write_pixel_maps
 from geouq.memory import give_back, peak_memory_mib
+from geouq.owner import owned
 from geouq.plan import Plan, plan_run, slots
 from geouq.present import Results, present
 from geouq.progress import Reporter, Silent
@@ -38,6 +39,7 @@ from geouq.store import (
     zones_are_valid,
 )
 from geouq.sweep import Zone, collect_pixels, for_each_tile, sweep_tiles, sweep_zones
+from geouq.verification import save_checksums
 from geouq.workers import workers
 from geouq.zone_batches import batches_of
 from geouq.zones import Regions, TileZones, Zones, open_regions, placed, polygons_without_pixels
@@ -94,7 +96,39 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
     if not isinstance(experiment, Experiment):
         experiment = load_experiment(experiment)
     job, catalog = _prepare(experiment, options, reporter)
-    remove_leftovers(job.folder)
+    with owned(job.folder):
+        remove_leftovers(job.folder)
+        record = _evaluated(job, catalog, options, started)
+        with written_whole(job.folder / "config.yaml") as part:
+            part.write_text(to_yaml(job.experiment), encoding="utf-8")
+        save_record(record, job.folder)
+        return _recalibrated(job, _presented(job.experiment, record, job.folder, reporter))
+
+
+def report(folder: Path, reporter: Reporter | None = None) -> Results:
+    """Tables, cell maps, figures and pages again from the saved summaries of a run."""
+    record = load_record(folder)
+    with owned(folder):
+        return _presented(load_experiment(folder / "config.yaml"), record, folder, reporter or Silent())
+
+
+def _presented(experiment: Experiment, record: RunRecord, folder: Path, reporter: Reporter) -> Results:
+    """All that follows from the summaries, and the checksums of the files."""
+    results = present(experiment, record, folder, reporter)
+    sums = save_checksums([*results.files, folder / "config.yaml"], folder)
+    return replace(results, files=(*results.files, sums))
+
+
+def _recalibrated(job: _Job, results: Results) -> Results:
+    """The results, and those of the recalibration that the configuration asks for."""
+    if job.experiment.recalibration is None:
+        return results
+    outcome = recalibrate(job.folder, threads=job.plan.workers, reporter=job.reporter)
+    return replace(results, files=(*results.files, *outcome.files), warnings=(*results.warnings, *outcome.lines()))
+
+
+def _evaluated(job: _Job, catalog: Catalog, options: Options, started: float) -> RunRecord:
+    """Sweep what is not summarised yet, and write the pixel maps; the record of it."""
     waiting = [tile for tile in job.tiles if options.fresh or not is_valid(job.folder, tile, job.settings)]
     doubts = _doubts(job, catalog, waiting)
     with workers(job.plan.workers, options.scheduler) as pool:
@@ -105,8 +139,8 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
         failures += _write_maps(job, pool, failures)
     give_back()
     done = _without(job.tiles, failures)
-    record = RunRecord(
-        name=experiment.name,
+    return RunRecord(
+        name=job.experiment.name,
         tiles=tuple(tile.name for tile in done),
         variables=job.tiles[0].variables if job.tiles else (),
         failures=(*catalog.failures, *failures),
@@ -122,20 +156,6 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
         doubts=doubts,
         polygons=vector_inputs(job.regions.polygons, polygons_without_pixels(job.regions, job.zones.values())),
     )
-    with written_whole(job.folder / "config.yaml") as part:
-        part.write_text(to_yaml(job.experiment), encoding="utf-8")
-    save_record(record, job.folder)
-    results = present(job.experiment, record, job.folder, reporter)
-    if job.experiment.recalibration is None:
-        return results
-    outcome = recalibrate(job.folder, threads=job.plan.workers, reporter=reporter)
-    return replace(results, files=(*results.files, *outcome.files), warnings=(*results.warnings, *outcome.lines()))
-
-
-def report(folder: Path, reporter: Reporter | None = None) -> Results:
-    """Tables, cell maps, figures and pages again from the saved summaries of a run."""
-    record = load_record(folder)
-    return present(load_experiment(folder / "config.yaml"), record, folder, reporter or Silent())
 
 
 def restricted(experiment: Experiment, catalog: Catalog, only: Sequence[str]) -> tuple[Experiment, Catalog]:

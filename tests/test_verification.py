@@ -1,0 +1,95 @@
+"""Runs know what they read and wrote, and who writes to a folder."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from geouq.owner import owned
+
+
+@pytest.fixture
+def finished(tile_folder, geouq, tmp_path):
+    """The folder of a finished run."""
+    tile_folder(("a1", "b1"))
+    assert geouq("run", "experiment.yaml", "--quiet").exit_code == 0
+    return tmp_path / "results" / "small"
+
+
+def test_a_run_that_nobody_touched_verifies_and_its_checksums_are_those_of_sha256sum(finished, geouq):
+    result = geouq("verify", finished)
+
+    assert (result.exit_code, result.output.split(": ")[-1]) == (0, "everything is as the run left it\n")
+    done = subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=finished, check=False)  # noqa: S607
+    assert done.returncode == 0
+    listed = {line.split("  ")[1] for line in (finished / "SHA256SUMS").read_text().splitlines()}
+    assert {"tables/metrics.csv", "report/index.html", "gates.json", "config.yaml"} <= listed
+
+
+def test_outputs_that_changed_or_are_gone_are_named(finished, geouq):
+    (finished / "tables" / "bins.csv").write_text("changed")
+    (finished / "gates.json").unlink()
+
+    result = geouq("verify", finished)
+
+    assert result.exit_code == 1
+    assert "changed: output tables/bins.csv has other bytes than the run wrote" in result.output
+    assert "changed: output gates.json is gone" in result.output
+
+
+def test_inputs_that_changed_or_are_gone_are_named(finished, geouq, tmp_path):
+    os.utime(tmp_path / "truth" / "a1.tif", (1, 1))
+    (tmp_path / "predictions" / "b1_mean.tif").unlink()
+
+    result = geouq("verify", finished)
+
+    assert result.exit_code == 1
+    assert "changed: input truth of tile a1, a1.tif, was written or touched since" in result.output
+    assert "changed: input mean of tile b1, b1_mean.tif, is gone" in result.output
+
+
+def test_with_checksums_a_touched_input_is_the_same_and_other_bytes_are_not(tile_folder, geouq, tmp_path):
+    tile_folder(("a1",), text="fingerprint: checksum\n")
+    geouq("run", "experiment.yaml", "--quiet")
+    truth = tmp_path / "truth" / "a1.tif"
+    os.utime(truth, (1, 1))
+    assert geouq("verify", "results/small").exit_code == 0
+
+    truth.write_bytes(truth.read_bytes() + b"more")
+
+    result = geouq("verify", "results/small")
+    assert result.exit_code == 1
+    assert "input truth of tile a1, a1.tif, has other bytes than the run read" in result.output
+
+
+def test_a_folder_without_a_run_is_a_plain_error(geouq, tmp_path):
+    result = geouq("verify", tmp_path)
+
+    assert result.exit_code == 2
+    assert "holds no run" in result.output
+
+
+def test_a_second_run_on_the_same_folder_stops_and_names_the_owner(tile_folder, geouq, tmp_path):
+    tile_folder(("a1",))
+    code = (
+        "import sys, time; from pathlib import Path; from geouq.owner import owned\n"
+        "with owned(Path('results/small')): print('owned', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout.readline() == "owned\n"
+        result = geouq("run", "experiment.yaml", "--quiet")
+        other.kill()
+
+    assert result.exit_code == 2
+    assert f"is being written to by process {other.pid} of" in result.output
+    assert geouq("run", "experiment.yaml", "--quiet").exit_code == 0  # an owner that was killed owns nothing
+
+
+def test_an_owner_leaves_no_name_behind(tmp_path):
+    with owned(tmp_path):
+        assert (tmp_path / ".geouq.owner").exists()
+
+    assert not (tmp_path / ".geouq.owner").exists()
