@@ -10,9 +10,14 @@ GeouqError
 Each carries one message that names the file, the key or the pixel, and says what to do.
 """
 
+from geouq.redaction import without_secrets
+
 
 class GeouqError(Exception):
-    """Anything that the user can mend; never shown with a traceback."""
+    """Anything that the user can mend; never shown with a traceback, and without the credentials of addresses."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(without_secrets(message))
 
 
 class ConfigError(GeouqError):

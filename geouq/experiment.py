@@ -11,7 +11,7 @@ from pathlib import Path
 from geouq.atomic import remove_leftovers, written_whole
 from geouq.catalog import Catalog, Failure, Tile, find_tiles, natural_order
 from geouq.checksums import require_local, with_checksums
-from geouq.config import Experiment, is_pixel_map, load_experiment, suggestion, to_yaml
+from geouq.config import Experiment, is_pixel_map, load_experiment, suggestion
 from geouq.cutting import Reading
 from geouq.doctor import CHEAP, examine
 from geouq.errors import ConfigError, SummaryError
@@ -23,7 +23,7 @@ from geouq.owner import owned
 from geouq.plan import Plan, plan_run, slots
 from geouq.present import Results, present
 from geouq.progress import Reporter, Silent
-from geouq.provenance import RunRecord, config_digest, inputs_of, load_record, save_record, utc, vector_inputs
+from geouq.provenance import RunRecord, config_digest, inputs_of, load_record, resolved, save_record, utc, vector_inputs
 from geouq.recalibration import recalibrate
 from geouq.regions import pools
 from geouq.run_numbers import choices_of
@@ -100,7 +100,7 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
         remove_leftovers(job.folder)
         record = _evaluated(job, catalog, options, started)
         with written_whole(job.folder / "config.yaml") as part:
-            part.write_text(to_yaml(job.experiment), encoding="utf-8")
+            part.write_text(resolved(job.experiment), encoding="utf-8")
         save_record(record, job.folder)
         return _recalibrated(job, _presented(job.experiment, record, job.folder, reporter))
 

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from geouq.config import ClassRegions, Experiment, to_yaml
+from geouq.config import ClassRegions, Experiment
 from geouq.gates import GateResult, judge, save_gates
 from geouq.map_files import Evaluated, write_maps
 from geouq.metrics import Choices
@@ -15,7 +15,7 @@ from geouq.outcome import write_outcome
 from geouq.pages import CellMaps, ReportContent, cell_maps, write_report
 from geouq.paired import Shown, shown_rows, write_texts
 from geouq.progress import Reporter
-from geouq.provenance import RunRecord, inputs_in_words
+from geouq.provenance import RunRecord, inputs_in_words, resolved
 from geouq.readable import write_readable
 from geouq.regions import Pool
 from geouq.run_numbers import Numbers, choices_of, numbers_of, preferred_scheme, sides_of
@@ -208,7 +208,7 @@ def _content(
         tables=list(tables),
         shift=tables["shift"].rows if "shift" in tables else (),
         comparison=tables["comparison"].rows if "comparison" in tables else (),
-        config=to_yaml(experiment),
+        config=resolved(experiment),
         inputs=inputs_in_words(record.inputs),
         provenance=dict(record.versions)
         | {

@@ -17,6 +17,7 @@ from geouq.catalog import Failure, Tile
 from geouq.config import Experiment, Variable, to_yaml
 from geouq.errors import SummaryError
 from geouq.raster import Raster
+from geouq.redaction import without_secrets
 from geouq.version import __version__
 from geouq.zones import Polygons
 
@@ -86,7 +87,11 @@ def vector_inputs(
 
 
 def _input(raster: Raster) -> dict[str, Any]:
-    found = {"file": Path(raster.path).name, "bytes": raster.size, "modified_ns": raster.modified}
+    found = {
+        "file": without_secrets(raster.path).rsplit("/", 1)[-1],
+        "bytes": raster.size,
+        "modified_ns": raster.modified,
+    }
     checksums = [{"file": file.name, "sha256": file.sha256} for file in raster.files if file.sha256]
     return found | ({"files": checksums} if checksums else {})
 
@@ -104,9 +109,14 @@ def inputs_in_words(inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     return {layer: f"{len(own)} files, {sum(own) / 1e6:.1f} MB" for layer, own in sizes.items()}
 
 
+def resolved(experiment: Experiment) -> str:
+    """The resolved configuration as config.yaml keeps it."""
+    return without_secrets(to_yaml(experiment))
+
+
 def config_digest(experiment: Experiment) -> str:
-    """SHA-256 of the resolved configuration."""
-    return hashlib.sha256(to_yaml(experiment).encode()).hexdigest()
+    """SHA-256 of config.yaml."""
+    return hashlib.sha256(resolved(experiment).encode()).hexdigest()
 
 
 def utc(seconds: float) -> str:

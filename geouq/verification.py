@@ -10,7 +10,8 @@ from geouq.catalog import Failure, find_tiles
 from geouq.checksums import with_checksums
 from geouq.config import load_experiment
 from geouq.errors import GeouqError, SummaryError
-from geouq.provenance import RunRecord, config_digest, inputs_of, load_record, versions
+from geouq.provenance import RunRecord, config_digest, inputs_of, load_record, vector_inputs, versions
+from geouq.zones import open_regions, placed
 
 SUMS = "SHA256SUMS"
 
@@ -51,29 +52,39 @@ def _configuration(folder: Path, record: RunRecord) -> Iterator[str]:
 def _inputs(folder: Path, record: RunRecord) -> Iterator[str]:
     """Files that are gone or changed, by what the record knows of them: size and time, or their checksums."""
     try:
-        tiles = find_tiles(load_experiment(folder / "config.yaml")).tiles
+        now, polygons = _inputs_now(folder, record)
     except GeouqError as error:
         yield f"inputs cannot be looked at: {error}"
         return
+    told = {f"{layer} of tile {tile}": file for tile, layers in record.inputs.items() for layer, file in layers.items()}
+    seen = {f"{layer} of tile {tile}": file for tile, layers in now.items() for layer, file in layers.items()}
+    for name, file in (told | dict(record.polygons)).items():
+        if changed := _difference(file, (seen | polygons).get(name, {})):
+            yield f"input {name}, {file['file']}, {changed}"
+
+
+def _inputs_now(folder: Path, record: RunRecord) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the record would tell of rasters and polygons now."""
+    experiment = load_experiment(folder / "config.yaml")
+    regions = open_regions(experiment)
+    zones, catalog = placed(regions, find_tiles(experiment))
+    tiles = list(catalog.tiles)
     if any("files" in layer for layers in record.inputs.values() for layer in layers.values()):
-        found = [tile for tile in with_checksums(tiles, 1, lambda *_: None) if not isinstance(tile, Failure)]
-    else:
-        found = list(tiles)
-    now = inputs_of(found)
-    for tile, layers in record.inputs.items():
-        for layer, told in layers.items():
-            if layer not in now.get(tile, {}):
-                yield f"input {layer} of tile {tile}, {told['file']}, is gone"
-            elif changed := _difference(told, now[tile][layer]):
-                yield f"input {layer} of tile {tile}, {told['file']}, {changed}"
+        summed = [found for found in with_checksums(tiles, zones, 1, lambda *_: None) if not isinstance(found, Failure)]
+        tiles, zones = [tile for tile, _ in summed], {tile.name: own for tile, own in summed}
+    return inputs_of(tiles, {tile.name: zones[tile.name].rasters for tile in tiles}), vector_inputs(
+        regions.polygons, {}
+    )
 
 
 def _difference(told: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    if "bytes" in told and "bytes" not in now:
+        return "is gone"
     if "files" in told:
         return "" if told["files"] == now["files"] else "has other bytes than the run read"
-    if told["bytes"] != now["bytes"]:
+    if told.get("bytes") != now.get("bytes"):
         return f"has {now['bytes']} bytes, not {told['bytes']}"
-    return "" if told["modified_ns"] == now["modified_ns"] else "was written or touched since"
+    return "" if told.get("modified_ns") == now.get("modified_ns") else "was written or touched since"
 
 
 def _versions(record: RunRecord) -> Iterator[str]:

@@ -7,6 +7,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "geouq"
 FLOORS = (
+    {"redaction"},
     {
         "errors",
         "atomic",
