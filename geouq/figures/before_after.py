@@ -70,5 +70,5 @@ def before_after_figure(
 
 
 def _numbers(curve: Curve) -> str:
-    covered = f"   90 % covers {100 * float(coverage(curve.summary, 0.9)):.1f} %" if 0.9 in curve.summary.levels else ""
+    covered = f", 90 % covers {100 * float(coverage(curve.summary, 0.9)):.1f} %" if 0.9 in curve.summary.levels else ""
     return f"mean z² {for_people(float(zms(curve.summary)))}{covered}"

@@ -88,7 +88,7 @@ def _farthest(curves: Mapping[str, Curve], levels: Sequence[float]) -> list[str]
 
 
 def _named(name: str, curve: Curve) -> str:
-    return f"{plain(name, 22)} ({pixels(curve.summary.n)})"
+    return f"{plain(name, 16)} ({pixels(curve.summary.n)})"
 
 
 def _diagonal(top: Axes, bottom: Axes) -> None:

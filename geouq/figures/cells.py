@@ -141,8 +141,10 @@ def _beyond(values: Floats, norm: Normalize) -> str:
 
 
 def _colours(metric: str) -> str:
-    diverging = metric in RATIOS | SIGNED or metric.startswith("coverage")
-    return DIVERGING if diverging else SEQUENTIAL
+    """Red is over-confident, or too high, wherever a metric can be off on two sides."""
+    if metric.startswith("coverage"):
+        return DIVERGING.removesuffix("_r")
+    return DIVERGING if metric in RATIOS | SIGNED else SEQUENTIAL
 
 
 def _draw(axes: Axes, tiles: Sequence[TileCells], norm: Normalize, metric: str) -> None:
@@ -215,6 +217,9 @@ def _colour_bar(figure: Figure, axes: Sequence[Axes], norm: Normalize, extend: s
         bar.ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if (norm.vmax or 1) < 30 else (1,)))
         bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
         bar.ax.yaxis.set_minor_formatter(NullFormatter())
+    if isinstance(norm, TwoSlopeNorm):
+        bar.set_ticks([*np.linspace(norm.vmin or 0.0, norm.vcenter, 4), norm.vmax or 1.0])
+        bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
     bar.ax.yaxis.set_minor_locator(NullLocator())
     bar.ax.tick_params(labelsize=LETTERS)
     return bar

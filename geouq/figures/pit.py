@@ -45,7 +45,7 @@ def pit_histogram(summary: Summary, *, title: str, bands: Bands | None = None) -
     axes.axhline(1, color=IDEAL, linewidth=1.5, linestyle="--", label="calibrated", zorder=4)
     axes.set(xlim=(0, 1), ylim=(0, 1.05 * max(float(density.max()), 1.2, 1 + min(half, 1))))
     dress(axes, "PIT of the truth (1)", "density (1)")
-    covered = f"   {percent(0.9)} interval covers {100 * float(coverage(summary, 0.9)):.1f} %"
+    covered = f", {percent(0.9)} interval covers {100 * float(coverage(summary, 0.9)):.1f} %"
     mean_square = float(zms(summary))
     size = f"worth {for_people(effective)} independent ones" if bands else "taken as independent"
     note(

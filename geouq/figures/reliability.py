@@ -58,8 +58,8 @@ def reliability_diagram(
     dress(bottom, with_units("predicted: mean variance", squared(units)), "share (1)")
     _draw_shares(bottom, per_bin)
     gap = f"{for_people(float(uce(summary, scheme, edges)))} {squared(units).removesuffix('1')}".rstrip()
-    numbers = f"UCE {gap}   ENCE {for_people(float(ence(summary, scheme, edges)))}"
-    note(top, f"{pixels(summary.n)}   {used.sum()} of {len(used)} {scheme.scheme} bins", numbers, told(bands))
+    numbers = f"UCE {gap}, ENCE {for_people(float(ence(summary, scheme, edges)))}"
+    note(top, f"{pixels(summary.n)}, {used.sum()} of {len(used)} {scheme.scheme} bins", numbers, told(bands))
     key(figure, [top])
     return figure
 

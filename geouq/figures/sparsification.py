@@ -37,7 +37,7 @@ def sparsification_figure(summary: Summary, *, title: str, units: str) -> Figure
     axes.axhline(own[0], color=INK, linewidth=1, linestyle=":", label="in any order")
     axes.set(xlim=(0, 100), ylim=(0, 1.1 * max(own.max(), own[0])))
     dress(axes, "pixels left out (%)", with_units("RMSE of those that remain", units))
-    numbers = f"AUSE {for_people(float(ause(summary)))}   rank correlation {for_people(float(spearman(summary)))}"
+    numbers = f"AUSE {for_people(float(ause(summary)))}, rank correlation {for_people(float(spearman(summary)))}"
     note(axes, pixels(summary.n), numbers)
     key(figure, [axes])
     return figure

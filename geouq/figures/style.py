@@ -5,6 +5,7 @@ Figures are drawn at their final size, 12 or 18 cm wide, and nothing in them is 
 """
 
 import textwrap
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,8 +119,9 @@ def save_figure(figure: Figure, path: Path, dots_per_inch: int = DOTS_PER_INCH) 
     if kind not in FORMATS:
         raise ConfigError(f"{path}: figures are written as {', '.join(FORMATS)}, not as {kind or 'nothing'}")
     metadata = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}[kind]
-    letters: dict[Any, Any] = {"svg.hashsalt": "geouq", "svg.fonttype": "none", "pdf.fonttype": 42}
-    with written_whole(path) as part, mpl.rc_context(letters):
+    letters: dict[Any, Any] = {"svg.hashsalt": "geouq", "pdf.fonttype": 42}
+    with written_whole(path) as part, mpl.rc_context(letters), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # letters of which there is no font are drawn as boxes
         figure.savefig(part, format=kind, dpi=dots_per_inch, metadata=metadata)
 
 
@@ -167,12 +169,13 @@ def with_units(name: str, units: str) -> str:
 
 
 def shortened(text: str, longest: int) -> str:
-    """Text that is cut where it is too long, and says so.
+    """Text whose middle is left out where it is too long, as names often differ at their ends alone.
 
-    >>> shortened("a long name", 6)
-    'a lon…'
+    >>> shortened("region of lakes 12", 10)
+    'region… 12'
     """
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+    behind = (longest - 1) * 2 // 5
+    return text if len(text) <= longest else f"{text[: longest - 1 - behind]}…{text[-behind:]}"
 
 
 def plain(text: str, longest: int = 32) -> str:
