@@ -195,6 +195,21 @@ def test_before_and_after_each_have_bins_of_their_own(arrays, summary):
         np.testing.assert_allclose(line(right, name)[1], calibration_curve(own))
 
 
+def test_where_cells_tell_too_little_there_are_no_bands(known, monkeypatch):
+    monkeypatch.setattr("geouq.inference.bands.FEWEST_EFFECTIVE", known[1].blocks.cells + 1)
+    summary, bands = known[0], inferred(factor=0.7)[1].bands
+
+    assert np.isnan(bands.calibration).all()
+    assert np.isnan(bands.mse[EQUAL_COUNT_10.name]).all()
+    assert np.isnan(bands.pit_effective)
+    for figure in (
+        pit_histogram(summary, title="t", bands=bands),
+        reliability_diagram(summary, EQUAL_COUNT_10, title="t", units="m", bands=bands),
+        calibration_figure({"all": Curve(summary, bands)}, title="t"),
+    ):
+        assert "too few effective cells" in figure.axes[0].get_title(loc="left")
+
+
 @pytest.mark.parametrize(("metric", "middle"), [("zms", 1.0), ("bias", 0.0), ("coverage_90", 0.9), ("rmse", None)])
 def test_colours_of_cells_lie_around_what_is_ideal(metric, middle):
     values = np.random.default_rng(0).uniform(0.4, 0.99, (8, 8))

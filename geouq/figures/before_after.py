@@ -64,7 +64,12 @@ def before_after_figure(
     )
     dress(right, "predicted quantile (level, 1)", "truth below the quantile (share, 1)")
     note(left, *(f"{plain(n)}: {_numbers(c)}" for n, c in zip(names, (before, after), strict=True)), width=48)
-    note(right, pixels(before.summary.n), told(before.bands), width=48)
+    note(
+        right,
+        pixels(before.summary.n),
+        told(before.bands, before.bands.calibration if before.bands else None),
+        width=48,
+    )
     key(figure, [left], columns=4)
     return figure
 

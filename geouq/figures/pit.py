@@ -7,6 +7,7 @@ from geouq.figures.style import (
     DATA,
     FAINT,
     IDEAL,
+    TOO_FEW,
     dress,
     key,
     new_figure,
@@ -29,7 +30,8 @@ def pit_histogram(summary: Summary, *, title: str, bands: Bands | None = None) -
 
     High ends are over-confident, a high middle under-confident, a slope a bias. The grey band would hold each bar of a
     calibrated forecast as often as its level says: of as many independent pixels as the bootstrap finds the histogram
-    to be worth, or, where it is not known, of all of them, which is too narrow where errors are correlated.
+    to be worth (no band where that is not to be told), or, without `bands`, of all of them, which is too narrow where
+    errors are correlated.
     """
     figure = new_figure(title, height=4.2)
     if not summary.n:
@@ -38,9 +40,11 @@ def pit_histogram(summary: Summary, *, title: str, bands: Bands | None = None) -
     density = PIT_BINS * summary.z.regular(PIT_BINS) / summary.moments.weight
     left = np.arange(PIT_BINS) / PIT_BINS
     level, effective = (bands.level, bands.pit_effective) if bands else (DEFAULTS.level, float(summary.n))
-    half = expected_half_width(effective, level)
+    known = bool(np.isfinite(effective))
+    half = expected_half_width(effective, level) if known else 0.0
     axes.bar(left, density, 1 / PIT_BINS, align="edge", color=DATA, alpha=0.35, linewidth=0)
-    axes.axhspan(max(0, 1 - half), 1 + half, color=FAINT, alpha=0.45, linewidth=0, zorder=2, label="if calibrated")
+    if known:
+        axes.axhspan(max(0, 1 - half), 1 + half, color=FAINT, alpha=0.45, linewidth=0, zorder=2, label="if calibrated")
     axes.stairs(density, np.append(left, 1.0), color=DATA, linewidth=1.4, zorder=3, label="observed")
     axes.axhline(1, color=IDEAL, linewidth=1.5, linestyle="--", label="calibrated", zorder=4)
     axes.set(xlim=(0, 1), ylim=(0, 1.05 * max(float(density.max()), 1.2, 1 + min(half, 1))))
@@ -52,7 +56,7 @@ def pit_histogram(summary: Summary, *, title: str, bands: Bands | None = None) -
         axes,
         f"{pixels(summary.n)}{covered if 0.9 in summary.levels else ''}",
         f"mean z² {for_people(mean_square)}, {calibration_word(mean_square)}",
-        f"band: {percent(level)} of each bar if calibrated, pixels {size}",
+        f"band: {percent(level)} of each bar if calibrated, pixels {size}" if known else f"no band: {TOO_FEW}",
     )
     key(figure, [axes])
     return figure

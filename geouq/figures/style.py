@@ -36,6 +36,7 @@ SEQUENTIAL, DIVERGING = "cividis", "RdBu_r"
 NARROW, WIDE = 4.72, 7.09  # inches: 12 and 18 cm
 LETTERS, HEADING = 8, 10  # points
 DOTS_PER_INCH = 200
+TOO_FEW = "too few effective cells"
 FORMATS = ("png", "pdf", "svg")
 LETTERS_AN_INCH = 10  # of a title, which has two lines at most
 
@@ -143,9 +144,13 @@ def percent(share: float) -> str:
     return f"{round(100 * share, 10):g} %"
 
 
-def told(bands: Bands | None) -> str:
-    """What bands are, for a note; nothing where there are none."""
-    return f"bands: {percent(bands.level)} of each point, bootstrap of {bands.blocks} blocks" if bands else ""
+def told(bands: Bands | None, limits: Floats | None) -> str:
+    """What the bands with these limits are, or why there are none, for a note; nothing where nothing is inferred."""
+    if bands is None or limits is None:
+        return ""
+    if not np.isfinite(limits).any():
+        return f"no bands: {TOO_FEW}"
+    return f"bands: {percent(bands.level)} of each point, bootstrap of {bands.blocks} blocks"
 
 
 def squared(units: str) -> str:

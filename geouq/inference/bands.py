@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from geouq.errors import SummaryError
 from geouq.inference.limits import percentile_limits, widened
 from geouq.inference.pool import Blocks
+from geouq.inference.settings import FEWEST_EFFECTIVE
 from geouq.metrics import Choices, binned, calibration_curve
 from geouq.summary import Summary
 
@@ -23,7 +24,8 @@ class Bands:
 
     level : of each point for itself. blocks : number of blocks drawn. calibration : float64 (2, calibration levels), of
     the share of the truth below each quantile; mse : float64 (2, bins) by the name of the scheme; NaN where there are
-    none. pit_effective : number of independent pixels whose PIT histogram of 20 bins would vary as much.
+    none. pit_effective : number of independent pixels whose PIT histogram of 20 bins would vary as much, NaN where the
+    residuals are worth too few independent cells to tell, as are the limits then.
     """
 
     level: float
@@ -35,14 +37,17 @@ class Bands:
 
 def bands_of(whole: Summary, drawn: Summary, choices: Choices, blocks: Blocks, level: float) -> Bands:
     """Bands around the curves of `whole`, whose resamples are `drawn`; all bins have the shared edges of `choices`."""
-    widening = {name: reach.widening(level) for name, reach in blocks.reaches.items()}
+    widening = {
+        name: reach.widening(level) if reach.effective >= FEWEST_EFFECTIVE else np.nan
+        for name, reach in blocks.reaches.items()
+    }
     mse = {}
     for scheme in choices.schemes:
         own, others = (
             binned(summary, scheme, (choices.shared_edges or {})[scheme.name]).mse for summary in (whole, drawn)
         )
         mse[scheme.name] = _limits(own, others, widening["squared_error"], level, (0.0, np.inf))
-    farthest = max(widening["error"], widening["z_square"])
+    farthest = float(np.maximum(widening["error"], widening["z_square"]))
     calibration = _calibration(whole, drawn, choices, widening["error"], level)
     return Bands(level, blocks.count, calibration, mse, _pit_effective(whole, drawn) / farthest**2)
 
@@ -61,7 +66,7 @@ def _limits(own: Floats, others: Floats, widening: float, level: float, bounds: 
     found = np.full((2, len(own)), np.nan)
     for k, estimate in enumerate(own):
         replicates = others[:, k]
-        if np.isfinite(estimate) and np.isfinite(replicates).all():
+        if np.isfinite([estimate, widening]).all() and np.isfinite(replicates).all():
             found[:, k] = widened(float(estimate), percentile_limits(replicates, level), widening, bounds)
     return found
 
