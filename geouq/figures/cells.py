@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.colorbar import Colorbar
 from matplotlib.colors import LogNorm, Normalize, TwoSlopeNorm
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
 from rasterio.crs import CRS
 from rasterio.errors import CRSError
@@ -26,7 +26,6 @@ from geouq.figures.style import (
     new_figure,
     pixels,
     plain,
-    shortened,
     with_units,
     without_pixels,
 )
@@ -218,16 +217,22 @@ def _colour_bar(figure: Figure, axes: Sequence[Axes], norm: Normalize, extend: s
         bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
         bar.ax.yaxis.set_minor_formatter(NullFormatter())
     if isinstance(norm, TwoSlopeNorm):
-        bar.set_ticks([*np.linspace(norm.vmin or 0.0, norm.vcenter, 4), norm.vmax or 1.0])
+        bar.set_ticks(_ticks(norm.vmin or 0.0, norm.vcenter, norm.vmax or 1.0))
         bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
     bar.ax.yaxis.set_minor_locator(NullLocator())
     bar.ax.tick_params(labelsize=LETTERS)
     return bar
 
 
+def _ticks(low: float, middle: float, high: float) -> list[float]:
+    """Round numbers up to the middle, which is one of them, and the end."""
+    round_ones = MaxNLocator(4).tick_values(low, middle)
+    return [*(float(tick) for tick in round_ones if low <= tick < middle - 0.15 * (middle - low)), middle, high]
+
+
 def _note(drawn: Sequence[TileCells], used: Sequence[TileCells], crs: str) -> str:
     cells = sum(int(np.isfinite(tile.values).sum()) for tile in drawn)
     of = f", of {len(used)} tiles {len(drawn)}" if len(drawn) < len(used) else ""
     authority = CRS.from_wkt(crs).to_authority() if crs else None
-    name = ":".join(authority) if authority else shortened(crs.split('"')[1], 30) if crs else "no CRS"
+    name = ":".join(authority) if authority else "a CRS without a code" if crs else "no CRS"
     return f"{cells} cells of {pixels(sum(tile.n for tile in drawn))}{of}; {plain(name)}; grey: no valid pixel"
