@@ -19,10 +19,10 @@ from geouq.recalibration.folds import Fold, k_fold, leave_one_region_out
 from geouq.recalibration.opened import Opened, groups_of, open_run, tiles_without_truth
 from geouq.recalibration.rasters import write_rasters
 from geouq.recalibration.recalibrator import Provenance, Recalibrator, save_recalibrator
-from geouq.recalibration.rows import COLUMNS, IN_SAMPLE, Best, Seen, as_markdown, before_and_after, best_of
+from geouq.recalibration.rows import COLUMNS, IN_SAMPLE, Best, Seen, as_markdown, before_and_after, best_of, regions_of
 from geouq.recalibration.sweeping import Judged, sweep_judged
 from geouq.recalibration.views import View, views_of
-from geouq.run_numbers import choices_of
+from geouq.run_numbers import choices_of, preferred_scheme
 from geouq.store import SavedSummaries, SummariesUnderWay
 from geouq.sweep import for_each_tile
 from geouq.tables import Row, Table, by_model, write_csv
@@ -114,6 +114,7 @@ def recalibrate(
         recalibrators = _chosen(job, best, everything)
         table = _table(opened, rows, recalibrators)
         files = _write_tables(job, table, best, recalibrators, everything.notes)
+        files += _draw(job, seen, judged, recalibrators, next(iter(folds)))
         files += _write_rasters(job, to_write, recalibrators, pool)
     return Outcome(job.out, table, recalibrators, best, everything.notes, judged, tuple(seen), tuple(files))
 
@@ -250,6 +251,28 @@ def _write_tables(
         if variable.name in recalibrators:
             files.append(out / f"{variable.file_name}.json")
             save_recalibrator(recalibrators[variable.name], files[-1])
+    return files
+
+
+def _draw(
+    job: _Job, seen: Sequence[Seen], judged: SavedSummaries, recalibrators: Mapping[str, Recalibrator], judge: str
+) -> list[Path]:
+    """Figures of what was chosen: before and after on tiles that it was not fitted on, and the correction itself."""
+    from geouq.recalibration.figures import draw_before_after, draw_correction  # noqa: PLC0415  matplotlib is large
+
+    experiment, variables = job.opened.experiment, job.opened.record.variables
+    chosen = {
+        name: [one for one in seen if (one.variable, one.method, one.judge) == (name, own.correction.method, judge)]
+        for name, own in recalibrators.items()
+    }
+    chosen = {name: own for name, own in chosen.items() if own}
+    before = regions_of(experiment, recalibrators, job.opened.summaries)
+    after = regions_of(experiment, [one.label for own in chosen.values() for one in own], judged)
+    scheme, folder = preferred_scheme(experiment), job.out / "figures"
+    files = draw_before_after(before, after, chosen, scheme, variables=variables, folder=folder)
+    for variable in (variable for variable in variables if variable.name in chosen):
+        whole = before[0].variables[variable.name]
+        files.append(draw_correction(recalibrators[variable.name], whole, variable, folder))
     return files
 
 

@@ -1,8 +1,7 @@
 """Numbers before and after as rows of a table, which method is best, and that in words."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from geouq.config import Experiment, Groups, Variable
 from geouq.inference import judged
@@ -13,6 +12,7 @@ from geouq.recalibration.corrections import Unchanged
 from geouq.regions import Pool, pools
 from geouq.run_numbers import sides_of
 from geouq.store import SavedSummaries
+from geouq.summary import TileWholes
 from geouq.tables import Row
 from geouq.wording import for_people
 
@@ -108,7 +108,7 @@ def before_and_after(
     of_variables = {name: Seen(name, "", "", None, pit=False, first=True, several=False) for name in choices}
     own_choices = {name: one.choices(choices[name]) for name, one in of_variables.items()}
     reporter.stage("before and after", 1 + len(experiment.tile_lists))
-    pairs = zip(_regions(experiment, own_choices, before), _regions(experiment, of_seen, after), strict=True)
+    pairs = zip(regions_of(experiment, own_choices, before), regions_of(experiment, of_seen, after), strict=True)
     for one, other in pairs:
         sides = sides_of(one, own_choices, [before.part(tile) for tile in one.tiles], before)
         corrected = sides_of(other, of_seen, [after.part(tile) for tile in other.tiles], after)
@@ -126,8 +126,15 @@ def before_and_after(
     ]
 
 
-def _regions(experiment: Experiment, names: Mapping[str, Any], summaries: SavedSummaries) -> Iterator[Pool]:
-    return (pool for pool in pools(experiment, names, summaries.wholes()) if pool.level != "tile")
+def regions_of(experiment: Experiment, names: Iterable[str], summaries: SavedSummaries) -> list[Pool]:
+    """The whole, and each region that is a list of tiles."""
+    return [pool for pool in pools(experiment, names, _only(names, summaries)) if pool.level != "tile"]
+
+
+def _only(names: Iterable[str], summaries: SavedSummaries) -> Iterator[TileWholes]:
+    """The tiles, told of some of their variables."""
+    for tile in summaries.wholes():
+        yield replace(tile, variables={name: tile.variables[name] for name in names})
 
 
 def _is_told(row: Row, by_label: Mapping[str, Seen], levels: Sequence[float]) -> bool:

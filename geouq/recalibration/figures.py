@@ -1,0 +1,124 @@
+"""Figures of a recalibration: the forecast before and after, out of fold, and the fitted correction itself."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from geouq.config import BinScheme, Variable
+from geouq.figures import IDEAL, PALETTE, Curve, before_after_figure, save_figure
+from geouq.figures.style import MARKERS, decades, dress, key, new_figure, note, plain, with_units
+from geouq.gaussian import cdf, half_width
+from geouq.naming import file_name
+from geouq.recalibration.corrections import ByGroup, Conformal, Isotonic, Single
+from geouq.recalibration.recalibrator import Recalibrator
+from geouq.recalibration.rows import Seen
+from geouq.regions import Pool
+from geouq.summary import Summary
+
+Floats = NDArray[np.float64]
+
+MOST_LINES = 6
+POINTS = 200
+
+
+def draw_before_after(
+    before: Sequence[Pool],
+    after: Sequence[Pool],
+    seen: Mapping[str, Sequence[Seen]],
+    scheme: BinScheme,
+    *,
+    variables: Sequence[Variable],
+    folder: Path,
+) -> list[Path]:
+    """Write the figure of each variable in each pool; `seen` gives the views of what was chosen for it."""
+    written = []
+    for one, other in zip(before, after, strict=True):
+        for variable in (variable for variable in variables if variable.name in seen):
+            views = seen[variable.name]
+            figure = before_after_figure(
+                Curve(one.variables[variable.name]),
+                Curve(_as_one(other, views)),
+                scheme,
+                title=f"{variable.name}, {one.name}: before and after recalibration",
+                units=variable.units,
+                names=("before", f"{views[0].method}, {views[0].judge}"),
+            )
+            written.append(folder / file_name(one.name) / f"{variable.file_name}_before_after.png")
+            save_figure(figure, written[-1])
+    return written
+
+
+def draw_correction(recalibrator: Recalibrator, whole: Summary, variable: Variable, folder: Path) -> Path:
+    """Write the figure of a fitted correction, over the variances of the pixels that it was fitted on."""
+    path = folder / f"{variable.file_name}_correction.png"
+    save_figure(correction_figure(recalibrator, whole), path)
+    return path
+
+
+def correction_figure(recalibrator: Recalibrator, whole: Summary) -> Figure:
+    """The fitted correction: corrected against predicted std; of `isotonic` R(p), of `conformal` multiples by level.
+
+    On the dashed line nothing is changed. Of a correction by group, the first six groups.
+    """
+    figure = new_figure(f"{recalibrator.variable}: fitted correction ({recalibrator.correction.method})")
+    axes = figure.subplots()
+    own = dict(_singles(recalibrator.correction))
+    kind = type(next(iter(own.values())))
+    for number, (name, one) in enumerate(own.items()):
+        x, y = _line(one, whole)
+        style = {"color": PALETTE[number % len(PALETTE)], "linewidth": 1.5}
+        if kind is Conformal:
+            style |= {"marker": MARKERS[number % len(MARKERS)]}
+        axes.plot(x, y, label=plain(name), **style)  # type: ignore[arg-type]
+    if kind is Isotonic:
+        limits = [0.0, 1.0]
+        dress(axes, "PIT of the forecast, p (1)", "PIT of the corrected forecast, R(p) (1)")
+    elif kind is Conformal:
+        limits = [0.0, float(max(*axes.get_xlim(), *axes.get_ylim()))]
+        dress(axes, "half width of the normal interval (std)", "half width of the conformal interval (std)")
+    else:
+        limits = [float(np.sqrt(whole.variance.lowest)), float(np.sqrt(whole.variance.highest))]
+        units = recalibrator.units
+        dress(axes, with_units("predicted std", units), with_units("corrected std", units))
+        decades(axes, limits[1] / limits[0])
+    axes.plot(limits, limits, color=IDEAL, linewidth=1, linestyle="--", label="nothing changed", zorder=1)
+    note(axes, f"fitted on {len(recalibrator.fitted_on.tiles)} tiles, {recalibrator.fitted_on.n} pixels", _moved(own))
+    key(figure, [axes])
+    return figure
+
+
+def _as_one(pool: Pool, views: Sequence[Seen]) -> Summary:
+    """Mean and variance from the first view; of what is not normal, z from that of PIT."""
+    found = pool.variables[views[0].label]
+    for view in views:
+        if view.pit:
+            found = replace(found, z=pool.variables[view.label].z, given=None)
+    return replace(found, given=None)
+
+
+def _singles(correction: Single | ByGroup) -> Iterator[tuple[str, Single]]:
+    if not isinstance(correction, ByGroup):
+        yield correction.method, correction
+        return
+    yield "all others", correction.otherwise
+    yield from list(correction.groups.items())[:MOST_LINES]
+
+
+def _line(correction: Single, whole: Summary) -> tuple[Floats, Floats]:
+    if isinstance(correction, Isotonic):
+        z = np.linspace(-4, 4, POINTS)
+        return cdf(z), cdf(correction.scores_of(z))
+    if isinstance(correction, Conformal):
+        return np.array([half_width(level) for level in correction.levels]), np.array(correction.multiples)
+    variance = np.geomspace(float(whole.variance.lowest), float(whole.variance.highest), POINTS)
+    return np.sqrt(variance), np.sqrt(correction.moments(np.zeros(POINTS), variance)[1])
+
+
+def _moved(corrections: Mapping[str, Single]) -> str:
+    """What is not to be seen: by how much a mean is moved."""
+    biases = [(name, getattr(one, "bias", None)) for name, one in corrections.items()]
+    return ", ".join(f"{name}: bias {bias:.4g} taken away" for name, bias in biases if bias is not None)
