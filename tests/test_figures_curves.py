@@ -210,6 +210,14 @@ def test_where_cells_tell_too_little_there_are_no_bands(known, monkeypatch):
         assert "too few effective cells" in figure.axes[0].get_title(loc="left")
 
 
+def test_cells_that_a_tile_cuts_do_not_reach_beyond_it():
+    tile = TileCells("a", Grid((2, 2), Affine(100, 0, 0, 0, -100, 0), UTM), np.ones((2, 2)), 4, (1.5, 1.25))
+    mesh = cell_map([tile], "rmse", title="t", units="m").axes[0].collections[0]
+
+    assert np.unique(mesh.get_coordinates()[..., 0]).tolist() == [0, 100, 125]
+    assert np.unique(mesh.get_coordinates()[..., 1]).tolist() == [-150, -100, 0]
+
+
 @pytest.mark.parametrize(("metric", "middle"), [("zms", 1.0), ("bias", 0.0), ("coverage_90", 0.9), ("rmse", None)])
 def test_colours_of_cells_lie_around_what_is_ideal(metric, middle):
     values = np.random.default_rng(0).uniform(0.4, 0.99, (8, 8))

@@ -55,4 +55,5 @@ def _tile(summaries: SavedSummaries, part: Part, variable: str, function: Callab
         for summary in cells.summaries():
             values[numbers[first : first + len(summary.n)]] = np.where(summary.n > 0, function(summary), np.nan)
             first, n = first + len(summary.n), n + int(summary.n.sum())
-    return TileCells(part.tile, grid, values.reshape(grid.shape), n)
+    down, across = (length / place.cell_size for length in place.grid.shape)
+    return TileCells(part.tile, grid, values.reshape(grid.shape), n, (down, across))

@@ -44,13 +44,15 @@ DEGREE = 111_320.0  # metres, of latitude
 class TileCells:
     """The values of one metric in the cells of a tile, float64 (rows, columns), NaN where no pixel is valid.
 
-    grid : whose pixels are the cells. n : number of valid pixels.
+    grid : whose pixels are the cells. n : number of valid pixels. end : row and column, in cells, where the tile ends and
+    its last cells are cut; None where these are whole.
     """
 
     tile: str
     grid: Grid
     values: Floats
     n: int
+    end: tuple[float, float] | None = None
 
 
 def cell_map(tiles: Sequence[TileCells], metric: str, *, title: str, units: str) -> Figure:
@@ -91,8 +93,8 @@ def _box(tiles: Sequence[TileCells]) -> tuple[float, float, float, float]:
     corners = [
         tile.grid.transform @ (column, row)
         for tile in tiles
-        for row in (0, tile.grid.shape[0])
-        for column in (0, tile.grid.shape[1])
+        for row in (0, (tile.end or tile.grid.shape)[0])
+        for column in (0, (tile.end or tile.grid.shape)[1])
     ]
     x, y = np.array(corners).T
     return float(x.min()), float(y.min()), float(x.max()), float(y.max())
@@ -150,7 +152,8 @@ def _draw(axes: Axes, tiles: Sequence[TileCells], norm: Normalize, metric: str) 
     axes.set_facecolor(EMPTY)
     for tile in tiles:
         rows, columns = tile.grid.shape
-        corner = np.meshgrid(np.arange(columns + 1), np.arange(rows + 1))
+        down, across = tile.end or (rows, columns)
+        corner = np.meshgrid(np.minimum(np.arange(columns + 1), across), np.minimum(np.arange(rows + 1), down))
         t = tile.grid.transform
         x, y = t.a * corner[0] + t.b * corner[1] + t.c, t.d * corner[0] + t.e * corner[1] + t.f
         values = np.ma.masked_invalid(tile.values)
