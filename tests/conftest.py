@@ -10,6 +10,7 @@ import hypothesis
 import landscape
 import numpy as np
 import pytest
+import two_models
 from click.testing import CliRunner
 
 from geouq.catalog import Catalog, find_tiles
@@ -33,6 +34,12 @@ def write_raster():
 def tile_folder(tmp_path):
     """A folder with predictions and truth of some tiles side by side, three bands each, and a configuration."""
     return partial(landscape.write_tiles, tmp_path)
+
+
+@pytest.fixture
+def models_folder(tmp_path):
+    """A folder with a tile of two models; gives its layers as arrays."""
+    return partial(two_models.write_models, tmp_path)
 
 
 @pytest.fixture

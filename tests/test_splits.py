@@ -7,12 +7,12 @@ import pytest
 import rasterio
 from configurations import SMALLEST, faults, loaded, written
 from csv_rows import rows_of
+from landscape import NAMES, evaluate, write_tiles
 
 from geouq.config import load_experiment, to_yaml
 
 QUICK = "variables: [height]\noutput: {maps: none}\nintervals: {resamples: 200}\n"
 SPLITS = "regions: {west: [a1, a2]}\nsplits: {in: [west], out: [b1]}\n"
-NAMES = ("a1", "a2", "b1")
 
 
 def test_both_sides_are_lists_of_tiles(tmp_path):
@@ -63,15 +63,21 @@ def test_a_tile_without_a_file_is_told(tile_folder, geouq):
     assert "splits.out: no layer has a file for tile 'b2'; known are a1, a2, b1\n" in done.stderr
 
 
-@pytest.fixture
-def split_run(tile_folder, geouq, tmp_path):
-    """A run whose tile b1 has a tenth of its variance; the folder of its tables."""
-    config = tile_folder(NAMES, (96, 96), QUICK + SPLITS)
-    path = tmp_path / "predictions/b1_variance.tif"
-    with rasterio.open(path, "r+") as file:
+@pytest.fixture(scope="module")
+def split_folder(tmp_path_factory):
+    """A folder of tiles, of which b1 has a tenth of its variance, with a run of them."""
+    folder = tmp_path_factory.mktemp("split")
+    config = write_tiles(folder, NAMES, (96, 96), QUICK + SPLITS)
+    with rasterio.open(folder / "predictions/b1_variance.tif", "r+") as file:
         file.write(file.read() / 10)
-    assert geouq("run", config, "--quiet").exit_code == 0
-    return tmp_path / "results/small"
+    evaluate(config, folder / "results/small")
+    return folder
+
+
+@pytest.fixture
+def split_run(split_folder):
+    """The folder of that run."""
+    return split_folder / "results/small"
 
 
 def test_both_sides_are_evaluated_and_the_shift_between_them_is_shown(split_run):
@@ -90,6 +96,10 @@ def test_both_sides_are_evaluated_and_the_shift_between_them_is_shown(split_run)
     assert shift["coverage_90", "", ""]["verdict"] == "over-confident out of distribution"
     assert shift["ence", "equal-count-10", ""]["verdict"] == "worse out of distribution"
     assert shift["bias", "", ""]["verdict"] == "no shift to be seen"
+    assert (
+        shift["sharpness", "", ""]["verdict"] == shift["width_90", "", ""]["verdict"] == "sharper out of distribution"
+    )
+    assert not [row for (name, *_), row in shift.items() if name == "ence_null" and "better" in row["verdict"]]
     assert shift["rmscd_90", "", "truth"]["verdict"] == "not tested: not kept by cell"
     reasons = {"not kept by cell", "a bin in few blocks", "fewer than 8 effective cells"}
     assert {row["ci_method"] for row in shift.values()} == {"unpaired", *reasons}
@@ -155,13 +165,13 @@ def test_polygons_of_that_name_are_a_fault(tile_folder, geouq, tmp_path):
     assert "names a region 'out', and so does splits.out" in done.stderr
 
 
-def test_runs_with_splits_are_compared_on_both_sides(split_run, geouq, tmp_path):
-    (tmp_path / "other.yaml").write_text("extends: experiment.yaml\nname: other\n")
-    geouq("run", tmp_path / "other.yaml", "--quiet")
+def test_runs_with_splits_are_compared_on_both_sides(split_folder, split_run, geouq, tmp_path):
+    (split_folder / "other.yaml").write_text("extends: experiment.yaml\nname: other\n")
+    evaluate(split_folder / "other.yaml", tmp_path / "other")
 
-    done = geouq("compare", split_run, tmp_path / "results/other", "--quiet")
+    done = geouq("compare", split_run, tmp_path / "other", "--quiet", "--out", tmp_path / "comparison")
 
     assert done.exit_code == 0
-    rows = rows_of(tmp_path / "results/comparison/comparison.csv")
+    rows = rows_of(tmp_path / "comparison/comparison.csv")
     assert {row["name"] for row in rows} == {"all", "west", "in", "out"}
     assert not done.stderr
