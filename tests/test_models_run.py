@@ -84,7 +84,7 @@ def test_a_run_of_models_gives_tables_figures_maps_pages_and_gates(tmp_path, mod
         assert source.descriptions == tuple(f"z_{v} ({m})" for v in "hc" for m in MODELS)
         base, ens = np.isfinite(source.read((1, 2)))
     np.testing.assert_array_equal(base, ens)
-    assert {path.name for path in run.glob("maps/cells*")} == {f"cells_{v}@{m}.tif" for v in "hc" for m in MODELS}
+    assert {path.name for path in run.glob("maps/cells*.tif")} == {f"cells_{v}@{m}.tif" for v in "hc" for m in MODELS}
     page = (run / "report/index.html").read_text(encoding="utf-8")
     assert "h (ens)" in page
     assert "Models of a variable are evaluated on the pixels that count for all of them." in page

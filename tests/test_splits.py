@@ -96,9 +96,8 @@ def test_both_sides_are_evaluated_and_the_shift_between_them_is_shown(split_run)
     assert shift["coverage_90", "", ""]["verdict"] == "over-confident out of distribution"
     assert shift["ence", "equal-count-10", ""]["verdict"] == "worse out of distribution"
     assert shift["bias", "", ""]["verdict"] == "no shift to be seen"
-    assert (
-        shift["sharpness", "", ""]["verdict"] == shift["width_90", "", ""]["verdict"] == "sharper out of distribution"
-    )
+    # the variance of these maps varies over the whole of a tile, so that few cells tell of its mean
+    assert shift["sharpness", "", ""]["verdict"] == "not tested: fewer than 8 effective cells"
     assert not [row for (name, *_), row in shift.items() if name == "ence_null" and "better" in row["verdict"]]
     assert shift["rmscd_90", "", "truth"]["verdict"] == "not tested: not kept by cell"
     reasons = {"not kept by cell", "a bin in few blocks", "fewer than 8 effective cells"}
