@@ -151,7 +151,7 @@ def test_a_click_on_a_heading_sorts_a_table_either_way(opened):
     heading = page.locator("#numbers th", has_text="RMSE")
 
     def column():
-        cells = page.locator("#numbers tbody tr td:nth-child(5)").all()
+        cells = page.locator("#numbers tbody tr td:nth-child(6)").all()
         return [float(cell.evaluate("cell => cell.firstChild.textContent")) for cell in cells]
 
     heading.locator("button").click()

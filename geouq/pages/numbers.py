@@ -57,10 +57,10 @@ def regions_sheet(
     content: ReportContent, numbers: Numbers, found: Mapping[Place, Verdict], wanted: Sequence[Cell]
 ) -> Sheet:
     """Every number of these pools, which are told by the cells of their names, variable by variable."""
-    columns = (Column("variable", "text"), Column("region", "name"), Column("pixels"), *NUMBERS)
+    told = (Column("variable", "text"), Column("region", "name"), Column("the variance is", "text"), Column("pixels"))
     groups = {
         variable.name: [
-            [Cell(_with_units(variable)), name, *_number_cells(rows), _verdict_cell(found.get(place))]
+            [Cell(_with_units(variable)), name, _verdict_cell(found.get(place)), *_number_cells(rows)]
             for name in wanted
             for place in [_place(name.text, variable)]
             if (rows := numbers.get(place))
@@ -71,7 +71,7 @@ def regions_sheet(
         f"UCE and ENCE over {content.bins} bins. Under a number stands its interval; a mark says that this excludes "
         f"the ideal: ▲ over-confident, ▼ under-confident, + over-prediction, − under-prediction.{content.compared}"  # noqa: RUF001  the minus that is shown
     )
-    return Sheet("regions", caption, (*columns, Column("the variance is", "text")), groups)
+    return Sheet("regions", caption, (*told, *NUMBERS), groups)
 
 
 def tiles_sheet(content: ReportContent, numbers: Numbers, tiles: Iterable[str]) -> Sheet:
