@@ -44,8 +44,8 @@ DEGREE = 111_320.0  # metres, of latitude
 class TileCells:
     """The values of one metric in the cells of a tile, float64 (rows, columns), NaN where no pixel is valid.
 
-    grid : whose pixels are the cells. n : number of valid pixels. end : row and column, in cells, where the tile ends and
-    its last cells are cut; None where these are whole.
+    grid : whose pixels are the cells. n : number of valid pixels. end : row and column, in cells, where the tile ends
+    and cuts its last cells; None where these are whole.
     """
 
     tile: str
