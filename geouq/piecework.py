@@ -8,7 +8,7 @@ from geouq.cutting import Piece, Reading, overlap
 from geouq.grid import Window
 from geouq.group_sums import GroupSum, Read, add_box, emptied, new_group_sum, refuse_negative
 from geouq.parts import PieceSum, VariablePart
-from geouq.raster import gdal_options
+from geouq.raster import gdal_options, unchanged
 from geouq.reader import TileReader, VariableWindow
 from geouq.settings import Settings
 from geouq.validity import TRUTH_NODATA
@@ -26,7 +26,7 @@ def sweep_piece(settings: Settings, tile: Tile, piece: Piece, reading: Reading) 
     def read(i: int, window: Window) -> VariableWindow:
         return reader.read(tile.variables[i], window)
 
-    with gdal_options(reading.cache):
+    with gdal_options(reading.cache), unchanged(tile.rasters.values()):
         thresholds = [variable.thresholds for variable in tile.variables]
         return sweep_windows(
             read,

@@ -5,7 +5,7 @@ import re
 import threading
 import warnings
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,17 @@ from rasterio.errors import NotGeoreferencedWarning, RasterioError
 from geouq.errors import DataError
 from geouq.grid import Grid, Window
 
+# a server that stalls, breaks off or answers 500 is asked again, and given up on in the end
+HTTP = {
+    "GDAL_HTTP_CONNECTTIMEOUT": "10",  # seconds
+    "GDAL_HTTP_TIMEOUT": "120",
+    "GDAL_HTTP_LOW_SPEED_TIME": "30",  # seconds at less than
+    "GDAL_HTTP_LOW_SPEED_LIMIT": "1000",  # bytes a second
+    "GDAL_HTTP_MAX_RETRY": "3",
+    "GDAL_HTTP_RETRY_DELAY": "1",
+}
 GDAL_OPTIONS: dict[str, Any] = {
+    **{name: os.environ.get(name, value) for name, value in HTTP.items()},
     "GDAL_NUM_THREADS": "1",
     "GDAL_VRT_ENABLE_PYTHON": "NO",
     # what may lie beside a file is asked for by name: to list a folder of thousands takes longer than to read a header
@@ -172,6 +182,23 @@ def opened(raster: Raster) -> Iterator[Any]:
             handles[key] = rasterio.open(raster.path, driver=raster.driver, sharing=False)
         handles.move_to_end(key)
         yield handles[key]
+
+
+@contextmanager
+def unchanged(rasters: Iterable[Raster]) -> Iterator[None]:
+    """DataError where a file of these rasters is another one after the block than when its header was read."""
+    try:
+        yield
+    except DataError as error:
+        _require_unchanged(rasters, error)
+        raise
+    _require_unchanged(rasters)
+
+
+def _require_unchanged(rasters: Iterable[Raster], cause: DataError | None = None) -> None:
+    for file in (file for raster in rasters for file in raster.files):
+        if _stamp(file.path) != file._replace(sha256=""):
+            raise DataError(f"{file.path} changed while it was read; run again, which reads its tile anew") from cause
 
 
 def is_absent(raster: Raster, number: int, window: Window) -> bool:

@@ -18,7 +18,7 @@ from geouq.catalog import Failure, Tile
 from geouq.cutting import Piece, Reading, pieces_of
 from geouq.kernel import collect_keys
 from geouq.piecework import sweep_piece, visits_of
-from geouq.raster import gdal_options
+from geouq.raster import gdal_options, unchanged
 from geouq.reader import TileReader
 from geouq.settings import Settings
 from geouq.summary import KeptPixels, TileSummary
@@ -213,7 +213,7 @@ def _collect_piece(
     """Pixels of the wanted keys in a piece."""
     reader, keys = TileReader(tile, reuse=True), wanted[tile.name]
     found: dict[str, list[NDArray[np.float64]]] = {name: [] for name in keys}
-    with gdal_options(reading.cache):
+    with gdal_options(reading.cache), unchanged(tile.rasters.values()):
         for variables, windows in visits_of(tile, piece):
             wanting = [name for i in variables if len(keys.get(name := tile.variables[i].name, ()))]
             for window in windows:

@@ -18,7 +18,7 @@ from geouq.group_sums import GroupSum, Read, add_box, emptied, new_group_sum, re
 from geouq.kernel import SQUARE
 from geouq.parts import VariablePart
 from geouq.piecework import place_of_variance, visits_of
-from geouq.raster import gdal_options
+from geouq.raster import gdal_options, unchanged
 from geouq.reader import TileReader
 from geouq.settings import Settings
 from geouq.summary import TileSummary
@@ -57,7 +57,8 @@ def sweep_zones_of_piece(
     settings: Settings, layers: Mapping[str, Zones], tile: Tile, piece: Piece, reading: Reading
 ) -> list[ZonePart]:
     """The parts of a piece, group by group from top to bottom; only windows with a zone in them are read."""
-    with gdal_options(reading.cache):
+    rasters = [*tile.rasters.values(), *(raster for zones in layers.values() for raster in zones.rasters)]
+    with gdal_options(reading.cache), unchanged(rasters):
         squares = {window: _squares(layers, window) for window in piece.windows}
         spans, ending = _spans(squares)
         found: dict[GroupPlace, dict[int, VariablePart]] = {place: {} for place in sorted(spans)}

@@ -33,6 +33,7 @@ class Masked:
 
     masks: dict[str, np.ndarray]
     fingerprint: str = "masks"
+    rasters: tuple = ()
 
     @property
     def names(self):

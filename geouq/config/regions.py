@@ -43,6 +43,12 @@ class PolygonRegions(Section):
     name: Text = Field(description="attribute whose values name the regions")
     where: Text | None = Field(default=None, description="which polygons: a condition in SQL, such as POP > 1000")
     layer: Text | None = Field(default=None, description="layer of the file; default: its only one")
+    drivers: Annotated[Names, Field(min_length=1)] = Field(
+        default=("GPKG", "GeoJSON", "ESRI Shapefile", "FlatGeobuf"),
+        validate_default=False,
+        description="GDAL's names of the formats that the file may have; an OGR_VRT can make GDAL read any file, "
+        "database or address, so allow it only where you know who wrote it",
+    )
 
 
 class ClassRegions(Section):

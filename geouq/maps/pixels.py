@@ -15,7 +15,7 @@ from geouq.maps.codes import write_codes
 from geouq.maps.geotiff import MapWriter, cog_writer
 from geouq.maps.values import STATUS, Forecast, pixel_map
 from geouq.naming import file_name
-from geouq.raster import gdal_options
+from geouq.raster import gdal_options, unchanged
 from geouq.reader import TileReader, VariableWindow
 from geouq.validity import classify
 
@@ -40,7 +40,7 @@ def write_pixel_maps(
     reading = reading or Reading()
     with ExitStack() as opened:
         writers = {name: opened.enter_context(_writer(tile, name, folder, tags)) for name in names}
-        with gdal_options(reading.cache):
+        with gdal_options(reading.cache), unchanged(tile.rasters.values()):
             reader = TileReader(tile, reuse=True)
             for window in (window for piece in pieces_of(tile.grid, reading) for window in piece.windows):
                 for band, variable in enumerate(tile.variables, 1):

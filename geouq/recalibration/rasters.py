@@ -19,7 +19,7 @@ from geouq.config import Variable
 from geouq.grid import Window
 from geouq.maps.geotiff import BandLabel, MapWriter, cog_writer
 from geouq.naming import file_name
-from geouq.raster import CACHE, Raster, gdal_options
+from geouq.raster import CACHE, Raster, gdal_options, unchanged
 from geouq.reader import TileReader
 from geouq.recalibration.corrections import ByGroup, Unchanged, corrected_moments, corrected_quantile
 from geouq.recalibration.recalibrator import SMALLEST, Provenance, Recalibrator
@@ -102,6 +102,7 @@ def _write_model(  # noqa: PLR0917  as `write_rasters`
     reader = TileReader(replace(tile, variables=tuple(bands)), reuse=True)
     with gdal_options(CACHE), ExitStack() as opened:
         writers = [opened.enter_context(_writer(tile, model, layer, own, folder)) for layer in layers]
+        opened.enter_context(unchanged(_rasters(tile, model)))
         for window in tile.grid.windows(_side(tile.predictions[model])):
             blocks = [np.empty((len(bands), window.height, window.width), np.float32) for _ in layers]
             for band, (variable, recalibrator) in enumerate(zip(bands, own, strict=True)):

@@ -12,7 +12,7 @@ from geouq.catalog import Failure, Tile
 from geouq.cutting import Piece, Reading, pieces_of
 from geouq.parts import PieceSum
 from geouq.piecework import Visit, place_of_variance, sweep_windows
-from geouq.raster import gdal_options
+from geouq.raster import Raster, gdal_options, unchanged
 from geouq.recalibration.views import CorrectedWindows, View
 from geouq.settings import Settings
 from geouq.summary import TileSummary
@@ -73,11 +73,15 @@ def _empty(one: Judged, settings: Settings, store: EntryStore) -> TileSum:
     return TileSum.empty(tile.name, tile.grid, labels, settings, store, weighted=tile.weighted, given=given)
 
 
+def _rasters(one: Judged) -> list[Raster]:
+    return [*one.tile.rasters.values(), *(one.zones.rasters if one.zones else ())]
+
+
 def _sweep_piece(settings: Settings, one: Judged, piece: Piece, reading: Reading) -> PieceSum:
     views = list(one.views.values())
     windows = CorrectedWindows(one.tile, views, one.zones)
     names = [place_of_variance(one.tile, one.tile.variables[view.variable]) for view in views]
-    with gdal_options(reading.cache):
+    with gdal_options(reading.cache), unchanged(_rasters(one)):
         return sweep_windows(
             windows.read,
             piece,

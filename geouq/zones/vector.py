@@ -1,6 +1,6 @@
 """Polygons of a vector file, each with the name of its region."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,14 @@ from geouq.errors import DataError
 INSTALL = "polygons need pyogrio and shapely: pip install 'geouq[polygons]'"
 LARGEST_WHOLE = 2**53  # beyond, whole numbers that are stored as float64 run together
 SHOWN = 5
+BOM, ARCHIVE = b"\xef\xbb\xbf", b"PK"
+SIGNATURES = {
+    "GPKG": b"SQLite format 3\0",
+    "GeoJSON": b"{",
+    "ESRI Shapefile": b"\0\0\x27\x0a",
+    "FlatGeobuf": b"fgb\x03",
+}
+LONGEST_SIGNATURE = 1024  # bytes, blanks before a brace with them
 
 
 @dataclass(frozen=True)
@@ -43,8 +51,9 @@ def read_polygons(regions: PolygonRegions) -> Polygons:
     """
     pyogrio, shapely = _libraries()
     path = regions.polygons
+    _require_signature(path, regions.drivers)
     layer = _layer(pyogrio, regions)
-    fields, crs = _described(pyogrio, path, layer)
+    fields, crs = _described(pyogrio, path, layer, regions.drivers)
     if regions.name not in fields:
         raise DataError(f"name: {path} has no attribute {regions.name!r}{suggestion(regions.name, fields)}")
     with _said_plainly(pyogrio, path):
@@ -90,10 +99,35 @@ def _layer(pyogrio: Any, regions: PolygonRegions) -> str:
     return regions.layer
 
 
-def _described(pyogrio: Any, path: str, layer: str) -> tuple[list[str], str]:
+def _require_signature(path: str, drivers: Sequence[str]) -> None:
+    """DataError for a file that begins as none of these formats do, before GDAL opens what it may refer to.
+
+    Formats of which no beginning is known are told by GDAL; folders, archives and what is not local too.
+    """
+    if not Path(path).is_file() or any(driver not in SIGNATURES for driver in drivers):
+        return
+    try:
+        with Path(path).open("rb") as file:
+            begin = file.read(LONGEST_SIGNATURE).removeprefix(BOM).lstrip(b" \t\r\n")
+    except OSError as error:
+        raise DataError(f"polygons: {path} cannot be read: {error.strerror}") from None
+    if not begin.startswith((ARCHIVE, *(SIGNATURES[driver] for driver in drivers))):
+        raise _of_no_format(path, drivers)
+
+
+def _of_no_format(path: str, drivers: Sequence[str]) -> DataError:
+    known = " or ".join(drivers)
+    return DataError(
+        f"polygons: {path} cannot be read: it is no {known} file; `drivers` of the region names the formats to read"
+    )
+
+
+def _described(pyogrio: Any, path: str, layer: str, drivers: Sequence[str]) -> tuple[list[str], str]:
     """Attributes, and the CRS as WKT."""
     with _said_plainly(pyogrio, path):
         described = pyogrio.read_info(path, layer=layer)
+    if described["driver"] not in drivers:
+        raise _of_no_format(path, drivers)
     if not described["crs"]:
         raise DataError(
             f"polygons: {path} has no CRS; give it the one that its coordinates are in, for example with "

@@ -1,0 +1,65 @@
+"""Files behind a server that stalls, breaks off or fails: asked for again, and given up on in the end."""
+
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from servers import serving
+
+from geouq.raster import GDAL_OPTIONS, HTTP
+
+HURRY = {"GDAL_HTTP_TIMEOUT": "1", "GDAL_HTTP_RETRY_DELAY": "0.1", "GDAL_HTTP_MAX_RETRY": "2"}
+READ = """import sys
+from geouq.errors import DataError
+from geouq.raster import read_header
+try:
+    print(read_header(sys.argv[1]).grid.shape)
+except DataError as error:
+    print(error)
+"""
+
+
+def told(address):
+    """What reading a header gives, in a process that is in a hurry, and how many seconds it takes."""
+    started = time.monotonic()
+    command = [sys.executable, "-c", READ, f"/vsicurl/{address}/a.tif"]
+    done = subprocess.run(command, env=os.environ | HURRY, capture_output=True, text=True, check=True, timeout=60)
+    assert not done.stderr
+    return done.stdout.strip(), time.monotonic() - started
+
+
+@pytest.mark.parametrize("fault", ["stalls", "resets", "fails"])
+def test_a_server_that_recovers_is_asked_again(tmp_path, write_raster, fault):
+    write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32))
+    with serving(tmp_path, fault, faulty=2) as (address, _):
+        assert told(address)[0] == "(8, 9)"
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [("stalls", "Operation timed out"), ("resets", "Connection reset by peer"), ("fails", "HTTP response code: 500")],
+)
+def test_a_server_that_does_not_is_given_up_on_within_seconds(tmp_path, fault, reason):
+    with serving(tmp_path, fault, faulty=1000) as (address, asked):
+        message, seconds = told(address)
+
+    assert message.startswith(f"/vsicurl/{address}/a.tif cannot be read: ")
+    assert reason in message
+    assert seconds < 30
+    assert len(asked) == 1 + int(HURRY["GDAL_HTTP_MAX_RETRY"])
+
+
+def test_a_file_that_is_not_there_is_asked_for_once(tmp_path):
+    with serving(tmp_path) as (address, asked):
+        message, _ = told(address)
+
+    assert "cannot be read" in message
+    assert asked == ["/a.tif"]
+
+
+def test_every_wait_has_an_end_unless_the_environment_says_otherwise():
+    assert {name: GDAL_OPTIONS[name] for name in HTTP} == {name: os.environ.get(name, HTTP[name]) for name in HTTP}
+    assert all(0 < float(value) <= 1000 for value in HTTP.values())
