@@ -2,8 +2,10 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
+from large_report import large_content
 from report_content import HOSTILE, Page, content, p_row, row
 
 from geouq.pages import write_report
@@ -112,3 +114,14 @@ def test_rows_are_cut_into_files_of_at_most_a_megabyte_and_keep_their_order():
     assert all(len(text) < 1_100_000 for text in files.values())
     pieces = [json.loads(text.split(",", 3)[3].removesuffix(");\n")) for text in files.values()]
     assert [one[0] for piece in pieces for one in piece] == [str(number) for number in range(2500)]
+
+
+def test_the_page_of_a_zone_leads_to_the_map_of_whole_cells(tmp_path):
+    given = large_content(tiles=2, regions=1)
+    (name,) = given.regions
+
+    _, page, *_ = write_report(replace(given, zones=frozenset({name})), tmp_path)
+
+    parsed = Page(page.read_text(encoding="utf-8"))
+    assert "index.html#map" in parsed.links
+    assert "Its tiles" not in " ".join(parsed.texts)
