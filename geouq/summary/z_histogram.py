@@ -62,7 +62,7 @@ class ZHistogram:
 
     def regular(self, bins: int) -> Counts:
         """Counts of the PIT histogram of that many bins of equal width, (..., bins)."""
-        edges = [0, *(self._edge(k / bins) + 1 for k in range(1, bins)), self.counts.shape[-1]]
+        edges = [0, *(self._edges(np.arange(1, bins) / bins) + 1), self.counts.shape[-1]]
         return np.stack([self.counts[..., a:b].sum(-1) for a, b in pairwise(edges)], axis=-1)
 
     def __add__(self, other: Self) -> Self:
@@ -73,8 +73,7 @@ class ZHistogram:
 
     def at(self, probabilities: Floats) -> Self:
         """The same counts between fewer edges; SummaryError where one of these is no edge."""
-        kept = [self._edge(float(probability)) for probability in probabilities]
-        starts = [0, *(edge + 1 for edge in kept)]
+        starts = [0, *(self._edges(probabilities) + 1)]
         return type(self)(probabilities, np.add.reduceat(self.counts, starts, axis=-1))
 
     def total(self, axis: int = 0) -> Self:
@@ -82,9 +81,15 @@ class ZHistogram:
         return type(self)(self.probabilities, self.counts.sum(range(self.counts.ndim - 1)[axis]))
 
     def _edge(self, probability: float) -> int:
-        index = int(np.searchsorted(self.probabilities, round(probability, 12)))
-        if index == len(self.probabilities) or self.probabilities[index] != round(probability, 12):
-            message = f"no count was kept at probability {probability}; add its level to the configured levels"
+        return int(self._edges(np.array([probability]))[0])
+
+    def _edges(self, probabilities: Floats) -> Counts:
+        wanted = np.round(probabilities, 12)
+        index = np.searchsorted(self.probabilities, wanted)
+        missing = self.probabilities[np.minimum(index, len(self.probabilities) - 1)] != wanted
+        if missing.any():
+            first = float(probabilities[missing][0])
+            message = f"no count was kept at probability {first}; add its level to the configured levels"
             raise SummaryError(message)
         return index
 
