@@ -227,6 +227,8 @@ def recalibrate(
         )
     for line in outcome.lines():
         click.echo(line)
+    if out is None:
+        click.echo(f"geouq report {folder} shows it on the first page")
 
 
 @main.command()

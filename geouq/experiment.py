@@ -102,7 +102,9 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
         with written_whole(job.folder / "config.yaml") as part:
             part.write_text(resolved(job.experiment), encoding="utf-8")
         save_record(record, job.folder)
-        return _recalibrated(job, _presented(job.experiment, record, job.folder, reporter))
+        files, told = _recalibrated(job)
+        results = _presented(job.experiment, record, job.folder, reporter)
+        return replace(results, files=(*results.files, *files), warnings=(*results.warnings, *told))
 
 
 def report(folder: Path, reporter: Reporter | None = None) -> Results:
@@ -119,12 +121,12 @@ def _presented(experiment: Experiment, record: RunRecord, folder: Path, reporter
     return replace(results, files=(*results.files, sums))
 
 
-def _recalibrated(job: _Job, results: Results) -> Results:
-    """The results, and those of the recalibration that the configuration asks for."""
+def _recalibrated(job: _Job) -> tuple[Sequence[Path], Sequence[str]]:
+    """The files of the recalibration that the configuration asks for, and what to tell of it."""
     if job.experiment.recalibration is None:
-        return results
+        return (), ()
     outcome = recalibrate(job.folder, threads=job.plan.workers, reporter=job.reporter)
-    return replace(results, files=(*results.files, *outcome.files), warnings=(*results.warnings, *outcome.lines()))
+    return outcome.files, outcome.lines()
 
 
 def _evaluated(job: _Job, catalog: Catalog, options: Options, started: float) -> RunRecord:

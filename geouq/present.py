@@ -12,7 +12,7 @@ from geouq.map_files import Evaluated, write_maps
 from geouq.metrics import Choices
 from geouq.naming import file_name
 from geouq.outcome import write_outcome
-from geouq.pages import CellMaps, ReportContent, cell_maps, write_report
+from geouq.pages import CellMaps, ReportContent, cell_maps, read_recalibration, write_report
 from geouq.paired import Shown, shown_rows, write_texts
 from geouq.progress import Reporter
 from geouq.provenance import RunRecord, inputs_in_words, resolved
@@ -72,7 +72,8 @@ def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: R
     shown_maps = [f"maps/{path.name}" for path in maps if path.suffix != ".qml"]
     content = _content(experiment, results, numbers.shown, figures, shown_maps)
     cells = cells_of_pages(experiment, record, summaries, choices, numbers.shown)
-    pages = write_report(replace(content, cells=cells), folder / "report")
+    recalibrated = read_recalibration(folder, record.started, {v.name: v.file_name for v in record.variables})
+    pages = write_report(replace(content, cells=cells, recalibrated=recalibrated), folder / "report")
     drawn = (folder / path for path in figures.values())
     return replace(results, files=(folder / "gates.json", outcome, *tables, *maps, *drawn, *pages))
 

@@ -242,6 +242,9 @@ def test_a_fault_in_one_class_is_repaired_there_and_the_other_class_is_left_alon
     rows = rows_of(fresh / "results/small/recalibration/recalibration.csv")
     fitted = geouq.load_recalibrator(fresh / "results/small/recalibration/height.json")
     assert fitted.correction.method == "by_group"
+    assert fitted.notes[0] in (fresh / "results/small/report/index.html").read_text(encoding="utf-8")
+    assert (fresh / "results/small/recalibration/figures/west/height_before_after.png").exists()
+    assert (fresh / "results/small/recalibration/figures/height_correction.png").exists()
     write(fresh / "c/b2.tif", np.ones((64, 64), np.uint8))
     with pytest.raises(geouq.GeouqError, match="tile b2 was made from other files"):
         geouq.recalibrate("results/small")

@@ -6,6 +6,7 @@ from typing import Any
 
 from geouq.config import Variable
 from geouq.pages.cells import CellMaps
+from geouq.pages.recalibration import Recalibrated
 
 Row = Mapping[str, Any]
 
@@ -23,7 +24,7 @@ class ReportContent:
     tables. bins : name of the scheme shown. figures : path by (name, variable, figure), relative to the run's folder,
     like maps. provenance : facts by name. shift, comparison : rows of the tables of these names, where there are splits
     and models. tables : names of all tables. config : text of the resolved configuration. cells : sums of the cells of
-    all tiles, None where there is no pixel.
+    all tiles, None where there is no pixel. recalibrated : what a recalibration of this run left, None for nothing.
     """
 
     name: str
@@ -47,6 +48,7 @@ class ReportContent:
     config: str = ""
     cells: CellMaps | None = None
     inputs: Mapping[str, str] = field(default_factory=dict)
+    recalibrated: Recalibrated | None = None
 
     @property
     def compared(self) -> str:

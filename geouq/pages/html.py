@@ -24,6 +24,7 @@ from geouq.pages.numbers import (
     verdicts,
 )
 from geouq.pages.problems import excluded_sheet, excluded_total, failures_sheet
+from geouq.pages.recalibration import recalibration_sheet
 from geouq.pages.sheet import SHORT, Cell, Sheet
 from geouq.pages.static import write_scripts, write_static
 from geouq.pages.verdict import RULE, Verdict
@@ -77,6 +78,7 @@ class _Report:
             regions_sheet(self.content, self.numbers, self.verdicts, self._regions()),
             shift_sheet(self.content),
             models_sheet(self.content),
+            recalibration_sheet(self.content.recalibrated),
             failures_sheet(self.content),
             excluded_sheet(self.content),
         )
@@ -104,6 +106,7 @@ class _Report:
             counts=count_of_verdicts(self.verdicts),
             figures=_figures(self.content, "all"),
             excluded=excluded_total(self.content),
+            recalibrated=_recalibrated_figures(self.content),
         )
 
     def region(self, region: str) -> str:
@@ -140,6 +143,12 @@ def _figures(content: ReportContent, name: str) -> list[tuple[str, list[tuple[st
             title = FIGURES[figure].title
             found.setdefault(variable, []).append((title, f"../{_url(path)}"))
     return [(variable, figures) for variable, figures in found.items() if figures]
+
+
+def _recalibrated_figures(content: ReportContent) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Figures of a recalibration, as those of a pool."""
+    figures = content.recalibrated.figures if content.recalibrated else {}
+    return [(variable, [(title, f"../{_url(path)}") for title, path in own]) for variable, own in figures.items()]
 
 
 def _url(path: str) -> str:

@@ -11,6 +11,7 @@ from geouq.atomic import remove_leftovers, written_whole
 from geouq.catalog import Catalog, Failure, Tile
 from geouq.config import K_FOLD, LEAVE_ONE_REGION_OUT, Recalibration, suggestion
 from geouq.errors import ConfigError, DataError
+from geouq.owner import owned
 from geouq.plan import Plan, plan_run, slots
 from geouq.progress import Reporter, Silent
 from geouq.recalibration.corrections import Unchanged
@@ -99,13 +100,19 @@ def recalibrate(
     opened, wanted = open_run(folder, wanted, threads or 1)
     plan = plan_run(Catalog(tuple(opened.tiles.values()), (), ()), threads)
     job = _Job(opened, wanted, out or folder / "recalibration", plan, reporter)
+    with owned(job.out):
+        return _recalibrated(job, predictions)
+
+
+def _recalibrated(job: _Job, predictions: tuple[str, str] | None) -> Outcome:
+    opened, wanted, plan = job.opened, job.wanted, job.plan
     remove_leftovers(job.out)
     to_write, folds = _tiles_to_write(job, predictions), folds_of(opened, wanted)
     sets = sets_of(opened.record.tiles, folds)
-    reporter.stage("fits", 1)
+    job.reporter.stage("fits", 1)
     found = fit_all(opened.experiment, opened.record.variables, opened.summaries, wanted, sets)
     fits = {own.tiles: own for own in found}
-    reporter.advance("all methods")
+    job.reporter.advance("all methods")
     with workers(plan.workers) as pool:
         seen, judged = _judge(job, folds, fits, pool)
         rows = _rows(job, seen, judged)
@@ -212,7 +219,8 @@ def _chosen(job: _Job, best: Sequence[Best], everything: Fits) -> dict[str, Reca
         method = one.method if wanted.method == "best" else wanted.method
         own = everything.corrections[one.variable]
         variable = of_variable[one.variable]
-        run = opened.record.name, opened.record.config_sha256, everything.tiles, everything.n[one.variable]
+        record = opened.record
+        run = record.name, record.config_sha256, everything.tiles, everything.n[one.variable], record.started
         correction = Unchanged() if method == Unchanged.method else own[method]
         notes = (one.sentence(),)
         found[one.variable] = Recalibrator(

@@ -36,12 +36,13 @@ class Recalibrated(NamedTuple):
 
 @dataclass(frozen=True)
 class Provenance:
-    """What a correction was fitted on: run, SHA-256 of its configuration, tiles, number of pixels, version of geouq."""
+    """What a correction was fitted on: run, SHA-256 of its configuration, tiles, pixels, start of the run, version."""
 
     run: str
     config_sha256: str
     tiles: tuple[str, ...]
     n: int
+    started: str = ""
     version: str = __version__
 
 

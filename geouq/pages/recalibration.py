@@ -1,0 +1,82 @@
+"""A recalibration on a page: what was chosen, and its numbers before and after on tiles that it was not fitted on."""
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from geouq.pages.sheet import Cell, Column, Sheet
+from geouq.wording import for_people
+
+Row = Mapping[str, Any]
+
+FOLDER = "recalibration"
+SHOWN = {"crps": "CRPS", "zms": "mean z²", "coverage_90": "coverage 90 %", "ence": "ENCE", "rmse": "RMSE"}
+IN_SAMPLE = "in-sample"
+
+
+@dataclass(frozen=True)
+class Recalibrated:
+    """What a recalibration of this run left in its folder: sentences, rows of its table, figures by variable.
+
+    Figures are pairs of a title and a path, which is relative to the run's folder.
+    """
+
+    sentences: Sequence[str] = ()
+    rows: Sequence[Row] = ()
+    figures: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
+
+
+def read_recalibration(folder: Path, started: str, variables: Mapping[str, str]) -> Recalibrated | None:
+    """The recalibration in the folder of a run; None where there is none of that run.
+
+    started : of the run. variables : name in files of each variable.
+    """
+    sentences, figures = [], {}
+    own = folder / FOLDER
+    for name, file in variables.items():
+        try:
+            plain = json.loads((own / f"{file}.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        if plain.get("fitted_on", {}).get("started") == started:
+            sentences += plain["notes"]
+            drawn = {
+                "Before and after recalibration": f"figures/all/{file}_before_after.png",
+                "Fitted correction": f"figures/{file}_correction.png",
+            }
+            figures[name] = [(title, f"{FOLDER}/{path}") for title, path in drawn.items() if (own / path).exists()]
+    table = own / "recalibration.csv"
+    if not sentences or not table.exists():
+        return None
+    with table.open(encoding="utf-8", newline="") as opened:
+        rows = [row for row in csv.DictReader(opened) if row["chosen"] == "yes" and row["judged"] != IN_SAMPLE]
+    return Recalibrated(sentences, rows, {name: paths for name, paths in figures.items() if paths})
+
+
+def recalibration_sheet(recalibrated: Recalibrated | None) -> Sheet:
+    """The numbers of the corrections chosen, out of fold."""
+    found: dict[tuple[str, ...], dict[str, Row]] = {}
+    for row in recalibrated.rows if recalibrated else ():
+        variable = f"{row['variable']} ({row['model']})" if row["model"] else str(row["variable"])
+        found.setdefault((variable, row["name"], row["method"], row["judged"]), {})[row["metric"]] = row
+    groups: dict[str, list[list[Cell]]] = {}
+    for (variable, name, method, judged), own in found.items():
+        numbers = [_cell(own.get(metric)) for metric in SHOWN]
+        groups.setdefault(variable, []).append([Cell(variable), Cell(name), Cell(method), Cell(judged), *numbers])
+    headings = (("variable", "text"), ("region", "name"), ("method", "text"), ("judged by", "text"))
+    columns = (*(Column(*one) for one in headings), *(Column(heading) for heading in SHOWN.values()))
+    caption = (
+        "After recalibration, and before; each tile is judged by a correction that was fitted on others. A mark says "
+        "that the difference is significant."
+    )
+    return Sheet("recalibration", caption, columns, groups)
+
+
+def _cell(row: Row | None) -> Cell:
+    if row is None or not row["after"] or not row["before"]:
+        return Cell("n/a")
+    says = "" if row["significant"] != "yes" else {"after": "better", "before": "worse"}.get(row["better"], "")
+    return Cell(for_people(float(row["after"])), f"before: {for_people(float(row['before']))}", says)
