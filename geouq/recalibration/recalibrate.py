@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from geouq.atomic import remove_leftovers, written_whole
 from geouq.catalog import Catalog, Failure, Tile
 from geouq.config import K_FOLD, LEAVE_ONE_REGION_OUT, Recalibration, suggestion
-from geouq.errors import ConfigError, DataError
+from geouq.errors import ConfigError, DataError, SummaryError
 from geouq.owner import owned
 from geouq.plan import Plan, plan_run, slots
 from geouq.progress import Reporter, Silent
@@ -152,6 +152,9 @@ def _judge(
     seen = [one for one in _all_seen(job, fits) if one.judge in (*folds, IN_SAMPLE)]
     fitted_on = {(judge, tile): fold.fitted for judge, own in folds.items() for fold in own for tile in fold.judged}
     fitted_on |= {(IN_SAMPLE, tile): tuple(opened.record.tiles) for tile in opened.record.tiles}
+    if not seen:
+        notes = dict.fromkeys(note for own in fits.values() for note in own.notes)
+        raise SummaryError(f"nothing can be recalibrated: {'; '.join(notes)}")
     numbers = {variable.name: i for i, variable in enumerate(opened.record.variables)}
 
     def judged(name: str, tile: Tile) -> Judged:

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from geouq.config import Experiment, Groups, Variable
-from geouq.inference import judged
-from geouq.metrics import Choices, level_name
+from geouq.inference import Side, difference_row, finite, judged, paired_difference
+from geouq.inference.differences import Uncertain
+from geouq.metrics import Choices, evaluate_metrics, level_name, unit_of
 from geouq.paired import paired_rows
 from geouq.progress import Reporter
 from geouq.recalibration.corrections import Unchanged
@@ -114,8 +116,10 @@ def before_and_after(
         corrected = sides_of(other, of_seen, [after.part(tile) for tile in other.tiles], after)
         for variable in variables:
             own = {label: side for label, side in corrected.items() if by_label[label].variable == variable.name}
-            place = {"level": one.level, "name": one.name}
-            found, _ = paired_rows(place, {BEFORE: sides[variable.name], **own}, variable, experiment.intervals)
+            apart = {label: own.pop(label) for label in list(own) if by_label[label].judge == IN_SAMPLE}
+            place, base = {"level": one.level, "name": one.name}, sides[variable.name]
+            found, _ = paired_rows(place, {BEFORE: base, **own}, variable, experiment.intervals)
+            found += _in_sample_rows(place, base, apart, variable)
             rows += [_row(row, by_label[row["run"]]) for row in found if _is_told(row, by_label, experiment.levels)]
         reporter.advance(one.name)
     kinds = dict.fromkeys(row["judged"] for row in rows)
@@ -124,6 +128,31 @@ def before_and_after(
         for kind in kinds
         for row in judged([row for row in rows if row["judged"] == kind], experiment.intervals.level)
     ]
+
+
+def _in_sample_rows(
+    of: Mapping[str, Any], before: Side, after: Mapping[str, Side], variable: Variable
+) -> Iterator[Row]:
+    """Rows without intervals, which would lend weight to what is no evidence."""
+    first = {(v.name, v.bins, v.group): v for v in evaluate_metrics(before.whole, before.choices)}
+    for label, side in after.items():
+        for value in evaluate_metrics(side.whole, side.choices):
+            base = first[value.name, value.bins, value.group]
+            found = paired_difference(Uncertain(value, reason=IN_SAMPLE), Uncertain(base, reason=IN_SAMPLE), 0.95)
+            yield {
+                **of,
+                "variable": variable.name,
+                "metric": value.name,
+                "bins": value.bins,
+                "group": value.group,
+                "units": unit_of(value.metric, variable.units),
+                "run": label,
+                "value": finite(value),
+                "baseline": finite(base),
+                **difference_row(found, 0.95, IN_SAMPLE),
+                "better": {1: label, -1: BEFORE, 0: ""}[found.better],
+                "n": int(side.whole.n),
+            }
 
 
 def regions_of(experiment: Experiment, names: Iterable[str], summaries: SavedSummaries) -> list[Pool]:
