@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from geouq.catalog import Catalog
     from geouq.config import Experiment
     from geouq.present import Results
+    from geouq.progress import How
 
 GATE_FAILED, WRONG, TILES_FAILED, INTERRUPTED = 1, 2, 3, 130
 
@@ -100,8 +101,13 @@ def check(config: Path, workers: int | None, memory: str | None, *, deep: bool) 
 @click.option("--scheduler", metavar="ADDRESS", help="A running dask scheduler, such as tcp://host:8786.")
 @click.option("--only", multiple=True, metavar="NAME", help="A tile or region; may be repeated.")
 @click.option("--fresh", is_flag=True, help="Read every pixel again, whatever is saved.")
-@click.option("--quiet", is_flag=True, help="No progress.")
-def run(configs: tuple[Path, ...], *, quiet: bool, **options: Any) -> None:
+@click.option("--quiet", "how", flag_value="quiet", help="No progress.")
+@click.option("-v", "--verbose", "how", flag_value="verbose", help="A line for every step, also on a terminal.")
+@click.option("--log-json", "how", flag_value="json", help="A JSON object for every step.")
+@click.option(
+    "--progress", "how", flag_value="fitting", default=True, help="A bar, or a line a tile in a log (default)."
+)
+def run(configs: tuple[Path, ...], *, how: "How", **options: Any) -> None:
     """Evaluate; a second run goes on from the tiles already done."""
     from geouq.compiled import is_kept
     from geouq.config import load_experiment
@@ -119,7 +125,7 @@ def run(configs: tuple[Path, ...], *, quiet: bool, **options: Any) -> None:
         )
     worst = 0
     for config, experiment in zip(configs, experiments, strict=True):
-        with reporter(quiet=quiet) as progress:
+        with reporter(how) as progress:
             results = evaluate(experiment, Options(**options), progress)
         worst = max(worst, _tell(config, results))
     raise click.exceptions.Exit(worst)
@@ -135,7 +141,7 @@ def report(folder: Path, *, opens: bool, quiet: bool) -> None:
     from geouq.opening import open_page
     from geouq.progress import reporter
 
-    with reporter(quiet=quiet) as progress:
+    with reporter("quiet" if quiet else "fitting") as progress:
         results = present_again(folder, progress)
     code = _tell(folder, results)
     if opens and (told := open_page(results.folder, os.environ)):
@@ -157,7 +163,7 @@ def figures(folder: Path, *, quiet: bool, **asked: Any) -> None:
     from geouq.drawing import Selection, draw_saved
     from geouq.progress import reporter
 
-    with reporter(quiet=quiet) as progress:
+    with reporter("quiet" if quiet else "fitting") as progress:
         written = draw_saved(folder, Selection(**asked), progress)
     click.echo(f"{len(written)} figures in {folder / 'figures'}")
 
@@ -177,7 +183,7 @@ def compare(runs: tuple[Path, ...], *, out: Path | None, fail_if_worse: tuple[st
     from geouq.comparison import compare as compare_runs
     from geouq.progress import reporter
 
-    with reporter(quiet=quiet) as progress:
+    with reporter("quiet" if quiet else "fitting") as progress:
         comparison = compare_runs(runs, out, fail_if_worse, progress)
     for note in comparison.notes:
         click.echo(f"note: {note}", err=True)
@@ -221,7 +227,7 @@ def recalibrate(
     from geouq.recalibration import recalibrate as recalibrate_run
     from geouq.recalibration import wanted_of
 
-    with reporter(quiet=quiet) as progress:
+    with reporter("quiet" if quiet else "fitting") as progress:
         outcome = recalibrate_run(
             folder, wanted_of(folder, asked), out=out, predictions=predictions, threads=threads, reporter=progress
         )

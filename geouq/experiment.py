@@ -18,7 +18,7 @@ from geouq.errors import ConfigError, SummaryError
 from geouq.exact import wanted_keys, with_kept
 from geouq.gates import require_known, require_possible
 from geouq.maps import missing_maps, write_pixel_maps
-from geouq.memory import give_back, peak_memory_mib
+from geouq.memory import give_back, peak_memory_mib, resources
 from geouq.owner import owned
 from geouq.plan import Plan, plan_run, slots
 from geouq.present import Results, present
@@ -104,7 +104,8 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
         save_record(record, job.folder)
         files, told = _recalibrated(job)
         results = _presented(job.experiment, record, job.folder, reporter)
-        return replace(results, files=(*results.files, *files), warnings=(*results.warnings, *told))
+    reporter.say(resources(time.time() - started))
+    return replace(results, files=(*results.files, *files), warnings=(*results.warnings, *told))
 
 
 def report(folder: Path, reporter: Reporter | None = None) -> Results:

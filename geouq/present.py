@@ -211,12 +211,5 @@ def _content(
         comparison=tables["comparison"].rows if "comparison" in tables else (),
         config=resolved(experiment),
         inputs=inputs_in_words(record.inputs),
-        provenance=dict(record.versions)
-        | {
-            "started": record.started,
-            "seconds": f"{record.seconds:.1f}",
-            "peak memory": f"{record.peak_memory_mib:.0f} MiB",
-            "tiles reused": f"{record.reused} of {len(record.tiles)}",
-            "configuration (SHA-256)": record.config_sha256,
-        },
+        provenance=dict(record.versions) | {"configuration (SHA-256)": record.config_sha256},
     )

@@ -1,19 +1,22 @@
-"""Progress of long work: a bar on a terminal, a line a tile in a log, or silence.
+"""Progress of long work: a bar on a terminal, a line a tile in a log, JSON for machines, or silence.
 
 A step of a stage, such as a tile, may be long: then it is told how much of it is done.
 """
 
+import json
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Literal, Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+OF_TILES = frozenset({"checksums", "sweep", "exact bins", "zones", "maps", "judgement", "recalibrated rasters"})
+How = Literal["fitting", "quiet", "verbose", "json"]
 PATIENCE = 30.0  # seconds without a line after which a log tells how far a step is
 
 
@@ -43,10 +46,14 @@ class Silent:
 
 
 class Log:
-    """A line for each step, with the seconds since the start, for files and batch systems."""
+    """A line for each tile, and for all steps of a stage of other things, with the seconds since the start.
 
-    def __init__(self) -> None:
-        self._start = self._last = time.monotonic()
+    stages : names of the stages of which each step has a line; None for all of them.
+    """
+
+    def __init__(self, stages: Collection[str] | None = OF_TILES) -> None:
+        self._stages, self._start = stages, time.monotonic()
+        self._last = self._start
         self._stage, self._total, self._done = "", 0, 0
 
     def stage(self, name: str, total: int) -> None:
@@ -55,18 +62,52 @@ class Log:
 
     def under_way(self, step: str, share: float) -> None:
         """Tell how far a step is where nothing was said for long."""
-        if time.monotonic() - self._last >= PATIENCE:
+        if self._is_silent_for_long():
             self.say(f"{self._stage}: {step} {100 * share:.0f} %")
 
     def advance(self, done: str) -> None:
-        """Tell of one step."""
+        """Tell of one step, or of the last one."""
         self._done += 1
-        self.say(f"{self._stage} {self._done}/{self._total}: {done}")
+        if self._stages is None or self._stage in self._stages:
+            self.say(f"{self._stage} {self._done}/{self._total}: {done}")
+        elif self._done == self._total or self._is_silent_for_long():
+            self.say(f"{self._stage} {self._done}/{self._total}")
 
     def say(self, line: str) -> None:
         """Write a line."""
         self._last = time.monotonic()
         print(f"[{self._last - self._start:7.1f} s] {line}", file=sys.stderr, flush=True)  # noqa: T201  a log
+
+    def _is_silent_for_long(self) -> bool:
+        return time.monotonic() - self._last >= PATIENCE
+
+
+class JsonLog:
+    """A JSON object a line: `seconds` since the start with `stage`, `step`, `done` and `total`, or with `message`."""
+
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+        self._stage, self._total, self._done = "", 0, 0
+
+    def stage(self, name: str, total: int) -> None:
+        """Begin a stage of `total` steps."""
+        self._stage, self._total, self._done = name, total, 0
+
+    def under_way(self, step: str, share: float) -> None:
+        """Say nothing of parts of a step."""
+
+    def advance(self, done: str) -> None:
+        """Tell of one step."""
+        self._done += 1
+        self._write(stage=self._stage, step=done, done=self._done, total=self._total)
+
+    def say(self, line: str) -> None:
+        """Tell a message."""
+        self._write(message=line)
+
+    def _write(self, **told: str | int) -> None:
+        seconds = round(time.monotonic() - self._start, 1)
+        print(json.dumps({"seconds": seconds} | told), file=sys.stderr, flush=True)  # noqa: T201  a log
 
 
 class Bars:
@@ -136,9 +177,12 @@ class Interruptible:
 
 
 @contextmanager
-def reporter(*, quiet: bool) -> Iterator[Reporter]:
-    """The reporter that fits where standard error goes; an interrupt ends the work at its next word at the latest."""
-    with _shown(quiet=quiet) as told, _interrupts() as asked:
+def reporter(how: How = "fitting") -> Iterator[Reporter]:
+    """The reporter that is asked for; an interrupt ends the work at its next word at the latest.
+
+    fitting : a bar on a terminal, a log elsewhere. verbose : a log with a line for each step.
+    """
+    with _shown(how) as told, _interrupts() as asked:
         yield Interruptible(told, asked)
 
 
@@ -162,11 +206,15 @@ def _interrupts() -> Iterator[threading.Event]:
 
 
 @contextmanager
-def _shown(*, quiet: bool) -> Iterator[Reporter]:
-    """The reporter that fits where standard error goes."""
+def _shown(how: How) -> Iterator[Reporter]:
+    """The reporter that is asked for, which may fit where standard error goes."""
     console = Console(stderr=True)
-    if quiet:
+    if how == "quiet":
         yield Silent()
+    elif how == "json":
+        yield JsonLog()
+    elif how == "verbose":
+        yield Log(None)
     elif console.is_terminal:
         columns = (
             TextColumn("{task.description}"),

@@ -2,7 +2,11 @@
 
 import hashlib
 import json
+import os
 import platform
+import re
+import shlex
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -16,23 +20,40 @@ from geouq.atomic import written_whole
 from geouq.catalog import Failure, Tile
 from geouq.config import Experiment, Variable, to_yaml
 from geouq.errors import SummaryError
-from geouq.raster import Raster
+from geouq.raster import GDAL_OPTIONS, Raster
 from geouq.redaction import without_secrets
 from geouq.version import __version__
 from geouq.zones import Polygons
 
-PACKAGES = ("numpy", "numba", "xarray", "dask", "rasterio", "matplotlib")
+PACKAGES = ("numpy", "numba", "xarray", "dask", "h5netcdf", "rasterio", "matplotlib", "bokeh", "pyogrio", "pyarrow")
+LIBRARIES = ("GDAL_", "CPL_", "VSI_", "PROJ_", "OGR_")  # beginnings of the names of their settings
+PRIVATE = re.compile("AUTH|BEARER|COOKIE|HEADER|KEY|PASS|PWD|SECRET|TOKEN|USER")
 
 
 def versions() -> dict[str, str]:
     """Versions of all that the numbers depend on."""
-    found = {"geouq": __version__, "python": platform.python_version(), "gdal": rasterio.__gdal_version__}
+    gdal = {"gdal": rasterio.__gdal_version__, "proj": rasterio.__proj_version__}
+    found = {"geouq": __version__, "python": platform.python_version()} | gdal
     for package in PACKAGES:
         try:
             found[package] = version(package)
         except PackageNotFoundError:
             continue
     return found
+
+
+def gdal_settings() -> dict[str, str]:
+    """Settings of GDAL and PROJ in force: those of geouq, and those of the environment, without what is private."""
+    own = {name: str(value) for name, value in GDAL_OPTIONS.items()}
+    told = {name: value for name, value in os.environ.items() if name.startswith(LIBRARIES)}
+    return {
+        name: "..." if PRIVATE.search(name) else without_secrets(value) for name, value in sorted((told | own).items())
+    }
+
+
+def command() -> str:
+    """The command line of this process."""
+    return without_secrets(shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]))
 
 
 @dataclass(frozen=True)
@@ -59,6 +80,8 @@ class RunRecord:
     polygons: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=versions)
     doubts: tuple[str, ...] = ()
+    gdal: Mapping[str, str] = field(default_factory=gdal_settings)
+    command: str = field(default_factory=command)
 
 
 def inputs_of(tiles: Iterable[Tile], more: Mapping[str, Mapping[str, Raster]]) -> dict[str, dict[str, Any]]:

@@ -1,5 +1,6 @@
 """What is seen of long work: lines in a log, bars on a terminal, or nothing."""
 
+import json
 import re
 import signal
 
@@ -19,20 +20,21 @@ def on_terminal(monkeypatch):
     monkeypatch.setattr(progress, "Console", lambda **options: Console(force_terminal=True, width=100, **options))
 
 
-def work(quiet):
-    with reporter(quiet=quiet) as told:
+def work(how):
+    with reporter(how) as told:
         told.stage("sweep", 2)
         told.under_way("tile [a]", 0.25)
         told.advance("tile [a]")
         told.say("tile [b] failed: 50% [red]")
         told.advance("tile [b]")
         told.stage("maps", 0)
-        told.stage("numbers", 1)
+        told.stage("numbers", 2)
+        told.advance("west")
         told.advance("all")
 
 
 def test_a_log_has_a_line_for_each_step_with_its_time(capsys):
-    work(quiet=False)
+    work("fitting")
 
     out, err = capsys.readouterr()
     lines = err.splitlines()
@@ -42,14 +44,35 @@ def test_a_log_has_a_line_for_each_step_with_its_time(capsys):
         "sweep 1/2: tile [a]",
         "tile [b] failed: 50% [red]",
         "sweep 2/2: tile [b]",
-        "numbers 1/1: all",
+        "numbers 2/2",
+    ]
+
+
+def test_a_verbose_log_has_a_line_for_every_step(capsys):
+    work("verbose")
+
+    said = [line.partition("] ")[2] for line in capsys.readouterr().err.splitlines()]
+    assert said[-2:] == ["numbers 1/2: west", "numbers 2/2: all"]
+
+
+def test_a_json_log_is_an_object_a_line(capsys):
+    work("json")
+
+    told = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert all(line.pop("seconds") >= 0 for line in told)
+    assert told == [
+        {"stage": "sweep", "step": "tile [a]", "done": 1, "total": 2},
+        {"message": "tile [b] failed: 50% [red]"},
+        {"stage": "sweep", "step": "tile [b]", "done": 2, "total": 2},
+        {"stage": "numbers", "step": "west", "done": 1, "total": 2},
+        {"stage": "numbers", "step": "all", "done": 2, "total": 2},
     ]
 
 
 def test_a_log_tells_how_far_a_step_is_only_after_long_silence(capsys, monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
-    with reporter(quiet=False) as told:
+    with reporter() as told:
         told.stage("sweep", 2)
         for seconds in range(1, 100):
             clock[0] = seconds
@@ -88,12 +111,12 @@ def test_a_bar_moves_by_shares_of_steps_and_begins_anew_with_each_stage():
 
 @pytest.mark.usefixtures("on_terminal")
 def test_a_terminal_has_a_bar_for_each_stage_and_keeps_what_is_said(capsys):
-    work(quiet=False)
+    work("fitting")
 
     err = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().err)
     assert "tile [b] failed: 50% [red]" in err
     assert "numbers" in err
-    assert "1/1" in err
+    assert "2/2" in err
     assert "tile [a]" not in err
 
 
@@ -125,7 +148,7 @@ def test_both_sweeps_of_a_tile_are_told_of_piece_by_piece(tile_folder, tmp_path)
 
 
 def interrupted_work():
-    with reporter(quiet=False) as told:
+    with reporter() as told:
         told.stage("sweep", 9)
         raise KeyboardInterrupt
 
@@ -139,7 +162,7 @@ def test_an_interrupted_bar_leaves_the_cursor_visible(capsys):
 
 
 def test_quiet_says_nothing(capsys):
-    work(quiet=True)
+    work("quiet")
 
     assert capsys.readouterr() == ("", "")
 
@@ -152,7 +175,7 @@ def test_an_interrupt_that_python_dropped_ends_the_work_at_the_next_word():
         def __del__(self):
             signal.raise_signal(signal.SIGINT)
 
-    with reporter(quiet=True) as told:
+    with reporter("quiet") as told:
         Dropping()
         with pytest.raises(KeyboardInterrupt):
             told.advance("a tile")

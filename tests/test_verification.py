@@ -1,5 +1,6 @@
 """Runs know what they read and wrote, and who writes to a folder."""
 
+import json
 import os
 import subprocess
 import sys
@@ -93,3 +94,38 @@ def test_an_owner_leaves_no_name_behind(tmp_path):
         assert (tmp_path / ".geouq.owner").exists()
 
     assert not (tmp_path / ".geouq.owner").exists()
+
+
+def sums_of(folder):
+    """The checksum of each file, by its path."""
+    lines = (folder / "SHA256SUMS").read_text().splitlines()
+    return {name: checksum for checksum, name in (line.split("  ") for line in lines)}
+
+
+def test_the_same_inputs_give_the_same_bytes_at_any_time_and_in_any_folder(tile_folder, geouq, tmp_path, monkeypatch):
+    tile_folder(("a1", "b1"), text="regions: {west: [a1]}\noutput: {maps: [z, cells]}\n")
+    assert geouq("run", "experiment.yaml", "--out", "one", "--quiet").exit_code == 0
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    assert geouq("run", "experiment.yaml", "--out", "two", "--quiet", "--workers", "1").exit_code == 0
+
+    one, two = sums_of(tmp_path / "one"), sums_of(tmp_path / "two")
+
+    assert one == two
+    assert {path.rpartition(".")[2] for path in one} >= {"csv", "tif", "png", "html", "md", "tex", "json", "parquet"}
+
+
+def test_run_json_tells_settings_and_the_command_but_no_secret(tile_folder, geouq, tmp_path, monkeypatch):
+    tile_folder(("a1",), text="output: {maps: none, figures: none}\n")
+    monkeypatch.setenv("GDAL_HTTP_USERPWD", "me:hunter2")
+    monkeypatch.setenv("PROJ_NETWORK", "OFF")
+    monkeypatch.setattr("sys.argv", ["/somewhere/geouq", "run", "experiment.yaml"])
+    geouq("run", "experiment.yaml", "--quiet")
+
+    text = (tmp_path / "results/small/run.json").read_text()
+    told = json.loads(text)
+
+    assert "hunter2" not in text
+    assert told["gdal"]["PROJ_NETWORK"] == "OFF"
+    assert told["gdal"]["GDAL_HTTP_USERPWD"] == "..."
+    assert told["command"] == "geouq run experiment.yaml"
+    assert {"gdal", "proj", "numpy"} <= set(told["versions"])

@@ -103,11 +103,16 @@ def _label(target: Any, bands: Sequence[BandLabel], tags: Mapping[str, str]) -> 
 
 
 def _time() -> dict[str, str]:
+    told = told_time()
+    return {"TIFFTAG_DATETIME": told.strftime("%Y:%m:%d %H:%M:%S")} if told else {}
+
+
+def told_time() -> datetime | None:
     """The time that SOURCE_DATE_EPOCH tells, and none else, so that the same inputs give the same bytes."""
     told = os.environ.get("SOURCE_DATE_EPOCH")
     if not told:
-        return {}
+        return None
     try:
-        return {"TIFFTAG_DATETIME": datetime.fromtimestamp(int(told), UTC).strftime("%Y:%m:%d %H:%M:%S")}
+        return datetime.fromtimestamp(int(told), UTC)
     except (ValueError, OverflowError, OSError):
         raise DataError(f"SOURCE_DATE_EPOCH is {told!r}; it must be a number of seconds since 1970, or unset") from None

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from io import TextIOBase
 from pathlib import Path
@@ -17,6 +18,7 @@ from rasterio.crs import CRS
 from rasterio.warp import transform
 
 from geouq.atomic import written_whole
+from geouq.maps.geotiff import told_time
 from geouq.maps.measured import PIXELS, Measured
 
 Floats = NDArray[np.float64]
@@ -118,7 +120,7 @@ class _Package:
 
         rings = np.concatenate([part.rings for part in parts])
         columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns}
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _at_a_told_time():
             warnings.filterwarnings("ignore", message="'crs' was not provided")  # as the rasters have none
             pyogrio.raw.write(
                 self.part,
@@ -132,6 +134,19 @@ class _Package:
                 append=crs in self.begun,
             )
         self.begun.add(crs)
+
+
+@contextmanager
+def _at_a_told_time() -> Iterator[None]:
+    """GeoPackages hold the time of their last change: that of SOURCE_DATE_EPOCH, or the first one that there is."""
+    import pyogrio  # noqa: PLC0415  an optional extra
+
+    told = told_time() or datetime.fromtimestamp(0, UTC)
+    pyogrio.set_gdal_config_options({"OGR_CURRENT_DATE": told.strftime("%Y-%m-%dT%H:%M:%S.000Z")})
+    try:
+        yield
+    finally:
+        pyogrio.set_gdal_config_options({"OGR_CURRENT_DATE": None})
 
 
 @dataclass
