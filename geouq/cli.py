@@ -104,10 +104,7 @@ def check(config: Path, workers: int | None, memory: str | None, *, deep: bool) 
 @click.option("--quiet", "how", flag_value="quiet", help="No progress.")
 @click.option("-v", "--verbose", "how", flag_value="verbose", help="A line for every step, also on a terminal.")
 @click.option("--log-json", "how", flag_value="json", help="A JSON object for every step.")
-@click.option(
-    "--progress", "how", flag_value="fitting", default=True, help="A bar, or a line a tile in a log (default)."
-)
-def run(configs: tuple[Path, ...], *, how: "How", **options: Any) -> None:
+def run(configs: tuple[Path, ...], *, how: "How | None", **options: Any) -> None:
     """Evaluate; a second run goes on from the tiles already done."""
     from geouq.compiled import is_kept
     from geouq.config import load_experiment
@@ -125,7 +122,7 @@ def run(configs: tuple[Path, ...], *, how: "How", **options: Any) -> None:
         )
     worst = 0
     for config, experiment in zip(configs, experiments, strict=True):
-        with reporter(how) as progress:
+        with reporter(how or "fitting") as progress:
             results = evaluate(experiment, Options(**options), progress)
         worst = max(worst, _tell(config, results))
     raise click.exceptions.Exit(worst)
