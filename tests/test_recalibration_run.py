@@ -244,7 +244,8 @@ def test_a_fault_in_one_class_is_repaired_there_and_the_other_class_is_left_alon
     assert fitted.correction.method == "by_group"
     assert fitted.notes[0] in (fresh / "results/small/report/index.html").read_text(encoding="utf-8")
     assert (fresh / "results/small/recalibration/figures/west/height_before_after.png").exists()
-    assert (fresh / "results/small/recalibration/figures/height_correction.png").exists()
+    for name in ("height_correction", "all/height_cells_before", "all/height_cells_after"):
+        assert (fresh / f"results/small/recalibration/figures/{name}.png").exists()
     write(fresh / "c/b2.tif", np.ones((64, 64), np.uint8))
     with pytest.raises(geouq.GeouqError, match="tile b2 was made from other files"):
         geouq.recalibrate("results/small")

@@ -45,6 +45,8 @@ def read_recalibration(folder: Path, started: str, variables: Mapping[str, str])
             sentences += plain["notes"]
             drawn = {
                 "Before and after recalibration": f"figures/all/{file}_before_after.png",
+                "Mean squared z of every cell before": f"figures/all/{file}_cells_before.png",
+                "Mean squared z of every cell after": f"figures/all/{file}_cells_after.png",
                 "Fitted correction": f"figures/{file}_correction.png",
             }
             figures[name] = [(title, f"{FOLDER}/{path}") for title, path in drawn.items() if (own / path).exists()]

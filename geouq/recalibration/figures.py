@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from geouq.config import BinScheme, Variable
-from geouq.figures import IDEAL, PALETTE, Curve, before_after_figure, save_figure
+from geouq.drawing.cells import cells_of_tiles, unit_of_cells
+from geouq.figures import IDEAL, PALETTE, Curve, before_after_figure, cell_map, save_figure
 from geouq.figures.style import MARKERS, decades, dress, key, new_figure, note, plain, with_units
 from geouq.gaussian import cdf, half_width
 from geouq.naming import file_name
@@ -17,10 +18,12 @@ from geouq.recalibration.corrections import ByGroup, Conformal, Isotonic, Single
 from geouq.recalibration.recalibrator import Recalibrator
 from geouq.recalibration.rows import Seen
 from geouq.regions import Pool
+from geouq.store import SavedSummaries
 from geouq.summary import Summary
 
 Floats = NDArray[np.float64]
 
+CELL_METRIC = "zms"
 MOST_LINES = 6
 POINTS = 200
 
@@ -49,6 +52,20 @@ def draw_before_after(
             )
             written.append(folder / file_name(one.name) / f"{variable.file_name}_before_after.png")
             save_figure(figure, written[-1])
+    return written
+
+
+def draw_cells(
+    before: SavedSummaries, after: SavedSummaries, views: Sequence[Seen], scheme: BinScheme, path: Path
+) -> list[Path]:
+    """Write mean z^2 of every cell on a map before, and after out of fold; `path` tells folder and name of both."""
+    written = []
+    first, units = views[0], unit_of_cells(CELL_METRIC, "")
+    for when, summaries, name in (("before", before, first.variable), ("after", after, first.label)):
+        cells = cells_of_tiles(summaries, [summaries.part(t) for t in summaries.tiles], name, CELL_METRIC, scheme)
+        title = f"{first.variable}: {when} recalibration" + (f" ({first.method}, {first.judge})" * (when == "after"))
+        written.append(path.with_name(f"{path.name}_cells_{when}.png"))
+        save_figure(cell_map(cells, CELL_METRIC, title=title, units=units), written[-1])
     return written
 
 

@@ -269,7 +269,7 @@ def _draw(
     job: _Job, seen: Sequence[Seen], judged: SavedSummaries, recalibrators: Mapping[str, Recalibrator], judge: str
 ) -> list[Path]:
     """Figures of what was chosen: before and after on tiles that it was not fitted on, and the correction itself."""
-    from geouq.recalibration.figures import draw_before_after, draw_correction  # noqa: PLC0415  matplotlib is large
+    from geouq.recalibration.figures import draw_before_after, draw_cells, draw_correction  # noqa: PLC0415  matplotlib is large
 
     experiment, variables = job.opened.experiment, job.opened.record.variables
     chosen = {
@@ -284,6 +284,8 @@ def _draw(
     for variable in (variable for variable in variables if variable.name in chosen):
         whole = before[0].variables[variable.name]
         files.append(draw_correction(recalibrators[variable.name], whole, variable, folder))
+        place = folder / "all" / variable.file_name
+        files += draw_cells(job.opened.summaries, judged, chosen[variable.name], scheme, place)
     return files
 
 
