@@ -1,7 +1,7 @@
 """Summaries of arrays in memory, with the bits that a sweep of the same pixels gives."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,17 +10,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from geouq.config.model import LEVELS
 from geouq.cutting import BAND, Reading, pieces_of
-from geouq.decoded import NO_STATUS
+from geouq.decoded import NO_STATUS, merged
 from geouq.errors import DataError
 from geouq.grid import Grid, Window
 from geouq.kernel import SQUARE
+from geouq.kernel.gathered import Layers
 from geouq.piecework import sweep_windows
-from geouq.reader import NO_WEIGHT, VariableWindow
 from geouq.settings import Settings, cell_size_for
 from geouq.summary import KeptPixels, Summary, VariableSummary
 from geouq.summary.kept_pixels import FEW
 from geouq.tile_sum import InMemory, TileSum
 from geouq.validity import WEIGHT_ZERO, Nodata
+from geouq.variable_window import NO_WEIGHT, VariableWindow
 
 TAIL = Settings.tail
 NOTHING_DECLARED = Nodata.of(None, None, None)
@@ -63,7 +64,8 @@ class Points:
     """Pixels without a place, all arrays (points); mean, variance and truth of float32 or float64.
 
     weight : None where all count alike. bounds : ends of the interval that the forecast gives. groups : values of
-    covariates and codes of classes, NaN where there is none.
+    covariates and codes of classes, NaN where there is none. status : reason + 1 where a pixel is excluded already.
+    layers : members, quantiles or probabilities, where the prediction is given by these.
     """
 
     mean: NDArray[np.floating]
@@ -72,6 +74,8 @@ class Points:
     weight: NDArray[np.float64] | None = None
     bounds: tuple[NDArray[np.float64], ...] = ()
     groups: tuple[NDArray[np.float32], ...] = ()
+    status: NDArray[np.uint8] = field(default_factory=lambda: NO_STATUS)
+    layers: Layers | None = None
 
 
 def summarize_points(points: Points, settings: Settings) -> Summary:
@@ -81,8 +85,9 @@ def summarize_points(points: Points, settings: Settings) -> Summary:
     them are valid, all are kept, so that every binning is exact. What is excluded, and what raises DataError, is as in
     `summarize_arrays`.
     """
-    w, status = _weights(points.weight, points.truth.shape)
-    width = min(max(-(-len(points.truth) // SQUARE**2), 1) * SQUARE, BAND)
+    w, weightless = _weights(points.weight, points.truth.shape)
+    status = merged(points.status, weightless)
+    width = SQUARE if points.layers else min(max(-(-len(points.truth) // SQUARE**2), 1) * SQUARE, BAND)
     grid = Grid((-(-len(points.truth) // width), width), Affine.identity(), "")
 
     def read(_: int, window: Window) -> VariableWindow:
@@ -91,11 +96,15 @@ def summarize_points(points: Points, settings: Settings) -> Summary:
             return _rows(values[part], (window.height, window.width), empty)
 
         m, v, y = (rows(layer, np.nan) for layer in (points.mean, points.variance, points.truth))
-        some = (rows(w, 0), rows(status, WEIGHT_ZERO + 1)) if w.size else (NO_WEIGHT, NO_STATUS)
+        weight = rows(w, 0) if w.size else NO_WEIGHT
+        hidden = rows(status, WEIGHT_ZERO + 1) if status.size else NO_STATUS
+        layers = points.layers and _part_of_layers(points.layers, window)
         bounds, groups = (tuple(rows(layer, np.nan) for layer in beside) for beside in (points.bounds, points.groups))
-        return VariableWindow(m, v, y, some[1], NOTHING_DECLARED, some[0], bounds=bounds, groups=groups)
+        return VariableWindow(m, v, y, hidden, NOTHING_DECLARED, weight, bounds=bounds, groups=groups, layers=layers)
 
     whole = _swept(read, grid, settings, weighted=points.weight is not None).whole
+    if settings.form and settings.form.alone:
+        return whole
     layers = points.mean, points.variance, points.truth
     return _keeping_every(whole, layers, w, settings.tail) if whole.n <= FEW else whole
 
@@ -112,6 +121,18 @@ def _keeping_every(
     columns = [variance[valid], error**2, *([weight[valid]] if weight.size else [])]
     kept = KeptPixels(tail, pixels=np.stack(columns, axis=-1, dtype=np.float64), every=True).in_order()
     return replace(summary, variance=replace(summary.variance, kept=kept))
+
+
+def _part_of_layers(layers: Layers, window: Window) -> Layers:
+    """The layers of the points in a window of whole rows; the last of all rows is filled up."""
+    first, count = window.row * window.width, window.height * window.width
+    short = max(0, first + count - layers.values.shape[1])
+
+    def part(values: NDArray[Any]) -> NDArray[Any]:
+        own = values[..., first : first + count]
+        return np.pad(own, [(0, 0)] * (own.ndim - 1) + [(0, short)]) if short else np.ascontiguousarray(own)
+
+    return Layers(part(layers.values), part(layers.more), part(layers.number) if layers.number.size else layers.number)
 
 
 def _rows(points: NDArray[Any], shape: tuple[int, int], empty: float) -> NDArray[Any]:

@@ -7,15 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from geouq.areas import require_areas
 from geouq.config import (
+    FORM_KEYS,
     IN,
     OUT,
     Experiment,
     Fault,
-    PredictionFiles,
+    FormData,
     Variable,
     config_error,
     key_of,
@@ -24,46 +25,15 @@ from geouq.config import (
 )
 from geouq.errors import DataError, GeouqError
 from geouq.grid import Grid, require_same_grid
+from geouq.layered import Layered
+from geouq.members import with_members
+from geouq.predictions import PREDICTED, Prediction
 from geouq.raster import Raster, read_header
+from geouq.summary.form import Form
 
-SPREAD_LAYERS = ("variance", "std", "upper")
-PREDICTED = ("mean", *SPREAD_LAYERS, "lower")
 ONE_FOR_ALL = ("mask", "weights", "covariates", "classes")  # layers of which one band may serve all variables
-Spread = Literal["variance", "std", "interval"]
 READERS = 8
 SHOWN = 5
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """The rasters of one model's prediction.
-
-    variance : the layer of the predicted variance; of the std, or of the upper end of an interval, as `spread` tells.
-    lower, level : the lower end of that interval, and its level.
-    """
-
-    mean: Raster
-    variance: Raster
-    spread: Spread = "variance"
-    lower: Raster | None = None
-    level: float | None = None
-
-    @classmethod
-    def of(cls, files: PredictionFiles, rasters: Mapping[str, Raster]) -> Self:
-        """A prediction from these rasters, by their keys in the configuration."""
-        upper = rasters["upper" if files.spread == "interval" else files.spread]
-        return cls(rasters["mean"], upper, files.spread, rasters.get("lower"), files.level)
-
-    @property
-    def rasters(self) -> dict[str, Raster]:
-        """The layers that are there, by their key in the configuration."""
-        layers = {"mean": self.mean, "upper" if self.spread == "interval" else self.spread: self.variance}
-        return layers | ({"lower": self.lower} if self.lower else {})
-
-    def with_rasters(self, rasters: Mapping[str, Raster]) -> Self:
-        """The same prediction with these layers, by their keys."""
-        (spread,) = (raster for layer, raster in rasters.items() if layer in SPREAD_LAYERS)
-        return replace(self, mean=rasters["mean"], variance=spread, lower=rasters.get("lower"))
 
 
 @dataclass(frozen=True)
@@ -80,7 +50,7 @@ class Tile:
     name: str
     grid: Grid
     variables: tuple[Variable, ...]
-    predictions: Mapping[str, Prediction]
+    predictions: Mapping[str, Prediction | Layered]
     truth: Raster
     mask: Raster | None = None
     truth_variance: Raster | None = None
@@ -94,6 +64,12 @@ class Tile:
     def weighted(self) -> bool:
         """Whether pixels have weights."""
         return self.area_weighted or self.weights is not None
+
+    @property
+    def form(self) -> Form | None:
+        """The form in which the prediction is given; None for mean and variance."""
+        (first, *_) = self.predictions.values()
+        return first.form if isinstance(first, Layered) else None
 
     @property
     def noisy_truth(self) -> bool:
@@ -135,7 +111,7 @@ class Tile:
 
 def _is_predicted(key: str) -> bool:
     model, layer = model_and_layer(key)
-    return bool(model) or layer in PREDICTED
+    return bool(model) or layer.partition(".")[0] in PREDICTED
 
 
 def _shared_fields(rasters: Mapping[str, Raster]) -> dict[str, Any]:
@@ -174,6 +150,11 @@ class Catalog:
         """The variables of every tile."""
         return self.tiles[0].variables if self.tiles else ()
 
+    @property
+    def form(self) -> Form | None:
+        """The form in which the predictions of every tile are given; None for mean and variance."""
+        return self.tiles[0].form if self.tiles else None
+
 
 def find_tiles(experiment: Experiment) -> Catalog:
     """Find the experiment's tiles and read their headers.
@@ -181,6 +162,7 @@ def find_tiles(experiment: Experiment) -> Catalog:
     Raises ConfigError where a pattern matches no file or a tile that is named has no file at all. A tile that lacks a
     layer or has an unusable one becomes a Failure and does not stop the others.
     """
+    experiment = with_members(experiment)
     patterns = experiment.patterns
     found = {layer: match_names(pattern, others(patterns, layer)) for layer, pattern in patterns.items()}
     faults = _patterns_without_files(experiment, patterns, found) + _unknown_tiles(experiment, found)
@@ -320,12 +302,19 @@ def _open_tile(name: str, patterns: Mapping[str, str], experiment: Experiment) -
         paths = {layer: path_of(pattern, name) for layer, pattern in patterns.items()}
         rasters = {layer: read_header(path, experiment.drivers) for layer, path in paths.items()}
         data, files = experiment.data, experiment.predictions
-        predictions = {
+        predictions: dict[str, Prediction | Layered] = {
             model: Prediction.of(own, {layer: rasters[key_of(model, layer)] for layer in own.predicted})
             for model, own in files.items()
         }
-        mean = next(iter(predictions.values())).mean
-        variables = experiment.variables or _variables_of(mean, experiment)
+        if isinstance(data, FormData):
+            layers = {layer: rasters[layer] for layer in data.predicted}
+            variables = experiment.variables or _variables_of(rasters["truth"], experiment)
+            bands = [variable.band for variable in variables]
+            predictions[""] = Layered.of(experiment, layers, rasters["truth"], bands)
+            mean = predictions[""].mean
+        else:
+            mean = next(iter(predictions.values())).mean
+            variables = experiment.variables or _variables_of(mean, experiment)
         for layer, raster in rasters.items():
             require_same_grid(mean.grid, raster.grid, mean.path, raster.path)
             _require_bands(layer, raster, variables)
@@ -359,6 +348,8 @@ def _variables_of(mean: Raster, experiment: Experiment) -> tuple[Variable, ...]:
 
 
 def _require_bands(layer: str, raster: Raster, variables: tuple[Variable, ...]) -> None:
+    if layer in FORM_KEYS or layer == "member_variance":  # their bands are not those of variables
+        return
     one_for_all = layer.partition(".")[0] in ONE_FOR_ALL and len(raster.bands) == 1
     for variable in variables:
         number = 1 if one_for_all else variable.band

@@ -76,7 +76,7 @@ def check(config: Path, workers: int | None, memory: str | None, *, deep: bool) 
 
     experiment = load_experiment(config)
     catalog, regions = find_tiles(experiment), open_regions(experiment)
-    require_known(experiment, catalog.variables, regions.names)
+    require_known(experiment, catalog.variables, regions.names, catalog.form)
     cell_size = experiment.cell_size or cell_size_for(tile.grid for tile in catalog.tiles)
     zones, catalog = placed(regions, catalog)
     require_possible(experiment, catalog, zones, cell_size)

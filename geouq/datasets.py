@@ -15,7 +15,7 @@ from geouq.config.model import LEVELS
 from geouq.errors import SummaryError
 from geouq.inputs import Dim
 from geouq.measures import Bins, bin_scheme, summary_of
-from geouq.metrics import METRICS, Choices, Metric, Value, evaluate_metric, unit_of
+from geouq.metrics import Choices, Metric, Value, evaluate_metric, metrics_of, unit_of
 from geouq.summary import Summary, empty_summary
 from geouq.summary_array import SummaryArray
 
@@ -151,8 +151,11 @@ def _numbers(
         groups=GROUPS.model_copy(update={"by": tuple(some.groups) if some.n.any() else GROUPS.by}),
         ordering=some.ordering is not None,
         thresholds=some.thresholds.thresholds,
+        form=next((one.given_as for one in summaries if one.form), None),
     )
-    found = [[value for metric in METRICS for value in _values(metric, one, chosen)] for one in summaries]
+    found = [
+        [value for metric in metrics_of(chosen.form) for value in _values(metric, one, chosen)] for one in summaries
+    ]
     for values in zip(*found, strict=True):
         first, shape = values[0], np.shape(summary.n)
         of = {name: getattr(first, name) for name in ORDER if getattr(first, name)}

@@ -19,6 +19,7 @@ from geouq.exact import wanted_keys, with_kept
 from geouq.gates import require_known, require_possible
 from geouq.maps import missing_maps, write_pixel_maps
 from geouq.memory import give_back, peak_memory_mib, resources
+from geouq.metrics import has_variance
 from geouq.owner import owned
 from geouq.plan import Plan, plan_run, slots
 from geouq.present import Results, present
@@ -192,17 +193,23 @@ def restricted(experiment: Experiment, catalog: Catalog, only: Sequence[str]) ->
 
 def settings_for(experiment: Experiment, catalog: Catalog) -> Settings:
     """What the sweep is to measure."""
+    if not has_variance(catalog.form):
+        return Settings(experiment.levels, _cell_size(experiment, catalog), tail=0, groups=(), form=catalog.form)
     widths = [scheme.count for scheme in experiment.bins.schemes if scheme.scheme == "equal-width"]
-    size = experiment.cell_size or cell_size_for(tile.grid for tile in catalog.tiles)
     return Settings(
         experiment.levels,
-        size,
+        _cell_size(experiment, catalog),
         max(widths, default=0),
         experiment.variance.negative,
         experiment.groupings,
         experiment.ordering,
         classes=tuple(experiment.data.classes),
+        form=catalog.form,
     )
+
+
+def _cell_size(experiment: Experiment, catalog: Catalog) -> int:
+    return experiment.cell_size or cell_size_for(tile.grid for tile in catalog.tiles)
 
 
 def _prepare(experiment: Experiment, options: Options, reporter: Reporter) -> tuple[_Job, Catalog]:
@@ -211,7 +218,7 @@ def _prepare(experiment: Experiment, options: Options, reporter: Reporter) -> tu
     settings = settings_for(experiment, everything)
     experiment, catalog = restricted(experiment, everything, options.only)
     regions = open_regions(experiment)
-    require_known(experiment, catalog.variables, regions.names)
+    require_known(experiment, catalog.variables, regions.names, catalog.form)
     zones, catalog = placed(regions, catalog)
     require_possible(experiment, catalog, zones, settings.cell_size)
     require_local(experiment, catalog.tiles, zones)

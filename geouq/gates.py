@@ -12,6 +12,7 @@ from geouq.inference import why_never
 from geouq.metrics import Choices, Metric, evaluate_metrics
 from geouq.regions import Pool
 from geouq.summary import Summary, TilePlace, empty_summary
+from geouq.summary.form import Form, no_sums
 from geouq.summary.threshold_sums import no_thresholds
 from geouq.tables import Row, Table, by_model, choices_for, metric_rows, sorted_table
 from geouq.zones import TileZones
@@ -49,15 +50,17 @@ class GateResult:
         return f"{said} ({', '.join(f'{key} {bound}' for key, bound in bounds.items() if bound is not None)})"
 
 
-def require_known(experiment: Experiment, variables: Sequence[Variable], regions: Iterable[str]) -> None:
+def require_known(
+    experiment: Experiment, variables: Sequence[Variable], regions: Iterable[str], form: Form | None = None
+) -> None:
     """Raise ConfigError where a gate asks for a number that the run will not give; called before the work begins.
 
-    regions : names of all regions.
+    regions : names of all regions. form : in which the prediction is given, None for mean and variance.
     """
     if not experiment.gates:
         return
-    nothing = {variable.name: _nothing(variable, experiment.levels) for variable in variables}
-    choices = {variable.name: choices_for(experiment, variable, None) for variable in variables}
+    choices = {variable.name: choices_for(experiment, variable, None, form) for variable in variables}
+    nothing = {variable.name: _nothing(variable, choices[variable.name]) for variable in variables}
     rows = metric_rows(Pool("all", "all", (), nothing), variables, choices)
     for region in regions:
         rows += metric_rows(Pool("region", region, (), nothing), variables, choices)
@@ -88,7 +91,7 @@ def _why_never(
     gate: Gate, experiment: Experiment, catalog: Catalog, zones: Mapping[str, TileZones], cell_size: int
 ) -> str:
     variable = next(variable for variable in catalog.variables if variable.variable == gate.variable)
-    choices = choices_for(experiment, variable, None)
+    choices = choices_for(experiment, variable, None, catalog.tiles[0].form)
     metric = metrics_by_name(variable, choices)[gate.metric]
     tiles = [tile for tile in catalog.tiles if gate.region in zones[tile.name].names]
     places = [TilePlace(tile.name, tile.grid, cell_size) for tile in tiles]
@@ -97,12 +100,13 @@ def _why_never(
 
 def metrics_by_name(variable: Variable, choices: Choices) -> dict[str, Metric]:
     """The metrics that there are of a variable, by the names of their values, such as coverage_90."""
-    return {value.name: value.metric for value in evaluate_metrics(_nothing(variable, choices.levels), choices)}
+    return {value.name: value.metric for value in evaluate_metrics(_nothing(variable, choices), choices)}
 
 
-def _nothing(variable: Variable, levels: Sequence[float]) -> Summary:
+def _nothing(variable: Variable, choices: Choices) -> Summary:
     """What no pixel of a variable gives."""
-    return replace(empty_summary(tuple(levels)), thresholds=no_thresholds(variable.thresholds))
+    form = None if choices.form is None else no_sums(choices.form)
+    return replace(empty_summary(tuple(choices.levels)), thresholds=no_thresholds(variable.thresholds), form=form)
 
 
 def judge(experiment: Experiment, metrics: Table) -> list[GateResult]:

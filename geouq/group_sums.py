@@ -9,23 +9,27 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from geouq.errors import DataError
+from geouq.form_pixels import NO_LAYERS, add_form
 from geouq.grid import Window
 from geouq.kernel import (
     CellSums,
     Pixels,
+    Sampled,
     Scratch,
     Totals,
     add_grouped,
     add_interval,
     new_cells,
+    new_sampled,
     new_scratch,
     new_totals,
     sweep_box,
 )
 from geouq.parts import VariablePart, take_part
-from geouq.reader import VariableWindow
 from geouq.settings import Settings
+from geouq.summary.form import Ensemble
 from geouq.validity import Nodata
+from geouq.variable_window import VariableWindow
 from geouq.z_lattice import ZLattice, z_lattice
 
 Ints = NDArray[np.int64]
@@ -51,6 +55,7 @@ class GroupSum:
     room: tuple[int, int]
     cells: CellSums
     totals: Totals
+    sampled: Sampled
 
 
 _of_thread = threading.local()
@@ -61,22 +66,25 @@ def new_group_sum(group: Window, settings: Settings, thresholds: tuple[float, ..
     lattice, size = z_lattice_of(settings.levels), settings.cell_size
     down, across = -(-group.height // size), -(-group.width // size)
     kind, room = (settings, thresholds, weighted), (down * across, group.height * group.width)
+    form = settings.form
+    width = form.width if form else 0
     idle: list[GroupSum] = _of_thread.__dict__.setdefault("idle", [])
     alike = [i for i, candidate in enumerate(idle) if candidate.kind == kind]
     if alike:
         candidate = idle.pop(next((i for i in alike if idle[i].room == room), alike[0]))
         candidate.totals.kept_state[:] = settings.tail, 0
-        cells = candidate.cells if candidate.room == room else new_cells(*room, lattice, weighted=weighted)
+        cells = candidate.cells if candidate.room == room else new_cells(*room, lattice, weighted=weighted, form=width)
         return replace(candidate, group=group, across=across, room=room, cells=cells)
-    cells = new_cells(*room, lattice, weighted=weighted)
+    cells = new_cells(*room, lattice, weighted=weighted, form=width)
     groups, ordering = len(settings.groups), settings.ordering
     totals = new_totals(lattice, settings.tail, groups, thresholds, ordering=ordering, weighted=weighted)
-    return GroupSum(group, across, weighted, kind, room, cells, totals)
+    sampled = new_sampled(form.members if isinstance(form, Ensemble) and form.densities else 0)
+    return GroupSum(group, across, weighted, kind, room, cells, totals, sampled)
 
 
 def emptied(group: GroupSum) -> VariablePart:
     """What a group holds; its arrays are free for another."""
-    part = take_part(group.cells, group.totals)
+    part = take_part(group.cells, group.totals, group.sampled)
     _of_thread.idle.append(group)
     del _of_thread.idle[:-IDLE]
     return part
@@ -98,10 +106,15 @@ def add_box(read: Read, box: Window, group: GroupSum, settings: Settings) -> Non
     cells_above = (box.row - group.group.row) // settings.cell_size * group.across
     column = box.column - group.group.column + cells_above * settings.cell_size
     part = read.pixels, read.window.width, read.found.nodata, place
-    sweep_box(
-        *part, column, group.across, settings.cell_size, z_lattice_of(settings.levels),
-        _scratch(settings, read.pixels.truth.dtype, weighted=group.weighted), group.cells, group.totals,
-    )  # fmt: skip
+    form, layers = settings.form, read.found.layers
+    if form is None or not form.alone:
+        sweep_box(
+            *part, column, group.across, settings.cell_size, z_lattice_of(settings.levels),
+            _scratch(settings, read.pixels.truth.dtype, weighted=group.weighted), group.cells, group.totals,
+        )  # fmt: skip
+    if form is not None and (layers is not None or form.alone):
+        in_group = column, group.across, settings.cell_size
+        add_form(form, layers or NO_LAYERS, part, in_group, (group.cells, group.totals, group.sampled))
     _add_beside(read.found, part, column, group, settings)
 
 

@@ -6,19 +6,20 @@ coverage, histograms) equal those of the numpy array, other sums do to rounding 
 give the same bits, and one chunk gives those of numpy.
 """
 
-import sys
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, product
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.array_kinds import is_dask, is_xarray
 from geouq.arrays import TAIL, Points, summarize_points
 from geouq.config.model import LEVELS
 from geouq.errors import ConfigError, DataError
+from geouq.form_points import MORE, PLACE, VALUE, places_in, points_of_form
 from geouq.gaussian import half_width
 from geouq.kernel import SQUARE
 from geouq.settings import Settings
@@ -26,7 +27,6 @@ from geouq.summary import GROUPED_BY, Summary, add_all
 from geouq.summary_array import Coordinates, SummaryArray
 
 if TYPE_CHECKING:
-    import dask.array as da
     import xarray as xr
 
 PIXELS = ("mean", "variance", "lower", "upper", "truth", "truth_variance")  # of one shape; others are broadcast
@@ -75,7 +75,7 @@ def summarize(
     """
     settings = _settings(levels, covariates, classes, tail=tail, ordering=ordering, thresholds=thresholds)
     layers = {"mean": mean, "variance": variance, "truth": truth, "truth_variance": truth_variance, "weights": weights}
-    return _of_layers(layers | dict(covariates) | dict(classes), dim, settings)
+    return of_layers(layers | dict(covariates) | dict(classes), dim, settings)
 
 
 def summarize_intervals(
@@ -108,7 +108,7 @@ def summarize_intervals(
     wanted = sorted({*levels, level})
     settings = _settings(wanted, covariates, classes, tail=tail, ordering=ordering, thresholds=thresholds)
     layers = {"mean": mean, "lower": lower, "upper": upper, "truth": truth, "weights": weights}
-    return _of_layers(layers | dict(covariates) | dict(classes), dim, replace(settings, given=level))
+    return of_layers(layers | dict(covariates) | dict(classes), dim, replace(settings, given=level))
 
 
 def _settings(
@@ -125,14 +125,22 @@ def _settings(
         raise ConfigError(f"groups {', '.join(groups)}: two have one name; choose another")
     exceeded = tuple(map(float, thresholds))
     return Settings(
-        _levels(levels), SQUARE, tail, groups=groups, ordering=ordering, thresholds=exceeded, classes=tuple(classes)
+        checked_levels(levels),
+        SQUARE,
+        tail,
+        groups=groups,
+        ordering=ordering,
+        thresholds=exceeded,
+        classes=tuple(classes),
     )
 
 
-def _of_layers(layers: Mapping[str, Any], dim: Dim, settings: Settings) -> Any:
+def of_layers(layers: Mapping[str, Any], dim: Dim, settings: Settings) -> Any:
     """Of arrays by name, None for those that may be left out, and are."""
     given = {name: layer for name, layer in layers.items() if layer is not None or name not in OPTIONAL}
-    if any(map(_is_xarray, given.values())):
+    if settings.form:
+        given |= places_in(given)
+    if any(map(is_xarray, given.values())):
         return _of_xarray(given, dim, settings)
     return _of_arrays({name: _array(layer, name) for name, layer in given.items()}, dim, settings)
 
@@ -152,7 +160,7 @@ class _Places:
 
 def _of_arrays(layers: Mapping[str, Any], dim: Dim, settings: Settings) -> Any:
     """Of numpy and dask arrays."""
-    shapes = {layer.shape for name, layer in layers.items() if name in PIXELS and layer.shape}
+    shapes = {layer.shape for name, layer in layers.items() if _is_pixels(name) and layer.shape}
     if len(shapes) > 1:
         told = ", ".join(f"{name} {layer.shape}" for name, layer in layers.items())
         raise DataError(f"the arrays have different shapes: {told}; give one shape, or a single number")
@@ -168,9 +176,9 @@ def _of_xarray(layers: Mapping[str, Any], dim: Dim, settings: Settings) -> Any:
     import xarray as xr  # noqa: PLC0415  loaded already, as there is a DataArray
 
     for name, layer in layers.items():
-        if not _is_xarray(layer) and np.ndim(layer):
+        if not is_xarray(layer) and np.ndim(layer):
             raise DataError(f"{name} is a {type(layer).__name__} beside DataArrays; give it as a DataArray too")
-    arrays = [layer if _is_xarray(layer) else xr.DataArray(layer) for layer in layers.values()]
+    arrays = [layer if is_xarray(layer) else xr.DataArray(layer) for layer in layers.values()]
     try:
         arrays = list(xr.broadcast(*xr.align(*arrays, join="exact", copy=False)))
     except ValueError as error:
@@ -201,7 +209,7 @@ def _coordinates(arrays: Sequence["xr.DataArray"], kept: tuple[str, ...]) -> Coo
 
 def _summarized(layers: Mapping[str, Any], places: _Places, settings: Settings) -> Any:
     """Of arrays (kept..., reduced...)."""
-    if any(map(_is_dask, layers.values())):
+    if any(map(is_dask, layers.values())):
         return _lazily(layers, places, settings)
     kept = len(places.dims)
     found = np.empty(layers["truth"].shape[:kept], np.object_)
@@ -226,6 +234,8 @@ def _of_block(layers: Mapping[str, NDArray[Any]], kept: int, settings: Settings)
 
 def _points(layers: Mapping[str, NDArray[Any]], settings: Settings) -> Points:
     """Pixels of one place as they are to be summarised."""
+    if settings.form:
+        return points_of_form(settings.form, layers)
     bounds: tuple[NDArray[np.float64], ...] = ()
     if settings.given is None:
         variance = layers["variance"]
@@ -271,7 +281,7 @@ def _lazily(layers: Mapping[str, Any], places: _Places, settings: Settings) -> A
     from dask.delayed import delayed  # noqa: PLC0415
 
     axes, kept = tuple(range(layers["truth"].ndim)), len(places.dims)
-    whole = [layer if _is_dask(layer) else da.from_array(layer, chunks=-1) for layer in layers.values()]
+    whole = [layer if is_dask(layer) else da.from_array(layer, chunks=-1) for layer in layers.values()]
     chunks, alike = da.core.unify_chunks(*(part for layer in whole for part in (layer, axes)))
     # not optimised, so that arrays made of the same chunks read them once
     blocks = [layer.to_delayed(optimize_graph=False) for layer in alike]
@@ -307,9 +317,13 @@ def _assembled(
     return places.filled(found)
 
 
+def _is_pixels(name: str) -> bool:
+    return name in PIXELS or name.startswith((VALUE, MORE))
+
+
 def _array(layer: Any, name: str) -> Any:
     """A numpy or dask array of float32 or float64 (weights: float64), NaN where masked."""
-    if _is_dask(layer):
+    if is_dask(layer):
         import dask.array as da  # noqa: PLC0415  loaded already
 
         if np.isnan(layer.shape).any():
@@ -330,12 +344,12 @@ def _floats(layer: Any, name: str) -> NDArray[np.floating]:
 def _kind(dtype: Any, name: str) -> np.dtype[Any]:
     if dtype.kind not in "biuf":
         raise DataError(f"{name} holds values of type {dtype}; give numbers")
-    return np.dtype(np.float32 if dtype == np.float32 and name != "weights" else np.float64)
+    return np.dtype(np.float32 if dtype == np.float32 and name not in ("weights", PLACE) else np.float64)
 
 
 def _broadcast(layer: Any, shape: tuple[int, ...], name: str) -> Any:
     try:
-        if _is_dask(layer):
+        if is_dask(layer):
             import dask.array as da  # noqa: PLC0415  loaded already
 
             return da.broadcast_to(layer, shape)
@@ -344,7 +358,8 @@ def _broadcast(layer: Any, shape: tuple[int, ...], name: str) -> Any:
         raise DataError(f"{name} of shape {layer.shape} do not broadcast to the pixels' shape {shape}") from None
 
 
-def _levels(levels: Sequence[float]) -> tuple[float, ...]:
+def checked_levels(levels: Sequence[float]) -> tuple[float, ...]:
+    """The levels as numbers; ConfigError where they are none."""
     found = tuple(map(float, levels))
     if not found or len(set(found)) < len(found) or not all(0 < level < 1 for level in found):
         raise ConfigError(f"levels {list(levels)}: give different numbers between 0 and 1, such as 0.9")
@@ -372,14 +387,3 @@ def _names(dim: Dim, dims: Sequence[Hashable]) -> list[Hashable]:
         if name not in dims:
             raise DataError(f"dim={dim!r}: there is no dimension {name!r}; they are {', '.join(map(str, dims))}")
     return [name for name in dims if name in asked]
-
-
-def _is_xarray(layer: Any) -> TypeGuard["xr.DataArray"]:
-    """Whether it is a DataArray; where xarray was never loaded, nothing is."""
-    xr = sys.modules.get("xarray")
-    return xr is not None and isinstance(layer, xr.DataArray)
-
-
-def _is_dask(layer: Any) -> TypeGuard["da.Array"]:
-    da = sys.modules.get("dask.array")
-    return da is not None and isinstance(layer, da.Array)

@@ -15,9 +15,9 @@ from pydantic import ValidationError
 
 from geouq.arrays import TAIL
 from geouq.config import BinScheme
-from geouq.errors import ConfigError, GeouqError
+from geouq.errors import ConfigError, GeouqError, SummaryError
 from geouq.inputs import Dim, summarize
-from geouq.metrics import METRICS, Metric
+from geouq.metrics import METRICS, Metric, metrics_of
 from geouq.summary import Summary
 from geouq.summary_array import SummaryArray
 
@@ -160,12 +160,20 @@ def _documentation(metric: Metric) -> str:
 def _of(metric: Metric, summary: Summary | SummaryArray, chosen: Mapping[str, Any]) -> Any:
     """The number of one summary, or those of many in the form of what was summarised."""
     if isinstance(summary, Summary):
-        value = np.asarray(metric.function(summary, **chosen))
+        value = np.asarray(_function(metric, summary)(summary, **chosen))
         return value if value.ndim else float(value)
-    values = summary.map(lambda one: metric.function(one, **chosen))
+    values = summary.map(lambda one: _function(metric, one)(one, **chosen))
     if summary.coords is None:
         return values
     import xarray as xr  # noqa: PLC0415  loaded already, as DataArrays were summarised
 
     attrs = {"long_name": metric.claim, "symbol": metric.symbol}
     return xr.DataArray(values, dict(summary.coords), summary.dims, metric.name, attrs)
+
+
+def _function(metric: Metric, summary: Summary) -> Callable[..., Any]:
+    """What the metric of that name is of a forecast of this form; SummaryError where there is none."""
+    for own in metrics_of(summary.given_as):
+        if own.name == metric.name:
+            return own.function
+    raise SummaryError(f"{metric.name} is of a forecast with a variance; this summary is of a {summary.kind} one")

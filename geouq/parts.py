@@ -1,7 +1,7 @@
 """What one group adds up to for one variable, and how the groups of a tile are added one after the other."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from geouq.cutting import BAND, bands_of
 from geouq.grid import Grid, Window
 from geouq.growing_rows import GrowingRows
-from geouq.kernel import CellSums, Totals, prune_tail
-from geouq.kernel.accumulators import BLOCK, BLOCKS, ORDERING_STEP
+from geouq.kernel import CellSums, Sampled, Totals, prune_tail
+from geouq.kernel.accumulators import BLOCK, BLOCKS, HIGHEST, ORDERING_STEP
 from geouq.settings import Settings
 from geouq.summary import (
     CellSummaries,
@@ -25,6 +25,8 @@ from geouq.summary import (
     ZHistogram,
 )
 from geouq.summary.coverage_profile import POSITIVE, ClassCoverage, CoverageProfile
+from geouq.summary.form import FormSums, no_sums
+from geouq.summary.joint_sample import JointSample
 from geouq.summary.kept_pixels import BUDGET
 from geouq.summary.moments import PRODUCTS, SUMS
 from geouq.summary.ordering_profile import CLASSES, OrderingProfile
@@ -48,7 +50,7 @@ class VariablePart:
 
     profile : by blocks of `TOGETHER` keys of the variance (blocks, keys x 4 or 5). groups : for each grouping, by block
     of keys (blocks, keys x (levels + 1)). ordering : by coarser key of the variance. highest : variance, -inf where no
-    pixel is valid.
+    pixel is valid. sample : None where pixels are not sampled.
     """
 
     profile: Rows
@@ -60,12 +62,13 @@ class VariablePart:
     exceeding: Floats
     highest: float
     cells: CellSums | None
+    sample: JointSample | None
 
 
 PieceSum = list[tuple[Window, list[VariablePart]]]
 
 
-def take_part(cells: CellSums, totals: Totals) -> VariablePart:
+def take_part(cells: CellSums, totals: Totals, sampled: Sampled) -> VariablePart:
     """The part that the kernel's arrays hold, copied without their unused room; the arrays are empty afterwards."""
     lowest, highest = cells.extremes[:, 0].min(), cells.extremes[:, 1].max()
     prune_tail(totals)
@@ -79,10 +82,20 @@ def take_part(cells: CellSums, totals: Totals) -> VariablePart:
     ordering = _ordered(totals.ordering, first, last)
     z_counts, excluded, exceeding = totals.z_counts.copy(), totals.excluded.copy(), totals.exceeding.copy()
     highest = float(highest)
-    part = VariablePart(profile, z_counts, excluded, kept, groups, ordering, exceeding, highest, taken)
+    sample = _sample(sampled)
+    part = VariablePart(profile, z_counts, excluded, kept, groups, ordering, exceeding, highest, taken, sample)
     for counts in (totals.z_counts, totals.excluded, totals.exceeding, totals.negative, totals.highest):
         counts[:] = 0
     return part
+
+
+def _sample(sampled: Sampled) -> JointSample | None:
+    """The pixels with the lowest numbers, copied; there are none afterwards."""
+    if not sampled.number.size:
+        return None
+    used = int(sampled.used[0])
+    sampled.used[0], sampled.limit[0] = 0, HIGHEST
+    return JointSample.lowest(sampled.number[:used], sampled.log_density[:used])
 
 
 def _profiled(totals: Totals, first: int, last: int) -> Rows:
@@ -160,11 +173,15 @@ class VariableSum:
         self._scores = np.zeros((count, len(levels)))
         self._cell_z = np.zeros((count, compact), np.float64 if weighted else np.int32)
         self._extremes = np.tile([np.inf, -np.inf], (count, 1))
+        self._form = FormSums(settings.form, np.zeros((count, settings.form.width))) if settings.form else None
+        self._sample = no_sums(settings.form).sample if settings.form else None
 
     def add(self, part: VariablePart, group: Window) -> None:
         """Add the next group of its band."""
         self._bands[group.column // BAND].add(part)
         self._excluded += part.excluded
+        if self._sample is not None and part.sample is not None:
+            self._sample = self._sample + part.sample
         if part.cells is not None:
             self._put(part.cells, group)
 
@@ -175,6 +192,8 @@ class VariableSum:
         self._sums[place], self._products[place] = cells.sums, cells.products
         self._scores[place], self._cell_z[place] = cells.interval_scores, cells.z_counts
         self._extremes[place] = cells.extremes
+        if self._form is not None:
+            self._form.sums[place] = cells.form
         self._append(place[cells.entry_cell].astype(np.uint32), cells.entry_key, cells.entry_sums)
 
     def summary(self, cell: NDArray[np.uint32], key: NDArray[np.uint16], sums: NDArray[np.float32]) -> VariableSummary:
@@ -194,8 +213,13 @@ class VariableSum:
         exceeding = ThresholdSums(self._thresholds, np.sum([band.exceeding for band in self._bands], axis=0))
         profile = reduce(add, (self._bands.pop(0).profile(*extremes) for _ in tuple(self._bands)))
         z = ZHistogram(edge_probabilities(levels, FINE), z_counts if self._weighted else z_counts.astype(np.int64))
-        whole = Summary(levels, moments.total(), self._scores.sum(0), z, profile, groups, ordering, exceeding, given)
-        cells = CellSummaries(levels, moments, self._scores, self._cell_z, self._extremes, cell, key, sums, given)
+        form = None if self._form is None else replace(self._form.total(), sample=self._sample)
+        whole = Summary(
+            levels, moments.total(), self._scores.sum(0), z, profile, groups, ordering, exceeding, given, form
+        )
+        cells = CellSummaries(
+            levels, moments, self._scores, self._cell_z, self._extremes, cell, key, sums, given, self._form
+        )
         return VariableSummary(whole, cells, self._excluded)
 
     def _places(self, group: Window) -> Ints:

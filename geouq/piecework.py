@@ -9,9 +9,10 @@ from geouq.grid import Window
 from geouq.group_sums import GroupSum, Read, add_box, emptied, new_group_sum, refuse_negative
 from geouq.parts import PieceSum, VariablePart
 from geouq.raster import gdal_options, unchanged
-from geouq.reader import TileReader, VariableWindow
+from geouq.reader import TileReader
 from geouq.settings import Settings
 from geouq.validity import TRUTH_NODATA
+from geouq.variable_window import VariableWindow
 from geouq.workers import stop_if_asked
 
 ReadOne = Callable[[int, Window], VariableWindow]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from geouq.config import ClassRegions, Experiment
 from geouq.gates import GateResult, judge, save_gates
 from geouq.map_files import Evaluated, write_maps
-from geouq.metrics import Choices
+from geouq.metrics import Choices, has_variance
 from geouq.naming import file_name
 from geouq.outcome import write_outcome
 from geouq.pages import CellMaps, ReportContent, cell_maps, read_recalibration, write_report
@@ -141,6 +141,8 @@ def cells_of_pages(
     shown: Sequence[Pool],
 ) -> CellMaps | None:
     """The sums of the cells of all tiles, for the map of the pages."""
+    if not has_variance(summaries.form()):
+        return None
     whole = next(pool for pool in shown if pool.level == "all")
     sides = sides_of(whole, choices, [summaries.part(tile) for tile in whole.tiles], summaries)
     return cell_maps(sides, record.variables, preferred_scheme(experiment))

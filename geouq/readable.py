@@ -6,14 +6,19 @@ from pathlib import Path
 
 from geouq.atomic import written_whole
 from geouq.config import Variable
-from geouq.metrics import METRICS
+from geouq.metrics import FORM_METRICS, METRICS
 from geouq.naming import file_name
 from geouq.tables import Row, Table
 from geouq.wording import for_people, latex_escaped, latex_numbers, markdown_escaped, one_line, with_interval
 
-SHOWN = ("bias", "rmse", "nrmse", "r2", "sharpness_rms", "cv", "zms", "coverage", "uce", "ence", "crps", "nll")
+SHOWN = (
+    *("bias", "rmse", "nrmse", "r2", "sharpness_rms", "cv", "zms", "coverage", "uce", "ence", "crps", "nll"),
+    *("crps_ensemble", "spread_skill", "marginal_log_loss", "joint_log_loss", "epistemic_share"),
+    *("crps_quantiles", "crps_integral", "wis", "crossing"),
+    *("brier", "brier_reliability", "brier_resolution", "log_loss", "accuracy", "ece", "ece_classwise"),
+)
 TEXTS = ("metric", "variable", "region")  # headings of columns that hold names
-UNITS = {metric.name: metric.unit for metric in METRICS}
+UNITS = {metric.name: metric.unit for metric in (*FORM_METRICS, *METRICS)}
 
 
 @dataclass(frozen=True)

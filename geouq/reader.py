@@ -7,7 +7,7 @@ was decoded; its nodata is left to the kernel.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -15,7 +15,7 @@ import rasterio.windows
 from numpy.typing import NDArray
 
 from geouq.areas import pixel_areas
-from geouq.catalog import Prediction, Tile
+from geouq.catalog import Tile
 from geouq.config import Variable, key_of
 from geouq.decoded import (
     NO_STATUS,
@@ -34,7 +34,9 @@ from geouq.decoded import (
 )
 from geouq.errors import DataError
 from geouq.grid import Window
-from geouq.kernel import Pixels
+from geouq.layer_stack import LayerStack
+from geouq.layered import Layered
+from geouq.predictions import Prediction
 from geouq.raster import Band, Raster, is_absent, opened
 from geouq.validity import (
     MASKED,
@@ -48,46 +50,10 @@ from geouq.validity import (
     classify,
     mark_invalid,
 )
+from geouq.variable_window import NO_WEIGHT, Singles, VariableWindow
 
-Singles = NDArray[np.float32]
-
-NO_WEIGHT: NDArray[np.float64] = np.empty((0, 0))
 LAST_CODE = 65535
 EXACT_IN_FLOAT32 = ("float32", "float16", "int8", "uint8", "int16", "uint16")
-
-
-@dataclass(frozen=True)
-class VariableWindow:
-    """One variable in one window: values (rows, columns), and which of them the reader excluded.
-
-    status : reason + 1 of each pixel that the reader excluded and 0 elsewhere, or (0, 0) where it excluded none.
-    weight : float64 (rows, columns), or (0, 0) where pixels have none.
-    read : False where no truth was valid and mean and variance hold placeholders. absent : True where the file of the
-        truth holds no block here, so that every truth is nodata.
-    sources : the statuses that `status` is merged from: of mean, variance, truth and the mask layer.
-    bounds : the ends of the interval that the forecast gives, float64 (rows, columns) each; none where it gives none.
-    groups : float32 (rows, columns) of each covariate, then of each class raster, NaN where it says nothing.
-    """
-
-    mean: Values
-    variance: Values
-    truth: Values
-    status: Status
-    nodata: Nodata
-    weight: NDArray[np.float64] = field(default_factory=lambda: NO_WEIGHT)
-    read: bool = True
-    absent: bool = False
-    sources: tuple[Status, Status, Status, Status] = (NO_STATUS, NO_STATUS, NO_STATUS, NO_STATUS)
-    bounds: tuple[Doubles, ...] = ()
-    groups: tuple[Singles, ...] = ()
-
-    @property
-    def pixels(self) -> Pixels:
-        """What the kernel takes: all values of one type, in one dimension."""
-        layers = (self.mean, self.variance, self.truth)
-        kind = np.float32 if all(values.dtype == np.float32 for values in layers) else np.float64
-        m, v, y = (np.ascontiguousarray(values.astype(kind, copy=False)).ravel() for values in layers)
-        return Pixels(m, v, y, np.ascontiguousarray(self.weight).ravel(), np.ascontiguousarray(self.status).ravel())
 
 
 @dataclass(frozen=True)
@@ -142,6 +108,10 @@ class TileReader:
         self._models = {
             model: _Model(own, {layer: layers[key_of(model, layer)] for layer in own.rasters})
             for model, own in tile.predictions.items()
+            if isinstance(own, Prediction)
+        }
+        self._stacks = {
+            model: LayerStack(tile.name, own) for model, own in tile.predictions.items() if isinstance(own, Layered)
         }
         self._place: tuple[str, Window] | None = None
         self._beside: VariableWindow | _Beside | None = None
@@ -196,6 +166,8 @@ class TileReader:
 
     def _with_prediction(self, variable: Variable, window: Window, beside: "_Beside") -> VariableWindow:
         """What one model predicts, and what stands beside it."""
+        if variable.model in self._stacks:
+            return _of_layers(self._stacks[variable.model], variable, window, beside)
         m, v, bounds = self._models[variable.model].decoded(variable, window)
         v = v if beside.noise is None else with_more(v, beside.noise)
         y, status = beside.truth, merged(beside.status, m.status, v.status)
@@ -350,6 +322,28 @@ class _Layer:
         if self._raster.alpha:
             hidden.append(status_where(self._read(self._raster.alpha, window) == 0, MASKED))
         return merged(*hidden)
+
+
+def _of_layers(stack: LayerStack, variable: Variable, window: Window, beside: _Beside) -> VariableWindow:
+    """What is predicted by members, quantiles or probabilities, and what stands beside it."""
+    y = beside.truth
+    truth, nodata = y.values, y.nodata
+    if stack.of_classes:
+        truth, nodata = np.where(equals(truth, nodata), np.nan, truth), math.nan
+    found = stack.pixels(variable.band, window, truth.ravel())
+    mean, variance, truth = (layer.reshape(y.values.shape) for layer in (found.mean, found.variance, found.truth))
+    own = found.status.reshape(y.values.shape) if found.status.size else NO_STATUS
+    return VariableWindow(
+        mean,
+        variance,
+        truth,
+        merged(beside.status, own),
+        Nodata.of(math.nan if stack.declared else None, None, nodata),
+        beside.weight,
+        sources=(NO_STATUS, NO_STATUS, y.status, beside.masked),
+        groups=beside.groups,
+        layers=found.layers,
+    )
 
 
 @lru_cache(maxsize=4)

@@ -24,7 +24,7 @@ from geouq.inference import (
     test_rows,
     with_intervals,
 )
-from geouq.metrics import Choices
+from geouq.metrics import Choices, has_variance
 from geouq.paired import paired_rows, uneven, with_verdicts
 from geouq.progress import Reporter
 from geouq.provenance import RunRecord
@@ -68,10 +68,11 @@ class Numbers:
 def choices_of(experiment: Experiment, variables: Sequence[Variable], summaries: SavedSummaries) -> dict[str, Choices]:
     """Choices of each variable; shared edges need the whole, and so a pass over the summaries."""
     whole: Mapping[str, Summary] = {}
-    if experiment.bins.scope == "experiment":
+    if experiment.bins.scope == "experiment" and has_variance(summaries.form()):
         names = [variable.name for variable in variables]
         whole = next(pool.variables for pool in pools(experiment, names, summaries.wholes()) if pool.level == "all")
-    return {variable.name: choices_for(experiment, variable, whole.get(variable.name)) for variable in variables}
+    form = summaries.form()
+    return {v.name: choices_for(experiment, v, whole.get(v.name), form) for v in variables}
 
 
 def preferred_scheme(experiment: Experiment) -> BinScheme:

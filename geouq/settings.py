@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from geouq.grid import Grid
+from geouq.summary.form import Form
 
 SMALLEST_CELL, LARGEST_CELL, CELLS_IN_TILE = 16, 256, 64
 
@@ -16,7 +17,8 @@ class Settings:
         negative variance; groups : by what coverage is kept: of `GROUPED_BY`, then names of covariates, then of
         classes; ordering : whether pixels are kept by variance and |z|; thresholds : whose forecasts of exceeding are
         kept, of arrays; those of tiles stand with their variables; classes : which of the groups are codes of classes;
-        given : level of the intervals that the forecast gives, of arrays; those of tiles stand with their models.
+        given : level of the intervals that the forecast gives, of arrays; those of tiles stand with their models;
+        form : how the forecast is given where not by mean and variance alone.
     """
 
     levels: tuple[float, ...]
@@ -28,6 +30,7 @@ class Settings:
     thresholds: tuple[float, ...] = ()
     classes: tuple[str, ...] = ()
     given: float | None = None
+    form: Form | None = None
 
 
 def cell_size_for(grids: Iterable[Grid]) -> int:

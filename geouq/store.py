@@ -18,6 +18,7 @@ from geouq.summary import CellSummaries, TilePlace, TileSummary, TileWholes
 from geouq.summary.file import (
     WHOLE,
     cells_in_parts,
+    form_of_file,
     groupings_of_file,
     keeps_ordering,
     key_of_file,
@@ -28,6 +29,7 @@ from geouq.summary.file import (
     tile_writer,
 )
 from geouq.summary.file_writer import TileWriter
+from geouq.summary.form import Form, at_levels
 from geouq.summary.layout import FORMAT
 from geouq.summary.variance_profile import FIELDS, UNWEIGHTED
 from geouq.summary.zone_file import FORMAT as ZONE_FORMAT
@@ -42,10 +44,11 @@ def key_of_tile(tile: Tile, settings: Settings) -> str:
 
     Levels, bins and groupings are not part of it: a summary with more of them serves fewer, and any serves all bins.
     """
-    settings = replace(settings, levels=(), tail=0, groups=(), ordering=False)
+    form = None if settings.form is None else at_levels(settings.form, ())
+    settings = replace(settings, levels=(), tail=0, groups=(), ordering=False, form=form)
     rasters = [(layer, raster.fingerprint) for layer, raster in tile.rasters.items()]
     bands = [(v.name, v.model, v.band, v.thresholds, v.truth_variance) for v in tile.variables]
-    models = [(model, prediction.level) for model, prediction in tile.predictions.items()]
+    models = [(model, prediction.read_as) for model, prediction in tile.predictions.items()]
     own = (bands, models, tile.common if len(models) > 1 else None, tile.area_weighted)
     made_from = (FORMAT, __version__, digest_of_sources(), rasters, own, settings)
     return hashlib.sha256(repr(made_from).encode()).hexdigest()
@@ -138,6 +141,13 @@ class SavedSummaries:
     def wholes(self) -> Iterator[TileWholes]:
         """The summaries of the tiles without their cells."""
         return (self.whole(self.part(tile)) for tile in self.tiles)
+
+    def form(self) -> Form | None:
+        """The form in which the predictions are given; None for mean and variance, and where there is no tile."""
+        if not self.tiles:
+            return None
+        form = form_of_file(self.part(self.tiles[0]).path)
+        return None if form is None else at_levels(form, self.levels)
 
     def place(self, part: Part) -> TilePlace:
         """Where a part is."""

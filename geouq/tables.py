@@ -14,7 +14,7 @@ import numpy as np
 
 from geouq.atomic import written_whole
 from geouq.catalog import Failure
-from geouq.config import BinScheme, Experiment, Variable
+from geouq.config import BinScheme, Experiment, Groups, Variable
 from geouq.metrics import (
     LEFT_OUT,
     Choices,
@@ -22,8 +22,10 @@ from geouq.metrics import (
     binned,
     calibration_curve,
     evaluate_metrics,
+    form_curves,
     group_coverage,
     group_places,
+    has_variance,
     interval_curve,
     level_name,
     oracle_curve,
@@ -32,6 +34,7 @@ from geouq.metrics import (
 )
 from geouq.regions import Pool
 from geouq.summary import Summary, TileWholes
+from geouq.summary.form import Form
 from geouq.validity import REASONS
 
 if TYPE_CHECKING:
@@ -71,6 +74,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "failures": ("tile", "stage", "error", "message"),
 }  # fmt: skip
 HEAVY_BIN = 0.95
+NO_GROUPS = Groups(by=())
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 WHOLE = ("n", "n_cells", "n_baseline", "n_in", "n_out", "n_blocks", "bin", "pairs")
 TEXT = (
@@ -102,8 +106,13 @@ class Table:
     rows: tuple[Row, ...]
 
 
-def choices_for(experiment: Experiment, variable: Variable, whole: Summary | None) -> Choices:
-    """What the experiment asks of a variable; `whole` gives the edges that all pools share, None for own ones."""
+def choices_for(experiment: Experiment, variable: Variable, whole: Summary | None, form: Form | None = None) -> Choices:
+    """What the experiment asks of a variable; `whole` gives the edges that all pools share, None for own ones.
+
+    form : in which the prediction is given; without a variance, nothing is asked of bins and groups.
+    """
+    if not has_variance(form):
+        return Choices(experiment.levels, (), variable.reference_mean, form=form, groups=NO_GROUPS)
     shared = None
     if whole is not None:
         shared = {scheme.name: bin_edges(whole.variance, scheme) for scheme in experiment.bins.schemes}
@@ -118,6 +127,7 @@ def choices_for(experiment: Experiment, variable: Variable, whole: Summary | Non
         experiment.ordering,
         variable.thresholds,
         experiment.data.groupings,
+        form,
     )
 
 
@@ -288,6 +298,9 @@ def _bins_of(summary: Summary, scheme: BinScheme, choices: Choices) -> Iterator[
 
 def _points(summary: Summary, choices: Choices) -> Iterator[tuple[str, float, float]]:
     """Name, x and y of each point of the curves of a variable."""
+    yield from (point for curve in form_curves(summary) for point in _curve(*curve))
+    if not has_variance(choices.form):
+        return
     levels = choices.calibration_levels
     middles = (np.arange(20) + 0.5) / 20
     yield from _curve("pit_histogram", middles, 20 * summary.z.regular(20) / summary.moments.weight)

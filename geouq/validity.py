@@ -2,7 +2,8 @@
 
 A pixel of a variable is valid when truth, mean and variance are finite after scale and offset, none equals its file's
 nodata in the stored type, none is masked, and the variance is positive; of several models on common pixels, when it is
-so for all of them. Any other is counted under the first of `REASONS` that holds.
+so for all of them. Of probabilities of classes, all must be finite, none negative, their sum 1 within 1e-3, and the
+truth one of the classes. Any other is counted under the first of `REASONS` that holds.
 """
 
 import math
@@ -22,11 +23,12 @@ REASONS = (
     "variance_not_positive",
     "weight_zero",
     "other_model",
+    "not_a_distribution",
+    "class_not_mapped",
 )
 OUTSIDE = 255  # status of a pixel that is looked at but belongs to another set: neither valid nor excluded
-TRUTH_NODATA, MEAN_NODATA, VARIANCE_NODATA, NOT_FINITE, MASKED, VARIANCE_NOT_POSITIVE, WEIGHT_ZERO, OTHER_MODEL = range(
-    len(REASONS)
-)
+TRUTH_NODATA, MEAN_NODATA, VARIANCE_NODATA, NOT_FINITE, MASKED, VARIANCE_NOT_POSITIVE = range(6)
+WEIGHT_ZERO, OTHER_MODEL, NOT_A_DISTRIBUTION, CLASS_NOT_MAPPED = range(6, len(REASONS))
 
 
 class Nodata(NamedTuple):

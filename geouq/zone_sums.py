@@ -13,6 +13,7 @@ import numpy as np
 
 from geouq.catalog import Tile
 from geouq.cutting import BAND, Piece, Reading, boxes_of, overlap
+from geouq.form_pixels import taken
 from geouq.grid import Grid, Window
 from geouq.group_sums import GroupSum, Read, add_box, emptied, new_group_sum, refuse_negative
 from geouq.kernel import SQUARE
@@ -165,6 +166,7 @@ def _packed(read: Read, places: Places, box: Window) -> Read:
         read.found,
         bounds=tuple(end.ravel()[places] for end in read.found.bounds),
         groups=tuple(values.ravel()[places] for values in read.found.groups),
+        layers=None if read.found.layers is None else taken(read.found.layers, places.ravel()),
     )
     return Read(box, found, read.pixels._replace(mean=m, variance=v, truth=y, weight=weight, status=status))
 

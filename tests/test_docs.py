@@ -5,10 +5,11 @@ import io
 import re
 from pathlib import Path
 
-from geouq.metrics import METRICS
+from geouq.metrics import FORM_METRICS, METRICS
 from geouq.metrics.registry import as_markdown
 
 PAGE = (Path(__file__).parents[1] / "docs" / "metrics.md").read_text(encoding="utf-8")
+FORMS = (Path(__file__).parents[1] / "docs" / "forms.md").read_text(encoding="utf-8")
 
 
 def test_the_table_is_that_of_the_registry():
@@ -22,6 +23,20 @@ def test_every_number_has_one_entry_with_its_formula_what_it_says_and_what_not()
 
     assert sorted(name for name, *_ in rows) == sorted(metric.name for metric in METRICS)
     assert [name for name, formula, says, not_said in rows if not (says and not_said and "$" in formula)] == []
+
+
+def test_the_table_of_forms_is_that_of_the_registry():
+    _, _, rest = FORMS.partition("<!-- forms: generated from geouq.metrics -->\n")
+    assert rest.partition("<!-- end of forms -->")[0] == as_markdown(FORM_METRICS)
+
+
+def test_the_examples_of_forms_print_what_is_shown():
+    codes, shown = (re.findall(rf"```{kind}\n(.*?)```", FORMS, re.DOTALL) for kind in ("python", "text"))
+    for code, expected in zip(codes, shown, strict=True):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(code, {})  # noqa: S102  a page of ours
+        assert printed.getvalue() == expected
 
 
 def test_the_example_prints_what_is_shown():

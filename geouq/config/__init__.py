@@ -1,8 +1,9 @@
 """What an experiment is: strict YAML, frozen models, every fault at once with its line and a suggestion."""
 
 from geouq.config.bins import EQUAL_COUNT_10, EQUAL_WIDTH_10, GROUPS, Bins, BinScheme, Groups
-from geouq.config.data import Data, SharedData
+from geouq.config.data import Data, FormData, SharedData
 from geouq.config.faults import Fault, config_error, quoted, suggestion
+from geouq.config.forms import FORM_KEYS
 from geouq.config.intervals import Intervals, length
 from geouq.config.load import json_schema, load_experiment, to_yaml
 from geouq.config.model import CalibrationWeights, Experiment
@@ -21,6 +22,7 @@ __all__ = [
     "CELL_MAPS_OF_LEVELS",
     "EQUAL_COUNT_10",
     "EQUAL_WIDTH_10",
+    "FORM_KEYS",
     "GROUPS",
     "IN",
     "K_FOLD",
@@ -35,6 +37,7 @@ __all__ = [
     "DerivedRegion",
     "Experiment",
     "Fault",
+    "FormData",
     "Gate",
     "Groups",
     "Intervals",

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, WithJsonSchema, field_validator
 
 from geouq.config.faults import Steps, quoted, raise_each
+from geouq.config.forms import FORM_KEYS, BandOrder, FormFiles
 from geouq.config.prediction import PredictionFiles
 from geouq.config.section import Section, Text
 from geouq.config.values import AREA, MODEL, grouping_name, tile_pattern, weights_pattern
@@ -80,6 +81,26 @@ class Data(SharedData, PredictionFiles):
     """The layers of a tile."""
 
 
+class FormData(SharedData, FormFiles):
+    """The layers of a tile, of a prediction that is given as an ensemble, quantiles or probabilities."""
+
+    @field_validator("band_order")
+    @classmethod
+    def _whole(cls, order: BandOrder, info: ValidationInfo) -> BandOrder:
+        """Probabilities have classes."""
+        read = info.data
+        if read.get("probabilities") is not None and "class_codes" in read and read["class_codes"] is None:
+            raise ValueError("missing key 'class_codes': the name of each class and its code in the truth")
+        return order
+
+    @field_validator("truth_variance")
+    @classmethod
+    def _of_a_variance(cls, pattern: str | None) -> str | None:
+        if pattern is not None:
+            raise ValueError("truth_variance is added to a predicted variance; leave it out, or give mean and variance")
+        return pattern
+
+
 def data_for_models(written: object, info: ValidationInfo) -> object:
     """Layers of a tile as the models, which were read before them, need them: with the prediction, or without."""
     if isinstance(written, SharedData) or not isinstance(written, Mapping):
@@ -89,6 +110,10 @@ def data_for_models(written: object, info: ValidationInfo) -> object:
     models = info.data["models"]
     if isinstance(models, Mapping):
         return _without_prediction(written, models)
+    if any(written.get(key) is not None for key in FORM_KEYS):
+        if models is not None:
+            raise ValueError("models are given by mean and variance; leave them out here")
+        return FormData.model_validate(written)
     found = Data.model_validate(written)
     raise_each(_placeholders(found, several=models is not None))
     return found

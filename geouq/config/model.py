@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from geouq.config.bins import GROUPS, Bins, BinScheme, Groups
-from geouq.config.data import Data, SharedData, data_for_models, noise_given, predictions_read
+from geouq.config.data import Data, FormData, SharedData, data_for_models, noise_given, predictions_read
 from geouq.config.faults import Fault, quoted, raise_each, suggestion
 from geouq.config.intervals import Intervals
 from geouq.config.output import Gate, Output, VarianceRule
@@ -88,9 +88,9 @@ class Experiment(Section):
         default="common",
         description="pixels on which models are evaluated: common (those that count for all of them) or own",
     )
-    data: Annotated[Data | SharedData, BeforeValidator(data_for_models, json_schema_input_type=Data)] = Field(
-        description="the rasters of a tile"
-    )
+    data: Annotated[
+        Data | FormData | SharedData, BeforeValidator(data_for_models, json_schema_input_type=Data | FormData)
+    ] = Field(description="the rasters of a tile")
     reference_mean: str | None = Field(
         default=None,
         min_length=1,
@@ -202,6 +202,8 @@ class Experiment(Section):
     def patterns(self) -> dict[str, str]:
         """Path pattern of each layer by its key, such as mean, models.ensemble.mean, truth, classes.cover."""
         found = {key_of(name, layer): p for name, own in self.predictions.items() for layer, p in own.predicted.items()}
+        if isinstance(self.data, FormData):
+            found |= self.data.predicted
         return found | self.data.shared
 
     @property

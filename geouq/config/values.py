@@ -14,7 +14,10 @@ from geouq.figure_names import FIGURES
 H = TypeVar("H", bound=Hashable)
 
 FIGURES_OF_RUNS = tuple(name for name in FIGURES if name != "before_after")  # which takes two runs
-PIXEL_MAPS = ("mean", "std", "error", "abs_error", "z", "pit", "nll", "crps", "status")
+OF_VARIANCE = ("mean", "std", "error", "abs_error", "z", "pit", "nll", "crps")
+OF_MEMBERS = ("aleatoric_share", "epistemic_share")
+OF_CLASSES = ("confidence", "correct", "brier")
+PIXEL_MAPS = (*OF_VARIANCE, *OF_MEMBERS, *OF_CLASSES, "status")
 # of the metrics that cells keep; nll and crps are the maps of pixels, and curves need levels that cells keep
 CELL_MAPS = (
     "uce", "ence", "uce_normalized", "ence_normalized", "ence_null", "ence_excess", "zms", "z_mean", "z_std", "rce",
@@ -30,6 +33,7 @@ HIGHEST_LEVEL = 0.999999
 CALIBRATION_LEVELS = tuple(k / 20 for k in range(1, 20))
 AREA = "area"
 MODEL = "{model}"
+MEMBER = "{member}"
 LONGEST_MODEL = 30
 GroupedBy = Literal["truth", "mean", "variance"]
 
@@ -72,6 +76,11 @@ def tile_pattern(path: str) -> str:
 def predicted_pattern(path: str) -> str:
     """Accept a path in which {tile} stands for something, and {model} may."""
     return _with_tile(path, path.replace(MODEL, ""))
+
+
+def member_pattern(path: str) -> str:
+    """Accept a path in which {tile} stands for something, and {member} may."""
+    return _with_tile(path, path.replace(MEMBER, ""))
 
 
 def _with_tile(path: str, pattern: str) -> str:

@@ -10,6 +10,7 @@ from geouq.doctor.sample import Sampling, take_sample
 from geouq.doctor.spread import of_spread
 from geouq.doctor.suspicion import Suspicion
 from geouq.doctor.values import of_values
+from geouq.metrics import has_variance
 
 CHEAP = Sampling(tiles=4, windows=1)
 DEEP = Sampling(tiles=24, windows=5)
@@ -22,6 +23,8 @@ def examine(experiment: Experiment, catalog: Catalog, sampling: Sampling) -> lis
         *of_overlaps(catalog.tiles, patches),
         *of_training([tile.name for tile in catalog.tiles], experiment.training_tiles),
     ]
+    if not has_variance(catalog.form):  # what is looked for is in mean and variance
+        return found
     for variable in catalog.variables:
         own = [patch for patch in patches if patch.variable == variable.name]
         layer = catalog.tiles[0].predictions[variable.model].spread

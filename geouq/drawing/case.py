@@ -17,13 +17,14 @@ from geouq.figures import (
     pit_histogram,
     region_figure,
     reliability_diagram,
+    shares_figure,
     shift_figure,
     sparsification_figure,
     std_figure,
 )
 from geouq.figures.regions import PANELS
 from geouq.inference import Inference
-from geouq.metrics import Choices
+from geouq.metrics import Choices, form_curves, has_variance
 from geouq.regions import Pool
 from geouq.store import Part, SavedSummaries
 from geouq.summary import Summary
@@ -96,7 +97,8 @@ class Case:
 
 def draw(name: str, case: Case) -> Figure | None:
     """The figure of that name; None where the case has nothing to show in it."""
-    return DRAWERS[name](case) if case.summary.n else None
+    drawers = DRAWERS if has_variance(case.choices.form) else WITHOUT_VARIANCE
+    return drawers[name](case) if case.summary.n and name in drawers else None
 
 
 def _reliability(case: Case) -> Figure:
@@ -105,6 +107,17 @@ def _reliability(case: Case) -> Figure:
     return reliability_diagram(
         case.summary, scheme, title=case.title, units=case.variable.units, edges=edges, bands=case.inference.bands
     )
+
+
+def _shares(case: Case) -> Figure:
+    """Of quantiles the calibration curve, of probabilities a reliability diagram of each class."""
+    curves = [(name.removeprefix("reliability_"), x, y) for name, x, y in form_curves(case.summary)]
+    words = {
+        "quantiles": ("level of the quantile (1)", "truth at most the quantile (share, 1)"),
+        "classes": ("probability of the class (1)", "truth of the class (share, 1)"),
+    }
+    predicted, observed = words[case.summary.kind]
+    return shares_figure(curves, int(case.summary.n), title=case.title, predicted=predicted, observed=observed)
 
 
 def _calibration(case: Case) -> Figure:
@@ -192,5 +205,10 @@ DRAWERS: Mapping[str, Callable[[Case], Figure | None]] = {
     "regions": _regions,
     "shift": _shift,
     "cells": _cells,
+    "correlogram": _correlogram,
+}
+WITHOUT_VARIANCE: Mapping[str, Callable[[Case], Figure | None]] = {
+    "calibration": _shares,
+    "shift": _shift,
     "correlogram": _correlogram,
 }

@@ -5,6 +5,7 @@ from geouq.figures.calibration import calibration_figure
 from geouq.figures.cells import TileCells, cell_map
 from geouq.figures.correlogram import correlogram_figure
 from geouq.figures.error_by_std import error_by_std_figure
+from geouq.figures.forms import shares_figure
 from geouq.figures.group_coverage import group_coverage_figure
 from geouq.figures.pit import pit_histogram
 from geouq.figures.regions import region_figure
@@ -35,6 +36,7 @@ __all__ = [
     "region_figure",
     "reliability_diagram",
     "save_figure",
+    "shares_figure",
     "shift_figure",
     "sparsification_figure",
     "std_figure",

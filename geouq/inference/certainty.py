@@ -16,10 +16,15 @@ Floats = NDArray[np.float64]
 SHARES = (
     *("coverage", "coverage_above", "coverage_below", "pit_mean", "uce_normalized", "ence_normalized"),
     *("lowest_group_coverage", "threshold_brier", "threshold_resolution", "threshold_uncertainty"),
+    *("mixture_coverage", "mixture_coverage_above", "mixture_coverage_below", "aleatoric_share", "epistemic_share"),
+    *("quantile_coverage", "crossing", "impossible", "accuracy", "confidence", "ece", "ece_classwise"),
 )
 AT_LEAST_0 = (
     *("zms", "z_std", "cv", "sharpness", "sharpness_rms", "mean_std", "width", "mae", "rmse", "nmae", "nrmse"),
     *("pit_std", "crps", "interval_score", "ence_null", "ause"),
+    *("crps_ensemble", "spread_skill", "variance_aleatoric", "variance_epistemic", "pinball", "pinball_mean", "wis"),
+    *("crps_quantiles", "crps_integral", "crps_integral_normalized", "log_loss"),
+    *("brier", "brier_reliability", "brier_resolution", "brier_uncertainty"),
 )
 
 

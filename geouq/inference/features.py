@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from geouq.compiled import compiled
 from geouq.metrics import Choices, bin_edges
-from geouq.summary import Binned, CellSummaries, Moments, Summary, VarianceProfile, ZHistogram
+from geouq.summary import Binned, CellSummaries, FormSums, Moments, Summary, VarianceProfile, ZHistogram
+from geouq.summary.form import Form
 from geouq.summary.moments import CENTRED, LEFT, PRODUCTS, RIGHT, SUMS
 from geouq.summary.variance_profile import COMPACT_SHIFT, FIELDS, FINE_SHIFT, UNWEIGHTED, N, lower_bound
 from geouq.summary.z_histogram import COMPACT, edge_probabilities
@@ -36,7 +37,7 @@ class Frame:
     centre : float64 (5), means of what is `CENTRED`; mean_squares : of error and z, of the pool. edges : of the bins,
     by the name of their scheme. shares : float64 (keys, bins of all schemes, 5), the share that each bin has of each
     compact key from `first_key` on. given : level of the intervals that the forecast gives
-    itself.
+    itself. form : in which it is given, None for mean and variance.
     """
 
     levels: tuple[float, ...]
@@ -46,6 +47,7 @@ class Frame:
     first_key: int
     shares: Floats
     given: float | None
+    form: Form | None = None
 
     @property
     def edge_probabilities(self) -> Floats:
@@ -54,9 +56,9 @@ class Frame:
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Columns of moments, interval scores, z counts and bins."""
-        bins = self.shares.shape[1] * BINNED
-        return (MOMENTS, len(self.levels), len(self.edge_probabilities) + 1, bins)
+        """Columns of moments, interval scores, z counts, bins, and the sums of the form."""
+        bins, form = self.shares.shape[1] * BINNED, 0 if self.form is None else self.form.width
+        return (MOMENTS, len(self.levels), len(self.edge_probabilities) + 1, bins, form)
 
 
 def frame_of(whole: Summary, choices: Choices) -> Frame:
@@ -69,9 +71,11 @@ def frame_of(whole: Summary, choices: Choices) -> Frame:
     keys = np.unique(whole.variance.keys >> (COMPACT_SHIFT - FINE_SHIFT))
     centre = np.array([whole.moments.mean(name) for name in CENTRED])
     shares = [_shares(whole.variance, own, keys) for own in edges.values()]
-    together = np.concatenate(shares, axis=1) if shares else np.empty((int(keys[-1] - keys[0]) + 1, 0, BINNED))
+    spanned = int(keys[-1] - keys[0]) + 1 if len(keys) else 0
+    together = np.concatenate(shares, axis=1) if shares else np.empty((spanned, 0, BINNED))
     squares = float(whole.moments.mean_square("error")), float(whole.moments.mean_square("z"))
-    return Frame(whole.levels, centre, squares, edges, int(keys[0]), together, whole.given)
+    first = int(keys[0]) if len(keys) else 0
+    return Frame(whole.levels, centre, squares, edges, first, together, whole.given, whole.given_as)
 
 
 def features_of(parts: Iterable[tuple[Ints, CellSummaries]], cells: int, frame: Frame) -> Floats:
@@ -84,13 +88,13 @@ def features_of(parts: Iterable[tuple[Ints, CellSummaries]], cells: int, frame: 
 
 def summary_of(rows: Floats, frame: Frame) -> Summary:
     """The Summary that sums of features are, with the leading dimension of `rows` (R, columns)."""
-    of_moments, scores, z, bins = np.split(rows, np.cumsum(frame.widths)[:-1], axis=-1)
+    of_moments, scores, z, bins, of_form = np.split(rows, np.cumsum(frame.widths)[:-1], axis=-1)
     moments = moments_of(of_moments, frame.centre)
     counts: NDArray[Any] = z  # whole numbers, or weights
     profile = _BinsOfResamples.of(bins, frame, len(rows))
-    return Summary(
-        frame.levels, moments, scores, ZHistogram(frame.edge_probabilities, counts), profile, given=frame.given
-    )
+    form = None if frame.form is None else FormSums(frame.form, of_form)
+    z_histogram = ZHistogram(frame.edge_probabilities, counts)
+    return Summary(frame.levels, moments, scores, z_histogram, profile, given=frame.given, form=form)
 
 
 def moment_columns(moments: Moments, centre: Floats) -> Floats:
@@ -142,7 +146,8 @@ def _columns(part: CellSummaries, frame: Frame) -> list[Floats]:
     _sort_into(part.entry_cell.astype(np.int64), key, part.entry_sums.astype(np.float64), frame.shares, bins)
     z = part.z_counts.astype(np.float64)
     moments = moment_columns(part.moments, frame.centre)
-    return [moments, part.interval_scores, z, bins.reshape(len(part), frame.widths[-1])]
+    form = np.empty((len(part), 0)) if part.form is None else part.form.sums
+    return [moments, part.interval_scores, z, bins.reshape(len(part), frame.widths[-2]), form]
 
 
 @compiled

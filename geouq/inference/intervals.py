@@ -23,7 +23,7 @@ from geouq.inference.resamples import (
 )
 from geouq.inference.settings import DEFAULTS, FEWEST_TILES
 from geouq.inference.tile_rows import TileRows, resampled_by_tiles
-from geouq.metrics import Choices, Value, evaluate_metrics, ideal_value
+from geouq.metrics import Choices, Value, evaluate_metrics, has_variance, ideal_value
 from geouq.summary import Summary, TilePlace
 
 OF_TILES = "blocks of tiles"
@@ -108,7 +108,7 @@ def infer(
         one = _interval(value, how, settings, "") if how != NOT_KEPT else _interval(value, other, settings, OF_TILES)
         intervals.append(one)
         tests += _tests(how, one, settings)
-    bands = bands_of(whole, drawn, choices, blocks, settings.level)
+    bands = bands_of(whole, drawn, choices, blocks, settings.level) if has_variance(choices.form) else None
     return Inference(tuple(intervals), tuple(tests), blocks, settings.level, bands)
 
 

@@ -10,7 +10,7 @@ from geouq.errors import SummaryError
 from geouq.inference.gaps import rests_on_few_blocks
 from geouq.inference.pool import Blocks, Reach
 from geouq.inference.settings import FEWEST_BLOCKS, FEWEST_CELLS, FEWEST_CERTAIN, FEWEST_EFFECTIVE, FEWEST_TILES
-from geouq.metrics import METRICS, Choices, Metric, Value, evaluate_metric
+from geouq.metrics import Choices, Metric, Value, evaluate_metric, metrics_of
 from geouq.summary import Summary
 
 Floats = NDArray[np.float64]
@@ -24,12 +24,17 @@ NOT_BY_CELL = {"group", "ordering", "threshold"}
 BY_ERROR = (
     *("bias", "nbias", "z_mean", "pit_mean", "coverage_above", "coverage_below"),
     *("mace", "rmsce", "calibration_error", "miscalibration_area"),
+    *("quantile_coverage", "mixture_coverage_above", "mixture_coverage_below"),
 )
-OF_PREDICTIONS = ("sharpness", "sharpness_rms", "mean_std", "width", "cv")
+OF_PREDICTIONS = (
+    *("sharpness", "sharpness_rms", "mean_std", "width", "cv", "crossing", "confidence"),
+    *("variance_aleatoric", "variance_epistemic", "aleatoric_share", "epistemic_share"),
+)
 BY_Z_SQUARE = (
     *("zms", "z_std", "coverage", "pit_std", "nll", "ence", "ence_normalized", "ence_excess", "ence_null"),
     *("mace_interval", "rmsce_interval", "calibration_error_interval", "miscalibration_area_interval"),
     *("rmscd", "rmscd_under", "lowest_group_coverage"),
+    *("mixture_coverage", "marginal_log_loss", "spread_skill"),
 )
 
 
@@ -44,7 +49,7 @@ class Resampled:
 
 def resampled_numbers(whole: Summary, drawn: Summary, rest: Summary, choices: Choices) -> Iterator[Resampled | Value]:
     """All numbers of all three; a bare value where cells do not keep what it follows from."""
-    for metric in METRICS:
+    for metric in metrics_of(choices.form):
         values = list(evaluate_metric(metric, whole, choices))
         try:
             others = [of_cells(metric, summary, choices) for summary in (drawn, rest)]

@@ -17,7 +17,7 @@ from geouq.inference.bootstrap import left_out, resampled
 from geouq.inference.features import MOMENTS, moments_of
 from geouq.inference.order_rows import OrderFrame, moment_row
 from geouq.inference.resamples import NOT_BY_CELL, Resampled
-from geouq.metrics import METRICS, Choices, Metric, evaluate_metric
+from geouq.metrics import Choices, Metric, evaluate_metric, metrics_of
 from geouq.summary import CoverageProfile, Summary, ZHistogram
 from geouq.summary.moments import CENTRED
 from geouq.summary.threshold_sums import ThresholdSums
@@ -122,7 +122,7 @@ def resampled_by_tiles(
     drawn, without = tiles.frame.summary(rows), tiles.frame.summary(rest)
 
     def numbers() -> Iterator[Resampled]:
-        for metric in METRICS:
+        for metric in metrics_of(choices.form):
             if metric.choice in NOT_BY_CELL - {"ordering"} or metric.name.endswith("_interval"):
                 summaries = (tiles.frame.whole, drawn, without)
                 for value, *others in zip(*(evaluate_metric(metric, one, choices) for one in summaries), strict=True):
@@ -138,7 +138,7 @@ def _order_of(name: str, choices: Choices, tiles: TileRows, settings: Intervals)
     if frame is None or tiles.order is None:
         return
     both = resampled(tiles.order, settings.resamples, settings.seed, name), left_out(tiles.order)
-    for metric in METRICS:
+    for metric in metrics_of(choices.form):
         if metric.choice == "ordering":
             (value,) = evaluate_metric(metric, tiles.frame.whole, choices)
             yield Resampled(value, *(_in_parts(metric, frame, rows) for rows in both))

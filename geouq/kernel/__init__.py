@@ -1,6 +1,16 @@
 """The compiled heart: pixels of a window to the sums of a summary."""
 
-from geouq.kernel.accumulators import CellSums, Pixels, Scratch, Totals, new_cells, new_scratch, new_totals
+from geouq.kernel.accumulators import (
+    CellSums,
+    Pixels,
+    Sampled,
+    Scratch,
+    Totals,
+    new_cells,
+    new_sampled,
+    new_scratch,
+    new_totals,
+)
 from geouq.kernel.beside import add_grouped, add_interval
 from geouq.kernel.window import SQUARE, collect_keys, prune_tail, sweep_box
 
@@ -8,12 +18,14 @@ __all__ = [
     "SQUARE",
     "CellSums",
     "Pixels",
+    "Sampled",
     "Scratch",
     "Totals",
     "add_grouped",
     "add_interval",
     "collect_keys",
     "new_cells",
+    "new_sampled",
     "new_scratch",
     "new_totals",
     "prune_tail",

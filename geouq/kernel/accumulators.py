@@ -8,6 +8,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from geouq.kernel.lanes import EIGHT
 from geouq.summary.coverage_profile import GROUPED_BY, POSITIVE
+from geouq.summary.joint_sample import SIZE
 from geouq.summary.moments import CENTRED, PRODUCTS, SUMS
 from geouq.summary.ordering_profile import CLASSES, ROWS
 from geouq.summary.ordering_profile import SHIFT as ORDERING_SHIFT
@@ -28,6 +29,8 @@ ORDERING_STEP = ORDERING_SHIFT - FINE_SHIFT
 KEEP_BUFFER = 1 << 18
 BLOCKS, BLOCK = 8192, 2 * POSITIVE // 8192  # of keys of values, 32 together
 CACHE_LINE = 64  # bytes
+SAMPLE_BUFFER = 4 * SIZE
+HIGHEST = np.iinfo(np.uint64).max
 
 
 class Pixels(NamedTuple):
@@ -90,8 +93,8 @@ class CellSums(NamedTuple):
     """What each cell of a group adds up to; C cells in rows from the top left.
 
     n (C), weight (C), sums (C, sums), products (C, 7), interval_scores (C, L), z_counts (C, compact bins), extremes
-    (C, 2) of the variance; the compact profile as entries of a cell, a key and sums (4, and the weight where there is
-    one), of which the first `entries[0]` are in use.
+    (C, 2) of the variance, form (C, columns of the form); the compact profile as entries of a cell, a key and sums (4,
+    and the weight where there is one), of which the first `entries[0]` are in use.
     """
 
     n: Ints
@@ -101,6 +104,7 @@ class CellSums(NamedTuple):
     interval_scores: Floats
     z_counts: Floats
     extremes: Floats
+    form: Floats
     entry_cell: NDArray[np.uint32]
     entry_key: NDArray[np.uint16]
     entry_sums: NDArray[np.float32]
@@ -130,6 +134,18 @@ class Totals(NamedTuple):
     ordering: Floats
     thresholds: Floats
     exceeding: Floats
+
+
+class Sampled(NamedTuple):
+    """Pixels of a group that may be among those of the joint log-loss: number, and log density of each member.
+
+    The first `used[0]` are in use; a number that is not below `limit[0]` is not taken.
+    """
+
+    number: NDArray[np.uint64]
+    log_density: Floats
+    used: Ints
+    limit: NDArray[np.uint64]
 
 
 def aligned(shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
@@ -216,8 +232,14 @@ def new_totals(
     )
 
 
-def new_cells(cells: int, pixels: int, lattice: ZLattice, *, weighted: bool = False) -> CellSums:
-    """Room for that many cells of that many pixels together."""
+def new_sampled(members: int) -> Sampled:
+    """Room for pixels of that many members; of none there is nothing to sample."""
+    room = SAMPLE_BUFFER if members else 0
+    return Sampled(np.empty(room, np.uint64), np.empty((room, members)), np.zeros(1, np.int64), np.full(1, HIGHEST))
+
+
+def new_cells(cells: int, pixels: int, lattice: ZLattice, *, weighted: bool = False, form: int = 0) -> CellSums:
+    """Room for that many cells of that many pixels together; form : number of columns of the form."""
     entries = min(pixels, cells * (KEYS >> COMPACT_STEP))
     return CellSums(
         np.zeros(cells, np.int64),
@@ -227,6 +249,7 @@ def new_cells(cells: int, pixels: int, lattice: ZLattice, *, weighted: bool = Fa
         np.zeros((cells, len(lattice.half_width))),
         np.zeros((cells, lattice.compact_bins)),
         np.tile([np.inf, -np.inf], (cells, 1)),
+        np.zeros((cells, form)),
         np.empty(entries, np.uint32),
         np.empty(entries, np.uint16),
         np.empty((entries, 5 if weighted else 4), np.float32),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import rasterio
+from numpy.typing import NDArray
 from rasterio.errors import RasterioError
 
 from geouq.catalog import Tile
@@ -13,11 +14,12 @@ from geouq.cutting import Reading, pieces_of
 from geouq.grid import Window
 from geouq.maps.codes import write_codes
 from geouq.maps.geotiff import MapWriter, cog_writer
-from geouq.maps.values import STATUS, Forecast, pixel_map
+from geouq.maps.values import NO_LAYERS, STATUS, Floats, Forecast, pixel_map
 from geouq.naming import file_name
 from geouq.raster import gdal_options, unchanged
-from geouq.reader import TileReader, VariableWindow
+from geouq.reader import TileReader
 from geouq.validity import classify
+from geouq.variable_window import VariableWindow
 
 
 def missing_maps(tile: str, names: Sequence[str], folder: Path, key: str) -> list[str]:
@@ -82,7 +84,7 @@ def _write_window(
     if level is not None and pixels.bounds:
         lower, upper = (end[counts] for end in pixels.bounds)
         given = level, lower, upper
-    forecast = Forecast(mean, variance, truth, given)
+    forecast = Forecast(mean, variance, truth, given, *_layers(pixels, counts))
     for name, writer in writers.items():
         shown = pixel_map(name)
         values = np.full(counts.shape, shown.stored.nodata, shown.stored.dtype)
@@ -90,3 +92,11 @@ def _write_window(
         if name == STATUS:
             values[~counts] = reasons[~counts] + 1
         writer.write(values, window, band)
+
+
+def _layers(pixels: VariableWindow, counts: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Members, quantiles or probabilities of the pixels that count, and the number of their true class."""
+    if pixels.layers is None:
+        return NO_LAYERS, NO_LAYERS
+    values, more = (layer[:, counts.ravel()].astype(np.float64) for layer in pixels.layers[:2])
+    return values, more[0] if len(more) == 1 else NO_LAYERS

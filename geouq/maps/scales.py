@@ -96,6 +96,10 @@ _OF_PIXELS: Mapping[str, Callable[[Summary], Scale]] = {
     "pit": lambda _: _even(0, 1, palette.SIGNED),
     "nll": _of_nll,
     "crps": lambda whole: _round(0, 4 * _usable(crps(whole)), palette.FAULT),
+    "aleatoric_share": lambda _: _even(0, 1, palette.AMOUNT),
+    "epistemic_share": lambda _: _even(0, 1, palette.AMOUNT),
+    "confidence": lambda _: _even(0, 1, palette.AMOUNT),
+    "brier": lambda _: _even(0, 2, palette.FAULT),
 }
 
 

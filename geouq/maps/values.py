@@ -17,15 +17,21 @@ Floats = NDArray[np.float64]
 
 VALID = 0  # status of a pixel that counts; any other is its reason + 1
 STATUS = "status"
+NO_LAYERS: Floats = np.empty((0, 0))
 
 
 class Forecast(NamedTuple):
-    """Pixels that count, in one dimension; given : level and ends of the interval that the forecast gives itself."""
+    """Pixels that count, in one dimension; given : level and ends of the interval that the forecast gives itself.
+
+    layers : float64 (layers, pixels) of members, quantiles or probabilities. true_class : the number of it.
+    """
 
     mean: Floats
     variance: Floats
     truth: Floats
     given: tuple[float, Floats, Floats] | None = None
+    layers: Floats = NO_LAYERS
+    true_class: Floats = NO_LAYERS
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,17 @@ class PixelMap:
         return BandLabel(f"{name}_{variable.name}", variable.units if self.has_unit else "1", self.long_name, tags)
 
 
+def _epistemic_share(forecast: Forecast) -> Floats:
+    return forecast.layers.var(axis=0) / forecast.variance
+
+
+def _brier(forecast: Forecast) -> Floats:
+    hit = np.arange(len(forecast.layers))[:, np.newaxis] == forecast.true_class
+    return ((forecast.layers - hit) ** 2).sum(0)
+
+
 POSITIVE = {"valid_min": "0"}
+SHARE = POSITIVE | {"valid_max": "1"}
 _MAPS: Mapping[str, PixelMap] = {
     "mean": PixelMap(lambda f: f.mean, has_unit=True, long_name="predicted mean"),
     "std": PixelMap(
@@ -70,7 +86,7 @@ _MAPS: Mapping[str, PixelMap] = {
         lambda f: gaussian.pit(*f[:3]),
         has_unit=False,
         long_name="predicted probability of a value below the truth",
-        limits=POSITIVE | {"valid_max": "1"},
+        limits=SHARE,
     ),
     "nll": PixelMap(lambda f: gaussian.nll(*f[:3]), has_unit=False, long_name="negative log-likelihood of the truth"),
     "crps": PixelMap(
@@ -79,6 +95,28 @@ _MAPS: Mapping[str, PixelMap] = {
         long_name="continuous ranked probability score",
         limits=POSITIVE,
     ),
+    "aleatoric_share": PixelMap(
+        lambda f: 1 - _epistemic_share(f),
+        has_unit=False,
+        long_name="share of the predicted variance that the members predict",
+        limits=SHARE,
+    ),
+    "epistemic_share": PixelMap(
+        _epistemic_share,
+        has_unit=False,
+        long_name="share of the predicted variance by which the members differ",
+        limits=SHARE,
+    ),
+    "confidence": PixelMap(
+        lambda f: f.layers.max(0), has_unit=False, long_name="probability of the most probable class", limits=SHARE
+    ),
+    "correct": PixelMap(
+        lambda f: f.layers.argmax(0) == f.true_class,
+        has_unit=False,
+        long_name="whether the most probable class is the true one",
+        codes=("wrong", "correct"),
+    ),
+    "brier": PixelMap(_brier, has_unit=False, long_name="sum over classes of (p - o)^2", limits=POSITIVE),
     STATUS: PixelMap(
         lambda f: np.full(f.mean.shape, VALID, np.uint8),
         has_unit=False,

@@ -27,6 +27,7 @@ from geouq.metrics.curve import (
     rmsce,
     rmsce_interval,
 )
+from geouq.metrics.forms import FORM_METRICS, evaluate_metrics, form_curves, has_variance, metrics_of
 from geouq.metrics.groups import group_coverage, group_places, lowest_group_coverage, rmscd, rmscd_under
 from geouq.metrics.ideal import NOT_JUDGED, change, ideal_value, loss
 from geouq.metrics.ordering import LEFT_OUT, ause, oracle_curve, sparsification_curve, spearman
@@ -37,7 +38,6 @@ from geouq.metrics.registry import (
     Metric,
     Value,
     evaluate_metric,
-    evaluate_metrics,
     level_name,
     unit_of,
 )
@@ -52,6 +52,7 @@ from geouq.metrics.thresholds import (
 )
 
 __all__ = [
+    "FORM_METRICS",
     "LEFT_OUT",
     "METRICS",
     "NOT_JUDGED",
@@ -78,8 +79,10 @@ __all__ = [
     "error_width_corr",
     "evaluate_metric",
     "evaluate_metrics",
+    "form_curves",
     "group_coverage",
     "group_places",
+    "has_variance",
     "ideal_value",
     "interval_curve",
     "interval_score",
@@ -90,6 +93,7 @@ __all__ = [
     "mace_interval",
     "mae",
     "mean_std",
+    "metrics_of",
     "miscalibration_area",
     "miscalibration_area_interval",
     "nbias",

@@ -52,7 +52,7 @@ def loss(value: Value, numbers: Floats) -> Floats | None:
 
     That is the distance to a number that is ideal, the number itself where small is ideal, and less it where large is.
     """
-    if value.metric.name in NOT_JUDGED:
+    if value.metric.name in NOT_JUDGED or value.metric.ideal == "none":
         return None
     if value.metric.ideal in ("small", "large"):
         return numbers if value.metric.ideal == "small" else -numbers

@@ -3,7 +3,7 @@
 A new metric is a function of a Summary and a row here; tables, maps, documentation and tests follow from the row.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
@@ -49,11 +49,22 @@ from geouq.metrics.thresholds import (
     threshold_within,
 )
 from geouq.summary import Summary
+from geouq.summary.form import Form, Quantiles
 
 Floats = NDArray[np.float64]
 Unit = Literal["1", "unit", "unit^2"]
 Choice = Literal[
-    "none", "bins", "level", "group", "ordering", "threshold", "calibration", "calibration_weights", "reference_mean"
+    "none",
+    "bins",
+    "level",
+    "group",
+    "ordering",
+    "threshold",
+    "calibration",
+    "calibration_weights",
+    "reference_mean",
+    "quantile",
+    "pair",
 ]
 
 
@@ -193,11 +204,16 @@ METRICS = (
 )
 
 
+OF_LEVELS = ("level", "group", "quantile", "pair")
+SUFFIXES = {**dict.fromkeys(OF_LEVELS, "_<level>"), "threshold": "_<t>"}
+
+
 @dataclass(frozen=True)
 class Choices:
     """What an experiment asks for: levels, bin schemes with edges of their own or shared, reference mean, curve.
 
-    beside : names of the covariates and class rasters by which coverage is grouped too.
+    beside : names of the covariates and class rasters by which coverage is grouped too. form : how the forecast is
+    given, None for mean and variance.
     """
 
     levels: Sequence[float]
@@ -210,6 +226,7 @@ class Choices:
     ordering: bool = False
     thresholds: Sequence[float] = ()
     beside: Sequence[str] = ()
+    form: Form | None = None
 
     @property
     def groupings(self) -> tuple[str, ...]:
@@ -264,6 +281,8 @@ _CALLS: Mapping[Choice, Callable[[Choices], list[_Call]]] = {
     "calibration": lambda c: [_Call((c.calibration_levels,))],
     "calibration_weights": lambda c: [_Call((c.calibration_levels, c.calibration_weights))],
     "reference_mean": lambda c: [_Call((c.reference_mean,))],
+    "quantile": lambda c: [_Call((p,), _percent(p)) for p in (c.form.levels if isinstance(c.form, Quantiles) else ())],
+    "pair": lambda c: [_Call((p,), _percent(p)) for p in (c.form.pairs if isinstance(c.form, Quantiles) else ())],
 }
 
 
@@ -271,22 +290,16 @@ def evaluate_metric(metric: Metric, summary: Summary, choices: Choices) -> Itera
     """The values of one metric for every level, bin scheme or grouping chosen."""
     for call in _CALLS[metric.choice](choices):
         number = metric.function(summary, *call.arguments)
-        level = call.arguments[0] if metric.choice in ("level", "group") else None
+        level = call.arguments[0] if metric.choice in OF_LEVELS else None
         yield Value(metric, metric.name + call.suffix, call.bins, number, call.group, level)
 
 
-def evaluate_metrics(summary: Summary, choices: Choices) -> Iterator[Value]:
-    """Every metric for every choice, in the order of `METRICS`."""
-    for metric in METRICS:
-        yield from evaluate_metric(metric, summary, choices)
-
-
-def as_markdown() -> str:
-    """The list of metrics as a Markdown table."""
+def as_markdown(metrics: Iterable[Metric] = METRICS) -> str:
+    """A list of metrics as a Markdown table."""
     lines = ["| name | what | unit | ideal | above means | source |", "|---|---|---|---|---|---|"]
-    for metric in METRICS:
+    for metric in metrics:
         what = metric.claim.split(";")[0].rstrip(".").replace("|", "\\|")
-        name = metric.name + {"level": "_<level>", "group": "_<level>", "threshold": "_<t>"}.get(metric.choice, "")
+        name = metric.name + SUFFIXES.get(metric.choice, "")
         lines.append(f"| `{name}` | {what} | {metric.unit} | {metric.ideal} | {metric.above} | {metric.source} |")
     return "\n".join(lines) + "\n"
 

@@ -23,7 +23,24 @@ SHOWN = (
     ("ence", "ENCE"),
     ("crps", "CRPS"),
 )
-HEADINGS = dict(SHOWN)
+OF_FORMS = (
+    ("crps_ensemble", "CRPS of members"),
+    ("spread_skill", "spread / skill"),
+    ("epistemic_share", "epistemic share"),
+    ("marginal_log_loss", "log-loss"),
+    ("joint_log_loss", "joint log-loss"),
+    ("crps_quantiles", "CRPS of quantiles"),
+    ("wis", "WIS"),
+    ("crossing", "crossing"),
+    ("brier", "Brier score"),
+    ("brier_reliability", "reliability"),
+    ("brier_resolution", "resolution"),
+    ("log_loss", "log-loss"),
+    ("accuracy", "accuracy"),
+    ("ece", "ECE of the top class"),
+    ("ece_classwise", "ECE of classes"),
+)
+HEADINGS = dict((*SHOWN, *OF_FORMS))
 NUMBERS = tuple(Column(heading) for _, heading in SHOWN)
 
 
@@ -39,6 +56,13 @@ def shown_numbers(content: ReportContent) -> Numbers:
         if row["metric"] in HEADINGS and row["bins"] in ("", content.bins):
             found.setdefault(place_of(row), {})[row["metric"]] = row
     return found
+
+
+def shown_metrics(content: ReportContent) -> tuple[tuple[str, str], ...]:
+    """Names and headings of the metrics that are shown: those of a variance where it has one, and those of its form."""
+    there = {row["metric"] for row in content.metrics}
+    of_variance = SHOWN if "zms" in there else [one for one in SHOWN if one[0] in there]
+    return (*of_variance, *(one for one in OF_FORMS if one[0] in there))
 
 
 def verdicts(content: ReportContent, numbers: Numbers) -> dict[Place, Verdict]:
@@ -57,10 +81,16 @@ def regions_sheet(
     content: ReportContent, numbers: Numbers, found: Mapping[Place, Verdict], wanted: Sequence[Cell]
 ) -> Sheet:
     """Every number of these pools, which are told by the cells of their names, variable by variable."""
-    told = (Column("variable", "text"), Column("region", "name"), Column("the variance is", "text"), Column("pixels"))
+    judged = [Column("the variance is", "text")] if has_verdicts(numbers) else []
+    told = (Column("variable", "text"), Column("region", "name"), *judged, Column("pixels"))
     groups = {
         variable.name: [
-            [Cell(_with_units(variable)), name, _verdict_cell(found.get(place)), *_number_cells(rows)]
+            [
+                Cell(_with_units(variable)),
+                name,
+                *_verdict_cells(numbers, found.get(place)),
+                *_number_cells(content, rows),
+            ]
             for name in wanted
             for place in [_place(name.text, variable)]
             if (rows := numbers.get(place))
@@ -68,32 +98,43 @@ def regions_sheet(
         for variable in content.variables
     }
     caption = (
-        f"UCE and ENCE over {content.bins} bins. Under a number stands its interval; a mark says that this excludes "
+        f"{_of_bins(content, numbers)}Under a number stands its interval; a mark says that this excludes "
         f"the ideal: ▲ over-confident, ▼ under-confident, + over-prediction, − under-prediction.{content.compared}"  # noqa: RUF001  the minus that is shown
     )
-    return Sheet("regions", caption, (*told, *NUMBERS), groups)
+    return Sheet("regions", caption, (*told, *_headed(content)), groups)
 
 
 def tiles_sheet(content: ReportContent, numbers: Numbers, tiles: Iterable[str]) -> Sheet:
     """The numbers of these tiles, variable by variable; tiles have no intervals."""
     wanted = list(tiles)
-    columns = (Column("variable", "text"), Column("tile", "name"), Column("pixels"), *NUMBERS)
+    columns = (Column("variable", "text"), Column("tile", "name"), Column("pixels"), *_headed(content))
     groups = {
         variable.name: [
-            [Cell(_with_units(variable)), Cell(tile), *_number_cells(rows)]
+            [Cell(_with_units(variable)), Cell(tile), *_number_cells(content, rows)]
             for tile in wanted
             if (rows := numbers.get(("tile", tile, variable.variable, variable.model)))
         ]
         for variable in content.variables
     }
-    caption = f"UCE and ENCE over {content.bins} bins. Single tiles have no intervals."
+    caption = f"{_of_bins(content, numbers)}Single tiles have no intervals."
     return Sheet("tiles", caption, columns, groups)
+
+
+def has_verdicts(numbers: Numbers) -> bool:
+    """Whether predictions have a variance, so that there is a verdict on it."""
+    return any("zms" in rows for rows in numbers.values()) or not numbers
+
+
+def _of_bins(content: ReportContent, numbers: Numbers) -> str:
+    return f"UCE and ENCE over {content.bins} bins. " if has_verdicts(numbers) else ""
 
 
 def verdict_matrix(
     content: ReportContent, numbers: Numbers, found: Mapping[Place, Verdict], wanted: Sequence[Cell]
 ) -> list[list[Cell]]:
-    """A row for each pool: its name, and for each variable mean z^2, its interval and the verdict."""
+    """A row for each pool: its name, and for each variable mean z^2, its interval and the verdict; none without z."""
+    if not has_verdicts(numbers):
+        return []
     return [[name, *(_matrix_cell(numbers, found, _place(name.text, v)) for v in content.variables)] for name in wanted]
 
 
@@ -128,12 +169,16 @@ def _with_units(variable: Variable) -> str:
     return f"{variable.name} ({variable.units})" if variable.units else variable.name
 
 
-def _number_cells(rows: Mapping[str, Row]) -> list[Cell]:
+def _headed(content: ReportContent) -> list[Column]:
+    return [Column(heading) for _, heading in shown_metrics(content)]
+
+
+def _number_cells(content: ReportContent, rows: Mapping[str, Row]) -> list[Cell]:
     """Pixels, then each number shown; a reason that all have stands beside the verdict."""
     some = any(row.get("ci_low") is not None for row in rows.values())
     return [
         Cell(thousands(next(iter(rows.values()))["n"])),
-        *(_number_cell(rows.get(name), tell_reason=some) for name, _ in SHOWN),
+        *(_number_cell(rows.get(name), tell_reason=some) for name, _ in shown_metrics(content)),
     ]
 
 
@@ -142,6 +187,10 @@ def _number_cell(row: Row | None, *, tell_reason: bool) -> Cell:
         return Cell("n/a")
     under = interval_text(row) or (without_interval(row) if tell_reason else "")
     return Cell(for_people(row["value"]), under, interval_says(row))
+
+
+def _verdict_cells(numbers: Numbers, verdict: Verdict | None) -> list[Cell]:
+    return [_verdict_cell(verdict)] if has_verdicts(numbers) else []
 
 
 def _verdict_cell(verdict: Verdict | None) -> Cell:

@@ -7,11 +7,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from geouq.catalog import Catalog, Failure, Prediction, Tile, find_tiles, match_names, natural_order, path_of
+from geouq.catalog import Catalog, Failure, Tile, find_tiles, match_names, natural_order, path_of
 from geouq.checksums import with_checksums
 from geouq.config import Experiment, Recalibration, fault_of_groups, load_experiment
 from geouq.errors import ConfigError, DataError, SummaryError
 from geouq.grid import require_same_grid
+from geouq.predictions import Prediction
 from geouq.provenance import RunRecord, load_record
 from geouq.raster import Raster, read_header
 from geouq.settings import Settings
@@ -63,6 +64,10 @@ def open_run(folder: Path, wanted: Recalibration | None, threads: int) -> tuple[
         raise ConfigError(f"recalibration: {fault}")
     tiles, zones = _as_they_were(folder, experiment, record, wanted.by, threads)
     for tile in tiles.values():
+        if tile.form is not None:
+            raise ConfigError(
+                "recalibration: corrections are of mean and variance; evaluate the forecast as these first"
+            )
         if tile.noisy_truth:
             raise ConfigError(
                 "recalibration: summaries tell of the predicted variance with truth_variance added, so that a "

@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.catalog import Prediction, Tile
+from geouq.catalog import Tile
 from geouq.config import Variable
 from geouq.grid import Window
+from geouq.layered import Layered
 from geouq.maps.geotiff import BandLabel, MapWriter, cog_writer
 from geouq.naming import file_name
+from geouq.predictions import Prediction
 from geouq.raster import CACHE, Raster, gdal_options, unchanged
 from geouq.reader import TileReader
 from geouq.recalibration.corrections import ByGroup, Unchanged, corrected_moments, corrected_quantile
@@ -124,7 +126,7 @@ def bands_of(tile: Tile, model: str) -> list[Variable]:
     ]
 
 
-def _side(prediction: Prediction) -> int:
+def _side(prediction: Prediction | Layered) -> int:
     """Side of the windows: that of the blocks of the maps, or of the largest block of the prediction."""
     rows, columns = (max(raster.block[axis] for raster in prediction.rasters.values()) for axis in (0, 1))
     return BLOCK if max(rows, columns) <= BLOCK else -(-min(max(rows, BLOCK), 4 * BLOCK) // BLOCK) * BLOCK

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from geouq.catalog import Tile
 from geouq.grid import Window
-from geouq.reader import TileReader, VariableWindow
+from geouq.reader import TileReader
 from geouq.recalibration.corrections import (
     ByGroup,
     Conformal,
@@ -26,6 +26,7 @@ from geouq.recalibration.corrections import (
 )
 from geouq.recalibration.recalibrator import NO_GROUP, SMALLEST
 from geouq.validity import Nodata, classify
+from geouq.variable_window import VariableWindow
 from geouq.zones import Zones
 from geouq.zones.part import within
 

@@ -1,6 +1,7 @@
 """What pixels contribute, and how contributions add."""
 
 from geouq.summary.coverage_profile import GROUPED_BY, ClassCoverage, CoverageProfile
+from geouq.summary.form import FormSums
 from geouq.summary.kept_pixels import KeptPixels
 from geouq.summary.moments import Moments
 from geouq.summary.running import RunningTotal
@@ -15,6 +16,7 @@ __all__ = [
     "CellSummaries",
     "ClassCoverage",
     "CoverageProfile",
+    "FormSums",
     "KeptPixels",
     "Moments",
     "RunningTotal",

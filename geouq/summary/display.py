@@ -16,6 +16,8 @@ class _Shown(Protocol):
     def n(self) -> Any: ...
     @property
     def levels(self) -> tuple[float, ...]: ...
+    @property
+    def kind(self) -> str: ...
 
 
 Numbers = Callable[[Any], Mapping[str, float]]
@@ -44,7 +46,8 @@ def as_html(summary: _Shown) -> str:
 def _heading(summary: _Shown) -> str:
     n, levels = np.asarray(summary.n), ", ".join(f"{level:g}" for level in summary.levels)
     what = f"Summary of {int(n):,} pixels" if n.ndim == 0 else f"Summaries {n.shape} of {int(n.sum()):,} pixels in all"
-    return f"<{what}, levels {levels}>"
+    how = {"normal": f"levels {levels}", "ensemble": f"an ensemble, levels {levels}"}.get(summary.kind, summary.kind)
+    return f"<{what}, {how}>"
 
 
 def _values(summary: _Shown) -> dict[str, str]:

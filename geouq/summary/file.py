@@ -3,6 +3,7 @@
 What belongs to single cells is most of the file; it can be written as it comes, and is read only by those who ask.
 """
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,6 +20,8 @@ from geouq.errors import SummaryError
 from geouq.grid import Grid
 from geouq.summary.coverage_profile import ClassCoverage, CoverageProfile
 from geouq.summary.file_writer import TileWriter
+from geouq.summary.form import Form, FormSums, form_of_words, no_sums
+from geouq.summary.joint_sample import JointSample
 from geouq.summary.kept_pixels import KeptPixels
 from geouq.summary.layout import (
     ENTRY,
@@ -110,6 +113,12 @@ def keeps_ordering(path: Path) -> bool:
         return False
 
 
+def form_of_file(path: Path) -> Form | None:
+    """The form in which the variables of a file are given; None for mean and variance."""
+    with opened(path) as file:
+        return _form_given(file)
+
+
 def load_tile(path: Path) -> TileSummary:
     """Read all of a tile's summaries; SummaryError where the file is damaged or of another kind."""
     with opened(path) as file:
@@ -196,7 +205,7 @@ def _wholes(file: h5py.Group) -> dict[str, VariableWhole]:
     pixels = _optional(file, "kept_pixels", np.float64, len(file["kept_field"]))
     wanted = _optional(file, "wanted_key", np.uint32).astype(np.int64)
     groups, ordering = _groups(file, len(names), len(levels)), _orderings(file, len(names))
-    thresholds = _thresholds(file, len(names))
+    thresholds, forms = _thresholds(file, len(names)), _forms(file, len(names))
     found = {}
     for i, name in enumerate(names):
         own, kept = profile_of == i, None
@@ -207,7 +216,18 @@ def _wholes(file: h5py.Group) -> dict[str, VariableWhole]:
         z = ZHistogram(edges, z_counts[i])
         own_moments = Moments(*(each[i] for each in moments))
         found[name] = VariableWhole(
-            Summary(levels, own_moments, scores[i], z, profile, groups[i], ordering[i], thresholds[i], _given(file, i)),
+            Summary(
+                levels,
+                own_moments,
+                scores[i],
+                z,
+                profile,
+                groups[i],
+                ordering[i],
+                thresholds[i],
+                _given(file, i),
+                forms[i],
+            ),
             excluded[i],
         )
     return found
@@ -253,6 +273,26 @@ def _groupings(file: h5py.Group) -> tuple[str, ...]:
     return tuple(str(name) for name in file["grouping"].asstr()[()]) if "grouping" in file else ()
 
 
+def _form_given(file: h5py.Group) -> Form | None:
+    """The form in which the variables are given; None for mean and variance."""
+    words = str(file.attrs["form"])
+    return form_of_words(json.loads(words)) if words else None
+
+
+def _forms(file: h5py.Group, variables: int) -> Sequence[FormSums | None]:
+    """Sums of the form of each variable, where they are given in one."""
+    form = _form_given(file)
+    if form is None:
+        return [None] * variables
+    found = [FormSums(form, own) for own in read_variable(file, "form_sums")]
+    empty = no_sums(form).sample
+    if empty is None:
+        return found
+    of, number = _optional(file, "sample_variable", np.uint16), _optional(file, "sample_number", np.uint64)
+    density = _optional(file, "sample_log_density", np.float64, empty.log_density.shape[1])
+    return [replace(one, sample=JointSample(number[of == i], density[of == i])) for i, one in enumerate(found)]
+
+
 def _optional(file: h5py.Group, name: str, dtype: Any, *columns: int) -> Array:
     try:
         return read_variable(file, name)
@@ -282,6 +322,7 @@ def _cells(file: h5py.Group, number: int, *, entries: bool = True) -> CellSummar
         key,
         sums,
         _given(file, number),
+        None if (form := _form_given(file)) is None else FormSums(form, file["cell_form_sums"][number]),
     )
 
 

@@ -1,5 +1,6 @@
 """What stands in the file of a tile's summaries: names, dimensions, and what each of them says of itself."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.summary.coverage_profile import ClassCoverage
+from geouq.summary.form import Form, form_as_words, no_sums
 from geouq.summary.kept_pixels import KeptPixels
 from geouq.summary.moments import PRODUCTS, SUMS
 from geouq.summary.threshold_sums import FIELDS as THRESHOLD_FIELDS
@@ -16,7 +18,7 @@ from geouq.summary.variance_profile import FIELDS
 from geouq.summary.z_histogram import FINE, edge_probabilities
 from geouq.validity import REASONS
 
-FORMAT = "geouq tile summary 4"
+FORMAT = "geouq tile summary 5"
 EXPLAINED = {
     "variable": "names of the variables",
     "level": "nominal levels of central intervals",
@@ -54,6 +56,11 @@ EXPLAINED = {
     "threshold_value": "value that the truth is forecast to exceed",
     "threshold_sum": "what is added up of the probability p of exceeding, and of o, 1 where the truth does",
     "threshold_sums": "sums over the pixels in ten bins of the probability of exceeding",
+    "form_sum": "what is summed of an ensemble, quantiles or probabilities, and its place",
+    "form_sums": "sums over the valid pixels of a prediction that is given in the form that the attribute form tells",
+    "sample_variable": "number of the variable that a sampled pixel belongs to, from 0",
+    "sample_number": "hashed number of a pixel that is sampled for the joint log-loss",
+    "sample_log_density": "logarithm of the density of each member at the truth",
     "cell_entry_variable": "number of the variable that an entry of the cells' profiles belongs to, from 0",
     "cell_entry_cell": "number of the cell that an entry belongs to, in rows from the top left, from 0",
     "cell_key": "leading bits of the float32 variance, shifted right by 19",
@@ -94,6 +101,7 @@ def coordinates(summary: TileSummary, columns: int) -> dict[str, Any]:
         "z_edge": edge_probabilities(levels, FINE),
         "grouping": list(_groupings(summary)),
         "threshold_sum": list(THRESHOLD_FIELDS),
+        **({} if (form := _form(summary)) is None else {"form_sum": form.columns}),
     }
 
 
@@ -110,6 +118,7 @@ def global_attributes(summary: TileSummary, key: str) -> dict[str, Any]:
         "class_groupings": [name for name, one in _groupings(summary).items() if isinstance(one, ClassCoverage)],
         "given_levels": [-1.0 if part.whole.given is None else part.whole.given for part in summary.variables.values()],
         "ordering": int(all(part.whole.ordering for part in summary.variables.values())),
+        "form": "" if (form := _form(summary)) is None else json.dumps(form_as_words(form)),
         "summary": "What the valid pixels of one tile contribute to every metric; such files add up to regions.",
     }
 
@@ -158,8 +167,32 @@ def arrays(summary: TileSummary) -> Iterator[tuple[str, Dimensions, Array]]:
         "cell_z_counts": (_stacked, ("cell", "cell_z_bin"), lambda c: c.z_counts, cells),
         "cell_variance_range": (_stacked, ("cell", "bound"), lambda c: c.extremes, cells),
     }
+    if form := wholes[0].given_as:
+        layout |= _of_form(form, wholes, cells)
     for name, (make, dimensions, values, of) in layout.items():
         yield name, *make(dimensions, values, of)
+
+
+def _of_form(
+    form: Form, wholes: Sequence[Any], cells: Sequence[Any]
+) -> dict[str, tuple[Make, Dimensions, Values, Sequence[Any]]]:
+    """Sums of variables that are given as ensembles, quantiles or probabilities."""
+    found: dict[str, tuple[Make, Dimensions, Values, Sequence[Any]]] = {
+        "form_sums": (_stacked, ("form_sum",), lambda s: s.form.sums, wholes),
+        "cell_form_sums": (_stacked, ("cell", "form_sum"), lambda c: c.form.sums, cells),
+    }
+    if no_sums(form).sample is not None:
+        found |= {
+            "sample_variable": (_owner, ("sampled",), lambda s: s.form.sample.number, wholes),
+            "sample_number": (_ragged, ("sampled",), lambda s: s.form.sample.number, wholes),
+            "sample_log_density": (_ragged, ("sampled", "member"), lambda s: s.form.sample.log_density, wholes),
+        }
+    return found
+
+
+def _form(summary: TileSummary) -> Form | None:
+    """The form in which the variables are given, one and the same."""
+    return next(iter(summary.variables.values())).whole.given_as
 
 
 def _groupings(summary: TileSummary) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from geouq.errors import SummaryError
 from geouq.summary.coverage_profile import POSITIVE, CoverageProfile
+from geouq.summary.form import FormSums
 from geouq.summary.kept_pixels import BUDGET, FEW, KeptPixels
 from geouq.summary.keyed_counts import KeyedCounts
 from geouq.summary.ordering_profile import CLASSES, ROWS, OrderingProfile
@@ -37,6 +38,7 @@ class RunningTotal:
         self._ordering: _RunningCounts | None = None
         self._thresholds = start.thresholds
         self._given: float | None = None
+        self._form: FormSums | None = None
 
     def add(self, summary: Summary) -> None:
         """Add one more; SummaryError where its levels are others, or where only some have weights."""
@@ -51,6 +53,7 @@ class RunningTotal:
         self._add_ordering(summary, before)
         self._add_thresholds(summary, before)
         self._add_given(summary, before)
+        self._add_form(summary, before)
 
     def summary(self) -> Summary:
         """What has been added up; of nothing, the summary of no pixel."""
@@ -66,6 +69,7 @@ class RunningTotal:
             ordering,
             self._thresholds,
             self._given,
+            self._form,
         )
 
     def _add_groups(self, summary: Summary, before: int) -> None:
@@ -94,6 +98,15 @@ class RunningTotal:
             raise SummaryError(f"forecasts that give intervals of level {self._given} and {summary.given} do not add")
         if not before:
             self._given = summary.given
+
+    def _add_form(self, summary: Summary, before: int) -> None:
+        """Add sums of a form; one that has neither a form nor pixels says nothing."""
+        if self._form is None and not before:
+            self._form = summary.form
+        elif summary.form is not None and self._form is not None:
+            self._form = self._form + summary.form
+        elif summary.n and (summary.form or self._form):
+            raise SummaryError("forecasts that are given in different forms do not add")
 
     def _add_ordering(self, summary: Summary, before: int) -> None:
         """Add pixels by variance and |z|, as long as all that have pixels keep them."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from geouq.errors import SummaryError
 from geouq.summary.coverage_profile import CoverageProfile
 from geouq.summary.display import as_html, as_text
+from geouq.summary.form import Form, FormSums, Kind, kind_of
 from geouq.summary.moments import Moments, no_moments
 from geouq.summary.ordering_profile import OrderingProfile
 from geouq.summary.threshold_sums import ThresholdSums, no_thresholds
@@ -35,6 +36,8 @@ class Summary:
     ordering : pixels by variance and |z|; None where it was not asked for.
     thresholds : forecasts of exceeding some thresholds; a cell has none.
     given : level of the intervals that the forecast gives itself; None where it gives none.
+    form : sums of a forecast that is given as an ensemble, quantiles or probabilities. Of the last two, n and weight
+        are all that counts beside these: they have no variance, and moments are those of a residual.
 
     Two sizes exist: of a tile, with 200 quantiles and 512 keys an octave, and of a cell, with 20 and 16.
     """
@@ -48,6 +51,17 @@ class Summary:
     ordering: OrderingProfile | None = None
     thresholds: ThresholdSums = field(default_factory=no_thresholds)
     given: float | None = None
+    form: FormSums | None = None
+
+    @property
+    def given_as(self) -> Form | None:
+        """The form in which the forecast is given; None where it is by mean and variance alone."""
+        return None if self.form is None else self.form.form
+
+    @property
+    def kind(self) -> Kind:
+        """Name of that form; `normal` where there is none."""
+        return kind_of(self.given_as)
 
     @property
     def n(self) -> Counts:
@@ -70,7 +84,8 @@ class Summary:
         z = self.z.at(edge_probabilities(levels, FINE))
         narrow = sorted(self.levels)
         groups = {name: profile.at([narrow.index(level) for level in levels]) for name, profile in self.groups.items()}
-        return replace(self, levels=levels, interval_scores=self.interval_scores[..., chosen], z=z, groups=groups)
+        scores, form = self.interval_scores[..., chosen], None if self.form is None else self.form.at_levels(levels)
+        return replace(self, levels=levels, interval_scores=scores, z=z, groups=groups, form=form)
 
     def coverage_by(self, name: str) -> CoverageProfile:
         """Coverage by what the pixels are grouped by; SummaryError where that was not kept."""
@@ -95,6 +110,7 @@ class Summary:
             _ordering_of_both(self, other),
             _thresholds_of_both(self, other),
             _given_by_both(self, other),
+            _form_of_both(self, other),
         )
 
     def __repr__(self) -> str:
@@ -116,6 +132,7 @@ class Summary:
             self.ordering and self.ordering.total(axis),
             self.thresholds.total(axis) if self.thresholds.thresholds else no_thresholds(),
             self.given,
+            None if self.form is None else self.form.total(axis),
         )
 
 
@@ -150,6 +167,16 @@ def _given_by_both(one: Summary, other: Summary) -> float | None:
     if not one.n.any():
         return other.given
     raise SummaryError(f"forecasts that give intervals of level {one.given} and {other.given} do not add")
+
+
+def _form_of_both(one: Summary, other: Summary) -> FormSums | None:
+    """The sums of both; one that has neither a form nor pixels says nothing."""
+    if one.form is None or other.form is None:
+        has, lacks = (one, other) if other.form is None else (other, one)
+        if has.form is not None and lacks.n.any():
+            raise SummaryError(f"forecasts given as {has.kind} and as {lacks.kind} do not add")
+        return has.form
+    return one.form + other.form
 
 
 def empty_summary(levels: Iterable[float]) -> Summary:

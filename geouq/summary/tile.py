@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.grid import Grid
+from geouq.summary.form import FormSums
 from geouq.summary.moments import Moments
 from geouq.summary.summary import Summary
 from geouq.summary.variance_profile import COMPACT_SHIFT, VarianceProfile
@@ -35,9 +36,13 @@ class CellSummaries:
     entry_key: NDArray[np.uint16]
     entry_sums: NDArray[np.float32]
     given: float | None = None
+    form: FormSums | None = None
 
     def __len__(self) -> int:
         return len(self.moments.n)
+
+    def _form_of(self, cells: NDArray[np.integer] | slice) -> FormSums | None:
+        return None if self.form is None else replace(self.form, sums=self.form.sums[cells])
 
     def some(self, numbers: NDArray[np.integer]) -> Self:
         """The cells of these numbers, without their profiles."""
@@ -52,6 +57,7 @@ class CellSummaries:
             self.entry_key[:0],
             self.entry_sums[:0],
             self.given,
+            self._form_of(numbers),
         )
 
     def at_levels(self, levels: tuple[float, ...]) -> Self:
@@ -59,7 +65,8 @@ class CellSummaries:
         chosen = [self.levels.index(level) for level in levels]
         kept = ZHistogram(edge_probabilities(self.levels, COMPACT), self.z_counts)
         z = kept.at(edge_probabilities(levels, COMPACT))
-        return replace(self, levels=levels, interval_scores=self.interval_scores[:, chosen], z_counts=z.counts)
+        scores, form = self.interval_scores[:, chosen], None if self.form is None else self.form.at_levels(levels)
+        return replace(self, levels=levels, interval_scores=scores, z_counts=z.counts, form=form)
 
     def summary(self, cells: slice = slice(None)) -> Summary:
         """All cells, or a range of them, as one Summary with the leading dimension (C); its sums are float64."""
@@ -76,6 +83,7 @@ class CellSummaries:
             ZHistogram(edge_probabilities(self.levels, COMPACT), self.z_counts[cells]),
             VarianceProfile(COMPACT_SHIFT, keys, sums, self.extremes[cells, 0], self.extremes[cells, 1]),
             given=self.given,
+            form=self._form_of(cells),
         )
 
     def summaries(self, budget: int = 1 << 22) -> Iterator[Summary]:

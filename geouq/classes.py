@@ -1,0 +1,80 @@
+"""Forecasts that are given as probabilities of classes.
+
+Numbers are functions of the summary, here by name, or all at once by `geouq.table` and `geouq.evaluate`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from geouq.config.model import LEVELS
+from geouq.errors import ConfigError, DataError
+from geouq.form_points import VALUE
+from geouq.inputs import Dim, of_layers
+from geouq.kernel import SQUARE
+from geouq.metrics.classes import (
+    accuracy,
+    brier,
+    brier_reliability,
+    brier_resolution,
+    brier_uncertainty,
+    brier_within,
+    confidence,
+    ece,
+    ece_classwise,
+    impossible,
+    log_loss,
+    reliability,
+)
+from geouq.settings import Settings
+from geouq.summary.form import Classes
+
+__all__ = [
+    "accuracy",
+    "brier",
+    "brier_reliability",
+    "brier_resolution",
+    "brier_uncertainty",
+    "brier_within",
+    "confidence",
+    "ece",
+    "ece_classwise",
+    "impossible",
+    "log_loss",
+    "reliability",
+    "summarize",
+]
+
+
+def summarize(
+    probabilities: Any,
+    truth: Any,
+    *,
+    codes: Sequence[int] | None = None,
+    names: Sequence[str] | None = None,
+    weights: Any = None,
+    dim: Dim = None,
+) -> Any:
+    """What pixels contribute, as of `geouq.summarize`, of probabilities of classes.
+
+    probabilities : of each class, along the first dimension or one after the other in a list; each, and truth, of one
+    shape. truth : codes of classes. codes : of the classes in their order, default 0, 1, 2, ...; a pixel whose truth is
+    none of them does not count (`class_not_mapped`), nor does one whose probabilities are negative or do not sum to 1
+    within 1e-3 (`not_a_distribution`). names : of the classes, default their codes. weights, dim : as in
+    `geouq.summarize`.
+
+    Raises DataError for fewer than two classes, ConfigError for codes or names that do not fit these.
+
+    >>> summary = summarize([[0.75, 0.5], [0.25, 0.5]], [0, 1])
+    >>> float(brier(summary)), float(accuracy(summary))
+    (0.3125, 0.5)
+    """
+    given = list(probabilities)
+    if len(given) < 2:
+        raise DataError(f"there are {len(given)} classes; give probabilities of two or more along the first dimension")
+    own = tuple(range(len(given))) if codes is None else tuple(int(code) for code in codes)
+    named = tuple(map(str, own)) if names is None else tuple(names)
+    if len(set(own)) != len(given) or len(set(named)) != len(given):
+        raise ConfigError(f"codes {list(own)} and names {list(named)} of {len(given)} classes: give one for each")
+    settings = Settings(LEVELS, SQUARE, tail=0, groups=(), form=Classes(own, named))
+    layers = {f"{VALUE}{i}": layer for i, layer in enumerate(given)}
+    return of_layers({"truth": truth, "weights": weights} | layers, dim, settings)

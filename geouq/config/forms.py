@@ -1,0 +1,124 @@
+"""Predictions that are not given as mean and variance: the rasters of members, quantiles or probabilities."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+
+from geouq.config.faults import Steps, quoted, raise_each
+from geouq.config.prediction import Level, Predicted
+from geouq.config.section import Names, Section, Text
+from geouq.config.values import MEMBER, member_pattern
+
+Members = Annotated[str, Field(min_length=1), AfterValidator(member_pattern)]
+BandOrder = Literal["variables", "layers"]
+LAST_CODE = 65535
+FORM_KEYS = ("members", "quantiles", "probabilities")
+
+
+class FormFiles(Section):
+    """The rasters of a prediction that is given as an ensemble, as quantiles, or as probabilities of classes."""
+
+    members: Members | None = Field(
+        default=None,
+        description="means of the members of an ensemble: a path with {tile} and {member}, or that of one file whose "
+        "bands they are",
+    )
+    member_variance: Members | None = Field(
+        default=None, description="variances of the members, where they have some: paths as those of members"
+    )
+    member_names: Names | None = Field(
+        default=None,
+        description="what stands for {member}; default: all letters, digits and - for which there are files",
+    )
+    quantiles: Annotated[dict[Level, Predicted], Field(min_length=1)] | None = Field(
+        default=None,
+        description="level: predicted quantile, paths with {tile}; where all are one path, its bands hold the levels "
+        "in their order",
+    )
+    probabilities: Predicted | None = Field(
+        default=None,
+        description="probabilities of classes, a band each in the order of class_codes: a path with {tile}",
+    )
+    class_codes: dict[Text, Annotated[int, Field(ge=0, le=LAST_CODE)]] | None = Field(
+        default=None, description="name of each class: its code in the truth, in the order of the bands"
+    )
+    band_order: BandOrder = Field(
+        default="variables",
+        validate_default=True,
+        description="in a file of which members or quantiles are bands: variables, all of the first variable first; or "
+        "layers, the first member or quantile of all variables first",
+    )
+
+    @property
+    def in_bands(self) -> bool:
+        """Whether members, quantiles or probabilities are bands of one file."""
+        if self.members is not None:
+            return MEMBER not in self.members
+        return self.quantiles is None or len(self.quantiles) > 1 == len(set(self.quantiles.values()))
+
+    @property
+    def predicted(self) -> dict[str, str]:
+        """Path pattern of each layer, members by name."""
+        if self.quantiles is not None:
+            paths = self.quantiles.values()
+            return (
+                {"quantiles": next(iter(paths))}
+                if self.in_bands
+                else {f"quantiles.{level:g}": path for level, path in self.quantiles.items()}
+            )
+        layers = {"members": self.members, "member_variance": self.member_variance, "probabilities": self.probabilities}
+        given = {layer: path for layer, path in layers.items() if path is not None}
+        if self.in_bands:
+            return given
+        return {
+            f"{layer}.{name}": path.replace(MEMBER, name)
+            for layer, path in given.items()
+            for name in self.member_names or ()
+        }
+
+    @field_validator("member_variance")
+    @classmethod
+    def _of_members(cls, path: str | None, info: ValidationInfo) -> str | None:
+        members = info.data.get("members")
+        if path is not None and "members" in info.data:
+            if members is None:
+                raise ValueError("there are no members; give these too, or variance beside mean")
+            if (MEMBER in path) != (MEMBER in members):
+                raise ValueError(f"{MEMBER} stands in one of members and member_variance alone")
+        return path
+
+    @field_validator("quantiles", "probabilities")
+    @classmethod
+    def _alone(cls, given: object, info: ValidationInfo) -> object:
+        """The prediction is given in one form."""
+        for other in ("members", "quantiles"):
+            if given is not None and other != info.field_name and info.data.get(other) is not None:
+                raise ValueError(f"give either {other} or {info.field_name}, not both")
+        return given
+
+    @field_validator("quantiles")
+    @classmethod
+    def _files_or_bands(cls, quantiles: dict[float, str] | None) -> dict[float, str] | None:
+        if quantiles is None:
+            return None
+        paths = list(quantiles.values())
+        if 1 < len(set(paths)) < len(paths):
+            raise ValueError("two levels name one file, but not all do; give a file for each, or one for all")
+        return dict(sorted(quantiles.items())) if len(set(paths)) > 1 else quantiles
+
+    @field_validator("class_codes")
+    @classmethod
+    def _codes(cls, codes: Mapping[str, int] | None, info: ValidationInfo) -> Mapping[str, int] | None:
+        given = info.data.get("probabilities") is not None
+        if codes is None or not given:
+            return codes
+        faults: list[tuple[Steps, str]] = [
+            ((name,), f"{quoted(name)} has the code of another class, {code}")
+            for place, (name, code) in enumerate(codes.items())
+            if code in list(codes.values())[:place]
+        ]
+        raise_each(faults)
+        if len(codes) < 2:
+            raise ValueError("names fewer than two classes")
+        return codes

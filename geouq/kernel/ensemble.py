@@ -1,0 +1,328 @@
+"""Ensembles: what the mixture of all members is worth at each truth."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.compiled import compiled, inlined, inlined_reordered
+from geouq.gaussian import LOG_2PI, SQRT_HALF
+from geouq.kernel.accumulators import Pixels, Sampled
+from geouq.kernel.gathered import SLAB, Gathered, Layers, add_up_weighted, gather, sort_lanes
+from geouq.summary.form import PIT_BINS, Ensemble
+from geouq.summary.joint_sample import SIZE
+from geouq.validity import Nodata, stored_limits
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+AWAY, SPREAD, BELOW, AT_MOST, CRPS, INNER, DENSITY, CDF, ALEATORIC = range(9)
+WORK = 9
+UNDERFLOWS = 1300.0  # z^2 beyond which exp(-z^2 / 2) loses digits
+
+
+class Asked(NamedTuple):
+    """What is asked of an ensemble.
+
+    at : first column of each sum, in the order of `Ensemble.fields`. ends : (2, levels), what lies below the first or
+    above the second is outside the mixture's interval: of its distribution function at the truth where members have
+    densities; else of the number of members that do not lie above the truth, and of that of members below it.
+    pairs : comparators that sort the members.
+    """
+
+    at: Ints
+    ends: Floats
+    pairs: Ints
+
+
+def asked_of(form: Ensemble, pairs: Ints) -> Asked:
+    """What is asked of an ensemble of that form."""
+    low, high = (1 - np.array(form.levels)) / 2, (1 + np.array(form.levels)) / 2
+    if not form.densities:  # quantiles of the members: the smallest of which so large a share does not lie above it
+        low, high = (np.ceil(np.round(side * form.members, 9)) for side in (low, high))
+        high -= 1
+    return Asked(np.array([form.places[name].start for name in form.fields]), np.stack([low, high]), pairs)
+
+
+@compiled
+def add_ensemble(
+    pixels: Pixels,
+    columns: int,
+    nodata: Nodata,
+    slabs: Ints,
+    layers: Layers,
+    asked: Asked,
+    into: Gathered,
+    sums: Floats,
+    sampled: Sampled,
+) -> None:
+    """Add the valid pixels of slabs to the sums of their cells, sums (cells, columns), and to the sample."""
+    limits = stored_limits(pixels.mean, pixels.variance, pixels.truth, nodata)
+    for s in range(slabs.shape[0]):
+        n = gather(pixels, limits, columns, slabs[s], layers, into)
+        if n > 0:
+            _add_slab(n, asked, into, sums[slabs[s, 0]])
+            if sampled.number.size > 0:
+                _sample(n, layers, into, sampled)
+
+
+@inlined
+def _add_slab(n, asked, into, sums):
+    members, work, densities = into.values.shape[0], into.work, into.more.shape[0] > 0
+    _spread_and_ranks(n, members, into)
+    if densities:
+        _mixture(n, members, into)
+    sort_lanes(n, into.values, asked.pairs)
+    _fair_crps(n, members, into)
+    aleatoric, epistemic, crps, log_loss, below, above, rank_below, rank_at_most, pit = asked.at
+    sums[epistemic] += add_up_weighted(n, work[SPREAD], into.weight)
+    sums[crps] += add_up_weighted(n, work[CRPS], into.weight)
+    _count(n, work[BELOW], into.weight, sums[rank_below:])
+    _count(n, work[AT_MOST], into.weight, sums[rank_at_most:])
+    if densities:
+        sums[aleatoric] += add_up_weighted(n, work[ALEATORIC], into.weight)
+        sums[log_loss] += add_up_weighted(n, work[DENSITY], into.weight)
+        _count_shares(n, work[CDF], into.weight, sums[pit:])
+    first, second = (CDF, CDF) if densities else (AT_MOST, BELOW)
+    for j in range(asked.ends.shape[1]):
+        sums[below + j] += _weight_beyond(n, work[first], asked.ends[0, j], -1.0, into.weight)
+        sums[above + j] += _weight_beyond(n, work[second], asked.ends[1, j], 1.0, into.weight)
+
+
+@inlined
+def _spread_and_ranks(n, members, into):
+    """The mixture's mean less the truth, its epistemic variance, and the ranks of the truth."""
+    values, work, truth = into.values, into.work, into.truth
+    away, spread, below, at_most = work[AWAY], work[SPREAD], work[BELOW], work[AT_MOST]
+    for i in range(n):
+        away[i], spread[i], below[i], at_most[i] = 0.0, 0.0, 0.0, 0.0
+    for k in range(members):
+        own = values[k]
+        for i in range(n):
+            deviation = np.float64(own[i]) - truth[i]
+            away[i] += deviation
+            below[i] += 1.0 if deviation < 0 else 0.0
+            at_most[i] += 1.0 if deviation <= 0 else 0.0
+    for i in range(n):
+        away[i] /= members
+    for k in range(members):
+        own = values[k]
+        for i in range(n):
+            deviation = np.float64(own[i]) - truth[i] - away[i]
+            spread[i] += deviation * deviation
+    for i in range(n):
+        spread[i] /= members
+
+
+@inlined
+def _mixture(n, members, into):
+    """Aleatoric variance, distribution function at the truth, and -log density there, of the mixture."""
+    values, more, work, truth = into.values, into.more, into.work, into.truth
+    aleatoric, cdf, density, nearest = work[ALEATORIC], work[CDF], work[DENSITY], work[INNER]
+    for i in range(n):
+        aleatoric[i], cdf[i], density[i], nearest[i] = 0.0, 0.0, 0.0, np.inf
+    for k in range(members):
+        own, variance = values[k], more[k]
+        for i in range(n):
+            aleatoric[i] += variance[i]
+            inverse = 1.0 / math.sqrt(np.float64(variance[i]))
+            z = (np.float64(own[i]) - truth[i]) * inverse
+            nearest[i] = min(nearest[i], z * z)
+            density[i] += inverse * math.exp(-0.5 * z * z)
+            cdf[i] += 0.5 * math.erfc(z * SQRT_HALF)
+    for i in range(n):
+        aleatoric[i] /= members
+        cdf[i] /= members
+        if nearest[i] < UNDERFLOWS:
+            density[i] = 0.5 * LOG_2PI - math.log(density[i] / members)
+        else:
+            density[i] = _far_away(i, members, values, more, truth[i])
+
+
+@inlined
+def _far_away(i, members, values, more, truth):
+    """-log density of the mixture where each member's density is too small to be added up."""
+    highest = -np.inf
+    for k in range(members):
+        highest = max(highest, log_density(np.float64(values[k, i]) - truth, np.float64(more[k, i])))
+    total = 0.0
+    for k in range(members):
+        total += math.exp(log_density(np.float64(values[k, i]) - truth, np.float64(more[k, i])) - highest)
+    return -highest - math.log(total / members)
+
+
+@inlined
+def log_density(error, variance):
+    """Logarithm of a normal density."""
+    return -0.5 * (LOG_2PI + math.log(variance) + error * error / variance)
+
+
+@inlined
+def _fair_crps(n, members, into):
+    """Mean distance from the truth, less half the mean distance between two different members; these are sorted."""
+    crps, inner, truth = into.work[CRPS], into.work[INNER], into.truth
+    for i in range(n):
+        crps[i], inner[i] = 0.0, 0.0
+    for k in range(members):
+        own, times = into.values[k], 2.0 * k - members + 1
+        for i in range(n):
+            deviation = np.float64(own[i]) - truth[i]
+            crps[i] += abs(deviation)
+            inner[i] += times * deviation
+    for i in range(n):
+        crps[i] = crps[i] / members - inner[i] / (members * (members - 1))
+
+
+@inlined
+def _count(n, places, weight, counts):
+    for i in range(n):
+        counts[np.int64(places[i])] += weight[i]
+
+
+@inlined
+def _count_shares(n, shares, weight, counts):
+    for i in range(n):
+        counts[min(np.int64(shares[i] * PIT_BINS), PIT_BINS - 1)] += weight[i]
+
+
+@inlined_reordered
+def _weight_beyond(n, values, end, side, weight):
+    """Weight of what lies beyond an end, on its upper side (1) or its lower one (-1)."""
+    total = 0.0
+    for i in range(n):
+        total += weight[i] if side * values[i] > side * end else 0.0
+    return total
+
+
+@compiled
+def _sample(n: int, layers: Layers, into: Gathered, sampled: Sampled) -> None:
+    """Keep the pixels with the lowest numbers, with each member's log density."""
+    members, truth = layers.values.shape[0], into.truth
+    for i in range(n):
+        p = into.place[i]
+        if layers.number[p] >= sampled.limit[0]:
+            continue
+        if sampled.used[0] == len(sampled.number):
+            prune_sample(sampled)
+            if layers.number[p] >= sampled.limit[0]:
+                continue
+        place = sampled.used[0]
+        sampled.number[place] = layers.number[p]
+        for k in range(members):
+            sampled.log_density[place, k] = log_density(
+                np.float64(layers.values[k, p]) - truth[i], np.float64(into.more[k, i])
+            )
+        sampled.used[0] = place + 1
+
+
+@compiled
+def prune_sample(sampled: Sampled) -> None:
+    """Drop all but the pixels with the lowest numbers; what is not below `limit` cannot be among them any more."""
+    count = sampled.used[0]
+    order = np.argsort(sampled.number[:count])[:SIZE]
+    number, log_density = sampled.number[order], sampled.log_density[order]
+    sampled.number[: len(order)], sampled.log_density[: len(order)] = number, log_density
+    sampled.used[0] = len(order)
+    if len(order) == SIZE:
+        sampled.limit[0] = number[-1]
+
+
+@compiled
+def mixed(members: NDArray[np.floating], variances: NDArray[np.floating], mean: Floats, variance: Floats) -> None:
+    """Fill in mean and variance of mixtures of members (members, pixels), whose variances may be (0, pixels).
+
+    A member that says nothing makes the mean NaN, and the lowest variance is the mixture's where it is not positive.
+    """
+    for first in range(0, len(mean), SLAB):
+        part = slice(first, min(first + SLAB, len(mean)))
+        _mix(members[:, part], variances[:, part], mean[part], variance[part])
+
+
+@inlined
+def _mix(members, variances, mean, variance):
+    """Mean and variance of some pixels."""
+    count, n = members.shape[0], len(mean)
+    for i in range(n):
+        mean[i], variance[i] = 0.0, 0.0
+    for k in range(count):
+        own = members[k]
+        for i in range(n):
+            mean[i] += own[i]
+    for i in range(n):
+        mean[i] /= count
+    for k in range(count):
+        own = members[k]
+        for i in range(n):
+            away = own[i] - mean[i]
+            variance[i] += away * away
+    _add_variances(n, count, variances, variance)
+
+
+@inlined
+def _add_variances(n, count, variances, variance):
+    """The mixture's variance from its members' squared deviations in its place, and their variances."""
+    for k in range(variances.shape[0]):
+        own = variances[k]
+        for i in range(n):
+            variance[i] += own[i]
+    for i in range(n):
+        variance[i] /= count
+    for k in range(variances.shape[0]):
+        own = variances[k]
+        for i in range(n):
+            variance[i] = variance[i] if own[i] > 0 else min(variance[i], np.float64(own[i]))
+
+
+@compiled
+def fair_crps_of(
+    members: NDArray[np.floating], truth: NDArray[np.floating], pairs: Ints, into: Gathered, out: Floats
+) -> None:
+    """Fair CRPS of each pixel alone, members (members, pixels) and truth (pixels)."""
+    room = into.values.shape[1]
+    for first in range(0, len(truth), room):
+        n = min(room, len(truth) - first)
+        into.truth[:n] = truth[first : first + n]
+        for k in range(len(members)):
+            own, row = members[k, first : first + n], into.values[k]
+            for i in range(n):
+                row[i] = own[i]
+        sort_lanes(n, into.values, pairs)
+        _fair_crps(n, len(members), into)
+        out[first : first + n] = into.work[CRPS, :n]
+
+
+@compiled
+def add_split(
+    pixels: Pixels,
+    columns: int,
+    nodata: Nodata,
+    slabs: Ints,
+    layers: Layers,
+    shares: Floats,
+    into: Gathered,
+    sums: Floats,
+) -> None:
+    """Add the valid pixels of slabs, whose `more` are aleatoric and epistemic variance, to the sums of their cells.
+
+    shares : probability of each number of observations at one of two pixels, from 0 to all of them.
+    """
+    limits = stored_limits(pixels.mean, pixels.variance, pixels.truth, nodata)
+    for s in range(slabs.shape[0]):
+        n = gather(pixels, limits, columns, slabs[s], layers, into)
+        own = sums[slabs[s, 0]]
+        for i in range(n):
+            w, error = into.weight[i], into.mean[i] - into.truth[i]
+            aleatoric, epistemic = into.more[0, i], into.more[1, i]
+            own[0] += w * aleatoric
+            own[1] += w * epistemic
+            for k in range(1, len(shares)):
+                own[2] -= w * shares[k] * shared_log_density(error, aleatoric, epistemic, k)
+
+
+@inlined
+def shared_log_density(error, aleatoric, epistemic, count):
+    """Log density of `count` equal observations whose epistemic error is one and the same."""
+    both = aleatoric + count * epistemic
+    quadratic = count * error * error / both
+    return -0.5 * (count * LOG_2PI + (count - 1) * math.log(aleatoric) + math.log(both) + quadratic)

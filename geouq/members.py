@@ -1,0 +1,42 @@
+"""Which members an ensemble has, where each is a file of its own: their names are what stands for {member}."""
+
+import glob
+import os
+import re
+
+from geouq.config import Experiment, FormData
+from geouq.config.values import MEMBER
+
+TILE = "{tile}"
+NAMES = {"tile": f"[^{re.escape(os.sep)}]+?", "member": "[A-Za-z0-9-]+"}
+
+
+def with_members(experiment: Experiment) -> Experiment:
+    """The experiment with the names of its members; as it is where they are given, or bands of one file.
+
+    They are in the order of their names, numbers by their values.
+    """
+    data = experiment.data
+    if not isinstance(data, FormData) or data.members is None or data.in_bands or data.member_names:
+        return experiment
+    names = tuple(sorted(_names(data.members), key=lambda name: (len(name), name) if name.isdecimal() else (0, name)))
+    found = names or ("1", "2")  # of no file at all the catalog tells
+    return experiment.model_copy(update={"data": data.model_copy(update={"member_names": found})})
+
+
+def _names(pattern: str) -> set[str]:
+    parts = re.split(r"(\{tile\}|\{member\})", pattern)
+    seen, regex = set[str](), ""
+    for part in parts:
+        name = part.strip("{}")
+        if part not in (TILE, MEMBER):
+            regex += re.escape(part)
+        elif name in seen:
+            regex += f"(?P={name})"
+        else:
+            seen.add(name)
+            regex += f"(?P<{name}>{NAMES[name]})"
+    wanted = re.compile(regex)
+    listed = glob.escape(pattern).replace("{tile}", "*").replace("{member}", "*")
+    found = (wanted.fullmatch(path) for path in glob.iglob(listed))  # noqa: PTH207  the pattern is absolute
+    return {match["member"] for match in found if match}

@@ -1,0 +1,116 @@
+"""What predicted probabilities of classes are worth.
+
+The Brier score is reliability - resolution + uncertainty + within, exactly: each of these is summed over classes, with
+ten bins of the probability of each, of which the last is closed.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.metrics.form_sums import counted, mean_of, sums_of
+from geouq.summary import Summary
+
+Floats = NDArray[np.float64]
+N, P, PP, HIT, PH = range(5)
+
+
+def brier(summary: Summary) -> Floats:
+    """Mean of sum_k (p_k - o_k)^2 over all classes; unit 1, from 0 to 2, small is good (Brier 1950)."""
+    return mean_of(summary, "classes", "brier")
+
+
+def brier_reliability(summary: Summary) -> Floats:
+    """Part of the Brier score by which probabilities and frequencies differ in each bin; unit 1, ideal 0 (Murphy 1973).
+
+    The score is reliability - resolution + uncertainty + within, exactly. Stephenson et al. 2008.
+    """
+    sums = _by_class(summary)
+    n, gap = _used(sums), sums[..., P] - sums[..., HIT]
+    return _by_weight(np.nansum(gap**2 / n, axis=(-2, -1)), summary)
+
+
+def brier_resolution(summary: Summary) -> Floats:
+    """Part of the Brier score by which frequencies differ between bins; unit 1, large is good (Murphy 1973)."""
+    sums = _by_class(summary)
+    n = _used(sums)
+    away = sums[..., HIT] / n - _frequencies(summary)[..., np.newaxis]
+    return _by_weight(np.nansum(n * away**2, axis=(-2, -1)), summary)
+
+
+def brier_uncertainty(summary: Summary) -> Floats:
+    """Part of the Brier score that no forecast can mend, sum of f (1 - f) over classes; unit 1 (Murphy 1973)."""
+    frequency = _frequencies(summary)
+    return np.asarray((frequency * (1 - frequency)).sum(-1))
+
+
+def brier_within(summary: Summary) -> Floats:
+    """Variance of p within bins less twice its covariance with the truth there; unit 1 (Stephenson et al. 2008)."""
+    sums = _by_class(summary)
+    n = _used(sums)
+    variance = sums[..., PP] - sums[..., P] ** 2 / n
+    covariance = sums[..., PH] - sums[..., P] * sums[..., HIT] / n
+    return _by_weight(np.nansum(variance - 2 * covariance, axis=(-2, -1)), summary)
+
+
+def log_loss(summary: Summary) -> Floats:
+    """Mean of -log p of the true class; unit 1, small is good, infinite where one true class was given 0."""
+    return mean_of(summary, "classes", "log_loss")
+
+
+def impossible(summary: Summary) -> Floats:
+    """Share of pixels whose true class was given the probability 0, which make the log loss infinite; unit 1, ideal 0.
+
+    Good 1952.
+    """
+    return mean_of(summary, "classes", "impossible")
+
+
+def accuracy(summary: Summary) -> Floats:
+    """Share of pixels whose most probable class is the true one; unit 1, ideal 1. Of equal classes the first counts."""
+    return mean_of(summary, "classes", "top")[..., 2].sum(-1)
+
+
+def confidence(summary: Summary) -> Floats:
+    """Mean probability of the most probable class; unit 1, as large as the accuracy when calibrated."""
+    return mean_of(summary, "classes", "top")[..., 1].sum(-1)
+
+
+def ece(summary: Summary) -> Floats:
+    """Mean gap between confidence and accuracy in ten bins of the confidence; unit 1, ideal 0 (Guo et al. 2017)."""
+    top = mean_of(summary, "classes", "top")
+    return np.asarray(np.abs(top[..., 1] - top[..., 2]).sum(-1))
+
+
+def ece_classwise(summary: Summary) -> Floats:
+    """Mean over classes of the gap between probability and frequency in ten bins; unit 1, ideal 0.
+
+    Kull et al. 2019.
+    """
+    sums = _by_class(summary)
+    gaps = np.abs(sums[..., P] - sums[..., HIT]).sum(-1)
+    return _by_weight(gaps.mean(-1), summary)
+
+
+def reliability(summary: Summary) -> tuple[Floats, Floats, Floats]:
+    """Weight, mean probability and frequency in each bin of each class, (..., classes, 10); NaN in empty bins."""
+    sums = _by_class(summary)
+    n = _used(sums)
+    return sums[..., N], sums[..., P] / n, sums[..., HIT] / n
+
+
+def _by_class(summary: Summary) -> Floats:
+    return sums_of(summary, "classes").of("by_class")
+
+
+def _frequencies(summary: Summary) -> Floats:
+    """Share of truth of each class."""
+    return np.asarray(mean_of(summary, "classes", "by_class")[..., HIT].sum(-1))
+
+
+def _used(sums: Floats) -> Floats:
+    """Weight of each bin; NaN where it is empty."""
+    return np.where(sums[..., N] > 0, sums[..., N], np.nan)
+
+
+def _by_weight(total: Floats, summary: Summary) -> Floats:
+    return np.asarray(total / counted(summary))

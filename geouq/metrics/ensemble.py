@@ -1,0 +1,170 @@
+"""What ensembles are worth: of the mixture of all members itself, not of the normal distribution that is like it."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.compiled import compiled
+from geouq.errors import SummaryError
+from geouq.metrics.form_sums import counted, mean_of, sums_of
+from geouq.summary import Summary
+from geouq.summary.form import TAU, Ensemble
+from geouq.summary.joint_sample import JointSample
+
+Floats = NDArray[np.float64]
+
+ONE_VARIANCE = (
+    f"the joint log-loss of a forecast with one variance is {TAU} times its marginal log-loss, and tells nothing more; "
+    "give the variance of each member, or its aleatoric and epistemic parts"
+)
+NO_DENSITY = "members without a variance of their own have no density; give one for each member"
+
+
+def crps_ensemble(summary: Summary) -> Floats:
+    """Mean fair CRPS of the members' means; the variable's unit, small is good.
+
+    Mean |x - y| less half the mean distance between two different members, so that its expectation does not depend on
+    their number. Ferro 2014.
+    """
+    return mean_of(summary, "ensemble", "crps")
+
+
+def marginal_log_loss(summary: Summary) -> Floats:
+    """Mean of -log (1/K) sum_k p_k(y), the mixture's density; unit 1, small is good (Osband et al. 2022).
+
+    Raises SummaryError where members have no variances.
+    """
+    form = sums_of(summary, "ensemble").form
+    if isinstance(form, Ensemble) and not form.densities:
+        raise SummaryError(NO_DENSITY)
+    return mean_of(summary, "ensemble", "log_loss")
+
+
+def joint_log_loss(summary: Summary) -> Floats:
+    """Mean -log joint density of 10 observations at two random pixels; unit 1, small is good (Osband et al. 2022).
+
+    For two pixels, the expectation over k ~ Bin(10, 1/2) of -log (1/K) sum_k p_k(y1)^k p_k(y2)^(10-k), of a sample of
+    2048 pixels in the order of their hashed numbers, each with the next; weights do not count. Where a forecast is
+    split into aleatoric and epistemic variance, in closed form, of all pixels: all observations at one pixel share one
+    epistemic error. Raises SummaryError where there is one variance alone.
+    """
+    if summary.kind == "split":
+        return 2 * mean_of(summary, "split", "joint")
+    return np.asarray(joint_loss_of(_sample(summary), TAU))
+
+
+def joint_log_loss_gain(summary: Summary) -> Floats:
+    """What the joint log-loss is below 10 marginal ones of the same pixels; unit 1, large is good.
+
+    It is 0 for a forecast that learns nothing of one pixel from another.
+    """
+    if summary.kind == "split":
+        return TAU * summary.moments.mean("nll") - joint_log_loss(summary)
+    sample = _sample(summary)
+    return np.asarray(TAU * joint_loss_of(sample, 1) - joint_loss_of(sample, TAU))
+
+
+def spread_skill(summary: Summary) -> Floats:
+    """Root mean variance of forecast and truth about the mean, by RMSE; unit 1, ideal 1, above is over-dispersive.
+
+    The epistemic variance of K members counts (K + 1) / (K - 1) times, as K draws and their mean differ from the truth
+    by that on average. Fortin et al. 2014.
+    """
+    sums = sums_of(summary, "ensemble")
+    members = sums.form.members if isinstance(sums.form, Ensemble) else 0
+    variance = sums.of("aleatoric") + (members + 1) / (members - 1) * sums.of("epistemic")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.sqrt(variance / counted(summary) / summary.moments.mean_square("error")))
+
+
+def variance_aleatoric(summary: Summary) -> Floats:
+    """Mean of the aleatoric variance, of an ensemble the mean of its members' variances; the unit squared."""
+    return mean_of(summary, ("ensemble", "split"), "aleatoric")
+
+
+def variance_epistemic(summary: Summary) -> Floats:
+    """Mean of the epistemic variance, of an ensemble the population variance of its members' means; unit squared."""
+    return mean_of(summary, ("ensemble", "split"), "epistemic")
+
+
+def aleatoric_share(summary: Summary) -> Floats:
+    """Share of the predicted variance that is aleatoric; unit 1."""
+    return 1 - epistemic_share(summary)
+
+
+def epistemic_share(summary: Summary) -> Floats:
+    """Share of the predicted variance that is epistemic; unit 1."""
+    aleatoric, epistemic = variance_aleatoric(summary), variance_epistemic(summary)
+    return np.asarray(epistemic / (aleatoric + epistemic))
+
+
+def mixture_coverage(summary: Summary, level: float) -> Floats:
+    """Share of truth within the central interval of the mixture, by its distribution function; unit 1, ideal level.
+
+    Where members have no variances, the interval lies between two of them: the lowest that as many do not lie above as
+    the level asks for, at either end.
+    """
+    return 1 - mixture_coverage_below(summary, level) - mixture_coverage_above(summary, level)
+
+
+def mixture_coverage_below(summary: Summary, level: float) -> Floats:
+    """Share of truth below the central interval of the mixture; unit 1, ideal (1 - level) / 2."""
+    return mean_of(summary, "ensemble", "below")[..., summary.level_index(level)]
+
+
+def mixture_coverage_above(summary: Summary, level: float) -> Floats:
+    """Share of truth above the central interval of the mixture; unit 1, ideal (1 - level) / 2."""
+    return mean_of(summary, "ensemble", "above")[..., summary.level_index(level)]
+
+
+def rank_histogram(summary: Summary) -> Floats:
+    """Share of truth at each rank among the K members, (..., K + 1); each is 1 / (K + 1) when calibrated.
+
+    Rank k has k members below the truth. Truth that equals members counts half at the lowest and half at the highest
+    rank that it could have. Hamill 2001.
+    """
+    return (mean_of(summary, "ensemble", "rank_below") + mean_of(summary, "ensemble", "rank_at_most")) / 2
+
+
+def mixture_pit(summary: Summary) -> Floats:
+    """Share of truth in each of 20 bins of the mixture's distribution function, (..., 20)."""
+    return mean_of(summary, "ensemble", "pit")
+
+
+def _sample(summary: Summary) -> JointSample:
+    """Pixels for the joint log-loss; SummaryError where there are none."""
+    if summary.form is None:
+        raise SummaryError(ONE_VARIANCE)
+    form = sums_of(summary, "ensemble")
+    if isinstance(form.form, Ensemble) and not form.form.densities:
+        raise SummaryError(f"{NO_DENSITY}; {ONE_VARIANCE}")
+    if form.sample is None:
+        raise SummaryError("the joint log-loss does not follow from cells, which keep no pixels")
+    return form.sample
+
+
+def joint_loss_of(sample: JointSample, count: int) -> float:
+    """Mean joint log-loss of that many observations over pairs of pixels, each with the next; NaN below two pixels.
+
+    >>> both = np.log([[0.8, 0.4], [0.3, 0.9]])
+    >>> joint_loss_of(JointSample(np.arange(2, dtype=np.uint64), both), 10)
+    5.2361771147
+    """
+    return float(_joint_loss(sample.log_density, count)) if len(sample.number) > 1 else float("nan")
+
+
+@compiled
+def _joint_loss(log_density: Floats, count: int) -> float:
+    pixels, members = log_density.shape
+    total = 0.0
+    for i in range(pixels):
+        one, other = log_density[i], log_density[(i + 1) % pixels]
+        share = 0.5**count
+        for k in range(count + 1):
+            highest, mean = -np.inf, 0.0
+            for j in range(members):
+                highest = max(highest, k * one[j] + (count - k) * other[j])
+            for j in range(members):
+                mean += np.exp(k * one[j] + (count - k) * other[j] - highest)
+            total -= share * (highest + np.log(mean / members))
+            share *= (count - k) / (k + 1)
+    return total / pixels

@@ -1,0 +1,132 @@
+"""What predictions that are given as quantiles are worth; quantiles that cross are put in order first."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.errors import SummaryError
+from geouq.metrics.form_sums import mean_of, sums_of
+from geouq.summary import Summary
+from geouq.summary.form import Quantiles
+
+Floats = NDArray[np.float64]
+
+
+def pinball(summary: Summary, level: float) -> Floats:
+    """Mean of (level - 1{y < q})(y - q), the loss that a quantile minimises; the variable's unit, small is good.
+
+    Koenker and Bassett 1978.
+    """
+    place = _place(summary, level)
+    return _pinballs(summary)[..., place]
+
+
+def pinball_mean(summary: Summary) -> Floats:
+    """Mean pinball loss over all quantiles; the variable's unit, small is good."""
+    return _pinballs(summary).mean(-1)
+
+
+def crps_quantiles(summary: Summary) -> Floats:
+    """Twice the mean pinball loss, a proper score that is CRPS where quantiles are many; the unit, small is good.
+
+    Gneiting and Ranjan 2011.
+    """
+    return 2 * pinball_mean(summary)
+
+
+def crps_integral(summary: Summary) -> Floats:
+    """Integral of (F - 1{y <= x})^2, F linear between quantiles; the variable's unit, small is good.
+
+    The tails are exponential, with the density that F has beside them, so that the score grows with the distance of a
+    truth that lies far outside. Missing where there is one quantile alone.
+    """
+    found = mean_of(summary, "quantiles", "integral")
+    return found if len(_form(summary).levels) > 1 else found * np.nan
+
+
+def crps_integral_normalized(summary: Summary) -> Floats:
+    """The integrated CRPS by the standard deviation of the truth of all these pixels; unit 1, small is good."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(crps_integral(summary) / np.sqrt(summary.moments.product("truth", "truth")))
+
+
+def wis(summary: Summary) -> Floats:
+    """Weighted interval score of all central intervals and the median; the unit, small is good (Bracher et al. 2021).
+
+    (|y - median| / 2 + sum_a a / 2 IS_a) / (intervals + 1/2), without its halves where there is no median.
+    """
+    form, losses = _form(summary), _pinballs(summary)
+    total = sum((losses[..., low] + losses[..., high] for low, high in form.pairs.values()), np.zeros(summary.n.shape))
+    if form.median is None:
+        return np.asarray(total / (len(form.pairs) or np.nan))
+    return np.asarray((total + losses[..., form.median]) / (len(form.pairs) + 0.5))
+
+
+def crossing(summary: Summary) -> Floats:
+    """Share of pixels whose quantiles cross; unit 1, ideal 0."""
+    return mean_of(summary, "quantiles", "crossing")
+
+
+def quantile_coverage(summary: Summary, level: float) -> Floats:
+    """Share of truth that does not lie above a quantile; unit 1, ideal level (Kuleshov et al. 2018)."""
+    return mean_of(summary, "quantiles", "at_most")[..., _place(summary, level)]
+
+
+def pair_coverage(summary: Summary, level: float) -> Floats:
+    """Share of truth within the closed interval between two quantiles; unit 1, ideal level."""
+    low, high = _pair(summary, level)
+    below, at_most = (mean_of(summary, "quantiles", name) for name in ("below", "at_most"))
+    return at_most[..., high] - below[..., low]
+
+
+def pair_coverage_below(summary: Summary, level: float) -> Floats:
+    """Share of truth below the interval between two quantiles; unit 1, ideal (1 - level) / 2."""
+    return mean_of(summary, "quantiles", "below")[..., _pair(summary, level)[0]]
+
+
+def pair_coverage_above(summary: Summary, level: float) -> Floats:
+    """Share of truth above the interval between two quantiles; unit 1, ideal (1 - level) / 2."""
+    return 1 - mean_of(summary, "quantiles", "at_most")[..., _pair(summary, level)[1]]
+
+
+def pair_width(summary: Summary, level: float) -> Floats:
+    """Mean width of the interval between two quantiles; the variable's unit, small is sharp."""
+    low, high = _pair(summary, level)
+    above = mean_of(summary, "quantiles", "above")
+    return above[..., low] - above[..., high]
+
+
+def pair_interval_score(summary: Summary, level: float) -> Floats:
+    """Mean interval score between two quantiles; the variable's unit, small is good (Gneiting and Raftery 2007)."""
+    low, high = _pair(summary, level)
+    losses = _pinballs(summary)
+    return 2 / (1 - level) * (losses[..., low] + losses[..., high])
+
+
+def _pinballs(summary: Summary) -> Floats:
+    """Mean loss of each quantile: level times what the truth lies above it, and what it lies above the truth."""
+    above, over = (mean_of(summary, "quantiles", name) for name in ("above", "over"))
+    return np.array(_form(summary).levels) * above + over
+
+
+def _form(summary: Summary) -> Quantiles:
+    form = sums_of(summary, "quantiles").form
+    assert isinstance(form, Quantiles)  # noqa: S101  that is what sums_of asks for
+    return form
+
+
+def _place(summary: Summary, level: float) -> int:
+    """Place of a quantile; SummaryError where it is not given."""
+    levels = _form(summary).levels
+    if level not in levels:
+        kept = ", ".join(f"{one:g}" for one in levels)
+        raise SummaryError(f"the quantile {level:g} is not given; those of this summary are {kept}")
+    return levels.index(level)
+
+
+def _pair(summary: Summary, level: float) -> tuple[int, int]:
+    """Places of the quantiles around a level; SummaryError where the two are not given."""
+    pairs = _form(summary).pairs
+    if round(level, 12) not in pairs:
+        kept = ", ".join(f"{one:g}" for one in pairs) or "none"
+        raise SummaryError(f"no two quantiles have the level {level:g} between them; such levels are {kept}")
+    return pairs[round(level, 12)]

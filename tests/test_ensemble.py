@@ -1,0 +1,243 @@
+"""Ensembles against definitions in numpy, closed forms and second implementations."""
+
+from math import comb
+from pathlib import Path
+
+import numpy as np
+import pytest
+import rasterio
+import scoringrules
+from scipy import special, stats
+
+import geouq
+from geouq import ensemble
+from geouq.errors import DataError, GeouqError, SummaryError
+from geouq.metrics.ensemble import joint_loss_of
+from geouq.summary.joint_sample import JointSample
+
+SEAS5 = Path("/work/shared/data/seas5_tas") if Path("/work/shared/data/seas5_tas").exists() else None
+LEVELS = (0.5, 0.9)
+
+
+def drawn(members=5, shape=(40, 30), seed=0, *, disagree=1.0):
+    """Members, their variances and truth, with a field that all members share."""
+    rng = np.random.default_rng(seed)
+    field = rng.normal(20, 5, shape)
+    values = field + disagree * rng.standard_normal((members, *shape))
+    variances = rng.lognormal(0, 0.5, (members, *shape))
+    return values, variances, field + 1.5 * rng.standard_normal(shape)
+
+
+def sample_of(log_density):
+    return JointSample(np.arange(len(log_density), dtype=np.uint64), np.asarray(log_density, float))
+
+
+def restated_joint(one, other, count):
+    """By sums of weights and logarithms of one pair; log densities of each member."""
+    total = 0.0
+    for k in range(count + 1):
+        joint = special.logsumexp(k * one + (count - k) * other) - np.log(len(one))
+        total -= comb(count, k) / 2**count * joint
+    return total
+
+
+def test_the_joint_log_loss_of_two_categorical_members():
+    both = np.log([[0.8, 0.4], [0.3, 0.9]])  # pixels, members
+
+    for count, expected in ((1, 0.5108256238), (2, 1.0306860092), (10, 5.2361771147)):
+        assert joint_loss_of(sample_of(both), count) == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_joint_log_loss_of_two_normal_members():
+    mean, std, truth = [[0, 1], [0.5, 0.2]], [[1, 1], [0.5, 2]], [0.1, 0.7]
+    density = stats.norm.logpdf(truth, mean, std).T
+
+    for count, expected in ((1, 0.9820561294), (2, 1.9616488278), (10, 9.7292195503)):
+        assert joint_loss_of(sample_of(density), count) == pytest.approx(expected, abs=1e-9)
+    found = ensemble.summarize(mean, truth, variance=np.square(std))
+    assert ensemble.joint_log_loss(found) == pytest.approx(9.7292195503, abs=1e-9)
+    assert ensemble.marginal_log_loss(found) == pytest.approx(0.9820561294, abs=1e-9)
+
+
+def test_a_shared_epistemic_error_has_a_closed_form():
+    """The log density of k observations is that of a multivariate normal; the loss its mean over numbers of them."""
+    error, aleatoric, epistemic = 0.9, 1.0, 0.49
+    density = [
+        stats.multivariate_normal.logpdf(np.full(k, error), cov=aleatoric * np.eye(k) + epistemic) if k else 0.0
+        for k in range(11)
+    ]
+    assert density[6] == pytest.approx(-6.8159728299, abs=1e-9)
+
+    found = ensemble.summarize_split([error], [0.0], aleatoric=[aleatoric], epistemic=[epistemic])
+    expected = -2 * sum(comb(10, k) / 2**10 * density[k] for k in range(11))
+    assert ensemble.joint_log_loss(found) == pytest.approx(expected, rel=1e-12)
+    assert ensemble.joint_log_loss_gain(found) == pytest.approx(10 * float(geouq.nll(found)) - expected, rel=1e-12)
+
+
+def test_pairs_of_the_sample_are_neighbours_in_the_order_of_their_numbers():
+    rng = np.random.default_rng(0)
+    density = rng.normal(-3, 2, (7, 4))
+    pairs = [restated_joint(density[i], density[(i + 1) % 7], 10) for i in range(7)]
+
+    assert joint_loss_of(sample_of(density), 10) == pytest.approx(np.mean(pairs), rel=1e-12)
+    assert np.isnan(joint_loss_of(sample_of(density[:1]), 10))
+
+
+def test_the_mixture_restated():
+    values, variances, truth = drawn()
+    found = ensemble.summarize(values, truth, variance=variances, levels=LEVELS)
+    std = np.sqrt(variances)
+    pit = stats.norm.cdf(truth, values, std).mean(0)
+    loss = -(special.logsumexp(stats.norm.logpdf(truth, values, std), axis=0) - np.log(5))
+
+    assert found.n == truth.size
+    assert ensemble.marginal_log_loss(found) == pytest.approx(loss.mean(), rel=1e-12)
+    assert ensemble.variance_aleatoric(found) == pytest.approx(variances.mean(), rel=1e-12)
+    assert ensemble.variance_epistemic(found) == pytest.approx(values.var(0).mean(), rel=1e-12)
+    assert ensemble.epistemic_share(found) + ensemble.aleatoric_share(found) == 1
+    for level in LEVELS:
+        inside = np.abs(pit - 0.5) <= level / 2
+        assert ensemble.mixture_coverage(found, level) == pytest.approx(inside.mean(), abs=1e-15)
+        assert ensemble.mixture_coverage_below(found, level) == (pit < (1 - level) / 2).mean()
+    np.testing.assert_allclose(ensemble.mixture_pit(found) * truth.size, np.histogram(pit, 20, (0, 1))[0], rtol=1e-12)
+    skill = np.sqrt((variances.mean(0) + 6 / 4 * values.var(0)).mean()) / np.sqrt(
+        ((values.mean(0) - truth) ** 2).mean()
+    )
+    assert ensemble.spread_skill(found) == pytest.approx(skill, rel=1e-12)
+
+
+def test_mean_and_variance_are_those_of_the_mixture():
+    values, variances, truth = drawn()
+    found = ensemble.summarize(values, truth, variance=variances, levels=LEVELS)
+    normal = geouq.summarize(values.mean(0), variances.mean(0) + values.var(0), truth, levels=LEVELS)
+
+    for name in ("bias", "rmse", "zms", "nll", "crps", "sharpness"):
+        assert getattr(geouq, name)(found) == pytest.approx(getattr(geouq, name)(normal), rel=1e-12)
+
+
+@pytest.mark.parametrize("members", [2, 3, 8, 15, 33])
+def test_fair_crps_is_that_of_scoringrules(members):
+    values, _, truth = drawn(members)
+    expected = scoringrules.crps_ensemble(truth, np.moveaxis(values, 0, -1), estimator="fair")
+
+    assert ensemble.crps_ensemble(ensemble.summarize(values, truth)) == pytest.approx(expected.mean(), rel=1e-12)
+    np.testing.assert_allclose(ensemble.fair_crps(values, truth), expected, rtol=1e-10, atol=1e-13)
+
+
+def test_fair_crps_does_not_depend_on_the_number_of_members():
+    """Its expectation is the CRPS of what members are drawn from; two members and thirty agree within the noise."""
+    rng = np.random.default_rng(1)
+    truth, values = rng.standard_normal(200_000), rng.standard_normal((30, 200_000))
+    few, many = (float(ensemble.crps_ensemble(ensemble.summarize(values[:k], truth))) for k in (2, 30))
+
+    assert few == pytest.approx(1 / np.sqrt(np.pi), abs=0.01)
+    assert many == pytest.approx(1 / np.sqrt(np.pi), abs=0.005)
+
+
+def test_ranks_of_truth_between_members_and_on_them():
+    values = np.arange(4.0)[:, np.newaxis] * np.ones(4)
+    found = ensemble.summarize(values, [-1.0, 0.5, 9.0, 2.0])
+
+    np.testing.assert_array_equal(ensemble.rank_histogram(found) * 4, [1, 1, 0.5, 0.5, 1])
+
+
+def test_without_densities_coverage_is_that_of_quantiles_of_the_members():
+    """The lower end is the least member that a share (1 - level) / 2 does not lie above; ties count as inside."""
+    values = np.sort(drawn(20)[0].reshape(20, -1), axis=0)
+    truth = drawn(20)[2].ravel()
+    truth[:20] = values[0, :20]
+    found = ensemble.summarize(values, truth, levels=(0.9, 0.5))
+
+    assert ensemble.mixture_coverage(found, 0.9) == pytest.approx(((truth >= values[0]) & (truth <= values[18])).mean())
+    assert ensemble.mixture_coverage(found, 0.5) == pytest.approx(((truth >= values[4]) & (truth <= values[14])).mean())
+
+
+def test_many_normal_members_tend_to_the_normal_numbers():
+    rng = np.random.default_rng(2)
+    truth = rng.standard_normal(4000)
+    found = ensemble.summarize(rng.standard_normal((400, 4000)), truth, levels=(0.9,))
+    normal = geouq.summarize(np.zeros(4000), np.ones(4000), truth, levels=(0.9,))
+
+    assert ensemble.crps_ensemble(found) == pytest.approx(float(geouq.crps(normal)), abs=0.005)
+    assert geouq.nll(found) == pytest.approx(float(geouq.nll(normal)), abs=0.01)
+    assert ensemble.mixture_coverage(found, 0.9) == pytest.approx(float(geouq.coverage(normal, level=0.9)), abs=0.01)
+
+
+def test_joint_log_loss_tells_structure_where_the_marginal_one_does_not():
+    """Two forecasters with the same marginals: members of the first err alike everywhere, those of the other anew."""
+    rng = np.random.default_rng(3)
+    pixels, members = 4000, 30
+    offsets = rng.standard_normal((members, 1)) * np.ones((1, pixels))
+    shuffled = rng.permuted(offsets, axis=0)  # the same members at each pixel, in another order
+    truth = 0.8 + 0.5 * rng.standard_normal(pixels)
+    variance = np.full((members, pixels), 0.25)
+    real, other = (ensemble.summarize(values, truth, variance=variance) for values in (offsets, shuffled))
+
+    assert ensemble.marginal_log_loss(real) == pytest.approx(float(ensemble.marginal_log_loss(other)), rel=1e-12)
+    assert ensemble.joint_log_loss(real) < ensemble.joint_log_loss(other) - 0.5
+    assert ensemble.joint_log_loss_gain(real) > ensemble.joint_log_loss_gain(other) + 0.5
+
+
+def test_far_from_all_members_the_log_loss_is_finite():
+    found = ensemble.summarize([[0.0], [1.0]], [100.0], variance=[[1.0], [1.0]])
+
+    assert ensemble.marginal_log_loss(found) == pytest.approx(0.5 * 99**2 + 0.5 * np.log(2 * np.pi) + np.log(2))
+
+
+def test_one_nan_in_one_member_excludes_the_pixel():
+    values, variances, truth = drawn()
+    values[3, 0, 0], variances[2, 1, 1], truth[2, 2] = np.nan, np.nan, np.nan
+    found = ensemble.summarize(values, truth, variance=variances)
+    kept = np.isfinite(values.sum(0) + variances.sum(0) + truth)
+    alone = ensemble.summarize(values[:, kept], truth[kept], variance=variances[:, kept])
+
+    assert found.n == kept.sum() == truth.size - 3
+    assert ensemble.crps_ensemble(found) == pytest.approx(float(ensemble.crps_ensemble(alone)), rel=1e-12)
+
+
+def test_a_negative_variance_of_one_member_is_an_error():
+    values, variances, truth = drawn()
+    variances[1, 0, 0] = -0.5
+
+    with pytest.raises(DataError, match="negative"):
+        ensemble.summarize(values, truth, variance=variances)
+
+
+def test_what_has_one_variance_is_refused_with_the_reason():
+    values, _, truth = drawn()
+    bare = ensemble.summarize(values, truth)
+
+    with pytest.raises(SummaryError, match="no density"):
+        ensemble.joint_log_loss(bare)
+    with pytest.raises(SummaryError, match="10 times its marginal"):
+        ensemble.joint_log_loss(geouq.summarize(values[0], np.ones_like(truth), truth))
+    with pytest.raises(GeouqError, match="10 times its marginal"):
+        ensemble.summarize_split(values[0], truth, aleatoric=np.ones_like(truth))
+    assert not {"joint_log_loss", "marginal_log_loss"} & set(geouq.table(bare).metric)
+
+
+@pytest.mark.parametrize(("members", "variance", "said"), [(1, 1, "at least two"), (3, 2, "3 members and 2 variances")])
+def test_odd_ensembles_are_refused(members, variance, said):
+    with pytest.raises(DataError, match=said):
+        ensemble.summarize(np.zeros((members, 4)), np.zeros(4), variance=np.ones((variance, 4)))
+
+
+@pytest.mark.skipif(SEAS5 is None, reason="the data are not there")
+def test_seasonal_forecasts_of_temperature():
+    """15 members of real forecasts, which are biased and too sure: truth is warmer than all members too often."""
+    total = None
+    for path in sorted((SEAS5 / "members").glob("*.tif")):
+        with rasterio.open(path) as members, rasterio.open(SEAS5 / "truth" / path.name.replace("_members", "")) as y:
+            values, truth = members.read(range(1, 16)), y.read(1)
+        expected = scoringrules.crps_ensemble(
+            truth.astype(float), np.moveaxis(values, 0, -1).astype(float), estimator="fair"
+        )
+        found = ensemble.summarize(values, truth)
+        assert ensemble.crps_ensemble(found) == pytest.approx(expected.mean(), rel=1e-6)
+        total = found if total is None else total + found
+    ranks = ensemble.rank_histogram(total)
+
+    assert total.n == 6996
+    assert geouq.bias(total) == pytest.approx(-1.07280167, abs=1e-6)
+    assert ranks[-1] > 3 / 16
+    assert ensemble.spread_skill(total) < 0.8

@@ -1,0 +1,208 @@
+"""Predictions from files in other forms than mean and variance: the numbers of the same arrays, and clear faults."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from affine import Affine
+from alike import same
+
+import geouq as gq
+from geouq.catalog import find_tiles
+from geouq.config import load_experiment
+from geouq.errors import ConfigError
+from geouq.experiment import run, settings_for
+from geouq.summary.file import load_tile
+
+SHAPE = (40, 50)
+TILES = ("a1", "a2")
+LEVELS = (0.1, 0.5, 0.9)
+CODES = (3, 7, 9)
+FOREST = {"open": 3, "sparse": 7, "dense": 9}
+
+
+def members_of(seed, count=4):
+    """Members, variances and truth of two variables, (variables, members, rows, columns)."""
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(10, 3, (2, *SHAPE))
+    members = truth[:, None] + rng.normal(0, 1, (2, count, *SHAPE)) + 0.5
+    variances = rng.lognormal(0, 0.3, members.shape)
+    members[0, 1, 0, 0], truth[1, 3, 3] = np.nan, np.nan
+    return [layer.astype(np.float32) for layer in (members, variances, truth)]
+
+
+def classes_of(seed):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet([1, 1, 1], SHAPE).transpose(2, 0, 1).astype(np.float32)
+    truth = np.array(CODES)[(rng.random(SHAPE) > p.cumsum(0)[:2]).sum(0)].astype(np.uint8)
+    p[:, 1, 1], truth[2, 2], truth[0, 0] = 0.5, 200, 0
+    return p, truth
+
+
+@pytest.fixture
+def folder(tmp_path, write_raster):
+    """Tiles side by side, of which each layer is written in several ways."""
+    for i, tile in enumerate(TILES):
+        members, variances, truth = members_of(i)
+        where = {"transform": Affine(10, 0, 5e5 + i * 500, 0, -10, 7e6), "nodata": np.nan}
+        write_raster(tmp_path / f"truth/{tile}.tif", truth, names=("height", "cover"), units=("m", "%"), **where)
+        write_raster(tmp_path / f"by_variable/{tile}.tif", members.reshape(-1, *SHAPE), **where)
+        write_raster(tmp_path / f"variances/{tile}.tif", variances.reshape(-1, *SHAPE), **where)
+        write_raster(tmp_path / f"by_layer/{tile}.tif", members.swapaxes(0, 1).reshape(-1, *SHAPE), **where)
+        pixelwise = {**where, "interleave": "pixel"}
+        write_raster(tmp_path / f"pixelwise/{tile}.tif", members.reshape(-1, *SHAPE), **pixelwise)
+        for k in range(4):
+            write_raster(tmp_path / f"single/{tile}_m{k + 1}.tif", members[:, k], **where)
+            write_raster(tmp_path / f"single/{tile}_m{k + 1}_variance.tif", variances[:, k], **where)
+        for k, level in enumerate(LEVELS):
+            write_raster(tmp_path / f"quantiles/{tile}_{level}.tif", np.sort(members, 1)[:, k], **where)
+        p, codes = classes_of(i)
+        write_raster(tmp_path / f"classes/{tile}_p.tif", p, **where)
+        write_raster(tmp_path / f"classes/{tile}.tif", codes, **where | {"nodata": 0})
+    return tmp_path
+
+
+def experiment_of(folder, data, text=""):
+    config = folder / "experiment.yaml"
+    lines = "\n".join(f"  {key}: {value}" for key, value in data.items())
+    config.write_text(f"version: 1\nname: forms\ndata:\n{lines}\ncell_size: 16\n{text}", encoding="utf-8")
+    return load_experiment(config)
+
+
+ENSEMBLES = {
+    "by variable": {"members": "by_variable/{tile}.tif", "member_variance": "variances/{tile}.tif"},
+    "pixelwise": {"members": "pixelwise/{tile}.tif", "member_variance": "variances/{tile}.tif"},
+    "files": {"members": "single/{tile}_m{member}.tif", "member_variance": "single/{tile}_m{member}_variance.tif"},
+}
+TRUTH = {"truth": "truth/{tile}.tif"}
+QUANTILES = {"quantiles": "{" + ", ".join(f"{p}: 'quantiles/{{tile}}_{p}.tif'" for p in LEVELS) + "}"}
+CLASSES = {
+    "probabilities": "classes/{tile}_p.tif",
+    "class_codes": "{open: 3, sparse: 7, dense: 9}",
+    "truth": "classes/{tile}.tif",
+}
+
+
+def swept(sweep_one, experiment):
+    settings = settings_for(experiment, find_tiles(experiment))
+    return sweep_one(experiment, **{key: getattr(settings, key) for key in ("form", "groups", "tail", "cell_size")})
+
+
+def alike(found, expected):
+    assert found.n == expected.n
+    np.testing.assert_allclose(found.form.sums, expected.form.sums, rtol=1e-12)
+
+
+@pytest.mark.parametrize("layout", ENSEMBLES)
+def test_an_ensemble_from_files_is_that_of_the_arrays(folder, sweep_one, layout):
+    experiment = experiment_of(folder, ENSEMBLES[layout] | TRUTH, "levels: [0.5, 0.9]\n")
+    found = swept(sweep_one, experiment)
+    for i, tile in enumerate(TILES):
+        members, variances, truth = members_of(i)
+        for k, name in enumerate(("height", "cover")):
+            arrays = gq.ensemble.summarize(members[k], truth[k], variance=variances[k], levels=(0.5, 0.9))
+            alike(found[tile].variables[name].whole, arrays)
+            assert found[tile].variables[name].excluded.sum() == SHAPE[0] * SHAPE[1] - arrays.n
+
+
+def test_members_by_layer_need_no_variance(folder, sweep_one):
+    data = {"members": "by_layer/{tile}.tif", "band_order": "layers"} | TRUTH
+    found = swept(sweep_one, experiment_of(folder, data, "levels: [0.5, 0.9]\n"))
+    members, _, truth = members_of(0)
+
+    alike(found["a1"].variables["cover"].whole, gq.ensemble.summarize(members[1], truth[1], levels=(0.5, 0.9)))
+
+
+def test_quantiles_from_files_are_those_of_the_arrays(folder, sweep_one):
+    found = swept(sweep_one, experiment_of(folder, QUANTILES | TRUTH))
+    members, _, truth = members_of(1)
+
+    alike(found["a2"].variables["height"].whole, gq.quantiles.summarize(np.sort(members[0], 0)[:3], LEVELS, truth[0]))
+
+
+def test_probabilities_from_files_are_those_of_the_arrays(folder, sweep_one):
+    found = swept(sweep_one, experiment_of(folder, CLASSES, "variables: [forest]\n"))["a1"].variables["forest"]
+    p, codes = classes_of(0)
+
+    alike(found.whole, gq.classes.summarize(p, np.where(codes == 0, np.nan, codes), codes=CODES))
+    reasons = {"truth_nodata": 1, "not_a_distribution": 1, "class_not_mapped": 1}
+    from geouq.validity import REASONS
+
+    assert {REASONS[i]: int(n) for i, n in enumerate(found.excluded) if n} == reasons
+
+
+@pytest.mark.parametrize("data", [ENSEMBLES["by variable"] | TRUTH, QUANTILES | TRUTH, CLASSES], ids=["e", "q", "c"])
+def test_a_file_of_summaries_holds_the_form(folder, tmp_path, sweep_one, data):
+    from geouq.summary.file import save_tile
+
+    summary = swept(sweep_one, experiment_of(folder, data))["a1"]
+    save_tile(summary, tmp_path / "a1.nc", "key")
+
+    for name, part in load_tile(tmp_path / "a1.nc").variables.items():
+        assert same(part.whole.form, summary.variables[name].whole.form)
+        assert same(part.cells.form, summary.variables[name].cells.form)
+        alike(part.cells.summary().total(), part.whole)
+
+
+def rows_of(folder, table):
+    with (folder / "tables" / f"{table}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_run_of_classes_gives_tables_intervals_maps_and_pages(folder, tmp_path):
+    text = (
+        "variables: [forest]\nregions: {both: [a1, a2]}\noutput: {maps: [confidence, correct, brier]}\n"
+        "gates: [{metric: accuracy, variable: forest, min: 0.3}]\n"
+    )
+    results = run(experiment_of(folder, CLASSES, text).model_copy(), _options(tmp_path / "out"))
+    metrics = {row["metric"]: row for row in rows_of(tmp_path / "out", "metrics") if row["level"] == "all"}
+
+    assert results.gates[0].passed
+    assert {"brier", "ece", "accuracy"} <= set(metrics)
+    assert not {"zms", "uce", "coverage_90"} & set(metrics)
+    assert float(metrics["brier"]["ci_low"]) < float(metrics["brier"]["value"]) < float(metrics["brier"]["ci_high"])
+    assert {row["curve"] for row in rows_of(tmp_path / "out", "curves")} == {f"reliability_{name}" for name in FOREST}
+    assert not rows_of(tmp_path / "out", "bins")
+    page = (tmp_path / "out" / "report" / "index.html").read_text(encoding="utf-8")
+    assert "Brier score" in page
+    assert "RMV" not in page
+
+
+def _options(out: Path):
+    from geouq.experiment import Options
+
+    return Options(out=out, workers=1)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"members": "by_variable/{tile}.tif", "quantiles": "{0.5: 'quantiles/{tile}_0.5.tif'}"}, "not both"),
+        ({"member_variance": "variances/{tile}.tif", "members": "single/{tile}_m{member}.tif"}, "stands in one of"),
+        ({"probabilities": "classes/{tile}_p.tif"}, "missing key 'class_codes'"),
+        ({"probabilities": "classes/{tile}_p.tif", "class_codes": "{a: 1, b: 1}"}, "code of another class"),
+        ({"quantiles": "{1.5: 'quantiles/{tile}_0.5.tif'}"}, "not between 0 and 1"),
+        ({"members": "by_variable/{tile}.tif", "truth_variance": "truth/{tile}.tif"}, "truth_variance is added"),
+    ],
+)
+def test_faults_of_forms_are_told(folder, data, said):
+    with pytest.raises(ConfigError, match=said):
+        experiment_of(folder, data | TRUTH)
+
+
+def test_bands_that_do_not_fit_the_truth_are_told(folder):
+    data = {
+        "quantiles": "{0.1: 'by_variable/{tile}.tif', 0.5: 'by_variable/{tile}.tif', 0.9: 'by_variable/{tile}.tif'}"
+    }
+    failures = find_tiles(experiment_of(folder, data | TRUTH)).failures
+
+    assert "has 8 bands: give 3 for each of the 2 variables" in failures[0].message
+
+
+def test_a_tile_that_lacks_a_member_is_told(folder):
+    (folder / "single" / "a2_m3.tif").unlink()
+    failures = find_tiles(experiment_of(folder, ENSEMBLES["files"] | TRUTH)).failures
+
+    assert [failure.tile for failure in failures] == ["a2"]
+    assert "a2_m3.tif" in failures[0].message
