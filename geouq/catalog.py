@@ -72,6 +72,12 @@ class Tile:
         return first.form if isinstance(first, Layered) else None
 
     @property
+    def layers(self) -> int:
+        """Number of layers of which a prediction of a variable is made: 1 of mean and variance."""
+        (first, *_) = self.predictions.values()
+        return first.layers if isinstance(first, Layered) else 1
+
+    @property
     def noisy_truth(self) -> bool:
         """Whether the truth's own error is told."""
         return self.truth_variance is not None or any(variable.truth_variance for variable in self.variables)

@@ -20,6 +20,7 @@ BAND = 32 * SQUARE
 WINDOW = 2 * SQUARE  # windows of this side stay in cache
 SMALL_CACHE = 16 << 20  # bytes; enough where no block is needed twice
 LARGEST = 1 << 22  # pixels of a window that is to hold whole blocks
+MOST_VALUES = 1 << 25  # of all members, quantiles or probabilities in a window
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,10 @@ def reading_for(tile: Tile, workers: int = 1, widest: int | None = None) -> Read
         height, width = _up(min(rows, tile.grid.shape[0])), _up(tile.grid.shape[1])
     else:
         height, width = max(WINDOW, _up(rows)), max(WINDOW, _up(columns))
+    most = MOST_VALUES // tile.layers
+    if tile.layers > 1 and height * width > most:
+        width = max(SQUARE, most // height // SQUARE * SQUARE)
+        height = height if height * width <= most else SQUARE
     if rows > WINDOW and height * width > LARGEST:
         width = max(SQUARE, LARGEST // height // SQUARE * SQUARE)
     elif widest is not None and width > widest:

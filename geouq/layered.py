@@ -86,6 +86,12 @@ class Layered:
         """Number of layers of a variable."""
         return _layers_of(self.form) * (2 if isinstance(self.form, Ensemble) and self.form.densities else 1)
 
+    def at_once(self, raster: Raster) -> int:
+        """How many bands of one of the rasters are read together."""
+        if raster.interleaved:
+            return len(raster.bands)
+        return 1 if self.places is None else _layers_of(self.form)
+
     def _bands(self, band: int, keys: Sequence[str]) -> Bands:
         if self.places is None:
             return [(key, (band,)) for key in keys]

@@ -14,6 +14,7 @@ from geouq.catalog import Catalog, Tile
 from geouq.cutting import BAND, WINDOW, Reading, reading_for
 from geouq.errors import ConfigError
 from geouq.kernel import SQUARE
+from geouq.layered import Layered
 from geouq.raster import Raster
 from geouq.settings import CELLS_IN_TILE, LARGEST_CELL
 from geouq.zone_batches import BytesOfZones, Layers, batches_of, bytes_of_zones
@@ -169,8 +170,11 @@ def memory_of_worker(tile: Tile, widest: int | None = None) -> int:
 
 def _bytes_of_pixel(raster: Raster, tile: Tile) -> int:
     """Bytes that a pixel of a layer takes in a window, with the copies made of types that the kernel does not take."""
-    bands = len({variable.band for variable in tile.variables}) if raster.interleaved else 1
     size = np.dtype(raster.bands[0].dtype).itemsize
+    (prediction, *_) = tile.predictions.values()
+    if isinstance(prediction, Layered) and raster in prediction.rasters.values():
+        return 2 * prediction.at_once(raster) * max(size, np.dtype(np.float32).itemsize) + 32
+    bands = len({variable.band for variable in tile.variables}) if raster.interleaved else 1
     as_stored = raster.bands[0].dtype == "float32" and not tile.noisy_truth and _variances_alone(tile)
     copies = 0 if as_stored else 16
     return bands * size + copies

@@ -1,6 +1,7 @@
 """Predictions from files in other forms than mean and variance: the numbers of the same arrays, and clear faults."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from alike import same
 import geouq as gq
 from geouq.catalog import find_tiles
 from geouq.config import load_experiment
+from geouq.cutting import MOST_VALUES, reading_for
 from geouq.errors import ConfigError
 from geouq.experiment import run, settings_for
 from geouq.summary.file import load_tile
@@ -191,6 +193,19 @@ def test_faults_of_forms_are_told(folder, data, said):
         experiment_of(folder, data | TRUTH)
 
 
+@pytest.mark.parametrize(
+    ("data", "name", "said"),
+    [
+        (QUANTILES | TRUTH, "z", "have a variance"),
+        (CLASSES, "epistemic_share", "map of ensembles"),
+        (ENSEMBLES["by variable"] | TRUTH, "correct", "map of class probabilities"),
+    ],
+)
+def test_maps_that_a_form_does_not_have_are_told(folder, data, name, said):
+    with pytest.raises(ConfigError, match=said):
+        experiment_of(folder, data, f"output: {{maps: [{name}]}}\n")
+
+
 def test_bands_that_do_not_fit_the_truth_are_told(folder):
     data = {
         "quantiles": "{0.1: 'by_variable/{tile}.tif', 0.5: 'by_variable/{tile}.tif', 0.9: 'by_variable/{tile}.tif'}"
@@ -206,3 +221,16 @@ def test_a_tile_that_lacks_a_member_is_told(folder):
 
     assert [failure.tile for failure in failures] == ["a2"]
     assert "a2_m3.tif" in failures[0].message
+
+
+def test_windows_of_many_members_hold_no_more_values_than_those_of_few(folder):
+    (tile, *_) = find_tiles(experiment_of(folder, ENSEMBLES["by variable"] | TRUTH)).tiles
+    large = replace(tile.grid, shape=(40_000, 40_000))
+    for members in (4, 50, 500):
+        own = tile.predictions[""]
+        rasters = {key: replace(raster, grid=large, block=(1, 40_000)) for key, raster in own.rasters.items()}
+        many = replace(own, rasters=rasters, form=replace(own.form, members=members))
+        reading = reading_for(replace(tile, grid=large, predictions={"": many}))
+
+        assert reading.height * reading.width * 2 * members <= max(MOST_VALUES, 256 * 256 * 2 * members)
+        assert reading.height % 256 == reading.width % 256 == 0

@@ -1,6 +1,6 @@
 """Predictions that are not given as mean and variance: the rasters of members, quantiles or probabilities."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
@@ -8,12 +8,26 @@ from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 from geouq.config.faults import Steps, quoted, raise_each
 from geouq.config.prediction import Level, Predicted
 from geouq.config.section import Names, Section, Text
-from geouq.config.values import MEMBER, member_pattern
+from geouq.config.values import CELLS, FORM_MAPS, MEMBER, OF_CLASSES, OF_MEMBERS, member_pattern
 
 Members = Annotated[str, Field(min_length=1), AfterValidator(member_pattern)]
 BandOrder = Literal["variables", "layers"]
 LAST_CODE = 65535
 FORM_KEYS = ("members", "quantiles", "probabilities")
+
+
+def lacking(maps: Iterable[str], files: object) -> Iterator[tuple[Steps, str]]:
+    """Maps that a prediction given by these files does not have; `cells`, the default, is nothing where it has none."""
+    members = isinstance(files, FormFiles) and files.members is not None
+    classes = isinstance(files, FormFiles) and files.probabilities is not None
+    variance = members or not isinstance(files, FormFiles)
+    for place, name in enumerate(maps):
+        if name in OF_MEMBERS and not members:
+            yield ("maps", place), f"{quoted(name)} is a map of ensembles; give members"
+        elif name in OF_CLASSES and not classes:
+            yield ("maps", place), f"{quoted(name)} is a map of class probabilities; give probabilities"
+        elif name not in (*FORM_MAPS, "status", CELLS) and not variance:
+            yield ("maps", place), f"{quoted(name)} is a map of predictions that have a variance"
 
 
 class FormFiles(Section):

@@ -19,6 +19,7 @@ from pydantic import (
 from geouq.config.bins import GROUPS, Bins, BinScheme, Groups
 from geouq.config.data import Data, FormData, SharedData, data_for_models, noise_given, predictions_read
 from geouq.config.faults import Fault, quoted, raise_each, suggestion
+from geouq.config.forms import lacking
 from geouq.config.intervals import Intervals
 from geouq.config.output import Gate, Output, VarianceRule
 from geouq.config.prediction import CompareOn, Level, Models, PredictionFiles, key_of, model_and_layer, models_of
@@ -311,6 +312,13 @@ class Experiment(Section):
             if fault:
                 raise ValueError(fault)
         return wanted
+
+    @field_validator("output")
+    @classmethod
+    def _maps_that_there_are(cls, output: Output, info: ValidationInfo) -> Output:
+        if "data" in info.data:
+            raise_each(lacking(output.maps, info.data["data"]))
+        return output
 
     @field_validator("gates")
     @classmethod

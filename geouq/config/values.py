@@ -17,7 +17,8 @@ FIGURES_OF_RUNS = tuple(name for name in FIGURES if name != "before_after")  # w
 OF_VARIANCE = ("mean", "std", "error", "abs_error", "z", "pit", "nll", "crps")
 OF_MEMBERS = ("aleatoric_share", "epistemic_share")
 OF_CLASSES = ("confidence", "correct", "brier")
-PIXEL_MAPS = (*OF_VARIANCE, *OF_MEMBERS, *OF_CLASSES, "status")
+PIXEL_MAPS = (*OF_VARIANCE, "status")
+FORM_MAPS = (*OF_MEMBERS, *OF_CLASSES)
 # of the metrics that cells keep; nll and crps are the maps of pixels, and curves need levels that cells keep
 CELL_MAPS = (
     "uce", "ence", "uce_normalized", "ence_normalized", "ence_null", "ence_excess", "zms", "z_mean", "z_std", "rce",
@@ -197,8 +198,9 @@ def map_name(name: str) -> str:
     'covered_90'
     """
     of_levels = [f"{base}_90" for base in (COVERED, *CELL_MAPS_OF_LEVELS)]
-    if name not in (*PIXEL_MAPS, CELLS, *CELL_MAPS) and map_without_level(name) is None:
-        raise ValueError(f"{quoted(name)} is not a map{suggestion(name, [*PIXEL_MAPS, CELLS, *CELL_MAPS, *of_levels])}")
+    known = [*PIXEL_MAPS, *FORM_MAPS, CELLS, *CELL_MAPS]
+    if name not in known and map_without_level(name) is None:
+        raise ValueError(f"{quoted(name)} is not a map{suggestion(name, [*known, *of_levels])}")
     return name
 
 
@@ -210,7 +212,7 @@ def map_without_level(name: str) -> str | None:
 
 def is_pixel_map(name: str) -> bool:
     """Whether a map has a value for every pixel; any other is of cells."""
-    return name in PIXEL_MAPS or map_without_level(name) == COVERED
+    return name in (*PIXEL_MAPS, *FORM_MAPS) or map_without_level(name) == COVERED
 
 
 def metric_name(name: str) -> str:
