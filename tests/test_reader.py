@@ -148,7 +148,7 @@ def test_without_truth_a_damaged_prediction_is_not_noticed(one_tile, sweep_one, 
     damaged = sweep_one(tmp_path / "one.yaml")["t"]
 
     assert empty.variables["band_1"].whole.n == 0
-    assert empty.variables["band_1"].excluded.tolist() == [0, 0, 0, 64 * 64, 0, 0, 0, 0]
+    assert empty.variables["band_1"].excluded.sum() == empty.variables["band_1"].excluded[3] == 64 * 64
     assert damaged.error == "DataError"
     assert "t_mean.tif cannot be read" in damaged.message
 
