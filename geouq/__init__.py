@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from geouq.summary.file import load_tile as load_tile
     from geouq.summary_array import SummaryArray as SummaryArray
 
-_FORMS = ("classes", "ensemble", "quantiles")
+_FORMS = ("classes", "ensemble", "quantiles")  # modules of their own
 _ROOM_OF = {
     "Experiment": "config",
     "GeouqError": "errors",
@@ -54,7 +54,7 @@ _ROOM_OF = {
 def __getattr__(name: str) -> Any:
     """Import what is asked for when it is asked for, so that the command line starts at once."""
     if name == "__all__":
-        return ["__version__", *_FORMS, *_ROOM_OF, *_measures().measure_names()]
+        return ["__version__", *_ROOM_OF, *_measures().measure_names()]
     if name in _FORMS:
         import_module("geouq.metrics.brief")
         return import_module(f"geouq.{name}")
@@ -67,7 +67,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *__getattr__("__all__")]
+    return [*globals(), *_FORMS, *__getattr__("__all__")]
 
 
 def _measures() -> Any:
