@@ -323,6 +323,15 @@ def test_what_is_no_mosaic(second):
     assert mosaic_of([TilePlace("a", Grid((40, 48), PLACE, ""), 16), TilePlace("b", second, 16)]) is None
 
 
+def test_a_mosaic_that_would_be_mostly_empty_is_none():
+    near, far = (Grid((512, 512), PLACE @ Affine.translation(at, at), "") for at in (512, 16 * 512))
+
+    first = TilePlace("a", Grid((512, 512), PLACE, ""), 16)
+
+    assert mosaic_of([first, TilePlace("b", near, 16)]) is not None
+    assert mosaic_of([first, TilePlace("b", far, 16)]) is None
+
+
 def test_tiles_of_unlike_cells_are_no_mosaic():
     grids = [Grid((64, 64), PLACE @ Affine.translation(column, 0), "") for column in (0, 64)]
 

@@ -9,7 +9,9 @@ from affine import Affine
 from geouq.grid import TOLERANCE, Grid
 from geouq.summary import TilePlace
 
-LARGEST_MOSAIC = 25_000_000  # pixels; where there is no tile the file holds nothing
+LARGEST_MOSAIC = 25_000_000  # pixels
+SMALL_MOSAIC = 200_000  # pixels, which cost little even if nearly all of them are empty
+PIXELS_A_CELL = 50  # more than which a mosaic is mostly empty, or much finer than its cells
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,8 @@ def mosaic_of(tiles: Sequence[TilePlace]) -> Mosaic | None:
     whole, corners = lattice.grid, lattice.corners
     step = math.gcd(tiles[0].cell_size, *(number for corner in corners.values() for number in corner))
     shape = -(-whole.shape[0] // step), -(-whole.shape[1] // step)
-    if shape[0] * shape[1] > LARGEST_MOSAIC:
+    cells = sum(tile.cell_grid.pixels for tile in tiles)
+    if shape[0] * shape[1] > min(LARGEST_MOSAIC, max(SMALL_MOSAIC, PIXELS_A_CELL * cells)):
         return None
     return Mosaic(Grid(shape, whole.transform @ Affine.scale(step), whole.crs), step, corners)
 
