@@ -4,7 +4,7 @@ import os
 import re
 import threading
 import warnings
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -105,8 +105,9 @@ class Raster:
     def variables(self) -> dict[str, int]:
         """Band of each variable, all but alpha, by its description, or `band_<number>` where it has none of its own."""
         described = [band.description for band in self.bands]
+        times = Counter(described)
         return {
-            name if described.count(name) == 1 and not UNSAID.fullmatch(name) else f"band_{number}": number
+            name if times[name] == 1 and not UNSAID.fullmatch(name) else f"band_{number}": number
             for number, name in enumerate(described, 1)
             if number != self.alpha
         }
@@ -147,8 +148,8 @@ def read_header(path: str, drivers: Sequence[str] = DRIVERS) -> Raster:
         return Raster(
             path,
             Grid(source.shape, source.transform, source.crs.to_wkt() if source.crs else ""),
-            tuple(_band(source, index) for index in range(source.count)),
-            source.colorinterp.index(ColorInterp.alpha) + 1 if ColorInterp.alpha in source.colorinterp else None,
+            _bands(source),
+            next((number for number, kind in enumerate(source.colorinterp, 1) if kind is ColorInterp.alpha), None),
             tuple(max(sides) for sides in zip(*source.block_shapes, strict=True)),
             source.count > 1 and layout.get("INTERLEAVE") == "PIXEL",
             layout.get("COMPRESSION", "none"),
@@ -233,17 +234,27 @@ def _said_plainly(path: str, drivers: Sequence[str]) -> Iterator[None]:
         raise DataError(f"{path} cannot be read: {reason}") from error
 
 
-def _band(source: Any, index: int) -> Band:
-    dtype, flags = source.dtypes[index], source.mask_flag_enums[index]
-    return Band(
-        dtype,
-        _stored_nodata(dtype, source.nodatavals[index]),
-        source.scales[index],
-        source.offsets[index],
-        not flags or (MaskFlags.per_dataset in flags and MaskFlags.alpha not in flags),  # no flag: a mask of this band
-        source.descriptions[index] or "",
-        source.units[index] or "",
+def _bands(source: Any) -> tuple[Band, ...]:
+    """All bands; each property is asked for once, as rasterio looks at every band to answer."""
+    columns = zip(
+        source.dtypes,
+        source.nodatavals,
+        source.scales,
+        source.offsets,
+        source.mask_flag_enums,
+        source.descriptions,
+        source.units,
+        strict=True,
     )
+    return tuple(
+        Band(dtype, _stored_nodata(dtype, nodata), scale, offset, _is_masked(flags), description or "", units or "")
+        for dtype, nodata, scale, offset, flags, description, units in columns
+    )
+
+
+def _is_masked(flags: Sequence[MaskFlags]) -> bool:
+    """Whether a band has a mask beside nodata and alpha; a band without a flag has one of its own."""
+    return not flags or (MaskFlags.per_dataset in flags and MaskFlags.alpha not in flags)
 
 
 def _stored_nodata(dtype: str, nodata: float | None) -> float | None:

@@ -11,6 +11,7 @@ from geouq.catalog import Failure, Tile
 from geouq.errors import ConfigError
 
 PATIENCE = 10.0  # seconds
+TOO_LITTLE = "there is not enough memory for it; name with --memory how much there is, or give fewer --workers"
 HELD = 2  # results that may wait for one before them while all workers have work
 
 
@@ -104,6 +105,10 @@ def _arrived(task: Task, future: Future[Any], progress: dict[str, _Progress], st
         return
     try:
         state.early[task.place] = task, future.result()
+    except MemoryError as error:
+        state.failed, state.early = True, {}
+        yield task, Failure(task.tile.name, stage, "MemoryError", f"{TOO_LITTLE}: {error}")
+        return
     except Exception as error:  # noqa: BLE001  whatever a tile does, the others go on, and the table of failures tells
         state.failed, state.early = True, {}
         yield task, Failure(task.tile.name, stage, type(error).__name__, str(error))

@@ -1,5 +1,7 @@
 """The text of a configuration: strict YAML, in which names stay what was written."""
 
+import time
+
 import pytest
 import yaml
 from configurations import faults, loaded, written
@@ -40,8 +42,30 @@ def test_a_yaml_bomb_is_refused(tmp_path):
     assert "more than 100000 values" in fault
 
 
+def test_aliases_of_a_long_text_are_refused_before_they_are_looked_through(tmp_path):
+    """A megabyte named a hundred thousand times would be read for hours."""
+    lines = [f"a0: &a0 {'x' * 1_000_000}"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 6)]
+    (fault,) = faults(tmp_path, "\n".join(lines))
+    assert "aliases expand to more than 2000000 characters" in fault
+
+
+def test_more_values_than_a_configuration_has_are_not_all_composed(tmp_path, monkeypatch):
+    monkeypatch.setattr("geouq.config.yaml_text.MOST_VALUES", 100)
+    (fault,) = faults(tmp_path, f"a: [{'x,' * 300}]")
+    assert "not valid YAML: more than 100 values" in fault
+
+
+def test_a_hint_is_found_in_time_that_grows_with_the_text_alone(tmp_path):
+    """A pattern that looks from every line to the end of the file takes minutes."""
+    started = time.monotonic()
+    (fault,) = faults(tmp_path, "x\n" * 100_000 + "a: [")
+    assert "not valid YAML" in fault
+    assert time.monotonic() - started < 60
+
+
 def test_a_file_too_large_for_a_configuration_is_refused(tmp_path):
-    assert faults(tmp_path, b"#" * 10_000_001) == ["x.yaml:1: is larger than 10 MB: not a configuration"]
+    assert faults(tmp_path, b"#" * 2_000_001) == ["x.yaml:1: is larger than 2 MB: not a configuration"]
 
 
 def test_names_stay_the_text_that_was_written(tmp_path):

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from servers import serving
+from faulty.servers import serving
 
 from geouq.raster import GDAL_OPTIONS, HTTP
 

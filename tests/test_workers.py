@@ -1,6 +1,6 @@
 """Tasks: results in their order, failures that end one tile alone, never more under way than allowed."""
 
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
@@ -76,6 +76,17 @@ def test_results_of_a_tile_come_in_order_until_it_fails(counts, broken, in_fligh
         good = [place for place, outcome in own if not isinstance(outcome, Failure)]
         assert good == list(range(len(good)))
         assert len(good) == count if not fails else isinstance(own[-1][1], Failure)
+
+
+def test_a_tile_for_which_memory_does_not_suffice_says_what_to_do():
+    def too_large():
+        raise MemoryError("Unable to allocate 4.00 GiB")
+
+    with ThreadPoolExecutor(1) as pool:
+        ((_, failure),) = in_order([Task(Named("a"), 0, 1, too_large)], "sweep", pool, 1)
+
+    assert failure.message.startswith("there is not enough memory for it; name with --memory")
+    assert failure.message.endswith(": Unable to allocate 4.00 GiB")
 
 
 def test_a_slow_task_holds_back_what_follows_but_not_without_bound(monkeypatch):

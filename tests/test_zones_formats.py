@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from servers import serving
+from faulty.servers import serving
 from vectors import feature, geojson, polygons_of, square
 
 from geouq.errors import DataError

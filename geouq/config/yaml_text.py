@@ -13,14 +13,15 @@ import yaml
 
 from geouq.config.faults import Fault, Steps, config_error, one_line, quoted
 
-MOST_BYTES = 10_000_000
+MOST_BYTES = 2_000_000  # 10 seconds of reading
 MOST_VALUES = 100_000
 DEEPEST = 50
 CORE = "tag:yaml.org,2002:"
 TAGS = {
     f"{CORE}{name}" for name in ("str", "int", "float", "bool", "null", "timestamp", "value", "seq", "map", "merge")
 }
-OPEN_PLACEHOLDER = re.compile(r"^[^#'\"]*[:,\[-]\s+\{\w+\}[^\s,\]}]", re.MULTILINE)
+SURROGATE = re.compile("[\ud800-\udfff]")
+OPEN_PLACEHOLDER = re.compile(r"^[^#'\"\n]*[:,\[-]\s+\{\w+\}[^\s,\]}]", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -134,15 +135,18 @@ def _text(file: Path) -> str:
 
 
 class _Composer(yaml.SafeLoader):
-    """Composes nodes only as deep as a configuration goes."""
+    """Composes nodes only as deep as a configuration goes, and no more than it has."""
 
-    depth = 0
+    depth = nodes = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         self.depth += 1
         if self.depth > DEEPEST:
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
             raise yaml.MarkedYAMLError(problem=f"nested deeper than {DEEPEST}", problem_mark=mark)
+        self.nodes += 1
+        if self.nodes > 2 * MOST_VALUES:  # keys are nodes, too
+            raise yaml.MarkedYAMLError(problem=f"more than {MOST_VALUES} values")
         node = super().compose_node(parent, index)
         self.depth -= 1
         return node
@@ -176,11 +180,12 @@ def _hint(problem: str, text: str) -> str:
 
 @dataclass
 class _Reading:
-    """One pass over the nodes of a file, counting the values that aliases expand to."""
+    """One pass over the nodes of a file, counting the values and the characters that aliases expand to."""
 
     file: Path
     faults: list[Fault]
     values: int = 0
+    characters: int = 0
 
     def written(self, node: yaml.Node, path: Steps, line: int) -> Written:
         self.values += 1
@@ -217,7 +222,10 @@ class _Reading:
 
     def text(self, node: yaml.Node, path: Steps) -> str:
         text = str(node.value)
-        if any("\ud800" <= character <= "\udfff" for character in text):
+        self.characters += len(text)
+        if self.characters > MOST_BYTES:
+            raise _unreadable(self.file, _line(node), f"aliases expand to more than {MOST_BYTES} characters")
+        if SURROGATE.search(text):
             self.fault(_line(node), path, f"{quoted(text)} is not valid Unicode text")
         return text
 

@@ -3,20 +3,38 @@
 import socket
 import struct
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import count
+from pathlib import Path
 
+FAULTS = ("stalls", "resets", "fails")
 STALL = 60  # seconds
 RESET_ON_CLOSE = (socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
-class Handler(BaseHTTPRequestHandler):
-    """Answers with bytes of files; the first requests of each server behave as it is told to."""
+class Server(ThreadingHTTPServer):
+    """A server of a folder; of its first requests so many are faulty, and `asked` are the paths of all of them."""
 
-    def do_GET(self):
+    def __init__(self, folder: Path, fault: str, faulty: int) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.folder, self.fault, self.faulty = folder, fault, faulty
+        self.asked: list[str] = []
+        self.ended = threading.Event()
+
+    def handle_error(self, *_: object) -> None:
+        """A client that gave up is no fault of the server."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers with bytes of files, or not."""
+
+    server: Server
+
+    def do_GET(self) -> None:
+        """Answer one request."""
         self.server.asked.append(self.path)
-        fault = self.server.fault if next(self.server.number) < self.server.faulty else None
+        fault = self.server.fault if len(self.server.asked) <= self.server.faulty else ""
         file = self.server.folder / self.path.lstrip("/")
         if fault == "stalls":
             self.server.ended.wait(STALL)
@@ -32,9 +50,9 @@ class Handler(BaseHTTPRequestHandler):
 
     do_HEAD = do_GET  # noqa: N815  as http.server calls it
 
-    def _send(self, content):
-        wanted = self.headers.get("Range", f"bytes=0-{len(content) - 1}").removeprefix("bytes=").split("-")
-        first, last = int(wanted[0]), min(int(wanted[1] or len(content)), len(content) - 1)
+    def _send(self, content: bytes) -> None:
+        asked = self.headers.get("Range", f"bytes=0-{len(content) - 1}").removeprefix("bytes=").split("-")
+        first, last = int(asked[0]), min(int(asked[1] or len(content)), len(content) - 1)
         self.send_response(206 if "Range" in self.headers else 200)
         self.send_header("Accept-Ranges", "bytes")
         self.send_header("Content-Range", f"bytes {first}-{last}/{len(content)}")
@@ -43,21 +61,14 @@ class Handler(BaseHTTPRequestHandler):
         if self.command == "GET":
             self.wfile.write(content[first : last + 1])
 
-    def log_message(self, *_):
-        pass
-
-
-class Server(ThreadingHTTPServer):
-    def handle_error(self, *_):
-        """A client that gave up is no fault of the server."""
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
 
 
 @contextmanager
-def serving(folder, fault=None, faulty=0):
-    """The address of a server of a folder, and what it was asked for; of its first requests so many are faulty."""
-    server = Server(("127.0.0.1", 0), Handler)
-    server.folder, server.fault, server.faulty = folder, fault, faulty
-    server.number, server.asked, server.ended = count(), [], threading.Event()
+def serving(folder: Path, fault: str = "", faulty: int = 0) -> Iterator[tuple[str, list[str]]]:
+    """The address of a server of a folder, and the paths that it was asked for."""
+    server = Server(folder, fault, faulty)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:

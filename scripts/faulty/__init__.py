@@ -1,0 +1,1 @@
+"""Faults on purpose: files, folders, servers and processes that go wrong, for scripts/faults and the tests."""

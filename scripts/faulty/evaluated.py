@@ -1,0 +1,44 @@
+"""What geouq makes of a folder: its numbers, or the message why there are none."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from geouq.catalog import Failure, find_tiles
+from geouq.cli import main
+from geouq.config import load_experiment
+from geouq.metrics import Choices, evaluate_metrics
+from geouq.settings import Settings
+from geouq.sweep import sweep_tiles
+
+CHOICES = Choices((0.9,), ())
+NUMBERS = ("n", "bias", "rmse", "zms", "sharpness")
+
+
+def numbers_of(config: Path) -> dict[str, float] | str:
+    """Numbers of the only tile of a configuration, or the message of its failure."""
+    catalog = find_tiles(load_experiment(config))
+    if catalog.failures:
+        return catalog.failures[0].message
+    with ThreadPoolExecutor(1) as pool:
+        (outcome,) = sweep_tiles(catalog.tiles, Settings((0.9,), 16, negative="exclude"), pool, 2)
+    if isinstance(outcome, Failure):
+        return outcome.message
+    (own,) = outcome.variables.values()
+    found = {value.name: float(value.value) for value in evaluate_metrics(own.whole, CHOICES)}
+    return {"n": float(own.whole.n)} | {name: found[name] for name in NUMBERS if name in found}
+
+
+def verdict_on(*arguments: str) -> str:
+    """What is wrong with how the program answers: nothing, or a traceback, an unknown exit code, or no message."""
+    result = CliRunner().invoke(main, list(arguments))
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        return f"traceback: {result.exception!r}"
+    if "Traceback" in result.output:
+        return "traceback in the output"
+    if result.exit_code not in (0, 2, 3):
+        return f"exit code {result.exit_code}"
+    if result.exit_code and not result.output.strip():
+        return "no message"
+    return ""

@@ -1,0 +1,109 @@
+"""Rasters from many hands: right numbers whatever their header, or one clear message."""
+
+import resource
+import subprocess
+import sys
+from random import Random
+
+import numpy as np
+import pytest
+from faulty.evaluated import numbers_of, verdict_on
+from faulty.mutation import mutated
+from faulty.rasters import CONFIG, claiming, expected, layer, scene, write
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+FEW = settings(max_examples=15, deadline=20_000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+LAYERS = ("t_mean.tif", "t_variance.tif", "t_truth.tif")
+GIB = 1 << 30
+
+
+@FEW
+@given(random=st.randoms(use_true_random=False))
+def test_any_header_gives_the_numbers_of_plain_numpy(tmp_path, random):
+    layers = scene(random, tmp_path)
+
+    found = numbers_of(tmp_path / "x.yaml")
+
+    assert isinstance(found, dict), found
+    if len(layers[0]):
+        assert found == pytest.approx(expected(*layers), rel=1e-6, abs=1e-9)
+    else:
+        assert found["n"] == 0
+
+
+@FEW
+@given(random=st.randoms(use_true_random=False))
+@pytest.mark.filterwarnings("ignore::rasterio.errors.NotGeoreferencedWarning")
+def test_damaged_files_are_evaluated_or_named(tmp_path, random):
+    scene(random, tmp_path)
+    path = tmp_path / random.choice(LAYERS)
+    path.write_bytes(mutated(path.read_bytes(), random, most=30))
+
+    found = numbers_of(tmp_path / "x.yaml")
+
+    assert isinstance(found, dict) or str(tmp_path) in found or "not enough memory" in found
+
+
+def test_a_raster_on_other_pixels_fails(tmp_path):
+    random = Random(0)  # noqa: S311  no secret
+    for name, shift in zip(("mean", "variance", "truth"), (0, 0, 0.5), strict=True):
+        write(tmp_path / f"t_{name}.tif", layer(random, (9, 9), is_variance=False), shift)
+    (tmp_path / "x.yaml").write_text(CONFIG, encoding="utf-8")
+
+    assert "t_truth.tif" in numbers_of(tmp_path / "x.yaml")
+
+
+CLAIMS = {
+    "no pixel": claiming(0, 5),
+    "three bits": claiming(5, 5, bits=3),
+    "a block of 4 GiB": claiming(32768, 32768, tile=32768),
+    "a packed block of 4 GiB": claiming(32768, 32768, compression=8),
+    "rows of 4 MB": claiming(10**6, 10**6, rows=1),
+    "10^12 pixels, big-endian": claiming(10**6, 10**6, tile=256, order=">"),
+    "4294967295 rows": claiming(1, 2**32 - 1),
+}
+LIMITED = f"""import resource, sys
+import geouq.experiment
+from geouq.cli import main
+resource.setrlimit(resource.RLIMIT_AS, ({3 * GIB}, {3 * GIB}))
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_a_header_that_claims_too_much_is_refused_within_the_memory_that_is_given(tmp_path, claim):
+    for name in LAYERS:
+        (tmp_path / name).write_bytes(CLAIMS[claim])
+    (tmp_path / "x.yaml").write_text(CONFIG, encoding="utf-8")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+
+    command = [sys.executable, "-c", LIMITED, "run", "x.yaml", "--memory", "600MB", "--workers", "1", "--quiet"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+
+    assert done.returncode in {2, 3}, done.stderr
+    assert "Traceback" not in done.stderr
+    assert str(tmp_path) in done.stderr
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss <= max(before, 1000 << 10)
+
+
+@pytest.mark.filterwarnings("ignore::rasterio.errors.NotGeoreferencedWarning")
+def test_many_bands_are_read_as_fast_as_they_are_many(tmp_path, monkeypatch):
+    """Each property of a raster looks at all bands, so that asking for it band by band takes minutes."""
+    for name in LAYERS:
+        (tmp_path / name).write_bytes(claiming(8, 8, bands=20_000))
+    (tmp_path / "x.yaml").write_text(CONFIG.replace("[height]", "{height: {band: 3}}"), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    assert verdict_on("check", "x.yaml") == ""
+
+
+@pytest.mark.parametrize("order", ["LITTLE", "BIG"])
+def test_the_order_of_bytes_changes_no_number(tmp_path, write_raster, order):
+    values = np.random.default_rng(0).lognormal(size=(3, 30, 40)).astype(np.float32)
+    for name, band in zip(LAYERS, values, strict=True):
+        write_raster(tmp_path / name, band, ENDIANNESS=order)
+    (tmp_path / "x.yaml").write_text(CONFIG, encoding="utf-8")
+
+    assert (tmp_path / LAYERS[0]).read_bytes()[:2] == (b"II" if order == "LITTLE" else b"MM")
+    assert numbers_of(tmp_path / "x.yaml") == pytest.approx(expected(*values.astype(float).reshape(3, -1)))
