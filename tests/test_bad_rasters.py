@@ -13,7 +13,7 @@ from faulty.rasters import CONFIG, claiming, expected, layer, scene, write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-FEW = settings(max_examples=15, deadline=20_000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 LAYERS = ("t_mean.tif", "t_variance.tif", "t_truth.tif")
 GIB = 1 << 30
 
