@@ -194,7 +194,7 @@ def test_tiles_in_common_are_compared_and_that_is_said(runs, geouq, tmp_path):
         for row in rows_of(tmp_path / "results/small/tables/metrics.csv")
     }
     assert float(rows["west", "height", "rmse"]["baseline"]) == pytest.approx(float(alone["a1", "height", "rmse"]))
-    assert "region north is not a list of tiles in all runs" in done.stderr
+    assert "region north is no list of tiles in small, and is left aside" in done.stderr
     assert ("north", "height", "rmse") not in rows
 
 

@@ -65,6 +65,7 @@ def test_figures_are_found_whatever_their_names(pages):
 def test_a_region_named_index_does_not_replace_the_index():
     assert page_name("index") != "index.html"
     assert page_name("INDEX").lower() != "index.html"
+    assert page_name("index") not in {page_name(other) for other in ("region_index", "inde%78", "inde%2578")}
 
 
 def test_pages_without_failures_say_so(tmp_path):

@@ -345,6 +345,15 @@ def test_a_layer_without_crs_is_refused(tmp_path):
         polygons_of(path)
 
 
+def test_metres_without_their_crs_are_refused(tmp_path):
+    path = geojson(tmp_path / "x.geojson", feature("a", square(500_000, 7_000_000, 100)), crs=None)
+
+    with pytest.raises(
+        DataError, match=r"polygons: .* has coordinates up to 7000100, which are no degrees, .*EPSG:4326"
+    ):
+        polygons_of(path)
+
+
 def test_a_file_of_several_layers_needs_one_named(tmp_path):
     import pyogrio
 

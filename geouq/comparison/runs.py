@@ -254,8 +254,8 @@ def _common_regions(runs: Sequence[Run], tiles: Sequence[str]) -> tuple[dict[str
     lists = [run.experiment.tile_lists for run in runs]
     found, notes = {}, []
     for name in dict.fromkeys(name for own in lists for name in own):
-        if not all(name in own for own in lists):
-            notes.append(f"region {name} is not a list of tiles in all runs, and is left aside")
+        if without := [run.label for run, own in zip(runs, lists, strict=True) if name not in own]:
+            notes.append(f"region {name} is no list of tiles in {_listed(without)}, and is left aside")
             continue
         members = tuple(tile for tile in lists[0][name] if tile in tiles and all(tile in own[name] for own in lists))
         if members:

@@ -48,13 +48,15 @@ def write_report(content: ReportContent, folder: Path) -> list[Path]:
 
 
 def page_name(region: str) -> str:
-    """File of a region's page; the run's own page is index.html.
+    """File of a region's page, another one for each region; the run's own page is index.html.
 
     >>> page_name("west"), page_name("index")
-    ('west.html', 'region_index.html')
+    ('west.html', 'inde%78.html')
     """
     name = file_name(region)
-    return f"region_{name}.html" if name.lower() == "index" else f"{name}.html"
+    if name.lower() == "index":
+        name = f"{name[:-1]}%{ord(name[-1]):02X}"  # file_name escapes no letter, so that no other region is called so
+    return f"{name}.html"
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from geouq.config import PolygonRegions, suggestion
 from geouq.errors import DataError
 
 INSTALL = "polygons need pyogrio and shapely: pip install 'geouq[polygons]'"
+FARTHEST = 720.0  # degrees, two turns; what lies beyond was written in metres
 LARGEST_WHOLE = 2**53  # beyond, whole numbers that are stored as float64 run together
 SHOWN = 5
 BOM, ARCHIVE = b"\xef\xbb\xbf", b"PK"
@@ -161,6 +162,7 @@ def _named(shapely: Any, path: str, crs: str, texts: list[str], wkb: NDArray[Any
     if not kept.any():
         raise DataError(f"polygons: {path} holds no polygon that has a name")
     parts, feature = parts[kept], feature[kept]
+    _require_degrees(shapely, path, crs, parts)
     names = tuple(dict.fromkeys(texts[i] for i in feature))
     number = {name: i for i, name in enumerate(names)}
     crossing = ~shapely.is_valid(parts)
@@ -172,6 +174,18 @@ def _named(shapely: Any, path: str, crs: str, texts: list[str], wkb: NDArray[Any
             f"{texts[feature[first]]!r} ({why}); they are filled by the even-odd rule"
         )
     return Polygons(path, crs, names, parts, np.array([number[texts[i]] for i in feature]), tuple(notes))
+
+
+def _require_degrees(shapely: Any, path: str, crs: str, parts: NDArray[Any]) -> None:
+    """DataError where a CRS of longitudes and latitudes has coordinates that are none, as of GeoJSON without a CRS."""
+    found = CRS.from_wkt(crs)
+    largest = float(np.abs(shapely.total_bounds(parts)).max())
+    if found.is_geographic and largest > FARTHEST:
+        raise DataError(
+            f"polygons: {path} has coordinates up to {largest:.0f}, which are no degrees, but its CRS is "
+            f"{found.to_string()}, that of GeoJSON which names none; give it the one that they are in, for example "
+            "with ogr2ogr -a_srs EPSG:32633"
+        )
 
 
 def _geometries(shapely: Any, path: str, wkb: NDArray[Any]) -> NDArray[Any]:
