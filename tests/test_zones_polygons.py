@@ -101,6 +101,14 @@ def test_polygons_that_share_an_edge_share_no_pixel_and_leave_none_out(cut):
     assert (sum(mask.astype(int) for mask in whole_masks(zones).values()) == 1).all()
 
 
+def test_a_centre_on_an_edge_is_in_the_polygon_below_or_to_the_right_of_it():
+    zones = polygon_zones(polygons([placed([(1.5, 0.5), (3.5, 0.5), (3.5, 2.5), (1.5, 2.5)])]), TILE)
+
+    (mask,) = whole_masks(zones).values()
+
+    assert np.argwhere(mask).tolist() == [[0, 1], [0, 2], [1, 1], [1, 2]]
+
+
 def test_windows_of_any_size_give_the_same_masks():
     rng = np.random.default_rng(0)
     shapes = [placed(rng.uniform((-5, -5), (55, 45), (3, 2))) for _ in range(30)]
