@@ -1,11 +1,13 @@
 """Intervals of a pool: what has one, what has none and why, and that they hold."""
 
+import hashlib
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from alike import same
 from correlated import CHOICES, Tiles, forecast
+from scipy.special import logit
 
 from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10
 from geouq.inference import Intervals
@@ -62,6 +64,27 @@ def test_a_bootstrap_by_a_loop_over_the_same_blocks_gives_the_same_interval(tile
     expected = widened(float(rmse(tiles.whole)), limits, widening, bounds=(0.0, np.inf))
     (interval,) = (one for one in found.intervals if one.metric == "rmse")
     assert (interval.low, interval.high) == pytest.approx(expected, rel=1e-11)
+
+
+def test_limits_are_those_of_a_bootstrap_of_pixels_but_for_one_widening(tiles):
+    found = tiles.infer(Intervals(resamples=200, block="64 px", method="percentile", seed=5), name="west")
+    mean, variance, truth = forecast(0, 256, 16)
+    error, z = mean - truth, (truth - mean) / np.sqrt(variance)
+    pixels = np.stack([np.ones_like(error), error**2, z**2, np.abs(z) <= 1.6448536269514722])
+    tile_by_tile = pixels.reshape(4, 2, 2, 64, 2, 2, 64).transpose(1, 4, 2, 5, 0, 3, 6)  # and block by block
+    blocks = tile_by_tile.reshape(16, 4, -1).sum(axis=-1)
+    words = np.frombuffer(hashlib.sha256(b"west").digest(), "<u4").tolist()
+    raw = np.random.Philox(np.random.SeedSequence([5, *words])).random_raw(200 * 16).tolist()
+    drawn = blocks[[(number >> 32) * 16 >> 32 for number in raw]].reshape(200, 16, 4).sum(axis=1)
+
+    for column, metric, scale in ((1, "rmse", np.log), (2, "zms", np.log), (3, "coverage_90", logit)):
+        root = np.sqrt if metric == "rmse" else np.asarray
+        value, replicates = (root(sums[..., column] / sums[..., 0]) for sums in (blocks.sum(axis=0), drawn))
+        (one,) = (one for one in found.intervals if one.metric == metric)
+        away = scale([one.low, one.high]) - scale(value)
+        widenings = away / (scale(np.quantile(replicates, [0.025, 0.975])) - scale(value))
+        assert widenings[0] == pytest.approx(widenings[1], rel=1e-6), metric
+        assert widenings[0] > 1, metric
 
 
 def test_the_order_of_tiles_and_of_cells_changes_no_bit(tiles):
