@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -97,14 +97,18 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
     if not isinstance(experiment, Experiment):
         experiment = load_experiment(experiment)
     job, catalog = _prepare(experiment, options, reporter)
-    with owned(job.folder):
-        remove_leftovers(job.folder)
-        record = _evaluated(job, catalog, options, started)
-        with written_whole(job.folder / "config.yaml") as part:
-            part.write_text(resolved(job.experiment), encoding="utf-8")
-        save_record(record, job.folder)
-        files, told = _recalibrated(job)
-        results = _presented(job.experiment, record, job.folder, reporter)
+    with ExitStack() as workforce:
+        pool = workforce.enter_context(workers(job.plan.workers, options.scheduler))  # before anything is written
+        with owned(job.folder):
+            remove_leftovers(job.folder)
+            record = _evaluated(job, catalog, pool, fresh=options.fresh, started=started)
+            workforce.close()
+            give_back()
+            with written_whole(job.folder / "config.yaml") as part:
+                part.write_text(resolved(job.experiment), encoding="utf-8")
+            save_record(record, job.folder)
+            files, told = _recalibrated(job)
+            results = _presented(job.experiment, record, job.folder, reporter)
     reporter.say(resources(time.time() - started))
     return replace(results, files=(*results.files, *files), warnings=(*results.warnings, *told))
 
@@ -131,17 +135,15 @@ def _recalibrated(job: _Job) -> tuple[Sequence[Path], Sequence[str]]:
     return outcome.files, outcome.lines()
 
 
-def _evaluated(job: _Job, catalog: Catalog, options: Options, started: float) -> RunRecord:
+def _evaluated(job: _Job, catalog: Catalog, pool: Executor, *, fresh: bool, started: float) -> RunRecord:
     """Sweep what is not summarised yet, and write the pixel maps; the record of it."""
-    waiting = [tile for tile in job.tiles if options.fresh or not is_valid(job.folder, tile, job.settings)]
+    waiting = [tile for tile in job.tiles if fresh or not is_valid(job.folder, tile, job.settings)]
     doubts = _doubts(job, catalog, waiting)
-    with workers(job.plan.workers, options.scheduler) as pool:
-        failures = _sweep(job, pool, waiting)
-        if job.experiment.bins.exact:
-            failures += _place_edges(job, pool, failures)
-        failures += _sweep_zones(job, pool, failures, fresh=options.fresh)
-        failures += _write_maps(job, pool, failures)
-    give_back()
+    failures = _sweep(job, pool, waiting)
+    if job.experiment.bins.exact:
+        failures += _place_edges(job, pool, failures)
+    failures += _sweep_zones(job, pool, failures, fresh=fresh)
+    failures += _write_maps(job, pool, failures)
     done = _without(job.tiles, failures)
     return RunRecord(
         name=job.experiment.name,

@@ -11,6 +11,7 @@ import yaml
 from pydantic import ValidationError
 
 from geouq.config.faults import Fault, config_error, one_line
+from geouq.config.forms import FORM_KEYS
 from geouq.config.model import Experiment
 from geouq.config.yaml_text import Written, as_written, is_file, merged, read_yaml
 from geouq.errors import ConfigError
@@ -62,16 +63,17 @@ _Dumper.add_representer(str, _text_node)
 def json_schema() -> dict[str, Any]:
     """Make the JSON Schema (draft 2020-12) for editors; a file that extends another may be partial."""
     schema = Experiment.model_json_schema()
-    for section in ("Data", "PredictionFiles"):
+    for section in ("Data", "FormData", "PredictionFiles"):
         del schema["$defs"][section]["required"]
     either = [{"required": ["variance"]}, {"required": ["std"]}, {"required": ["lower", "upper", "level"]}]
     predicted = {"required": ["mean"], "oneOf": either}
+    of_any_form = {"oneOf": [predicted, *({"required": [key]} for key in FORM_KEYS)]}
     whole = {
         "required": schema.pop("required"),
         "properties": {"data": {"required": ["truth"]}},
         "if": {"properties": {"models": {"type": "object"}}, "required": ["models"]},
         "then": {"properties": {"models": {"additionalProperties": predicted}}},
-        "else": {"properties": {"data": predicted}},
+        "else": {"properties": {"data": of_any_form}},
     }
     extends = {
         "type": "string",
