@@ -3,8 +3,10 @@
 A process that is killed leaves its temporary files behind; `remove_leftovers` knows them by their names.
 """
 
+import errno
 import os
 import re
+import shutil
 import socket
 import time
 from collections.abc import Iterator
@@ -15,6 +17,7 @@ from pathlib import Path
 
 LEFTOVER = re.compile(r"\.geouq-([0-9a-f]{8})-(\d+)\.")
 DAY = 86_400  # seconds
+SPARE = 16 << 20  # bytes; HDF5 may end the whole program where it cannot write what it holds
 
 
 @contextmanager
@@ -29,11 +32,19 @@ def written_whole(path: Path) -> Iterator[Path]:
 def temporary(path: Path, purpose: str = "part") -> Iterator[Path]:
     """A temporary path beside `path`, in a folder that exists; what stands there when the block ends is removed."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    require_room(path)
     part = path.with_name(f".geouq-{_host()}-{os.getpid()}.{purpose}.{path.name}")
     try:
         yield part
     finally:
         part.unlink(missing_ok=True)
+
+
+def require_room(path: Path) -> None:
+    """OSError where the disk on which a file is to stand is all but full."""
+    if shutil.disk_usage(path.parent).free < SPARE:
+        message = f"{os.strerror(errno.ENOSPC)} ({SPARE >> 20} MiB are needed to go on)"
+        raise OSError(errno.ENOSPC, message, str(path))
 
 
 def take_place(part: Path, path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import rasterio
+from rasterio._err import CPLE_BaseError  # what properties of a damaged header raise
 from rasterio.enums import ColorInterp, MaskFlags
 from rasterio.errors import NotGeoreferencedWarning, RasterioError
 
@@ -227,7 +228,7 @@ def _handles() -> "OrderedDict[Key, Any]":
 def _said_plainly(path: str, drivers: Sequence[str]) -> Iterator[None]:
     try:
         yield
-    except (RasterioError, OSError) as error:
+    except (RasterioError, CPLE_BaseError, OSError) as error:
         reason = str(error.__cause__ or error).removeprefix(f"{path}: ")
         if UNKNOWN_FORMAT in reason:
             reason = f"it is no {' or '.join(drivers)} file; `drivers` in the configuration names the formats to read"

@@ -104,3 +104,11 @@ def test_names_leave_room_for_the_longest_that_are_written(tmp_path):
     """Two names of 100 letters and what stands between them."""
     with written_whole(tmp_path / f"{'a' * 100}_cells_{'b' * 100}.tif") as part:
         part.touch()
+
+
+def test_a_disk_that_is_all_but_full_is_told_before_anything_is_written(tmp_path, monkeypatch):
+    monkeypatch.setattr("geouq.atomic.SPARE", 1 << 60)
+
+    with pytest.raises(OSError, match="No space left on device"), written_whole(tmp_path / "a.txt"):
+        pass
+    assert list(tmp_path.iterdir()) == []

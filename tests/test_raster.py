@@ -8,6 +8,7 @@ import rasterio
 from affine import Affine
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from rasterio._err import CPLE_BaseError
 from rasterio.enums import ColorInterp
 
 from geouq.errors import DataError
@@ -110,6 +111,20 @@ def test_what_is_no_raster_is_a_plain_error(tmp_path, content):
     (tmp_path / "a.tif").write_text(content)
 
     with pytest.raises(DataError, match=r"a\.tif cannot be read: \S"):
+        read_header(str(tmp_path / "a.tif"))
+
+
+@pytest.mark.filterwarnings("ignore::rasterio.errors.NotGeoreferencedWarning")
+def test_what_gdal_says_of_a_property_is_a_plain_error(tmp_path, write_raster, monkeypatch):
+    """Not all that rasterio raises is of its own kind of error."""
+    write_raster(tmp_path / "a.tif", np.ones((8, 8), np.float32))
+
+    def damaged(_source):
+        raise CPLE_BaseError(1, 1, "tag is not read from file")
+
+    monkeypatch.setattr("geouq.raster._bands", damaged)
+
+    with pytest.raises(DataError, match=r"a\.tif cannot be read: tag is not read from file"):
         read_header(str(tmp_path / "a.tif"))
 
 

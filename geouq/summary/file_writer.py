@@ -1,11 +1,13 @@
 """The file of a tile's summaries in the making: what belongs to single cells as it comes, then all the rest."""
 
+from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geouq.atomic import require_room
 from geouq.summary.layout import ENTRY, EXPLAINED, arrays, coordinates, global_attributes, long_name
 from geouq.summary.netcdf import NetCDFWriter
 from geouq.summary.tile import TileSummary
@@ -24,6 +26,7 @@ class TileWriter:
     def __init__(self, group: h5py.Group, key: str, *, compressed: bool = False) -> None:
         self._file = NetCDFWriter(group, compressed=compressed)
         self._key = key
+        self._path = Path(group.file.filename)
         self._waiting: list[tuple[Array, ...]] = []
         self._count = 0
         self._grown: tuple[Any, ...] = ()
@@ -47,6 +50,7 @@ class TileWriter:
 
     def finish(self, summary: TileSummary) -> None:
         """Write the summary, with the entries that its cells still hold."""
+        require_room(self._path)
         for number, part in enumerate(summary.variables.values()):
             self.append(number, part.cells.entry_cell, part.cells.entry_key, part.cells.entry_sums)
         columns = next(iter(summary.variables.values())).cells.entry_sums.shape[-1]
@@ -61,6 +65,7 @@ class TileWriter:
 
     def _write_waiting(self, count: int) -> None:
         """Move that many of the waiting entries to the end of the file."""
+        require_room(self._path)
         columns = self._gathered()
         if not self._grown:
             self._grown = tuple(

@@ -1,0 +1,110 @@
+"""Bad input by the thousand: every case ends in right numbers or in one message, within seconds and the memory."""
+
+import faulthandler
+import logging
+import resource
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import chdir
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+from faulty.configs import KINDS
+from faulty.evaluated import numbers_of, verdict_on
+from faulty.mutation import mutated
+from faulty.rasters import LAYERS, expected, scene
+from faulty.runs import Row, experiment
+from faulty.servers import FAULTS, serving
+
+MOST_SECONDS = 60  # of one case; then the whole program ends with a traceback of where it hangs
+MOST_MEMORY = 6 << 30  # bytes of addresses of the whole program
+RIGHT = "right numbers, or no pixel that counts in both"
+
+
+def limited(case: Callable[[], str]) -> tuple[str, float]:
+    """What a case gives, and in how many seconds."""
+    faulthandler.dump_traceback_later(MOST_SECONDS, exit=True)
+    begun = time.monotonic()
+    try:
+        return case(), time.monotonic() - begun
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+def row(section: str, tried: str, cases: list[Callable[[], str]]) -> Row:
+    """All cases of a kind, what came of them, and how long the slowest took."""
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    logging.disable()
+    warnings.simplefilter("ignore")
+    outcomes, seconds = zip(*map(limited, cases), strict=True)
+    told = "; ".join(f"{count} {outcome}" for outcome, count in Counter(outcomes).most_common())
+    return Row(section, tried, len(cases), f"{told} (slowest {max(seconds):.1f} s)")
+
+
+def configs(times: int, folder: Path) -> Iterator[Row]:
+    """Each kind of bad configuration so many times."""
+    experiment(folder, ("a1", "a2"), 20)
+    with chdir(folder):
+        for kind, make in KINDS.items():
+            yield row(
+                "configurations",
+                kind,
+                [lambda i=i, k=kind, m=make: _config(m(Random(f"{k}{i}"))) for i in range(times)],
+            )
+
+
+def _config(content: bytes) -> str:
+    Path("x.yaml").write_bytes(content)
+    return verdict_on("check", "x.yaml") or "checked, or refused with one message"
+
+
+def rasters(times: int, folder: Path) -> Iterator[Row]:
+    """Headers at random, and bytes changed at random, so many times."""
+    _scene(Random(0), folder)  # compiles
+    yield row("rasters", "headers at random", [lambda i=i: _scene(Random(i), folder) for i in range(times)])
+    yield row("rasters", "bytes changed at random", [lambda i=i: _damaged(Random(i), folder) for i in range(times)])
+
+
+def _scene(random: Random, folder: Path) -> str:
+    m, v, y = scene(random, folder)
+    found = numbers_of(folder / "x.yaml")
+    if isinstance(found, str):
+        return f"refused: {found}"
+    if not len(m):
+        return RIGHT if found["n"] == 0 else "WRONG NUMBERS"
+    close = (np.isclose(found[name], value, rtol=1e-6, atol=1e-9) for name, value in expected(m, v, y).items())
+    return RIGHT if all(close) else "WRONG NUMBERS"
+
+
+def _damaged(random: Random, folder: Path) -> str:
+    scene(random, folder)
+    path = folder / f"t_{random.choice(LAYERS)}.tif"
+    path.write_bytes(mutated(path.read_bytes(), random, most=30))
+    found = numbers_of(folder / "x.yaml")
+    if isinstance(found, dict):
+        return "evaluated as it stands"
+    return "refused with a message that names the file" if str(folder) in found else f"SAID: {found}"
+
+
+def servers(times: int, folder: Path) -> Iterator[Row]:
+    """Servers that stall, reset and fail, for good or for the first two requests."""
+    from geouq.errors import DataError  # noqa: PLC0415  after the environment is set
+    from geouq.raster import read_header  # noqa: PLC0415
+
+    experiment(folder, ("a",), 20)
+
+    def read(fault: str, faulty: int) -> str:
+        with serving(folder / "in", fault, faulty) as (address, _):
+            try:
+                read_header(f"/vsicurl/{address}/a_mean.tif")
+            except DataError:
+                return "given up on with a message"
+            return "read"
+
+    for fault in FAULTS:
+        for faulty, how in ((2, "twice"), (10**6, "always")):
+            yield row("servers", f"{fault} {how}", [lambda f=fault, n=faulty: read(f, n)] * times)
