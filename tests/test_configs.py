@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from geouq.config import load_experiment
+from geouq.config import load_experiment, to_yaml
 
 FOLDER = Path(__file__).parents[1] / "configs"
 CONFIGS = sorted(FOLDER.glob("*.yaml"))
@@ -25,8 +25,13 @@ def test_all_shipped_configurations_load_and_name_folders_of_their_own(tmp_path)
     shutil.copytree(FOLDER, tmp_path / "configs")
     (tmp_path / "configs/stats.yaml").write_text("labels_mean: [9, 5, 30, 0.4, 60]\n")
 
-    names = [load_experiment(tmp_path / "configs" / config.name).name for config in CONFIGS]
+    experiments = [load_experiment(tmp_path / "configs" / config.name) for config in CONFIGS]
+    for experiment in experiments:
+        again = tmp_path / "again.yaml"
+        again.write_text(to_yaml(experiment), encoding="utf-8")
+        assert load_experiment(again) == experiment
 
+    names = [experiment.name for experiment in experiments]
     assert len({*names}) == len(CONFIGS) > len(OF_SAMPLES) > len(SHOWN)
 
 

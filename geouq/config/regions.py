@@ -28,9 +28,8 @@ def _one_or_several(written: object) -> object:
     return (written,) if isinstance(written, str) else written
 
 
-SomeNames = Annotated[
-    Names, Field(min_length=1), BeforeValidator(_one_or_several, json_schema_input_type=list[Text] | Text)
-]
+AnyNames = Annotated[Names, BeforeValidator(_one_or_several, json_schema_input_type=list[Text] | Text)]
+SomeNames = Annotated[AnyNames, Field(min_length=1)]
 
 
 class PolygonRegions(Section):
@@ -67,7 +66,7 @@ class DerivedRegion(Section):
     """A region made of others: the union of some without the union of others."""
 
     of: SomeNames = Field(description="names of regions whose union it is; all for all tiles")
-    without: SomeNames = Field(default=(), validate_default=False, description="names of regions that are taken away")
+    without: AnyNames = Field(default=(), description="names of regions that are taken away")
 
 
 KINDS: Mapping[str, type[Section]] = {"polygons": PolygonRegions, "classes": ClassRegions, "of": DerivedRegion}
