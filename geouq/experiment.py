@@ -113,8 +113,9 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
     return replace(results, files=(*results.files, *files), warnings=(*results.warnings, *told))
 
 
-def report(folder: Path, reporter: Reporter | None = None) -> Results:
+def report(folder: Path | str, reporter: Reporter | None = None) -> Results:
     """Tables, cell maps, figures and pages again from the saved summaries of a run."""
+    folder = Path(folder)
     record = load_record(folder)
     with owned(folder):
         return _presented(load_experiment(folder / "config.yaml"), record, folder, reporter or Silent())

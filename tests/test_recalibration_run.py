@@ -12,6 +12,9 @@ from forecasts import heteroscedastic
 
 import geouq
 from geouq.config import Recalibration, load_experiment
+from geouq.owner import owned
+from geouq.recalibration.fits import Fits
+from geouq.recalibration.notes import notes_of
 
 LISTS = "regions: {west: [a1, a2], east: [b1, b2]}"
 REGIONS = f"{LISTS}\nintervals: {{resamples: 100}}\nvariables: [height]\n"
@@ -156,6 +159,59 @@ def test_intervals_and_pit_of_what_is_not_normal_are_judged_as_such(folder, reca
     assert number(rows, metric="miscalibration_area", **of) < 0.002
     assert number(rows, "before", metric="miscalibration_area", **of) > 0.05
     assert number(rows, metric="pit_mean", **of) == pytest.approx(0.5, abs=0.002)
+
+
+def test_the_configuration_beside_all_rasters_evaluates_them(recalibrated):
+    rows, outcome = recalibrated("isotonic", judge="k-fold", apply=["all"])
+
+    again = geouq.run(outcome.folder / "evaluate.yaml", geouq.Options(out=outcome.folder / "again")).metrics
+
+    for region in ("all", "west", "east"):
+        for metric in ("crps", "zms", "bias"):
+            own = again[(again.name == region) & (again.metric == metric) & (again.group == "")].value.item()
+            assert number(rows, name=region, metric=metric, judged="in-sample") == pytest.approx(own, abs=1e-6), metric
+    recalibrated("scale", judge="k-fold", apply=["a1"])
+    assert not (outcome.folder / "evaluate.yaml").exists()  # the other tiles are of another correction
+
+
+def test_rasters_of_another_kind_of_correction_do_not_stay_beside_the_new_ones(recalibrated):
+    _, outcome = recalibrated("isotonic", judge="k-fold", apply=["a1"])
+    (outcome.folder / "rasters/a1_q.tif").touch()  # of no correction
+
+    recalibrated("scale", judge="k-fold", apply=["a1"])
+
+    assert {path.name for path in (outcome.folder / "rasters").iterdir()} == {"a1_variance.tif", "a1_q.tif"}
+
+
+def test_the_folder_of_a_run_and_the_rasters_of_a_run_are_not_written_over(folder, recalibrated):
+    _, outcome = recalibrated("scale", judge="k-fold", apply=["all"])
+    geouq.run(outcome.folder / "evaluate.yaml", geouq.Options(out=outcome.folder / "again"))
+    before = (folder / "results/small/summaries/a1.nc").read_bytes()
+    wanted = Recalibration(method="scale", judge="k-fold", apply=["a1"])
+
+    with pytest.raises(geouq.GeouqError, match=r"is the folder of a run"):
+        geouq.recalibrate("results/small", wanted, out="results/small")
+    assert (folder / "results/small/summaries/a1.nc").read_bytes() == before
+    with pytest.raises(geouq.GeouqError, match=r"a1_variance\.tif is a raster of the run itself"):
+        geouq.recalibrate(outcome.folder / "again", wanted, out=outcome.folder)
+
+
+def test_what_cannot_be_fitted_on_a_fold_and_what_is_not_guaranteed_is_told(recalibrated):
+    _, outcome = recalibrated("conformal", judge="k-fold")
+
+    (note,) = outcome.notes  # of variances of 0.3, |z| of 0.8 intervals lies beyond 2.58 already
+    assert note.startswith("height: conformal intervals at 0.8, 0.9, 0.95 lie beyond")
+    assert note in (outcome.folder / "recalibration.md").read_text()
+    everything, fold = (Fits((), {}, {}, notes) for notes in (("a: x",), ("a: x", "b: y")))
+    assert notes_of(everything, [everything, fold, fold]) == (
+        "a: x",
+        "b: y (on the 0 tiles of a fold), so that it is not judged",
+    )
+
+
+def test_the_folder_has_one_owner(recalibrated, tmp_path):
+    with owned(tmp_path / "out"), pytest.raises(geouq.GeouqError, match="out is being written to by process"):
+        recalibrated("scale")
 
 
 def evaluated(folder, out, layers):

@@ -75,6 +75,24 @@ def test_pixels_that_do_not_count_are_missing_and_float32_stays(name):
     assert (found.variance[np.isfinite(found.variance)] > 0).all()
 
 
+@pytest.mark.parametrize("name", ["scale", "by_group"])
+def test_masked_pixels_are_missing_whatever_lies_beneath(name):
+    masks = [np.zeros((20, 30), bool) for _ in range(2)]
+    masks[0][0, 0] = masks[1][0, 1] = True
+    mean, variance = (np.ma.MaskedArray(a, mask) for a, mask in zip((MEAN, VARIANCE), masks, strict=True))
+    codes = np.ma.MaskedArray(CODES, CODES == 1)  # a masked code is no group's
+
+    found = recalibrator(name).apply(mean, variance, codes if name == "by_group" else None)
+    lazy = recalibrator("scale").apply(*(da.from_array(a, chunks=7) for a in (mean, variance)))
+
+    assert not np.ma.isMaskedArray(found.variance)
+    np.testing.assert_array_equal(np.isnan(found.variance), masks[0] | masks[1])
+    np.testing.assert_array_equal(np.isnan(lazy.variance.compute()), masks[0] | masks[1])
+    if name == "by_group":
+        forest = (CODES == 1) & ~masks[0] & ~masks[1]
+        np.testing.assert_array_equal(found.variance[forest], VARIANCE[forest])
+
+
 def test_groups_have_their_own_correction_by_code_or_by_name():
     fitted = recalibrator("by_group")
     names = np.array(["bog", "forest", "shrub", "road"])[CODES]

@@ -4,7 +4,8 @@ There are quantiles where the corrected forecast is not normal. All lie on the g
 their order; NaN where it says nothing.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from geouq.catalog import Tile
 from geouq.config import Variable
+from geouq.errors import DataError
 from geouq.grid import Window
 from geouq.layered import Layered
 from geouq.maps.geotiff import BandLabel, MapWriter, cog_writer
@@ -52,8 +54,7 @@ def layers_for(recalibrators: Sequence[Recalibrator], levels: Sequence[float]) -
     if any(one.moves_mean for one in corrections):
         found.insert(0, Layer("mean", "recalibrated mean", squared=False, compute=_mean))
     if any(views_of(one, levels)[0] != (None, False) for one in corrections):
-        ends = sorted({0.5, *(round((1 + side * level) / 2, 12) for level in levels for side in (-1, 1))})
-        for p in ends:
+        for p in ends_of(levels):
             name = f"recalibrated quantile of probability {p:.12g}"
             found.append(Layer(quantile_name(p), name, squared=False, compute=partial(_quantile, p)))
     return found
@@ -66,6 +67,16 @@ def quantile_name(probability: float) -> str:
     ('q5', 'q97.5')
     """
     return f"q{100 * probability:.12g}"
+
+
+def layer_names(levels: Sequence[float]) -> list[str]:
+    """Names of all rasters that any correction writes."""
+    return ["mean", "variance", *map(quantile_name, ends_of(levels))]
+
+
+def ends_of(levels: Sequence[float]) -> list[float]:
+    """Probabilities of the ends of the central intervals of some levels, and of the median."""
+    return sorted({0.5, *(round((1 + side * level) / 2, 12) for level in levels for side in (-1, 1))})
 
 
 def path_of_raster(folder: Path, tile: str, layer: str, model: str = "") -> Path:
@@ -98,9 +109,10 @@ def _write_model(  # noqa: PLR0917  as `write_rasters`
     zones: Zones | None,
     folder: Path,
 ) -> list[Path]:
-    bands = bands_of(tile, model)
-    own = [recalibrators.get(variable.name) or _unchanged(variable) for variable in bands]
+    bands, own = bands_of(tile, model), _of_bands(tile, model, recalibrators)
     layers = layers_for(own, levels)
+    paths = {name: path_of_raster(folder, tile.name, name, model) for name in layer_names(levels)}
+    _require_others(paths.values(), _rasters(tile, model))
     reader = TileReader(replace(tile, variables=tuple(bands)), reuse=True)
     with gdal_options(CACHE), ExitStack() as opened:
         writers = [opened.enter_context(_writer(tile, model, layer, own, folder)) for layer in layers]
@@ -113,7 +125,29 @@ def _write_model(  # noqa: PLR0917  as `write_rasters`
                     block[band] = values
             for writer, block in zip(writers, blocks, strict=True):
                 writer.write(block, window)
-    return [path_of_raster(folder, tile.name, layer.name, model) for layer in layers]
+    written = [paths.pop(layer.name) for layer in layers]
+    for left in paths.values():  # by a correction of another kind: beside these it would mislead
+        left.unlink(missing_ok=True)
+    return written
+
+
+def _require_others(paths: Iterable[Path], inputs: Sequence[Raster]) -> None:
+    """DataError where a raster would be written over one that it is made from."""
+    own = {os.path.realpath(raster.path) for raster in inputs}
+    for path in paths:
+        if os.path.realpath(path) in own:
+            raise DataError(f"{path} is a raster of the run itself; name another folder by --out")
+
+
+def layers_of(
+    tile: Tile, model: str, recalibrators: Mapping[str, Recalibrator], levels: Sequence[float]
+) -> list[Layer]:
+    """The rasters of one model of a tile."""
+    return layers_for(_of_bands(tile, model, recalibrators), levels)
+
+
+def _of_bands(tile: Tile, model: str, recalibrators: Mapping[str, Recalibrator]) -> list[Recalibrator]:
+    return [recalibrators.get(variable.name) or _unchanged(variable) for variable in bands_of(tile, model)]
 
 
 def bands_of(tile: Tile, model: str) -> list[Variable]:

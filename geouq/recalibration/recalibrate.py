@@ -11,14 +11,18 @@ from geouq.atomic import remove_leftovers, written_whole
 from geouq.catalog import Catalog, Failure, Tile
 from geouq.config import K_FOLD, LEAVE_ONE_REGION_OUT, Recalibration, suggestion
 from geouq.errors import ConfigError, DataError, SummaryError
+from geouq.naming import file_name
 from geouq.owner import owned
 from geouq.plan import Plan, plan_run, slots
 from geouq.progress import Reporter, Silent
+from geouq.recalibration.again import NAME as EVALUATE
+from geouq.recalibration.again import write_evaluation
 from geouq.recalibration.corrections import Unchanged
 from geouq.recalibration.fits import Fits, fit_all, methods_for, sets_of
 from geouq.recalibration.folds import Fold, k_fold, leave_one_region_out
+from geouq.recalibration.notes import doubts_of, notes_of
 from geouq.recalibration.opened import Opened, groups_of, open_run, tiles_without_truth
-from geouq.recalibration.rasters import write_rasters
+from geouq.recalibration.rasters import layers_of, write_rasters
 from geouq.recalibration.recalibrator import Provenance, Recalibrator, save_recalibrator
 from geouq.recalibration.rows import COLUMNS, IN_SAMPLE, Best, Seen, as_markdown, before_and_after, best_of, regions_of
 from geouq.recalibration.sweeping import Judged, sweep_judged
@@ -84,7 +88,7 @@ def recalibrate(
     folder: Path | str,
     wanted: Recalibration | None = None,
     *,
-    out: Path | None = None,
+    out: Path | str | None = None,
     predictions: tuple[str, str] | None = None,
     threads: int | None = None,
     reporter: Reporter | None = None,
@@ -92,16 +96,24 @@ def recalibrate(
     """Fit corrections on the saved summaries of a run, judge them on tiles that they were not fitted on, and write.
 
     wanted : method, judges and tiles to write; None for what the configuration of the run says. out : folder to write
-    to, by default `recalibration` in that of the run. predictions : paths with {tile} of mean and variance of tiles
-    without truth, whose rasters are written too. The pixels of the run's tiles are read once more. Raises SummaryError
-    where the folder holds no run of the files as they are, ConfigError where what is wanted cannot be.
+    to, by default `recalibration` in that of the run; that of a run is refused. predictions : paths with {tile} of mean
+    and variance of tiles without truth, whose rasters are written too. The pixels of the run's tiles are read once
+    more. Raises SummaryError where the folder holds no run of the files as they are, ConfigError where what is wanted
+    cannot be, OwnedError where another process writes to `out`.
     """
     reporter, folder = reporter or Silent(), Path(folder)
     opened, wanted = open_run(folder, wanted, threads or 1)
     plan = plan_run(Catalog(tuple(opened.tiles.values()), (), ()), threads)
-    job = _Job(opened, wanted, out or folder / "recalibration", plan, reporter)
+    job = _Job(opened, wanted, _no_run(Path(out or folder / "recalibration")), plan, reporter)
     with owned(job.out):
         return _recalibrated(job, predictions)
+
+
+def _no_run(out: Path) -> Path:
+    """The folder to write to; ConfigError where a run lies there."""
+    if (out / "run.json").exists():
+        raise ConfigError(f"--out {out} is the folder of a run, which would be overwritten; name another one")
+    return out
 
 
 def _recalibrated(job: _Job, predictions: tuple[str, str] | None) -> Outcome:
@@ -120,10 +132,11 @@ def _recalibrated(job: _Job, predictions: tuple[str, str] | None) -> Outcome:
         everything = fits[tuple(opened.record.tiles)]
         recalibrators = _chosen(job, best, everything)
         table = _table(opened, rows, recalibrators)
-        files = _write_tables(job, table, best, recalibrators, everything.notes)
+        notes = (*notes_of(everything, found), *doubts_of(recalibrators))
+        files = _write_tables(job, table, best, recalibrators, notes)
         files += _draw(job, seen, judged, recalibrators, next(iter(folds)))
         files += _write_rasters(job, to_write, recalibrators, pool)
-    return Outcome(job.out, table, recalibrators, best, everything.notes, judged, tuple(seen), tuple(files))
+    return Outcome(job.out, table, recalibrators, best, notes, judged, tuple(seen), tuple(files))
 
 
 def folds_of(opened: Opened, wanted: Recalibration) -> dict[str, tuple[Fold, ...]]:
@@ -326,4 +339,18 @@ def _write_rasters(
     for tile, outcome in for_each_tile(work, "recalibration", pool, slots(job.plan.workers)):
         files += _done(outcome)
         job.reporter.advance(tile.name)
-    return files
+    return files + _configuration(job, tiles, recalibrators)
+
+
+def _configuration(job: _Job, tiles: Sequence[Tile], recalibrators: Mapping[str, Recalibrator]) -> list[Path]:
+    """The configuration that evaluates the rasters of all tiles of the run; none where some are not written now."""
+    opened, names = job.opened, {tile.name for tile in tiles}
+    if any(name not in names or file_name(name) != name for name in opened.tiles):
+        (job.out / EVALUATE).unlink(missing_ok=True)
+        return []
+    first = next(iter(opened.tiles.values()))
+    layers = {
+        model: [layer.name for layer in layers_of(first, model, recalibrators, opened.experiment.levels)]
+        for model in first.predictions
+    }
+    return write_evaluation(opened.experiment, opened.folder, job.out, layers)

@@ -61,9 +61,9 @@ class Recalibrator:
         """Mean and variance of the corrected forecast; of the kind of what is given, dask staying lazy.
 
         mean, variance : numpy, dask or xarray, of one shape (or broadcast); where the variance is not positive and
-        finite, or the mean is not finite, both are NaN. float32 stays float32. group : of a correction by group, the
-        code or the name of each pixel's class; a pixel of an unknown one is corrected like all together. Raises
-        SummaryError where a group is needed and not given, DataError for shapes that do not match.
+        finite, the mean is not finite, or either is masked, both are NaN. float32 stays float32. group : of a
+        correction by group, the code or the name of each pixel's class; a pixel of an unknown one is corrected like
+        all together. Raises SummaryError where a group is needed and not given, DataError for shapes that do not match.
 
         >>> from geouq.recalibration.corrections import Scale
         >>> fitted = Recalibrator("height", "m", Scale(4.0), Provenance("small", "", ("a1",), 100))
@@ -190,12 +190,25 @@ def _single(plain: Mapping[str, Any]) -> Single:
     return found
 
 
-def _mapped(function: Callable[..., NDArray[Any]], *arrays: Any) -> Any:
+def _unmasked(array: Any) -> NDArray[Any]:
+    """The array; of a masked one, what is masked is NaN, or no name."""
+    if not np.ma.isMaskedArray(array):
+        return np.asarray(array)
+    if array.dtype.kind in "UO":
+        return np.ma.filled(array, "")
+    return np.ma.filled(array.astype(np.result_type(array.dtype, np.float32)), np.nan)
+
+
+def _mapped(compute: Callable[..., NDArray[Any]], *arrays: Any) -> Any:
     """A function of blocks over arrays of whatever kind; DataError where they do not match."""
+
+    def function(*blocks: Any) -> NDArray[Any]:
+        return compute(*map(_unmasked, blocks))
+
     xarray, dask = sys.modules.get("xarray"), sys.modules.get("dask.array")
     if xarray is not None and any(isinstance(array, xarray.DataArray) for array in arrays):
         try:
-            return xarray.apply_ufunc(lambda *parts: _mapped(function, *parts), *arrays, join="exact", dask="allowed")
+            return xarray.apply_ufunc(lambda *parts: _mapped(compute, *parts), *arrays, join="exact", dask="allowed")
         except ValueError as error:
             raise DataError(f"mean, variance and group do not match: {error}") from None
     try:
@@ -203,6 +216,6 @@ def _mapped(function: Callable[..., NDArray[Any]], *arrays: Any) -> Any:
             given = [dask.asarray(array) for array in arrays]
             kind = np.result_type(given[0].dtype, given[1].dtype, np.float32)
             return dask.map_blocks(function, *dask.broadcast_arrays(*given), dtype=kind)
-        return function(*(np.asarray(array) for array in arrays))
+        return function(*arrays)
     except ValueError as error:
         raise DataError(f"mean, variance and group do not match: {error}") from None
