@@ -3,6 +3,8 @@
 import shutil
 from pathlib import Path
 
+from geouq.experiment import report
+
 SHORT = "variables: [height]\noutput: {maps: none, figures: none}\n"
 
 
@@ -23,6 +25,7 @@ def test_report_writes_the_same_tables_again(tile_folder, geouq, tmp_path):
 
     assert again.exit_code == 0
     assert tables_of(folder) == first
+    assert report(str(folder)).folder == folder  # a plain string will do in Python too
 
 
 def test_a_damaged_run_is_told_by_report_and_mended_by_run(tile_folder, geouq, tmp_path):

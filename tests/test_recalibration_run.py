@@ -15,6 +15,7 @@ from geouq.config import Recalibration, load_experiment
 from geouq.owner import owned
 from geouq.recalibration.fits import Fits
 from geouq.recalibration.notes import notes_of
+from geouq.recalibration.rows import best_of
 
 LISTS = "regions: {west: [a1, a2], east: [b1, b2]}"
 REGIONS = f"{LISTS}\nintervals: {{resamples: 100}}\nvariables: [height]\n"
@@ -137,6 +138,17 @@ def test_the_best_has_the_lowest_crps_out_of_fold(recalibrated):
     # with bias and factor known, what is left is the calibrated forecast
     assert number(rows, name="all", judged="leave-one-region-out", metric="coverage_90", method="scale_bias") == (
         pytest.approx(0.9, abs=0.02)
+    )
+
+
+def test_where_no_method_is_better_the_nearest_is_told():
+    row = {"level": "all", "variable": "height", "judged": "k-fold", "metric": "crps", "before": 1.0}
+    rows = [row | {"method": m, "after": after, "difference": after - 1} for m, after in (("a", 1.5), ("b", 1.25))]
+
+    best = best_of(rows, "height", "k-fold")
+
+    assert best.sentence() == (
+        "height: no method has a lower CRPS than the forecast as it is, 1, by k-fold; nearest is b with 1.25"
     )
 
 

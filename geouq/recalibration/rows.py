@@ -69,7 +69,8 @@ class Seen:
 class Best:
     """The method that is best for a variable, by its CRPS out of fold, and the one next to it.
 
-    judge : on what it is judged. before, row : CRPS without correction; the row of its CRPS. next : row of the second.
+    judge : on what it is judged. before, row : CRPS without correction; the row of its CRPS. next : row of the second,
+    or of the first where none is better.
     """
 
     variable: str
@@ -82,7 +83,11 @@ class Best:
     def sentence(self) -> str:
         """What is best and by how much."""
         if self.row is None:
-            return f"{self.variable}: no method has a lower CRPS than the forecast as it is ({self.judge})"
+            nearest = f"; nearest is {self.next['method']} with {for_people(self.next['after'])}" if self.next else ""
+            return (
+                f"{self.variable}: no method has a lower CRPS than the forecast as it is, {for_people(self.before)}, "
+                f"by {self.judge}{nearest}"
+            )
         row, share = self.row, self.row["difference"] / self.before
         interval = ""
         if row["ci_low"] is not None:
@@ -188,7 +193,7 @@ def best_of(rows: Sequence[Row], variable: str, judge: str) -> Best | None:
         return None
     first, *others = sorted(own, key=lambda row: float(row["after"]))
     if first["difference"] >= 0:
-        return Best(variable, Unchanged.method, judge, float(first["before"]))
+        return Best(variable, Unchanged.method, judge, float(first["before"]), next=first)
     return Best(variable, first["method"], judge, float(first["before"]), first, next(iter(others), None))
 
 
