@@ -162,7 +162,8 @@ def test_a_polygon_is_not_called_all(regions_of, tmp_path):
 
 
 def test_regions_are_written_as_they_are_read(tmp_path):
-    more = f"{COUNTIES}{COVER}  west: [a]\n  rest: {{of: all, without: [west, forest]}}\n  both: {{of: [west, forest]}}\n"
+    made = "  rest: {of: all, without: [west, forest]}\n  both: {of: [west, forest]}\n"
+    more = f"{COUNTIES}{COVER}  west: [a]\n{made}"
     experiment = load_experiment(written(tmp_path, f"{SMALLEST}regions:\n{more}"))
 
     assert experiment.regions["counties"].polygons == str(tmp_path / "counties.geojson")
