@@ -172,6 +172,7 @@ def test_regions_are_sorted_and_those_without_an_interval_are_empty():
     dots = [dot for dot in axes.lines if dot.get_marker() in ("o", "s")]
     assert [tuple(dot.get_xydata()[0]) for dot in dots] == [(1.0, 0.0), (0.5, 1.0), (3.0, 2.0)]
     assert [dot.get_markerfacecolor() == "white" for dot in dots] == [True, False, True]
+    assert "empty: no interval" in axes.get_title(loc="left")
 
 
 def test_the_bar_of_a_shift_is_the_interval_of_the_difference():

@@ -1,6 +1,7 @@
 """Pages in a real browser: they load from disk alone, can be asked with mouse and keyboard, and names stay text."""
 
 import importlib.util
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -178,6 +179,26 @@ def test_choosing_a_metric_recolours_the_map_by_its_numbers(opened, run):
     assert painted[16 + 6] == pytest.approx(np.sqrt(np.mean((mean - truth) ** 2)), rel=1e-6)
 
 
+@pytest.mark.parametrize("high", [1.3, 4, 60, 300, 1e9])
+def test_a_scale_of_ratios_has_round_numbers_all_along_it(opened, high):
+    page = opened()
+    ticks = page.evaluate("high => geouq.charts.ratioTicks(1 / high, high).ticker.ticks", high)
+
+    assert 4 <= len(ticks) <= 8
+    assert min(ticks) < 1 < max(ticks)
+    assert all(1 / high <= tick <= high and float(f"{tick:.2g}") == tick for tick in ticks)
+
+
+def test_the_colour_bar_of_ratios_has_numbers_on_either_side_of_the_ideal(opened):
+    page = opened()
+    ticks = page.evaluate(
+        "Bokeh.documents.flatMap(document => [...document._all_models.values()])"
+        ".find(model => model.type === 'ColorBar').ticker.ticks"
+    )
+
+    assert min(ticks) < 1 < max(ticks)
+
+
 def test_pointing_at_a_cell_shows_its_name_and_numbers(opened, run):
     page = opened()
 
@@ -289,6 +310,37 @@ def test_hostile_names_stay_text(opened):
     else:
         pytest.fail("no cell told the tile's name")
     assert REGION in page.locator("#numbers").inner_text()
+
+
+def test_the_table_of_numbers_is_whole_at_1280_pixels_and_its_caption_at_800(opened, tmp_path):
+    made = large_content(tiles=8, regions=4)
+    zms = [one for one in made.metrics if one["metric"] == "zms"]
+    rows = [*made.metrics, *(one | {"metric": name, "bins": made.bins} for one in zms for name in ("uce", "ence"))]
+    rows = [one | ({"ci_low": 0.0671, "ci_high": 0.977} if one["ci_low"] else {}) for one in rows]
+    write_report(replace(made, metrics=rows), tmp_path)
+    page = opened("index.html", tmp_path)
+    table = page.locator("#numbers .scroll")
+    assert table.evaluate("box => box.scrollWidth <= box.clientWidth")
+
+    page.set_viewport_size({"width": 800, "height": 900})
+    box = table.locator("caption").bounding_box()
+    assert box["x"] + box["width"] <= 800
+
+
+def test_on_paper_the_map_and_the_diagrams_fit_their_columns(opened):
+    page = opened()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 720, "height": 1000})
+
+    pictures = page.locator(".printed").all()
+    assert len(pictures) == 4
+    for picture in pictures:
+        assert picture.evaluate("one => one.width > 100 && one.offsetWidth <= one.parentElement.clientWidth")
+        assert picture.evaluate("one => getComputedStyle(one.nextElementSibling).display") == "none"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 720
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator(".printed").count() == 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

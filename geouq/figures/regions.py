@@ -123,9 +123,11 @@ def _tell(
 ) -> None:
     whole = [row for row in rows if row["level"] == "all"]
     levels = [row["ci_level"] for row in rows if row["ci_low"] is not None]
+    lacking = levels and any(row["ci_low"] is None for row in rows if row["value"] is not None)
     parts = [
         f"{pixels(whole[0]['n'])} in all" if whole else "",
         f"intervals: {percent(levels[0])}, block bootstrap" if levels else "no intervals: too few blocks",
+        "empty: no interval" if lacking else "",
         f"sorted by {panels[0][1]}",
         f"{len(shown)} of {len(names)} rows" if len(shown) < len(names) else "",
     ]

@@ -7,14 +7,41 @@ geouq.charts = (() => {
   function figure(options) {
     const made = Bokeh.Plotting.figure({toolbar_location: null, tools: "", background_fill_color: colour("paper"), border_fill_color: colour("paper"), outline_line_color: colour("faint"), min_border_right: 16, ...options});
     for (const axis of made.axes) axis.setv({axis_label_text_color: colour("ink"), major_label_text_color: colour("ink"), axis_line_color: colour("soft"), major_tick_line_color: colour("soft"), minor_tick_line_color: null, axis_label_text_font_style: "normal"});
-    for (const axis of made.axes) if (axis.ticker.type === "LogTicker") axis.ticker.setv({desired_num_ticks: 4});
     for (const grid of made.grids) grid.grid_line_color = colour("faint");
     return made;
   }
+  const MANTISSAS = [[1], [1, 2, 5], [1, 1.5, 2, 3, 4, 5, 7], [1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.7, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9]];
+  /** Round numbers all along a scale of ratios; Bokeh's own, over less than two decades, crowd at its upper end. */
+  function ratioSteps(low, high) {
+    const first = Math.floor(Math.log10(low)), count = Math.ceil(Math.log10(high)) - first + 1;
+    let steps = [];
+    for (const mantissas of MANTISSAS) {
+      steps = Array.from({length: count}, (_, k) => mantissas.map(m => Number(`${m}e${first + k}`))).flat().filter(step => step >= low && step <= high);
+      if (steps.length >= 4) break;
+    }
+    return steps.filter((_, k) => k % Math.ceil(steps.length / 8) === 0);
+  }
+  /** Where the labels of a scale of ratios stand, and what they say, for an axis or a bar of colours. */
+  function ratioTicks(low, high) {
+    const ticks = ratioSteps(low, high);
+    return {ticker: new Bokeh.FixedTicker({ticks}), major_label_overrides: new Map(ticks.map(tick => [tick, geouq.people(tick)]))};
+  }
+  const views = new Map();
   async function show(made, place) {
     place.replaceChildren();
-    return Bokeh.Plotting.show(made, place);
+    views.set(place, await Bokeh.Plotting.show(made, place));
+    return views.get(place);
   }
+  // On paper a picture of each figure fits its column: the figure itself keeps the width that it has on the screen.
+  addEventListener("beforeprint", () => {
+    for (const [place, view] of views) {
+      const {canvas} = view.export("png");
+      canvas.className = "printed";
+      canvas.removeAttribute("style");
+      place.prepend(canvas);
+    }
+  });
+  addEventListener("afterprint", () => document.querySelectorAll(".printed").forEach(picture => picture.remove()));
   const source = data => new Bokeh.ColumnDataSource({data});
   const range = (start, end) => new Bokeh.Range1d({start, end});
   const SIZE = {height: 300, sizing_mode: "stretch_width"};
@@ -48,7 +75,13 @@ geouq.charts = (() => {
     };
     const unit = geouq.cells.squared(variable.units), ranges = [range(...limits(whole)), range(...limits(whole))];
     const chart = figure({...SIZE, x_axis_type: kind, y_axis_type: kind, x_range: ranges[0], y_range: ranges[1], x_axis_label: geouq.cells.labelled("mean predicted variance", unit), y_axis_label: geouq.cells.labelled("mean squared error", unit)});
-    const ideal = diagonal(chart, limits(whole));
+    const ideal = diagonal(chart, limits(whole)), step = ends => {
+      if (!log) return;
+      const ticks = ratioTicks(...ends);
+      for (const axis of chart.axes) axis.setv(ticks);
+      for (const grid of chart.grids) grid.ticker = ticks.ticker;
+    };
+    step(limits(whole));
     lineOf(chart, whole, "whole");
     const data = lineOf(chart, whole, "data");
     return {figure: chart, update(sums) {
@@ -56,6 +89,7 @@ geouq.charts = (() => {
       const [start, end] = limits(data.data);
       ideal.data = {x: [start, end], y: [start, end]};
       for (const one of ranges) one.setv({start, end});
+      step([start, end]);
     }};
   }
   function calibration(all) {
@@ -84,5 +118,5 @@ geouq.charts = (() => {
       height.end = 1.1 * Math.max(1.2, ...whole.top, ...data.data.top);
     }};
   }
-  return {charts, figure, show, source, range, colour};
+  return {charts, figure, show, source, range, colour, ratioTicks};
 })();

@@ -77,7 +77,8 @@ geouq.map = (async () => {
     const {raster} = map, found = numbersOfBlocks(), layer = plot.layers[metric().ratio ? 1 : 0];
     layer.mapper.setv(colours(metric(), found));
     for (const other of plot.layers) other.shown.visible = other === layer;
-    plot.bar.color_mapper = layer.mapper;
+    const ticks = metric().ratio ? charts.ratioTicks(layer.mapper.low, layer.mapper.high) : {ticker: "auto", major_label_overrides: new Map()};
+    plot.bar.setv({color_mapper: layer.mapper, ...ticks}); // together, as a bar looks at its ticks only when its colours change
     const numbers = Float32Array.from(raster.blocks, block => block < 0 ? NaN : found[block]);
     const image = Bokeh.require("core/util/ndarray").ndarray(numbers.buffer, {dtype: "float32", shape: [raster.rows, raster.columns]});
     const [dw, dh] = [raster.columns * raster.step, raster.rows * raster.step];
