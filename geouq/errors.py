@@ -5,7 +5,8 @@ GeouqError
 ├── GridError          two rasters do not lie on the same pixels
 ├── DataError          a raster cannot be read or holds what it must not
 ├── SummaryError       saved summaries are absent, damaged or of another kind
-└── OwnedError         another process writes to the folder
+├── OwnedError         another process writes to the folder
+└── ClusterError       the dask scheduler has gone
 
 Each carries one message that names the file, the key or the pixel, and says what to do.
 """
@@ -38,3 +39,7 @@ class SummaryError(GeouqError):
 
 class OwnedError(GeouqError):
     """Another process writes to the folder of the results."""
+
+
+class ClusterError(GeouqError):
+    """The dask scheduler that the work was given to is no longer there."""

@@ -1,14 +1,16 @@
 """Who does the work, and when: threads or a cluster, a bounded number of tasks at a time, results in their order."""
 
+import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from geouq.catalog import Failure, Tile
-from geouq.errors import ConfigError
+from geouq.errors import ClusterError, ConfigError
 
 PATIENCE = 10.0  # seconds
 TOO_LITTLE = "there is not enough memory for it; name with --memory how much there is, or give fewer --workers"
@@ -39,6 +41,7 @@ class StoppedError(Exception):
 
 
 _stopping = threading.Event()
+_clients: WeakKeyDictionary[Executor, Any] = WeakKeyDictionary()  # of the pools that are workers of a scheduler
 
 
 def stop_if_asked() -> None:
@@ -58,12 +61,19 @@ def workers(count: int, scheduler: str | None = None) -> Iterator[Executor]:
         from distributed import Client  # noqa: PLC0415  an optional dependency
     except ImportError:
         raise ConfigError("--scheduler needs the package distributed; install geouq[cluster]") from None
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what matters is told in one message
     try:
         client = Client(scheduler, timeout=PATIENCE)
     except (OSError, ValueError) as error:
         raise ConfigError(f"--scheduler: no dask scheduler answers at {scheduler}: {error}") from None
-    with client, client.get_executor() as pool:
-        yield pool
+    with client:
+        pool = client.get_executor()
+        _clients[pool] = client
+        try:
+            yield pool
+        finally:
+            if client.status == "running":  # of a scheduler that has gone nothing comes any more
+                pool.shutdown()
 
 
 def in_order(tasks: Iterable[Task], stage: str, pool: Executor, in_flight: int) -> Iterator[tuple[Task, Any]]:
@@ -75,6 +85,7 @@ def in_order(tasks: Iterable[Task], stage: str, pool: Executor, in_flight: int) 
     running: dict[Future[Any], Task] = {}
     try:
         while True:
+            _require_cluster(pool)
             held = sum(len(state.early) for state in progress.values())
             while len(running) < in_flight and len(running) + held < in_flight + HELD:
                 if (task := _next_task(waiting, progress)) is None:
@@ -82,12 +93,21 @@ def in_order(tasks: Iterable[Task], stage: str, pool: Executor, in_flight: int) 
                 running[pool.submit(task.work)] = task
             if not running:
                 return
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
+            done = wait(running, timeout=PATIENCE, return_when=FIRST_COMPLETED).done
+            _require_cluster(pool)
+            for future in done:
                 task = running.pop(future)
                 yield from _arrived(task, future, progress, stage)
     except BaseException:
         _stop(running)
         raise
+
+
+def _require_cluster(pool: Executor) -> None:
+    """ClusterError where the scheduler has gone: what it was to do is lost, and is no failure of a tile."""
+    client = _clients.get(pool)
+    if client is not None and client.status != "running":
+        raise ClusterError("the dask scheduler no longer answers; finished tiles are kept: start it, and run again")
 
 
 def _next_task(tasks: Iterator[Task], progress: dict[str, _Progress]) -> Task | None:

@@ -99,7 +99,7 @@ def cluster(folder, count):
             subprocess.Popen([sys.executable, "-m", "dask", *command], stdout=log, stderr=log) for command in commands
         ]
         try:
-            yield address_in(place, processes[0]), processes[1:]
+            yield address_in(place, processes[0]), processes
         finally:
             for process in reversed(processes):
                 process.kill()
@@ -118,7 +118,7 @@ def test_a_cluster_gives_the_same_numbers_also_where_it_loses_a_worker(tile_fold
     """A scheduler and two workers, each a process of its own; then one of the two is killed."""
     config = tile_folder(TILES, shape=(400, 400), text=SHORT)
     alone = Run(config, tmp_path / "alone").end()
-    with cluster(tmp_path, 2) as (address, (lost, _)):
+    with cluster(tmp_path, 2) as (address, (_, lost, _)):
         together = Run(config, tmp_path / "together", "--scheduler", address).end()
         fewer = Run(config, tmp_path / "fewer", "--scheduler", address).until(2)
         lost.kill()
@@ -127,6 +127,20 @@ def test_a_cluster_gives_the_same_numbers_also_where_it_loses_a_worker(tile_fold
     assert together.metrics == fewer.metrics == alone.metrics
     swept = SWEPT.findall("\n".join(fewer.said))
     assert sorted(swept) == sorted(TILES)
+
+
+def test_a_scheduler_that_dies_ends_the_run_with_one_message_and_the_next_goes_on(tile_folder, tmp_path):
+    config = tile_folder(TILES, shape=(400, 400), text=SHORT)
+    alone = Run(config, tmp_path / "alone").end()
+    with cluster(tmp_path, 1) as (address, (scheduler, _)):
+        left = Run(config, tmp_path / "left", "--scheduler", address).until(2)
+        scheduler.kill()
+        assert left.process.wait(60) == 2, left.said
+
+    assert left.said[-1].startswith("geouq: the dask scheduler no longer answers; finished tiles are kept")
+    assert not [line for line in left.said if "Traceback" in line]
+    assert summaries(left.out)
+    assert Run(config, left.out).end().metrics == alone.metrics
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
