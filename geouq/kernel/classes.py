@@ -5,18 +5,21 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.compiled import compiled, inlined
+from geouq.compiled import compiled, entry, inlined, inlined_reordered
 from geouq.kernel.accumulators import CellSums, Pixels, Totals
-from geouq.kernel.gathered import Gathered, Layers, add_plain, add_up_weighted, gather
+from geouq.kernel.gathered import SLAB, Gathered, Layers, add_plain, add_up_weighted, gather
+from geouq.kernel.lanes import LANES, add_rows
 from geouq.summary.form import BINS, BY_BIN
 from geouq.validity import CLASS_NOT_MAPPED, NOT_A_DISTRIBUTION, Nodata, stored_limits
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-BRIER, LOSS, TOP, CHOICE = range(4)
-WORK = 4
+BRIER, HIGHEST, CHOICE, FIRST, SECOND, THIRD = range(6)
+WORK = 6
 TOLERANCE = 1e-3
+TOGETHER = 8  # probabilities whose product has one logarithm
+SMALLEST = 1e-300  # such a product, below which digits may be lost
 
 
 @compiled
@@ -33,53 +36,147 @@ def add_classes(
     totals: Totals,
 ) -> None:
     """Add the pixels of slabs to their cells; by_class, top : the first columns of these sums of `Classes`."""
-    limits = stored_limits(pixels.mean, pixels.variance, pixels.truth, nodata)
+    limits, classes = stored_limits(pixels.mean, pixels.variance, pixels.truth, nodata), layers.values.shape[0]
+    table, rows = np.zeros(((2 * classes + 1) * BINS * LANES + 1, LANES)), np.empty(SLAB, np.uint32)
     for s in range(slabs.shape[0]):
         n = gather(pixels, limits, columns, slabs[s], layers, into)
         add_plain(n, pixels, limits, nodata, columns, slabs[s], into, cells, totals)
         if n > 0:
-            _add_slab(n, by_class, top, into, cells.form[slabs[s, 0]])
+            _add_slab(n, pixels.weight.size > 0, into, table, rows, cells.form[slabs[s, 0]])
+        if s + 1 == slabs.shape[0] or slabs[s + 1, 0] != slabs[s, 0]:
+            _flush(classes, by_class, top, table, cells.form[slabs[s, 0]])
 
 
-@inlined
-def _add_slab(n, by_class, top, into, sums):
+@entry
+def _add_slab(n, weighted, into, table, rows, sums):
+    """Add the gathered pixels to the sums of their cell, and to the table that `_flush` reads at its end.
+
+    The table has `LANES` rows for each bin, so that neighbours that fall into one bin do not wait for each other: bins
+    of each class, with (n, p, p^2), bins of each class as the true one, with (n, p), and of the most probable class, with
+    (n, p, hits). The last row is of no pixel.
+    """
     classes, truth, weight, work = into.values.shape[0], into.more[0], into.weight, into.work
-    brier, loss, highest, choice = work[BRIER], work[LOSS], work[TOP], work[CHOICE]
+    for i in range(n, n + (-n) % LANES):
+        rows[i] = len(table) - 1
     for i in range(n):
-        brier[i], highest[i], choice[i] = 0.0, -1.0, 0.0
-        loss[i] = -math.log(into.mean[i])
+        work[BRIER, i], work[HIGHEST, i], work[CHOICE, i] = 0.0, -1.0, 0.0
     for k in range(classes):
-        own, first = into.values[k], by_class + k * BINS * BY_BIN
-        for i in range(n):
-            p = np.float64(own[i])
-            away = p - (1.0 if truth[i] == k else 0.0)
-            brier[i] += away * away
-            choice[i] = k if p > highest[i] else choice[i]
-            highest[i] = max(highest[i], p)
-        for i in range(n):
-            p, w = np.float64(own[i]), weight[i]
-            place = first + BY_BIN * bin_of(p)
-            sums[place] += w
-            sums[place + 1] += w * p
-            sums[place + 2] += w * p * p
-    sums[0] += add_up_weighted(n, brier, weight)
-    sums[1] += add_up_weighted(n, loss, weight)
-    for i in range(n):
-        p, w = into.mean[i], weight[i]
-        place = by_class + (np.int64(truth[i]) * BINS + bin_of(p)) * BY_BIN
-        sums[place + 3] += w
-        sums[place + 4] += w * p
-        sums[2] += w if p == 0 else 0.0
-        place = top + 3 * bin_of(highest[i])
-        sums[place] += weight[i]
-        sums[place + 1] += weight[i] * highest[i]
-        sums[place + 2] += weight[i] if choice[i] == truth[i] else 0.0
+        _add_class(n, k, into.values[k], truth, weight, work, table, rows)
+    sums[0] += add_up_weighted(n, work[BRIER], weight)
+    sums[1] -= _log_sum_weighted(n, into.mean, weight) if weighted else _log_sum(n, into.mean)
+    sums[2] += _weight_of_none(n, into.mean, weight)
+    _add_true(n, classes, into.mean, truth, weight, work, table, rows)
+    _add_top(n, 2 * classes, truth, weight, work, table, rows)
 
 
 @inlined
-def bin_of(p):
-    """Number of the bin of a probability; the last one is closed."""
-    return min(np.int64(p * BINS), BINS - 1)
+def _add_class(n, k, own, truth, weight, work, table, rows):
+    """Add the probabilities of one class; loops are short, as LLVM finds the lanes of those that touch few arrays."""
+    brier, highest, choice, wp, wpp = work[BRIER], work[HIGHEST], work[CHOICE], work[FIRST], work[SECOND]
+    for i in range(n):
+        away = np.float64(own[i]) - (1.0 if truth[i] == k else 0.0)
+        brier[i] += away * away
+    for i in range(n):
+        p, most, before = np.float64(own[i]), highest[i], choice[i]
+        choice[i] = k if p > most else before
+        highest[i] = p if p > most else most
+    for i in range(n):
+        rows[i] = row_of(np.float64(own[i]), k, i)
+    for i in range(n):
+        p = np.float64(own[i])
+        wp[i] = weight[i] * p
+        wpp[i] = weight[i] * p * p
+    for i in range(0, n, LANES):
+        add_rows(table, rows, i, weight, wp, wpp, 0.0)
+
+
+@inlined
+def _add_true(n, first, p, truth, weight, work, table, rows):
+    """Add the probabilities of the true class, p."""
+    wp = work[FIRST]
+    for i in range(n):
+        rows[i] = row_of(p[i], first + np.int32(truth[i]), i)
+    for i in range(n):
+        wp[i] = weight[i] * p[i]
+    for i in range(0, n, LANES):
+        add_rows(table, rows, i, weight, wp, 0.0, 0.0)
+
+
+@inlined
+def _add_top(n, first, truth, weight, work, table, rows):
+    """Add the probabilities of the most probable class, and whether it is the true one."""
+    highest, choice, wp, hits = work[HIGHEST], work[CHOICE], work[FIRST], work[THIRD]
+    for i in range(n):
+        rows[i] = row_of(highest[i], first, i)
+    for i in range(n):
+        wp[i] = weight[i] * highest[i]
+    for i in range(n):
+        hits[i] = weight[i] if choice[i] == truth[i] else 0.0
+    for i in range(0, n, LANES):
+        add_rows(table, rows, i, weight, wp, hits, 0.0)
+
+
+@inlined
+def row_of(p, block, i):
+    """Row of the table for the i-th pixel with the probability p, of which the last bin is closed."""
+    return np.uint32((block * BINS + np.int32(min(p * BINS, BINS - 1.0))) * LANES + (i & (LANES - 1)))
+
+
+@inlined
+def _flush(classes, by_class, top, table, sums):
+    """Add the table to the sums of a cell, and clear it."""
+    for k in range(classes):
+        for b in range(BINS):
+            place = by_class + (k * BINS + b) * BY_BIN
+            _take(table, k * BINS + b, 3, sums[place:])
+            _take(table, (classes + k) * BINS + b, 2, sums[place + 3 :])
+    for b in range(BINS):
+        _take(table, 2 * classes * BINS + b, 3, sums[top + 3 * b :])
+
+
+@inlined
+def _take(table, place, count, sums):
+    """Add the first columns of the rows of one bin, and clear these."""
+    first = place * LANES
+    for j in range(count):
+        total = 0.0
+        for i in range(first, first + LANES):
+            total += table[i, j]
+            table[i, j] = 0.0
+        sums[j] += total
+
+
+@inlined
+def _log_sum(n, p):
+    """Sum of log p, of some together where their product keeps its digits."""
+    total, whole = 0.0, n - n % TOGETHER
+    for i in range(0, whole, TOGETHER):
+        product = ((p[i] * p[i + 1]) * (p[i + 2] * p[i + 3])) * ((p[i + 4] * p[i + 5]) * (p[i + 6] * p[i + 7]))
+        if product > SMALLEST:
+            total += math.log(product)
+        else:
+            for j in range(i, i + TOGETHER):
+                total += math.log(p[j])
+    for i in range(whole, n):
+        total += math.log(p[i])
+    return total
+
+
+@inlined
+def _log_sum_weighted(n, p, weight):
+    total = 0.0
+    for i in range(n):
+        total += weight[i] * math.log(p[i])
+    return total
+
+
+@inlined_reordered
+def _weight_of_none(n, p, weight):
+    """Weight of the pixels of which the true class was given no probability."""
+    total = 0.0
+    for i in range(n):
+        total += weight[i] if p[i] == 0 else 0.0
+    return total
 
 
 @compiled
@@ -95,16 +192,38 @@ def matched(
 
     probabilities : (classes, pixels). truth : codes, NaN where there is none. codes : of the classes.
     """
-    for i in range(len(truth)):
-        total, lowest, own, place = 0.0, 0.0, np.nan, -1
+    totals, lowest = np.empty(SLAB), np.empty(SLAB)
+    for first in range(0, len(truth), SLAB):
+        part = slice(first, min(first + SLAB, len(truth)))
+        own_truth, own, numbers = truth[part], of_truth[part], number[part]
+        totals[:], lowest[:], own[:], numbers[:] = 0.0, 0.0, np.nan, -1
         for k in range(len(codes)):
-            p = np.float64(probabilities[k, i])
-            total += p
-            lowest = min(lowest, p)
-            if truth[i] == codes[k]:
-                own, place = p, k
-        of_truth[i], number[i] = own if abs(total) < np.inf else np.nan, place
-        if abs(total - 1) > TOLERANCE or lowest < 0:
-            status[i] = NOT_A_DISTRIBUTION + 1
-        elif place < 0 and truth[i] == truth[i]:
-            of_truth[i], status[i] = 1.0, CLASS_NOT_MAPPED + 1
+            _look_at_class(len(own), k, codes[k], probabilities[k][part], own_truth, own, numbers, totals, lowest)
+        _judge(len(own), own_truth, own, numbers, totals, lowest, status[part])
+
+
+@inlined
+def _look_at_class(n, k, code, p, truth, of_truth, number, totals, lowest):
+    for i in range(n):
+        totals[i] += p[i]
+    for i in range(n):
+        own, least = np.float64(p[i]), lowest[i]
+        lowest[i] = own if own < least else least
+    for i in range(n):
+        own, before = np.float64(p[i]), of_truth[i]
+        of_truth[i] = own if truth[i] == code else before
+    for i in range(n):
+        before = number[i]
+        number[i] = k if truth[i] == code else before
+
+
+@inlined
+def _judge(n, truth, of_truth, number, totals, lowest, status):
+    for i in range(n):
+        if not (abs(totals[i] - 1) <= TOLERANCE and lowest[i] >= 0 and number[i] >= 0):
+            if not abs(totals[i]) < np.inf:
+                of_truth[i] = np.nan
+            if abs(totals[i] - 1) > TOLERANCE or lowest[i] < 0:
+                status[i] = NOT_A_DISTRIBUTION + 1
+            elif number[i] < 0 and truth[i] == truth[i]:
+                of_truth[i], status[i] = 1.0, CLASS_NOT_MAPPED + 1

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from geouq.compiled import compiled, inlined, inlined_reordered
+from geouq.kernel.lanes import EIGHT, valid_eight, zero_eight
 from geouq.kernel.window import SQUARE
 from geouq.summary.moments import CENTRED, LEFT, PRODUCTS, RIGHT, SUMS
 from geouq.validity import is_valid, reason_of
@@ -17,6 +18,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SLAB = 256
+ALL_VALID = np.uint64((1 << EIGHT) - 1)
 ERROR, ABS_ERROR, STD, TRUTH, Z = range(len(CENTRED))
 VARIANCE = SUMS.index("variance")
 Box = tuple[int, int, int, int]
@@ -90,11 +92,14 @@ def mark_not_finite(values: NDArray[np.floating], status: NDArray[np.uint8], wro
 def gather(pixels, limits, columns, slab, layers, into):
     """Copy the valid pixels of a slab to the buffers; their number."""
     n = _places_of_valid(pixels, limits, columns, slab, into.place)
-    for i in range(n):
-        p = into.place[i]
-        into.truth[i], into.mean[i] = pixels.truth[p], pixels.mean[p]
-        into.weight[i] = pixels.weight[p] if pixels.weight.size > 0 else 1.0
     together = n > 0 and into.place[n - 1] - into.place[0] == n - 1
+    _copy(pixels.truth, into.place, n, together, into.truth)
+    _copy(pixels.mean, into.place, n, together, into.mean)
+    if pixels.weight.size > 0:
+        _copy(pixels.weight, into.place, n, together, into.weight)
+    else:
+        for i in range(n):
+            into.weight[i] = 1.0
     for k in range(layers.values.shape[0]):
         _copy(layers.values[k], into.place, n, together, into.values[k])
     for k in range(layers.more.shape[0]):
@@ -105,12 +110,32 @@ def gather(pixels, limits, columns, slab, layers, into):
 @inlined
 def _places_of_valid(pixels, limits, columns, slab, place):
     m, v, y, _, status = pixels
-    n = 0
+    n, eights = 0, (slab[4] - slab[2]) // EIGHT
     for r in range(slab[1], slab[3]):
-        for p in range(r * columns + slab[2], r * columns + slab[4]):
+        first = r * columns + slab[2]
+        for p in range(first, first + eights * EIGHT, EIGHT):  # together, as gaps are coherent on maps
+            valid = valid_eight(m, v, y, p, limits[:3])
+            if status.size > 0:
+                valid &= zero_eight(status, p)
+            n = _add_places(p, valid, n, place)
+        for p in range(first + eights * EIGHT, r * columns + slab[4]):
             place[n] = p
             shown = status.size == 0 or status[p] == 0
             n += np.int64(is_valid(m[p], v[p], y[p], limits) & shown)
+    return n
+
+
+@inlined
+def _add_places(p, valid, n, place):
+    """Add the places of the valid ones among eight pixels from `p` on, told by bits."""
+    if valid == ALL_VALID:
+        for lane in range(EIGHT):
+            place[n + lane] = p + lane
+        return n + EIGHT
+    if valid > 0:
+        for lane in range(EIGHT):  # every one, without a branch
+            place[n] = p + lane
+            n += np.int64((valid >> np.uint64(lane)) & np.uint64(1))
     return n
 
 
