@@ -52,8 +52,8 @@ def _add_slab(n, weighted, into, table, rows, sums):
     """Add the gathered pixels to the sums of their cell, and to the table that `_flush` reads at its end.
 
     The table has `LANES` rows for each bin, so that neighbours that fall into one bin do not wait for each other: bins
-    of each class, with (n, p, p^2), bins of each class as the true one, with (n, p), and of the most probable class, with
-    (n, p, hits). The last row is of no pixel.
+    of each class, with (n, p, p^2), bins of each class as the true one, with (n, p), and of the most probable class,
+    with (n, p, hits). The last row is of no pixel.
     """
     classes, truth, weight, work = into.values.shape[0], into.more[0], into.weight, into.work
     for i in range(n, n + (-n) % LANES):
@@ -79,7 +79,7 @@ def _add_class(n, k, own, truth, weight, work, table, rows):
     for i in range(n):
         p, most, before = np.float64(own[i]), highest[i], choice[i]
         choice[i] = k if p > most else before
-        highest[i] = p if p > most else most
+        highest[i] = max(most, p)
     for i in range(n):
         rows[i] = row_of(np.float64(own[i]), k, i)
     for i in range(n):
@@ -208,7 +208,7 @@ def _look_at_class(n, k, code, p, truth, of_truth, number, totals, lowest):
         totals[i] += p[i]
     for i in range(n):
         own, least = np.float64(p[i]), lowest[i]
-        lowest[i] = own if own < least else least
+        lowest[i] = min(least, own)
     for i in range(n):
         own, before = np.float64(p[i]), of_truth[i]
         of_truth[i] = own if truth[i] == code else before
