@@ -143,3 +143,11 @@ def test_odd_classes_are_refused():
         geouq.rmse(found)
     with pytest.raises(SummaryError, match="is of quantiles forecasts"):
         geouq.quantiles.pinball(found, 0.5)
+
+
+@pytest.mark.parametrize("weights", [None, 2.0])
+def test_log_loss_of_probabilities_whose_product_is_too_small_for_a_number(weights):
+    probabilities = np.array([np.full(21, 1e-200), np.ones(21)])
+    summary = classes.summarize(probabilities, np.zeros(21), weights=weights)
+    assert classes.log_loss(summary) == pytest.approx(200 * np.log(10), rel=1e-14)
+    assert classes.impossible(summary) == 0

@@ -12,6 +12,7 @@ from scipy import special, stats
 import geouq
 from geouq import ensemble
 from geouq.errors import DataError, GeouqError, SummaryError
+from geouq.kernel.ensemble import MIDDLE, SCALED_ERFC
 from geouq.metrics.ensemble import joint_loss_of
 from geouq.summary.joint_sample import JointSample
 
@@ -241,3 +242,9 @@ def test_seasonal_forecasts_of_temperature():
     assert geouq.bias(total) == pytest.approx(-1.07280167, abs=1e-6)
     assert ranks[-1] > 3 / 16
     assert ensemble.spread_skill(total) < 0.8
+
+
+def test_the_polynomial_of_the_distribution_function_is_right_to_rounding():
+    x = np.linspace(0, 40, 100_001)
+    erfc = np.exp(-x * x) * np.polyval(SCALED_ERFC, (x - MIDDLE) / (x + MIDDLE)) / (1 + 2 * x)
+    np.testing.assert_allclose(erfc, special.erfc(x), rtol=0, atol=3e-15)
