@@ -23,7 +23,7 @@
       mark.setAttribute("aria-label", says);
       made.append("\u00a0", mark);
     }
-    if (under) made.append(element("small", {}, under));
+    if (under) made.append(element("small", under.length > 45 ? {class: "wide"} : {}, under));
     return made;
   }
   function short(sheet) {
