@@ -19,6 +19,6 @@ def test_a_path_or_an_experiment_gives_tables_as_frames_and_the_files_written(ti
     assert all(path.is_file() for path in results.files)
     kept = {path for path in results.folder.rglob("*") if path.is_file() and path.parent.name != "summaries"}
     left = {path.name for path in kept - set(results.files)}
-    assert left == {"config.yaml", "run.json"}
+    assert left == {"config.yaml", "run.json", ".geouq.lock"}
     again = geouq.run(load_experiment(config))
     pd.testing.assert_frame_equal(again.metrics, results.metrics)
