@@ -78,7 +78,7 @@ def summarize(
 
     >>> summary = summarize([[1.0, 2, 3], [2.0, 2.5, 4]], [1.5, 3, 2])
     >>> float(crps_ensemble(summary))
-    0.416666666667
+    0.5
     """
     values, more = _layers(members, VALUE), {} if variance is None else _layers(variance, MORE)
     if len(values) < 2:

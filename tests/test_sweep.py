@@ -23,7 +23,7 @@ from geouq.reader import _Layer
 from geouq.settings import Settings, cell_size_for
 from geouq.sweep import sweep_tiles
 from geouq.validity import TRUTH_NODATA
-from geouq.workers import workers
+from geouq.workers import TOO_LITTLE, workers
 
 BITS = ("sums", "products", "n")
 
@@ -184,7 +184,7 @@ def test_an_unexpected_error_is_a_failure_of_its_tile(tile_folder, sweep_one, mo
 
     found = sweep_one(tile_folder(("a1",)))["a1"]
 
-    assert (found.stage, found.error, found.message) == ("sweep", "MemoryError", "no room")
+    assert (found.stage, found.error, found.message) == ("sweep", "MemoryError", f"{TOO_LITTLE}: no room")
 
 
 def test_stopping_ends_the_work_under_way(large_tile):
