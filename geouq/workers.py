@@ -61,7 +61,8 @@ def workers(count: int, scheduler: str | None = None) -> Iterator[Executor]:
         from distributed import Client  # noqa: PLC0415  an optional dependency
     except ImportError:
         raise ConfigError("--scheduler needs the package distributed; install geouq[cluster]") from None
-    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what matters is told in one message
+    for name in ("distributed.client", "tornado.application"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters is told in one message
     try:
         client = Client(scheduler, timeout=PATIENCE)
     except (OSError, ValueError) as error:
