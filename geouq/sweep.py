@@ -62,24 +62,29 @@ def sweep_tiles(
     Entries of cells go to the tile's store as they come; of a store that does not hand them back, the summary's cells
     are without profiles.
     """
-    sums: dict[str, TileSum] = {}
+
+    def begin(tile: Tile) -> TileSum:
+        thresholds = {variable.name: variable.thresholds for variable in tile.variables}
+        kinds: dict[str, Any] = {"weighted": tile.weighted, "given": tile.given}
+        return TileSum.empty(tile.name, tile.grid, thresholds, settings, store_for(tile), **kinds)
+
     tasks = _tasks(tiles, reading_of, partial(sweep_piece, settings))
-    for task, outcome in in_order(tasks, "sweep", pool, in_flight):
+    yield from added_up(in_order(tasks, "sweep", pool, in_flight), begin, under_way)
+
+
+def added_up(
+    outcomes: Iterable[tuple[Task, Any]], begin: Callable[[Tile], TileSum], under_way: UnderWay = untold
+) -> Iterator[TileSummary | Failure]:
+    """Summaries of tiles from their pieces in order, each begun with its first piece, or why there is none."""
+    sums: dict[str, TileSum] = {}
+    for task, outcome in outcomes:
         name = task.tile.name
         if isinstance(outcome, Failure):
             sums.pop(name, None)
             yield outcome
             continue
         if task.place == 0:
-            sums[name] = TileSum.empty(
-                name,
-                task.tile.grid,
-                {variable.name: variable.thresholds for variable in task.tile.variables},
-                settings,
-                store_for(task.tile),
-                weighted=task.tile.weighted,
-                given=task.tile.given,
-            )
+            sums[name] = begin(task.tile)
         sums[name].add(outcome)
         if task.place == task.count - 1:
             yield sums.pop(name).summary()

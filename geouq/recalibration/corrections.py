@@ -4,6 +4,7 @@ Every correction gives `moments`, the mean and variance of the corrected forecas
 are float64 of any shape, variances positive or NaN. All are increasing: of two variances the larger stays the larger.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
@@ -32,14 +33,14 @@ class Correction(Protocol):
         """Quantile of the corrected forecast."""
 
 
-class Normal:
+class Normal(ABC):
     """A corrected forecast that is normal again."""
 
     moves_mean: ClassVar[bool] = False
 
+    @abstractmethod
     def moments(self, mean: Floats, variance: Floats) -> Pair:
         """Mean and variance of the corrected forecast."""
-        raise NotImplementedError
 
     def quantile(self, probability: float, mean: Floats, variance: Floats) -> Floats:
         """Quantile of the normal forecast with the corrected mean and variance."""

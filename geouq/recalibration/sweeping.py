@@ -16,6 +16,7 @@ from geouq.raster import Raster, gdal_options, unchanged
 from geouq.recalibration.views import CorrectedWindows, View
 from geouq.settings import Settings
 from geouq.summary import TileSummary
+from geouq.sweep import added_up
 from geouq.tile_sum import EntryStore, TileSum
 from geouq.workers import Task, in_order
 from geouq.zones import Zones
@@ -43,7 +44,6 @@ def sweep_judged(
 ) -> Iterator[TileSummary | Failure]:
     """Summaries of tiles, whose variables are labels of views, or why there is none."""
     judged: dict[str, Judged] = {}
-    sums: dict[str, TileSum] = {}
 
     def tasks() -> Iterator[Task]:
         for one in tiles:
@@ -53,17 +53,10 @@ def sweep_judged(
             for place, piece in enumerate(pieces):
                 yield Task(one.tile, place, len(pieces), partial(_sweep_piece, settings, one, piece, reading))
 
-    for task, outcome in in_order(tasks(), "recalibration", pool, in_flight):
-        name = task.tile.name
-        if isinstance(outcome, Failure):
-            sums.pop(name, None)
-            yield outcome
-            continue
-        if task.place == 0:
-            sums[name] = _empty(judged[name], settings, store_for(task.tile))
-        sums[name].add(outcome)
-        if task.place == task.count - 1:
-            yield sums.pop(name).summary()
+    def begin(tile: Tile) -> TileSum:
+        return _empty(judged[tile.name], settings, store_for(tile))
+
+    yield from added_up(in_order(tasks(), "recalibration", pool, in_flight), begin)
 
 
 def _empty(one: Judged, settings: Settings, store: EntryStore) -> TileSum:

@@ -5,6 +5,7 @@ that one law of addition, one layout of files and one bootstrap serve all forms.
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -27,13 +28,13 @@ BY_BIN = 5  # sums of each bin: n, p, p^2, o, p o, where o is 1 for the class of
 
 
 @dataclass(frozen=True)
-class _Layout:
+class _Layout(ABC):
     """Where the sums of a form stand."""
 
     @property
+    @abstractmethod
     def fields(self) -> Fields:
         """Names of the sums and the shape of each."""
-        raise NotImplementedError
 
     @cached_property
     def places(self) -> Mapping[str, slice]:
