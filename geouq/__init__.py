@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, Any
 from geouq.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from geouq.arrays import summarize_arrays as summarize_arrays
+    from geouq.arrays.datasets import evaluate as evaluate
+    from geouq.arrays.datasets import table as table
+    from geouq.arrays.inputs import summarize as summarize
+    from geouq.arrays.inputs import summarize_intervals as summarize_intervals
+    from geouq.arrays.points import summarize_arrays as summarize_arrays
+    from geouq.arrays.summary_array import SummaryArray as SummaryArray
     from geouq.comparison import compare as compare
     from geouq.config import Experiment as Experiment
     from geouq.config import load_experiment as load_experiment
-    from geouq.datasets import evaluate as evaluate
-    from geouq.datasets import table as table
     from geouq.errors import GeouqError as GeouqError
     from geouq.experiment import Options as Options
     from geouq.experiment import report as report
     from geouq.experiment import run as run
-    from geouq.inputs import summarize as summarize
-    from geouq.inputs import summarize_intervals as summarize_intervals
+    from geouq.reading.stack import open_stack as open_stack
     from geouq.recalibration import load_recalibrator as load_recalibrator
     from geouq.recalibration import recalibrate as recalibrate
-    from geouq.stack import open_stack as open_stack
     from geouq.summary import Summary as Summary
     from geouq.summary.file import load_tile as load_tile
-    from geouq.summary_array import SummaryArray as SummaryArray
 
 _FORMS = ("classes", "ensemble", "quantiles")  # modules of their own
 _ROOM_OF = {
@@ -34,20 +34,20 @@ _ROOM_OF = {
     "GeouqError": "errors",
     "Options": "experiment",
     "Summary": "summary",
-    "SummaryArray": "summary_array",
+    "SummaryArray": "arrays.summary_array",
     "compare": "comparison",
-    "evaluate": "datasets",
+    "evaluate": "arrays.datasets",
     "load_experiment": "config",
     "load_recalibrator": "recalibration",
     "load_tile": "summary.file",
-    "open_stack": "stack",
+    "open_stack": "reading.stack",
     "recalibrate": "recalibration",
     "report": "experiment",
     "run": "experiment",
-    "summarize": "inputs",
-    "summarize_arrays": "arrays",
-    "summarize_intervals": "inputs",
-    "table": "datasets",
+    "summarize": "arrays.inputs",
+    "summarize_arrays": "arrays.points",
+    "summarize_intervals": "arrays.inputs",
+    "table": "arrays.datasets",
 }
 
 
@@ -71,4 +71,4 @@ def __dir__() -> list[str]:
 
 
 def _measures() -> Any:
-    return import_module("geouq.measures")
+    return import_module("geouq.arrays.measures")

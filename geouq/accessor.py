@@ -11,10 +11,10 @@ from typing import Any, Self
 import pandas as pd
 import xarray as xr
 
-from geouq.datasets import evaluate, table
+from geouq.arrays.datasets import evaluate, table
+from geouq.arrays.inputs import summarize
+from geouq.arrays.measures import measure, measure_names
 from geouq.errors import DataError
-from geouq.inputs import summarize
-from geouq.measures import measure, measure_names
 
 
 @xr.register_dataset_accessor("geouq")  # type: ignore[no-untyped-call]

@@ -6,10 +6,10 @@ Numbers are functions of the summary, here by name, or all at once by `geouq.tab
 from collections.abc import Sequence
 from typing import Any
 
+from geouq.arrays.forms import VALUE
+from geouq.arrays.inputs import Dim, of_layers
 from geouq.config.model import LEVELS
 from geouq.errors import ConfigError, DataError
-from geouq.form_points import VALUE
-from geouq.inputs import Dim, of_layers
 from geouq.kernel import SQUARE
 from geouq.metrics.classes import (
     accuracy,
@@ -25,8 +25,8 @@ from geouq.metrics.classes import (
     log_loss,
     reliability,
 )
-from geouq.settings import Settings
 from geouq.summary.form import Classes
+from geouq.sweep.settings import Settings
 
 __all__ = [
     "accuracy",

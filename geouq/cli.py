@@ -16,10 +16,10 @@ from geouq.errors import ConfigError, GeouqError
 from geouq.version import __version__
 
 if TYPE_CHECKING:
-    from geouq.catalog import Catalog
     from geouq.config import Experiment
     from geouq.present import Results
-    from geouq.progress import How
+    from geouq.rasters.catalog import Catalog
+    from geouq.runs.progress import How
 
 GATE_FAILED, WRONG, TILES_FAILED, INTERRUPTED = 1, 2, 3, 130
 
@@ -54,7 +54,7 @@ def main() -> None:
 @click.argument("truth", type=click.Path(path_type=Path))
 def init(predictions: Path, truth: Path) -> None:
     """Write a configuration for two folders of rasters to standard output."""
-    from geouq.starter import starter_config
+    from geouq.runs.starter import starter_config
 
     click.echo(starter_config(predictions, truth), nl=False)
 
@@ -66,12 +66,12 @@ def init(predictions: Path, truth: Path) -> None:
 @click.option("--deep", is_flag=True, help="Read a sample of the pixels too, and tell what looks wrong.")
 def check(config: Path, workers: int | None, memory: str | None, *, deep: bool) -> None:
     """Validate a configuration and every header, and print the plan; no pixel is read, or a few with --deep."""
-    from geouq.catalog import find_tiles
-    from geouq.checksums import require_local
     from geouq.config import load_experiment
-    from geouq.gates import require_known, require_possible
-    from geouq.plan import describe, plan_run, problems
-    from geouq.settings import cell_size_for
+    from geouq.numbers.gates import require_known, require_possible
+    from geouq.rasters.catalog import find_tiles
+    from geouq.runs.checksums import require_local
+    from geouq.runs.plan import describe, plan_run, problems
+    from geouq.sweep.settings import cell_size_for
     from geouq.zones import open_regions, placed
 
     experiment = load_experiment(config)
@@ -110,7 +110,7 @@ def run(configs: tuple[Path, ...], *, how: "How | None", **options: Any) -> None
     from geouq.config import load_experiment
     from geouq.experiment import Options
     from geouq.experiment import run as evaluate
-    from geouq.progress import reporter
+    from geouq.runs.progress import reporter
 
     if options["out"] is not None and len(configs) > 1:
         raise ConfigError("--out names the folder of one run; give one configuration, or leave it out")
@@ -135,8 +135,8 @@ def run(configs: tuple[Path, ...], *, how: "How | None", **options: Any) -> None
 def report(folder: Path, *, opens: bool, quiet: bool) -> None:
     """Write tables, figures and pages again from the saved summaries of a run."""
     from geouq.experiment import report as present_again
-    from geouq.opening import open_page
-    from geouq.progress import reporter
+    from geouq.pages.opening import open_page
+    from geouq.runs.progress import reporter
 
     with reporter("quiet" if quiet else "fitting") as progress:
         results = present_again(folder, progress)
@@ -158,7 +158,7 @@ def report(folder: Path, *, opens: bool, quiet: bool) -> None:
 def figures(folder: Path, *, quiet: bool, **asked: Any) -> None:
     """Draw figures from the saved summaries of a run; no pixel is read."""
     from geouq.drawing import Selection, draw_saved
-    from geouq.progress import reporter
+    from geouq.runs.progress import reporter
 
     with reporter("quiet" if quiet else "fitting") as progress:
         written = draw_saved(folder, Selection(**asked), progress)
@@ -178,7 +178,7 @@ def figures(folder: Path, *, quiet: bool, **asked: Any) -> None:
 def compare(runs: tuple[Path, ...], *, out: Path | None, fail_if_worse: tuple[str, ...], quiet: bool) -> None:
     """Compare runs on the same truth with the first of them; no pixel is read. RUN@MODEL is one model of a run."""
     from geouq.comparison import compare as compare_runs
-    from geouq.progress import reporter
+    from geouq.runs.progress import reporter
 
     with reporter("quiet" if quiet else "fitting") as progress:
         comparison = compare_runs(runs, out, fail_if_worse, progress)
@@ -220,9 +220,9 @@ def recalibrate(
     **asked: Any,
 ) -> None:
     """Fit corrections on some tiles, judge them on others, and write better rasters."""
-    from geouq.progress import reporter
     from geouq.recalibration import recalibrate as recalibrate_run
     from geouq.recalibration import wanted_of
+    from geouq.runs.progress import reporter
 
     with reporter("quiet" if quiet else "fitting") as progress:
         outcome = recalibrate_run(
@@ -238,7 +238,7 @@ def recalibrate(
 @click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
 def verify(folder: Path) -> None:
     """Tell what is no longer as a run left it: outputs, inputs, versions; exit code 1 if anything is not."""
-    from geouq.verification import verify as changes
+    from geouq.runs.verification import verify as changes
 
     found = changes(folder)
     for line in found:

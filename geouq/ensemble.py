@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from geouq.arrays.forms import MORE, VALUE
+from geouq.arrays.inputs import Dim, checked_levels, of_layers
 from geouq.config.model import LEVELS
 from geouq.errors import DataError, GeouqError
-from geouq.form_pixels import fair_crps
-from geouq.form_points import MORE, VALUE
-from geouq.inputs import Dim, checked_levels, of_layers
 from geouq.kernel import SQUARE
 from geouq.metrics.ensemble import (
     ONE_VARIANCE,
@@ -33,9 +32,10 @@ from geouq.metrics.ensemble import (
     variance_aleatoric,
     variance_epistemic,
 )
-from geouq.settings import Settings
+from geouq.reading.form_pixels import fair_crps
 from geouq.summary import GROUPED_BY
 from geouq.summary.form import Ensemble, Split
+from geouq.sweep.settings import Settings
 
 __all__ = [
     "aleatoric_share",

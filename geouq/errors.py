@@ -11,7 +11,7 @@ GeouqError
 Each carries one message that names the file, the key or the pixel, and says what to do.
 """
 
-from geouq.redaction import without_secrets
+from geouq.text.redaction import without_secrets
 
 
 class GeouqError(Exception):

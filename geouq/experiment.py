@@ -9,27 +9,35 @@ from functools import partial
 from pathlib import Path
 
 from geouq.atomic import remove_leftovers, written_whole
-from geouq.catalog import Catalog, Failure, Tile, find_tiles, natural_order
-from geouq.checksums import require_local, with_checksums
-from geouq.config import Experiment, is_pixel_map, load_experiment, suggestion
-from geouq.cutting import Reading
+from geouq.config import Experiment, is_pixel_map, load_experiment
 from geouq.doctor import CHEAP, examine
-from geouq.errors import ConfigError, SummaryError
-from geouq.exact import wanted_keys, with_kept
-from geouq.gates import require_known, require_possible
+from geouq.errors import SummaryError
 from geouq.maps import missing_maps, write_pixel_maps
-from geouq.memory import give_back, peak_memory_mib, resources
-from geouq.metrics import has_variance
-from geouq.owner import owned
-from geouq.plan import Plan, plan_run, slots
+from geouq.numbers.gates import require_known, require_possible
+from geouq.numbers.of_run import choices_of
 from geouq.present import Results, present
-from geouq.progress import Reporter, Silent
-from geouq.provenance import RunRecord, config_digest, inputs_of, load_record, resolved, save_record, utc, vector_inputs
+from geouq.rasters.catalog import Catalog, Failure, Tile, find_tiles
+from geouq.reading.cutting import Reading
 from geouq.recalibration import recalibrate
 from geouq.regions import pools
-from geouq.run_numbers import choices_of
-from geouq.settings import Settings, cell_size_for
-from geouq.store import (
+from geouq.runs.checksums import require_local, with_checksums
+from geouq.runs.choice import restricted, settings_for
+from geouq.runs.exact import wanted_keys, with_kept
+from geouq.runs.memory import give_back, peak_memory_mib, resources
+from geouq.runs.owner import owned
+from geouq.runs.plan import Plan, plan_run, slots
+from geouq.runs.progress import Reporter, Silent
+from geouq.runs.provenance import (
+    RunRecord,
+    config_digest,
+    inputs_of,
+    load_record,
+    resolved,
+    save_record,
+    utc,
+    vector_inputs,
+)
+from geouq.runs.store import (
     SavedSummaries,
     SummariesUnderWay,
     ZonesUnderWay,
@@ -39,10 +47,11 @@ from geouq.store import (
     key_of_tile,
     zones_are_valid,
 )
-from geouq.sweep import Zone, collect_pixels, for_each_tile, sweep_tiles, sweep_zones
-from geouq.verification import save_checksums
-from geouq.workers import workers
-from geouq.zone_batches import batches_of
+from geouq.runs.verification import save_checksums
+from geouq.sweep.settings import Settings
+from geouq.sweep.tiles import Zone, collect_pixels, for_each_tile, sweep_tiles, sweep_zones
+from geouq.sweep.workers import workers
+from geouq.sweep.zone_batches import batches_of
 from geouq.zones import Regions, TileZones, Zones, open_regions, placed, polygons_without_pixels
 
 
@@ -163,56 +172,6 @@ def _evaluated(job: _Job, catalog: Catalog, pool: Executor, *, fresh: bool, star
         doubts=doubts,
         polygons=vector_inputs(job.regions.polygons, polygons_without_pixels(job.regions, job.zones.values())),
     )
-
-
-def restricted(experiment: Experiment, catalog: Catalog, only: Sequence[str]) -> tuple[Experiment, Catalog]:
-    """The experiment and catalog as if they named these tiles and regions only; ConfigError for an unknown name."""
-    if not only:
-        return experiment, catalog
-    tiles = {tile.name for tile in catalog.tiles} | {failure.tile for failure in catalog.failures}
-    known = {
-        **{name: {name} for name in sorted(tiles, key=natural_order)},
-        **{name: set(own) for name, own in experiment.tile_lists.items()},
-    }
-    for name in only:
-        if name not in known:
-            raise ConfigError(f"--only {name}: there is no such tile or region{suggestion(name, known)}")
-    chosen = set().union(*(known[name] for name in only))
-    cut = {name: tuple(tile for tile in own if tile in chosen) for name, own in experiment.tile_lists.items()}
-    regions = {name: cut.get(name, region) for name, region in experiment.regions.items() if cut.get(name, region)}
-    names = tuple(name for name in sorted(tiles) if name in chosen)
-    sides = {side: cut[side] for side in experiment.splits or () if cut[side]}
-    if len(sides) < 2:  # a side alone is a region like any other
-        regions, sides = regions | dict(sides), {}
-    return experiment.model_copy(update={"tiles": names, "regions": regions, "splits": sides or None}), Catalog(
-        tuple(tile for tile in catalog.tiles if tile.name in chosen),
-        tuple(failure for failure in catalog.failures if failure.tile in chosen),
-        (
-            *catalog.notes,
-            f"tables, figures and pages are of {', '.join(only)} alone, also where a region holds more tiles",
-        ),
-    )
-
-
-def settings_for(experiment: Experiment, catalog: Catalog) -> Settings:
-    """What the sweep is to measure."""
-    if not has_variance(catalog.form):
-        return Settings(experiment.levels, _cell_size(experiment, catalog), tail=0, groups=(), form=catalog.form)
-    widths = [scheme.count for scheme in experiment.bins.schemes if scheme.scheme == "equal-width"]
-    return Settings(
-        experiment.levels,
-        _cell_size(experiment, catalog),
-        max(widths, default=0),
-        experiment.variance.negative,
-        experiment.groupings,
-        experiment.ordering,
-        classes=tuple(experiment.data.classes),
-        form=catalog.form,
-    )
-
-
-def _cell_size(experiment: Experiment, catalog: Catalog) -> int:
-    return experiment.cell_size or cell_size_for(tile.grid for tile in catalog.tiles)
 
 
 def _prepare(experiment: Experiment, options: Options, reporter: Reporter) -> tuple[_Job, Catalog]:

@@ -7,20 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from geouq.config import ClassRegions, Experiment
-from geouq.gates import GateResult, judge, save_gates
-from geouq.map_files import Evaluated, write_maps
+from geouq.maps.of_run import Evaluated, write_maps
 from geouq.metrics import Choices, has_variance
-from geouq.naming import file_name
-from geouq.outcome import write_outcome
+from geouq.numbers.gates import GateResult, judge, save_gates
+from geouq.numbers.of_run import Numbers, choices_of, numbers_of, preferred_scheme, sides_of
+from geouq.numbers.outcome import write_outcome
 from geouq.pages import CellMaps, ReportContent, cell_maps, read_recalibration, write_report
 from geouq.paired import Shown, shown_rows, write_texts
-from geouq.progress import Reporter
-from geouq.provenance import RunRecord, inputs_in_words, resolved
-from geouq.readable import write_readable
 from geouq.regions import Pool
-from geouq.run_numbers import Numbers, choices_of, numbers_of, preferred_scheme, sides_of
-from geouq.store import SavedSummaries
-from geouq.tables import COLUMNS, Table, as_frame, heavy_bins, write_csv, write_parquet
+from geouq.runs.progress import Reporter
+from geouq.runs.provenance import RunRecord, inputs_in_words, resolved
+from geouq.runs.store import SavedSummaries
+from geouq.tables.readable import write_readable
+from geouq.tables.rows import COLUMNS, Table, as_frame, heavy_bins, write_csv, write_parquet
+from geouq.text.naming import file_name
 
 if TYPE_CHECKING:
     import pandas as pd

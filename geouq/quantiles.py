@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.arrays.forms import VALUE
+from geouq.arrays.inputs import Dim, checked_levels, of_layers
 from geouq.config.model import LEVELS
 from geouq.errors import DataError
-from geouq.form_pixels import pinball_losses
-from geouq.form_points import VALUE
-from geouq.inputs import Dim, checked_levels, of_layers
 from geouq.kernel import SQUARE
 from geouq.metrics.quantiles import (
     crossing,
@@ -30,8 +29,9 @@ from geouq.metrics.quantiles import (
     quantile_coverage,
     wis,
 )
-from geouq.settings import Settings
+from geouq.reading.form_pixels import pinball_losses
 from geouq.summary.form import Quantiles
+from geouq.sweep.settings import Settings
 
 __all__ = [
     "crossing",

@@ -13,11 +13,11 @@ import pytest
 import two_models
 from click.testing import CliRunner
 
-from geouq.catalog import Catalog, find_tiles
 from geouq.cli import main
 from geouq.config import Experiment, load_experiment
-from geouq.settings import Settings
-from geouq.sweep import sweep_tiles
+from geouq.rasters.catalog import Catalog, find_tiles
+from geouq.sweep.settings import Settings
+from geouq.sweep.tiles import sweep_tiles
 
 # On a server the same examples each time, so that a change is judged by what it changes
 hypothesis.settings.register_profile("ci", derandomize=True, print_blob=True)

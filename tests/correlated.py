@@ -6,7 +6,7 @@ import numpy as np
 from affine import Affine
 from rasterio.crs import CRS
 
-from geouq.arrays import summarize_arrays
+from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10
 from geouq.grid import Grid
 from geouq.inference import infer

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from geouq.arrays import Points, summarize_points
+from geouq.arrays.points import Points, summarize_points
 from geouq.config import BinScheme, Groups
 from geouq.metrics import Choices, evaluate_metrics
-from geouq.settings import Settings
 from geouq.summary import GROUPED_BY
+from geouq.sweep.settings import Settings
 
 LEVELS = (0.5, 0.9)
 SCHEMES = tuple(BinScheme(scheme=scheme, count=10) for scheme in ("equal-width", "equal-count", "log-width"))

@@ -8,7 +8,7 @@ from affine import Affine
 from correlated import UTM
 from matplotlib import ft2font
 
-from geouq.arrays import summarize_arrays
+from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10
 from geouq.figures import Curve, TileCells, calibration_figure, cell_map, pit_histogram, reliability_diagram
 from geouq.grid import Grid

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rasterio.crs import CRS
 
-from geouq.areas import pixel_areas, require_areas
 from geouq.errors import DataError
 from geouq.grid import Grid, Window
+from geouq.rasters.areas import pixel_areas, require_areas
 
 WGS84 = CRS.from_epsg(4326).to_wkt()
 GLOBE = 5.10065621724088e14  # of WGS 84, square metres

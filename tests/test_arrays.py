@@ -5,11 +5,11 @@ import pytest
 from alike import same
 from forecasts import heteroscedastic
 
-from geouq.arrays import Points, summarize_arrays, summarize_points
+from geouq.arrays.points import Points, summarize_arrays, summarize_points
 from geouq.errors import DataError
 from geouq.metrics import Choices, evaluate_metrics
-from geouq.settings import Settings
 from geouq.summary import empty_summary
+from geouq.sweep.settings import Settings
 from geouq.validity import WEIGHT_ZERO
 
 LEVELS = (0.5, 0.9)

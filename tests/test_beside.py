@@ -8,12 +8,12 @@ from alike import same
 from forecasts import heteroscedastic
 
 from geouq import metrics
-from geouq.catalog import find_tiles
 from geouq.config import load_experiment
-from geouq.experiment import settings_for
 from geouq.gaussian import half_width
-from geouq.stack import open_stack
-from geouq.store import path_of_tile
+from geouq.rasters.catalog import find_tiles
+from geouq.reading.stack import open_stack
+from geouq.runs.choice import settings_for
+from geouq.runs.store import path_of_tile
 from geouq.summary.file import load_tile, save_tile
 
 SHAPE = (300, 290)

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rasterio.enums import ColorInterp
 
-from geouq.catalog import find_tiles, match_names, others
 from geouq.config import load_experiment
 from geouq.errors import ConfigError
+from geouq.rasters.catalog import find_tiles, match_names, others
 
 
 def tiles_of(config):

@@ -11,8 +11,8 @@ import rasterio
 import geouq
 from geouq.errors import DataError
 from geouq.experiment import Options
-from geouq.progress import Silent
-from geouq.raster import read_header, unchanged
+from geouq.rasters.raster import read_header, unchanged
+from geouq.runs.progress import Silent
 
 TEXT = "variables: [height]\noutput: {maps: none, figures: none}\n"
 TALL = (2600, 30)  # so many pieces of a tile that the last ones wait

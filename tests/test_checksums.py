@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from geouq import checksums
-from geouq.catalog import Failure, find_tiles
-from geouq.checksums import with_checksums
 from geouq.config import load_experiment
+from geouq.rasters.catalog import Failure, find_tiles
+from geouq.runs import checksums
+from geouq.runs.checksums import with_checksums
 from geouq.zones import TileZones
 
 MOSAIC = """<VRTDataset rasterXSize="50" rasterYSize="40"><SRS>EPSG:32633</SRS>

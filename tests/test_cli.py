@@ -69,7 +69,7 @@ def test_a_mistake_gets_one_message_and_exit_code_2(tile_folder, geouq, tmp_path
     gate = "gates: [{metric: coverage_91, variable: cover, min: 0.5}]\n"
     (tmp_path / "gate.yaml").write_text(config.read_text() + gate)
 
-    monkeypatch.setattr("geouq.workers.PATIENCE", 1.0)
+    monkeypatch.setattr("geouq.sweep.workers.PATIENCE", 1.0)
 
     result = geouq(*arguments)
 

@@ -7,7 +7,7 @@ import pytest
 
 @pytest.mark.parametrize(("fingerprint", "said"), [("modified", False), ("checksum", True)])
 def test_checksums_are_announced_and_not_computed(tile_folder, geouq, monkeypatch, fingerprint, said):
-    monkeypatch.setattr("geouq.checksums.with_checksums", None)
+    monkeypatch.setattr("geouq.runs.checksums.with_checksums", None)
     config = tile_folder(("a1",), text=f"fingerprint: {fingerprint}\n")
 
     checked = geouq("check", config)
@@ -34,6 +34,6 @@ def test_checksums_are_refused_of_files_in_an_archive(tile_folder, geouq, tmp_pa
 
 def test_without_gates_no_metric_is_asked_for_its_name(tile_folder, geouq, monkeypatch):
     """Metrics of nothing tell the names that gates may use, and compile what they need."""
-    monkeypatch.setattr("geouq.gates.metric_rows", None)
+    monkeypatch.setattr("geouq.numbers.gates.metric_rows", None)
 
     assert geouq("check", tile_folder(("a1",))).exit_code == 0

@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from geouq import arrays, summarize_arrays
+from geouq import summarize_arrays
+from geouq.arrays.points import points as arrays
 from geouq.errors import SummaryError
-from geouq.settings import Settings
 from geouq.summary import GROUPED_BY, CoverageProfile, RunningTotal, empty_summary
 from geouq.summary.coverage_profile import POSITIVE, value_key
+from geouq.sweep.settings import Settings
 
 LEVELS = (0.5, 0.9)
 SINGLES = st.floats(width=32, allow_nan=False)

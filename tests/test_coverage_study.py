@@ -13,7 +13,7 @@ from simulated.methods import CHOICES, NUMBERS, by_blocks, by_pixels
 from simulated.study import LEVEL, Field, studied
 from simulated.table import COLUMNS, REGIONS, fields, markdown, quick_fields
 
-from geouq.arrays import summarize_arrays
+from geouq.arrays.points import summarize_arrays
 from geouq.inference import Intervals, Reach
 from geouq.metrics import evaluate_metrics
 

@@ -7,10 +7,10 @@ from affine import Affine
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geouq.catalog import find_tiles
 from geouq.config import load_experiment
-from geouq.cutting import BAND, CACHE, SMALL_CACHE, Reading, overlap, pieces_of, reading_for
 from geouq.grid import Grid, Window
+from geouq.rasters.catalog import find_tiles
+from geouq.reading.cutting import BAND, CACHE, SMALL_CACHE, Reading, overlap, pieces_of, reading_for
 
 SIDES = st.integers(1, 5).map(lambda squares: 256 * squares)
 

@@ -9,10 +9,10 @@ import xarray as xr
 from forecasts import heteroscedastic
 
 import geouq
-from geouq.datasets import evaluate, table
+from geouq.arrays.datasets import evaluate, table
+from geouq.arrays.summary_array import SummaryArray
 from geouq.errors import SummaryError
 from geouq.metrics import METRICS
-from geouq.summary_array import SummaryArray
 
 ARRAYS = [layer.reshape(2, 20, 50) for layer in heteroscedastic((40, 50))]
 NAMED = [xr.DataArray(a, {"variable": ["a", "b"]}, ("variable", "y", "x"), attrs={"units": "m"}) for a in ARRAYS]

@@ -10,9 +10,9 @@ from affine import Affine
 from correlated import gaussian_field
 from landscape import NORTH_UP
 
-from geouq.catalog import find_tiles
 from geouq.config import load_experiment
 from geouq.doctor import DEEP, examine, placement
+from geouq.rasters.catalog import find_tiles
 
 SIDE = 288
 REPOSITORY = Path(__file__).parents[1]

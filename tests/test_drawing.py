@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from geouq.config.figure_names import FIGURES
 from geouq.drawing import DRAWERS, by_default
 from geouq.drawing import chosen as choosing
-from geouq.figure_names import FIGURES
 from geouq.regions import Pool
 
 ROOT = Path(__file__).parents[1]

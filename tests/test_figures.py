@@ -8,7 +8,7 @@ from correlated import Tiles, forecast
 from forecasts import heteroscedastic
 from matplotlib.patches import Rectangle
 
-from geouq.arrays import summarize_arrays
+from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10
 from geouq.errors import ConfigError
 from geouq.figures import correlogram_figure, pit_histogram, reliability_diagram, save_figure

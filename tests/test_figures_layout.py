@@ -8,7 +8,7 @@ from everything import summary_of
 from forecasts import heteroscedastic
 from pictures import assert_readable, inferred
 
-from geouq.arrays import summarize_arrays
+from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10
 from geouq.figures import (
     Curve,

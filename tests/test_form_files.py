@@ -10,11 +10,12 @@ from affine import Affine
 from alike import same
 
 import geouq as gq
-from geouq.catalog import find_tiles
 from geouq.config import load_experiment
-from geouq.cutting import MOST_VALUES, reading_for
 from geouq.errors import ConfigError
-from geouq.experiment import run, settings_for
+from geouq.experiment import run
+from geouq.rasters.catalog import find_tiles
+from geouq.reading.cutting import MOST_VALUES, reading_for
+from geouq.runs.choice import settings_for
 from geouq.summary.file import load_tile
 
 SHAPE = (40, 50)

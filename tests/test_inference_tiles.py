@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from correlated import CELL, LEVELS, Tiles, forecast
 
-from geouq.arrays import summarize_arrays
+from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10
 from geouq.grid import Grid
 from geouq.inference import Intervals, infer, rows_of_tiles

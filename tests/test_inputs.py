@@ -10,11 +10,11 @@ from forecasts import heteroscedastic
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from geouq.arrays.inputs import summarize
+from geouq.arrays.summary_array import SummaryArray
 from geouq.errors import ConfigError, DataError, GeouqError
-from geouq.inputs import summarize
 from geouq.metrics import mae, rmse, uce
 from geouq.summary import Summary
-from geouq.summary_array import SummaryArray
 
 DIMS = ("variable", "time", "y", "x")
 SHAPE = (2, 3, 4, 5)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from restatement import level_metrics, plain_metrics, valid
 
 from geouq import metrics
-from geouq.arrays import summarize_arrays
+from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10, BinScheme
 from geouq.errors import DataError
 from geouq.gaussian import half_width

@@ -11,11 +11,9 @@ from forecasts import heteroscedastic
 from restatement import valid
 from scipy.stats import norm
 
-from geouq.arrays import summarize_arrays
+from geouq.arrays.points import summarize_arrays
 from geouq.atomic import LEFTOVER
-from geouq.catalog import find_tiles
 from geouq.config import CELL_MAPS, CELL_MAPS_OF_LEVELS, PIXEL_MAPS, Variable, load_experiment
-from geouq.cutting import Reading
 from geouq.errors import DataError
 from geouq.grid import Grid
 from geouq.maps import Cellwise, missing_maps, path_of_map, write_cell_maps, write_pixel_maps
@@ -23,6 +21,8 @@ from geouq.maps.geotiff import BandLabel, cog_writer
 from geouq.maps.lattice import mosaic_of
 from geouq.maps.values import pixel_map
 from geouq.metrics import METRICS, Choices
+from geouq.rasters.catalog import find_tiles
+from geouq.reading.cutting import Reading
 from geouq.summary import TilePlace, TileSummary, add_all
 from geouq.validity import REASONS
 from geouq.version import __version__

@@ -16,8 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rasterio.warp import transform
 
-from geouq.arrays import summarize_arrays
-from geouq.catalog import find_tiles
+from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10, PIXEL_MAPS, Variable, load_experiment
 from geouq.grid import Grid
 from geouq.maps import Cellwise, path_of_map, write_beside, write_cell_maps, write_pixel_maps
@@ -27,6 +26,7 @@ from geouq.maps.scales import cell_scale, pixel_scale
 from geouq.maps.style import style_of_codes, style_of_scale
 from geouq.maps.vrt import write_mosaics
 from geouq.metrics import Choices, evaluate_metrics
+from geouq.rasters.catalog import find_tiles
 from geouq.summary import TilePlace, TileSummary, add_all, empty_summary
 from geouq.validity import REASONS
 

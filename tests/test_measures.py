@@ -12,9 +12,9 @@ from forecasts import heteroscedastic
 
 import geouq
 from geouq import metrics
+from geouq.arrays.measures import bin_scheme, measure, measure_names
 from geouq.config import BinScheme
 from geouq.errors import ConfigError, GeouqError
-from geouq.measures import bin_scheme, measure, measure_names
 from geouq.metrics import METRICS
 
 ARRAYS = heteroscedastic((40, 50))

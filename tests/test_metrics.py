@@ -7,10 +7,10 @@ from forecasts import heteroscedastic
 from restatement import binned_metrics, bins, edges, valid
 
 from geouq import metrics
-from geouq.arrays import summarize_arrays
+from geouq.arrays.points import summarize_arrays
 from geouq.config import BinScheme, Groups
-from geouq.exact import split_keys
 from geouq.metrics import METRICS, Choices, bin_edges, evaluate_metrics
+from geouq.runs.exact import split_keys
 from geouq.summary import KeptPixels
 from geouq.summary.variance_profile import key_of
 

@@ -11,7 +11,7 @@ from restatement import area_to_the_diagonal, calibration_metrics, curves, valid
 from scipy.stats import norm
 
 from geouq import metrics
-from geouq.arrays import summarize_arrays
+from geouq.arrays.points import summarize_arrays
 from geouq.config import CALIBRATION_LEVELS
 from geouq.errors import SummaryError
 from geouq.gaussian import half_width

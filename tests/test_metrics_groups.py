@@ -7,7 +7,7 @@ from restatement import group_metrics, valid
 from scipy.stats import norm
 
 from geouq import metrics
-from geouq.arrays import summarize_arrays
+from geouq.arrays.points import summarize_arrays
 from geouq.config import Groups
 from geouq.metrics import Choices, evaluate_metrics
 from geouq.summary import empty_summary

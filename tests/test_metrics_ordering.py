@@ -10,11 +10,12 @@ from forecasts import heteroscedastic
 from restatement import valid
 from scipy.stats import spearmanr
 
-from geouq import arrays, metrics, summarize_arrays
+from geouq import metrics, summarize_arrays
+from geouq.arrays.points import points as arrays
 from geouq.errors import SummaryError
 from geouq.metrics import Choices, evaluate_metrics
-from geouq.settings import Settings
 from geouq.summary import RunningTotal, empty_summary
+from geouq.sweep.settings import Settings
 
 LEVELS = (0.5, 0.9)
 SHARES = np.arange(100) / 100

@@ -6,12 +6,13 @@ import rasterio
 from landscape import NORTH_UP
 from two_models import LISTED, MODELS, SHAPE, SHARED, config_of, layers_of, valid
 
-from geouq import metrics, reader
-from geouq.catalog import find_tiles
+from geouq import metrics
 from geouq.config import load_experiment
 from geouq.grid import Window
-from geouq.raster import gdal_options, opened
-from geouq.reader import TileReader
+from geouq.rasters.catalog import find_tiles
+from geouq.rasters.raster import gdal_options, opened
+from geouq.reading import reader
+from geouq.reading.reader import TileReader
 from geouq.summary.file import load_tile, save_tile
 from geouq.validity import REASONS
 

@@ -7,11 +7,11 @@ import rasterio
 from csv_rows import rows_of
 from two_models import LISTED, MODELS, SHAPE, config_of, layers_of, valid
 
-from geouq.catalog import find_tiles
 from geouq.config import load_experiment
-from geouq.experiment import settings_for
-from geouq.stack import open_stack
-from geouq.store import key_of_tile, path_of_tile
+from geouq.rasters.catalog import find_tiles
+from geouq.reading.stack import open_stack
+from geouq.runs.choice import settings_for
+from geouq.runs.store import key_of_tile, path_of_tile
 
 
 def one_alone(folder, model, more=""):

@@ -5,7 +5,7 @@ import webbrowser
 
 import pytest
 
-from geouq.opening import forwarding, open_page
+from geouq.pages.opening import forwarding, open_page
 
 REMOTE = {"SSH_CONNECTION": "10.0.0.7 50000 10.0.0.9 2222"}
 

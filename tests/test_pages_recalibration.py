@@ -7,7 +7,7 @@ from geouq.pages import read_recalibration, write_report
 from geouq.recalibration.corrections import Scale
 from geouq.recalibration.recalibrator import Provenance, Recalibrator, save_recalibrator
 from geouq.recalibration.rows import COLUMNS
-from geouq.tables import Table, write_csv
+from geouq.tables.rows import Table, write_csv
 
 STARTED = "2026-01-01T00:00:00Z"
 SENTENCE = f"P95: scale, CRPS 1 instead of 2 {HOSTILE}"

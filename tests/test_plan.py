@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geouq.catalog import Catalog, find_tiles
 from geouq.config import load_experiment
 from geouq.errors import ConfigError
-from geouq.plan import MIB, describe, memory_of_worker, parse_memory, plan_run, problems
+from geouq.rasters.catalog import Catalog, find_tiles
+from geouq.runs.plan import MIB, describe, memory_of_worker, parse_memory, plan_run, problems
 
 
 @pytest.fixture

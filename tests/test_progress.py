@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress
 
-from geouq import progress
 from geouq.config import load_experiment
 from geouq.experiment import Options, run
-from geouq.progress import Bars, Silent, reporter
+from geouq.runs import progress
+from geouq.runs.progress import Bars, Silent, reporter
 
 
 @pytest.fixture

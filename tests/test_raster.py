@@ -12,7 +12,7 @@ from rasterio._err import CPLE_BaseError
 from rasterio.enums import ColorInterp
 
 from geouq.errors import DataError
-from geouq.raster import read_header
+from geouq.rasters.raster import read_header
 
 VRT = """<VRTDataset rasterXSize="8" rasterYSize="8"><VRTRasterBand dataType="Float32" band="1"><SimpleSource>
 <SourceFilename relativeToVRT="1">a.tif</SourceFilename><SourceBand>1</SourceBand></SimpleSource></VRTRasterBand>
@@ -122,7 +122,7 @@ def test_what_gdal_says_of_a_property_is_a_plain_error(tmp_path, write_raster, m
     def damaged(_source):
         raise CPLE_BaseError(1, 1, "tag is not read from file")
 
-    monkeypatch.setattr("geouq.raster._bands", damaged)
+    monkeypatch.setattr("geouq.rasters.raster._bands", damaged)
 
     with pytest.raises(DataError, match=r"a\.tif cannot be read: tag is not read from file"):
         read_header(str(tmp_path / "a.tif"))

@@ -8,17 +8,17 @@ from forecasts import heteroscedastic
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geouq.arrays import summarize_arrays
-from geouq.catalog import Failure
+from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10, Variable
-from geouq.gates import GateResult
 from geouq.metrics import Choices
-from geouq.outcome import outcome_of, write_outcome
-from geouq.provenance import RunRecord
-from geouq.readable import as_latex, as_markdown, sheet_of, write_readable
+from geouq.numbers.gates import GateResult
+from geouq.numbers.outcome import outcome_of, write_outcome
+from geouq.rasters.catalog import Failure
 from geouq.regions import Pool
-from geouq.tables import metric_rows, sorted_table
-from geouq.wording import latex_numbers, with_interval
+from geouq.runs.provenance import RunRecord
+from geouq.tables.readable import as_latex, as_markdown, sheet_of, write_readable
+from geouq.tables.rows import metric_rows, sorted_table
+from geouq.text.wording import latex_numbers, with_interval
 
 HOSTILE = "a|b_<img onerror=x>&50%$#{}~^\\"
 P95, HOSTILE_ONE = Variable(name="P95", band=1, units="m"), Variable(name=HOSTILE, band=2, units="Mg ha-1")

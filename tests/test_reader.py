@@ -9,13 +9,13 @@ import rasterio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from geouq import reader
-from geouq.catalog import find_tiles
 from geouq.config import load_experiment
 from geouq.errors import DataError
 from geouq.grid import Window
-from geouq.raster import HANDLES, gdal_options, opened, read_header
-from geouq.reader import read_window
+from geouq.rasters.catalog import find_tiles
+from geouq.rasters.raster import HANDLES, gdal_options, opened, read_header
+from geouq.reading import reader
+from geouq.reading.reader import read_window
 from geouq.validity import REASONS
 
 SHAPE = (2, 64, 64)

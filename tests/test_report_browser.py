@@ -20,7 +20,7 @@ from geouq.gaussian import quantile
 from geouq.inference.features import features_of, frame_of, summary_of
 from geouq.metrics import Choices, binned, calibration_curve, ence, uce
 from geouq.pages import write_report
-from geouq.store import SavedSummaries
+from geouq.runs.store import SavedSummaries
 from geouq.summary import add_all
 
 CHROMIUM = Path("/usr/bin/chromium")

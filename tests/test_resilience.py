@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from geouq.catalog import find_tiles
 from geouq.config import load_experiment
-from geouq.raster import GDAL_OPTIONS
-from geouq.settings import Settings
-from geouq.sweep import sweep_tiles
-from geouq.workers import workers
+from geouq.rasters.catalog import find_tiles
+from geouq.rasters.raster import GDAL_OPTIONS
+from geouq.sweep.settings import Settings
+from geouq.sweep.tiles import sweep_tiles
+from geouq.sweep.workers import workers
 
 TILES = [f"t{number}" for number in range(12)]
 SHORT = "variables: [height]\noutput: {maps: none}\n"
@@ -209,7 +209,7 @@ assert not CliRunner().invoke(main, ["check", "experiment.yaml"]).exit_code"""
 
 @pytest.mark.parametrize(
     ("code", "absent"),
-    [(CHECK, HEAVY), ("import geouq.experiment", HEAVY), ("import geouq.sweep", (*HEAVY, "jinja2", "rich"))],
+    [(CHECK, HEAVY), ("import geouq.experiment", HEAVY), ("import geouq.sweep.tiles", (*HEAVY, "jinja2", "rich"))],
     ids=["check", "a run before its figures", "a worker"],
 )
 def test_what_is_not_needed_is_not_imported(tile_folder, tmp_path, code, absent):

@@ -10,7 +10,7 @@ from restatement import valid
 from scipy import stats
 
 from geouq import metrics
-from geouq.arrays import summarize_arrays
+from geouq.arrays.points import summarize_arrays
 
 LEVELS = (0.5, 0.6827, 0.9, 0.95)
 HUNDREDTHS = tuple(k / 100 for k in range(1, 100))

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from faulty.servers import serving
 
-from geouq.raster import GDAL_OPTIONS, HTTP
+from geouq.rasters.raster import GDAL_OPTIONS, HTTP
 
 HURRY = {"GDAL_HTTP_TIMEOUT": "1", "GDAL_HTTP_RETRY_DELAY": "0.1", "GDAL_HTTP_MAX_RETRY": "2"}
 READ = """import sys
 from geouq.errors import DataError
-from geouq.raster import read_header
+from geouq.rasters.raster import read_header
 try:
     print(read_header(sys.argv[1]).grid.shape)
 except DataError as error:

@@ -5,13 +5,13 @@ import pytest
 import rasterio
 from affine import Affine
 
-from geouq import stack as stack_room
-from geouq.arrays import summarize_arrays
-from geouq.catalog import find_tiles
+from geouq.arrays.points import summarize_arrays
 from geouq.config import load_experiment
 from geouq.errors import ConfigError, DataError, GeouqError
-from geouq.reader import read_window
-from geouq.stack import open_stack
+from geouq.rasters.catalog import find_tiles
+from geouq.reading import stack as stack_room
+from geouq.reading.reader import read_window
+from geouq.reading.stack import open_stack
 
 NORTH_UP = Affine(10, 0, 500_000, 0, -10, 7_000_000)
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from geouq.catalog import find_tiles
 from geouq.config import load_experiment
 from geouq.errors import ConfigError
-from geouq.starter import starter_config
+from geouq.rasters.catalog import find_tiles
+from geouq.runs.starter import starter_config
 
 ONE = np.ones((1, 4, 4), np.float32)
 

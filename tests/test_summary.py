@@ -8,7 +8,7 @@ from forecasts import heteroscedastic
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geouq.arrays import summarize_arrays
+from geouq.arrays.points import summarize_arrays
 from geouq.config import BinScheme
 from geouq.errors import SummaryError
 from geouq.metrics import METRICS, Choices, bin_edges, evaluate_metrics

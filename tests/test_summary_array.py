@@ -6,9 +6,9 @@ import xarray as xr
 from alike import same
 from forecasts import heteroscedastic
 
+from geouq.arrays.inputs import summarize
+from geouq.arrays.summary_array import SummaryArray
 from geouq.errors import SummaryError
-from geouq.inputs import summarize
-from geouq.summary_array import SummaryArray
 
 
 def stacked(seed, name="time", first=0):

@@ -11,19 +11,19 @@ from forecasts import heteroscedastic
 from restatement import plain_metrics, valid
 
 from geouq import metrics
-from geouq.areas import pixel_areas
-from geouq.arrays import summarize_arrays
-from geouq.catalog import Failure, find_tiles
+from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10, load_experiment
-from geouq.cutting import Reading
 from geouq.errors import DataError
 from geouq.gaussian import half_width
 from geouq.grid import Grid, Window
-from geouq.reader import _Layer
-from geouq.settings import Settings, cell_size_for
-from geouq.sweep import sweep_tiles
+from geouq.rasters.areas import pixel_areas
+from geouq.rasters.catalog import Failure, find_tiles
+from geouq.reading.cutting import Reading
+from geouq.reading.reader import _Layer
+from geouq.sweep.settings import Settings, cell_size_for
+from geouq.sweep.tiles import sweep_tiles
+from geouq.sweep.workers import TOO_LITTLE, workers
 from geouq.validity import TRUTH_NODATA
-from geouq.workers import TOO_LITTLE, workers
 
 BITS = ("sums", "products", "n")
 
@@ -180,7 +180,7 @@ def test_an_unexpected_error_is_a_failure_of_its_tile(tile_folder, sweep_one, mo
     def broken(*_):
         raise MemoryError("no room")
 
-    monkeypatch.setattr("geouq.piecework.TileReader.read", broken)
+    monkeypatch.setattr("geouq.sweep.piecework.TileReader.read", broken)
 
     found = sweep_one(tile_folder(("a1",)))["a1"]
 

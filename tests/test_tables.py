@@ -10,12 +10,12 @@ from forecasts import heteroscedastic
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geouq.arrays import summarize_arrays
+from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10, Groups, Variable
 from geouq.metrics import Choices
 from geouq.regions import Pool
 from geouq.summary import empty_summary
-from geouq.tables import (
+from geouq.tables.rows import (
     Table,
     as_csv,
     bin_rows,

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from geouq.owner import owned
+from geouq.runs.owner import owned
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_a_folder_without_a_run_is_a_plain_error(geouq, tmp_path):
 def test_a_second_run_on_the_same_folder_stops_and_names_the_owner(tile_folder, geouq, tmp_path):
     tile_folder(("a1",))
     code = (
-        "import sys, time; from pathlib import Path; from geouq.owner import owned\n"
+        "import sys, time; from pathlib import Path; from geouq.runs.owner import owned\n"
         "with owned(Path('results/small')): print('owned', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
@@ -91,9 +91,9 @@ def test_a_second_run_on_the_same_folder_stops_and_names_the_owner(tile_folder, 
 
 def test_an_owner_leaves_no_name_behind(tmp_path):
     with owned(tmp_path):
-        assert (tmp_path / ".geouq.owner").exists()
+        assert (tmp_path / ".geouq.runs.owner").exists()
 
-    assert not (tmp_path / ".geouq.owner").exists()
+    assert not (tmp_path / ".geouq.runs.owner").exists()
 
 
 def sums_of(folder):

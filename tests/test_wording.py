@@ -2,7 +2,7 @@
 
 import pytest
 
-from geouq.wording import calibration_word, for_people
+from geouq.text.wording import calibration_word, for_people
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geouq.catalog import Failure
-from geouq.workers import Task, in_order
+from geouq.rasters.catalog import Failure
+from geouq.sweep.workers import Task, in_order
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def wait_by(pool):
 def test_results_of_a_tile_come_in_order_until_it_fails(counts, broken, in_flight, rng):
     pool = Held(rng.randrange)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("geouq.workers.wait", wait_by(pool))
+        patch.setattr("geouq.sweep.workers.wait", wait_by(pool))
         found = list(in_order(tasks_of(counts, broken), "sweep", pool, in_flight))
 
     assert pool.most <= in_flight
@@ -92,7 +92,7 @@ def test_a_tile_for_which_memory_does_not_suffice_says_what_to_do():
 def test_a_slow_task_holds_back_what_follows_but_not_without_bound(monkeypatch):
     """The first of many tasks comes last: only so many results wait for it."""
     pool = Held(lambda waiting: waiting - 1)
-    monkeypatch.setattr("geouq.workers.wait", wait_by(pool))
+    monkeypatch.setattr("geouq.sweep.workers.wait", wait_by(pool))
     started = []
 
     def watched():

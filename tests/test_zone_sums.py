@@ -14,14 +14,14 @@ from alike import same
 from forecasts import heteroscedastic
 
 from geouq import summarize_arrays
-from geouq.catalog import Failure, find_tiles
 from geouq.config import load_experiment
-from geouq.cutting import Reading
 from geouq.grid import Grid, Window
-from geouq.reader import TileReader
-from geouq.settings import Settings
-from geouq.sweep import Zone, all_together, sweep_zones
-from geouq.zone_sums import part_for
+from geouq.rasters.catalog import Failure, find_tiles
+from geouq.reading.cutting import Reading
+from geouq.reading.reader import TileReader
+from geouq.sweep.settings import Settings
+from geouq.sweep.tiles import Zone, all_together, sweep_zones
+from geouq.sweep.zone_sums import part_for
 from geouq.zones.part import Part, shrunk
 
 SHAPE = (700, 8500)  # more than a band

@@ -10,11 +10,11 @@ from geouq.comparison.runs import Restricted, open_runs, restricted_to_common
 from geouq.config import Variable
 from geouq.config.regions import ALL
 from geouq.errors import ConfigError
-from geouq.gates import metrics_by_name
 from geouq.metrics import Metric
+from geouq.numbers.gates import metrics_by_name
 from geouq.paired import Shown, as_text, shown_rows, write_texts
-from geouq.progress import Reporter, Silent
-from geouq.tables import Table, write_csv
+from geouq.runs.progress import Reporter, Silent
+from geouq.tables.rows import Table, write_csv
 
 
 @dataclass(frozen=True)

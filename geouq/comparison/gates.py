@@ -7,7 +7,7 @@ from geouq.config import quoted, suggestion
 from geouq.errors import ConfigError
 from geouq.inference import judged
 from geouq.metrics import NOT_JUDGED, Metric
-from geouq.tables import Row
+from geouq.tables.rows import Row
 
 MetricsOf = Mapping[str, Mapping[str, Metric]]
 

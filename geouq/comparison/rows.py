@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from geouq.comparison.runs import Restricted
 from geouq.config import Intervals, Variable
+from geouq.numbers.of_run import sides_of
 from geouq.paired import paired_rows, uneven, with_verdicts
-from geouq.progress import Reporter
-from geouq.run_numbers import sides_of
-from geouq.tables import Row
+from geouq.runs.progress import Reporter
+from geouq.tables.rows import Row
 
 COLUMNS = (
     *("level", "name", "variable", "metric", "bins", "group", "units", "run", "value", "baseline", "difference"),

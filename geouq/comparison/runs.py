@@ -6,15 +6,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from geouq.catalog import path_of
 from geouq.config import Experiment, Variable, load_experiment, quoted, suggestion
 from geouq.errors import ConfigError, DataError
 from geouq.grid import require_same_grid
 from geouq.metrics import Choices
-from geouq.provenance import RunRecord, load_record
+from geouq.numbers.of_run import choices_of
+from geouq.rasters.catalog import path_of
 from geouq.regions import Pool, pools, zone_pools
-from geouq.run_numbers import choices_of
-from geouq.store import Part, SavedSummaries
+from geouq.runs.provenance import RunRecord, load_record
+from geouq.runs.store import Part, SavedSummaries
 from geouq.summary import TilePlace, TileWholes
 
 SHOWN = 10

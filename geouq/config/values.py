@@ -9,7 +9,7 @@ from typing import Literal, TypeVar, get_args
 import rasterio
 
 from geouq.config.faults import Steps, quoted, raise_each, suggestion
-from geouq.figure_names import FIGURES
+from geouq.config.figure_names import FIGURES
 
 H = TypeVar("H", bound=Hashable)
 

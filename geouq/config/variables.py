@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, TypeAdapter, WithJsonSchema
 
 from geouq.config.section import Names, Section, Text
 from geouq.config.values import finite, unique
-from geouq.naming import file_name
+from geouq.text.naming import file_name
 
 
 class VariableSettings(Section):

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from geouq.catalog import Catalog
 from geouq.config import Experiment, Variable
 from geouq.doctor.naming import of_order, of_training
 from geouq.doctor.placement import of_overlaps, of_placement
@@ -11,6 +10,7 @@ from geouq.doctor.spread import of_spread
 from geouq.doctor.suspicion import Suspicion
 from geouq.doctor.values import of_values
 from geouq.metrics import has_variance
+from geouq.rasters.catalog import Catalog
 
 CHEAP = Sampling(tiles=4, windows=1)
 DEEP = Sampling(tiles=24, windows=5)

@@ -6,9 +6,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.catalog import Tile
 from geouq.doctor.sample import Patch
 from geouq.doctor.suspicion import Suspicion
+from geouq.rasters.catalog import Tile
 
 Floats = NDArray[np.float64]
 Spectrum = NDArray[np.complex128]

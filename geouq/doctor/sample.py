@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.catalog import Tile
 from geouq.errors import GeouqError
 from geouq.grid import Grid, Window
-from geouq.raster import gdal_options
-from geouq.reader import masked_layers, read_window
+from geouq.rasters.catalog import Tile
+from geouq.rasters.raster import gdal_options
+from geouq.reading.reader import masked_layers, read_window
 
 Floats = NDArray[np.float64]
 READERS = 8

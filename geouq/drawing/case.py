@@ -26,9 +26,9 @@ from geouq.figures.regions import PANELS
 from geouq.inference import Inference
 from geouq.metrics import Choices, form_curves, has_variance
 from geouq.regions import Pool
-from geouq.store import Part, SavedSummaries
+from geouq.runs.store import Part, SavedSummaries
 from geouq.summary import Summary
-from geouq.tables import Row
+from geouq.tables.rows import Row
 
 CELL_METRIC = "zms"
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from geouq.config import BinScheme
 from geouq.figures import TileCells
 from geouq.metrics import METRICS, Metric, level_name, unit_of
-from geouq.store import Part, SavedSummaries
+from geouq.runs.store import Part, SavedSummaries
 from geouq.summary import Summary
 
 Floats = NDArray[np.float64]

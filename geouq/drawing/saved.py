@@ -14,13 +14,13 @@ from geouq.errors import ConfigError
 from geouq.figures import DOTS_PER_INCH, save_figure
 from geouq.inference import Inference, infer
 from geouq.metrics import Choices
-from geouq.naming import file_name
-from geouq.progress import Reporter
-from geouq.provenance import RunRecord, load_record
+from geouq.numbers.of_run import ZONES_SHOWN, choices_of, preferred_scheme, sides_of
 from geouq.regions import Pool, pools, zone_pools
-from geouq.run_numbers import ZONES_SHOWN, choices_of, preferred_scheme, sides_of
-from geouq.store import Part, SavedSummaries
-from geouq.tables import Row
+from geouq.runs.progress import Reporter
+from geouq.runs.provenance import RunRecord, load_record
+from geouq.runs.store import Part, SavedSummaries
+from geouq.tables.rows import Row
+from geouq.text.naming import file_name
 
 Inferred = Callable[[Pool, str], Inference]
 

@@ -27,7 +27,7 @@ from geouq.figures.style import (
     without_pixels,
 )
 from geouq.metrics import coverage, zms
-from geouq.wording import for_people
+from geouq.text.wording import for_people
 
 Floats = NDArray[np.float64]
 

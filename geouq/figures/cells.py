@@ -30,7 +30,7 @@ from geouq.figures.style import (
     without_pixels,
 )
 from geouq.grid import Grid
-from geouq.wording import for_people
+from geouq.text.wording import for_people
 
 Floats = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 
 from geouq.figures.style import DATA, GREEN, IDEAL, INK, MARKERS, dress, key, new_figure, note
 from geouq.inference import Blocks
-from geouq.wording import for_people
+from geouq.text.wording import for_people
 
 
 def correlogram_figure(blocks: Blocks, *, title: str) -> Figure:

@@ -20,7 +20,7 @@ from geouq.gaussian import quantile
 from geouq.inference import DEFAULTS, Bands
 from geouq.metrics import coverage, zms
 from geouq.summary import Summary
-from geouq.wording import calibration_word, for_people
+from geouq.text.wording import calibration_word, for_people
 
 PIT_BINS = 20
 

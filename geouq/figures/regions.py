@@ -25,7 +25,7 @@ from geouq.figures.style import (
     with_units,
 )
 from geouq.metrics import METRICS, ideal_value
-from geouq.tables import Row
+from geouq.tables.rows import Row
 
 SIGNED = frozenset({"bias", "nbias", "z_mean", "rce", "ence_excess"})
 RATIOS = frozenset({"zms", "z_std"})

@@ -26,7 +26,7 @@ from geouq.figures.style import (
 from geouq.inference import Bands
 from geouq.metrics import binned, ence, uce
 from geouq.summary import Binned, Summary
-from geouq.wording import for_people
+from geouq.text.wording import for_people
 
 Floats = NDArray[np.float64]
 

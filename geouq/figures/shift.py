@@ -20,7 +20,7 @@ from geouq.figures.style import (
     pixels,
     with_units,
 )
-from geouq.tables import Row
+from geouq.tables.rows import Row
 
 
 def shift_figure(rows: Sequence[Row], *, title: str, metrics: Sequence[str] = PANELS) -> Figure:

@@ -17,7 +17,7 @@ from geouq.figures.style import (
 )
 from geouq.metrics import LEFT_OUT, ause, oracle_curve, sparsification_curve, spearman
 from geouq.summary import Summary
-from geouq.wording import for_people
+from geouq.text.wording import for_people
 
 
 def sparsification_figure(summary: Summary, *, title: str, units: str) -> Figure:

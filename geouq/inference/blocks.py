@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.areas import pixel_areas
 from geouq.config import length
 from geouq.errors import DataError
 from geouq.grid import Grid, Window
+from geouq.rasters.areas import pixel_areas
 
 Ints = NDArray[np.int64]
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from geouq.kernel.lanes import EIGHT
+from geouq.kernel.z_lattice import ZLattice
 from geouq.summary.coverage_profile import GROUPED_BY, POSITIVE
 from geouq.summary.joint_sample import SIZE
 from geouq.summary.moments import CENTRED, PRODUCTS, SUMS
@@ -15,7 +16,6 @@ from geouq.summary.ordering_profile import SHIFT as ORDERING_SHIFT
 from geouq.summary.threshold_sums import no_thresholds
 from geouq.summary.variance_profile import COMPACT_SHIFT, FINE_SHIFT
 from geouq.validity import REASONS
-from geouq.z_lattice import ZLattice
 
 Floats = NDArray[np.float64]
 Reals = NDArray[np.floating]

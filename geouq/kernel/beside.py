@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from geouq.compiled import compiled, inlined
 from geouq.kernel.accumulators import BLOCK, CellSums, Pixels, Totals
 from geouq.kernel.lanes import bits_of_single
+from geouq.kernel.z_lattice import REACH, ZLattice
 from geouq.summary.coverage_profile import POSITIVE
 from geouq.summary.moments import SUMS
 from geouq.summary.variance_profile import FINE_SHIFT
 from geouq.validity import Nodata, is_valid, stored_limits
-from geouq.z_lattice import REACH, ZLattice
 
 BELOW, ABOVE, WIDTH, MISS = (SUMS.index(f"given_{name}") for name in ("below", "above", "width", "miss"))
 SHIFT = np.uint32(FINE_SHIFT)

@@ -8,10 +8,10 @@ from geouq.compiled import inlined, inlined_reordered
 from geouq.kernel.accumulators import KEYS
 from geouq.kernel.lanes import EIGHT, LANES, add_rows, bits_of_single, copy_eight, prefetch, valid_eight, zero_eight
 from geouq.kernel.on_request import add_what_is_asked_for
+from geouq.kernel.z_lattice import REACH
 from geouq.summary.moments import CENTRED, LEFT, PRODUCTS, RIGHT, SUMS
 from geouq.summary.variance_profile import FINE_SHIFT
 from geouq.validity import TRUTH_NODATA, VARIANCE_NOT_POSITIVE, is_valid, reason_of
-from geouq.z_lattice import REACH
 
 N_CENTRED, N_PRODUCTS = len(CENTRED), len(PRODUCTS)
 VARIANCE, NLL = SUMS.index("variance"), SUMS.index("nll")

@@ -20,9 +20,9 @@ from geouq.gaussian import LOG_2PI
 from geouq.kernel.accumulators import COMPACT_STEP, FEW, KEYS, SLAB, CellSums, Pixels, Scratch, Totals
 from geouq.kernel.lanes import move_row
 from geouq.kernel.slab import add_slab, compact, key, prune
+from geouq.kernel.z_lattice import ZLattice
 from geouq.summary.moments import PRODUCTS, SUMS
 from geouq.validity import Nodata, is_valid, stored_limits
-from geouq.z_lattice import ZLattice
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -12,8 +12,8 @@ from geouq.maps.lattice import Mosaic, mosaic_of
 from geouq.maps.measured import Cellwise, Measured
 from geouq.maps.polygons import polygon_writer
 from geouq.maps.style import style_of_scale, write_style
-from geouq.naming import file_name
 from geouq.summary import TilePlace
+from geouq.text.naming import file_name
 
 WINDOW = 512
 SHOWN_FIRST = ("zms", "uce")  # the band in which a map opens, if it is there

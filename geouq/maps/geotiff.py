@@ -17,7 +17,7 @@ from rasterio.windows import Window as RasterioWindow
 from geouq.atomic import temporary, written_whole
 from geouq.errors import DataError
 from geouq.grid import Grid, Window
-from geouq.raster import gdal_options
+from geouq.rasters.raster import gdal_options
 from geouq.version import __version__
 
 BLOCK = 512

@@ -9,17 +9,17 @@ import rasterio
 from numpy.typing import NDArray
 from rasterio.errors import RasterioError
 
-from geouq.catalog import Tile
-from geouq.cutting import Reading, pieces_of
 from geouq.grid import Window
 from geouq.maps.codes import write_codes
 from geouq.maps.geotiff import MapWriter, cog_writer
 from geouq.maps.values import NO_LAYERS, STATUS, Floats, Forecast, pixel_map
-from geouq.naming import file_name
-from geouq.raster import gdal_options, unchanged
-from geouq.reader import TileReader
+from geouq.rasters.catalog import Tile
+from geouq.rasters.raster import gdal_options, unchanged
+from geouq.reading.cutting import Reading, pieces_of
+from geouq.reading.reader import TileReader
+from geouq.reading.variable_window import VariableWindow
+from geouq.text.naming import file_name
 from geouq.validity import classify
-from geouq.variable_window import VariableWindow
 
 
 def missing_maps(tile: str, names: Sequence[str], folder: Path, key: str) -> list[str]:

@@ -7,7 +7,7 @@ from geouq.pages.content import ReportContent
 from geouq.pages.numbers import HEADINGS, NUMBERS, SHOWN, interval_text, place_of
 from geouq.pages.sheet import Cell, Column, Sheet
 from geouq.pages.verdict import without_interval
-from geouq.wording import for_people
+from geouq.text.wording import for_people
 
 Row = Mapping[str, Any]
 

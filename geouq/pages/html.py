@@ -9,8 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from geouq.atomic import written_whole
-from geouq.figure_names import FIGURES
-from geouq.naming import file_name
+from geouq.config.figure_names import FIGURES
 from geouq.pages.content import ReportContent
 from geouq.pages.differences import models_sheet, shift_sheet
 from geouq.pages.numbers import (
@@ -28,7 +27,8 @@ from geouq.pages.recalibration import recalibration_sheet
 from geouq.pages.sheet import SHORT, Cell, Sheet
 from geouq.pages.static import write_scripts, write_static
 from geouq.pages.verdict import RULE, Verdict
-from geouq.wording import for_people
+from geouq.text.naming import file_name
+from geouq.text.wording import for_people
 
 
 def write_report(content: ReportContent, folder: Path) -> list[Path]:

@@ -7,7 +7,7 @@ from geouq.config import Variable
 from geouq.pages.content import ReportContent
 from geouq.pages.sheet import Cell, Column, Sheet
 from geouq.pages.verdict import Verdict, interval_says, verdict_of, without_interval
-from geouq.wording import for_people
+from geouq.text.wording import for_people
 
 Row = Mapping[str, Any]
 Place = tuple[str, str, str, str]  # level, name, variable, model

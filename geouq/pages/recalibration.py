@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from geouq.pages.sheet import Cell, Column, Sheet
-from geouq.wording import for_people
+from geouq.text.wording import for_people
 
 Row = Mapping[str, Any]
 

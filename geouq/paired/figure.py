@@ -8,7 +8,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from geouq.figures import DATA, FAINT, GREEN, IDEAL, INK, save_figure
-from geouq.tables import Row
+from geouq.tables.rows import Row
 
 PANELS = ("bias", "rmse", "zms", "coverage_90", "ence", "crps")
 COLOURS = (DATA, IDEAL, GREEN, "#cc79a7", "#e69f00", "#56b4e9")

@@ -6,7 +6,7 @@ from typing import Any
 from geouq.config import Intervals, Variable
 from geouq.inference import Difference, Side, difference_row, draw_together, finite, judged, paired_difference
 from geouq.metrics import Value, change, unit_of
-from geouq.tables import Row
+from geouq.tables.rows import Row
 
 METHOD = "paired"
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from geouq.atomic import written_whole
-from geouq.tables import Row
-from geouq.wording import for_people, latex_escaped, markdown_escaped, one_line
+from geouq.tables.rows import Row
+from geouq.text.wording import for_people, latex_escaped, markdown_escaped, one_line
 
 SHOWN = ("bias", "rmse", "sharpness_rms", "zms", "coverage_90", "uce", "ence", "crps", "nll")
 NUMBERS = ("baseline", "value", "difference", "interval")

@@ -13,13 +13,13 @@ from geouq.drawing.cells import cells_of_tiles, unit_of_cells
 from geouq.figures import IDEAL, PALETTE, Curve, before_after_figure, cell_map, save_figure
 from geouq.figures.style import MARKERS, decades, dress, key, new_figure, note, plain, with_units
 from geouq.gaussian import cdf, half_width
-from geouq.naming import file_name
 from geouq.recalibration.corrections import ByGroup, Conformal, Isotonic, Single
 from geouq.recalibration.recalibrator import Recalibrator
 from geouq.recalibration.rows import Seen
 from geouq.regions import Pool
-from geouq.store import SavedSummaries
+from geouq.runs.store import SavedSummaries
 from geouq.summary import Summary
+from geouq.text.naming import file_name
 
 Floats = NDArray[np.float64]
 

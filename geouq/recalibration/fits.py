@@ -8,7 +8,7 @@ from geouq.errors import SummaryError
 from geouq.recalibration.corrections import ByGroup, Single
 from geouq.recalibration.fitting import FITTED, fit
 from geouq.recalibration.folds import Fold
-from geouq.store import Part, SavedSummaries
+from geouq.runs.store import Part, SavedSummaries
 from geouq.summary import RunningTotal, Summary
 
 Corrections = Mapping[str, Mapping[str, Single | ByGroup]]  # by variable and method

@@ -7,17 +7,17 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from geouq.catalog import Catalog, Failure, Tile, find_tiles, match_names, natural_order, path_of
-from geouq.checksums import with_checksums
 from geouq.config import Experiment, Recalibration, fault_of_groups, load_experiment
 from geouq.errors import ConfigError, DataError, SummaryError
 from geouq.grid import require_same_grid
-from geouq.predictions import Prediction
-from geouq.provenance import RunRecord, load_record
-from geouq.raster import Raster, read_header
-from geouq.settings import Settings
-from geouq.store import SavedSummaries, is_valid, zones_are_valid
-from geouq.sweep import untold
+from geouq.rasters.catalog import Catalog, Failure, Tile, find_tiles, match_names, natural_order, path_of
+from geouq.rasters.predictions import Prediction
+from geouq.rasters.raster import Raster, read_header
+from geouq.runs.checksums import with_checksums
+from geouq.runs.provenance import RunRecord, load_record
+from geouq.runs.store import SavedSummaries, is_valid, zones_are_valid
+from geouq.sweep.settings import Settings
+from geouq.sweep.tiles import untold
 from geouq.zones import TileZones, Zones, open_regions, placed
 
 

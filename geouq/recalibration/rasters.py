@@ -15,19 +15,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.catalog import Tile
 from geouq.config import Variable
 from geouq.errors import DataError
 from geouq.grid import Window
-from geouq.layered import Layered
 from geouq.maps.geotiff import BandLabel, MapWriter, cog_writer
-from geouq.naming import file_name
-from geouq.predictions import Prediction
-from geouq.raster import CACHE, Raster, gdal_options, unchanged
-from geouq.reader import TileReader
+from geouq.rasters.catalog import Tile
+from geouq.rasters.layered import Layered
+from geouq.rasters.predictions import Prediction
+from geouq.rasters.raster import CACHE, Raster, gdal_options, unchanged
+from geouq.reading.reader import TileReader
 from geouq.recalibration.corrections import ByGroup, Unchanged, corrected_moments, corrected_quantile
 from geouq.recalibration.recalibrator import SMALLEST, Provenance, Recalibrator
 from geouq.recalibration.views import places_of, views_of
+from geouq.text.naming import file_name
 from geouq.zones import Zones
 
 BLOCK = 512

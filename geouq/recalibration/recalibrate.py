@@ -8,13 +8,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from geouq.atomic import remove_leftovers, written_whole
-from geouq.catalog import Catalog, Failure, Tile
 from geouq.config import K_FOLD, LEAVE_ONE_REGION_OUT, Recalibration, suggestion
 from geouq.errors import ConfigError, DataError, SummaryError
-from geouq.naming import file_name
-from geouq.owner import owned
-from geouq.plan import Plan, plan_run, slots
-from geouq.progress import Reporter, Silent
+from geouq.numbers.of_run import choices_of, preferred_scheme
+from geouq.rasters.catalog import Catalog, Failure, Tile
 from geouq.recalibration.again import NAME as EVALUATE
 from geouq.recalibration.again import write_evaluation
 from geouq.recalibration.corrections import Unchanged
@@ -27,11 +24,14 @@ from geouq.recalibration.recalibrator import Provenance, Recalibrator, save_reca
 from geouq.recalibration.rows import COLUMNS, IN_SAMPLE, Best, Seen, as_markdown, before_and_after, best_of, regions_of
 from geouq.recalibration.sweeping import Judged, sweep_judged
 from geouq.recalibration.views import View, views_of
-from geouq.run_numbers import choices_of, preferred_scheme
-from geouq.store import SavedSummaries, SummariesUnderWay
-from geouq.sweep import for_each_tile
-from geouq.tables import Row, Table, by_model, write_csv
-from geouq.workers import workers
+from geouq.runs.owner import owned
+from geouq.runs.plan import Plan, plan_run, slots
+from geouq.runs.progress import Reporter, Silent
+from geouq.runs.store import SavedSummaries, SummariesUnderWay
+from geouq.sweep.tiles import for_each_tile
+from geouq.sweep.workers import workers
+from geouq.tables.rows import Row, Table, by_model, write_csv
+from geouq.text.naming import file_name
 
 ALL = "all"
 Done = TypeVar("Done")

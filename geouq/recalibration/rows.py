@@ -8,15 +8,15 @@ from geouq.config import Experiment, Groups, Variable
 from geouq.inference import Side, difference_row, finite, judged, paired_difference
 from geouq.inference.differences import Uncertain
 from geouq.metrics import Choices, evaluate_metrics, level_name, unit_of
+from geouq.numbers.of_run import sides_of
 from geouq.paired import paired_rows
-from geouq.progress import Reporter
 from geouq.recalibration.corrections import Unchanged
 from geouq.regions import Pool, pools
-from geouq.run_numbers import sides_of
-from geouq.store import SavedSummaries
+from geouq.runs.progress import Reporter
+from geouq.runs.store import SavedSummaries
 from geouq.summary import TileWholes
-from geouq.tables import Row
-from geouq.wording import for_people
+from geouq.tables.rows import Row
+from geouq.text.wording import for_people
 
 COLUMNS = (
     *("level", "name", "variable", "model", "method", "judged", "metric", "bins", "units", "before", "after"),

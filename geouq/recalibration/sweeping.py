@@ -8,17 +8,17 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 
-from geouq.catalog import Failure, Tile
-from geouq.cutting import Piece, Reading, pieces_of
-from geouq.parts import PieceSum
-from geouq.piecework import Visit, place_of_variance, sweep_windows
-from geouq.raster import Raster, gdal_options, unchanged
+from geouq.rasters.catalog import Failure, Tile
+from geouq.rasters.raster import Raster, gdal_options, unchanged
+from geouq.reading.cutting import Piece, Reading, pieces_of
 from geouq.recalibration.views import CorrectedWindows, View
-from geouq.settings import Settings
 from geouq.summary import TileSummary
-from geouq.sweep import added_up
-from geouq.tile_sum import EntryStore, TileSum
-from geouq.workers import Task, in_order
+from geouq.sweep.parts import PieceSum
+from geouq.sweep.piecework import Visit, place_of_variance, sweep_windows
+from geouq.sweep.settings import Settings
+from geouq.sweep.tile_sum import EntryStore, TileSum
+from geouq.sweep.tiles import added_up
+from geouq.sweep.workers import Task, in_order
 from geouq.zones import Zones
 
 TOGETHER = 6  # views of a window that are summed up at once: more take more memory, fewer decode more often

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.catalog import Tile
 from geouq.grid import Window
-from geouq.reader import TileReader
+from geouq.rasters.catalog import Tile
+from geouq.reading.reader import TileReader
+from geouq.reading.variable_window import VariableWindow
 from geouq.recalibration.corrections import (
     ByGroup,
     Conformal,
@@ -26,7 +27,6 @@ from geouq.recalibration.corrections import (
 )
 from geouq.recalibration.recalibrator import NO_GROUP, SMALLEST
 from geouq.validity import Nodata, classify
-from geouq.variable_window import VariableWindow
 from geouq.zones import Zones
 from geouq.zones.part import within
 

@@ -9,11 +9,11 @@ import numpy as np
 import rasterio.windows
 from numpy.typing import NDArray
 
-from geouq.catalog import is_listable, match_names
 from geouq.config import ClassRegions
 from geouq.errors import DataError, GridError
 from geouq.grid import TOLERANCE, Grid, Window, require_same_grid, shift_in_pixels
-from geouq.raster import DRIVERS, Raster, opened, read_header
+from geouq.rasters.catalog import is_listable, match_names
+from geouq.rasters.raster import DRIVERS, Raster, opened, read_header
 from geouq.zones.part import Part, meet, shrunk
 
 NONE = -1

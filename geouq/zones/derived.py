@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 
 from geouq.grid import Window
-from geouq.raster import Raster
+from geouq.rasters.raster import Raster
 from geouq.zones.part import Mask, Part, Zones, shrunk, within
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.grid import Window
-from geouq.raster import Raster
+from geouq.rasters.raster import Raster
 
 Mask = NDArray[np.bool_]
 

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from geouq.catalog import Catalog, Failure
 from geouq.errors import GeouqError
+from geouq.rasters.catalog import Catalog, Failure
 from geouq.zones.regions import Regions, TileZones, without_pixels
 
 

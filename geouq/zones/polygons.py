@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.grid import Grid, Window
-from geouq.raster import Raster
+from geouq.rasters.raster import Raster
 from geouq.zones.fill import Edges, inside
 from geouq.zones.outline import outlines
 from geouq.zones.part import Mask, Part, meet, shrunk, within

@@ -7,7 +7,7 @@ from geouq.config import ClassRegions, DerivedRegion, Experiment, Fault, Polygon
 from geouq.config.regions import ALL
 from geouq.errors import DataError
 from geouq.grid import Grid
-from geouq.raster import Raster
+from geouq.rasters.raster import Raster
 from geouq.zones.classes import ClassZones, read_classes, require_classes
 from geouq.zones.derived import Derivation, derived_zones, settled
 from geouq.zones.part import Zones

@@ -12,9 +12,9 @@ from benchmarks.choices import Choice
 from benchmarks.measure import RATIO, Table, compare, ratio_row
 from benchmarks.rasters import make_tile
 from benchmarks.tiles import path_of, write_config
-from geouq.catalog import Tile, find_tiles
 from geouq.config import load_experiment
 from geouq.maps.geotiff import BandLabel, cog_writer
+from geouq.rasters.catalog import Tile, find_tiles
 from geouq.recalibration.corrections import Isotonic, IsotonicVariance, Scale, Single
 from geouq.recalibration.rasters import layers_for, write_rasters
 from geouq.recalibration.recalibrator import Provenance, Recalibrator

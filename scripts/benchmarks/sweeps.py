@@ -12,13 +12,14 @@ from benchmarks.decoding import decode
 from benchmarks.measure import RATIO, Ratio, Table, Watch, compare, ratio_row, seconds, summarized
 from benchmarks.rasters import CODECS, make_tile, thin_truth
 from benchmarks.tiles import LAYERS, path_of, write_config
-from geouq.catalog import Failure, find_tiles
 from geouq.config import load_experiment
-from geouq.experiment import Options, run, settings_for
-from geouq.progress import Silent
+from geouq.experiment import Options, run
+from geouq.rasters.catalog import Failure, find_tiles
+from geouq.runs.choice import settings_for
+from geouq.runs.progress import Silent
 from geouq.summary import TileSummary
-from geouq.sweep import sweep_tiles
-from geouq.workers import workers
+from geouq.sweep.tiles import sweep_tiles
+from geouq.sweep.workers import workers
 
 SPARSE = 0.04
 TARGETS = {"deflate": "<= 1.20", "zstd": "<= 1.35", "lerc": "<= 1.40", "none": "<= 3"}

@@ -13,11 +13,11 @@ from benchmarks.measure import RATIO, Table, compare, ratio_row
 from benchmarks.rasters import make_tile
 from benchmarks.sweeps import decode_tile
 from benchmarks.tiles import path_of, write_config
-from geouq.catalog import Failure, find_tiles
 from geouq.config import load_experiment
-from geouq.experiment import settings_for
-from geouq.sweep import sweep_zones
-from geouq.workers import workers
+from geouq.rasters.catalog import Failure, find_tiles
+from geouq.runs.choice import settings_for
+from geouq.sweep.tiles import sweep_zones
+from geouq.sweep.workers import workers
 from geouq.zones import open_regions
 
 CLASSES, PATCH = 10, 64  # pixels of a side

@@ -93,7 +93,7 @@ def _damaged(random: Random, folder: Path) -> str:
 def servers(times: int, folder: Path) -> Iterator[Row]:
     """Servers that stall, reset and fail, for good or for the first two requests."""
     from geouq.errors import DataError  # noqa: PLC0415  after the environment is set
-    from geouq.raster import read_header  # noqa: PLC0415
+    from geouq.rasters.raster import read_header  # noqa: PLC0415
 
     experiment(folder, ("a",), 20)
 

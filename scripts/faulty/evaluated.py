@@ -5,12 +5,12 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from geouq.catalog import Failure, find_tiles
 from geouq.cli import main
 from geouq.config import load_experiment
 from geouq.metrics import Choices, evaluate_metrics
-from geouq.settings import Settings
-from geouq.sweep import sweep_tiles
+from geouq.rasters.catalog import Failure, find_tiles
+from geouq.sweep.settings import Settings
+from geouq.sweep.tiles import sweep_tiles
 
 CHOICES = Choices((0.9,), ())
 NUMBERS = ("n", "bias", "rmse", "zms", "sharpness")

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.arrays import summarize_arrays
+from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10
 from geouq.gaussian import half_width
 from geouq.inference import Blocks, Interval, Intervals, infer
 from geouq.metrics import Choices
-from geouq.settings import cell_size_for
 from geouq.summary import TilePlace, VariableSummary, add_all
+from geouq.sweep.settings import cell_size_for
 from simulated.forecasts import BINS, LEVEL
 from simulated.maps import Layers, Layout
 

@@ -1,0 +1,1 @@
+"""Summaries and metrics of arrays in memory: numpy, dask and xarray alike."""

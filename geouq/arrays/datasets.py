@@ -1,0 +1,193 @@
+"""All metrics at once: as an xarray Dataset, or as a tidy pandas table."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from geouq.arrays.inputs import Dim
+from geouq.arrays.measures import Bins, bin_scheme, summary_of
+from geouq.arrays.points import TAIL
+from geouq.arrays.summary_array import SummaryArray
+from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10, GROUPS, BinScheme
+from geouq.config.model import LEVELS
+from geouq.errors import SummaryError
+from geouq.metrics import Choices, Metric, Value, evaluate_metric, metrics_of, unit_of
+from geouq.summary import Summary, empty_summary
+
+SCHEMES = (EQUAL_WIDTH_10, EQUAL_COUNT_10)
+ORDER = ("bins", "group")  # what a metric may have several values for
+
+
+@dataclass(frozen=True)
+class _Number:
+    """One metric, its full name, what it is of, and what was found (dims)."""
+
+    metric: Metric
+    name: str
+    of: dict[str, str]
+    found: NDArray[np.float64]
+
+
+def evaluate(
+    mean: Any,
+    variance: Any = None,
+    truth: Any = None,
+    *,
+    weights: Any = None,
+    dim: Dim = None,
+    levels: Sequence[float] | None = None,
+    bins: Sequence[Bins] = SCHEMES,
+    reference_mean: float | None = None,
+    units: str | None = None,
+    thresholds: Sequence[float] = (),
+) -> xr.Dataset:
+    """Every metric, as a Dataset: a variable each, along the dimensions that were kept, and `n`, the number of pixels.
+
+    A metric of bins has the dimension `bins`, one of groups `group`; one of a level ends in the level, as coverage_90.
+    The attributes tell unit, symbol, ideal value, what a value above it means, and the source. What a summary does not
+    keep is left out: ause and spearman need `summarize(..., ordering=True)`; arrays give all.
+
+    mean, variance, truth, weights, dim : as in `summarize`; or a Summary, a SummaryArray or a lazy one alone.
+    levels : default those of the summary. bins : schemes, each as in `geouq.uce`. reference_mean : what nbias, nmae
+    and nrmse are relative to, default the mean truth. thresholds : whose forecasts of exceeding are scored. units :
+    of the variable, default those of a DataArray of the truth.
+
+    >>> found = evaluate([1.0, 2, 3], [0.01, 0.25, 1], [1.5, 3, 2], units="m")
+    >>> float(found.zms), found.rmse.attrs["units"]
+    (10.0, 'm')
+    """
+    summary = _summary_of(mean, variance, truth, levels, bins, weights=weights, dim=dim, thresholds=thresholds)
+    units = _units(truth) if units is None else units
+    dims, coords = _places(summary)
+    found: dict[str, Any] = {"n": (dims, np.asarray(summary.n), {"long_name": "number of pixels", "units": "1"})}
+    by_name: dict[str, list[_Number]] = {}
+    for number in _numbers(summary, levels, bins, reference_mean):
+        by_name.setdefault(number.name, []).append(number)
+    parts = [xr.Dataset(found, coords)]
+    parts += [_variable(numbers, dims, units) for numbers in by_name.values()]
+    # groups and bins that one variable has and another has not are missing there
+    return xr.merge(parts, join="outer", compat="no_conflicts")
+
+
+def table(
+    mean: Any,
+    variance: Any = None,
+    truth: Any = None,
+    *,
+    weights: Any = None,
+    dim: Dim = None,
+    levels: Sequence[float] | None = None,
+    bins: Sequence[Bins] = SCHEMES,
+    reference_mean: float | None = None,
+    units: str | None = None,
+    thresholds: Sequence[float] = (),
+) -> pd.DataFrame:
+    """Every metric, as a tidy table: the dimensions that were kept, then metric, value, units, bins, group and n.
+
+    Takes what `evaluate` takes; a metric over no pixel is NaN.
+
+    >>> found = table([1.0, 2, 3], [0.01, 0.25, 1], [1.5, 3, 2])
+    >>> float(found.set_index("metric").value["zms"])
+    10.0
+    """
+    summary = _summary_of(mean, variance, truth, levels, bins, weights=weights, dim=dim, thresholds=thresholds)
+    units = _units(truth) if units is None else units
+    dims, coords = _places(summary)
+    n, numbers = np.asarray(summary.n), list(_numbers(summary, levels, bins, reference_mean))
+    rows = [
+        {dim: coords[dim][1][place] if dim in coords else place for dim, place in zip(dims, index, strict=True)}
+        | {"metric": number.name, "value": float(number.found[index]), "units": unit_of(number.metric, units)}
+        | {name: number.of.get(name, "") for name in ORDER}
+        | {"n": int(n[index])}
+        for index in np.ndindex(n.shape)
+        for number in numbers
+    ]
+    return pd.DataFrame(rows, columns=[*dims, "metric", "value", "units", *ORDER, "n"])
+
+
+def _summary_of(
+    mean: Any, variance: Any, truth: Any, levels: Sequence[float] | None, bins: Any, **options: Any
+) -> Summary | SummaryArray:
+    """The summary given, or that of the arrays with all that any metric needs."""
+    tail = max([TAIL, *(scheme.count for scheme in _schemes(bins))])
+    return summary_of(mean, variance, truth, levels=levels or LEVELS, tail=tail, ordering=True, **options)
+
+
+def _units(truth: Any) -> str:
+    return str(getattr(truth, "attrs", {}).get("units", ""))
+
+
+def _schemes(bins: Any) -> tuple[BinScheme, ...]:
+    """The schemes that are meant: one alone needs no list."""
+    each = [bins] if isinstance(bins, int | str | BinScheme) else bins
+    return tuple(bin_scheme(one, EQUAL_WIDTH_10) for one in each)
+
+
+def _places(summary: Summary | SummaryArray) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Dimensions and coordinates."""
+    if isinstance(summary, SummaryArray):
+        return summary.dims, dict(summary.coords or {})
+    return tuple(f"dim_{axis}" for axis in range(summary.n.ndim)), {}
+
+
+def _numbers(
+    summary: Summary | SummaryArray,
+    levels: Sequence[float] | None,
+    bins: Sequence[Bins],
+    reference_mean: float | None,
+) -> Iterator[_Number]:
+    """Every metric with its values."""
+    summaries = list(summary) if isinstance(summary, SummaryArray) else [summary]
+    some = next((one for one in summaries if one.n.any()), empty_summary(levels or LEVELS))
+    chosen = Choices(
+        tuple(levels or some.levels),
+        _schemes(bins),
+        reference_mean,
+        groups=GROUPS.model_copy(update={"by": tuple(some.groups) if some.n.any() else GROUPS.by}),
+        ordering=some.ordering is not None,
+        thresholds=some.thresholds.thresholds,
+        form=next((one.given_as for one in summaries if one.form), None),
+    )
+    found = [
+        [value for metric in metrics_of(chosen.form) for value in _values(metric, one, chosen)] for one in summaries
+    ]
+    for values in zip(*found, strict=True):
+        first, shape = values[0], np.shape(summary.n)
+        of = {name: getattr(first, name) for name in ORDER if getattr(first, name)}
+        numbers = np.stack([value.value for value in values]).reshape(shape)
+        yield _Number(first.metric, first.name, of, np.asarray(numbers, np.float64))
+
+
+def _values(metric: Metric, summary: Summary, chosen: Choices) -> list[Value]:
+    """What a metric is worth; nothing of the calibration curve where its levels, which nobody named, were not kept."""
+    try:
+        return list(evaluate_metric(metric, summary, chosen))
+    except SummaryError:
+        if metric.choice not in ("calibration", "calibration_weights"):
+            raise
+        return []
+
+
+def _variable(numbers: Sequence[_Number], dims: tuple[str, ...], units: str) -> xr.Dataset:
+    """One metric, along what it has several values for."""
+    first = numbers[0]
+    metric, own = first.metric, tuple(first.of)
+    attrs = {
+        "long_name": metric.claim,
+        "symbol": metric.symbol,
+        "units": unit_of(metric, units),
+        "ideal": metric.ideal,
+        "above": metric.above,
+        "source": metric.source,
+    }
+    if not own:
+        return xr.Dataset({first.name: (dims, first.found, attrs)})
+    (dim,) = own
+    values = np.stack([number.found for number in numbers], axis=-1)
+    coords = {dim: [number.of[dim] for number in numbers]}
+    return xr.Dataset({first.name: ((*dims, dim), values, attrs)}, coords)

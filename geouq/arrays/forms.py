@@ -1,0 +1,46 @@
+"""Arrays of members, quantiles and probabilities as points that are summarised."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.arrays.kinds import is_dask, is_xarray
+from geouq.arrays.points import Points
+from geouq.reading.form_pixels import NO_NUMBER, form_pixels, stacked
+from geouq.summary.form import Ensemble, Form
+from geouq.summary.joint_sample import numbers_of
+
+VALUE, MORE, PLACE = "value ", "more ", "place"  # names of layers
+
+
+def places_in(layers: Mapping[str, Any]) -> dict[str, Any]:
+    """The number of each pixel in the order of its array, by which pixels are sampled."""
+    some = next((layer for layer in layers.values() if np.ndim(layer)), None)
+    if some is None:
+        return {}
+    data = some.data if is_xarray(some) else some
+    size, places = int(np.prod(np.shape(data))), None
+    if is_dask(data):
+        import dask.array as da  # noqa: PLC0415  loaded already
+
+        places = da.arange(size, dtype=np.float64).reshape(data.shape).rechunk(data.chunks)
+    else:
+        places = np.arange(size, dtype=np.float64).reshape(np.shape(data))
+    return {PLACE: some.copy(data=places) if is_xarray(some) else places}
+
+
+def points_of_form(form: Form, layers: Mapping[str, NDArray[Any]]) -> Points:
+    """Points of a form; layers by name: value 0, value 1, ..., more 0, ..., truth, weights, place, each (points)."""
+    truth = layers["truth"]
+    values = [layer for name, layer in layers.items() if name.startswith(VALUE)]
+    more = [layer for name, layer in layers.items() if name.startswith(MORE)]
+    kind = np.float32 if all(layer.dtype == np.float32 for layer in (*values, *more)) else np.float64
+    number = NO_NUMBER
+    if isinstance(form, Ensemble) and form.densities:
+        number = numbers_of(layers[PLACE].astype(np.uint64), np.uint64(0))
+    found = form_pixels(form, stacked(values, len(truth), kind), stacked(more, len(truth), kind), truth, number)
+    return Points(
+        found.mean, found.variance, found.truth, layers.get("weights"), status=found.status, layers=found.layers
+    )

@@ -1,0 +1,169 @@
+"""Summaries of arrays in memory, with the bits that a sweep of the same pixels gives."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from affine import Affine
+from numpy.typing import ArrayLike, NDArray
+
+from geouq.config.model import LEVELS
+from geouq.errors import DataError
+from geouq.grid import Grid, Window
+from geouq.kernel import SQUARE
+from geouq.kernel.gathered import Layers
+from geouq.reading.cutting import BAND, Reading, pieces_of
+from geouq.reading.decoded import NO_STATUS, merged
+from geouq.reading.variable_window import NO_WEIGHT, VariableWindow
+from geouq.summary import KeptPixels, Summary, VariableSummary
+from geouq.summary.kept_pixels import FEW
+from geouq.sweep.piecework import sweep_windows
+from geouq.sweep.settings import Settings, cell_size_for
+from geouq.sweep.tile_sum import InMemory, TileSum
+from geouq.validity import WEIGHT_ZERO, Nodata
+
+TAIL = Settings.tail
+NOTHING_DECLARED = Nodata.of(None, None, None)
+
+
+def summarize_arrays(
+    mean: ArrayLike,
+    variance: ArrayLike,
+    truth: ArrayLike,
+    levels: Sequence[float] = LEVELS,
+    *,
+    weight: ArrayLike | None = None,
+    cell_size: int | None = None,
+    tail: int = TAIL,
+    thresholds: Sequence[float] = (),
+) -> VariableSummary:
+    """Summary of one variable in memory, arrays (rows, columns), with the bits that a sweep of the same pixels gives.
+
+    A pixel that is not finite in any of the first three, has no positive variance, or no positive weight, is excluded.
+    Raises DataError for a negative variance or weight.
+    """
+    m, v, y = (np.atleast_2d(_as_float(array)) for array in (mean, variance, truth))
+    w, status = _weights(weight, y.shape)
+    if not m.shape == v.shape == y.shape == (y.shape if weight is None else w.shape):
+        shapes = f"{m.shape}, {v.shape} and {y.shape}" + ("" if weight is None else f", weights {w.shape}")
+        raise DataError(f"mean, variance and truth have the shapes {shapes}; give one shape")
+    grid = Grid(y.shape, Affine.identity(), "")
+    settings = Settings(tuple(levels), cell_size or cell_size_for([grid]), tail)
+
+    def read(_: int, window: Window) -> VariableWindow:
+        part = window.slices
+        some = (w[part], status[part]) if w.size else (NO_WEIGHT, NO_STATUS)
+        return VariableWindow(m[part], v[part], y[part], some[1], NOTHING_DECLARED, some[0])
+
+    return _swept(read, grid, replace(settings, thresholds=tuple(thresholds)), weighted=weight is not None)
+
+
+@dataclass(frozen=True)
+class Points:
+    """Pixels without a place, all arrays (points); mean, variance and truth of float32 or float64.
+
+    weight : None where all count alike. bounds : ends of the interval that the forecast gives. groups : values of
+    covariates and codes of classes, NaN where there is none. status : reason + 1 where a pixel is excluded already.
+    layers : members, quantiles or probabilities, where the prediction is given by these.
+    """
+
+    mean: NDArray[np.floating]
+    variance: NDArray[np.floating]
+    truth: NDArray[np.floating]
+    weight: NDArray[np.float64] | None = None
+    bounds: tuple[NDArray[np.float64], ...] = ()
+    groups: tuple[NDArray[np.float32], ...] = ()
+    status: NDArray[np.uint8] = field(default_factory=lambda: NO_STATUS)
+    layers: Layers | None = None
+
+
+def summarize_points(points: Points, settings: Settings) -> Summary:
+    """Summary of points; its bits depend on their order and on nothing else.
+
+    The points are laid out in rows of 256 to 8192, at most 256 rows as long as that is enough. Where at most 2^16 of
+    them are valid, all are kept, so that every binning is exact. What is excluded, and what raises DataError, is as in
+    `summarize_arrays`.
+    """
+    w, weightless = _weights(points.weight, points.truth.shape)
+    status = merged(points.status, weightless)
+    width = SQUARE if points.layers else min(max(-(-len(points.truth) // SQUARE**2), 1) * SQUARE, BAND)
+    grid = Grid((-(-len(points.truth) // width), width), Affine.identity(), "")
+
+    def read(_: int, window: Window) -> VariableWindow:
+        def rows(values: NDArray[Any], empty: float) -> NDArray[Any]:
+            part = slice(window.row * width, (window.row + window.height) * width)
+            return _rows(values[part], (window.height, window.width), empty)
+
+        m, v, y = (rows(layer, np.nan) for layer in (points.mean, points.variance, points.truth))
+        weight = rows(w, 0) if w.size else NO_WEIGHT
+        hidden = rows(status, WEIGHT_ZERO + 1) if status.size else NO_STATUS
+        layers = points.layers and _part_of_layers(points.layers, window)
+        bounds, groups = (tuple(rows(layer, np.nan) for layer in beside) for beside in (points.bounds, points.groups))
+        return VariableWindow(m, v, y, hidden, NOTHING_DECLARED, weight, bounds=bounds, groups=groups, layers=layers)
+
+    whole = _swept(read, grid, settings, weighted=points.weight is not None).whole
+    if settings.form and settings.form.alone:
+        return whole
+    layers = points.mean, points.variance, points.truth
+    return _keeping_every(whole, layers, w, settings.tail) if whole.n <= FEW else whole
+
+
+def _keeping_every(
+    summary: Summary, layers: Sequence[NDArray[np.floating]], weight: NDArray[np.float64], tail: int
+) -> Summary:
+    """The summary with all its pixels kept; mean, variance and truth (points), weight empty where they have none."""
+    mean, variance, truth = layers
+    valid = np.isfinite(mean) & np.isfinite(variance) & np.isfinite(truth) & (variance > 0)
+    if weight.size:
+        valid &= weight > 0
+    error = mean[valid].astype(np.float64) - truth[valid]
+    columns = [variance[valid], error**2, *([weight[valid]] if weight.size else [])]
+    kept = KeptPixels(tail, pixels=np.stack(columns, axis=-1, dtype=np.float64), every=True).in_order()
+    return replace(summary, variance=replace(summary.variance, kept=kept))
+
+
+def _part_of_layers(layers: Layers, window: Window) -> Layers:
+    """The layers of the points in a window of whole rows; the last of all rows is filled up."""
+    first, count = window.row * window.width, window.height * window.width
+    short = max(0, first + count - layers.values.shape[1])
+
+    def part(values: NDArray[Any]) -> NDArray[Any]:
+        own = values[..., first : first + count]
+        return np.pad(own, [(0, 0)] * (own.ndim - 1) + [(0, short)]) if short else np.ascontiguousarray(own)
+
+    return Layers(part(layers.values), part(layers.more), part(layers.number) if layers.number.size else layers.number)
+
+
+def _rows(points: NDArray[Any], shape: tuple[int, int], empty: float) -> NDArray[Any]:
+    """Points as rows; the last of all rows is filled up."""
+    short = shape[0] * shape[1] - len(points)
+    return (np.pad(points, (0, short), constant_values=empty) if short else points).reshape(shape)
+
+
+def _swept(
+    read: Callable[[int, Window], VariableWindow], grid: Grid, settings: Settings, *, weighted: bool
+) -> VariableSummary:
+    """The sum over all windows of a grid."""
+    thresholds = settings.thresholds
+    total = TileSum.empty("array", grid, {"array": thresholds}, settings, InMemory(), weighted=weighted)
+    for piece in pieces_of(grid, Reading(SQUARE, -(-grid.shape[1] // SQUARE) * SQUARE)):  # whole rows need no copy
+        visits = [([0], piece.windows)]
+        total.add(sweep_windows(read, piece, visits, settings, ["array"], thresholds=[thresholds], weighted=weighted))
+    return total.summary().variables["array"]
+
+
+def _as_float(array: ArrayLike) -> NDArray[np.floating]:
+    values = np.asarray(array)
+    return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
+
+
+def _weights(weight: ArrayLike | None, shape: tuple[int, ...]) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+    """Weights with 0 where they say nothing, and the status of such pixels."""
+    if weight is None:
+        return NO_WEIGHT, NO_STATUS
+    values = np.broadcast_to(np.asarray(weight, np.float64), shape)
+    if (values < 0).any():
+        raise DataError(f"the lowest weight is {np.nanmin(values):.6g}; weights are >= 0")
+    none = ~(np.isfinite(values) & (values > 0))
+    return np.where(none, 0.0, values), none.astype(np.uint8) * np.uint8(WEIGHT_ZERO + 1)

@@ -1,0 +1,58 @@
+"""All maps of a run, and what stands beside them; no pixel is read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from geouq.config import Experiment, is_pixel_map
+from geouq.maps import Cellwise, path_of_map, write_beside, write_cell_maps
+from geouq.metrics import Choices, has_variance
+from geouq.runs.progress import Reporter
+from geouq.runs.provenance import RunRecord
+from geouq.runs.store import SavedSummaries
+from geouq.summary import Summary
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """A run whose pixels are summarised; choices and wholes : of each variable, by its name."""
+
+    experiment: Experiment
+    record: RunRecord
+    summaries: SavedSummaries
+    choices: Mapping[str, Choices]
+    wholes: Mapping[str, Summary]
+
+
+def write_maps(run: Evaluated, folder: Path, reporter: Reporter) -> list[Path]:
+    """Write styles and mosaics of the maps of pixels, and the maps of cells; the paths of all, those of pixels too."""
+    if not run.record.tiles:
+        return []
+    return _beside_maps_of_pixels(run, folder) + _maps_of_cells(run, folder, reporter)
+
+
+def _beside_maps_of_pixels(run: Evaluated, folder: Path) -> list[Path]:
+    failed = {failure.tile for failure in run.record.failures if failure.stage == "maps"}
+    places = [place for place in run.summaries.places() if place.tile not in failed]
+    names = [name for name in run.experiment.output.maps if is_pixel_map(name)] if places else []
+    written = [path_of_map(place.tile, name, folder) for place in places for name in names]
+    for name in names:
+        written += write_beside(name, places, run.record.variables, run.wholes, folder)
+    return written
+
+
+def _maps_of_cells(run: Evaluated, folder: Path, reporter: Reporter) -> list[Path]:
+    names = [name for name in run.experiment.output.maps if not is_pixel_map(name)]
+    tags = {"GEOUQ_INPUTS": ", ".join(run.record.tiles), "GEOUQ_CONFIG_SHA256": run.record.config_sha256}
+    written: list[Path] = []
+    if not names or not has_variance(run.summaries.form()):
+        return written
+    places = tuple(run.summaries.places())
+    reporter.stage("cell maps", len(run.record.variables))
+    for variable in run.record.variables:
+        cells_of = partial(run.summaries.cells, variable=variable.name)
+        cells = Cellwise(variable, cells_of, names, run.choices[variable.name], run.wholes[variable.name])
+        written += write_cell_maps(places, cells, folder, tags)
+        reporter.advance(variable.name)
+    return written

@@ -1,0 +1,1 @@
+"""The numbers of a run, and what is judged on them."""

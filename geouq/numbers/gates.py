@@ -1,0 +1,167 @@
+"""Bounds that a run must keep: `gates` of the configuration, judged on the table of metrics."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from geouq.atomic import written_whole
+from geouq.config import Experiment, Gate, Variable, config_error, suggestion
+from geouq.inference import why_never
+from geouq.metrics import Choices, Metric, evaluate_metrics
+from geouq.rasters.catalog import Catalog
+from geouq.regions import Pool
+from geouq.summary import Summary, TilePlace, empty_summary
+from geouq.summary.form import Form, no_sums
+from geouq.summary.threshold_sums import no_thresholds
+from geouq.tables.rows import Row, Table, by_model, choices_for, metric_rows, sorted_table
+from geouq.zones import TileZones
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """A gate, the value that it judged, and whether it passed; what is missing does not pass.
+
+    on : estimate, or interval, of which `low` and `high` are the ends. reason : why what was to be judged is missing.
+    """
+
+    metric: str
+    variable: str
+    model: str
+    region: str
+    bins: str
+    min: float | None
+    max: float | None
+    value: float | None
+    on: str
+    low: float | None
+    high: float | None
+    passed: bool
+    reason: str
+
+    def __str__(self) -> str:
+        of = f"{self.variable} ({self.model})" if self.model else self.variable
+        said = f"{self.metric} of {of} in {self.region} is {self.value}"
+        if self.reason:
+            said += f", and there is no {'interval' if self.on == 'interval' else 'value'}: {self.reason}"
+        elif self.on == "interval":
+            said += f" with the interval {self.low} to {self.high}"
+        bounds = {"min": self.min, "max": self.max}
+        return f"{said} ({', '.join(f'{key} {bound}' for key, bound in bounds.items() if bound is not None)})"
+
+
+def require_known(
+    experiment: Experiment, variables: Sequence[Variable], regions: Iterable[str], form: Form | None = None
+) -> None:
+    """Raise ConfigError where a gate asks for a number that the run will not give; called before the work begins.
+
+    regions : names of all regions. form : in which the prediction is given, None for mean and variance.
+    """
+    if not experiment.gates:
+        return
+    choices = {variable.name: choices_for(experiment, variable, None, form) for variable in variables}
+    nothing = {variable.name: _nothing(variable, choices[variable.name]) for variable in variables}
+    rows = metric_rows(Pool("all", "all", (), nothing), variables, choices)
+    for region in regions:
+        rows += metric_rows(Pool("region", region, (), nothing), variables, choices)
+    judge(experiment, by_model(sorted_table("metrics", rows), variables, experiment.compare_on))
+
+
+def require_possible(experiment: Experiment, catalog: Catalog, zones: Mapping[str, TileZones], cell_size: int) -> None:
+    """Raise ConfigError where a gate is on an interval that there cannot be; called before the work begins.
+
+    zones : the regions of each tile. Names are known, as `require_known` tells. Where tiles have failed already,
+    nothing is said, as the others are evaluated all the same.
+    """
+    if catalog.failures:
+        return
+    faults = []
+    for index, gate in enumerate(experiment.gates):
+        if gate.on == "interval" and (reason := _why_never(gate, experiment, catalog, zones, cell_size)):
+            message = (
+                f"{gate.metric} of region {gate.region} can have no interval: {reason}; write `on: estimate`, or see "
+                "that there are enough tiles, cells (`cell_size`) and blocks (`block` of `intervals`)"
+            )
+            faults.append(experiment.fault("gates", index, "on", message=message))
+    if faults:
+        raise config_error(faults)
+
+
+def _why_never(
+    gate: Gate, experiment: Experiment, catalog: Catalog, zones: Mapping[str, TileZones], cell_size: int
+) -> str:
+    variable = next(variable for variable in catalog.variables if variable.variable == gate.variable)
+    choices = choices_for(experiment, variable, None, catalog.tiles[0].form)
+    metric = metrics_by_name(variable, choices)[gate.metric]
+    tiles = [tile for tile in catalog.tiles if gate.region in zones[tile.name].names]
+    places = [TilePlace(tile.name, tile.grid, cell_size) for tile in tiles]
+    return why_never(metric, choices, places, experiment.intervals)
+
+
+def metrics_by_name(variable: Variable, choices: Choices) -> dict[str, Metric]:
+    """The metrics that there are of a variable, by the names of their values, such as coverage_90."""
+    return {value.name: value.metric for value in evaluate_metrics(_nothing(variable, choices), choices)}
+
+
+def _nothing(variable: Variable, choices: Choices) -> Summary:
+    """What no pixel of a variable gives."""
+    form = None if choices.form is None else no_sums(choices.form)
+    return replace(empty_summary(tuple(choices.levels)), thresholds=no_thresholds(variable.thresholds), form=form)
+
+
+def judge(experiment: Experiment, metrics: Table) -> list[GateResult]:
+    """Judge every gate; ConfigError where one asks for a number that the table does not hold."""
+    results, faults = [], []
+    for index, gate in enumerate(experiment.gates):
+        rows = _rows_of(gate, metrics.rows)
+        if len(rows) == 1:
+            results.append(_judged(gate, rows[0]))
+        elif rows:
+            key = "model" if len({row["model"] for row in rows}) > 1 else "group" if rows[0]["group"] else "bins"
+            each = ", ".join(dict.fromkeys(row[key] for row in rows))
+            message = f"{gate.metric} is given more than once; add one of {key}: {each}"
+            faults.append(experiment.fault("gates", index, "metric", message=message))
+        else:
+            known = sorted({row["metric"] for row in metrics.rows})
+            where = f"for variable {gate.variable} and region {gate.region}"
+            message = f"there is no {gate.metric} {where}{suggestion(gate.metric, known)}"
+            faults.append(experiment.fault("gates", index, message=message))
+    if faults:
+        raise config_error(faults)
+    return results
+
+
+def _rows_of(gate: Gate, rows: Iterable[Row]) -> list[Row]:
+    level = "all" if gate.region == "all" else "region"
+    wanted = {"level": level, "name": gate.region, "variable": gate.variable, "metric": gate.metric}
+    wanted |= {key: value for key in ("model", "bins", "group") if (value := getattr(gate, key)) is not None}
+    return [row for row in rows if all(row[column] == value for column, value in wanted.items())]
+
+
+def _judged(gate: Gate, row: Row) -> GateResult:
+    value, low, high = row["value"], row.get("ci_low"), row.get("ci_high")
+    least, greatest = (value, value) if gate.on == "estimate" else (low, high)
+    passed, reason = False, str(row.get("ci_method") or "no value")
+    if least is not None and greatest is not None:
+        passed, reason = (gate.min is None or least >= gate.min) and (gate.max is None or greatest <= gate.max), ""
+    return GateResult(
+        gate.metric,
+        gate.variable,
+        row["model"],
+        gate.region,
+        row["bins"],
+        gate.min,
+        gate.max,
+        value,
+        gate.on,
+        low,
+        high,
+        passed,
+        reason,
+    )
+
+
+def save_gates(results: Iterable[GateResult], path: Path) -> None:
+    """Write gates.json: a list of what each gate judged."""
+    with written_whole(path) as part:
+        part.write_text(json.dumps([asdict(gate) for gate in results], indent=1, ensure_ascii=False) + "\n", "utf-8")

@@ -1,0 +1,247 @@
+"""The numbers of a run: from saved summaries to the rows of all tables; no pixel is read."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.config import IN, OUT, BinScheme, ClassRegions, Experiment, Variable
+from geouq.inference import (
+    FEWEST_TILES,
+    Inference,
+    Intervals,
+    Side,
+    TileRows,
+    adjusted,
+    block_rows,
+    correlogram_rows,
+    infer,
+    rows_of_tiles,
+    test_rows,
+    with_intervals,
+)
+from geouq.metrics import Choices, has_variance
+from geouq.numbers.shift import shift_table
+from geouq.paired import paired_rows, uneven, with_verdicts
+from geouq.regions import Pool, pools, zone_pools
+from geouq.runs.progress import Reporter
+from geouq.runs.provenance import RunRecord
+from geouq.runs.store import Part, SavedSummaries
+from geouq.summary import CellSummaries, Summary, TileWholes
+from geouq.tables.rows import (
+    COLUMNS,
+    Row,
+    Table,
+    bin_rows,
+    by_model,
+    choices_for,
+    curve_rows,
+    excluded_rows,
+    excluded_table,
+    failure_table,
+    metric_rows,
+    sorted_table,
+)
+
+ZONES_SHOWN = 60  # of more polygons or classes, pages and figures would be thousands
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The pools to be shown in figures and pages, what is inferred of each by its name, and the rows of all tables.
+
+    unshown : number of zones that stand in the tables alone. uneven : a note on each pool in which models do not count
+        the same pixels.
+    """
+
+    shown: Sequence[Pool]
+    inferred: Mapping[str, Mapping[str, Inference]]
+    tables: Mapping[str, Table]
+    unshown: int = 0
+    uneven: Sequence[str] = ()
+
+
+def choices_of(experiment: Experiment, variables: Sequence[Variable], summaries: SavedSummaries) -> dict[str, Choices]:
+    """Choices of each variable; shared edges need the whole, and so a pass over the summaries."""
+    whole: Mapping[str, Summary] = {}
+    if experiment.bins.scope == "experiment" and has_variance(summaries.form()):
+        names = [variable.name for variable in variables]
+        whole = next(pool.variables for pool in pools(experiment, names, summaries.wholes()) if pool.level == "all")
+    form = summaries.form()
+    return {v.name: choices_for(experiment, v, whole.get(v.name), form) for v in variables}
+
+
+def preferred_scheme(experiment: Experiment) -> BinScheme:
+    """The scheme to show where there is room for one: equal-count bins, if asked for, as all of them hold pixels."""
+    schemes = experiment.bins.schemes
+    return next((scheme for scheme in schemes if scheme.scheme == "equal-count"), schemes[0])
+
+
+def numbers_of(
+    experiment: Experiment,
+    record: RunRecord,
+    summaries: SavedSummaries,
+    choices: Mapping[str, Choices],
+    reporter: Reporter,
+) -> Numbers:
+    """All numbers of a run, pool by pool, of which one at a time is held but those that are shown."""
+    rows: dict[str, list[Row]] = {"metrics": [], "bins": [], "curves": [], "excluded": []}
+    inferred: dict[tuple[str, str], Mapping[str, Inference]] = {}
+    shown: list[Pool] = []
+    names, zones = [variable.name for variable in record.variables], summaries.zones()
+    settings, beside = experiment.intervals, _Differences(experiment, record.variables)
+
+    def noted() -> Iterator[TileWholes]:
+        for tile in summaries.wholes():
+            rows["excluded"].extend(excluded_rows(tile))
+            yield tile
+
+    pixels = Counter[str]()
+    wholes_of_zones = ((zone, _counted(zone, parts, summaries, pixels)) for zone, parts in zones.items())
+    reporter.stage("numbers", len(record.tiles) + 1 + len(experiment.tile_lists) + len(zones))
+    for pool in chain(pools(experiment, names, noted()), zone_pools(experiment.levels, names, wholes_of_zones)):
+        metrics = metric_rows(pool, record.variables, choices)
+        rows["bins"] += bin_rows(pool, record.variables, choices)
+        rows["curves"] += curve_rows(pool, record.variables, choices)
+        if pool.level != "tile":
+            parts = zones[pool.name] if pool.zone else [summaries.part(tile) for tile in pool.tiles]
+            sides = sides_of(pool, choices, parts, summaries)
+            drawn_tiles = _drawn_tiles(pool, choices, parts, summaries)
+            found = inferred[pool.level, pool.name] = {
+                variable: _inferred(pool.name, side, drawn_tiles.get(variable), settings)
+                for variable, side in sides.items()
+            }
+            metrics = list(with_intervals(metrics, found))
+            if not pool.zone or len(zones) <= ZONES_SHOWN:
+                shown.append(pool)
+            beside.add(pool, sides)
+        rows["metrics"] += metrics
+        reporter.advance(pool.name)
+    tables = {name: sorted_table(name, rows[name]) for name in ("metrics", "bins", "curves")}
+    tables |= inference_tables(inferred)
+    tables |= {"excluded": excluded_table(rows["excluded"]), "failures": failure_table(record.failures)}
+    tables = {name: by_model(table, record.variables, experiment.compare_on) for name, table in tables.items()}
+    tables |= beside.tables()
+    tables |= zone_table(experiment, record, zones, pixels)
+    unshown = len(zones) if len(zones) > ZONES_SHOWN else 0
+    return Numbers(shown, {name: own for (_, name), own in inferred.items()}, tables, unshown, beside.uneven)
+
+
+def _counted(zone: str, parts: Iterable[Part], summaries: SavedSummaries, pixels: Counter[str]) -> Iterator[TileWholes]:
+    """The parts of a zone, whose pixels are counted."""
+    for whole in map(summaries.whole, parts):
+        one = next(iter(whole.variables.values()))
+        pixels[zone] += int(one.whole.n) + int(one.excluded.sum())
+        yield whole
+
+
+def zone_table(
+    experiment: Experiment, record: RunRecord, zones: Mapping[str, Sequence[Part]], pixels: Mapping[str, int]
+) -> dict[str, Table]:
+    """Each region from polygons and classes or made of such, the tiles in which it lies, and its pixels, valid or not.
+
+    Polygons and classes without a pixel are there too.
+    """
+    held = [
+        {"name": name, "layer": parts[0].layer, "tiles": len(parts), "n": pixels[name]} for name, parts in zones.items()
+    ]
+    classes = {key: own.names.values() for key, own in experiment.regions.items() if isinstance(own, ClassRegions)}
+    told = classes | {key: own["without_pixels"] for key, own in record.polygons.items()}
+    empty = ((key, name) for key, names in told.items() for name in dict.fromkeys(names) if name not in zones)
+    rows = (*held, *({"name": name, "layer": key, "tiles": 0, "n": 0} for key, name in empty))
+    return {"zones": Table(COLUMNS["zones"], rows)} if rows else {}
+
+
+@dataclass
+class _Differences:
+    """What is compared within a run: models with the first of them, and pixels in and out of the distribution."""
+
+    experiment: Experiment
+    variables: Sequence[Variable]
+    models: list[Row] = field(default_factory=list)
+    uneven: list[str] = field(default_factory=list)
+    splits: dict[str, Mapping[str, Side]] = field(default_factory=dict)
+
+    def add(self, pool: Pool, sides: Mapping[str, Side]) -> None:
+        """Take in a pool, of which the sides are given by the names of the variables."""
+        if pool.name in (self.experiment.splits or ()):
+            self.splits[pool.name] = sides
+        by_variable: dict[str, list[Variable]] = {}
+        for variable in self.variables:
+            by_variable.setdefault(variable.variable, []).append(variable)
+        of = {"level": pool.level, "name": pool.name}
+        for labels in by_variable.values():
+            if len(labels) > 1:
+                of_models = {label.model: sides[label.name] for label in labels}
+                rows, same = paired_rows(of, of_models, labels[0], self.experiment.intervals)
+                if not same:
+                    self.uneven.append(uneven(labels[0].variable, pool.name, of_models, "models"))
+                plain = {"variable": labels[0].variable, "against": labels[0].model}
+                self.models += [row | plain | {"model": row["run"]} for row in rows]
+
+    def tables(self) -> dict[str, Table]:
+        """The tables of what there is to be compared."""
+        found, settings = {}, self.experiment.intervals
+        if self.models:
+            found["comparison"] = sorted_table("comparison", with_verdicts(self.models, settings.level))
+        if self.splits:
+            apart = {v.name: (self.splits[IN][v.name], self.splits[OUT][v.name]) for v in self.variables}
+            shift = shift_table(apart, self.variables, settings)
+            found["shift"] = by_model(shift, self.variables, self.experiment.compare_on)
+        return found
+
+
+def sides_of(
+    pool: Pool, choices: Mapping[str, Choices], parts: Sequence[Part], summaries: SavedSummaries
+) -> dict[str, Side]:
+    """Each variable of a pool that is made of these parts, one a tile, with its cells."""
+    places, of_tile = [summaries.place(part) for part in parts], {part.tile: part for part in parts}
+    return {
+        variable: Side(summary, choices[variable], places, partial(_cells_of, summaries, of_tile, variable))
+        for variable, summary in pool.variables.items()
+    }
+
+
+def _inferred(name: str, side: Side, tiles: TileRows | None, settings: Intervals) -> Inference:
+    places, cells_of = side.places, side.cells_of
+    return infer(name, side.whole, side.choices, places=places, cells_of=cells_of, settings=settings, tiles=tiles)
+
+
+def _drawn_tiles(
+    pool: Pool, choices: Mapping[str, Choices], parts: Sequence[Part], summaries: SavedSummaries
+) -> dict[str, TileRows]:
+    """What each tile adds to the numbers that cells do not keep; nothing where tiles are too few to be drawn."""
+    if len(parts) < FEWEST_TILES:
+        return {}
+
+    def tiles() -> Iterator[Mapping[str, Summary]]:
+        for part in sorted(parts, key=lambda part: part.tile):
+            yield {name: own.whole for name, own in summaries.whole(part).variables.items()}
+
+    return rows_of_tiles(pool.variables, choices, tiles, len(parts))
+
+
+def _cells_of(
+    summaries: SavedSummaries, parts: Mapping[str, Part], variable: str, tile: str
+) -> Iterator[tuple[NDArray[np.int64], CellSummaries]]:
+    """The cells of the part in a tile."""
+    return summaries.cells_of(parts[tile], variable)
+
+
+def inference_tables(inferred: Mapping[tuple[str, str], Mapping[str, Inference]]) -> dict[str, Table]:
+    """Tests of calibration, correlograms of the residuals and the blocks drawn, by level and name of the pool."""
+    each = [
+        ({"level": level, "name": name, "variable": variable}, inference)
+        for (level, name), of_pool in inferred.items()
+        for variable, inference in of_pool.items()
+    ]
+    tests = adjusted(row for of, inference in each for row in test_rows(of, inference))
+    return {
+        "tests": sorted_table("tests", tests),
+        "correlograms": sorted_table("correlograms", [row for one in each for row in correlogram_rows(*one)]),
+        "blocks": sorted_table("blocks", [row for one in each for row in block_rows(*one)]),
+    }

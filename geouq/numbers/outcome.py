@@ -1,0 +1,64 @@
+"""results.json: whether a run succeeded, and its numbers of the whole and of regions, for programs to read."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from geouq.atomic import written_whole
+from geouq.numbers.gates import GateResult
+from geouq.runs.provenance import RunRecord
+from geouq.tables.rows import Table
+
+FORMAT = "geouq results 1"
+
+
+def write_outcome(record: RunRecord, gates: Sequence[GateResult], metrics: Table, path: Path) -> Path:
+    """Write what `outcome_of` tells as strict JSON: a number that is missing is null."""
+    text = json.dumps(outcome_of(record, gates, metrics), indent=1, ensure_ascii=False, allow_nan=False)
+    with written_whole(path) as part:
+        part.write_text(text + "\n", encoding="utf-8")
+    return path
+
+
+def outcome_of(record: RunRecord, gates: Sequence[GateResult], metrics: Table) -> dict[str, Any]:
+    """Success : all gates passed and no tile failed, as when `geouq run` ends with code 0."""
+    passed = all(gate.passed for gate in gates)
+    return {
+        "format": FORMAT,
+        "success": passed and not record.failures,
+        "gates_passed": passed,
+        "gates": [entry for gate in gates for entry in _bounds(gate)],
+        "failures": [vars(failure) for failure in record.failures],
+        "name": record.name,
+        "config_sha256": record.config_sha256,
+        "versions": dict(record.versions),
+        "variables": [{"name": v.variable, "model": v.model, "units": v.units} for v in record.variables],
+        "tiles": len(record.tiles),
+        "numbers": [row for row in metrics.rows if row["level"] != "tile"],
+    }
+
+
+def _bounds(gate: GateResult) -> Iterator[dict[str, Any]]:
+    """An entry for each bound of a gate; the value is the end of the interval that was judged, where it was that."""
+    model = f" ({gate.model})" if gate.model else ""
+    judged = {">=": (gate.min, gate.low), "<=": (gate.max, gate.high)}
+    for operator, (limit, end) in judged.items():
+        if limit is None:
+            continue
+        value = gate.value if gate.on == "estimate" else end
+        kept = value is not None and (value >= limit if operator == ">=" else value <= limit)
+        yield {
+            "name": f"{gate.metric} of {gate.variable}{model} in {gate.region} {operator} {limit:g}",
+            "metric": gate.metric,
+            "variable": gate.variable,
+            "model": gate.model,
+            "region": gate.region,
+            "bins": gate.bins,
+            "on": gate.on,
+            "op": operator,
+            "limit": limit,
+            "value": value,
+            "passed": kept,
+            "reason": gate.reason,
+        }

@@ -1,0 +1,1 @@
+"""Files of pixels: their headers, and which of them make a tile."""

@@ -1,0 +1,394 @@
+"""Which files make which tile: names matched to patterns and headers read, but no pixel."""
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self
+
+from geouq.config import (
+    FORM_KEYS,
+    IN,
+    OUT,
+    Experiment,
+    Fault,
+    FormData,
+    Variable,
+    config_error,
+    key_of,
+    model_and_layer,
+    suggestion,
+)
+from geouq.errors import DataError, GeouqError
+from geouq.grid import Grid, require_same_grid
+from geouq.rasters.areas import require_areas
+from geouq.rasters.layered import Layered
+from geouq.rasters.members import with_members
+from geouq.rasters.predictions import PREDICTED, Prediction
+from geouq.rasters.raster import Raster, read_header
+from geouq.summary.form import Form
+
+ONE_FOR_ALL = ("mask", "weights", "covariates", "classes")  # layers of which one band may serve all variables
+READERS = 8
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One tile: the rasters of its layers, all on one grid.
+
+    variables : of several models, each variable of each, those of one variable together. predictions : by model, of a
+    single one by an empty name. common : of several models, whether a pixel counts for all or for none. truth_variance
+    : what the truth's own error adds to the predicted variance; numbers of it stand with the variables. weights : how
+    much each pixel counts; None where all count alike, or by their area if `area_weighted`. covariates, classes : by
+    whose values, or codes, coverage is grouped.
+    """
+
+    name: str
+    grid: Grid
+    variables: tuple[Variable, ...]
+    predictions: Mapping[str, Prediction | Layered]
+    truth: Raster
+    mask: Raster | None = None
+    truth_variance: Raster | None = None
+    weights: Raster | None = None
+    area_weighted: bool = False
+    covariates: Mapping[str, Raster] = field(default_factory=dict)
+    classes: Mapping[str, Raster] = field(default_factory=dict)
+    common: bool = True
+
+    @property
+    def weighted(self) -> bool:
+        """Whether pixels have weights."""
+        return self.area_weighted or self.weights is not None
+
+    @property
+    def form(self) -> Form | None:
+        """The form in which the prediction is given; None for mean and variance."""
+        (first, *_) = self.predictions.values()
+        return first.form if isinstance(first, Layered) else None
+
+    @property
+    def layers(self) -> int:
+        """Number of layers of which a prediction of a variable is made: 1 of mean and variance."""
+        (first, *_) = self.predictions.values()
+        return first.layers if isinstance(first, Layered) else 1
+
+    @property
+    def noisy_truth(self) -> bool:
+        """Whether the truth's own error is told."""
+        return self.truth_variance is not None or any(variable.truth_variance for variable in self.variables)
+
+    @property
+    def given(self) -> dict[str, float]:
+        """Level of the intervals that are given in the place of a variance, of each variable that has some."""
+        levels = ((variable.name, self.predictions[variable.model].level) for variable in self.variables)
+        return {name: level for name, level in levels if level is not None}
+
+    @property
+    def rasters(self) -> dict[str, Raster]:
+        """The layers that are there, by their key in the configuration; names in that follow a dot."""
+        shared = {
+            "truth": self.truth,
+            "truth_variance": self.truth_variance,
+            "mask": self.mask,
+            "weights": self.weights,
+        }
+        found = {key_of(model, layer): r for model, own in self.predictions.items() for layer, r in own.rasters.items()}
+        found |= {layer: raster for layer, raster in shared.items() if raster}
+        found |= {f"covariates.{name}": raster for name, raster in self.covariates.items()}
+        return found | {f"classes.{name}": raster for name, raster in self.classes.items()}
+
+    def together(self, variable: Variable) -> tuple[Variable, ...]:
+        """The same variable of all models."""
+        return tuple(other for other in self.variables if other.variable == variable.variable)
+
+    def with_rasters(self, rasters: Mapping[str, Raster]) -> Self:
+        """The same tile with these layers, by their keys as in `rasters`."""
+        predictions = {
+            model: own.with_rasters({layer: rasters[key_of(model, layer)] for layer in own.rasters})
+            for model, own in self.predictions.items()
+        }
+        return replace(self, predictions=predictions, **_shared_fields(rasters))
+
+
+def _is_predicted(key: str) -> bool:
+    model, layer = model_and_layer(key)
+    return bool(model) or layer.partition(".")[0] in PREDICTED
+
+
+def _shared_fields(rasters: Mapping[str, Raster]) -> dict[str, Any]:
+    """Layers that belong to no prediction, by the field of a Tile that holds each."""
+    found: dict[str, Any] = {"covariates": {}, "classes": {}}
+    for key, raster in rasters.items():
+        if not _is_predicted(key):
+            layer, _, name = key.partition(".")
+            if name:
+                found[layer][name] = raster
+            else:
+                found[layer] = raster
+    return found
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What could not be done: the tile, at which stage, the kind of error and its message."""
+
+    tile: str
+    stage: str
+    error: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """The tiles that can be evaluated, those that cannot, and what the user should know."""
+
+    tiles: tuple[Tile, ...]
+    failures: tuple[Failure, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The variables of every tile."""
+        return self.tiles[0].variables if self.tiles else ()
+
+    @property
+    def form(self) -> Form | None:
+        """The form in which the predictions of every tile are given; None for mean and variance."""
+        return self.tiles[0].form if self.tiles else None
+
+
+def find_tiles(experiment: Experiment) -> Catalog:
+    """Find the experiment's tiles and read their headers.
+
+    Raises ConfigError where a pattern matches no file or a tile that is named has no file at all. A tile that lacks a
+    layer or has an unusable one becomes a Failure and does not stop the others.
+    """
+    experiment = with_members(experiment)
+    patterns = experiment.patterns
+    found = {layer: match_names(pattern, others(patterns, layer)) for layer, pattern in patterns.items()}
+    faults = _patterns_without_files(experiment, patterns, found) + _unknown_tiles(experiment, found)
+    if faults:
+        raise config_error(faults)
+    names, notes = _wanted_names(experiment, found)
+    failures = [failure for name in names if (failure := _missing_layers(name, patterns, found))]
+    incomplete = {failure.tile for failure in failures}
+    complete = [name for name in names if name not in incomplete]
+    with ThreadPoolExecutor(READERS) as pool:
+        opened = list(pool.map(lambda name: _open_tile(name, patterns, experiment), complete))
+    tiles = [tile for tile in opened if isinstance(tile, Tile)]
+    failures += [failure for failure in opened if isinstance(failure, Failure)]
+    tiles, odd = _with_same_variables(tiles)
+    notes += _described_elsewhere(tiles[0]) if tiles else []
+    return Catalog(tuple(tiles), tuple(sorted([*failures, *odd], key=lambda failure: failure.tile)), tuple(notes))
+
+
+def others(patterns: Mapping[str, str], layer: str) -> list[str]:
+    """Patterns of the other layers that say more than this one's, and so have the first claim to a file."""
+    return [text for text in patterns.values() if len(text) > len(patterns[layer])]
+
+
+def match_names(pattern: str, claimed: Iterable[str] = ()) -> set[str]:
+    """Tile names for which a file matches the pattern, but none of the patterns that claim it first.
+
+    Only folders can be listed; of a URL or a path inside an archive the names must be given, and none is found here.
+    """
+    if not is_listable(pattern):
+        return set()
+    wanted, taken = _regex(pattern), [_regex(other) for other in claimed]
+    found = set()
+    for path in glob.iglob(glob.escape(pattern).replace("{tile}", "*")):  # noqa: PTH207  the pattern is absolute
+        if (match := wanted.fullmatch(path)) and not any(regex.fullmatch(path) for regex in taken):
+            found.add(match["tile"])
+    return found
+
+
+def is_listable(pattern: str) -> bool:
+    """Whether the pattern lies in folders of this machine."""
+    return "://" not in pattern and not pattern.startswith("/vsi")
+
+
+def path_of(pattern: str, name: str) -> str:
+    """Path of one tile's layer."""
+    return pattern.replace("{tile}", name)
+
+
+def _regex(pattern: str) -> re.Pattern[str]:
+    first, *rest = (re.escape(part) for part in pattern.split("{tile}"))
+    return re.compile(first + f"(?P<tile>[^{re.escape(os.sep)}]+?)" + "(?P=tile)".join(rest))
+
+
+def _patterns_without_files(
+    experiment: Experiment, patterns: Mapping[str, str], found: Mapping[str, set[str]]
+) -> list[Fault]:
+    faults = [
+        experiment.fault_of_layer(layer, f"no file matches {pattern}{_what_is_there(pattern)}")
+        for layer, pattern in patterns.items()
+        if is_listable(pattern) and not found[layer]
+    ]
+    if experiment.tiles is None and not any(map(is_listable, patterns.values())):
+        faults.append(experiment.fault("tiles", message="remote files cannot be listed; name the tiles"))
+    return faults
+
+
+def _what_is_there(pattern: str) -> str:
+    folder = Path(pattern.split("{tile}", maxsplit=1)[0] + "x").parent
+    if not folder.is_dir():
+        return f"; there is no folder {folder}"
+    names = sorted(entry.name for entry in folder.iterdir())
+    shown = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+    return f"; {folder} holds {shown}" if names else f"; {folder} is empty"
+
+
+def _wanted_names(experiment: Experiment, found: Mapping[str, set[str]]) -> tuple[list[str], list[str]]:
+    """Names of the tiles to evaluate, in order, and notes on what is left aside."""
+    predicted = set().union(*(names for layer, names in found.items() if _is_predicted(layer)))
+    in_regions = [name for tiles in experiment.tile_lists.values() for name in tiles]
+    if experiment.tiles is not None:
+        return list(experiment.tiles), []
+    names = sorted(predicted | set(in_regions), key=natural_order)
+    idle = sorted((name for name in found["truth"] if not _belongs_to(name, names)), key=natural_order)
+    shown = ", ".join(idle[:SHOWN]) + (", ..." if len(idle) > SHOWN else "")
+    return names, [f"{len(idle)} truth files have no prediction and are left aside: {shown}"] if idle else []
+
+
+def _belongs_to(name: str, tiles: Sequence[str]) -> bool:
+    """Whether a name is that of a tile, or of another file of one, such as e1_members of e1."""
+    known = set(tiles)
+    return any(name[:end] in known and not name[end : end + 1].isalnum() for end in range(1, len(name) + 1))
+
+
+def natural_order(name: str) -> tuple[tuple[int, str], ...]:
+    """Sort key by which tile 9 comes before tile 10.
+
+    >>> sorted(["t10", "t9", "a"], key=natural_order)
+    ['a', 't9', 't10']
+    """
+    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name) if part)
+
+
+def _unknown_tiles(experiment: Experiment, found: Mapping[str, set[str]]) -> list[Fault]:
+    known = set().union(*found.values())
+    if not known:
+        return []
+    regions = set(experiment.tile_lists) - {IN, OUT}
+    faults = [
+        experiment.fault("regions", region, index, message=_unknown(name, known))
+        if region in experiment.regions
+        else experiment.fault("splits", region, message=_unknown(name, known | regions))
+        for region, tiles in experiment.tile_lists.items()
+        for index, name in enumerate(tiles)
+        if name not in known
+    ]
+    faults += [
+        experiment.fault("tiles", index, message=_unknown(name, known))
+        for index, name in enumerate(experiment.tiles or ())
+        if name not in known
+    ]
+    return faults
+
+
+def _unknown(name: str, known: set[str]) -> str:
+    return f"no layer has a file for tile {name!r}{suggestion(name, sorted(known, key=natural_order))}"
+
+
+def _missing_layers(name: str, patterns: Mapping[str, str], found: Mapping[str, set[str]]) -> Failure | None:
+    missing = [path_of(p, name) for layer, p in patterns.items() if is_listable(p) and name not in found[layer]]
+    if not missing:
+        return None
+    return Failure(name, "catalog", "MissingLayer", "there is no file " + ", nor ".join(missing))
+
+
+def _open_tile(name: str, patterns: Mapping[str, str], experiment: Experiment) -> Tile | Failure:
+    try:
+        paths = {layer: path_of(pattern, name) for layer, pattern in patterns.items()}
+        rasters = {layer: read_header(path, experiment.drivers) for layer, path in paths.items()}
+        data, files = experiment.data, experiment.predictions
+        predictions: dict[str, Prediction | Layered] = {
+            model: Prediction.of(own, {layer: rasters[key_of(model, layer)] for layer in own.predicted})
+            for model, own in files.items()
+        }
+        if isinstance(data, FormData):
+            layers = {layer: rasters[layer] for layer in data.predicted}
+            variables = experiment.variables or _variables_of(rasters["truth"], experiment)
+            bands = [variable.band for variable in variables]
+            predictions[""] = Layered.of(experiment, layers, rasters["truth"], bands)
+            mean = predictions[""].mean
+        else:
+            mean = next(iter(predictions.values())).mean
+            variables = experiment.variables or _variables_of(mean, experiment)
+        for layer, raster in rasters.items():
+            require_same_grid(mean.grid, raster.grid, mean.path, raster.path)
+            _require_bands(layer, raster, variables)
+        if data.area_weighted:
+            require_areas(mean.grid, mean.path)
+        return Tile(
+            name,
+            mean.grid,
+            tuple(variable.of_model(model) for variable in variables for model in predictions),
+            predictions,
+            area_weighted=data.area_weighted,
+            common=experiment.compare_on == "common",
+            **_shared_fields(rasters),
+        )
+    except GeouqError as error:
+        return Failure(name, "header", type(error).__name__, str(error))
+
+
+def _variables_of(mean: Raster, experiment: Experiment) -> tuple[Variable, ...]:
+    """Variables as the bands of the mean describe them."""
+    means = experiment.labels_mean or ()
+    return tuple(
+        Variable(
+            name=name,
+            band=number,
+            units=mean.bands[number - 1].units,
+            reference_mean=means[number - 1] if number <= len(means) else None,
+        )
+        for name, number in mean.variables.items()
+    )
+
+
+def _require_bands(layer: str, raster: Raster, variables: tuple[Variable, ...]) -> None:
+    if layer in FORM_KEYS or layer == "member_variance":  # their bands are not those of variables
+        return
+    one_for_all = layer.partition(".")[0] in ONE_FOR_ALL and len(raster.bands) == 1
+    for variable in variables:
+        number = 1 if one_for_all else variable.band
+        if number > len(raster.bands):
+            place = f"{variable.name} is band {number} of the {layer}"
+            raise DataError(f"{raster.path} has {len(raster.bands)} bands, but {place}")
+        if raster.bands[number - 1].dtype.startswith("complex"):
+            raise DataError(f"{raster.path}: band {number} holds complex numbers; give real ones")
+
+
+def _described_elsewhere(tile: Tile) -> list[str]:
+    """Notes on variables that are taken from one band while the file describes another one by their name."""
+    mean = next(iter(tile.predictions.values())).mean
+    wanted = {variable.variable: variable.band for variable in tile.variables}
+    return [
+        f"{name} is taken from band {band}, but {mean.path} describes band {mean.variables[name]} so; "
+        f"if that is meant, write {name}: {{band: {mean.variables[name]}}}"
+        for name, band in wanted.items()
+        if mean.variables.get(name, band) != band
+    ]
+
+
+def _with_same_variables(tiles: list[Tile]) -> tuple[list[Tile], list[Failure]]:
+    """Tiles whose bands name the variables of the first one, and failures for the others."""
+    same = [tile for tile in tiles if tile.variables == tiles[0].variables]
+    odd = [tile for tile in tiles if tile.variables != tiles[0].variables]
+    return same, [Failure(tile.name, "catalog", "DataError", _odd_bands(tile, tiles[0])) for tile in odd]
+
+
+def _odd_bands(tile: Tile, first: Tile) -> str:
+    found, expected = (", ".join(dict.fromkeys(v.variable for v in one.variables)) for one in (tile, first))
+    paths = [next(iter(one.predictions.values())).mean.path for one in (tile, first)]
+    return (
+        f"{paths[0]} describes its bands as {found}, but {paths[1]} as {expected}; "
+        "name the variables in the configuration"
+    )

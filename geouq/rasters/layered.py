@@ -1,0 +1,127 @@
+"""The rasters of a prediction that is given as an ensemble, quantiles, or probabilities of classes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+from geouq.config import Experiment, FormData
+from geouq.errors import DataError
+from geouq.rasters.raster import Raster
+from geouq.summary.form import Classes, Ensemble, Form, Quantiles
+
+Bands = Sequence[tuple[str, tuple[int, ...]]]  # keys of rasters, and which bands of each, in the order of the layers
+
+
+@dataclass(frozen=True)
+class Layered:
+    """The rasters of such a prediction, by their keys in the configuration.
+
+    places : of the variables in a file of which all layers are bands, by the truth's band of each; None where each
+    layer is a file. by_layer : whether the first layer of all variables stands first in it.
+    """
+
+    form: Form
+    rasters: Mapping[str, Raster]
+    places: Mapping[int, int] | None
+    variables: int
+    by_layer: bool
+    spread: ClassVar[str] = "layers"
+    lower: ClassVar[None] = None
+    level: ClassVar[None] = None
+
+    @classmethod
+    def of(cls, experiment: Experiment, rasters: Mapping[str, Raster], truth: Raster, bands: Sequence[int]) -> Self:
+        """A prediction from these rasters for these bands of the truth; DataError where a file's bands do not fit."""
+        files = experiment.data
+        assert isinstance(files, FormData)  # noqa: S101  whoever calls knows
+        first, described = next(iter(rasters.values())), len(truth.variables)
+        form = _form_of(files, len(first.variables) // described if files.in_bands else len(rasters), experiment.levels)
+        if isinstance(form, Ensemble) and form.members < 2:
+            raise DataError(
+                f"{first.path} has {len(first.variables)} bands, and {truth.path} has {described}: an ensemble has two "
+                "members or more for each of these"
+            )
+        if not files.in_bands:
+            return cls(form, dict(rasters), None, described, by_layer=False)
+        count = _layers_of(form)
+        variables = described if isinstance(form, Ensemble) else len(first.variables) // count
+        for raster in rasters.values():
+            if variables * count != len(raster.variables) or variables not in (described, len(bands)):
+                raise DataError(
+                    f"{raster.path} has {len(raster.variables)} bands: give {count} for each of the {len(bands)} "
+                    f"variables, or of the {described} bands of {truth.path}"
+                )
+        places = {band: band if variables == described else place for place, band in enumerate(bands, 1)}
+        return cls(form, dict(rasters), places, variables, files.band_order == "layers")
+
+    @property
+    def mean(self) -> Raster:
+        """The raster of the first layer, which stands for all where one is asked for."""
+        return next(iter(self.rasters.values()))
+
+    @property
+    def variance(self) -> Raster:
+        """The same."""
+        return self.mean
+
+    @property
+    def read_as(self) -> tuple[object, ...]:
+        """What tells how its files are read."""
+        return None if self.places is None else tuple(self.places.items()), self.by_layer, self.variables
+
+    def with_rasters(self, rasters: Mapping[str, Raster]) -> Self:
+        """The same prediction with these layers, by their keys."""
+        return replace(self, rasters=dict(rasters))
+
+    def values(self, band: int) -> Bands:
+        """Where the layers of the variable of that band stand: members, quantiles, probabilities."""
+        return self._bands(band, [key for key in self.rasters if not key.startswith("member_variance")])
+
+    def more(self, band: int) -> Bands:
+        """Where the variances of its members stand, if they have some."""
+        return self._bands(band, [key for key in self.rasters if key.startswith("member_variance")])
+
+    @property
+    def layers(self) -> int:
+        """Number of layers of a variable."""
+        return _layers_of(self.form) * (2 if isinstance(self.form, Ensemble) and self.form.densities else 1)
+
+    def at_once(self, raster: Raster) -> int:
+        """How many bands of one of the rasters are read together."""
+        if raster.interleaved:
+            return len(raster.bands)
+        return 1 if self.places is None else _layers_of(self.form)
+
+    def _bands(self, band: int, keys: Sequence[str]) -> Bands:
+        if self.places is None:
+            return [(key, (band,)) for key in keys]
+        place, count = self.places[band], _layers_of(self.form)
+        if self.by_layer:
+            own = tuple(layer * self.variables + place for layer in range(count))
+        else:
+            own = tuple((place - 1) * count + layer + 1 for layer in range(count))
+        return [(key, own) for key in keys]
+
+
+def _form_of(files: FormData, count: int, levels: tuple[float, ...]) -> Form:
+    """The form of a prediction from files of which there are, or that hold, `count` layers."""
+    if files.members is not None:
+        if not files.in_bands and files.member_variance is not None:
+            count //= 2
+        return Ensemble(count, levels, files.member_variance is not None)
+    if files.quantiles is not None:
+        return Quantiles(tuple(files.quantiles))
+    codes = files.class_codes or {}
+    return Classes(tuple(codes.values()), tuple(codes))
+
+
+def _layers_of(form: Form) -> int:
+    """Number of members, quantiles or classes."""
+    match form:
+        case Ensemble():
+            return form.members
+        case Quantiles():
+            return len(form.levels)
+        case Classes():
+            return len(form.codes)
+    raise DataError(f"{form} has no layers")

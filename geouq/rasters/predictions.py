@@ -1,0 +1,49 @@
+"""The rasters of a prediction that is given as mean and variance."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, Self
+
+from geouq.config import PredictionFiles
+from geouq.rasters.raster import Raster
+
+SPREAD_LAYERS = ("variance", "std", "upper")
+PREDICTED = ("mean", *SPREAD_LAYERS, "lower", "members", "member_variance", "quantiles", "probabilities")
+Spread = Literal["variance", "std", "interval"]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The rasters of one model's prediction.
+
+    variance : the layer of the predicted variance; of the std, or of the upper end of an interval, as `spread` tells.
+    lower, level : the lower end of that interval, and its level.
+    """
+
+    mean: Raster
+    variance: Raster
+    spread: Spread = "variance"
+    lower: Raster | None = None
+    level: float | None = None
+
+    @classmethod
+    def of(cls, files: PredictionFiles, rasters: Mapping[str, Raster]) -> Self:
+        """A prediction from these rasters, by their keys in the configuration."""
+        upper = rasters["upper" if files.spread == "interval" else files.spread]
+        return cls(rasters["mean"], upper, files.spread, rasters.get("lower"), files.level)
+
+    @property
+    def read_as(self) -> float | None:
+        """What tells how its files are read, beside their layers: the level of its intervals."""
+        return self.level
+
+    @property
+    def rasters(self) -> dict[str, Raster]:
+        """The layers that are there, by their key in the configuration."""
+        layers = {"mean": self.mean, "upper" if self.spread == "interval" else self.spread: self.variance}
+        return layers | ({"lower": self.lower} if self.lower else {})
+
+    def with_rasters(self, rasters: Mapping[str, Raster]) -> Self:
+        """The same prediction with these layers, by their keys."""
+        (spread,) = (raster for layer, raster in rasters.items() if layer in SPREAD_LAYERS)
+        return replace(self, mean=rasters["mean"], variance=spread, lower=rasters.get("lower"))

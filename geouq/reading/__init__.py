@@ -1,0 +1,1 @@
+"""From files to windows of pixels that count."""

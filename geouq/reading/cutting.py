@@ -1,0 +1,113 @@
+"""How a tile is cut: into groups, which fix the bits of its sums, and into windows, which suit its files.
+
+A group is a row of squares of 256 pixels; groups lie one below the other in bands of up to 8192 pixels. The squares of
+a group are added from left to right, the groups of a band from top to bottom, and the bands from left to right, whoever
+read them and in whichever windows. A piece is the unit of work: groups side by side and one below the other, with the
+windows that cover them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from geouq.grid import Grid, Window
+from geouq.kernel import SQUARE
+from geouq.rasters.catalog import Tile
+from geouq.rasters.raster import CACHE, Raster
+
+BAND = 32 * SQUARE
+WINDOW = 2 * SQUARE  # windows of this side stay in cache
+SMALL_CACHE = 16 << 20  # bytes; enough where no block is needed twice
+LARGEST = 1 << 22  # pixels of a window that is to hold whole blocks
+MOST_VALUES = 1 << 25  # of all members, quantiles or probabilities in a window
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Size of windows in pixels, multiples of `SQUARE`; cache : bytes that GDAL is to keep of decoded blocks."""
+
+    height: int = WINDOW
+    width: int = WINDOW
+    cache: int = CACHE
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Windows that are read together, from left to right, and the groups that they fill."""
+
+    windows: tuple[Window, ...]
+    groups: tuple[Window, ...]
+
+
+def reading_for(tile: Tile, workers: int = 1, widest: int | None = None) -> Reading:
+    """Windows that hold whole blocks of the file with the largest ones, so that each is decoded once.
+
+    Of a file in strips, these are as wide as the tile, unless that is wider than `widest`: then strips are decoded
+    several times. Blocks too large for one window are left to GDAL's cache.
+    """
+    rows, columns = (max(raster.block[axis] for raster in tile.rasters.values()) for axis in (0, 1))
+    if columns >= tile.grid.shape[1] > WINDOW:
+        height, width = _up(min(rows, tile.grid.shape[0])), _up(tile.grid.shape[1])
+    else:
+        height, width = max(WINDOW, _up(rows)), max(WINDOW, _up(columns))
+    most = MOST_VALUES // tile.layers
+    if tile.layers > 1 and height * width > most:
+        width = max(SQUARE, most // height // SQUARE * SQUARE)
+        height = height if height * width <= most else SQUARE
+    if rows > WINDOW and height * width > LARGEST:
+        width = max(SQUARE, LARGEST // height // SQUARE * SQUARE)
+    elif widest is not None and width > widest:
+        return Reading(height, widest, SMALL_CACHE)
+    blocks = sum(_touched(raster, height, width) for raster in tile.rasters.values())
+    aligned = height % rows == 0 and (width % columns == 0 or columns >= tile.grid.shape[1])
+    return Reading(height, width, max(SMALL_CACHE if aligned else CACHE, workers * blocks))
+
+
+def _up(length: int) -> int:
+    """The next multiple of `SQUARE`."""
+    return -(-length // SQUARE) * SQUARE
+
+
+def _touched(raster: Raster, height: int, width: int) -> int:
+    """Bytes of the blocks that a window touches at most, once decoded."""
+    count = 1
+    for side, block, whole in zip((height, width), raster.block, raster.grid.shape, strict=True):
+        apart = -(-side // block) + (side % block > 0)
+        count *= min(apart, -(-whole // block)) * min(block, whole)
+    bands = raster.bands if raster.interleaved else raster.bands[:1]
+    return count * sum(np.dtype(band.dtype).itemsize for band in bands)
+
+
+def bands_of(grid: Grid) -> int:
+    """Number of bands of a grid."""
+    return -(-grid.shape[1] // BAND)
+
+
+def pieces_of(grid: Grid, reading: Reading) -> list[Piece]:
+    """Pieces that cover a grid, in rows from its top left; windows wider than a band take all bands together.
+
+    >>> from affine import Affine
+    >>> len(pieces_of(Grid((600, 9000), Affine.identity(), ""), Reading(512, 512)))
+    4
+    """
+    width = BAND if reading.width <= BAND else max(grid.shape[1], 1)
+    return [
+        Piece(tuple(boxes_of(box, reading.height, reading.width)), tuple(boxes_of(box, SQUARE, BAND)))
+        for box in boxes_of(Window(0, 0, *grid.shape), reading.height, width)
+    ]
+
+
+def overlap(one: Window, other: Window) -> Window:
+    """The pixels of both; its height or width is 0 or less where there are none."""
+    row, column = max(one.row, other.row), max(one.column, other.column)
+    bottom = min(one.row + one.height, other.row + other.height)
+    return Window(row, column, bottom - row, min(one.column + one.width, other.column + other.width) - column)
+
+
+def boxes_of(whole: Window, height: int, width: int) -> Iterator[Window]:
+    """Boxes of that size in rows from the top left; smaller at the right and lower border."""
+    for row in range(whole.row, whole.row + whole.height, height):
+        for column in range(whole.column, whole.column + whole.width, width):
+            bottom, right = whole.row + whole.height, whole.column + whole.width
+            yield Window(row, column, min(height, bottom - row), min(width, right - column))

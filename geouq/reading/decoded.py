@@ -1,0 +1,84 @@
+"""A band of a layer as it was decoded, and what is made of it before pixels are judged."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.gaussian import half_width
+from geouq.rasters.raster import Band
+from geouq.validity import VARIANCE_NODATA, unify_nodata
+
+Values = NDArray[np.floating]
+Doubles = NDArray[np.float64]
+Status = NDArray[np.uint8]
+
+NO_STATUS: Status = np.empty((0, 0), np.uint8)
+ALMOST_LARGEST = 3.39e38
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """One band of one layer, its nodata (None if it is dealt with in the status), and its status."""
+
+    values: Values
+    nodata: float | None
+    status: Status
+
+
+def scaled(raw: NDArray[np.generic], band: Band, is_variance: bool) -> Doubles:  # noqa: FBT001  a fact about the layer
+    """Values after scale and offset; a variance scales with the square and has no offset."""
+    values = raw.astype(np.float64)
+    return values * band.scale**2 if is_variance else values * band.scale + band.offset
+
+
+def variance_of_interval(lower: Decoded, upper: Decoded, level: float) -> tuple[Decoded, tuple[Doubles, ...]]:
+    """Variance of the normal forecast whose central interval is as wide, negative where the ends are reversed."""
+    low, high = lower.values.astype(np.float64), upper.values.astype(np.float64)
+    nodata = [status_where(equals(end.values, end.nodata), VARIANCE_NODATA) for end in (lower, upper)]
+    std = (high - low) / (2 * half_width(level))
+    return Decoded(std * np.abs(std), None, merged(lower.status, upper.status, *nodata)), (low, high)
+
+
+def with_more(variance: Decoded, more: Doubles | np.float64) -> Decoded:
+    """Variance with what is added to it, but where it is none: what is wrong there is to be noticed."""
+    values, none = variance.values.astype(np.float64), equals(variance.values, variance.nodata)
+    status = merged(variance.status, status_where(none, VARIANCE_NODATA))
+    return Decoded(np.where((values > 0) & ~none, values + more, values), None, status)
+
+
+def squared(std: Decoded) -> Decoded:
+    """Variance from a std; a negative std stays negative, so that it is noticed, and nodata goes to the status."""
+    status = merged(std.status, status_where(equals(std.values, std.nodata), VARIANCE_NODATA))
+    values = std.values.astype(np.float64)
+    return Decoded(values * np.abs(values), None, status)
+
+
+def with_one_nodata(raw: NDArray[np.generic], band: Band) -> NDArray[np.generic]:
+    """The lowest float32 is declared as nodata in many roundings, such as -3.4e38: any of them means all of them."""
+    if band.dtype != "float32" or band.nodata is None or not ALMOST_LARGEST < abs(band.nodata) < np.inf:
+        return raw
+    values = raw.astype(np.float32, copy=False)
+    unify_nodata(values.ravel(), np.float32(band.nodata), np.float32(ALMOST_LARGEST))
+    return values
+
+
+def equals(raw: NDArray[np.generic], nodata: float | None) -> NDArray[np.bool_]:
+    """Where stored values are nodata, which may be NaN; None for none."""
+    if nodata is None:
+        return np.zeros(raw.shape, np.bool_)
+    return np.isnan(raw) if np.isnan(nodata) else raw == nodata
+
+
+def status_where(excluded: NDArray[np.bool_], reason: int) -> Status:
+    """A status with this reason where pixels are excluded."""
+    return excluded.astype(np.uint8) * np.uint8(reason + 1)
+
+
+def merged(*parts: Status) -> Status:
+    """The first reason of several statuses, 0 where none has one."""
+    present = [part for part in parts if part.size]
+    if not present:
+        return NO_STATUS
+    # 0 wraps to 255, behind every reason
+    return np.minimum.reduce([part - np.uint8(1) for part in present]) + np.uint8(1)

@@ -1,0 +1,380 @@
+"""One reader of windows, shared by the sweep, the lazy stack and the maps.
+
+Truth is read first, once for all models: where a window holds not one valid truth of a variable, its prediction is not
+read, and its pixels count under what is wrong with the truth. A float32 file without scale and mask is handed on as it
+was decoded; its nodata is left to the kernel.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+import rasterio.windows
+from numpy.typing import NDArray
+
+from geouq.config import Variable, key_of
+from geouq.errors import DataError
+from geouq.grid import Window
+from geouq.rasters.areas import pixel_areas
+from geouq.rasters.catalog import Tile
+from geouq.rasters.layered import Layered
+from geouq.rasters.predictions import Prediction
+from geouq.rasters.raster import Band, Raster, is_absent, opened
+from geouq.reading.decoded import (
+    NO_STATUS,
+    Decoded,
+    Doubles,
+    Status,
+    Values,
+    equals,
+    merged,
+    scaled,
+    squared,
+    status_where,
+    variance_of_interval,
+    with_more,
+    with_one_nodata,
+)
+from geouq.reading.layer_stack import LayerStack
+from geouq.reading.variable_window import NO_WEIGHT, Singles, VariableWindow
+from geouq.validity import (
+    MASKED,
+    MEAN_NODATA,
+    OTHER_MODEL,
+    TRUTH_NODATA,
+    VARIANCE_NODATA,
+    WEIGHT_ZERO,
+    Nodata,
+    any_valid,
+    classify,
+    mark_invalid,
+)
+
+LAST_CODE = 65535
+EXACT_IN_FLOAT32 = ("float32", "float16", "int8", "uint8", "int16", "uint16")
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """What all models of a variable share in a window.
+
+    status : of all these layers, `masked` that of the mask alone. noise : variance of the truth's own error, None for
+    none.
+    """
+
+    truth: Decoded
+    masked: Status
+    status: Status
+    noise: Doubles | np.float64 | None
+    weight: Doubles
+    groups: tuple[Singles, ...]
+
+
+def read_window(tile: Tile, window: Window) -> Iterator[VariableWindow]:
+    """Read one window, a variable at a time in the tile's order."""
+    reader = TileReader(tile, reuse=False)
+    for variable in tile.variables:
+        yield reader.read(variable, window)
+
+
+def masked_layers(pixels: VariableWindow) -> NDArray[np.floating]:
+    """Mean, variance and truth, NaN where nodata or masked, and 1 where a pixel is valid: (4, rows, columns)."""
+    layers = [pixels.mean, pixels.variance, pixels.truth]
+    for i, (values, nodata) in enumerate(zip(layers, pixels.nodata.values, strict=True)):
+        missing = ~np.isfinite(values) | (values == values.dtype.type(nodata))
+        for status in (pixels.sources[i], pixels.sources[-1]):
+            if status.size:
+                missing |= status > 0
+        layers[i] = np.where(missing | (not pixels.read and i < 2), np.nan, values)
+    valid = classify(pixels.mean, pixels.variance, pixels.truth, pixels.status, pixels.nodata) < 0
+    return np.stack([*layers, valid])
+
+
+class TileReader:
+    """Reads windows of one tile, for one thread; where bands are interleaved, the first one asked for brings all.
+
+    With `reuse`, arrays are valid until the next window is read: fresh memory would cost as much as some decoding.
+    """
+
+    def __init__(self, tile: Tile, *, reuse: bool) -> None:
+        self.tile = tile
+        layers = {layer: _Layer(raster, tile, reuse=reuse) for layer, raster in tile.rasters.items()}
+        self._truth, self._truth_variance = layers["truth"], layers.get("truth_variance")
+        self._mask, self._weights = layers.get("mask"), layers.get("weights")
+        self._covariates = [layers[f"covariates.{name}"] for name in tile.covariates]
+        self._classes = [layers[f"classes.{name}"] for name in tile.classes]
+        self._models = {
+            model: _Model(own, {layer: layers[key_of(model, layer)] for layer in own.rasters})
+            for model, own in tile.predictions.items()
+            if isinstance(own, Prediction)
+        }
+        self._stacks = {
+            model: LayerStack(tile.name, own) for model, own in tile.predictions.items() if isinstance(own, Layered)
+        }
+        self._place: tuple[str, Window] | None = None
+        self._beside: VariableWindow | _Beside | None = None
+        self._found: dict[str, VariableWindow] = {}
+
+    def read(self, variable: Variable, window: Window) -> VariableWindow:
+        """One variable in one window; DataError where a file cannot be read, or a weight is negative."""
+        if self._place != (variable.variable, window):
+            self._place, self._found, self._beside = None, {}, None  # free before more is read
+            self._beside = self._without_prediction(variable, window)
+            self._place = variable.variable, window
+        if isinstance(self._beside, VariableWindow):
+            return self._beside
+        if variable.name not in self._found and self._beside is not None:
+            together = self.tile.together(variable) if self.tile.common else (variable,)
+            found = [self._with_prediction(one, window, self._beside) for one in together]
+            names = (one.name for one in together)
+            self._found |= zip(names, _on_common_pixels(found), strict=True)
+        return self._found[variable.name]
+
+    def prediction(self, variable: Variable, window: Window) -> tuple[Values, Values, NDArray[np.bool_]]:
+        """Mean and variance of one variable in one window, and where both are known and the variance is positive.
+
+        Nothing else is read, so that there need be no truth.
+        """
+        m, v, _ = self._models[variable.model].decoded(variable, window)
+        known = np.isfinite(m.values) & np.isfinite(v.values) & (v.values > 0)
+        for layer in (m, v):
+            known &= ~equals(layer.values, layer.nodata)
+            if layer.status.size:
+                known &= layer.status == 0
+        return m.values, v.values, known
+
+    def _without_prediction(self, variable: Variable, window: Window) -> "VariableWindow | _Beside":
+        """What all models of a variable share, which is all there is where no truth is valid."""
+        if is_absent(self.tile.truth, variable.band, window):
+            return _without_truth(window, self.tile.truth.bands[variable.band - 1])
+        y = self._truth.decoded(variable, window, TRUTH_NODATA)
+        masked = self._mask.is_masked(variable, window) if self._mask else NO_STATUS
+        status = merged(y.status, masked)
+        if any_valid(y.values.ravel(), Nodata.of(None, None, y.nodata), status.ravel()):
+            noise, unknown = self._noise(variable, window)
+            weight, weightless = self._weight(variable, window)
+            groups = (
+                *(layer.covariate(variable, window) for layer in self._covariates),
+                *(layer.codes(variable, window) for layer in self._classes),
+            )
+            return _Beside(y, masked, merged(status, weightless, unknown), noise, weight, groups)
+        nothing, sources = _placeholder(y.values.shape, y.values.dtype), (NO_STATUS, NO_STATUS, y.status, masked)
+        nodata = Nodata.of(None, None, y.nodata)
+        return VariableWindow(nothing, nothing, y.values, status, nodata, read=False, sources=sources)
+
+    def _with_prediction(self, variable: Variable, window: Window, beside: "_Beside") -> VariableWindow:
+        """What one model predicts, and what stands beside it."""
+        if variable.model in self._stacks:
+            return _of_layers(self._stacks[variable.model], variable, window, beside)
+        m, v, bounds = self._models[variable.model].decoded(variable, window)
+        v = v if beside.noise is None else with_more(v, beside.noise)
+        y, status = beside.truth, merged(beside.status, m.status, v.status)
+        nodata, sources = Nodata.of(m.nodata, v.nodata, y.nodata), (m.status, v.status, y.status, beside.masked)
+        return VariableWindow(
+            m.values,
+            v.values,
+            y.values,
+            status,
+            nodata,
+            beside.weight,
+            sources=sources,
+            bounds=bounds,
+            groups=beside.groups,
+        )
+
+    def _noise(self, variable: Variable, window: Window) -> tuple[Doubles | np.float64 | None, Status]:
+        """Variance of the truth's own error, None for none; where it is not known."""
+        if self._truth_variance is not None:
+            return self._truth_variance.truth_variance(variable, window)
+        more = variable.truth_variance
+        return None if more is None else np.float64(more), NO_STATUS
+
+    def _weight(self, variable: Variable, window: Window) -> tuple[NDArray[np.float64], Status]:
+        if self.tile.area_weighted:
+            return pixel_areas(self.tile.grid, window), NO_STATUS
+        if self._weights is None:
+            return NO_WEIGHT, NO_STATUS
+        return self._weights.weight(variable, window)
+
+
+class _Model:
+    """The layers of one model's prediction."""
+
+    def __init__(self, prediction: Prediction, layers: Mapping[str, "_Layer"]) -> None:
+        self._mean, self._lower = layers["mean"], layers.get("lower")
+        self._spread, self._level = prediction.spread, prediction.level
+        self._variance = layers["upper" if self._spread == "interval" else self._spread]
+
+    def decoded(self, variable: Variable, window: Window) -> tuple[Decoded, Decoded, tuple[Doubles, ...]]:
+        """The predicted mean and variance, and the ends of the interval where one is given."""
+        m = self._mean.decoded(variable, window, MEAN_NODATA)
+        v = self._variance.decoded(variable, window, VARIANCE_NODATA, is_variance=self._spread == "variance")
+        if self._lower is not None and self._level is not None:
+            lower = self._lower.decoded(variable, window, VARIANCE_NODATA)
+            return m, *variance_of_interval(lower, v, self._level)
+        return m, (squared(v) if self._spread == "std" else v), ()
+
+
+class _Layer:
+    """One layer of a tile, read window by window."""
+
+    def __init__(self, raster: Raster, tile: Tile, *, reuse: bool) -> None:
+        self._raster, self._tile, self._reuse = raster, tile, reuse
+        self._window: Window | None = None
+        self._together: dict[int, NDArray[np.generic]] = {}
+        self._buffer: NDArray[np.generic] = np.empty(0)
+
+    def decoded(self, variable: Variable, window: Window, nodata_reason: int, *, is_variance: bool = False) -> Decoded:
+        """A band as float32 or float64."""
+        band = self._raster.bands[variable.band - 1]
+        raw = with_one_nodata(self._read(variable.band, window), band)
+        status = self._hidden(variable.band, window)
+        if band.scale == 1 and band.offset == 0:
+            kind = np.float32 if band.dtype in EXACT_IN_FLOAT32 else np.float64
+            return Decoded(raw.astype(kind, copy=False), band.nodata, status)
+        status = merged(status, status_where(equals(raw, band.nodata), nodata_reason))
+        return Decoded(scaled(raw, band, is_variance), None, status)
+
+    def is_masked(self, variable: Variable, window: Window) -> Status:
+        """Of a mask: MASKED where it is 0, not finite, or says nothing."""
+        number = self._band_for(variable)
+        raw, band = self._read(number, window), self._raster.bands[number - 1]
+        out = (raw == 0) | equals(raw, band.nodata) | ~np.isfinite(raw)
+        return merged(status_where(out, MASKED), self._hidden(number, window))
+
+    def weight(self, variable: Variable, window: Window) -> tuple[Doubles, Status]:
+        """Of weights: their values, and WEIGHT_ZERO where they are 0, not finite, or say nothing."""
+        values, none = self._known(self._band_for(variable), window)
+        none |= values == 0
+        self._refuse((values < 0) & ~none, values, window, "the weight is", "weights are >= 0")
+        return np.where(none, 0.0, values), status_where(none, WEIGHT_ZERO)
+
+    def truth_variance(self, variable: Variable, window: Window) -> tuple[Doubles, Status]:
+        """Of the truth's own variance: its values, and TRUTH_NODATA where they are not finite or say nothing."""
+        values, none = self._known(variable.band, window, is_variance=True)
+        self._refuse((values < 0) & ~none, values, window, "the truth's variance is", "variances are >= 0")
+        return np.where(none, 0.0, values), status_where(none, TRUTH_NODATA)
+
+    def covariate(self, variable: Variable, window: Window) -> Singles:
+        """Of a covariate: its values, NaN where it says nothing."""
+        values, none = self._known(self._band_for(variable), window)
+        return np.where(none, np.nan, values).astype(np.float32)
+
+    def codes(self, variable: Variable, window: Window) -> Singles:
+        """Of a class raster: its codes, NaN where it says nothing."""
+        values, none = self._known(self._band_for(variable), window)
+        odd = (values < 0) | (values > LAST_CODE) | (values != np.floor(values))
+        self._refuse(odd & ~none, values, window, "the class is", f"codes are whole numbers from 0 to {LAST_CODE}")
+        return np.where(none, np.nan, values).astype(np.float32)
+
+    def _known(self, number: int, window: Window, *, is_variance: bool = False) -> tuple[Doubles, NDArray[np.bool_]]:
+        """Values of a band, and where they are not finite, or hidden, or nodata."""
+        raw, band = self._read(number, window), self._raster.bands[number - 1]
+        values, hidden = scaled(raw, band, is_variance), self._hidden(number, window)
+        none: NDArray[np.bool_] = equals(raw, band.nodata) | ~np.isfinite(values)
+        return values, none | (hidden > 0) if hidden.size else none
+
+    def _refuse(self, wrong: NDArray[np.bool_], values: Doubles, window: Window, what: str, rule: str) -> None:
+        """DataError that names the first pixel that is wrong, if one is."""
+        if wrong.any():
+            row, column = np.argwhere(wrong)[0]
+            place = f"row {window.row + row}, column {window.column + column}"
+            raise DataError(f"{self._raster.path}: {what} {values[row, column]:.6g} at {place}; {rule}")
+
+    def _band_for(self, variable: Variable) -> int:
+        """Band of a layer that may have one band for all variables."""
+        return variable.band if len(self._raster.bands) > 1 else 1
+
+    def _read(self, number: int, window: Window) -> NDArray[np.generic]:
+        if not self._raster.interleaved:
+            return self._decode([number], window)[0]
+        if self._window != window:
+            bands = {variable.band for variable in self._tile.variables} | {self._raster.alpha or 0}
+            wanted = sorted(bands.intersection(range(1, len(self._raster.bands) + 1)))
+            self._together = dict(zip(wanted, self._decode(wanted, window), strict=True))
+            self._window = window
+        return self._together[number]
+
+    def _decode(self, numbers: list[int], window: Window) -> NDArray[np.generic]:
+        shape, dtype = (len(numbers), window.height, window.width), self._raster.bands[numbers[0] - 1].dtype
+        out = self._room(shape, np.dtype(dtype))
+        with opened(self._raster) as source:
+            values: NDArray[np.generic] = source.read(numbers, window=_rasterio_window(window), out=out)
+        return values
+
+    def _room(self, shape: tuple[int, int, int], dtype: np.dtype[np.generic]) -> NDArray[np.generic]:
+        size = math.prod(shape)
+        if not self._reuse or self._raster.alpha:  # alpha is read while a band is still in use
+            return np.empty(shape, dtype)
+        if self._buffer.size < size or self._buffer.dtype != dtype:
+            self._buffer = np.empty(size, dtype)
+        return self._buffer[:size].reshape(shape)
+
+    def _hidden(self, number: int, window: Window) -> Status:
+        """MASKED where the file's mask is 0, or its alpha band (GDAL heeds that one in pictures only)."""
+        hidden = []
+        if self._raster.bands[number - 1].masked:
+            with opened(self._raster) as source:
+                mask = source.read_masks(number, window=_rasterio_window(window))
+            hidden.append(status_where(mask == 0, MASKED))
+        if self._raster.alpha:
+            hidden.append(status_where(self._read(self._raster.alpha, window) == 0, MASKED))
+        return merged(*hidden)
+
+
+def _of_layers(stack: LayerStack, variable: Variable, window: Window, beside: _Beside) -> VariableWindow:
+    """What is predicted by members, quantiles or probabilities, and what stands beside it."""
+    y = beside.truth
+    truth, nodata = y.values, y.nodata
+    if stack.of_classes:
+        truth, nodata = np.where(equals(truth, nodata), np.nan, truth), math.nan
+    found = stack.pixels(variable.band, window, truth.ravel())
+    mean, variance, truth = (layer.reshape(y.values.shape) for layer in (found.mean, found.variance, found.truth))
+    own = found.status.reshape(y.values.shape) if found.status.size else NO_STATUS
+    return VariableWindow(
+        mean,
+        variance,
+        truth,
+        merged(beside.status, own),
+        Nodata.of(math.nan if stack.declared else None, None, nodata),
+        beside.weight,
+        sources=(NO_STATUS, NO_STATUS, y.status, beside.masked),
+        groups=beside.groups,
+        layers=found.layers,
+    )
+
+
+@lru_cache(maxsize=4)
+def _placeholder(shape: tuple[int, int], dtype: np.dtype[np.floating]) -> Values:
+    """Ones, not to be written to."""
+    return np.ones(shape, dtype)
+
+
+def _on_common_pixels(windows: Sequence[VariableWindow]) -> list[VariableWindow]:
+    """The models of a variable in a window, each without the pixels that do not count for another one."""
+    if len(windows) < 2:
+        return list(windows)
+    out = np.zeros(windows[0].truth.shape, np.bool_)
+    for found in windows:
+        m, v, y, _, status = found.pixels
+        mark_invalid(m, v, y, status, found.nodata, out.ravel())
+    if not out.any():
+        return list(windows)
+    other = status_where(out, OTHER_MODEL)
+    return [replace(found, status=merged(found.status, other)) for found in windows]
+
+
+def _without_truth(window: Window, band: Band) -> VariableWindow:
+    """A window in which every truth is nodata."""
+    shape = window.height, window.width
+    nothing = _placeholder(shape, np.dtype(np.float32))
+    truth = np.broadcast_to(np.float64(np.nan if band.nodata is None else band.nodata), shape)
+    return VariableWindow(
+        nothing, nothing, truth, NO_STATUS, Nodata.of(None, None, band.nodata), read=False, absent=True
+    )
+
+
+def _rasterio_window(window: Window) -> rasterio.windows.Window:
+    return rasterio.windows.Window(window.column, window.row, window.width, window.height)

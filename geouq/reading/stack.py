@@ -1,0 +1,106 @@
+"""One tile as a lazy, masked xarray Dataset, read by the same reader as the sweep."""
+
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from geouq.config import Experiment
+from geouq.errors import ConfigError, GeouqError
+from geouq.grid import Grid, Window
+from geouq.rasters.catalog import Tile, find_tiles
+from geouq.rasters.raster import gdal_options
+from geouq.reading.reader import masked_layers, read_window
+
+LAYERS = {"mean": "predicted mean", "variance": "predicted variance", "truth": "reference value"}
+CHUNK = 512
+
+
+def open_stack(source: Tile | Experiment, tile: str | None = None, *, chunk: int = CHUNK) -> xr.Dataset:
+    """One tile as `mean`, `variance`, `truth` (variable, y, x), NaN where they say nothing, and `valid`, all lazy.
+
+    source : a tile of the catalog, or an experiment and the name of one of its tiles. chunk : side of a dask chunk in
+    pixels.
+
+    Of several models, each variable of each is one, named as in `AGB (ensemble)`, with the coordinate `model`. Pixels
+    are valid as in the sweep: where `valid` is False, a layer is NaN or the variance is not positive. Where a
+    chunk holds no valid truth of a variable, its prediction is not read and is NaN there. Raises ConfigError for an
+    unknown tile and GeouqError for one that cannot be read.
+    """
+    found = source if isinstance(source, Tile) else _named(source, tile)
+    windows = [list(row) for row in _rows_of_windows(found.grid, chunk)]
+    blocks = da.block([[_block(found, window) for window in row] for row in windows])
+    dims = ("variable", "y", "x")
+    layers = {
+        layer: (dims, blocks[i], {"long_name": text, "grid_mapping": "spatial_ref"})
+        for i, (layer, text) in enumerate(LAYERS.items())
+    }
+    layers["valid"] = (dims, blocks[len(LAYERS)].astype(bool), {"long_name": "pixel counts"})
+    return xr.Dataset(layers, _coordinates(found), {"tile": found.name, "crs": found.grid.crs})
+
+
+def _named(experiment: Experiment, name: str | None) -> Tile:
+    catalog = find_tiles(experiment)
+    for failure in catalog.failures:
+        if failure.tile == name:
+            raise GeouqError(f"tile {name}: {failure.message}")
+    names = [tile.name for tile in catalog.tiles]
+    if name not in names:
+        raise ConfigError(f"there is no tile {name!r}; the tiles are {', '.join(names)}")
+    return catalog.tiles[names.index(name)]
+
+
+def _rows_of_windows(grid: Grid, chunk: int) -> list[list[Window]]:
+    across = -(-grid.shape[1] // chunk)
+    windows = list(grid.windows(chunk))
+    return [windows[i : i + across] for i in range(0, len(windows), across)]
+
+
+def _block(tile: Tile, window: Window) -> da.Array:
+    """Mean, variance, truth and validity of one window, (4, variable, y, x), lazily."""
+    shape = (len(LAYERS) + 1, len(tile.variables), window.height, window.width)
+    kind = _type_of(tile)
+    meta = np.empty((0, 0, 0, 0), kind)  # without it dask would read a block to learn its type
+    chunks = tuple((n,) for n in shape)
+    return da.map_blocks(_read_block, chunks=chunks, dtype=kind, meta=meta, tile=tile, window=window, kind=kind)
+
+
+def _read_block(tile: Tile, window: Window, kind: np.dtype[np.floating]) -> NDArray[np.floating]:
+    with gdal_options():
+        read = [masked_layers(pixels) for pixels in read_window(tile, window)]
+    return np.stack(read, axis=1).astype(kind, copy=False)
+
+
+def _type_of(tile: Tile) -> np.dtype[np.floating]:
+    """float32 where that holds every layer as it is stored."""
+    bands = [
+        raster.bands[variable.band - 1]
+        for variable in tile.variables
+        for raster in (tile.predictions[variable.model].mean, tile.predictions[variable.model].variance, tile.truth)
+    ]
+    exact = all(band.dtype == "float32" and band.scale == 1 and band.offset == 0 for band in bands)
+    variances = all(prediction.spread == "variance" for prediction in tile.predictions.values())
+    return np.dtype(np.float32 if exact and variances and not tile.noisy_truth else np.float64)
+
+
+def _coordinates(tile: Tile) -> dict[str, Any]:
+    """Names and units of the variables, pixel centres, and the CRS as CF and GDAL write it.
+
+    Of a rotated grid y and x are row and column numbers plus a half; its transform tells the rest.
+    """
+    t, (rows, columns) = tile.grid.transform, tile.grid.shape
+    y, x = np.arange(rows) + 0.5, np.arange(columns) + 0.5
+    if not (t.b or t.d):
+        y, x = t.f + t.e * y, t.c + t.a * x
+    models = {"model": ("variable", [v.model for v in tile.variables])} if tile.variables[0].model else {}
+    place = {"crs_wkt": tile.grid.crs, "GeoTransform": " ".join(map(repr, t.to_gdal()))}
+    return {
+        "variable": [variable.name for variable in tile.variables],
+        "units": ("variable", [variable.units for variable in tile.variables]),
+        **models,
+        "y": ("y", y),
+        "x": ("x", x),
+        "spatial_ref": ((), 0, place),
+    }

@@ -1,0 +1,90 @@
+"""Files told apart by their bytes, where the configuration says `fingerprint: checksum`."""
+
+import hashlib
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from threading import Event
+
+from geouq.config import Experiment, config_error
+from geouq.rasters.catalog import Failure, Tile
+from geouq.rasters.raster import Raster
+from geouq.zones import TileZones
+
+CHUNK = 1 << 20  # bytes of a file that a thread holds
+
+
+def require_local(experiment: Experiment, tiles: Sequence[Tile], zones: Mapping[str, TileZones]) -> None:
+    """Where checksums are asked for, each file is one of this machine; ConfigError that names one that is not."""
+    if experiment.fingerprint == "modified":
+        return
+    for raster in (raster for tile in tiles for raster in _rasters(tile, zones[tile.name])):
+        if raster.elsewhere or not raster.files:
+            name = (*raster.elsewhere, raster.path)[0]
+            message = f"{name} is remote or in an archive, and has no checksum; fetch or unpack it, or write modified"
+            raise config_error([experiment.fault("fingerprint", message=message)])
+
+
+def with_checksums(
+    tiles: Sequence[Tile], zones: Mapping[str, TileZones], threads: int, under_way: Callable[[str, float], None]
+) -> Generator[tuple[Tile, TileZones] | Failure, None, None]:
+    """The tiles and their zones with the SHA-256 of all their files, or why one has none.
+
+    Each file is read once, by one thread.
+
+    under_way : told the name of a tile and the share of its files that are done. Where the iterator is closed, the
+    threads end after their next chunk.
+    """
+    known: dict[str, str | OSError] = {}
+    paths = list(dict.fromkeys(path for tile in tiles for path in _paths(tile, zones[tile.name])))
+    stopping = Event()
+    with ThreadPoolExecutor(threads, "geouq") as pool:
+        try:
+            checksums = pool.map(partial(_checksum, stopping), paths)
+            for tile in tiles:
+                own = _paths(tile, zones[tile.name])
+                for done, path in enumerate(own):
+                    if path not in known:  # the next one, as paths are in the order of the tiles
+                        under_way(tile.name, done / len(own))
+                        known[path] = next(checksums)
+                yield _completed(tile, zones[tile.name], known)
+        finally:
+            stopping.set()
+            pool.shutdown(cancel_futures=True)
+
+
+def _rasters(tile: Tile, zones: TileZones) -> list[Raster]:
+    return [*tile.rasters.values(), *(raster for layer in zones.layers.values() for raster in layer.rasters)]
+
+
+def _paths(tile: Tile, zones: TileZones) -> list[str]:
+    return [file.path for raster in _rasters(tile, zones) for file in raster.files]
+
+
+def _checksum(stopping: Event, path: str) -> str | OSError:
+    digest = hashlib.sha256()
+    try:
+        with Path(path).open("rb", buffering=0) as file:
+            while not stopping.is_set() and (chunk := file.read(CHUNK)):
+                digest.update(chunk)
+    except OSError as error:
+        return error
+    return digest.hexdigest()
+
+
+def _completed(tile: Tile, zones: TileZones, known: Mapping[str, str | OSError]) -> tuple[Tile, TileZones] | Failure:
+    for path in _paths(tile, zones):
+        if isinstance(error := known[path], OSError):
+            return Failure(tile.name, "checksums", "DataError", f"{path} cannot be read: {error.strerror}")
+
+    def complete(raster: Raster) -> Raster:
+        return replace(raster, files=tuple(file._replace(sha256=str(known[file.path])) for file in raster.files))
+
+    layers = {
+        key: layer.with_rasters({raster.path: complete(raster) for raster in layer.rasters})
+        for key, layer in zones.layers.items()
+    }
+    completed = tile.with_rasters({layer: complete(raster) for layer, raster in tile.rasters.items()})
+    return completed, replace(zones, layers=layers)

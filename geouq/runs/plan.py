@@ -1,0 +1,242 @@
+"""What a run will do, from headers alone: tiles, pixels, bytes, blocks and memory."""
+
+import math
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from geouq.errors import ConfigError
+from geouq.kernel import SQUARE
+from geouq.rasters.catalog import Catalog, Tile
+from geouq.rasters.layered import Layered
+from geouq.rasters.raster import Raster
+from geouq.reading.cutting import BAND, WINDOW, Reading, reading_for
+from geouq.sweep.settings import CELLS_IN_TILE, LARGEST_CELL
+from geouq.sweep.zone_batches import BytesOfZones, Layers, batches_of, bytes_of_zones
+
+MIB = 1 << 20
+# as measured
+PROGRAM = 290 * MIB  # interpreter, libraries, and compiled code
+FIGURES = 500 * MIB  # the same with what draws and writes tables
+GROUP = 2 * MIB  # sums of one variable in one group
+TAIL = 20 * MIB  # single pixels kept of one variable, and copies made of them
+CELL = 600  # sums of one cell, in bytes
+ROOM = 512 * MIB  # for zones, where no memory is given
+WIDTHS = (None, BAND, 4 * WINDOW, WINDOW)
+NO_ZONES: Mapping[str, Layers] = MappingProxyType({})
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+@dataclass(frozen=True)
+class ZonesPlan:
+    """How many regions from polygons and classes there are, in how many passes over a tile, and room for one, bytes."""
+
+    count: int
+    passes: int
+    room: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Size of a run; memory in bytes; how each tile is read, by name."""
+
+    tiles: int
+    variables: int
+    pixels: int
+    bytes_on_disk: int
+    layouts: tuple[tuple[str, int], ...]
+    workers: int
+    memory: int
+    readings: Mapping[str, Reading]
+    zones: ZonesPlan
+
+
+def plan_run(
+    catalog: Catalog,
+    workers: int | None = None,
+    memory: str | None = None,
+    zones: Mapping[str, Layers] = NO_ZONES,
+) -> Plan:
+    """The plan for a catalog: as many workers as asked for, or as fit into the memory given.
+
+    zones : of each tile, by its name and their layer. Raises ConfigError where not even one worker fits, naming what
+    needs so much.
+    """
+    wanted, limit = workers or os.cpu_count() or 1, None if memory is None else parse_memory(memory)
+    count, widest = _fitting(catalog, wanted, limit, zones)
+    if count < 1:
+        raise ConfigError(f"--memory {memory}: {_too_much(catalog, widest, limit or 0, zones)}")
+    rasters = [raster for tile in catalog.tiles for raster in tile.rasters.values()]
+    readings = {tile.name: reading_for(tile, count, widest) for tile in catalog.tiles}
+    left = ROOM if limit is None else limit - _reading(catalog, count, widest)
+    zones_plan = _plan_of_zones(catalog, zones, readings, count, left)
+    return Plan(
+        tiles=len(catalog.tiles),
+        variables=len(catalog.variables),
+        pixels=sum(tile.grid.pixels for tile in catalog.tiles),
+        bytes_on_disk=sum(raster.size for raster in rasters),
+        layouts=tuple(Counter(map(_layout, rasters)).most_common()),
+        workers=count,
+        memory=max(_memory(catalog, count, widest), _reading(catalog, count, widest) + zones_plan.room),
+        readings=readings,
+        zones=zones_plan,
+    )
+
+
+def _fitting(catalog: Catalog, wanted: int, limit: int | None, zones: Mapping[str, Layers]) -> tuple[int, int | None]:
+    """As many workers as wanted or as fit, 0 if none does, and how wide their windows may be; None for any width.
+
+    Windows are made narrower only where not even one worker would fit: that decodes strips several times.
+    """
+    widest = None
+    if not catalog.tiles:
+        return wanted, widest
+    for widest in WIDTHS:
+        for count in range(wanted, 0, -1):
+            if limit is None or _least(catalog, count, widest, zones) <= limit:
+                return count, widest
+    return 0, widest
+
+
+def _least(catalog: Catalog, workers: int, widest: int | None, zones: Mapping[str, Layers]) -> int:
+    """Bytes that a run holds at most where zones are summed one at a time."""
+    largest = max((of.largest for of in _bytes_of_zones(catalog, zones, workers, widest)), default=0)
+    return max(_memory(catalog, workers, widest), _reading(catalog, workers, widest) + largest)
+
+
+def _bytes_of_zones(
+    catalog: Catalog, zones: Mapping[str, Layers], workers: int, widest: int | None
+) -> Iterator[BytesOfZones]:
+    for tile in catalog.tiles:
+        if layers := zones.get(tile.name):
+            yield bytes_of_zones(layers, tile, reading_for(tile, workers, widest), workers)
+
+
+def _plan_of_zones(
+    catalog: Catalog, zones: Mapping[str, Layers], readings: Mapping[str, Reading], workers: int, left: int
+) -> ZonesPlan:
+    """What zones take together: no more than is left; one alone may need more."""
+    tiles = {tile.name: tile for tile in catalog.tiles if zones.get(tile.name)}
+    needs = [bytes_of_zones(zones[name], tile, readings[name], workers) for name, tile in tiles.items()]
+    room = min(max(left, *(need.largest for need in needs)), max(need.together for need in needs)) if needs else 0
+    passes = [len(batches_of(zones[name], tile, readings[name], workers, room)) for name, tile in tiles.items()]
+    names = {zone for name in tiles for layer in zones[name].values() for zone in layer.names}
+    return ZonesPlan(len(names), max(passes, default=0), room)
+
+
+def _memory(catalog: Catalog, workers: int, widest: int | None) -> int:
+    """Bytes that a run holds at most beside zones: while it sweeps, or while it draws the figures."""
+    cells = max((_cells(tile) for tile in catalog.tiles), default=0)
+    sums = len(catalog.variables) * (TAIL + cells * CELL)
+    return max(_reading(catalog, workers, widest) + sums, FIGURES)
+
+
+def _reading(catalog: Catalog, workers: int, widest: int | None) -> int:
+    """Bytes of the program, and of workers that read."""
+    return PROGRAM + workers * max((memory_of_worker(tile, widest) for tile in catalog.tiles), default=0)
+
+
+def _cells(tile: Tile) -> int:
+    """Number of cells of a large tile; those of smaller ones are as small as to be few."""
+    return max(tile.grid.pixels // LARGEST_CELL**2, CELLS_IN_TILE)
+
+
+def _too_much(catalog: Catalog, widest: int | None, limit: int, zones: Mapping[str, Layers]) -> str:
+    if _memory(catalog, 1, widest) <= limit:
+        need = _least(catalog, 1, widest, zones)
+        return f"the largest of the regions from polygons and classes needs {need / MIB:.0f} MiB; give more memory"
+    need, tile = _memory(catalog, 1, widest), max(catalog.tiles, key=memory_of_worker)
+    raster = max(tile.rasters.values(), key=lambda raster: raster.block[0] * raster.block[1])
+    return (
+        f"reading {raster.path} ({_layout(raster)}) needs {need / MIB:.0f} MiB; give more memory, or rewrite the "
+        "file in smaller blocks, for example with gdal_translate -co TILED=YES"
+    )
+
+
+def memory_of_worker(tile: Tile, widest: int | None = None) -> int:
+    """Bytes that one worker holds at most: decoded blocks, one window of each layer, and the sums of its groups."""
+    reading = reading_for(tile, 1, widest)
+    pixels = min(reading.height, tile.grid.shape[0]) * min(reading.width, tile.grid.shape[1])
+    windows = sum(pixels * _bytes_of_pixel(raster, tile) for raster in tile.rasters.values())
+    groups = (reading.height // SQUARE) * max(1, reading.width // BAND)
+    compressed = max(math.prod(raster.block) for raster in tile.rasters.values()) * 4
+    return reading.cache + min(compressed, 4 * tile.grid.pixels) + windows + groups * len(tile.variables) * GROUP
+
+
+def _bytes_of_pixel(raster: Raster, tile: Tile) -> int:
+    """Bytes that a pixel of a layer takes in a window, with the copies made of types that the kernel does not take."""
+    size = np.dtype(raster.bands[0].dtype).itemsize
+    (prediction, *_) = tile.predictions.values()
+    if isinstance(prediction, Layered) and raster in prediction.rasters.values():
+        return 2 * prediction.at_once(raster) * max(size, np.dtype(np.float32).itemsize) + 32
+    bands = len({variable.band for variable in tile.variables}) if raster.interleaved else 1
+    as_stored = raster.bands[0].dtype == "float32" and not tile.noisy_truth and _variances_alone(tile)
+    copies = 0 if as_stored else 16
+    return bands * size + copies
+
+
+def _variances_alone(tile: Tile) -> bool:
+    return all(prediction.spread == "variance" for prediction in tile.predictions.values())
+
+
+def parse_memory(text: str) -> int:
+    """Bytes of a size such as 512MB, 4GB or 2GiB; decimal and binary prefixes alike count by 1024.
+
+    >>> parse_memory("4GB") == 4 * 2**30
+    True
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE)
+    if not match:
+        raise ConfigError(f"--memory {text}: write a size such as 512MB or 4GB")
+    return int(float(match[1]) * UNITS[match[2].upper()])
+
+
+def describe(plan: Plan, catalog: Catalog, *, checksums: bool = False) -> list[str]:
+    """The plan in lines for people; checksums : whether the run goes by those of files."""
+    models = list(dict.fromkeys(v.model for v in catalog.variables if v.model))
+    units = {v.variable: v.units for v in catalog.variables}
+    names = ", ".join(f"{name} ({unit})" if unit else name for name, unit in units.items())
+    lines = [
+        f"tiles      {plan.tiles}",
+        f"variables  {len(units)}: {names}",
+        *([f"models     {len(models)}: {', '.join(models)}; {_compared(catalog)}"] if models else []),
+        f"pixels     {plan.pixels:,} in a variable, {plan.pixels * plan.variables:,} in all",
+        f"files      {plan.bytes_on_disk / MIB:,.1f} MiB",
+        *(f"layout     {layout}: {count} files" for layout, count in plan.layouts[:5]),
+        f"memory     about {plan.memory / MIB:,.0f} MiB with {plan.workers} workers",
+    ]
+    if plan.zones.count:
+        times = "once" if plan.zones.passes == 1 else f"up to {plan.zones.passes} times"
+        room = f"{plan.zones.room / MIB:,.0f} MiB"
+        lines.append(
+            f"zones      {plan.zones.count:,} from polygons and classes, whose windows are read {times}, in {room}"
+        )
+    if checksums:
+        lines.append("checksums  of all files, which each run computes first")
+    return lines + [f"note       {note}" for note in catalog.notes]
+
+
+def _compared(catalog: Catalog) -> str:
+    common = catalog.tiles[0].common
+    return "on the pixels that count for all of them" if common else "each on the pixels that count for it"
+
+
+def problems(catalog: Catalog) -> list[str]:
+    """What cannot be evaluated, a line each."""
+    return [f"tile {failure.tile}: {failure.message}" for failure in catalog.failures]
+
+
+def slots(workers: int) -> int:
+    """How many pieces of work are under way at once: one in hand and one waiting for each worker."""
+    return 2 * workers
+
+
+def _layout(raster: Raster) -> str:
+    order = "pixel" if raster.interleaved else "band"
+    kind = f"{len(raster.bands)} bands {raster.bands[0].dtype}"
+    return f"{kind}, blocks {raster.block[0]} x {raster.block[1]}, {raster.compression}, {order} order"

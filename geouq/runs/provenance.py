@@ -1,0 +1,169 @@
+"""Where the numbers of a run come from: versions, inputs, times and what failed, as run.json."""
+
+import hashlib
+import json
+import os
+import platform
+import re
+import shlex
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import rasterio
+
+from geouq.atomic import written_whole
+from geouq.config import Experiment, Variable, to_yaml
+from geouq.errors import SummaryError
+from geouq.rasters.catalog import Failure, Tile
+from geouq.rasters.raster import GDAL_OPTIONS, Raster
+from geouq.text.redaction import without_secrets
+from geouq.version import __version__
+from geouq.zones import Polygons
+
+PACKAGES = ("numpy", "numba", "xarray", "dask", "h5netcdf", "rasterio", "matplotlib", "bokeh", "pyogrio", "pyarrow")
+LIBRARIES = ("GDAL_", "CPL_", "VSI_", "PROJ_", "OGR_")  # beginnings of the names of their settings
+PRIVATE = re.compile("AUTH|BEARER|COOKIE|HEADER|KEY|PASS|PWD|SECRET|TOKEN|USER")
+
+
+def versions() -> dict[str, str]:
+    """Versions of all that the numbers depend on."""
+    gdal = {"gdal": rasterio.__gdal_version__, "proj": rasterio.__proj_version__}
+    found = {"geouq": __version__, "python": platform.python_version()} | gdal
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def gdal_settings() -> dict[str, str]:
+    """Settings of GDAL and PROJ in force: those of geouq, and those of the environment, without what is private."""
+    own = {name: str(value) for name, value in GDAL_OPTIONS.items()}
+    told = {name: value for name, value in os.environ.items() if name.startswith(LIBRARIES)}
+    return {
+        name: "..." if PRIVATE.search(name) else without_secrets(value) for name, value in sorted((told | own).items())
+    }
+
+
+def command() -> str:
+    """The command line of this process."""
+    return without_secrets(shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]))
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What run.json holds; all that `geouq report` needs beside the summaries.
+
+    whole : tiles that lie wholly in regions which are made of others. polygons : the file of those and the names of
+    which no tile holds a pixel, by key. doubts : what looks wrong in the input.
+    """
+
+    name: str
+    tiles: tuple[str, ...]
+    variables: tuple[Variable, ...]
+    failures: tuple[Failure, ...]
+    notes: tuple[str, ...]
+    reused: int
+    settings: Mapping[str, Any]
+    inputs: Mapping[str, Mapping[str, Any]]
+    started: str
+    seconds: float
+    peak_memory_mib: float
+    config_sha256: str
+    whole: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    polygons: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=versions)
+    doubts: tuple[str, ...] = ()
+    gdal: Mapping[str, str] = field(default_factory=gdal_settings)
+    command: str = field(default_factory=command)
+
+
+def inputs_of(tiles: Iterable[Tile], more: Mapping[str, Mapping[str, Raster]]) -> dict[str, dict[str, Any]]:
+    """Name, size and time of change of every layer, by tile, and checksums of its files where they were asked for.
+
+    more : rasters of regions, by tile and layer.
+    """
+    return {
+        tile.name: {layer: _input(raster) for layer, raster in [*tile.rasters.items(), *more[tile.name].items()]}
+        for tile in tiles
+    }
+
+
+def vector_inputs(
+    polygons: Mapping[str, Polygons], without_pixels: Mapping[str, Sequence[str]]
+) -> dict[str, dict[str, Any]]:
+    """Name, size and time of change of each file of polygons, by key; size and time where it is of this machine."""
+    found: dict[str, dict[str, Any]] = {}
+    for key, own in polygons.items():
+        path = Path(own.path)
+        status = path.stat() if path.exists() else None
+        found[key] = {"file": path.name, "without_pixels": list(without_pixels.get(key, ()))}
+        if status:
+            found[key] |= {"bytes": status.st_size, "modified_ns": status.st_mtime_ns}
+    return found
+
+
+def _input(raster: Raster) -> dict[str, Any]:
+    found = {
+        "file": without_secrets(raster.path).rsplit("/", 1)[-1],
+        "bytes": raster.size,
+        "modified_ns": raster.modified,
+    }
+    checksums = [{"file": file.name, "sha256": file.sha256} for file in raster.files if file.sha256]
+    return found | ({"files": checksums} if checksums else {})
+
+
+def inputs_in_words(inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Number and size of the files of each layer.
+
+    >>> inputs_in_words({"t1": {"truth": {"bytes": 2_500_000}}, "t2": {"truth": {"bytes": 500_000}}})
+    {'truth': '2 files, 3.0 MB'}
+    """
+    sizes: dict[str, list[int]] = {}
+    for layers in inputs.values():
+        for layer, found in layers.items():
+            sizes.setdefault(layer, []).append(int(found["bytes"]))
+    return {layer: f"{len(own)} files, {sum(own) / 1e6:.1f} MB" for layer, own in sizes.items()}
+
+
+def resolved(experiment: Experiment) -> str:
+    """The resolved configuration as config.yaml keeps it."""
+    return without_secrets(to_yaml(experiment))
+
+
+def config_digest(experiment: Experiment) -> str:
+    """SHA-256 of config.yaml."""
+    return hashlib.sha256(resolved(experiment).encode()).hexdigest()
+
+
+def utc(seconds: float) -> str:
+    """A time as ISO 8601 in UTC, to the second."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def save_record(record: RunRecord, folder: Path) -> None:
+    """Write run.json."""
+    plain = asdict(record) | {"variables": [variable.model_dump() for variable in record.variables]}
+    with written_whole(folder / "run.json") as part:
+        part.write_text(json.dumps(plain, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def load_record(folder: Path) -> RunRecord:
+    """Read run.json; SummaryError where the folder holds no run."""
+    path = folder / "run.json"
+    try:
+        plain = json.loads(path.read_text(encoding="utf-8"))
+        plain["variables"] = tuple(Variable(**variable) for variable in plain["variables"])
+        plain["failures"] = tuple(Failure(**failure) for failure in plain["failures"])
+        lists = {key: tuple(plain[key]) for key in ("tiles", "notes", "doubts")}
+        return RunRecord(**plain | lists)
+    except FileNotFoundError:
+        raise SummaryError(f"{folder} holds no run: there is no {path}") from None
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise SummaryError(f"{path} cannot be read ({error}); run the experiment again") from error

@@ -1,0 +1,99 @@
+"""Whether a run is still what it was: its outputs by checksum, its inputs by what tells files apart."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from geouq.atomic import written_whole
+from geouq.config import load_experiment
+from geouq.errors import GeouqError, SummaryError
+from geouq.rasters.catalog import Failure, find_tiles
+from geouq.runs.checksums import with_checksums
+from geouq.runs.provenance import RunRecord, config_digest, inputs_of, load_record, vector_inputs, versions
+from geouq.zones import open_regions, placed
+
+SUMS = "SHA256SUMS"
+
+
+def save_checksums(files: Iterable[Path], folder: Path) -> Path:
+    """Write the SHA-256 of every file as `sha256sum` does, so that `sha256sum -c` can tell too; the file written."""
+    lines = sorted({f"{_checksum(path)}  {path.relative_to(folder).as_posix()}\n" for path in files})
+    with written_whole(folder / SUMS) as part:
+        part.write_text("".join(lines), encoding="utf-8", newline="\n")
+    return folder / SUMS
+
+
+def verify(folder: Path) -> list[str]:
+    """What is no longer as the run left it, a sentence each; [] where all is. SummaryError where there is no run."""
+    record = load_record(folder)
+    return [*_outputs(folder), *_configuration(folder, record), *_inputs(folder, record), *_versions(record)]
+
+
+def _outputs(folder: Path) -> Iterator[str]:
+    path = folder / SUMS
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        raise SummaryError(f"{folder} holds no finished run: there is no {path}") from None
+    for line in lines:
+        checksum, _, name = line.partition("  ")
+        if not (folder / name).is_file():
+            yield f"output {name} is gone"
+        elif _checksum(folder / name) != checksum:
+            yield f"output {name} has other bytes than the run wrote"
+
+
+def _configuration(folder: Path, record: RunRecord) -> Iterator[str]:
+    if config_digest(load_experiment(folder / "config.yaml")) != record.config_sha256:
+        yield "config.yaml is not the configuration of the run"
+
+
+def _inputs(folder: Path, record: RunRecord) -> Iterator[str]:
+    """Files that are gone or changed, by what the record knows of them: size and time, or their checksums."""
+    try:
+        now, polygons = _inputs_now(folder, record)
+    except GeouqError as error:
+        yield f"inputs cannot be looked at: {error}"
+        return
+    told = {f"{layer} of tile {tile}": file for tile, layers in record.inputs.items() for layer, file in layers.items()}
+    seen = {f"{layer} of tile {tile}": file for tile, layers in now.items() for layer, file in layers.items()}
+    for name, file in (told | dict(record.polygons)).items():
+        if changed := _difference(file, (seen | polygons).get(name, {})):
+            yield f"input {name}, {file['file']}, {changed}"
+
+
+def _inputs_now(folder: Path, record: RunRecord) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the record would tell of rasters and polygons now."""
+    experiment = load_experiment(folder / "config.yaml")
+    regions = open_regions(experiment)
+    zones, catalog = placed(regions, find_tiles(experiment))
+    tiles = list(catalog.tiles)
+    if any("files" in layer for layers in record.inputs.values() for layer in layers.values()):
+        summed = [found for found in with_checksums(tiles, zones, 1, lambda *_: None) if not isinstance(found, Failure)]
+        tiles, zones = [tile for tile, _ in summed], {tile.name: own for tile, own in summed}
+    return inputs_of(tiles, {tile.name: zones[tile.name].rasters for tile in tiles}), vector_inputs(
+        regions.polygons, {}
+    )
+
+
+def _difference(told: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    if "bytes" in told and "bytes" not in now:
+        return "is gone"
+    if "files" in told:
+        return "" if told["files"] == now["files"] else "has other bytes than the run read"
+    if told.get("bytes") != now.get("bytes"):
+        return f"has {now['bytes']} bytes, not {told['bytes']}"
+    return "" if told.get("modified_ns") == now.get("modified_ns") else "was written or touched since"
+
+
+def _versions(record: RunRecord) -> Iterator[str]:
+    now = versions()
+    for name, version in record.versions.items():
+        if now.get(name) != version:
+            yield f"{name} is {now.get(name, 'not there')} now, and was {version}"
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,161 @@
+"""What one variable adds up to in one group: arrays of a thread that the kernel fills, window by window."""
+
+import threading
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from geouq.errors import DataError
+from geouq.grid import Window
+from geouq.kernel import (
+    CellSums,
+    Pixels,
+    Sampled,
+    Scratch,
+    Totals,
+    add_grouped,
+    add_interval,
+    new_cells,
+    new_sampled,
+    new_scratch,
+    new_totals,
+    sweep_box,
+)
+from geouq.kernel.z_lattice import ZLattice, z_lattice
+from geouq.reading.form_pixels import NO_LAYERS, add_form
+from geouq.reading.variable_window import VariableWindow
+from geouq.summary.form import Ensemble
+from geouq.sweep.parts import VariablePart, take_part
+from geouq.sweep.settings import Settings
+from geouq.validity import Nodata
+
+Ints = NDArray[np.int64]
+Box = tuple[int, int, int, int]  # first row and column in the window, and those behind the last
+
+IDLE = 64  # sums of groups that a thread keeps to use again
+
+
+@lru_cache(maxsize=8)
+def z_lattice_of(levels: tuple[float, ...]) -> ZLattice:
+    """The lattice of these levels, made once."""
+    return z_lattice(levels)
+
+
+@dataclass(frozen=True)
+class GroupSum:
+    """What one variable adds up to in one group; `kind` tells for which its totals serve, and `room` its cells."""
+
+    group: Window
+    across: int
+    weighted: bool
+    kind: tuple[Any, ...]
+    room: tuple[int, int]
+    cells: CellSums
+    totals: Totals
+    sampled: Sampled
+
+
+_of_thread = threading.local()
+
+
+def new_group_sum(group: Window, settings: Settings, thresholds: tuple[float, ...], *, weighted: bool) -> GroupSum:
+    """An empty sum, in arrays of this thread that were used before if there are any: fresh memory costs time."""
+    lattice, size = z_lattice_of(settings.levels), settings.cell_size
+    down, across = -(-group.height // size), -(-group.width // size)
+    kind, room = (settings, thresholds, weighted), (down * across, group.height * group.width)
+    form = settings.form
+    width = form.width if form else 0
+    idle: list[GroupSum] = _of_thread.__dict__.setdefault("idle", [])
+    alike = [i for i, candidate in enumerate(idle) if candidate.kind == kind]
+    if alike:
+        candidate = idle.pop(next((i for i in alike if idle[i].room == room), alike[0]))
+        candidate.totals.kept_state[:] = settings.tail, 0
+        cells = candidate.cells if candidate.room == room else new_cells(*room, lattice, weighted=weighted, form=width)
+        return replace(candidate, group=group, across=across, room=room, cells=cells)
+    cells = new_cells(*room, lattice, weighted=weighted, form=width)
+    groups, ordering = len(settings.groups), settings.ordering
+    totals = new_totals(lattice, settings.tail, groups, thresholds, ordering=ordering, weighted=weighted)
+    sampled = new_sampled(form.members if isinstance(form, Ensemble) and form.densities else 0)
+    return GroupSum(group, across, weighted, kind, room, cells, totals, sampled)
+
+
+def emptied(group: GroupSum) -> VariablePart:
+    """What a group holds; its arrays are free for another."""
+    part = take_part(group.cells, group.totals, group.sampled)
+    _of_thread.idle.append(group)
+    del _of_thread.idle[:-IDLE]
+    return part
+
+
+@dataclass(frozen=True)
+class Read:
+    """One variable in one window, and its pixels as the kernel takes them."""
+
+    window: Window
+    found: VariableWindow
+    pixels: Pixels
+
+
+def add_box(read: Read, box: Window, group: GroupSum, settings: Settings) -> None:
+    """Add a box of a window, which begins where a cell of the group does, to that group; 256 rows at most."""
+    top, left = box.row - read.window.row, box.column - read.window.column
+    place = top, left, top + box.height, left + box.width
+    cells_above = (box.row - group.group.row) // settings.cell_size * group.across
+    column = box.column - group.group.column + cells_above * settings.cell_size
+    part = read.pixels, read.window.width, read.found.nodata, place
+    form, layers = settings.form, read.found.layers
+    if form is None or not form.alone:
+        sweep_box(
+            *part, column, group.across, settings.cell_size, z_lattice_of(settings.levels),
+            _scratch(settings, read.pixels.truth.dtype, weighted=group.weighted), group.cells, group.totals,
+        )  # fmt: skip
+    if form is not None and (layers is not None or form.alone):
+        in_group = column, group.across, settings.cell_size
+        add_form(form, layers or NO_LAYERS, part, in_group, (group.cells, group.totals, group.sampled))
+    _add_beside(read.found, part, column, group, settings)
+
+
+def _add_beside(
+    found: VariableWindow, part: tuple[Pixels, int, Nodata, Box], column: int, group: GroupSum, settings: Settings
+) -> None:
+    """Add the given interval, and what the pixels are grouped by in other rasters."""
+    if found.bounds:
+        lower, upper = (end.ravel() for end in found.bounds)
+        add_interval(*part, column, group.across, settings.cell_size, (lower, upper), group.cells)
+    for i, values in enumerate(found.groups, len(settings.groups) - len(found.groups)):
+        are_codes = settings.groups[i] in settings.classes
+        add_grouped(*part, values.ravel(), are_codes, i, z_lattice_of(settings.levels), group.totals)
+
+
+def _scratch(settings: Settings, dtype: DTypeLike, *, weighted: bool) -> Scratch:
+    """Buffers of this thread."""
+    wanted = (settings.levels, settings.groups, dtype, weighted)
+    if getattr(_of_thread, "wanted", None) != wanted:
+        lattice = z_lattice_of(settings.levels)
+        _of_thread.scratch = new_scratch(lattice, dtype, settings.groups, weighted=weighted)
+        _of_thread.wanted = wanted
+    scratch: Scratch = _of_thread.scratch
+    return scratch
+
+
+def refuse_negative(name: str, read: Read, group: GroupSum) -> None:
+    """DataError that names the first pixel whose variance was negative, if there was one."""
+    if group.totals.negative[0] > 0:
+        raise DataError(_negative(name, read.found, read.window, group.totals.negative))
+
+
+def _negative(name: str, found: VariableWindow, window: Window, negative: Ints) -> str:
+    count, place = (int(number) for number in negative)
+    row, column = divmod(place, window.width)
+    what, kind = f"the predicted variance is {found.variance[row, column]:.6g}", "negative values"
+    if found.bounds:
+        low, high = (end[row, column] for end in found.bounds)
+        what, kind = f"the upper end {high:.6g} lies below the lower {low:.6g}", "such pixels"
+    where = f"row {window.row + row}, column {window.column + column}"
+    return (
+        f"{name}: {what} at {where} ({count} {kind} in this window); mend the file, or leave them out with "
+        "'variance: {negative: exclude}'"
+    )

@@ -1,0 +1,305 @@
+"""What one group adds up to for one variable, and how the groups of a tile are added one after the other."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.grid import Grid, Window
+from geouq.kernel import CellSums, Sampled, Totals, prune_tail
+from geouq.kernel.accumulators import BLOCK, BLOCKS, HIGHEST, ORDERING_STEP
+from geouq.reading.cutting import BAND, bands_of
+from geouq.summary import (
+    CellSummaries,
+    KeptPixels,
+    Moments,
+    Summary,
+    VariableSummary,
+    VarianceProfile,
+    ZHistogram,
+)
+from geouq.summary.coverage_profile import POSITIVE, ClassCoverage, CoverageProfile
+from geouq.summary.form import FormSums, no_sums
+from geouq.summary.joint_sample import JointSample
+from geouq.summary.kept_pixels import BUDGET
+from geouq.summary.moments import PRODUCTS, SUMS
+from geouq.summary.ordering_profile import CLASSES, OrderingProfile
+from geouq.summary.threshold_sums import BINS, FIELDS, ThresholdSums
+from geouq.summary.variance_profile import FINE_SHIFT, N, key_of
+from geouq.summary.z_histogram import COMPACT, FINE, edge_probabilities
+from geouq.sweep.growing_rows import GrowingRows
+from geouq.sweep.settings import Settings
+from geouq.validity import REASONS
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Append = Callable[[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.float32]], None]
+
+
+TOGETHER = 64  # neighbouring keys of the variance that are handed on as one row
+Rows = tuple[Ints, Floats]  # numbers, increasing, and a row of sums for each
+
+
+@dataclass(frozen=True)
+class VariablePart:
+    """Totals of a group, and the sums of its cells; no cells where no pixel is valid.
+
+    profile : by blocks of `TOGETHER` keys of the variance (blocks, keys x 4 or 5). groups : for each grouping, by block
+    of keys (blocks, keys x (levels + 1)). ordering : by coarser key of the variance. highest : variance, -inf where no
+    pixel is valid. sample : None where pixels are not sampled.
+    """
+
+    profile: Rows
+    z_counts: Floats
+    excluded: Ints
+    kept: KeptPixels
+    groups: tuple[Rows, ...]
+    ordering: Rows
+    exceeding: Floats
+    highest: float
+    cells: CellSums | None
+    sample: JointSample | None
+
+
+PieceSum = list[tuple[Window, list[VariablePart]]]
+
+
+def take_part(cells: CellSums, totals: Totals, sampled: Sampled) -> VariablePart:
+    """The part that the kernel's arrays hold, copied without their unused room; the arrays are empty afterwards."""
+    lowest, highest = cells.extremes[:, 0].min(), cells.extremes[:, 1].max()
+    prune_tail(totals)
+    tail, stored = (int(number) for number in totals.kept_state)
+    kept = KeptPixels(tail, pixels=totals.kept[: stored if tail else 0].copy())
+    # keys beyond the extremes are not looked at, so that their memory is never taken
+    first, last = (int(key_of(v, FINE_SHIFT)) for v in (lowest, highest)) if lowest <= highest else (0, -1)
+    profile = _profiled(totals, first, last)
+    taken = _taken(cells) if lowest <= highest else None
+    groups = tuple(_grouped(*pair) for pair in zip(totals.groups, totals.touched, strict=True))
+    ordering = _ordered(totals.ordering, first, last)
+    z_counts, excluded, exceeding = totals.z_counts.copy(), totals.excluded.copy(), totals.exceeding.copy()
+    highest = float(highest)
+    sample = _sample(sampled)
+    part = VariablePart(profile, z_counts, excluded, kept, groups, ordering, exceeding, highest, taken, sample)
+    for counts in (totals.z_counts, totals.excluded, totals.exceeding, totals.negative, totals.highest):
+        counts[:] = 0
+    return part
+
+
+def _sample(sampled: Sampled) -> JointSample | None:
+    """The pixels with the lowest numbers, copied; there are none afterwards."""
+    if not sampled.number.size:
+        return None
+    used = int(sampled.used[0])
+    sampled.used[0], sampled.limit[0] = 0, HIGHEST
+    return JointSample.lowest(sampled.number[:used], sampled.log_density[:used])
+
+
+def _profiled(totals: Totals, first: int, last: int) -> Rows:
+    """The blocks of keys of the variance from that of `first` to that of `last`; they are empty afterwards."""
+    blocks = np.arange(first // TOGETHER, last // TOGETHER + 1)
+    seen = slice(first // TOGETHER * TOGETHER, (last // TOGETHER + 1) * TOGETHER)
+    rows = totals.profile[seen].copy()
+    totals.profile[seen] = 0
+    if totals.profile_weights.size:
+        rows = np.column_stack([rows, totals.profile_weights[seen]])
+        totals.profile_weights[seen] = 0
+    return blocks, rows.reshape(len(blocks), TOGETHER * rows.shape[-1])
+
+
+def _grouped(counts: Floats, touched: NDArray[np.uint8]) -> Rows:
+    """The blocks of keys that are in use, copied; they are empty afterwards."""
+    blocks, rows = np.flatnonzero(touched), counts.reshape(BLOCKS, -1)
+    part = blocks, rows[blocks]
+    rows[blocks], touched[:] = 0, 0
+    return part
+
+
+def _ordered(counts: Floats, first: int, last: int) -> Rows:
+    """Rows of the ordering from the first key of the variance to the last, copied; they are empty afterwards."""
+    seen = counts.reshape(-1, CLASSES)[first >> ORDERING_STEP : (last >> ORDERING_STEP) + 1]
+    used = np.flatnonzero(seen.any(-1))
+    part = (first >> ORDERING_STEP) + used, seen[used]
+    seen[:] = 0
+    return part
+
+
+def _taken(cells: CellSums) -> CellSums:
+    """A copy of the cells, which are empty afterwards."""
+    used = int(cells.entries[0])
+    taken = CellSums(
+        *(array[:used].copy() if name.startswith("entry") else array.copy() for name, array in _named(cells))
+    )
+    for name, array in _named(cells):
+        if not name.startswith("entry"):
+            array[:] = [np.inf, -np.inf] if name == "extremes" else 0
+    return taken
+
+
+def _named(cells: CellSums) -> Iterator[tuple[str, NDArray[Any]]]:
+    return zip(cells._fields, cells, strict=True)
+
+
+class VariableSum:
+    """One variable of a tile, to which its groups are added, those of each band from top to bottom.
+
+    Entries of cells are handed to `append` at once.
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        settings: Settings,
+        append: Append,
+        thresholds: tuple[float, ...] = (),
+        *,
+        weighted: bool,
+        given: float | None = None,
+    ) -> None:
+        levels = settings.levels
+        self._settings, self._append, self._weighted = settings, append, weighted
+        self._thresholds, self._given = thresholds, given
+        self._shape = grid.coarsened(settings.cell_size).shape
+        bands = bands_of(grid)
+        room = BUDGET // max(bands, 1)
+        self._bands = [_BandSum(settings, room, len(thresholds), weighted=weighted) for _ in range(bands)]
+        self._excluded = np.zeros(len(REASONS), np.int64)
+        count, compact = self._shape[0] * self._shape[1], len(edge_probabilities(levels, COMPACT)) + 1
+        self._n, self._weight = np.zeros(count, np.int64), np.zeros(count)
+        self._sums, self._products = np.zeros((count, len(SUMS))), np.zeros((count, len(PRODUCTS)))
+        self._scores = np.zeros((count, len(levels)))
+        self._cell_z = np.zeros((count, compact), np.float64 if weighted else np.int32)
+        self._extremes = np.tile([np.inf, -np.inf], (count, 1))
+        self._form = FormSums(settings.form, np.zeros((count, settings.form.width))) if settings.form else None
+        self._sample = no_sums(settings.form).sample if settings.form else None
+
+    def add(self, part: VariablePart, group: Window) -> None:
+        """Add the next group of its band."""
+        self._bands[group.column // BAND].add(part)
+        self._excluded += part.excluded
+        if self._sample is not None and part.sample is not None:
+            self._sample = self._sample + part.sample
+        if part.cells is not None:
+            self._put(part.cells, group)
+
+    def _put(self, cells: CellSums, group: Window) -> None:
+        """Put the cells of a group in their places."""
+        place = self._places(group)
+        self._n[place], self._weight[place] = cells.n, cells.weight
+        self._sums[place], self._products[place] = cells.sums, cells.products
+        self._scores[place], self._cell_z[place] = cells.interval_scores, cells.z_counts
+        self._extremes[place] = cells.extremes
+        if self._form is not None:
+            self._form.sums[place] = cells.form
+        self._append(place[cells.entry_cell].astype(np.uint32), cells.entry_key, cells.entry_sums)
+
+    def summary(self, cell: NDArray[np.uint32], key: NDArray[np.uint16], sums: NDArray[np.float32]) -> VariableSummary:
+        """The whole and its cells, with these entries of cells."""
+        moments = Moments(self._n, self._weight, self._sums, self._products)
+        extremes = self._extremes[:, 0].min(initial=np.inf), self._extremes[:, 1].max(initial=-np.inf)
+        z_counts = np.sum([band.z_counts for band in self._bands], axis=0)
+        levels = self._settings.levels
+        classes, given = self._settings.classes, self._given
+        groups = {
+            name: reduce(
+                add, (band.coverage(i, ClassCoverage if name in classes else CoverageProfile) for band in self._bands)
+            )
+            for i, name in enumerate(self._settings.groups)
+        }
+        ordering = reduce(add, (band.ordering() for band in self._bands)) if self._settings.ordering else None
+        exceeding = ThresholdSums(self._thresholds, np.sum([band.exceeding for band in self._bands], axis=0))
+        profile = reduce(add, (self._bands.pop(0).profile(*extremes) for _ in tuple(self._bands)))
+        z = ZHistogram(edge_probabilities(levels, FINE), z_counts if self._weighted else z_counts.astype(np.int64))
+        form = None if self._form is None else replace(self._form.total(), sample=self._sample)
+        whole = Summary(
+            levels, moments.total(), self._scores.sum(0), z, profile, groups, ordering, exceeding, given, form
+        )
+        cells = CellSummaries(
+            levels, moments, self._scores, self._cell_z, self._extremes, cell, key, sums, given, self._form
+        )
+        return VariableSummary(whole, cells, self._excluded)
+
+    def _places(self, group: Window) -> Ints:
+        """Number within the tile of each cell of a group."""
+        size, columns = self._settings.cell_size, self._shape[1]
+        rows = np.arange(group.row // size, -(-(group.row + group.height) // size))
+        across = np.arange(group.column // size, -(-(group.column + group.width) // size))
+        return np.add.outer(rows * columns, across).ravel()
+
+
+class _BandSum:
+    """Profile, counts and tail of one band, to which groups are added from top to bottom.
+
+    The tail is given up for good where one group or all of them keep more pixels than there is room for.
+    """
+
+    def __init__(self, settings: Settings, room: int, thresholds: int, *, weighted: bool) -> None:
+        columns = len(settings.levels) + 1
+        self.z_counts = np.zeros(len(edge_probabilities(settings.levels, FINE)) + 1)
+        self.exceeding = np.zeros((thresholds, BINS, len(FIELDS)))
+        self._profile = GrowingRows(TOGETHER * (5 if weighted else 4))
+        self._groups = [GrowingRows(BLOCK * columns) for _ in settings.groups]
+        self._ordering = GrowingRows(CLASSES)
+        self._highest = -np.inf
+        self._tail, self._room, self._stored = settings.tail, room, 0
+        self._kept = [np.empty((0, 3 if weighted else 2))]
+
+    def add(self, part: VariablePart) -> None:
+        """Add the next group."""
+        self.z_counts += part.z_counts
+        if part.kept.tail == 0:
+            self._give_up()
+        if np.isinf(part.highest):
+            return
+        self._profile.add(*part.profile)
+        self._highest = max(self._highest, part.highest)
+        self.exceeding += part.exceeding
+        self._ordering.add(*part.ordering)
+        for total, rows in zip(self._groups, part.groups, strict=True):
+            total.add(*rows)
+        if self._tail:
+            self._keep(part.kept.pixels)
+
+    def profile(self, lowest: float, highest: float) -> VarianceProfile:
+        """The sums of the band, told the tile's extremes, which prune its tail to the tile's."""
+        kept = KeptPixels.ordered(self._tail, np.empty(0, np.int64), self._rows_of_tail(highest))
+        extremes = np.asarray(lowest), np.asarray(highest)
+        blocks = self._profile.numbers
+        keys = np.add.outer(blocks * TOGETHER, np.arange(TOGETHER)).ravel()
+        sums = self._profile.sums.reshape(len(keys), self._profile.sums.shape[-1] // TOGETHER)
+        used = sums[:, N] > 0
+        return VarianceProfile(FINE_SHIFT, keys[used], sums[used], *extremes, kept)
+
+    def coverage(self, grouping: int, kind: type[CoverageProfile]) -> CoverageProfile:
+        """Coverage by the value, or the class, of that number."""
+        blocks, sums = self._groups[grouping].numbers, self._groups[grouping].sums
+        counts = sums.reshape(len(blocks) * BLOCK, sums.shape[-1] // BLOCK)
+        keys = np.add.outer(blocks * BLOCK - POSITIVE, np.arange(BLOCK)).ravel()
+        used = counts.any(-1)
+        return kind(keys[used], counts[used])
+
+    def ordering(self) -> OrderingProfile:
+        """Pixels by variance and |z|."""
+        return OrderingProfile.of(self._ordering.numbers, self._ordering.sums)
+
+    def _keep(self, pixels: Floats) -> None:
+        self._kept.append(pixels)
+        self._stored += len(pixels)
+        if self._stored > self._room:
+            self._kept = [self._rows_of_tail(self._highest)]
+            self._stored = len(self._kept[0])
+        if self._stored > self._room:
+            self._give_up()
+
+    def _rows_of_tail(self, highest: float) -> Floats:
+        """Stored pixels that belong to the tail below that highest variance."""
+        rows = np.concatenate(self._kept)
+        if self._tail and np.isfinite(highest):
+            rows = rows[key_of(rows[:, 0], FINE_SHIFT) >= key_of(highest / self._tail, FINE_SHIFT)]
+        return rows
+
+    def _give_up(self) -> None:
+        self._tail, self._stored, self._kept = 0, 0, [self._kept[0][:0]]

@@ -1,0 +1,240 @@
+"""Windows to summaries: the pixels of a tile, read once, are added up group by group.
+
+Pieces of tiles (see `cutting`) are worked on in any order, but their groups are added in one, so results have the same
+bits whatever the number of threads, processes or machines, and whatever the windows.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.kernel import collect_keys
+from geouq.rasters.catalog import Failure, Tile
+from geouq.rasters.raster import gdal_options, unchanged
+from geouq.reading.cutting import Piece, Reading, pieces_of
+from geouq.reading.reader import TileReader
+from geouq.summary import KeptPixels, TileSummary
+from geouq.sweep.piecework import sweep_piece, visits_of
+from geouq.sweep.settings import Settings
+from geouq.sweep.tile_sum import EntryStore, InMemory, TileSum
+from geouq.sweep.workers import Task, in_order, stop_if_asked
+from geouq.sweep.zone_sums import StoreFor, ZonePart, ZoneSums, in_memory, sweep_zones_of_piece
+from geouq.zones.part import Zones
+
+Ints = NDArray[np.int64]
+ReadingOf = Callable[[Tile], Reading]
+Batched = Callable[[Tile, Mapping[str, Zones]], Sequence[Mapping[str, Zones]]]
+UnderWay = Callable[[str, float], None]  # told the name of a tile and the share of its pieces that are done
+
+
+def reading_by_default(tile: Tile) -> Reading:  # noqa: ARG001  that of any tile
+    """Windows of 512 pixels, which stay in cache."""
+    return Reading()
+
+
+def untold(tile: str, share: float) -> None:
+    """Say nothing of a tile that is under way."""
+
+
+def all_together(tile: Tile, layers: Mapping[str, Zones]) -> Sequence[Mapping[str, Zones]]:  # noqa: ARG001  any tile
+    """The zones of a tile in one batch."""
+    return [layers]
+
+
+def sweep_tiles(
+    tiles: Iterable[Tile],
+    settings: Settings,
+    pool: Executor,
+    in_flight: int,
+    *,
+    reading_of: ReadingOf = reading_by_default,
+    store_for: Callable[[Tile], EntryStore] = lambda _: InMemory(),
+    under_way: UnderWay = untold,
+) -> Iterator[TileSummary | Failure]:
+    """Summaries of tiles as they are completed, or why there is none; at most `in_flight` pieces at once.
+
+    Entries of cells go to the tile's store as they come; of a store that does not hand them back, the summary's cells
+    are without profiles.
+    """
+
+    def begin(tile: Tile) -> TileSum:
+        thresholds = {variable.name: variable.thresholds for variable in tile.variables}
+        kinds: dict[str, Any] = {"weighted": tile.weighted, "given": tile.given}
+        return TileSum.empty(tile.name, tile.grid, thresholds, settings, store_for(tile), **kinds)
+
+    tasks = _tasks(tiles, reading_of, partial(sweep_piece, settings))
+    yield from added_up(in_order(tasks, "sweep", pool, in_flight), begin, under_way)
+
+
+def added_up(
+    outcomes: Iterable[tuple[Task, Any]], begin: Callable[[Tile], TileSum], under_way: UnderWay = untold
+) -> Iterator[TileSummary | Failure]:
+    """Summaries of tiles from their pieces in order, each begun with its first piece, or why there is none."""
+    sums: dict[str, TileSum] = {}
+    for task, outcome in outcomes:
+        name = task.tile.name
+        if isinstance(outcome, Failure):
+            sums.pop(name, None)
+            yield outcome
+            continue
+        if task.place == 0:
+            sums[name] = begin(task.tile)
+        sums[name].add(outcome)
+        if task.place == task.count - 1:
+            yield sums.pop(name).summary()
+        else:
+            under_way(name, (task.place + 1) / task.count)
+
+
+@dataclass(frozen=True)
+class Zone:
+    """A zone that is complete: its tile, its layer, its name, and what its pixels add up to."""
+
+    tile: Tile
+    layer: str
+    name: str
+    summary: TileSummary
+
+
+def sweep_zones(
+    work: Iterable[tuple[Tile, Mapping[str, Zones]]],
+    settings: Settings,
+    pool: Executor,
+    in_flight: int,
+    *,
+    reading_of: ReadingOf = reading_by_default,
+    batched: Batched = all_together,
+    store_for: StoreFor = in_memory,
+    under_way: UnderWay = untold,
+) -> Iterator[Zone | Failure | Tile]:
+    """Zones of tiles, by layer, as they are completed; after the last of a tile that tile, or why it failed.
+
+    Each batch of a tile's zones is a pass over the windows that they lie in. Single pixels are not kept, so that bins
+    of zones have edges on the profile.
+    """
+    coarse, passes = replace(settings, tail=0), dict[str, _Passes]()
+
+    def tasks() -> Iterator[Task]:
+        for tile, layers in work:
+            reading = reading_of(tile)
+            own = passes[tile.name] = _Passes(tile, batched(tile, layers), pieces_of(tile.grid, reading))
+            for place, (batch, piece) in enumerate(product(own.batches, own.pieces)):
+                on_piece = partial(sweep_zones_of_piece, coarse, batch, tile, piece, reading)
+                yield Task(tile, place, len(own.batches) * len(own.pieces), on_piece)
+
+    for task, outcome in in_order(tasks(), "zones", pool, in_flight):
+        tile = task.tile
+        if isinstance(outcome, Failure):
+            del passes[tile.name]
+            yield outcome
+            continue
+        yield from passes[tile.name].add(task.place, outcome, coarse, store_for)
+        if task.place == task.count - 1:
+            del passes[tile.name]
+            yield tile
+        else:
+            under_way(tile.name, (task.place + 1) / task.count)
+
+
+@dataclass(frozen=True)
+class _Passes:
+    """The passes over a tile: the zones of each, the pieces that it is read in, and the sums of the one under way."""
+
+    tile: Tile
+    batches: Sequence[Mapping[str, Zones]]
+    pieces: Sequence[Piece]
+    sums: list[ZoneSums] = field(default_factory=list)
+
+    def add(self, place: int, parts: Sequence[ZonePart], settings: Settings, store_for: StoreFor) -> Iterator[Zone]:
+        """Add what the next piece gives to zones, and give those that are complete."""
+        batch, piece = divmod(place, len(self.pieces))
+        if piece == 0:
+            self.sums[:] = [ZoneSums(self.tile, self.batches[batch], settings, store_for)]
+        (total,) = self.sums
+        yield from (Zone(self.tile, *complete) for complete in total.completed(self.pieces[piece].windows[0].row))
+        total.add(parts)
+        if piece == len(self.pieces) - 1:
+            yield from (Zone(self.tile, *complete) for complete in total.completed(self.tile.grid.shape[0]))
+
+
+def for_each_tile(
+    work: Iterable[tuple[Tile, Callable[[], Any]]], stage: str, pool: Executor, in_flight: int
+) -> Iterator[tuple[Tile, Any]]:
+    """What the work on each tile gives, or a Failure, as they are completed."""
+    tasks = (Task(tile, 0, 1, partial(_with_gdal_options, on_tile)) for tile, on_tile in work)
+    for task, outcome in in_order(tasks, stage, pool, in_flight):
+        yield task.tile, outcome
+
+
+def collect_pixels(
+    wanted: Mapping[str, Mapping[str, Ints]],
+    tiles: Iterable[Tile],
+    settings: Settings,
+    pool: Executor,
+    in_flight: int,
+    *,
+    reading_of: ReadingOf = reading_by_default,
+    under_way: UnderWay = untold,
+) -> Iterator[tuple[Tile, dict[str, KeptPixels] | Failure]]:
+    """Second sweep: every pixel of the wanted keys of each tile and variable."""
+    found: dict[str, list[Mapping[str, NDArray[np.float64]]]] = {}
+    tasks = _tasks(tiles, reading_of, partial(_collect_piece, wanted))
+    for task, outcome in in_order(tasks, "exact bins", pool, in_flight):
+        name = task.tile.name
+        if isinstance(outcome, Failure):
+            found.pop(name, None)
+            yield task.tile, outcome
+            continue
+        found.setdefault(name, []).append(outcome)
+        if task.place == task.count - 1:
+            yield task.tile, _kept(found.pop(name), wanted[name], settings)
+        else:
+            under_way(name, (task.place + 1) / task.count)
+
+
+def _tasks(tiles: Iterable[Tile], reading_of: ReadingOf, work: Callable[[Tile, Piece, Reading], Any]) -> Iterator[Task]:
+    for tile in tiles:
+        reading = reading_of(tile)
+        pieces = pieces_of(tile.grid, reading)
+        for place, piece in enumerate(pieces):
+            yield Task(tile, place, len(pieces), partial(work, tile, piece, reading))
+
+
+def _with_gdal_options(work: Callable[[], Any]) -> Any:
+    stop_if_asked()
+    with gdal_options():
+        return work()
+
+
+def _collect_piece(
+    wanted: Mapping[str, Mapping[str, Ints]], tile: Tile, piece: Piece, reading: Reading
+) -> dict[str, NDArray[np.float64]]:
+    """Pixels of the wanted keys in a piece."""
+    reader, keys = TileReader(tile, reuse=True), wanted[tile.name]
+    found: dict[str, list[NDArray[np.float64]]] = {name: [] for name in keys}
+    with gdal_options(reading.cache), unchanged(tile.rasters.values()):
+        for variables, windows in visits_of(tile, piece):
+            wanting = [name for i in variables if len(keys.get(name := tile.variables[i].name, ()))]
+            for window in windows:
+                for variable in (variable for variable in tile.variables if variable.name in wanting):
+                    stop_if_asked()
+                    pixels = reader.read(variable, window)
+                    if pixels.read:
+                        found[variable.name].append(collect_keys(pixels.pixels, pixels.nodata, keys[variable.name]))
+    columns = 3 if tile.weighted else 2
+    return {name: np.concatenate([np.empty((0, columns)), *parts]) for name, parts in found.items()}
+
+
+def _kept(
+    parts: Sequence[Mapping[str, NDArray[np.float64]]], wanted: Mapping[str, Ints], settings: Settings
+) -> dict[str, KeptPixels]:
+    return {
+        name: KeptPixels.ordered(settings.tail, keys, np.concatenate([part[name] for part in parts]))
+        for name, keys in wanted.items()
+    }

@@ -1,0 +1,148 @@
+"""Who does the work, and when: threads or a cluster, a bounded number of tasks at a time, results in their order."""
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from geouq.errors import ClusterError, ConfigError
+from geouq.rasters.catalog import Failure, Tile
+
+PATIENCE = 10.0  # seconds
+TOO_LITTLE = "there is not enough memory for it; name with --memory how much there is, or give fewer --workers"
+HELD = 2  # results that may wait for one before them while all workers have work
+
+
+@dataclass(frozen=True)
+class Task:
+    """One of the `count` tasks of a tile, `place` in their order."""
+
+    tile: Tile
+    place: int
+    count: int
+    work: Callable[[], Any]
+
+
+@dataclass
+class _Progress:
+    """How far a tile is: the place whose result is due, and results that came before their turn."""
+
+    due: int = 0
+    failed: bool = False
+    early: dict[int, tuple[Task, Any]] = field(default_factory=dict)
+
+
+class StoppedError(Exception):
+    """The work was interrupted."""
+
+
+_stopping = threading.Event()
+_clients: WeakKeyDictionary[Executor, Any] = WeakKeyDictionary()  # of the pools that are workers of a scheduler
+
+
+def stop_if_asked() -> None:
+    """Raise StoppedError where the work is being interrupted; tasks ask now and then."""
+    if _stopping.is_set():
+        raise StoppedError
+
+
+@contextmanager
+def workers(count: int, scheduler: str | None = None) -> Iterator[Executor]:
+    """Threads of this machine, or the workers of a running dask scheduler (needs the extra `cluster`)."""
+    if scheduler is None:
+        with ThreadPoolExecutor(count, "geouq") as pool:
+            yield pool
+        return
+    try:
+        from distributed import Client  # noqa: PLC0415  an optional dependency
+    except ImportError:
+        raise ConfigError("--scheduler needs the package distributed; install geouq[cluster]") from None
+    for name in ("distributed.client", "tornado.application"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters is told in one message
+    try:
+        client = Client(scheduler, timeout=PATIENCE)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"--scheduler: no dask scheduler answers at {scheduler}: {error}") from None
+    with client:
+        pool = client.get_executor()
+        _clients[pool] = client
+        try:
+            yield pool
+        finally:
+            if client.status == "running":  # of a scheduler that has gone nothing comes any more
+                pool.shutdown()
+
+
+def in_order(tasks: Iterable[Task], stage: str, pool: Executor, in_flight: int) -> Iterator[tuple[Task, Any]]:
+    """Results of tasks, those of one tile in their order, at most `in_flight` under way and two waiting.
+
+    A tile of which a task fails gives a Failure, and nothing more; the others go on.
+    """
+    waiting, progress = iter(tasks), dict[str, _Progress]()
+    running: dict[Future[Any], Task] = {}
+    try:
+        while True:
+            _require_cluster(pool)
+            held = sum(len(state.early) for state in progress.values())
+            while len(running) < in_flight and len(running) + held < in_flight + HELD:
+                if (task := _next_task(waiting, progress)) is None:
+                    break
+                running[pool.submit(task.work)] = task
+            if not running:
+                return
+            done = wait(running, timeout=PATIENCE, return_when=FIRST_COMPLETED).done
+            _require_cluster(pool)
+            for future in done:
+                task = running.pop(future)
+                yield from _arrived(task, future, progress, stage)
+    except BaseException:
+        _stop(running)
+        raise
+
+
+def _require_cluster(pool: Executor) -> None:
+    """ClusterError where the scheduler has gone: what it was to do is lost, and is no failure of a tile."""
+    client = _clients.get(pool)
+    if client is not None and client.status != "running":
+        raise ClusterError("the dask scheduler no longer answers; finished tiles are kept: start it, and run again")
+
+
+def _next_task(tasks: Iterator[Task], progress: dict[str, _Progress]) -> Task | None:
+    """The next task of a tile that has not failed."""
+    for task in tasks:
+        if not progress.setdefault(task.tile.name, _Progress()).failed:
+            return task
+    return None
+
+
+def _arrived(task: Task, future: Future[Any], progress: dict[str, _Progress], stage: str) -> Iterator[tuple[Task, Any]]:
+    """Take in one result, and give those whose turn it is."""
+    state = progress[task.tile.name]
+    if state.failed:
+        return
+    try:
+        state.early[task.place] = task, future.result()
+    except MemoryError as error:
+        state.failed, state.early = True, {}
+        yield task, Failure(task.tile.name, stage, "MemoryError", f"{TOO_LITTLE}: {error}")
+        return
+    except Exception as error:  # noqa: BLE001  whatever a tile does, the others go on, and the table of failures tells
+        state.failed, state.early = True, {}
+        yield task, Failure(task.tile.name, stage, type(error).__name__, str(error))
+        return
+    while state.due in state.early:
+        yield state.early.pop(state.due)
+        state.due += 1
+    if state.due == task.count:
+        state.failed = True  # nothing more is expected of it
+
+
+def _stop(running: Iterable[Future[Any]]) -> None:
+    """Let what waits be forgotten, and what is under way end at its next window."""
+    _stopping.set()
+    wait([future for future in running if not future.cancel()], timeout=PATIENCE)
+    _stopping.clear()

@@ -1,0 +1,100 @@
+"""Which zones of a tile are summed together, so that however many there are, they take no more memory than is planned.
+
+The zones of a batch are summed in one pass over the windows that they lie in. Those of which no pieces of the tile hold
+pixels of both can be in one batch whatever the room, as each is handed on as soon as it is complete.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from geouq.grid import Window
+from geouq.kernel import SQUARE
+from geouq.rasters.catalog import Tile
+from geouq.reading.cutting import BAND, Reading
+from geouq.sweep.settings import LARGEST_CELL
+from geouq.sweep.workers import HELD
+from geouq.sweep.zone_sums import part_for
+from geouq.zones.part import Zones
+
+Layers = Mapping[str, Zones]
+
+MIB = 1 << 20
+# as measured, of one variable
+FILLED = 1.5 * MIB  # arrays that a zone fills in a group
+PROFILE = MIB / 4  # what a zone adds up to by keys of the variance, and by each grouping
+CELL = 600  # sums of one cell, in bytes
+ENTRIES = 5000  # profile of one cell, in bytes, until it is written
+
+
+class _Place(NamedTuple):
+    """Where a zone is: rows of pieces from the first to the last, and its first column; and the bytes that it takes."""
+
+    first: int
+    last: int
+    column: int
+    layer: str
+    zone: str
+    bytes: int
+
+
+def batches_of(layers: Layers, tile: Tile, reading: Reading, workers: int, room: int) -> list[dict[str, Zones]]:
+    """The layers in parts that take no more than `room` bytes each; a zone that alone takes more is a part of its own.
+
+    Zones that lie near each other come together, so that few windows are read for several parts.
+    """
+    loads: list[dict[int, int]] = []
+    chosen: list[dict[str, set[str]]] = []
+    for place in sorted(_places(layers, tile, reading, workers)):
+        rows = range(place.first, place.last + 1)
+        fits = (i for i, load in enumerate(loads) if all(load.get(row, 0) + place.bytes <= room for row in rows))
+        if (batch := next(fits, None)) is None:
+            batch = len(loads)
+            loads.append({})
+            chosen.append({})
+        loads[batch] |= {row: loads[batch].get(row, 0) + place.bytes for row in rows}
+        chosen[batch].setdefault(place.layer, set()).add(place.zone)
+    if len(chosen) == 1:
+        return [dict(layers)]
+    return [{layer: layers[layer].only(zones) for layer, zones in own.items()} for own in chosen]
+
+
+class BytesOfZones(NamedTuple):
+    """What the zones of a tile take when they are summed in one pass, and what the largest one takes."""
+
+    together: int
+    largest: int
+
+
+def bytes_of_zones(layers: Layers, tile: Tile, reading: Reading, workers: int) -> BytesOfZones:
+    """What the zones of a tile take at most."""
+    rows: dict[int, int] = {}
+    largest = 0
+    for place in _places(layers, tile, reading, workers):
+        largest = max(largest, place.bytes)
+        for row in range(place.first, place.last + 1):
+            rows[row] = rows.get(row, 0) + place.bytes
+    return BytesOfZones(max(rows.values(), default=0), largest)
+
+
+def _places(layers: Layers, tile: Tile, reading: Reading, workers: int) -> Iterator[_Place]:
+    for layer, zones in layers.items():
+        for zone, name in enumerate(zones.names):
+            window = part_for(zones.extent(zone), tile.grid)
+            first, last = window.row // reading.height, (window.row + window.height - 1) // reading.height
+            yield _Place(first, last, window.column, layer, name, _bytes_of(window, tile, reading, workers))
+
+
+def _bytes_of(window: Window, tile: Tile, reading: Reading, workers: int) -> int:
+    """What a zone takes at most: its sums, those of pieces that wait for their turn, and what workers fill."""
+    groups = min(reading.height, window.height) // SQUARE + 1
+    bands = -(-window.width // BAND)
+    profile = PROFILE * (3 + len(tile.covariates) + len(tile.classes)) * bands
+    waiting = groups * (profile + _cells(min(window.width, BAND) * SQUARE) * (CELL + ENTRIES))
+    sums = profile + _cells(window.width * window.height) * CELL
+    masks = groups * SQUARE * window.width // 8
+    return int(len(tile.variables) * (sums + (workers + HELD) * waiting) + workers * (groups * bands * FILLED + masks))
+
+
+def _cells(pixels: int) -> int:
+    """Number of cells of a large zone; those of smaller ones are as small as to be few."""
+    return max(pixels // LARGEST_CELL**2, 1)

@@ -1,0 +1,1 @@
+"""Summaries as tables, for programs and for people."""

@@ -1,0 +1,147 @@
+"""Tables for people: the numbers most asked for in Markdown and LaTeX, with intervals and the digits these leave."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from geouq.atomic import written_whole
+from geouq.config import Variable
+from geouq.metrics import FORM_METRICS, METRICS
+from geouq.tables.rows import Row, Table
+from geouq.text.naming import file_name
+from geouq.text.wording import for_people, latex_escaped, latex_numbers, markdown_escaped, one_line, with_interval
+
+SHOWN = (
+    *("bias", "rmse", "nrmse", "r2", "sharpness_rms", "cv", "zms", "coverage", "uce", "ence", "crps", "nll"),
+    *("crps_ensemble", "spread_skill", "marginal_log_loss", "joint_log_loss", "epistemic_share"),
+    *("crps_quantiles", "crps_integral", "wis", "crossing"),
+    *("brier", "brier_reliability", "brier_resolution", "log_loss", "accuracy", "ece", "ece_classwise"),
+)
+TEXTS = ("metric", "variable", "region")  # headings of columns that hold names
+UNITS = {metric.name: metric.unit for metric in (*FORM_METRICS, *METRICS)}
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table for people: headings, and rows of as many texts; notes : what the reader must know."""
+
+    title: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+
+def write_readable(metrics: Table, variables: Sequence[Variable], regions: Sequence[str], folder: Path) -> list[Path]:
+    """Write metrics.md and metrics.tex of the whole, and `regions/<region>` as both; the files written.
+
+    Below the whole, metrics.md holds a table of all regions. Those of regions that are gone are removed.
+    """
+    rows = _by_pool(metrics)
+    whole = sheet_of("all", rows.get(("all", "all"), {}), variables)
+    texts = {folder / "metrics.tex": as_latex(whole)}
+    texts[folder / "metrics.md"] = "\n".join(map(as_markdown, (whole, overview(rows, variables))))
+    for region in regions:
+        sheet, stem = sheet_of(region, rows.get(("region", region), {}), variables), file_name(region)
+        texts[folder / "regions" / f"{stem}.md"] = as_markdown(sheet)
+        texts[folder / "regions" / f"{stem}.tex"] = as_latex(sheet)
+    for path in (folder / "regions").glob("*"):
+        if path not in texts and path.suffix in (".md", ".tex"):
+            path.unlink()
+    for path, text in texts.items():
+        with written_whole(path) as part:
+            part.write_text(text, encoding="utf-8")
+    return list(texts)
+
+
+def sheet_of(region: str, rows: Mapping[str, Mapping[str, Row]], variables: Sequence[Variable]) -> Sheet:
+    """A line for each metric, and a column for each variable; rows : by variable and metric."""
+    own = [rows.get(variable.name, {}) for variable in variables]
+    lines = [("n", *(for_count(found) for found in own))]
+    lines += [(_with_unit(name), *(_told(found.get(name)) for found in own)) for name in _names(own)]
+    units = (f" ({variable.units})" if variable.units not in ("", "1") else "" for variable in variables)
+    headings = ("metric", *(f"{variable.name}{unit}" for variable, unit in zip(variables, units, strict=True)))
+    title = "All tiles together" if region == "all" else f"Region {region}"
+    return Sheet(title, headings, tuple(lines), tuple(_notes(own)))
+
+
+def overview(rows: Mapping[tuple[str, str], Mapping[str, Mapping[str, Row]]], variables: Sequence[Variable]) -> Sheet:
+    """A line for each variable and region, the whole first, with as many digits as fit beside each other."""
+    pools = {name: own for (level, name), own in rows.items() if level != "tile"}
+    names = _names([found for own in pools.values() for found in own.values()])
+    lines = [
+        (variable.name, name, for_count(found), *(for_people(found[m]["value"] if m in found else None) for m in names))
+        for variable in variables
+        for name, own in pools.items()
+        if (found := own.get(variable.name))
+    ]
+    return Sheet("Regions", ("variable", "region", "n", *names), tuple(lines))
+
+
+def as_markdown(sheet: Sheet) -> str:
+    """A table in Markdown under its title."""
+    is_text = [heading in TEXTS for heading in sheet.headings]
+    rows = [
+        [markdown_escaped(text) if named else text for named, text in zip(is_text, row, strict=True)]
+        for row in sheet.rows
+    ]
+    rules = ["---" if named else "---:" for named in is_text]
+    table = [list(map(markdown_escaped, sheet.headings)), rules, *rows]
+    lines = [f"## {markdown_escaped(sheet.title)}", "", *(f"| {' | '.join(row)} |" for row in table)]
+    return "\n".join([*lines, *(f"\n{markdown_escaped(note)}" for note in sheet.notes)]) + "\n"
+
+
+def as_latex(sheet: Sheet) -> str:
+    """A `tabular` alone, with the rules of the package booktabs, ready for `input`; title and notes are comments."""
+    comments = [f"% {one_line(text)}" for text in (sheet.title, *sheet.notes)]
+    head = " & ".join(map(latex_escaped, sheet.headings))
+    lines = [" & ".join((latex_escaped(name), *map(latex_numbers, numbers))) for name, *numbers in sheet.rows]
+    begin = f"\\begin{{tabular}}{{l{'r' * (len(sheet.headings) - 1)}}}"
+    body = [begin, "\\toprule", f"{head} \\\\", "\\midrule", *(f"{line} \\\\" for line in lines)]
+    return "\n".join([*comments, *body, "\\bottomrule", "\\end{tabular}"]) + "\n"
+
+
+def for_count(found: Mapping[str, Row]) -> str:
+    """Number of pixels of a pool."""
+    return str(next(iter(found.values()))["n"]) if found else "0"
+
+
+def _by_pool(table: Table) -> dict[tuple[str, str], dict[str, dict[str, Row]]]:
+    """Rows by pool, variable and metric; of several bin schemes the last, equal-count by default."""
+    found: dict[tuple[str, str], dict[str, dict[str, Row]]] = {}
+    for row in table.rows:
+        name = f"{row['variable']} ({row['model']})" if row["model"] else row["variable"]
+        found.setdefault((row["level"], row["name"]), {}).setdefault(name, {})[row["metric"]] = row
+    return found
+
+
+def _names(each: Sequence[Mapping[str, Row]]) -> list[str]:
+    """Names of the metrics shown, with a coverage for each level."""
+    known = dict.fromkeys(name for found in each for name in found)
+    return [name for base in SHOWN for name in known if name == base or _is_level_of(name, base)]
+
+
+def _is_level_of(name: str, base: str) -> bool:
+    first, _, percent = name.rpartition("_")
+    return base == "coverage" == first and percent.replace(".", "").isdecimal()
+
+
+def _with_unit(name: str) -> str:
+    unit = UNITS.get(name, "1")
+    return name if unit == "1" else f"{name} ({unit})"
+
+
+def _told(row: Row | None) -> str:
+    if row is None:
+        return ""
+    return with_interval(row["value"], row.get("ci_low"), row.get("ci_high"))
+
+
+def _notes(each: Sequence[Mapping[str, Row]]) -> Iterator[str]:
+    """Which intervals and bins stand in a table."""
+    rows = [row for found in each for row in found.values()]
+    levels = {row["ci_level"] for row in rows if row.get("ci_level") is not None}
+    if levels:
+        yield f"In brackets: intervals of level {', '.join(f'{level:g}' for level in sorted(levels))}."
+    bins = dict.fromkeys(row["bins"] for found in each for name in ("uce", "ence") if (row := found.get(name)))
+    if bins:
+        yield f"uce and ence over {', '.join(bins)} bins."

@@ -1,0 +1,341 @@
+"""Summaries as tidy rows, and rows as CSV, Parquet and Markdown."""
+
+import csv
+import io
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from geouq.atomic import written_whole
+from geouq.config import BinScheme, Experiment, Groups, Variable
+from geouq.metrics import (
+    LEFT_OUT,
+    Choices,
+    bin_edges,
+    binned,
+    calibration_curve,
+    evaluate_metrics,
+    form_curves,
+    group_coverage,
+    group_places,
+    has_variance,
+    interval_curve,
+    level_name,
+    oracle_curve,
+    sparsification_curve,
+    unit_of,
+)
+from geouq.rasters.catalog import Failure
+from geouq.regions import Pool
+from geouq.summary import Summary, TileWholes
+from geouq.summary.form import Form
+from geouq.validity import REASONS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "metrics": (
+        "level", "name", "variable", "model", "metric", "value", "units", "bins", "group", "ci_low", "ci_high",
+        "ci_level", "ci_method", "n", "n_cells", "compare_on",
+    ),
+    "bins": (
+        "level", "name", "variable", "model", "bins", "bin", "lower", "upper", "n", "mean_variance", "mse", "share",
+        "edges",
+    ),
+    "curves": ("level", "name", "variable", "model", "curve", "x", "y"),
+    "tests": (
+        "level", "name", "variable", "model", "metric", "bins", "value", "ideal", "p_value", "p_adjusted",
+    ),
+    "correlograms": (
+        "level", "name", "variable", "model", "residual", "lag_pixels", "lag_metres", "correlation", "pairs",
+    ),
+    "blocks": (
+        "level", "name", "variable", "model", "residual", "range_pixels", "range_metres", "n_cells", "n_effective",
+        "n_blocks", "block_pixels", "block_metres", "capped", "widening",
+    ),
+    "shift": (
+        "variable", "model", "metric", "bins", "group", "units", "in", "out", "difference", "ci_low", "ci_high",
+        "ci_level", "ci_method", "p_value", "p_adjusted", "significant", "verdict", "n_in", "n_out",
+    ),
+    "comparison": (
+        "level", "name", "variable", "model", "against", "metric", "bins", "group", "units", "value", "baseline",
+        "difference", "ci_low", "ci_high", "ci_level", "ci_method", "p_value", "p_adjusted", "better", "significant",
+        "verdict", "n", "n_baseline",
+    ),
+    "excluded": ("tile", "variable", "model", "reason", "n"),
+    "zones": ("name", "layer", "tiles", "n"),
+    "failures": ("tile", "stage", "error", "message"),
+}  # fmt: skip
+HEAVY_BIN = 0.95
+NO_GROUPS = Groups(by=())
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+WHOLE = ("n", "n_cells", "n_baseline", "n_in", "n_out", "n_blocks", "bin", "pairs")
+TEXT = (
+    *("level", "name", "variable", "model", "metric", "units", "bins", "group", "ci_method", "compare_on", "edges"),
+    *(
+        "curve",
+        "residual",
+        "significant",
+        "verdict",
+        "against",
+        "better",
+        "tile",
+        "reason",
+        "stage",
+        "error",
+        "message",
+    ),
+)
+WARNINGS = 6
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named columns and rows, in the order in which they are written."""
+
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def choices_for(experiment: Experiment, variable: Variable, whole: Summary | None, form: Form | None = None) -> Choices:
+    """What the experiment asks of a variable; `whole` gives the edges that all pools share, None for own ones.
+
+    form : in which the prediction is given; without a variance, nothing is asked of bins and groups.
+    """
+    if not has_variance(form):
+        return Choices(experiment.levels, (), variable.reference_mean, form=form, groups=NO_GROUPS)
+    shared = None
+    if whole is not None:
+        shared = {scheme.name: bin_edges(whole.variance, scheme) for scheme in experiment.bins.schemes}
+    return Choices(
+        experiment.levels,
+        experiment.bins.schemes,
+        variable.reference_mean,
+        shared,
+        experiment.calibration_levels,
+        experiment.calibration_weights,
+        experiment.groups,
+        experiment.ordering,
+        variable.thresholds,
+        experiment.data.groupings,
+        form,
+    )
+
+
+def metric_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str, Choices]) -> list[Row]:
+    """Every metric of every variable of a pool; a metric over no pixel is missing."""
+    return [
+        _of(pool, variable)
+        | {
+            "metric": value.name,
+            "value": _number(value.value),
+            "units": unit_of(value.metric, variable.units),
+            "bins": value.bins,
+            "group": value.group,
+            "n": int(pool.variables[variable.name].n),
+        }
+        for variable in variables
+        for value in evaluate_metrics(pool.variables[variable.name], choices[variable.name])
+    ]
+
+
+def bin_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str, Choices]) -> list[Row]:
+    """Every bin of every variable of a pool; `edges` says whether they are exact or placed on the profile."""
+    return [
+        _of(pool, variable) | row
+        for variable in variables
+        for scheme in choices[variable.name].schemes
+        for row in _bins_of(pool.variables[variable.name], scheme, choices[variable.name])
+    ]
+
+
+def curve_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str, Choices]) -> list[Row]:
+    """PIT histograms (density at the middle of 20 bins), calibration curves, coverage by group; none without pixels.
+
+    The x of a group is the middle of the share of pixels that it holds, in the order of what they are grouped by; that
+    of a class is its code.
+    """
+    return [
+        _of(pool, variable) | {"curve": curve, "x": x, "y": y}
+        for variable in variables
+        if pool.variables[variable.name].n
+        for curve, x, y in _points(pool.variables[variable.name], choices[variable.name])
+    ]
+
+
+def sorted_table(name: str, rows: Iterable[Row]) -> Table:
+    """Rows with the whole first, then the regions, then the tiles, in the order in which they came."""
+    order = {"all": 0, "region": 1, "tile": 2}
+    return Table(COLUMNS[name], tuple(sorted(rows, key=lambda row: order[row["level"]])))
+
+
+def excluded_rows(tile: TileWholes) -> list[Row]:
+    """How many pixels of each variable of a tile do not count, by their first reason, where there are any."""
+    return [
+        {"tile": tile.tile, "variable": variable, "reason": reason, "n": int(n)}
+        for variable, part in tile.variables.items()
+        for reason, n in zip(REASONS, part.excluded, strict=True)
+        if n > 0
+    ]
+
+
+def excluded_table(rows: Iterable[Row]) -> Table:
+    """Rows of tiles, as `excluded_rows` gives them, in the order in which they came."""
+    return Table(COLUMNS["excluded"], tuple(rows))
+
+
+def failure_table(failures: Iterable[Failure]) -> Table:
+    """What could not be evaluated."""
+    return Table(COLUMNS["failures"], tuple(vars(failure) for failure in failures))
+
+
+def by_model(table: Table, variables: Sequence[Variable], compare_on: str) -> Table:
+    """The same table with the names of variables that all models share, each beside its model.
+
+    compare_on : of the experiment, which metrics tell where there are models.
+    """
+    if "model" not in table.columns:
+        return table
+    own = {v.name: {"variable": v.variable, "model": v.model} for v in variables}
+    if "compare_on" in table.columns:
+        own = {name: row | {"compare_on": compare_on if row["model"] else ""} for name, row in own.items()}
+    return Table(table.columns, tuple(row | own[row["variable"]] for row in table.rows))
+
+
+def heavy_bins(bins: Table) -> list[str]:
+    """Warnings for the whole and regions where one bin holds nearly all pixels, so that UCE says little."""
+    found = [
+        f"{_of_model(row)}, {row['name']}: bin {row['bin']} of {row['bins']} holds {row['share']:.1%} of the pixels; "
+        "read equal-count bins instead"
+        for row in bins.rows
+        if row["level"] != "tile"
+        and row["share"] is not None
+        and row["share"] > HEAVY_BIN
+        and not row["bins"].startswith("equal-count")
+    ]
+    more = len(found) - WARNINGS
+    return found if more < 2 else [*found[:WARNINGS], f"the same of {more} more bins, see bins.csv"]
+
+
+def _of_model(row: Row) -> str:
+    return f"{row['variable']} ({row['model']})" if row["model"] else row["variable"]
+
+
+def write_csv(table: Table, path: Path) -> None:
+    """Write rows as UTF-8 CSV; numbers as repr, missing ones as empty, and text so that no spreadsheet computes it."""
+    with written_whole(path) as part, part.open("w", encoding="utf-8", newline="") as file:
+        file.write(as_csv(table))
+
+
+def as_csv(table: Table) -> str:
+    """Rows as CSV text.
+
+    >>> print(as_csv(Table(("a", "b"), ({"a": 0.1, "b": None},))), end="")
+    a,b
+    0.1,
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows([_cell(row.get(column)) for column in table.columns] for row in table.rows)
+    return text.getvalue()
+
+
+def as_frame(table: Table) -> "pd.DataFrame":
+    """Rows as a pandas table; missing numbers are NaN."""
+    import pandas as pd  # noqa: PLC0415  large, and the sweep needs the memory
+
+    return pd.DataFrame(list(table.rows), columns=list(table.columns))
+
+
+def write_parquet(table: Table, path: Path, metadata: Mapping[str, str]) -> bool:
+    """Write rows as Parquet, with the metadata in the schema; False where the extra `parquet` is not installed."""
+    try:
+        import pyarrow as pa  # noqa: PLC0415  an optional dependency
+        import pyarrow.parquet as pq  # noqa: PLC0415
+    except ImportError:
+        return False
+    kinds = [
+        (column, pa.string() if column in TEXT else pa.int64() if column in WHOLE else pa.float64())
+        for column in table.columns
+    ]
+    schema = pa.schema(kinds, metadata={f"geouq.{key}": value for key, value in metadata.items()})
+    with written_whole(path) as part:
+        pq.write_table(pa.Table.from_pylist([*table.rows], schema=schema), part)
+    return True
+
+
+def _of(pool: Pool, variable: Variable) -> Row:
+    return {"level": pool.level, "name": pool.name, "variable": variable.name, "model": variable.model}
+
+
+def _bins_of(summary: Summary, scheme: BinScheme, choices: Choices) -> Iterator[Row]:
+    if not summary.n:
+        return
+    per_bin = binned(summary, scheme, (choices.shared_edges or {}).get(scheme.name))
+    for k in range(scheme.count):
+        yield {
+            "bins": scheme.name,
+            "bin": k + 1,
+            "lower": _number(per_bin.edges[k]),
+            "upper": _number(per_bin.edges[k + 1]),
+            "n": int(per_bin.n[k]),
+            "mean_variance": _number(per_bin.mean_variance[k]),
+            "mse": _number(per_bin.mse[k]),
+            "share": _number(per_bin.share[k]),
+            "edges": "exact" if per_bin.exact else "profile",
+        }
+
+
+def _points(summary: Summary, choices: Choices) -> Iterator[tuple[str, float, float]]:
+    """Name, x and y of each point of the curves of a variable."""
+    yield from (point for curve in form_curves(summary) for point in _curve(*curve))
+    if not has_variance(choices.form):
+        return
+    levels = choices.calibration_levels
+    middles = (np.arange(20) + 0.5) / 20
+    yield from _curve("pit_histogram", middles, 20 * summary.z.regular(20) / summary.moments.weight)
+    yield from _curve("calibration", levels, calibration_curve(summary, levels))
+    yield from _curve("calibration_interval", levels, interval_curve(summary, levels))
+    if choices.ordering:
+        yield from _curve("sparsification", LEFT_OUT, sparsification_curve(summary))
+        yield from _curve("sparsification_oracle", LEFT_OUT, oracle_curve(summary))
+    groups = choices.groups.count
+    for by, level in product(choices.groupings, choices.levels):
+        name = f"{level_name('coverage', level)}_by_{by}"
+        yield from _curve(name, group_places(summary, by, groups), group_coverage(summary, level, by, groups))
+
+
+def _curve(name: str, x: Iterable[float], y: Iterable[float]) -> Iterator[tuple[str, float, float]]:
+    """The points of one curve, but where it is missing."""
+    return ((name, float(a), float(b)) for a, b in zip(x, y, strict=True) if np.isfinite(b))
+
+
+def _number(value: Any) -> float | None:
+    number = float(np.asarray(value))
+    return number if math.isfinite(number) else None
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return f"'{value}" if _is_formula(value) else value
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def _is_formula(text: str) -> bool:
+    """Whether a spreadsheet would take a text for a formula; a number is none, nor is a sign alone.
+
+    What OWASP says of CSV injection: such a text is to begin with an apostrophe.
+    """
+    return len(text) > 1 and text[0] in "=+-@\t\r\n" and not NUMBER.fullmatch(text)

@@ -1,0 +1,1 @@
+"""Words and addresses as they are shown, and as file names."""
