@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from geouq.config import quoted, suggestion
 from geouq.errors import ConfigError
 from geouq.inference import judged
-from geouq.metrics import NOT_JUDGED, Metric
+from geouq.metrics import Metric, is_judged
 from geouq.tables.rows import Row
 
 MetricsOf = Mapping[str, Mapping[str, Metric]]
@@ -59,7 +59,7 @@ def bound_of(written: str, metrics_of: MetricsOf, regions: Collection[str]) -> B
     if metric not in known:
         of = f" of {variable}" if variable else ""
         wrong = f"there is no metric {quoted(metric)}{of}{suggestion(metric, known)}"
-    elif known[metric].name in NOT_JUDGED:
+    elif not is_judged(known[metric]):
         wrong = f"no value of {metric} is better than another; name another metric, such as crps"
     elif rest and not variable:
         name = rest.split(":")[0]

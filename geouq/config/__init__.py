@@ -12,14 +12,25 @@ from geouq.config.prediction import PredictionFiles, key_of, model_and_layer
 from geouq.config.recalibration import K_FOLD, LEAVE_ONE_REGION_OUT, Recalibration, fault_of_groups
 from geouq.config.regions import ClassRegions, DerivedRegion, PolygonRegions
 from geouq.config.splits import IN, OUT
-from geouq.config.values import CALIBRATION_LEVELS, CELL_MAPS, CELL_MAPS_OF_LEVELS, CELLS, PIXEL_MAPS, is_pixel_map
+from geouq.config.values import (
+    CALIBRATION_LEVELS,
+    CELL_MAPS,
+    CELL_MAPS_OF_FORMS,
+    CELL_MAPS_OF_LEVELS,
+    CELL_MAPS_OF_LEVELS_OF_FORMS,
+    CELLS,
+    PIXEL_MAPS,
+    is_pixel_map,
+)
 from geouq.config.variables import Variable
 
 __all__ = [
     "CALIBRATION_LEVELS",
     "CELLS",
     "CELL_MAPS",
+    "CELL_MAPS_OF_FORMS",
     "CELL_MAPS_OF_LEVELS",
+    "CELL_MAPS_OF_LEVELS_OF_FORMS",
     "EQUAL_COUNT_10",
     "EQUAL_WIDTH_10",
     "FORM_KEYS",

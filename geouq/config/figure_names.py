@@ -28,6 +28,11 @@ FIGURES: Mapping[str, About] = {
         "Histogram of the probability integral transform: flat if calibrated, high at both ends if over-confident, "
         "sloping if biased.",
     ),
+    "ranks": About(
+        "Ranks among the members",
+        "Of an ensemble: where the truth lies among the members' means, and the PIT of the mixture where members have "
+        "variances: flat if calibrated, high at both ends if over-confident, sloping if biased.",
+    ),
     "error_by_std": About(
         "Error against predicted std",
         "Density of the size of the error against the predicted std, with its quantiles and those that a calibrated "
@@ -59,7 +64,8 @@ FIGURES: Mapping[str, About] = {
     ),
     "cells": About(
         "Cell map",
-        "Mean squared z of every cell on a map, in colours around 1: red is over-confident, blue under-confident.",
+        "Mean squared z of every cell on a map, in colours around 1: red is over-confident, blue under-confident. "
+        "Of quantiles it is their CRPS, and of classes the Brier score.",
     ),
     "correlogram": About(
         "Correlogram of the residuals",

@@ -8,7 +8,20 @@ from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 from geouq.config.faults import Steps, quoted, raise_each
 from geouq.config.prediction import Level, Predicted
 from geouq.config.section import Names, Section, Text
-from geouq.config.values import CELLS, FORM_MAPS, MEMBER, OF_CLASSES, OF_MEMBERS, member_pattern
+from geouq.config.values import (
+    CELL_MAPS,
+    CELL_MAPS_OF_FORMS,
+    CELL_MAPS_OF_LEVELS,
+    CELL_MAPS_OF_LEVELS_OF_FORMS,
+    CELLS,
+    COVERED,
+    MEMBER,
+    OF_CLASSES,
+    OF_MEMBERS,
+    OF_VARIANCE,
+    map_without_level,
+    member_pattern,
+)
 
 Members = Annotated[str, Field(min_length=1), AfterValidator(member_pattern)]
 BandOrder = Literal["variables", "layers"]
@@ -16,18 +29,46 @@ LAST_CODE = 65535
 FORM_KEYS = ("members", "quantiles", "probabilities")
 
 
+# what maps are of, by the key of the rasters of a prediction; mean and variance have none
+_WORDS = {
+    "": "is a map of predictions that have a variance",
+    "members": "is a map of ensembles; give members",
+    "quantiles": "is a map of quantiles; give these",
+    "probabilities": "is a map of class probabilities; give probabilities",
+}
+_OF_DENSITIES = (*OF_MEMBERS, "marginal_log_loss", "variance_aleatoric", "variance_epistemic")
+_OF_QUANTILES = ("pinball", "quantile_coverage")
+
+
 def lacking(maps: Iterable[str], files: object) -> Iterator[tuple[Steps, str]]:
-    """Maps that a prediction given by these files does not have; `cells`, the default, is nothing where it has none."""
-    members = isinstance(files, FormFiles) and files.members is not None
-    classes = isinstance(files, FormFiles) and files.probabilities is not None
-    variance = members or not isinstance(files, FormFiles)
+    """Maps that a prediction given by these files does not have."""
+    form = files.form if isinstance(files, FormFiles) else ""
     for place, name in enumerate(maps):
-        if name in OF_MEMBERS and not members:
-            yield ("maps", place), f"{quoted(name)} is a map of ensembles; give members"
-        elif name in OF_CLASSES and not classes:
-            yield ("maps", place), f"{quoted(name)} is a map of class probabilities; give probabilities"
-        elif name not in (*FORM_MAPS, "status", CELLS) and not variance:
-            yield ("maps", place), f"{quoted(name)} is a map of predictions that have a variance"
+        owners = _owners(map_without_level(name) or name)
+        if form not in owners:
+            yield ("maps", place), f"{quoted(name)} {_WORDS[owners[0]]}"
+        elif name in _OF_DENSITIES and isinstance(files, FormFiles) and files.member_variance is None:
+            yield ("maps", place), f"{quoted(name)} needs a variance of each member; give member_variance"
+
+
+def _owners(base: str) -> tuple[str, ...]:
+    """What has a map of that name, without its level: keys of `_WORDS`."""
+    if base in ("status", "n", CELLS):
+        return tuple(_WORDS)
+    if base in OF_MEMBERS or base in OF_CLASSES:
+        return ("members",) if base in OF_MEMBERS else ("probabilities",)
+    of_variance = base in (*OF_VARIANCE, COVERED, *CELL_MAPS, *CELL_MAPS_OF_LEVELS)
+    forms = (key for key in FORM_KEYS if base in (*CELL_MAPS_OF_FORMS[key], *CELL_MAPS_OF_LEVELS_OF_FORMS[key]))
+    return (*(("", "members") if of_variance else ()), *forms)
+
+
+def names_of_maps(base: str, files: object, levels: Iterable[float]) -> list[str]:
+    """Names of a map with the levels that there are; levels : of the experiment, which quantiles do not go by."""
+    if isinstance(files, FormFiles) and files.quantiles is not None:
+        given = sorted(round(level, 12) for level in files.quantiles)
+        pairs = [1 - 2 * p for p in given if p < 0.5 and round(1 - p, 12) in given]
+        levels = given if base in _OF_QUANTILES else sorted(pairs)
+    return [f"{base}_{round(100 * level, 10):g}" for level in levels]
 
 
 class FormFiles(Section):
@@ -63,6 +104,11 @@ class FormFiles(Section):
         description="in a file of which members or quantiles are bands: variables, all of the first variable first; or "
         "layers, the first member or quantile of all variables first",
     )
+
+    @property
+    def form(self) -> str:
+        """The key of its rasters: members, quantiles or probabilities."""
+        return next((key for key in FORM_KEYS if getattr(self, key) is not None), "")
 
     @property
     def in_bands(self) -> bool:

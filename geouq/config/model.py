@@ -19,7 +19,7 @@ from pydantic import (
 from geouq.config.bins import GROUPS, Bins, BinScheme, Groups
 from geouq.config.data import Data, FormData, SharedData, data_for_models, noise_given, predictions_read
 from geouq.config.faults import Fault, quoted, raise_each, suggestion
-from geouq.config.forms import lacking
+from geouq.config.forms import lacking, names_of_maps
 from geouq.config.intervals import Intervals
 from geouq.config.output import Gate, Output, VarianceRule
 from geouq.config.prediction import CompareOn, Level, Models, PredictionFiles, key_of, model_and_layer, models_of
@@ -293,14 +293,21 @@ class Experiment(Section):
 
     @field_validator("output")
     @classmethod
+    def _maps_that_there_are(cls, output: Output, info: ValidationInfo) -> Output:
+        if "data" in info.data:
+            raise_each(lacking(output.maps, info.data["data"]))
+        return output
+
+    @field_validator("output")
+    @classmethod
     def _maps_of_known_levels(cls, output: Output, info: ValidationInfo) -> Output:
-        levels = [f"{round(100 * level, 10):g}" for level in info.data.get("levels", ())]
+        given = info.data.get("levels", ())
         raise_each(
             (("maps", i), f"{quoted(name)} is of none of the levels{suggestion(name, known)}")
             for i, name in enumerate(output.maps)
-            if levels
+            if given
             and (base := map_without_level(name))
-            and name not in (known := [f"{base}_{level}" for level in levels])
+            and name not in (known := names_of_maps(base, info.data.get("data"), given))
         )
         return output
 
@@ -312,13 +319,6 @@ class Experiment(Section):
             if fault:
                 raise ValueError(fault)
         return wanted
-
-    @field_validator("output")
-    @classmethod
-    def _maps_that_there_are(cls, output: Output, info: ValidationInfo) -> Output:
-        if "data" in info.data:
-            raise_each(lacking(output.maps, info.data["data"]))
-        return output
 
     @field_validator("gates")
     @classmethod

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Hashable, Iterable
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import isfinite
 from typing import Literal, TypeVar, get_args
 
@@ -26,9 +26,26 @@ CELL_MAPS = (
     "error_width_corr", "pit_mean", "pit_std", "n",
 )  # fmt: skip
 CELL_MAPS_OF_LEVELS = ("width", "coverage", "coverage_above", "coverage_below", "interval_score")
+# beside what members have of their mixture; shares, brier and confidence are the maps of pixels
+CELL_MAPS_OF_FORMS = {
+    "members": (
+        "crps_ensemble", "spread_skill", "marginal_log_loss", "variance_aleatoric", "variance_epistemic",
+    ),
+    "quantiles": ("pinball_mean", "crps_quantiles", "crps_integral", "crps_integral_normalized", "wis", "crossing"),
+    "probabilities": (
+        "brier_reliability", "brier_resolution", "brier_uncertainty", "brier_within", "log_loss", "impossible",
+        "accuracy", "ece", "ece_classwise",
+    ),
+}  # fmt: skip
+CELL_MAPS_OF_LEVELS_OF_FORMS = {
+    "members": ("mixture_coverage", "mixture_coverage_above", "mixture_coverage_below"),
+    "quantiles": ("pinball", "quantile_coverage", *CELL_MAPS_OF_LEVELS),
+    "probabilities": (),
+}
 CELLS = "cells"  # every metric that cells keep
 COVERED = "covered"
-_OF_LEVEL = re.compile(rf"({COVERED}|{'|'.join(CELL_MAPS_OF_LEVELS)})_\d+(?:\.\d+)?")
+_ALL_OF_LEVELS = (*CELL_MAPS_OF_LEVELS, *chain.from_iterable(CELL_MAPS_OF_LEVELS_OF_FORMS.values()))
+_OF_LEVEL = re.compile(rf"({COVERED}|{'|'.join(_ALL_OF_LEVELS)})_\d+(?:\.\d+)?")
 CELL_SIDES = (16, 32, 64, 128, 256)
 HIGHEST_LEVEL = 0.999999
 CALIBRATION_LEVELS = tuple(k / 20 for k in range(1, 20))
@@ -197,8 +214,8 @@ def map_name(name: str) -> str:
     >>> map_name("covered_90")
     'covered_90'
     """
-    of_levels = [f"{base}_90" for base in (COVERED, *CELL_MAPS_OF_LEVELS)]
-    known = [*PIXEL_MAPS, *FORM_MAPS, CELLS, *CELL_MAPS]
+    of_levels = [f"{base}_90" for base in (COVERED, *_ALL_OF_LEVELS)]
+    known = [*PIXEL_MAPS, *FORM_MAPS, CELLS, *CELL_MAPS, *chain.from_iterable(CELL_MAPS_OF_FORMS.values())]
     if name not in known and map_without_level(name) is None:
         raise ValueError(f"{quoted(name)} is not a map{suggestion(name, [*known, *of_levels])}")
     return name

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 
 from geouq.config import BinScheme, Variable
-from geouq.drawing.cells import cells_of_tiles, unit_of_cells
+from geouq.drawing.cells import cells_of_tiles, unit_of_cells, usual_metric
 from geouq.figures import (
     Curve,
     calibration_figure,
@@ -15,6 +15,7 @@ from geouq.figures import (
     error_by_std_figure,
     group_coverage_figure,
     pit_histogram,
+    ranks_figure,
     region_figure,
     reliability_diagram,
     shares_figure,
@@ -22,15 +23,14 @@ from geouq.figures import (
     sparsification_figure,
     std_figure,
 )
-from geouq.figures.regions import PANELS
+from geouq.figures.regions import FORM_PANELS, PANELS
 from geouq.inference import Inference
 from geouq.metrics import Choices, form_curves, has_variance
 from geouq.regions import Pool
 from geouq.runs.store import Part, SavedSummaries
 from geouq.summary import Summary
+from geouq.summary.form import Ensemble
 from geouq.tables.rows import Row
-
-CELL_METRIC = "zms"
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,12 @@ class Source:
 
 @dataclass(frozen=True)
 class Case:
-    """One variable of one pool of a run; metric : of the map of cells."""
+    """One variable of one pool of a run; metric : of the map of cells, empty for the usual one."""
 
     source: Source
     pool: Pool
     variable: Variable
-    metric: str = CELL_METRIC
+    metric: str = ""
 
     @property
     def summary(self) -> Summary:
@@ -111,7 +111,10 @@ def _reliability(case: Case) -> Figure:
 
 def _shares(case: Case) -> Figure:
     """Of quantiles the calibration curve, of probabilities a reliability diagram of each class."""
-    curves = [(name.removeprefix("reliability_"), x, y) for name, x, y in form_curves(case.summary)]
+    curves = [
+        ("quantiles" if name == "quantile_calibration" else name.removeprefix("reliability_"), x, y)
+        for name, x, y in form_curves(case.summary)
+    ]
     words = {
         "quantiles": ("level of the quantile (1)", "truth at most the quantile (share, 1)"),
         "classes": ("probability of the class (1)", "truth of the class (share, 1)"),
@@ -132,6 +135,10 @@ def _calibration(case: Case) -> Figure:
 
 def _pit(case: Case) -> Figure:
     return pit_histogram(case.summary, title=case.title, bands=case.inference.bands)
+
+
+def _ranks(case: Case) -> Figure | None:
+    return ranks_figure(case.summary, title=case.title) if isinstance(case.choices.form, Ensemble) else None
 
 
 def _error_by_std(case: Case) -> Figure | None:
@@ -165,7 +172,7 @@ def _regions(case: Case) -> Figure | None:
     bins = ("", case.source.scheme.name)
     rows = [
         row
-        for metric in PANELS
+        for metric in (*PANELS, *FORM_PANELS)
         for row in case.rows("metrics")
         if row["metric"] == metric and row["level"] != "tile" and row["name"] in names and row["bins"] in bins
     ]
@@ -178,13 +185,13 @@ def _shift(case: Case) -> Figure | None:
 
 
 def _cells(case: Case) -> Figure | None:
-    source = case.source
-    tiles = cells_of_tiles(source.summaries, source.parts(case.pool), case.variable.name, case.metric, source.scheme)
+    source, form = case.source, case.choices.form
+    metric = case.metric or usual_metric(form)
+    tiles = cells_of_tiles(source.summaries, source.parts(case.pool), case.variable.name, metric, source.scheme)
     if not tiles:
         return None
-    return cell_map(
-        tiles, case.metric, title=f"{case.title}: {case.metric}", units=unit_of_cells(case.metric, case.variable.units)
-    )
+    units = unit_of_cells(metric, case.variable.units, form)
+    return cell_map(tiles, metric, title=f"{case.title}: {metric}", units=units)
 
 
 def _correlogram(case: Case) -> Figure | None:
@@ -198,6 +205,7 @@ DRAWERS: Mapping[str, Callable[[Case], Figure | None]] = {
     "reliability": _reliability,
     "calibration": _calibration,
     "pit": _pit,
+    "ranks": _ranks,
     "error_by_std": _error_by_std,
     "sparsification": _sparsification,
     "group_coverage": _group_coverage,
@@ -209,6 +217,8 @@ DRAWERS: Mapping[str, Callable[[Case], Figure | None]] = {
 }
 WITHOUT_VARIANCE: Mapping[str, Callable[[Case], Figure | None]] = {
     "calibration": _shares,
+    "regions": _regions,
     "shift": _shift,
+    "cells": _cells,
     "correlogram": _correlogram,
 }

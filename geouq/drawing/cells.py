@@ -1,6 +1,6 @@
 """A metric in every cell of some tiles, from their saved summaries."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -8,41 +8,56 @@ from numpy.typing import NDArray
 
 from geouq.config import BinScheme
 from geouq.figures import TileCells
-from geouq.metrics import METRICS, Metric, level_name, unit_of
+from geouq.metrics import Metric, level_name, metrics_of, unit_of
+from geouq.metrics.forms import JOINT
+from geouq.metrics.registry import OF_LEVELS
 from geouq.runs.store import Part, SavedSummaries
 from geouq.summary import Summary
+from geouq.summary.form import Form, Kind, Quantiles, kind_of
 
 Floats = NDArray[np.float64]
+
+_USUAL: Mapping[Kind, str] = {"quantiles": "crps_quantiles", "classes": "brier"}
 
 
 def cells_of_tiles(
     summaries: SavedSummaries, parts: Sequence[Part], variable: str, metric: str, scheme: BinScheme
 ) -> list[TileCells]:
     """The cells of each part that holds a pixel. metric : one of `cell_metrics`."""
-    function = _function(metric, scheme)
+    function = _function(metric, scheme, summaries.form())
     found = [_tile(summaries, part, variable, function) for part in parts]
     return [tile for tile in found if tile.n]
 
 
-def cell_metrics(levels: Sequence[float]) -> list[str]:
+def usual_metric(form: Form | None) -> str:
+    """The metric that a map of cells shows unless another one is asked for."""
+    return _USUAL.get(kind_of(form), "zms")
+
+
+def cell_metrics(form: Form | None, levels: Sequence[float]) -> list[str]:
     """Names of the metrics of which there is a map of cells: all but those that cells keep too little for."""
-    names = [metric.name for metric in METRICS if metric.choice in ("none", "bins")]
-    return [*names, *(level_name("coverage", level) for level in levels)]
+    metrics = metrics_of(form)
+    names = [one.name for one in metrics if one.choice in ("none", "bins") and one not in JOINT]
+    own: dict[str, Iterable[float]] = {"level": levels}
+    if isinstance(form, Quantiles):
+        own |= {"quantile": form.levels, "pair": form.pairs}
+    shown = (one for one in metrics if one.choice in own and (form or one.name == "coverage"))
+    return [*names, *(level_name(one.name, level) for one in shown for level in own[one.choice])]
 
 
-def unit_of_cells(metric: str, units: str) -> str:
+def unit_of_cells(metric: str, units: str, form: Form | None = None) -> str:
     """Unit of a metric of cells of a variable in `units`."""
-    return unit_of(_known(metric), units)
+    return unit_of(_known(metric, form), units)
 
 
-def _known(metric: str) -> Metric:
-    return next(one for one in METRICS if metric in (one.name, f"{one.name}_{metric.rpartition('_')[2]}"))
+def _known(metric: str, form: Form | None) -> Metric:
+    return next(one for one in metrics_of(form) if metric in (one.name, f"{one.name}_{metric.rpartition('_')[2]}"))
 
 
-def _function(metric: str, scheme: BinScheme) -> Callable[[Summary], Floats]:
-    known = _known(metric)
-    if known.choice == "level":
-        return partial(known.function, level=float(metric.rpartition("_")[2]) / 100)
+def _function(metric: str, scheme: BinScheme, form: Form | None) -> Callable[[Summary], Floats]:
+    known = _known(metric, form)
+    if known.choice in OF_LEVELS:
+        return partial(known.function, level=round(float(metric.rpartition("_")[2]) / 100, 12))
     return partial(known.function, bins=scheme) if known.choice == "bins" else known.function
 
 
@@ -53,7 +68,10 @@ def _tile(summaries: SavedSummaries, part: Part, variable: str, function: Callab
     for numbers, cells in summaries.cells_of(part, variable):
         first = 0
         for summary in cells.summaries():
-            values[numbers[first : first + len(summary.n)]] = np.where(summary.n > 0, function(summary), np.nan)
+            found = function(summary)
+            values[numbers[first : first + len(summary.n)]] = np.where(
+                (summary.n > 0) & np.isfinite(found), found, np.nan
+            )
             first, n = first + len(summary.n), n + int(summary.n.sum())
     down, across = (length / place.cell_size for length in place.grid.shape)
     return TileCells(part.tile, grid, values.reshape(grid.shape), n, (down, across))

@@ -8,7 +8,7 @@ from geouq.config import Variable
 from geouq.drawing.case import DRAWERS
 from geouq.regions import Pool
 
-OF_REGIONS = ("reliability", "pit", "calibration", "correlogram", "error_by_std")
+OF_REGIONS = ("reliability", "pit", "ranks", "calibration", "correlogram", "error_by_std")
 MOST = 240  # figures: a minute or two
 
 

@@ -7,8 +7,8 @@ from itertools import chain
 from pathlib import Path
 
 from geouq.config import Experiment, Variable, load_experiment, suggestion
-from geouq.drawing.case import CELL_METRIC, DRAWERS, Case, Source, draw
-from geouq.drawing.cells import cell_metrics
+from geouq.drawing.case import DRAWERS, Case, Source, draw
+from geouq.drawing.cells import cell_metrics, usual_metric
 from geouq.drawing.chosen import by_default
 from geouq.errors import ConfigError
 from geouq.figures import DOTS_PER_INCH, save_figure
@@ -64,7 +64,7 @@ def draw_saved(folder: Path, selection: Selection, reporter: Reporter) -> list[P
     source, asked = _open(folder, experiment, record, selection)
     variables = _variables(record.variables, selection.variables)
     _require_known("--only", selection.only, DRAWERS)
-    _require_known("--metric", selection.metrics, cell_metrics(experiment.levels))
+    _require_known("--metric", selection.metrics, cell_metrics(source.summaries.form(), experiment.levels))
     written = []
     for case, figure in _wanted(source, asked, variables, selection, reporter):
         drawn = draw(figure, case)
@@ -80,7 +80,8 @@ def draw_saved(folder: Path, selection: Selection, reporter: Reporter) -> list[P
 
 def path_of_figure(case: Case, figure: str, kind: str = "png") -> Path:
     """Where a figure is written, relative to the folder of the run."""
-    name = f"{figure}_{case.metric}" if figure == "cells" and case.metric != CELL_METRIC else figure
+    usual = case.metric in ("", usual_metric(case.choices.form))
+    name = figure if figure != "cells" or usual else f"{figure}_{case.metric}"
     return Path("figures", file_name(case.pool.name), f"{case.variable.file_name}_{name}.{kind}")
 
 
@@ -94,8 +95,7 @@ def _wanted(
         found = [(one.pool, one.variable, one.figure) for one in by_default(asked, variables, DRAWERS)[0]]
     reporter.stage("figures", len(found))
     for pool, variable, figure in found:
-        metrics = (selection.metrics or (CELL_METRIC,)) if figure == "cells" else (CELL_METRIC,)
-        for metric in metrics:
+        for metric in (selection.metrics or ("",)) if figure == "cells" else ("",):
             yield Case(source, pool, variable, metric), figure
 
 
@@ -176,6 +176,7 @@ def _why(selection: Selection) -> str:
         "regions": "regions is of the whole, and needs a region beside it",
         "shift": "shift is of the whole, and needs splits in the configuration",
         "correlogram": "correlogram needs more cells",
+        "ranks": "ranks needs members of an ensemble",
     }
     told = [reasons[name] for name in selection.only if name in reasons]
     return "; ".join(told) or "no pixel is valid there"

@@ -5,7 +5,7 @@ from geouq.figures.calibration import calibration_figure
 from geouq.figures.cells import TileCells, cell_map
 from geouq.figures.correlogram import correlogram_figure
 from geouq.figures.error_by_std import error_by_std_figure
-from geouq.figures.forms import shares_figure
+from geouq.figures.forms import ranks_figure, shares_figure
 from geouq.figures.group_coverage import group_coverage_figure
 from geouq.figures.pit import pit_histogram
 from geouq.figures.regions import region_figure
@@ -33,6 +33,7 @@ __all__ = [
     "error_by_std_figure",
     "group_coverage_figure",
     "pit_histogram",
+    "ranks_figure",
     "region_figure",
     "reliability_diagram",
     "save_figure",

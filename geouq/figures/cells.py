@@ -125,7 +125,7 @@ def _norm(values: Floats, metric: str) -> tuple[Normalize, str]:
     if metric in RATIOS:
         far = max(1.05, high, 1 / low if low > 0 else 1.0)
         norm = LogNorm(1 / far, far)
-    elif ideal is not None and metric.startswith("coverage"):
+    elif ideal is not None and _is_coverage(metric):
         away = max(0.01, abs(low - ideal), abs(high - ideal))
         norm = TwoSlopeNorm(ideal, max(0.0, ideal - away), min(1.0, ideal + away))
     elif metric in SIGNED:
@@ -141,9 +141,14 @@ def _beyond(values: Floats, norm: Normalize) -> str:
     return {(True, True): "both", (True, False): "min", (False, True): "max"}.get((below, above), "neither")
 
 
+def _is_coverage(metric: str) -> bool:
+    """Whether it is the share of truth within an interval."""
+    return metric.startswith(("coverage", "mixture_coverage"))
+
+
 def _colours(metric: str) -> str:
     """Red is over-confident, or too high, wherever a metric can be off on two sides."""
-    if metric.startswith("coverage"):
+    if _is_coverage(metric):
         return DIVERGING.removesuffix("_r")
     return DIVERGING if metric in RATIOS | SIGNED else SEQUENTIAL
 

@@ -1,12 +1,28 @@
-"""Reliability of what is predicted as quantiles or as probabilities of classes."""
+"""Reliability of what is predicted as an ensemble, as quantiles or as probabilities of classes."""
 
 from collections.abc import Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from geouq.figures.style import DATA, IDEAL, MARKERS, PALETTE, dress, key, new_figure, note, pixels, plain
+from geouq.figures.style import (
+    DATA,
+    IDEAL,
+    MARKERS,
+    PALETTE,
+    dress,
+    key,
+    new_figure,
+    note,
+    pixels,
+    plain,
+    without_pixels,
+)
+from geouq.metrics.ensemble import mixture_pit, rank_histogram
+from geouq.summary import Summary
+from geouq.summary.form import Ensemble
 
 FormCurve = tuple[str, NDArray[np.float64], NDArray[np.float64]]
 
@@ -28,3 +44,36 @@ def shares_figure(curves: Sequence[FormCurve], n: int, *, title: str, predicted:
     note(axes, pixels(n))
     key(figure, [axes], columns=2)
     return figure
+
+
+def ranks_figure(summary: Summary, *, title: str) -> Figure:
+    """Ranks of the truth among the members of an ensemble, and the mixture's PIT where members have variances.
+
+    Both are flat at 1 when calibrated; high at both ends they are over-confident, sloping they are biased. Ranks are
+    among the members' means: where members have variances, these are not in them.
+    """
+    form = summary.given_as
+    densities = isinstance(form, Ensemble) and form.densities
+    figure = new_figure(title, height=5.6 if densities else 3.6)
+    if not summary.n:
+        return without_pixels(figure)
+    first, *others = figure.subplots(2 if densities else 1, squeeze=False).ravel()
+    shares = rank_histogram(summary)
+    members = len(shares) - 1
+    _bars(first, len(shares) * shares, np.linspace(-0.5, members + 0.5, members + 2))
+    dress(first, "members below the truth (number)", "density (1)")
+    alone = "means alone, without the members' variances" if densities else ""
+    note(first, f"{pixels(summary.n)}, {members} members", alone)
+    for axes in others:
+        pit = mixture_pit(summary)
+        _bars(axes, len(pit) * pit, np.linspace(0, 1, len(pit) + 1))
+        dress(axes, "PIT of the truth in the mixture (1)", "density (1)")
+    key(figure, [first])
+    return figure
+
+
+def _bars(axes: Axes, density: NDArray[np.float64], edges: NDArray[np.float64]) -> None:
+    axes.stairs(density, edges, color=DATA, alpha=0.35, fill=True)
+    axes.stairs(density, edges, color=DATA, linewidth=1.4, label="observed")
+    axes.axhline(1, color=IDEAL, linewidth=1.5, linestyle="--", label="calibrated", zorder=4)
+    axes.set(xlim=(edges[0], edges[-1]), ylim=(0, 1.05 * max(float(density.max()), 1.2)))

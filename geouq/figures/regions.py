@@ -24,12 +24,17 @@ from geouq.figures.style import (
     shortened,
     with_units,
 )
-from geouq.metrics import METRICS, ideal_value
+from geouq.metrics import FORM_METRICS, METRICS, ideal_value
+from geouq.metrics.registry import OF_LEVELS
 from geouq.tables.rows import Row
 
 SIGNED = frozenset({"bias", "nbias", "z_mean", "rce", "ence_excess"})
-RATIOS = frozenset({"zms", "z_std"})
+RATIOS = frozenset({"zms", "z_std", "spread_skill"})
 PANELS = ("zms", "coverage_90", "ence", "bias", "rmse", "crps")
+FORM_PANELS = (
+    *("crps_ensemble", "marginal_log_loss", "joint_log_loss"),
+    *("crps_quantiles", "wis", "crossing", "brier", "brier_reliability", "log_loss", "accuracy", "ece"),
+)
 MOST = 60
 ROW = 0.17  # inches
 Panel = tuple[str, str]
@@ -111,11 +116,11 @@ def ideal_of(name: str) -> float | None:
     >>> ideal_of("zms"), ideal_of("coverage_90"), ideal_of("crps")
     (1.0, 0.9, None)
     """
-    known = {metric.name: metric for metric in METRICS}
+    known = {metric.name: metric for metric in (*FORM_METRICS, *METRICS)}
     base, _, level = name.rpartition("_")
     if name in known:
         return ideal_value(known[name])
-    return ideal_value(known[base], float(level) / 100) if base in known and known[base].choice == "level" else None
+    return ideal_value(known[base], float(level) / 100) if base in known and known[base].choice in OF_LEVELS else None
 
 
 def _tell(

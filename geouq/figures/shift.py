@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from geouq.figures.regions import PANELS, draw_ideal
+from geouq.figures.regions import FORM_PANELS, PANELS, draw_ideal
 from geouq.figures.style import (
     DATA,
     GREEN,
@@ -23,7 +23,7 @@ from geouq.figures.style import (
 from geouq.tables.rows import Row
 
 
-def shift_figure(rows: Sequence[Row], *, title: str, metrics: Sequence[str] = PANELS) -> Figure:
+def shift_figure(rows: Sequence[Row], *, title: str, metrics: Sequence[str] = (*PANELS, *FORM_PANELS)) -> Figure:
     """Each metric in and out of the distribution of the training data, with the interval of the difference.
 
     rows : of the table `shift`, of one variable. The bar lies where the value out of distribution would be if the

@@ -16,7 +16,7 @@ from geouq.summary import TilePlace
 from geouq.text.naming import file_name
 
 WINDOW = 512
-SHOWN_FIRST = ("zms", "uce")  # the band in which a map opens, if it is there
+SHOWN_FIRST = ("zms", "uce", "crps_quantiles", "brier")  # the band in which a map opens, if it is there
 
 
 def write_cell_maps(

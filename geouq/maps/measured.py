@@ -12,7 +12,7 @@ from geouq.config import CELLS, EQUAL_COUNT_10, Variable
 from geouq.errors import SummaryError
 from geouq.maps.geotiff import BandLabel
 from geouq.maps.scales import Scale, cell_scale, count_scale
-from geouq.metrics import METRICS, Choices, Value, evaluate_metric, unit_of
+from geouq.metrics import Choices, Value, evaluate_metric, metrics_of, unit_of
 from geouq.summary import CellSummaries, Summary, TilePlace
 
 Cells = tuple[NDArray[np.int64], CellSummaries]
@@ -23,7 +23,7 @@ PIXELS = "n"
 
 @dataclass(frozen=True)
 class Measured:
-    """A tile, a label for each band, and the values of its cells (bands, rows, columns); NaN in empty cells."""
+    """A tile, a label for each band, and the values of its cells (bands, rows, columns); NaN where there is none."""
 
     place: TilePlace
     bands: list[BandLabel]
@@ -59,7 +59,7 @@ class Cellwise:
                     labels = [label for label, _ in found]
                     values = np.full((len(labels), math.prod(place.cell_grid.shape)), np.nan, np.float32)
                 here = numbers[first : first + len(summary.n)]
-                values[:, here] = [np.where(summary.n > 0, each, np.nan) for _, each in found]
+                values[:, here] = [np.where((summary.n > 0) & np.isfinite(each), each, np.nan) for _, each in found]
                 first += len(summary.n)
         return Measured(place, labels, values.reshape(len(labels), *place.cell_grid.shape))
 
@@ -78,12 +78,12 @@ class Cellwise:
     def _kept(self, summary: Summary) -> Iterator[Value]:
         """The metrics wanted, without those that cells keep too little for."""
         own = replace(self.choices, schemes=(EQUAL_COUNT_10,), shared_edges=None)
-        for metric in METRICS:
+        for metric in metrics_of(self.choices.form):
             if metric.choice in NOT_BY_CELL:
                 continue
             try:
                 found = list(evaluate_metric(metric, summary, own))
-            except SummaryError:  # a curve at levels of its own
+            except SummaryError:  # a curve at levels of its own, or the joint log-loss of pixels
                 continue
             yield from (value for value in found if self._wants(value.name))
 

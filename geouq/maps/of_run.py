@@ -7,7 +7,7 @@ from pathlib import Path
 
 from geouq.config import Experiment, is_pixel_map
 from geouq.maps import Cellwise, path_of_map, write_beside, write_cell_maps
-from geouq.metrics import Choices, has_variance
+from geouq.metrics import Choices
 from geouq.runs.progress import Reporter
 from geouq.runs.provenance import RunRecord
 from geouq.runs.store import SavedSummaries
@@ -46,7 +46,7 @@ def _maps_of_cells(run: Evaluated, folder: Path, reporter: Reporter) -> list[Pat
     names = [name for name in run.experiment.output.maps if not is_pixel_map(name)]
     tags = {"GEOUQ_INPUTS": ", ".join(run.record.tiles), "GEOUQ_CONFIG_SHA256": run.record.config_sha256}
     written: list[Path] = []
-    if not names or not has_variance(run.summaries.form()):
+    if not names:
         return written
     places = tuple(run.summaries.places())
     reporter.stage("cell maps", len(run.record.variables))

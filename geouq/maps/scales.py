@@ -13,11 +13,14 @@ from geouq.metrics import Metric, Value, crps, ideal_value, rmse, sharpness, sha
 from geouq.summary import Summary
 
 OF_Z = 3.0  # a calibrated forecast has 99.7 % of its z within
-FACTORS = {"zms": 4.0, "z_std": 2.0}  # ratios: from 1 / factor to factor
+FACTORS = {"zms": 4.0, "z_std": 2.0, "spread_skill": 2.0}  # ratios: from 1 / factor to factor
 OF_NLL = 2.0  # what a variance that is too small by a factor of 5 costs, about
 # limits about the ideal where values lie on either side of it
 REACHES = {"nbias": 0.5, "z_mean": 1.0, "rce": 1.0, "ence_excess": 0.5, "pit_mean": 0.25, "pit_std": 0.1}
-SPANS = {"error_width_corr": (-1.0, 1.0, palette.SIGNED), "r2": (0.0, 1.0, palette.AMOUNT)}
+SPANS = {
+    "error_width_corr": (-1.0, 1.0, palette.SIGNED),
+    **dict.fromkeys(("r2", "aleatoric_share", "epistemic_share", "accuracy", "confidence"), (0.0, 1.0, palette.AMOUNT)),
+}
 CONFIDENCE: Mapping[str, tuple[Rgb, ...]] = {
     "over-confident": palette.OVER_CONFIDENT_ABOVE,
     "truth escapes upwards": palette.OVER_CONFIDENT_ABOVE,
@@ -51,9 +54,10 @@ def cell_scale(value: Value, whole: Summary) -> Scale:
         return _about_one(FACTORS[metric.name], two_sided)
     if metric.name in SPANS:
         return _even(*SPANS[metric.name])
-    if metric.name == "bias":
-        return _round(-_usable(rmse(whole)), _usable(rmse(whole)), two_sided)
-    if metric.name == "nll":
+    if metric.name in ("bias", "brier_within"):
+        away = _usable(rmse(whole)) if metric.name == "bias" else 2 * _usable(value.value)
+        return _round(-away, away, two_sided)
+    if metric.name in ("nll", "marginal_log_loss"):
         middle = float(value.value) if np.isfinite(value.value) else 0.0
         return _round(middle - OF_NLL, middle + OF_NLL, palette.FAULT)
     if ideal is not None and (reach := _reach(metric, ideal)):

@@ -29,7 +29,7 @@ from geouq.metrics.curve import (
 )
 from geouq.metrics.forms import FORM_METRICS, evaluate_metrics, form_curves, has_variance, metrics_of
 from geouq.metrics.groups import group_coverage, group_places, lowest_group_coverage, rmscd, rmscd_under
-from geouq.metrics.ideal import NOT_JUDGED, change, ideal_value, loss
+from geouq.metrics.ideal import NOT_JUDGED, change, ideal_value, is_judged, loss
 from geouq.metrics.ordering import LEFT_OUT, ause, oracle_curve, sparsification_curve, spearman
 from geouq.metrics.pit import pit_mean, pit_std
 from geouq.metrics.registry import (
@@ -86,6 +86,7 @@ __all__ = [
     "ideal_value",
     "interval_curve",
     "interval_score",
+    "is_judged",
     "level_name",
     "loss",
     "lowest_group_coverage",

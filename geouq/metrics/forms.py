@@ -34,8 +34,8 @@ KULL = "Kull et al. 2019, arXiv 1910.12656"
 DEFINITION = "definition"
 
 PARTS = (
-    Metric("variance_aleatoric", ensemble.variance_aleatoric, "V_a", "unit^2", "small", "noisy", DEFINITION),
-    Metric("variance_epistemic", ensemble.variance_epistemic, "V_e", "unit^2", "small", "members differ", DEFINITION),
+    Metric("variance_aleatoric", ensemble.variance_aleatoric, "V_a", "unit^2", "none", "noisy", DEFINITION),
+    Metric("variance_epistemic", ensemble.variance_epistemic, "V_e", "unit^2", "none", "members differ", DEFINITION),
     Metric("aleatoric_share", ensemble.aleatoric_share, "V_a/V", "1", "none", "noise prevails", DEFINITION),
     Metric("epistemic_share", ensemble.epistemic_share, "V_e/V", "1", "none", "ignorance prevails", DEFINITION),
 )

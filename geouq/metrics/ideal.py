@@ -24,6 +24,11 @@ _OF_LEVEL: Mapping[str, Callable[[float], float]] = {
 }
 
 
+def is_judged(metric: Metric) -> bool:
+    """Whether one value of a metric is better than another."""
+    return metric.name not in NOT_JUDGED and metric.ideal != "none"
+
+
 def ideal_value(metric: Metric, level: float | None = None) -> float | None:
     """The number that is ideal for a metric, of a level where it has one; None where that is `small` or `large`.
 
@@ -52,7 +57,7 @@ def loss(value: Value, numbers: Floats) -> Floats | None:
 
     That is the distance to a number that is ideal, the number itself where small is ideal, and less it where large is.
     """
-    if value.metric.name in NOT_JUDGED or value.metric.ideal == "none":
+    if not is_judged(value.metric):
         return None
     if value.metric.ideal in ("small", "large"):
         return numbers if value.metric.ideal == "small" else -numbers

@@ -13,7 +13,7 @@ from geouq.inference import (
     judged,
     unpaired_difference,
 )
-from geouq.metrics import NOT_JUDGED, Value, change, ideal_value, unit_of
+from geouq.metrics import Value, change, ideal_value, is_judged, unit_of
 from geouq.tables.rows import COLUMNS, Row, Table
 
 OPPOSITE = {
@@ -67,7 +67,7 @@ def _verdict(value: Value, found: Difference, significant: str) -> str:
     if significant == "no":
         apart = found.better and ((found.low or 0) > 0 or (found.high or 0) < 0)
         return "differs, whether it is worse is not certain" if apart else "no shift to be seen"
-    if value.metric.name in NOT_JUDGED:
+    if not is_judged(value.metric):
         return f"{change(value.metric, found.value)} out of distribution"
     return f"{_worse(value) if found.better < 0 else 'better'} out of distribution"
 

@@ -10,7 +10,10 @@ from matplotlib.figure import Figure
 from geouq.figures import DATA, FAINT, GREEN, IDEAL, INK, save_figure
 from geouq.tables.rows import Row
 
-PANELS = ("bias", "rmse", "zms", "coverage_90", "ence", "crps")
+PANELS = (
+    *("bias", "rmse", "zms", "coverage_90", "ence", "crps", "crps_ensemble", "crps_quantiles", "wis"),
+    *("brier", "log_loss", "accuracy", "ece"),
+)
 COLOURS = (DATA, IDEAL, GREEN, "#cc79a7", "#e69f00", "#56b4e9")
 MOST_REGIONS = 40
 

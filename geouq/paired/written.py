@@ -9,7 +9,11 @@ from geouq.atomic import written_whole
 from geouq.tables.rows import Row
 from geouq.text.wording import for_people, latex_escaped, markdown_escaped, one_line
 
-SHOWN = ("bias", "rmse", "sharpness_rms", "zms", "coverage_90", "uce", "ence", "crps", "nll")
+SHOWN = (
+    *("bias", "rmse", "sharpness_rms", "zms", "coverage_90", "uce", "ence", "crps", "nll"),
+    *("crps_ensemble", "spread_skill", "marginal_log_loss", "joint_log_loss"),
+    *("crps_quantiles", "wis", "brier", "log_loss", "accuracy", "ece"),
+)
 NUMBERS = ("baseline", "value", "difference", "interval")
 
 
