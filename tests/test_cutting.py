@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from geouq.config import load_experiment
 from geouq.grid import Grid, Window
 from geouq.rasters.catalog import find_tiles
-from geouq.reading.cutting import BAND, CACHE, SMALL_CACHE, Reading, overlap, pieces_of, reading_for
+from geouq.reading.cutting import BAND, CACHE, SMALL_CACHE, Pieces, Reading, overlap, reading_for
 
 SIDES = st.integers(1, 5).map(lambda squares: 256 * squares)
 
@@ -21,7 +21,7 @@ def pixels(windows):
 
 @given(rows=st.integers(1, 2000), columns=st.integers(1, 20_000), height=SIDES, width=SIDES | st.just(20_224))
 def test_windows_and_groups_hold_each_pixel_once(rows, columns, height, width):
-    pieces = pieces_of(Grid((rows, columns), Affine.identity(), ""), Reading(height, width))
+    pieces = Pieces(Grid((rows, columns), Affine.identity(), ""), Reading(height, width))
 
     assert pixels(w for piece in pieces for w in piece.windows) == rows * columns
     assert pixels(g for piece in pieces for g in piece.groups) == rows * columns
@@ -31,9 +31,17 @@ def test_windows_and_groups_hold_each_pixel_once(rows, columns, height, width):
         assert [w.column for w in piece.windows] == sorted(w.column for w in piece.windows)
 
 
+def test_pieces_of_any_grid_are_made_one_by_one():
+    """A header of a hundred bytes may claim so many."""
+    pieces = Pieces(Grid((2**31 - 1, 2**31 - 1), Affine.identity(), ""), Reading(512, 512))
+
+    assert len(pieces) == 2**22 * 2**18
+    assert pieces[len(pieces) - 1].windows[-1] == Window(2**31 - 512, 2**31 - 512, 511, 511)
+
+
 @given(rows=st.integers(1, 2000), columns=st.integers(1, 20_000), height=SIDES, width=SIDES | st.just(20_224))
 def test_groups_of_a_band_come_from_top_to_bottom(rows, columns, height, width):
-    pieces = pieces_of(Grid((rows, columns), Affine.identity(), ""), Reading(height, width))
+    pieces = Pieces(Grid((rows, columns), Affine.identity(), ""), Reading(height, width))
     groups = [group for piece in pieces for group in piece.groups]
 
     for band in range(0, columns, BAND):

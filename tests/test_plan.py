@@ -50,6 +50,16 @@ def test_memory_lowers_the_number_of_workers(catalog):
         plan_run(catalog, 8, "1MB")
 
 
+def test_a_run_that_the_machine_cannot_hold_is_refused_and_one_that_it_can_has_fewer_workers(catalog, monkeypatch):
+    whole, each = plan_run(catalog, workers=8).memory, memory_of_worker(catalog.tiles[0])
+    monkeypatch.setattr("geouq.runs.plan.machine_memory", lambda: whole - 5 * each + MIB)
+
+    assert plan_run(catalog, workers=8).workers == 3
+    monkeypatch.setattr("geouq.runs.plan.machine_memory", lambda: MIB)
+    with pytest.raises(ConfigError, match=r"this machine has 1 MiB: reading .*a\d_mean\.tif"):
+        plan_run(catalog, workers=8)
+
+
 def test_larger_blocks_need_more_memory(tmp_path, write_raster, tile_folder):
     small = find_tiles(load_experiment(tile_folder(("a1",)))).tiles[0]
     block = {"tiled": True, "blockxsize": 2048, "blockysize": 2048}

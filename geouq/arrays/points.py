@@ -13,7 +13,7 @@ from geouq.errors import DataError
 from geouq.grid import Grid, Window
 from geouq.kernel import SQUARE
 from geouq.kernel.gathered import Layers
-from geouq.reading.cutting import BAND, Reading, pieces_of
+from geouq.reading.cutting import BAND, Pieces, Reading
 from geouq.reading.decoded import NO_STATUS, merged
 from geouq.reading.variable_window import NO_WEIGHT, VariableWindow
 from geouq.summary import KeptPixels, Summary, VariableSummary
@@ -147,7 +147,7 @@ def _swept(
     """The sum over all windows of a grid."""
     thresholds = settings.thresholds
     total = TileSum.empty("array", grid, {"array": thresholds}, settings, InMemory(), weighted=weighted)
-    for piece in pieces_of(grid, Reading(SQUARE, -(-grid.shape[1] // SQUARE) * SQUARE)):  # whole rows need no copy
+    for piece in Pieces(grid, Reading(SQUARE, -(-grid.shape[1] // SQUARE) * SQUARE)):  # whole rows need no copy
         visits = [([0], piece.windows)]
         total.add(sweep_windows(read, piece, visits, settings, ["array"], thresholds=[thresholds], weighted=weighted))
     return total.summary().variables["array"]

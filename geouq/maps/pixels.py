@@ -15,7 +15,7 @@ from geouq.maps.geotiff import MapWriter, cog_writer
 from geouq.maps.values import NO_LAYERS, STATUS, Floats, Forecast, pixel_map
 from geouq.rasters.catalog import Tile
 from geouq.rasters.raster import gdal_options, unchanged
-from geouq.reading.cutting import Reading, pieces_of
+from geouq.reading.cutting import Pieces, Reading
 from geouq.reading.reader import TileReader
 from geouq.reading.variable_window import VariableWindow
 from geouq.text.naming import file_name
@@ -44,7 +44,7 @@ def write_pixel_maps(
         writers = {name: opened.enter_context(_writer(tile, name, folder, tags)) for name in names}
         with gdal_options(reading.cache), unchanged(tile.rasters.values()):
             reader = TileReader(tile, reuse=True)
-            for window in (window for piece in pieces_of(tile.grid, reading) for window in piece.windows):
+            for window in (window for piece in Pieces(tile.grid, reading) for window in piece.windows):
                 for band, variable in enumerate(tile.variables, 1):
                     _write_window(reader.read(variable, window), tile.given.get(variable.name), window, band, writers)
     paths = [path_of_map(tile.name, name, folder) for name in names]

@@ -1,5 +1,6 @@
 """Headers of rasters, and open files shared within a thread."""
 
+import math
 import os
 import re
 import threading
@@ -41,6 +42,9 @@ CACHE = 64 << 20  # bytes
 HANDLES = 32
 UNSAID = re.compile(r"(band_\d+)?")  # descriptions that name no variable
 UNKNOWN_FORMAT = "not recognized as being in a supported file format"  # as GDAL says it
+# pixels of a block for a byte of its file: one may be a bit; zstd makes 2^15 bytes of one; of what is not here, such as
+# LERC, a block of one value is a few bytes however large
+MOST_PACKED = {"none": 8, "DEFLATE": 1 << 16, "LZW": 1 << 16, "ZSTD": 1 << 16, "PACKBITS": 1 << 16, "LZMA": 1 << 16}
 HARMLESS = (".ovr", ".aux.xml")  # overviews and statistics, which may come and go and change no pixel
 
 
@@ -146,7 +150,7 @@ def read_header(path: str, drivers: Sequence[str] = DRIVERS) -> Raster:
     with gdal_options(), _said_plainly(path, drivers), _opened_as(path, drivers) as source:
         layout = source.tags(ns="IMAGE_STRUCTURE")
         stamps = {path: _stamp(path) for path in source.files if not path.endswith(HARMLESS)}
-        return Raster(
+        raster = Raster(
             path,
             Grid(source.shape, source.transform, source.crs.to_wkt() if source.crs else ""),
             _bands(source),
@@ -157,6 +161,20 @@ def read_header(path: str, drivers: Sequence[str] = DRIVERS) -> Raster:
             source.driver,
             tuple(stamp for stamp in stamps.values() if stamp),
             tuple(path for path, stamp in stamps.items() if not stamp),
+        )
+        _require_possible(raster, source)
+        return raster
+
+
+def _require_possible(raster: Raster, source: Any) -> None:
+    """DataError where the first block of a local TIFF is there, and larger than all of the file can hold."""
+    most, own = MOST_PACKED.get(raster.compression), [file.bytes for file in raster.files if file.path == raster.path]
+    if not raster.tiff or most is None or not own or math.prod(raster.block) <= most * own[0]:
+        return
+    if source.get_tag_item("BLOCK_OFFSET_0_0", "TIFF", bidx=1) is not None:
+        raise DataError(
+            f"{raster.path} cannot be read: its header claims blocks of {math.prod(raster.block):,} pixels, but the "
+            f"file has {own[0]:,} bytes; it is cut off or damaged"
         )
 
 

@@ -84,18 +84,46 @@ def bands_of(grid: Grid) -> int:
     return -(-grid.shape[1] // BAND)
 
 
-def pieces_of(grid: Grid, reading: Reading) -> list[Piece]:
-    """Pieces that cover a grid, in rows from its top left; windows wider than a band take all bands together.
+@dataclass(frozen=True)
+class Pieces:
+    """Pieces that cover a grid, in rows from its top left, each made as it is asked for: a header may claim billions.
+
+    Windows wider than a band take all bands together.
 
     >>> from affine import Affine
-    >>> len(pieces_of(Grid((600, 9000), Affine.identity(), ""), Reading(512, 512)))
+    >>> len(Pieces(Grid((600, 9000), Affine.identity(), ""), Reading(512, 512)))
     4
     """
-    width = BAND if reading.width <= BAND else max(grid.shape[1], 1)
-    return [
-        Piece(tuple(boxes_of(box, reading.height, reading.width)), tuple(boxes_of(box, SQUARE, BAND)))
-        for box in boxes_of(Window(0, 0, *grid.shape), reading.height, width)
-    ]
+
+    grid: Grid
+    reading: Reading
+
+    @property
+    def across(self) -> int:
+        """Number of pieces side by side."""
+        return -(-self.grid.shape[1] // self._width)
+
+    @property
+    def _width(self) -> int:
+        return BAND if self.reading.width <= BAND else max(self.grid.shape[1], 1)
+
+    def __len__(self) -> int:
+        return -(-self.grid.shape[0] // self.reading.height) * self.across
+
+    def __getitem__(self, place: int) -> Piece:
+        if not 0 <= place < len(self):
+            raise IndexError(place)
+        down, right = divmod(place, self.across)
+        row, column = down * self.reading.height, right * self._width
+        height, width = (
+            min(self.reading.height, self.grid.shape[0] - row),
+            min(self._width, self.grid.shape[1] - column),
+        )
+        box = Window(row, column, height, width)
+        return Piece(tuple(boxes_of(box, self.reading.height, self.reading.width)), tuple(boxes_of(box, SQUARE, BAND)))
+
+    def __iter__(self) -> Iterator[Piece]:
+        return map(self.__getitem__, range(len(self)))
 
 
 def overlap(one: Window, other: Window) -> Window:

@@ -10,14 +10,14 @@ from functools import partial
 
 from geouq.rasters.catalog import Failure, Tile
 from geouq.rasters.raster import Raster, gdal_options, unchanged
-from geouq.reading.cutting import Piece, Reading, pieces_of
+from geouq.reading.cutting import Piece, Reading
 from geouq.recalibration.views import CorrectedWindows, View
 from geouq.summary import TileSummary
 from geouq.sweep.parts import PieceSum
 from geouq.sweep.piecework import Visit, place_of_variance, sweep_windows
 from geouq.sweep.settings import Settings
 from geouq.sweep.tile_sum import EntryStore, TileSum
-from geouq.sweep.tiles import added_up
+from geouq.sweep.tiles import added_up, tasks_of
 from geouq.sweep.workers import Task, in_order
 from geouq.zones import Zones
 
@@ -48,10 +48,7 @@ def sweep_judged(
     def tasks() -> Iterator[Task]:
         for one in tiles:
             judged[one.tile.name] = one
-            reading = reading_of(one.tile)
-            pieces = pieces_of(one.tile.grid, reading)
-            for place, piece in enumerate(pieces):
-                yield Task(one.tile, place, len(pieces), partial(_sweep_piece, settings, one, piece, reading))
+            yield from tasks_of(one.tile, reading_of(one.tile), partial(_sweep_piece, settings, one))
 
     def begin(tile: Tile) -> TileSum:
         return _empty(judged[tile.name], settings, store_for(tile))

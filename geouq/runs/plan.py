@@ -16,6 +16,7 @@ from geouq.rasters.catalog import Catalog, Tile
 from geouq.rasters.layered import Layered
 from geouq.rasters.raster import Raster
 from geouq.reading.cutting import BAND, WINDOW, Reading, reading_for
+from geouq.runs.memory import machine_memory
 from geouq.sweep.settings import CELLS_IN_TILE, LARGEST_CELL
 from geouq.sweep.zone_batches import BytesOfZones, Layers, batches_of, bytes_of_zones
 
@@ -64,16 +65,17 @@ def plan_run(
 ) -> Plan:
     """The plan for a catalog: as many workers as asked for, or as fit into the memory given.
 
-    zones : of each tile, by its name and their layer. Raises ConfigError where not even one worker fits, naming what
-    needs so much.
+    zones : of each tile, by its name and their layer. Raises ConfigError where not even one worker fits into that, or
+    into what the machine has, naming what needs so much.
     """
-    wanted, limit = workers or os.cpu_count() or 1, None if memory is None else parse_memory(memory)
+    wanted, limit = workers or os.cpu_count() or 1, machine_memory() if memory is None else parse_memory(memory)
     count, widest = _fitting(catalog, wanted, limit, zones)
     if count < 1:
-        raise ConfigError(f"--memory {memory}: {_too_much(catalog, widest, limit or 0, zones)}")
+        given = f"this machine has {limit / MIB:.0f} MiB" if memory is None else f"--memory {memory}"
+        raise ConfigError(f"{given}: {_too_much(catalog, widest, limit, zones)}")
     rasters = [raster for tile in catalog.tiles for raster in tile.rasters.values()]
     readings = {tile.name: reading_for(tile, count, widest) for tile in catalog.tiles}
-    left = ROOM if limit is None else limit - _reading(catalog, count, widest)
+    left = ROOM if memory is None else limit - _reading(catalog, count, widest)
     zones_plan = _plan_of_zones(catalog, zones, readings, count, left)
     return Plan(
         tiles=len(catalog.tiles),
@@ -88,7 +90,7 @@ def plan_run(
     )
 
 
-def _fitting(catalog: Catalog, wanted: int, limit: int | None, zones: Mapping[str, Layers]) -> tuple[int, int | None]:
+def _fitting(catalog: Catalog, wanted: int, limit: int, zones: Mapping[str, Layers]) -> tuple[int, int | None]:
     """As many workers as wanted or as fit, 0 if none does, and how wide their windows may be; None for any width.
 
     Windows are made narrower only where not even one worker would fit: that decodes strips several times.
@@ -98,7 +100,7 @@ def _fitting(catalog: Catalog, wanted: int, limit: int | None, zones: Mapping[st
         return wanted, widest
     for widest in WIDTHS:
         for count in range(wanted, 0, -1):
-            if limit is None or _least(catalog, count, widest, zones) <= limit:
+            if _least(catalog, count, widest, zones) <= limit:
                 return count, widest
     return 0, widest
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from geouq.kernel import collect_keys
 from geouq.rasters.catalog import Failure, Tile
 from geouq.rasters.raster import gdal_options, unchanged
-from geouq.reading.cutting import Piece, Reading, pieces_of
+from geouq.reading.cutting import Piece, Pieces, Reading
 from geouq.reading.reader import TileReader
 from geouq.summary import KeptPixels, TileSummary
 from geouq.sweep.piecework import sweep_piece, visits_of
@@ -29,6 +29,7 @@ from geouq.zones.part import Zones
 
 Ints = NDArray[np.int64]
 ReadingOf = Callable[[Tile], Reading]
+OnPiece = Callable[[Piece, Reading], Any]
 Batched = Callable[[Tile, Mapping[str, Zones]], Sequence[Mapping[str, Zones]]]
 UnderWay = Callable[[str, float], None]  # told the name of a tile and the share of its pieces that are done
 
@@ -123,9 +124,9 @@ def sweep_zones(
     def tasks() -> Iterator[Task]:
         for tile, layers in work:
             reading = reading_of(tile)
-            own = passes[tile.name] = _Passes(tile, batched(tile, layers), pieces_of(tile.grid, reading))
-            for place, (batch, piece) in enumerate(product(own.batches, own.pieces)):
-                on_piece = partial(sweep_zones_of_piece, coarse, batch, tile, piece, reading)
+            own = passes[tile.name] = _Passes(tile, batched(tile, layers), Pieces(tile.grid, reading))
+            for place, (batch, piece) in enumerate(product(own.batches, range(len(own.pieces)))):
+                on_piece = partial(_on_piece, partial(sweep_zones_of_piece, coarse, batch, tile), own.pieces, piece)
                 yield Task(tile, place, len(own.batches) * len(own.pieces), on_piece)
 
     for task, outcome in in_order(tasks(), "zones", pool, in_flight):
@@ -148,7 +149,7 @@ class _Passes:
 
     tile: Tile
     batches: Sequence[Mapping[str, Zones]]
-    pieces: Sequence[Piece]
+    pieces: Pieces
     sums: list[ZoneSums] = field(default_factory=list)
 
     def add(self, place: int, parts: Sequence[ZonePart], settings: Settings, store_for: StoreFor) -> Iterator[Zone]:
@@ -200,10 +201,18 @@ def collect_pixels(
 
 def _tasks(tiles: Iterable[Tile], reading_of: ReadingOf, work: Callable[[Tile, Piece, Reading], Any]) -> Iterator[Task]:
     for tile in tiles:
-        reading = reading_of(tile)
-        pieces = pieces_of(tile.grid, reading)
-        for place, piece in enumerate(pieces):
-            yield Task(tile, place, len(pieces), partial(work, tile, piece, reading))
+        yield from tasks_of(tile, reading_of(tile), partial(work, tile))
+
+
+def tasks_of(tile: Tile, reading: Reading, work: OnPiece) -> Iterator[Task]:
+    """A task for each piece of a tile."""
+    pieces = Pieces(tile.grid, reading)
+    for place in range(count := len(pieces)):
+        yield Task(tile, place, count, partial(_on_piece, work, pieces, place))
+
+
+def _on_piece(work: OnPiece, pieces: Pieces, place: int) -> Any:
+    return work(pieces[place], pieces.reading)
 
 
 def _with_gdal_options(work: Callable[[], Any]) -> Any:
