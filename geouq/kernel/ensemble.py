@@ -297,42 +297,48 @@ def mixed(members: NDArray[np.floating], variances: NDArray[np.floating], mean: 
     """
     for first in range(0, len(mean), SLAB):
         part = slice(first, min(first + SLAB, len(mean)))
-        _mix(members[:, part], variances[:, part], mean[part], variance[part])
+        _mix(members, variances, part, mean[part], variance[part])
 
 
 @inlined
-def _mix(members, variances, mean, variance):
+def _mix(members, variances, part, mean, variance):
     """Mean and variance of some pixels."""
     count, n = members.shape[0], len(mean)
     for i in range(n):
         mean[i], variance[i] = 0.0, 0.0
     for k in range(count):
-        own = members[k]
-        for i in range(n):
-            mean[i] += own[i]
+        _add_layer(n, members[k, part], mean)
     for i in range(n):
         mean[i] /= count
     for k in range(count):
-        own = members[k]
-        for i in range(n):
-            away = own[i] - mean[i]
-            variance[i] += away * away
-    _add_variances(n, count, variances, variance)
-
-
-@inlined
-def _add_variances(n, count, variances, variance):
-    """The mixture's variance from its members' squared deviations in its place, and their variances."""
+        _add_squares(n, members[k, part], mean, variance)
     for k in range(variances.shape[0]):
-        own = variances[k]
-        for i in range(n):
-            variance[i] += own[i]
+        _add_layer(n, variances[k, part], variance)
     for i in range(n):
         variance[i] /= count
     for k in range(variances.shape[0]):
-        own = variances[k]
-        for i in range(n):
-            variance[i] = variance[i] if own[i] > 0 else min(variance[i], np.float64(own[i]))
+        _lower(n, variances[k, part], variance)
+
+
+@inlined
+def _add_layer(n, own, total):
+    for i in range(n):
+        total[i] += own[i]
+
+
+@inlined
+def _add_squares(n, own, mean, total):
+    for i in range(n):
+        away = own[i] - mean[i]
+        total[i] += away * away
+
+
+@inlined
+def _lower(n, own, variance):
+    """Put a member's variance where it is not positive."""
+    for i in range(n):
+        before, single = variance[i], np.float64(own[i])
+        variance[i] = before if single > 0 else min(before, single)
 
 
 @compiled

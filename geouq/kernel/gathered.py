@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SLAB = 256
+SHORT = 8  # pixels of a run that are copied one by one
 ALL_VALID = np.uint64((1 << EIGHT) - 1)
 ERROR, ABS_ERROR, STD, TRUTH, Z = range(len(CENTRED))
 VARIANCE = SUMS.index("variance")
@@ -40,11 +41,12 @@ class Layers(NamedTuple):
 class Gathered(NamedTuple):
     """Buffers of one thread: valid pixels of a slab, in the order of the window.
 
-    place : of each pixel in the window. values, more : as of `Layers`, of the same type. work : rows for what is found
-    of each pixel.
+    place : of each pixel in the window. run : the end of each run of pixels that lie side by side there. values,
+    more : as of `Layers`, of the same type. work : rows for what is found of each pixel.
     """
 
     place: Ints
+    run: Ints
     truth: Floats
     mean: Floats
     weight: Floats
@@ -57,7 +59,7 @@ def new_gathered(layers: int, more: int, work: int, dtype: DTypeLike) -> Gathere
     """Buffers for so many layers of that type, and rows of work."""
     truth, mean, weight = np.empty((3, SLAB))
     values, own = np.empty((layers, SLAB), dtype), np.empty((more, SLAB), dtype)
-    return Gathered(np.empty(SLAB + 1, np.int64), truth, mean, weight, values, own, np.empty((work, SLAB)))
+    return Gathered(*np.empty((2, SLAB + 1), np.int64), truth, mean, weight, values, own, np.empty((work, SLAB)))
 
 
 @compiled
@@ -92,18 +94,18 @@ def mark_not_finite(values: NDArray[np.floating], status: NDArray[np.uint8], wro
 def gather(pixels, limits, columns, slab, layers, into):
     """Copy the valid pixels of a slab to the buffers; their number."""
     n = _places_of_valid(pixels, limits, columns, slab, into.place)
-    together = n > 0 and into.place[n - 1] - into.place[0] == n - 1
-    _copy(pixels.truth, into.place, n, together, into.truth)
-    _copy(pixels.mean, into.place, n, together, into.mean)
+    runs = _runs(n, into.place, into.run)
+    _copy(pixels.truth, n, runs, into, into.truth)
+    _copy(pixels.mean, n, runs, into, into.mean)
     if pixels.weight.size > 0:
-        _copy(pixels.weight, into.place, n, together, into.weight)
+        _copy(pixels.weight, n, runs, into, into.weight)
     else:
         for i in range(n):
             into.weight[i] = 1.0
     for k in range(layers.values.shape[0]):
-        _copy(layers.values[k], into.place, n, together, into.values[k])
+        _copy(layers.values[k], n, runs, into, into.values[k])
     for k in range(layers.more.shape[0]):
-        _copy(layers.more[k], into.place, n, together, into.more[k])
+        _copy(layers.more[k], n, runs, into, into.more[k])
     return n
 
 
@@ -140,14 +142,30 @@ def _add_places(p, valid, n, place):
 
 
 @inlined
-def _copy(source, place, n, together, into):
-    if together:
-        first = place[0]
-        for i in range(n):
-            into[i] = source[first + i]
-    else:
-        for i in range(n):
-            into[i] = source[place[i]]
+def _runs(n, place, run):
+    """Number of runs of pixels that lie side by side in the window; run : filled in with the ends of each."""
+    count = 0
+    for i in range(1, n):
+        run[count] = i
+        count += np.int64(place[i] != place[i - 1] + 1)
+    run[count] = n
+    return count + np.int64(n > 0)
+
+
+@inlined
+def _copy(source, n, runs, into, target):
+    """Copy the pixels, run by run, or one by one where runs are short."""
+    place, begin = into.place, np.uint64(0)
+    if runs * SHORT > n:
+        for i in range(np.uint64(n)):
+            target[i] = source[np.uint64(place[i])]
+        return
+    for j in range(runs):
+        end = np.uint64(into.run[j])
+        ahead = np.uint64(place[begin]) - begin
+        for i in range(begin, end):
+            target[i] = source[ahead + i]
+        begin = end
 
 
 @inlined

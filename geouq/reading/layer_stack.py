@@ -1,12 +1,14 @@
 """Windows of a prediction given as an ensemble, quantiles or probabilities: all layers of a variable at once."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import rasterio.windows
 from numpy.typing import NDArray
 
 from geouq.grid import Window
 from geouq.rasters.layered import Bands, Layered
-from geouq.rasters.raster import Raster, opened
+from geouq.rasters.raster import Band, Raster, opened
 from geouq.reading.decoded import Values, equals, scaled, with_one_nodata
 from geouq.reading.form_pixels import NO_NUMBER, FormPixels, form_pixels
 from geouq.summary.form import Classes, Ensemble
@@ -15,14 +17,15 @@ from geouq.validity import MEAN_NODATA, NOT_FINITE
 
 
 class LayerStack:
-    """Reads windows of such a prediction, for one thread.
+    """Reads windows of such a prediction, for one thread; with `reuse`, layers are valid until the next one.
 
     Of a file whose bands are interleaved, those of all variables are read with the first one asked for.
     """
 
-    def __init__(self, tile: str, prediction: Layered) -> None:
-        self._salt, self._prediction = salt_of(tile), prediction
+    def __init__(self, tile: str, prediction: Layered, *, reuse: bool) -> None:
+        self._salt, self._prediction, self._reuse = salt_of(tile), prediction, reuse
         self._together: dict[str, tuple[Window, NDArray[np.generic]]] = {}
+        self._buffers: dict[str, Values] = {}
 
     @property
     def of_classes(self) -> bool:
@@ -36,53 +39,71 @@ class LayerStack:
 
     def pixels(self, band: int, window: Window, truth: Values) -> FormPixels:
         """The variable of that band; truth (pixels), NaN where it says nothing to class probabilities."""
-        form = self._prediction.form
-        values = self._stack(self._prediction.values(band), window)
-        more = self._stack(self._prediction.more(band), window, is_variance=True)
-        if more.shape[0] == 0:
-            more = np.empty((0, values.shape[1]), values.dtype)
-        elif more.dtype != values.dtype:
-            values, more = values.astype(np.float64), more.astype(np.float64)
+        form, count = self._prediction.form, window.height * window.width
+        own = self._prediction.values(band), self._prediction.more(band)
+        plain = all(_is_plain(raster.bands[i - 1]) for part in own for raster, i in self._bands(part))
+        values, more = (
+            self._room(name, (sum(len(numbers) for _, numbers in part), count), np.float32 if plain else np.float64)
+            for name, part in zip(("values", "more"), own, strict=True)
+        )
+        self._stack(own[0], window, values)
+        self._stack(own[1], window, more, is_variance=True)
         number = NO_NUMBER
         if isinstance(form, Ensemble) and form.densities:
             number = numbers_of(_places(window), self._salt)
         missing = MEAN_NODATA if self.declared else NOT_FINITE
         return form_pixels(form, values, more, truth, number, missing=missing)
 
-    def _stack(self, bands: Bands, window: Window, *, is_variance: bool = False) -> Values:
-        """Layers (layers, pixels), NaN where a file says nothing."""
-        parts = [self._layers(key, numbers, window, is_variance=is_variance) for key, numbers in bands]
-        if len(parts) == 1:
-            return parts[0]
-        return np.concatenate(parts) if parts else np.empty((0, 0), np.float32)
+    def _bands(self, bands: Bands) -> Iterator[tuple[Raster, int]]:
+        return ((self._prediction.rasters[key], number) for key, numbers in bands for number in numbers)
 
-    def _layers(self, key: str, numbers: tuple[int, ...], window: Window, *, is_variance: bool) -> Values:
+    def _room(self, name: str, shape: tuple[int, int], kind: type[np.floating]) -> Values:
+        size, before = shape[0] * shape[1], self._buffers.get(name)
+        if before is None or not self._reuse or before.size < size or before.dtype != kind:
+            before = self._buffers[name] = np.empty(size, kind)
+        return before[:size].reshape(shape)
+
+    def _stack(self, bands: Bands, window: Window, out: Values, *, is_variance: bool = False) -> None:
+        """Fill in layers (layers, pixels), NaN where a file says nothing."""
+        first = 0
+        for key, numbers in bands:
+            self._fill(key, numbers, window, out[first : first + len(numbers)], is_variance=is_variance)
+            first += len(numbers)
+
+    def _fill(self, key: str, numbers: tuple[int, ...], window: Window, out: Values, *, is_variance: bool) -> None:
+        """Fill in the layers of one file."""
         raster = self._prediction.rasters[key]
         bands = [raster.bands[number - 1] for number in numbers]
-        raw = self._decoded(key, raster, numbers, window).reshape(len(numbers), -1)
-        if all(band.dtype == "float32" and band.scale == 1 and band.offset == 0 for band in bands):
-            found: Values = raw.astype(np.float32, copy=False)
-        else:
-            found = np.stack([scaled(own, band, is_variance) for own, band in zip(raw, bands, strict=True)])
-        for own, stored, number, band in zip(found, raw, numbers, bands, strict=True):
+        shape = len(numbers), window.height, window.width
+        as_stored = out.dtype == np.float32 and all(band.dtype == "float32" for band in bands)
+        raw = self._decoded(key, raster, numbers, window, out.reshape(shape) if as_stored else None)
+        for own, stored, number, band in zip(out, raw.reshape(out.shape), numbers, bands, strict=True):
+            if not as_stored:
+                own[:] = scaled(stored, band, is_variance)
             if band.nodata is not None and not np.isnan(band.nodata):
                 own[equals(with_one_nodata(stored, band), band.nodata)] = np.nan
             if band.masked:
                 own[_hidden(raster, number, window).ravel()] = np.nan
-        return found
 
-    def _decoded(self, key: str, raster: Raster, numbers: tuple[int, ...], window: Window) -> NDArray[np.generic]:
-        """Stored values (bands, rows, columns), the caller's own."""
+    def _decoded(
+        self, key: str, raster: Raster, numbers: tuple[int, ...], window: Window, out: Values | None
+    ) -> NDArray[np.generic]:
+        """Stored values (bands, rows, columns), in `out` where it is given."""
         place = rasterio.windows.Window(window.column, window.row, window.width, window.height)
-        if not raster.interleaved:
+        if not raster.interleaved or len(numbers) == len(raster.bands):
             with opened(raster) as source:
-                return source.read(list(numbers), window=place)
+                return source.read(list(numbers), window=place, out=out)
         before, together = self._together.get(key, (None, np.empty(0)))
         if before != window:
             with opened(raster) as source:
                 together = source.read(window=place)
             self._together[key] = window, together
-        return together[[number - 1 for number in numbers]]
+        return np.take(together, [number - 1 for number in numbers], 0, out)
+
+
+def _is_plain(band: Band) -> bool:
+    """Whether values are taken as they are stored."""
+    return band.dtype == "float32" and band.scale == 1 and band.offset == 0
 
 
 def _hidden(raster: Raster, number: int, window: Window) -> NDArray[np.bool_]:

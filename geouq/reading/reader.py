@@ -111,7 +111,9 @@ class TileReader:
             if isinstance(own, Prediction)
         }
         self._stacks = {
-            model: LayerStack(tile.name, own) for model, own in tile.predictions.items() if isinstance(own, Layered)
+            model: LayerStack(tile.name, own, reuse=reuse)
+            for model, own in tile.predictions.items()
+            if isinstance(own, Layered)
         }
         self._place: tuple[str, Window] | None = None
         self._beside: VariableWindow | _Beside | None = None

@@ -11,6 +11,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.compiled import compiled
+
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.uint64]
 
@@ -51,14 +53,17 @@ def salt_of(name: str) -> np.uint64:
     return np.frombuffer(hashlib.sha256(name.encode()).digest()[:8], "<u8")[0]
 
 
+@compiled
 def numbers_of(places: Numbers, salt: np.uint64) -> Numbers:
     """Hashed numbers of pixels, whose places (row * 2^32 + column) are all different within a tile; splitmix64.
 
     >>> numbers_of(np.array([0, 1], np.uint64), np.uint64(0)).tolist()
     [16294208416658607535, 7960286522194355700]
     """
-    with np.errstate(over="ignore"):
-        mixed = (places + salt + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    numbers = np.empty(places.shape, np.uint64)
+    for i in range(len(places)):
+        mixed = (places[i] + salt + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return mixed ^ (mixed >> np.uint64(31))
+        numbers[i] = mixed ^ (mixed >> np.uint64(31))
+    return numbers
