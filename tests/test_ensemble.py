@@ -3,6 +3,7 @@
 from math import comb
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 import rasterio
@@ -12,7 +13,7 @@ from scipy import special, stats
 import geouq
 from geouq import ensemble
 from geouq.errors import DataError, GeouqError, SummaryError
-from geouq.kernel.ensemble import MIDDLE, SCALED_ERFC
+from geouq.kernel.mixture import LEAST, exp_below_zero, share_beyond
 from geouq.metrics.ensemble import joint_loss_of
 from geouq.summary.joint_sample import JointSample
 
@@ -244,7 +245,22 @@ def test_seasonal_forecasts_of_temperature():
     assert ensemble.spread_skill(total) < 0.8
 
 
-def test_the_polynomial_of_the_distribution_function_is_right_to_rounding():
-    x = np.linspace(0, 40, 100_001)
-    erfc = np.exp(-x * x) * np.polyval(SCALED_ERFC, (x - MIDDLE) / (x + MIDDLE)) / (1 + 2 * x)
-    np.testing.assert_allclose(erfc, special.erfc(x), rtol=0, atol=3e-15)
+@numba.njit
+def exp_and_share_beyond(x, z):
+    """The kernel's, of each number."""
+    exps, shares = np.empty_like(x), np.empty_like(z)
+    for i in range(len(x)):
+        exps[i] = exp_below_zero(x[i])
+    for i in range(len(z)):
+        shares[i] = share_beyond(z[i], exp_below_zero(-0.5 * z[i] * z[i]))
+    return exps, shares
+
+
+def test_densities_and_distribution_functions_of_members_are_right_to_rounding():
+    x = np.concatenate([np.linspace(LEAST, 0, 100_001), -np.geomspace(1e-300, 1, 1000)])
+    z = np.linspace(-40, 40, 200_001)
+    exps, shares = exp_and_share_beyond(x, z)
+
+    np.testing.assert_allclose(exps, np.exp(x), rtol=5e-16)
+    np.testing.assert_allclose(shares, special.ndtr(-abs(z)), rtol=0, atol=2e-15)
+    assert exp_and_share_beyond(np.array([-1e3, -np.inf]), z[:1])[0].tolist() == [exps[0]] * 2

@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.compiled import compiled, inlined, inlined_reordered
-from geouq.gaussian import LOG_2PI, SQRT_HALF
+from geouq.gaussian import LOG_2PI
 from geouq.kernel.accumulators import Pixels, Sampled
 from geouq.kernel.gathered import SLAB, Gathered, Layers, add_up_weighted, gather, sort_lanes
+from geouq.kernel.mixture import log_density, mix
 from geouq.summary.form import PIT_BINS, Ensemble
 from geouq.summary.joint_sample import SIZE
 from geouq.validity import Nodata, stored_limits
@@ -17,36 +18,8 @@ from geouq.validity import Nodata, stored_limits
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-AWAY, SPREAD, BELOW, AT_MOST, CRPS, INNER, DENSITY, CDF, ALEATORIC, Z_SCORE, INVERSE, POINT, TAIL = range(13)
-WORK = 13
-UNDERFLOWS = 1300.0  # z^2 beyond which exp(-z^2 / 2) loses digits
-NOTHING = 40.0  # beyond it erfc is 0
-MIDDLE = 3.75
-# (1 + 2 x) exp(x^2) erfc(x) as a polynomial of (x - MIDDLE) / (x + MIDDLE), highest power first, for all x >= 0: erfc
-# is right to 3e-15. The form is of Shepherd and Laframboise 1981, the coefficients interpolate at Chebyshev's nodes.
-SCALED_ERFC = (
-    1.7312209083118933e-08,
-    8.5125594517613314e-09,
-    -2.1321360409864602e-07,
-    -2.7685663849700945e-08,
-    1.6939254478276176e-06,
-    -1.0084713725546233e-06,
-    -1.1397625287921655e-05,
-    2.241015775977701e-05,
-    5.1624792009427781e-05,
-    -0.00029016639136143893,
-    0.00029372183419192641,
-    0.0017556295487634313,
-    -0.0097465812624944557,
-    0.02836227674782648,
-    -0.058693398383975408,
-    0.092304321227711553,
-    -0.10880393015433062,
-    0.082276738487040452,
-    0.0035854154857627857,
-    -0.14024059858550575,
-    1.2375126308378264,
-)
+AWAY, SPREAD, BELOW, AT_MOST, CRPS, INNER, DENSITY, CDF, ALEATORIC, ROOM = range(10)
+WORK = ROOM + 4
 
 
 class Asked(NamedTuple):
@@ -99,7 +72,7 @@ def _add_slab(n, asked, into, sums):
     members, work, densities = into.values.shape[0], into.work, into.more.shape[0] > 0
     _spread_and_ranks(n, members, into)
     if densities:
-        _mixture(n, members, into)
+        mix(n, into.values, into.more, into.truth, work[ROOM:], work[ALEATORIC], work[CDF], work[DENSITY])
     sort_lanes(n, into.values, asked.pairs)
     _fair_crps(n, members, into)
     aleatoric, epistemic, crps, log_loss, below, above, rank_below, rank_at_most, pit = asked.at
@@ -140,83 +113,6 @@ def _spread_and_ranks(n, members, into):
             spread[i] += deviation * deviation
     for i in range(n):
         spread[i] /= members
-
-
-@inlined
-def _mixture(n, members, into):
-    """Aleatoric variance, distribution function at the truth, and -log density there, of the mixture."""
-    values, more, work, truth = into.values, into.more, into.work, into.truth
-    aleatoric, cdf, density, nearest = work[ALEATORIC], work[CDF], work[DENSITY], work[INNER]
-    for i in range(n):
-        aleatoric[i], cdf[i], density[i], nearest[i] = 0.0, 0.0, 0.0, np.inf
-    for k in range(members):
-        _standardize(n, values[k], more[k], truth, aleatoric, work[Z_SCORE], work[INVERSE])
-        _add_density(n, work[Z_SCORE], work[INVERSE], work[TAIL], density, nearest)
-        _add_share(n, work[Z_SCORE], work[POINT], work[INVERSE], work[TAIL], cdf)
-    for i in range(n):
-        aleatoric[i] /= members
-        cdf[i] /= members
-        if nearest[i] < UNDERFLOWS:
-            density[i] = 0.5 * LOG_2PI - math.log(density[i] / members)
-        else:
-            density[i] = _far_away(i, members, values, more, truth[i])
-
-
-@inlined
-def _standardize(n, own, variance, truth, aleatoric, z, inverse):
-    """A member's z and the inverse of its std; LLVM finds the lanes of short loops, which touch few arrays."""
-    for i in range(n):
-        aleatoric[i] += variance[i]
-    for i in range(n):
-        inverse[i] = 1.0 / math.sqrt(np.float64(variance[i]))
-    for i in range(n):
-        z[i] = (np.float64(own[i]) - truth[i]) * inverse[i]
-
-
-@inlined
-def _add_density(n, z, inverse, bell, density, nearest):
-    """Add a member's density at the truth; bell : filled in, exp(-z^2 / 2)."""
-    for i in range(n):
-        bell[i] = math.exp(-0.5 * z[i] * z[i])
-    for i in range(n):
-        density[i] += inverse[i] * bell[i]
-    for i in range(n):
-        before, square = nearest[i], z[i] * z[i]
-        nearest[i] = min(before, square)
-
-
-@inlined
-def _add_share(n, z, point, scaled, bell, cdf):
-    """Add a member's distribution function at the truth, of exp(-z^2 / 2); point, scaled : to work in."""
-    for i in range(n):
-        x = min(abs(z[i]) * SQRT_HALF, NOTHING)
-        point[i] = (x - MIDDLE) / (x + MIDDLE)
-        scaled[i] = 0.0
-    for coefficient in SCALED_ERFC:
-        for i in range(n):
-            scaled[i] = scaled[i] * point[i] + coefficient
-    for i in range(n):
-        x = min(abs(z[i]) * SQRT_HALF, NOTHING)
-        tail = 0.5 * bell[i] * scaled[i] / (1.0 + 2.0 * x)
-        cdf[i] += tail if z[i] > 0 else 1.0 - tail
-
-
-@inlined
-def _far_away(i, members, values, more, truth):
-    """-log density of the mixture where each member's density is too small to be added up."""
-    highest = -np.inf
-    for k in range(members):
-        highest = max(highest, log_density(np.float64(values[k, i]) - truth, np.float64(more[k, i])))
-    total = 0.0
-    for k in range(members):
-        total += math.exp(log_density(np.float64(values[k, i]) - truth, np.float64(more[k, i])) - highest)
-    return -highest - math.log(total / members)
-
-
-@inlined
-def log_density(error, variance):
-    """Logarithm of a normal density."""
-    return -0.5 * (LOG_2PI + math.log(variance) + error * error / variance)
 
 
 @inlined

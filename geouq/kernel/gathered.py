@@ -59,7 +59,8 @@ def new_gathered(layers: int, more: int, work: int, dtype: DTypeLike) -> Gathere
     """Buffers for so many layers of that type, and rows of work."""
     truth, mean, weight = np.empty((3, SLAB))
     values, own = np.empty((layers, SLAB), dtype), np.empty((more, SLAB), dtype)
-    return Gathered(*np.empty((2, SLAB + 1), np.int64), truth, mean, weight, values, own, np.empty((work, SLAB)))
+    place, run = np.empty((2, SLAB + 1), np.int64)
+    return Gathered(place, run, truth, mean, weight, values, own, np.empty((work, SLAB)))
 
 
 @compiled

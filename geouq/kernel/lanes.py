@@ -1,5 +1,6 @@
 """Several pixels at a time: vectors spelled out, where LLVM would find them only with a pass that numba leaves off."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -8,6 +9,7 @@ from numba.extending import intrinsic
 
 LANES, EIGHT, DOUBLE_BYTES = 4, 8, 8
 DOUBLE, INDEX, WORD = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
+FUSED = ("contract",)
 ROW = ir.VectorType(DOUBLE, LANES)
 
 
@@ -20,6 +22,54 @@ def bits_of_single(_typing: Any, _number: Any) -> Any:
         return builder.bitcast(builder.fptrunc(arguments[0], ir.FloatType()), WORD)
 
     return signature, generate
+
+
+@intrinsic
+def bits_of_double(_typing: Any, _number: Any) -> Any:
+    """The bits of a double."""
+    return types.int64(types.float64), _as_it_stands(INDEX)
+
+
+@intrinsic
+def double_of_bits(_typing: Any, _bits: Any) -> Any:
+    """The double of these bits."""
+    return types.float64(types.int64), _as_it_stands(DOUBLE)
+
+
+def _as_it_stands(kind: Any) -> Any:
+    """What makes code that takes the bits of a number for another type."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], kind)
+
+    return generate
+
+
+def polynomial(coefficients: Sequence[float]) -> Any:
+    """The polynomial with these coefficients, highest power first, spelled out.
+
+    Even and odd powers have a chain each, so that they need not wait; products and sums may be rounded together.
+    """
+
+    @intrinsic
+    def value(_typing: Any, _number: Any) -> Any:
+        def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            (x,) = arguments
+            square = builder.fmul(x, x)
+            odd, even = (_chain(builder, square, coefficients[-2::-2]), _chain(builder, square, coefficients[::-2]))
+            return builder.fadd(builder.fmul(odd, x, FUSED), even, FUSED)
+
+        return types.float64(types.float64), generate
+
+    return value
+
+
+def _chain(builder: Any, x: Any, rising: Sequence[float]) -> Any:
+    """A polynomial whose lowest power comes first, by Horner's rule."""
+    *lower, total = (ir.Constant(DOUBLE, coefficient) for coefficient in rising)
+    for coefficient in reversed(lower):
+        total = builder.fadd(builder.fmul(total, x, FUSED), coefficient, FUSED)
+    return total
 
 
 @intrinsic
