@@ -5,8 +5,10 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -14,32 +16,72 @@ from faulty.runs import KILLED, Row, counted, ended, experiment, kill, started, 
 
 SPARE = 16_420  # kB that geouq keeps free, and a little more
 SECTION = "kill -9 and full disks"
+TOGETHER = 10
 SOON = 90  # seconds within which a run without its scheduler has to end
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """A run that nothing disturbed: its configuration, how long it took, and its tables."""
+
+    config: Path
+    seconds: float
+    tables: Mapping[str, bytes]
+
+
+def undisturbed(folder: Path) -> Undisturbed:
+    """Make small rasters, and evaluate them twice, as the first time compiles."""
+    config = experiment(folder)
+    for _ in range(2):
+        begun = time.monotonic()
+        ended(started(config, folder / "undisturbed", "--fresh"))
+    return Undisturbed(config, time.monotonic() - begun, tables(folder / "undisturbed"))
 
 
 def killed(times: int, folder: Path) -> Iterator[Row]:
     """The process itself, a worker of a cluster, and its scheduler."""
-    config = experiment(folder)
-    begun = time.monotonic()
-    ended(started(config, folder / "undisturbed"))
-    seconds, wanted = time.monotonic() - begun, tables(folder / "undisturbed")
-    random = Random(0)
-    outcomes = [_of_process(config, folder / f"killed{i}", random.uniform(0, seconds), wanted) for i in range(times)]
-    yield Row(SECTION, "the process, at a random moment; then the same command", times, counted(outcomes))
-    some = max(1, times // 10)
-    for victim, what in (("worker", "one of two workers of a cluster"), ("scheduler", "the scheduler of a cluster")):
-        outcomes = [
-            _of_cluster(config, folder / f"{victim}{i}", random.uniform(0, seconds), wanted, victim)
-            for i in range(some)
-        ]
-        yield Row(SECTION, f"{what}, at a random moment; then the same command without it", some, counted(outcomes))
+    random, whole = Random(), undisturbed(folder)
+
+    def moment() -> float:
+        return random.uniform(0, whole.seconds)
+
+    def process(out: Path) -> str | None:
+        run = started(whole.config, out)
+        time.sleep(moment())
+        was_running = run.poll() is None
+        kill(run)
+        ended(run)
+        return "" if was_running else None
+
+    some = max(1, times // 4)
+    yield _row("the process", times, folder / "process", whole, process)
+    for victim in ("one of two workers of a cluster", "the scheduler of a cluster"):
+        once = partial(_of_cluster, whole.config, moment, folder / "cluster", scheduler="scheduler" in victim)
+        yield _row(victim, some, folder / victim.replace(" ", ""), whole, once)
+
+
+def _row(victim: str, times: int, folder: Path, whole: Undisturbed, once: Callable[[Path], str | None]) -> Row:
+    """Kill so many times, again and again in one folder up to `TOGETHER` times, and then go on to the end.
+
+    once : kills, and tells what was wrong, '' for nothing; None where all had ended before.
+    """
+    kills, outcomes = 0, list[str]()
+    while kills < times:
+        out = folder / str(len(outcomes))
+        for _ in range(min(TOGETHER, times - kills)):
+            if (wrong := once(out)) is None:
+                break
+            kills += 1
+            outcomes += [wrong] * bool(wrong)
+        outcomes.append(_verdict(out, ended(started(whole.config, out)).code, whole.tables))
+    tried = f"{victim}, at a random moment, up to {TOGETHER} times in one folder; then the same command to its end"
+    return Row(SECTION, tried, kills, f"{kills} kills; the folders: {counted(outcomes)}")
 
 
 def filled(times: int, folder: Path) -> Iterator[Row]:
     """A disk that fills, of so many sizes."""
-    config = experiment(folder)
-    ended(started(config, folder / "undisturbed"))
-    yield from _full(times, config, folder, tables(folder / "undisturbed"))
+    whole = undisturbed(folder)
+    yield from _full(times, whole.config, folder, whole.tables)
 
 
 def _verdict(out: Path, code: int | str, wanted: object) -> str:
@@ -48,28 +90,25 @@ def _verdict(out: Path, code: int | str, wanted: object) -> str:
     return "the same bits" if tables(out) == wanted else "OTHER BITS"
 
 
-def _of_process(config: Path, out: Path, seconds: float, wanted: object) -> str:
-    process = started(config, out)
-    time.sleep(seconds)
-    kill(process)
-    ended(process)
-    return _verdict(out, ended(started(config, out)).code, wanted)
+def _of_cluster(config: Path, moment: Callable[[], float], folder: Path, out: Path, *, scheduler: bool) -> str | None:
+    """Kill the scheduler or a worker during a run; without its scheduler a run cannot go on, without a worker it must.
 
-
-def _of_cluster(config: Path, out: Path, seconds: float, wanted: object, victim: str) -> str:
-    with cluster(out.with_suffix(".cluster")) as (address, scheduler, worker):
-        process = started(config, out, "--scheduler", address)
-        time.sleep(seconds)
-        (scheduler if victim == "scheduler" else worker).kill()
-        first = ended(process, SOON)
-    how = (
-        "a run without end, killed; then "
-        if first.code == KILLED
-        else "Traceback; "
-        if "Traceback (" in first.said
-        else ""
-    )
-    return how + _verdict(out, ended(started(config, out)).code, wanted)
+    A folder that lost its scheduler goes on with what was finished, one that lost a worker starts anew.
+    """
+    place = folder / f"{out.parent.name}{out.name}-{time.monotonic_ns()}"
+    with cluster(place) as (address, of_scheduler, of_worker):
+        run = started(config, out, "--scheduler", address, *([] if scheduler else ["--fresh"]))
+        time.sleep(moment())
+        was_running = run.poll() is None
+        (of_scheduler if scheduler else of_worker).kill()
+        end = ended(run, SOON)
+    if not was_running:
+        return None
+    if end.code == KILLED:
+        return "a run WITHOUT END"
+    if "Traceback (" in end.said:
+        return "traceback"
+    return "" if end.code in ((0, 2) if scheduler else (0,)) else f"ended with {end.code}"
 
 
 @contextmanager
