@@ -4,6 +4,7 @@ GeouqError
 ├── ConfigError        the YAML or the command line is wrong (exit code 2)
 ├── GridError          two rasters do not lie on the same pixels
 ├── DataError          a raster cannot be read or holds what it must not
+│   └── ChangedError   a file is not the one whose header was read
 ├── SummaryError       saved summaries are absent, damaged or of another kind
 ├── OwnedError         another process writes to the folder
 └── ClusterError       the dask scheduler has gone
@@ -31,6 +32,10 @@ class GridError(GeouqError):
 
 class DataError(GeouqError):
     """A raster cannot be read, or holds values that no uncertainty map may hold."""
+
+
+class ChangedError(DataError):
+    """A file changed while it was read; the next look at it may go well."""
 
 
 class SummaryError(GeouqError):

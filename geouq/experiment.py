@@ -11,7 +11,7 @@ from pathlib import Path
 from geouq.atomic import remove_leftovers, written_whole
 from geouq.config import Experiment, is_pixel_map, load_experiment
 from geouq.doctor import CHEAP, examine
-from geouq.errors import SummaryError
+from geouq.errors import ChangedError, ConfigError, SummaryError
 from geouq.maps import missing_maps, write_pixel_maps
 from geouq.numbers.gates import require_known, require_possible
 from geouq.numbers.of_run import choices_of
@@ -100,7 +100,8 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
     """Evaluate an experiment, or the file that describes it: sweep, maps, then all that follows from the summaries.
 
     Tiles whose summaries are saved and still valid are not read again. A tile that fails does not stop the others: it
-    is in the table of failures. Raises ConfigError where the configuration names nothing that can be evaluated.
+    is in the table of failures; one whose files change while they are read is read once more before. Raises ConfigError
+    where the configuration names nothing that can be evaluated.
     """
     started, reporter = time.time(), reporter or Silent()
     if not isinstance(experiment, Experiment):
@@ -111,6 +112,7 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
         with owned(job.folder):
             remove_leftovers(job.folder)
             record = _evaluated(job, catalog, pool, fresh=options.fresh, started=started)
+            job, record = _once_more(job, record, pool, options, started)
             workforce.close()
             give_back()
             with written_whole(job.folder / "config.yaml") as part:
@@ -143,6 +145,19 @@ def _recalibrated(job: _Job) -> tuple[Sequence[Path], Sequence[str]]:
         return (), ()
     outcome = recalibrate(job.folder, threads=job.plan.workers, reporter=job.reporter)
     return outcome.files, outcome.lines()
+
+
+def _once_more(
+    job: _Job, record: RunRecord, pool: Executor, options: Options, started: float
+) -> tuple[_Job, RunRecord]:
+    """The same with headers read anew where files changed while they were read; there is no third time."""
+    changed = [failure.tile for failure in record.failures if failure.error == ChangedError.__name__]
+    if changed:
+        job.reporter.say(f"files of tile {', '.join(changed)} changed while they were read, and are read once more")
+        with suppress(ConfigError):  # there is nothing left to read
+            job, catalog = _prepare(job.experiment, options, job.reporter)
+            record = replace(_evaluated(job, catalog, pool, fresh=False, started=started), reused=record.reused)
+    return job, record
 
 
 def _evaluated(job: _Job, catalog: Catalog, pool: Executor, *, fresh: bool, started: float) -> RunRecord:

@@ -18,7 +18,7 @@ from rasterio._err import CPLE_BaseError  # what properties of a damaged header 
 from rasterio.enums import ColorInterp, MaskFlags
 from rasterio.errors import NotGeoreferencedWarning, RasterioError
 
-from geouq.errors import DataError
+from geouq.errors import ChangedError, DataError
 from geouq.grid import Grid, Window
 
 # a server that stalls, breaks off or answers 500 is asked again, and given up on in the end
@@ -206,7 +206,7 @@ def opened(raster: Raster) -> Iterator[Any]:
 
 @contextmanager
 def unchanged(rasters: Iterable[Raster]) -> Iterator[None]:
-    """DataError where a file of these rasters is another one after the block than when its header was read."""
+    """ChangedError where a file of these rasters is another one after the block than when its header was read."""
     try:
         yield
     except DataError as error:
@@ -218,7 +218,9 @@ def unchanged(rasters: Iterable[Raster]) -> Iterator[None]:
 def _require_unchanged(rasters: Iterable[Raster], cause: DataError | None = None) -> None:
     for file in (file for raster in rasters for file in raster.files):
         if _stamp(file.path) != file._replace(sha256=""):
-            raise DataError(f"{file.path} changed while it was read; run again, which reads its tile anew") from cause
+            raise ChangedError(
+                f"{file.path} changed while it was read; run again, which reads its tile anew"
+            ) from cause
 
 
 def is_absent(raster: Raster, number: int, window: Window) -> bool:
