@@ -5,11 +5,15 @@ import io
 import re
 from pathlib import Path
 
+from geouq.config import load_experiment
+from geouq.experiment import Options, run
 from geouq.metrics import FORM_METRICS, METRICS
 from geouq.metrics.registry import as_markdown
+from geouq.text.wording import for_people
 
-PAGE = (Path(__file__).parents[1] / "docs" / "metrics.md").read_text(encoding="utf-8")
-FORMS = (Path(__file__).parents[1] / "docs" / "forms.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+FORMS = (ROOT / "docs" / "forms.md").read_text(encoding="utf-8")
 
 
 def test_the_table_is_that_of_the_registry():
@@ -37,6 +41,18 @@ def test_the_examples_of_forms_print_what_is_shown():
         with contextlib.redirect_stdout(printed):
             exec(code, {})  # noqa: S102  a page of ours
         assert printed.getvalue() == expected
+
+
+def test_the_table_of_splits_is_that_of_the_samples(tmp_path):
+    whole = {"variables": {"P95": {"band": 1, "units": "m"}}, "output": {"maps": "none", "figures": "none"}}
+    experiment = load_experiment(ROOT / "configs" / "samples_ensemble.yaml", overrides=whole)
+    rows = run(experiment, Options(out=tmp_path)).tables["shift"].rows
+    found = {row["metric"]: (for_people(row["in"]), for_people(row["out"])) for row in rows}
+    _, _, rest = FORMS.partition("<!-- splits: P95 of configs/samples_ensemble.yaml -->\n")
+    shown = re.findall(r"^\| `(\w+)` \| (\S+) \| (\S+) \|$", rest.partition("<!-- end of splits -->")[0], re.MULTILINE)
+
+    assert [(name, *found[name]) for name, *_ in shown] == shown
+    assert len(shown) == 3
 
 
 def test_the_example_prints_what_is_shown():

@@ -28,7 +28,8 @@ def _follows_from_cells(metric: Metric, choices: Choices) -> bool:
     """Whether the summary of a cell, here of one without a pixel, tells the metric."""
     edges = {scheme.name: np.linspace(0, 1, scheme.count + 1) for scheme in choices.schemes}
     bins = sum(scheme.count for scheme in choices.schemes)
-    frame = Frame(tuple(choices.levels), np.zeros(len(CENTRED)), (0, 0), edges, 0, np.zeros((1, bins, 5)), None)
+    shares = np.zeros((1, bins, 5))
+    frame = Frame(tuple(choices.levels), np.zeros(len(CENTRED)), (0, 0), edges, 0, shares, None, choices.form)
     try:
         of_cells(metric, summary_of(np.zeros((1, sum(frame.widths))), frame), replace(choices, shared_edges=edges))
     except SummaryError:

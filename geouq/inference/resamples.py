@@ -34,7 +34,7 @@ BY_Z_SQUARE = (
     *("zms", "z_std", "coverage", "pit_std", "nll", "ence", "ence_normalized", "ence_excess", "ence_null"),
     *("mace_interval", "rmsce_interval", "calibration_error_interval", "miscalibration_area_interval"),
     *("rmscd", "rmscd_under", "lowest_group_coverage"),
-    *("mixture_coverage", "marginal_log_loss", "spread_skill"),
+    *("mixture_coverage", "marginal_log_loss", "joint_log_loss", "joint_log_loss_gain", "spread_skill"),
 )
 
 

@@ -15,9 +15,11 @@ from geouq.compiled import compiled
 from geouq.config import Intervals
 from geouq.inference.bootstrap import left_out, resampled
 from geouq.inference.features import MOMENTS, moments_of
+from geouq.inference.joint_rows import PairRows, SampleOwners
 from geouq.inference.order_rows import OrderFrame, moment_row
 from geouq.inference.resamples import NOT_BY_CELL, Resampled
 from geouq.metrics import Choices, Metric, evaluate_metric, metrics_of
+from geouq.metrics.forms import JOINT
 from geouq.summary import CoverageProfile, Summary, ZHistogram
 from geouq.summary.moments import CENTRED
 from geouq.summary.threshold_sums import ThresholdSums
@@ -83,12 +85,15 @@ class TileFrame:
 class TileRows:
     """Rows of the tiles of a pool that have pixels, float64 (tiles, columns); `order` those of the order, if asked for.
 
+    pairs : of the sample for the joint log-loss, where there is one.
+
     Of more than 512 tiles, those that follow each other are joined, so that the memory is bounded.
     """
 
     frame: TileFrame
     rows: Floats
     order: Floats | None
+    pairs: PairRows | None = None
 
 
 def rows_of_tiles(
@@ -97,21 +102,22 @@ def rows_of_tiles(
     """The rows of each variable that has pixels, of `count` tiles that are gone through once, in their order."""
     frames = {name: TileFrame.of(whole, choices[name]) for name, whole in wholes.items() if whole.n}
     found: dict[str, dict[int, list[Floats]]] = {name: {} for name in frames}
+    owners = {name: SampleOwners(frame.whole) for name, frame in frames.items()}
     joined = min(count, MOST_ROWS)
     for i, tile in enumerate(tiles()):
+        number = i * joined // count
         for name, frame in frames.items():
             if tile[name].n:
                 row = [frame.row(tile[name]), *([frame.order.row(tile[name])] if frame.order else [])]
-                before = found[name].get(i * joined // count)
-                found[name][i * joined // count] = (
-                    row if before is None else [a + b for a, b in zip(before, row, strict=True)]
-                )
-    return {name: _stacked(frames[name], list(rows.values())) for name, rows in found.items()}
+                before = found[name].get(number)
+                found[name][number] = row if before is None else [a + b for a, b in zip(before, row, strict=True)]
+                owners[name].add(tile[name], number)
+    return {name: _stacked(frames[name], rows, owners[name]) for name, rows in found.items()}
 
 
-def _stacked(frame: TileFrame, rows: list[list[Floats]]) -> TileRows:
-    light, *order = (np.stack(one) for one in zip(*rows, strict=True))
-    return TileRows(frame, light, order[0] if order else None)
+def _stacked(frame: TileFrame, rows: Mapping[int, list[Floats]], owners: SampleOwners) -> TileRows:
+    light, *order = (np.stack(one) for one in zip(*rows.values(), strict=True))
+    return TileRows(frame, light, order[0] if order else None, owners.pairs(list(rows)))
 
 
 def resampled_by_tiles(
@@ -128,8 +134,20 @@ def resampled_by_tiles(
                 for value, *others in zip(*(evaluate_metric(metric, one, choices) for one in summaries), strict=True):
                     yield Resampled(value, *(other.value for other in others))
         yield from _order_of(name, choices, tiles, settings)
+        yield from _joint_of(name, choices, tiles, settings)
 
     return numbers(), drawn
+
+
+def _joint_of(name: str, choices: Choices, tiles: TileRows, settings: Intervals) -> Iterator[Resampled]:
+    """The numbers of pairs of pixels."""
+    if tiles.pairs is None:
+        return
+    count = len(tiles.rows)
+    for metric in JOINT:
+        (value,) = evaluate_metric(metric, tiles.frame.whole, choices)
+        drawn = tiles.pairs.resampled(name, metric.name, count, settings.resamples, settings.seed)
+        yield Resampled(value, drawn, tiles.pairs.left_out(metric.name, count))
 
 
 def _order_of(name: str, choices: Choices, tiles: TileRows, settings: Intervals) -> Iterator[Resampled]:

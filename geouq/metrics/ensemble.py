@@ -149,22 +149,27 @@ def joint_loss_of(sample: JointSample, count: int) -> float:
     >>> joint_loss_of(JointSample(np.arange(2, dtype=np.uint64), both), 10)
     5.2361771147
     """
-    return float(_joint_loss(sample.log_density, count)) if len(sample.number) > 1 else float("nan")
+    return float(joint_losses_of(sample, count).mean()) if len(sample.number) > 1 else float("nan")
+
+
+def joint_losses_of(sample: JointSample, count: int) -> Floats:
+    """Joint log-loss of that many observations of each pixel and the next, of the last and the first, (pixels)."""
+    losses = np.empty(len(sample.number))
+    _joint_losses(sample.log_density, count, losses)
+    return losses
 
 
 @compiled
-def _joint_loss(log_density: Floats, count: int) -> float:
+def _joint_losses(log_density: Floats, count: int, losses: Floats) -> None:
     pixels, members = log_density.shape
-    total = 0.0
     for i in range(pixels):
         one, other = log_density[i], log_density[(i + 1) % pixels]
-        share = 0.5**count
+        share, losses[i] = 0.5**count, 0.0
         for k in range(count + 1):
             highest, mean = -np.inf, 0.0
             for j in range(members):
                 highest = max(highest, k * one[j] + (count - k) * other[j])
             for j in range(members):
                 mean += np.exp(k * one[j] + (count - k) * other[j] - highest)
-            total -= share * (highest + np.log(mean / members))
+            losses[i] -= share * (highest + np.log(mean / members))
             share *= (count - k) / (k + 1)
-    return total / pixels
