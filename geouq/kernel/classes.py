@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from geouq.compiled import compiled, entry, inlined, inlined_reordered
 from geouq.kernel.accumulators import CellSums, Pixels, Totals
-from geouq.kernel.gathered import SLAB, Gathered, Layers, add_plain, add_up_weighted, gather
+from geouq.kernel.gathered import SLAB, Gathered, Layers, add_plain, filled_up, gather
 from geouq.kernel.lanes import LANES, add_rows
 from geouq.summary.form import BINS, BY_BIN
 from geouq.validity import CLASS_NOT_MAPPED, NOT_A_DISTRIBUTION, Nodata, stored_limits
@@ -15,8 +15,8 @@ from geouq.validity import CLASS_NOT_MAPPED, NOT_A_DISTRIBUTION, Nodata, stored_
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-BRIER, HIGHEST, CHOICE, FIRST, SECOND, THIRD = range(6)
-WORK = 6
+SQUARES, HIGHEST, CHOICE, FIRST, SECOND = range(5)
+WORK = 5
 TOLERANCE = 1e-3
 TOGETHER = 8  # probabilities whose product has one logarithm
 SMALLEST = 1e-300  # such a product, below which digits may be lost
@@ -37,10 +37,10 @@ def add_classes(
 ) -> None:
     """Add the pixels of slabs to their cells; by_class, top : the first columns of these sums of `Classes`."""
     limits, classes = stored_limits(pixels.mean, pixels.variance, pixels.truth, nodata), layers.values.shape[0]
-    table, rows = np.zeros(((2 * classes + 1) * BINS * LANES + 1, LANES)), np.empty(SLAB, np.uint32)
+    table, rows = np.zeros(((2 * classes + 1) * BINS * LANES, LANES)), np.empty(SLAB, np.uint32)
     for s in range(slabs.shape[0]):
         n = gather(pixels, limits, columns, slabs[s], layers, into)
-        add_plain(n, pixels, limits, nodata, columns, slabs[s], into, cells, totals)
+        add_plain(n, pixels, limits, nodata, slabs[s], into, cells, totals)
         if n > 0:
             _add_slab(n, pixels.weight.size > 0, into, table, rows, cells.form[slabs[s, 0]])
         if s + 1 == slabs.shape[0] or slabs[s + 1, 0] != slabs[s, 0]:
@@ -53,29 +53,30 @@ def _add_slab(n, weighted, into, table, rows, sums):
 
     The table has `LANES` rows for each bin, so that neighbours that fall into one bin do not wait for each other: bins
     of each class, with (n, p, p^2), bins of each class as the true one, with (n, p), and of the most probable class,
-    with (n, p, hits). The last row is of no pixel.
+    with (n, p, hits).
     """
-    classes, truth, weight, work = into.values.shape[0], into.more[0], into.weight, into.work
-    for i in range(n, n + (-n) % LANES):
-        rows[i] = len(table) - 1
-    for i in range(n):
-        work[BRIER, i], work[HIGHEST, i], work[CHOICE, i] = 0.0, -1.0, 0.0
+    classes, truth, weight, work, wide = into.values.shape[0], into.more[0], into.weight, into.work, filled_up(n)
+    for i in range(wide):
+        work[SQUARES, i], work[HIGHEST, i], work[CHOICE, i] = 0.0, -1.0, 0.0
     for k in range(classes):
-        _add_class(n, k, into.values[k], truth, weight, work, table, rows)
-    sums[0] += add_up_weighted(n, work[BRIER], weight)
+        _add_class(wide, k, into.values[k], weight, work, table, rows)
+    sums[0] += _brier(n, work[SQUARES], into.mean, weight)
     sums[1] -= _log_sum_weighted(n, into.mean, weight) if weighted else _log_sum(n, into.mean)
     sums[2] += _weight_of_none(n, into.mean, weight)
-    _add_true(n, classes, into.mean, truth, weight, work, table, rows)
-    _add_top(n, 2 * classes, truth, weight, work, table, rows)
+    _add_true(wide, classes, into.mean, truth, weight, work, table, rows)
+    _add_top(wide, 2 * classes, truth, weight, work, table, rows)
 
 
 @inlined
-def _add_class(n, k, own, truth, weight, work, table, rows):
+def _add_class(n, k, own, weight, work, table, rows):
     """Add the probabilities of one class; loops are short, as LLVM finds the lanes of those that touch few arrays."""
-    brier, highest, choice, wp, wpp = work[BRIER], work[HIGHEST], work[CHOICE], work[FIRST], work[SECOND]
+    squares, highest, choice, wp, wpp = work[SQUARES], work[HIGHEST], work[CHOICE], work[FIRST], work[SECOND]
     for i in range(n):
-        away = np.float64(own[i]) - (1.0 if truth[i] == k else 0.0)
-        brier[i] += away * away
+        p = np.float64(own[i])
+        wp[i] = p * p
+        squares[i] += p * p
+    for i in range(n):
+        wpp[i] = weight[i] * wp[i]
     for i in range(n):
         p, most, before = np.float64(own[i]), highest[i], choice[i]
         choice[i] = k if p > most else before
@@ -83,11 +84,18 @@ def _add_class(n, k, own, truth, weight, work, table, rows):
     for i in range(n):
         rows[i] = row_of(np.float64(own[i]), k, i)
     for i in range(n):
-        p = np.float64(own[i])
-        wp[i] = weight[i] * p
-        wpp[i] = weight[i] * p * p
+        wp[i] = weight[i] * np.float64(own[i])
     for i in range(0, n, LANES):
         add_rows(table, rows, i, weight, wp, wpp, 0.0)
+
+
+@inlined_reordered
+def _brier(n, squares, p, weight):
+    """Weighted sum of (1 - p)^2 for the true class, and of the squares of the other probabilities."""
+    total = 0.0
+    for i in range(n):
+        total += weight[i] * (squares[i] - p[i] * p[i] + (1 - p[i]) * (1 - p[i]))
+    return total
 
 
 @inlined
@@ -105,7 +113,7 @@ def _add_true(n, first, p, truth, weight, work, table, rows):
 @inlined
 def _add_top(n, first, truth, weight, work, table, rows):
     """Add the probabilities of the most probable class, and whether it is the true one."""
-    highest, choice, wp, hits = work[HIGHEST], work[CHOICE], work[FIRST], work[THIRD]
+    highest, choice, wp, hits = work[HIGHEST], work[CHOICE], work[FIRST], work[SECOND]
     for i in range(n):
         rows[i] = row_of(highest[i], first, i)
     for i in range(n):

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from geouq.compiled import compiled, inlined, inlined_reordered
 from geouq.gaussian import LOG_2PI
 from geouq.kernel.accumulators import Pixels, Sampled
-from geouq.kernel.gathered import SLAB, Gathered, Layers, add_up_weighted, gather, sort_lanes
+from geouq.kernel.gathered import SLAB, Gathered, Layers, add_up_weighted, filled_up, gather, sort_lanes
+from geouq.kernel.lanes import LANES
 from geouq.kernel.mixture import log_density, mix
 from geouq.summary.form import PIT_BINS, Ensemble
 from geouq.summary.joint_sample import SIZE
@@ -18,7 +19,7 @@ from geouq.validity import Nodata, stored_limits
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-AWAY, SPREAD, BELOW, AT_MOST, CRPS, INNER, DENSITY, CDF, ALEATORIC, ROOM = range(10)
+SPREAD, BELOW, AT_MOST, CRPS, INNER, DENSITY, CDF, ALEATORIC, ROOM = range(9)
 WORK = ROOM + 4
 
 
@@ -59,60 +60,62 @@ def add_ensemble(
 ) -> None:
     """Add the valid pixels of slabs to the sums of their cells, sums (cells, columns), and to the sample."""
     limits = stored_limits(pixels.mean, pixels.variance, pixels.truth, nodata)
+    room = np.empty(LANES * max(layers.values.shape[0] + 1, PIT_BINS))
     for s in range(slabs.shape[0]):
         n = gather(pixels, limits, columns, slabs[s], layers, into)
         if n > 0:
-            _add_slab(n, asked, into, sums[slabs[s, 0]])
+            _add_slab(n, asked, into, room, sums[slabs[s, 0]])
             if sampled.number.size > 0:
                 _sample(n, layers, into, sampled)
 
 
 @inlined
-def _add_slab(n, asked, into, sums):
-    members, work, densities = into.values.shape[0], into.work, into.more.shape[0] > 0
-    _spread_and_ranks(n, members, into)
+def _add_slab(n, asked, into, room, sums):
+    members, work, densities, wide = into.values.shape[0], into.work, into.more.shape[0] > 0, filled_up(n)
+    _spread_and_ranks(wide, members, into)
     if densities:
-        mix(n, into.values, into.more, into.truth, work[ROOM:], work[ALEATORIC], work[CDF], work[DENSITY])
-    sort_lanes(n, into.values, asked.pairs)
-    _fair_crps(n, members, into)
+        mix(wide, into.values, into.more, into.truth, work[ROOM:], work[ALEATORIC], work[CDF], work[DENSITY])
+    sort_lanes(wide, into.values, asked.pairs)
+    _fair_crps(wide, members, into)
     aleatoric, epistemic, crps, log_loss, below, above, rank_below, rank_at_most, pit = asked.at
     sums[epistemic] += add_up_weighted(n, work[SPREAD], into.weight)
     sums[crps] += add_up_weighted(n, work[CRPS], into.weight)
-    _count(n, work[BELOW], into.weight, sums[rank_below:])
-    _count(n, work[AT_MOST], into.weight, sums[rank_at_most:])
+    ranks = room[: LANES * (members + 1)]
+    _count(n, work[BELOW], into.weight, ranks, sums[rank_below:])
+    _count(n, work[AT_MOST], into.weight, ranks, sums[rank_at_most:])
     if densities:
         sums[aleatoric] += add_up_weighted(n, work[ALEATORIC], into.weight)
         sums[log_loss] += add_up_weighted(n, work[DENSITY], into.weight)
-        _count_shares(n, work[CDF], into.weight, sums[pit:])
     first, second = (CDF, CDF) if densities else (AT_MOST, BELOW)
     for j in range(asked.ends.shape[1]):
         sums[below + j] += _weight_beyond(n, work[first], asked.ends[0, j], -1.0, into.weight)
         sums[above + j] += _weight_beyond(n, work[second], asked.ends[1, j], 1.0, into.weight)
+    if densities:
+        _to_bins(n, work[CDF])
+        _count(n, work[CDF], into.weight, room[: LANES * PIT_BINS], sums[pit:])
 
 
 @inlined
 def _spread_and_ranks(n, members, into):
-    """The mixture's mean less the truth, its epistemic variance, and the ranks of the truth."""
-    values, work, truth = into.values, into.work, into.truth
-    away, spread, below, at_most = work[AWAY], work[SPREAD], work[BELOW], work[AT_MOST]
+    """The epistemic variance, and the ranks of the truth."""
+    values, work, truth, mean = into.values, into.work, into.truth, into.mean
+    spread, below, at_most = work[SPREAD], work[BELOW], work[AT_MOST]
     for i in range(n):
-        away[i], spread[i], below[i], at_most[i] = 0.0, 0.0, 0.0, 0.0
+        spread[i], below[i], at_most[i] = 0.0, 0.0, 0.0
     for k in range(members):
-        own = values[k]
-        for i in range(n):
-            deviation = np.float64(own[i]) - truth[i]
-            away[i] += deviation
-            below[i] += 1.0 if deviation < 0 else 0.0
-            at_most[i] += 1.0 if deviation <= 0 else 0.0
-    for i in range(n):
-        away[i] /= members
-    for k in range(members):
-        own = values[k]
-        for i in range(n):
-            deviation = np.float64(own[i]) - truth[i] - away[i]
-            spread[i] += deviation * deviation
+        _rank(n, values[k], truth, below, at_most)
+        _add_squares(n, values[k], mean, spread)
     for i in range(n):
         spread[i] /= members
+
+
+@inlined
+def _rank(n, own, truth, below, at_most):
+    """Count one member where it is below the truth, and where it is not above it."""
+    for i in range(n):
+        deviation = np.float64(own[i]) - truth[i]
+        below[i] += 1.0 if deviation < 0 else 0.0
+        at_most[i] += 1.0 if deviation <= 0 else 0.0
 
 
 @inlined
@@ -132,15 +135,20 @@ def _fair_crps(n, members, into):
 
 
 @inlined
-def _count(n, places, weight, counts):
+def _count(n, places, weight, room, counts):
+    """Add weights to the counts of their places, by way of some of each, so that neighbours need not wait."""
+    room[:] = 0.0
     for i in range(n):
-        counts[np.int64(places[i])] += weight[i]
+        room[np.uint64(np.int64(places[i])) * np.uint64(LANES) + np.uint64(i % LANES)] += weight[i]
+    for j in range(len(room)):
+        counts[j // LANES] += room[j]
 
 
 @inlined
-def _count_shares(n, shares, weight, counts):
+def _to_bins(n, shares):
+    """Put the number of its bin in the place of each share."""
     for i in range(n):
-        counts[min(np.int64(shares[i] * PIT_BINS), PIT_BINS - 1)] += weight[i]
+        shares[i] = min(shares[i] * PIT_BINS, PIT_BINS - 1.0)
 
 
 @inlined_reordered
@@ -224,6 +232,7 @@ def _add_layer(n, own, total):
 
 @inlined
 def _add_squares(n, own, mean, total):
+    """Add the squares of a member's deviations from the mean."""
     for i in range(n):
         away = own[i] - mean[i]
         total[i] += away * away

@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SLAB = 256
+TOGETHER = 32  # pixels; `SLAB` is a multiple of it
 SHORT = 8  # pixels of a run that are copied one by one
 ALL_VALID = np.uint64((1 << EIGHT) - 1)
 ERROR, ABS_ERROR, STD, TRUTH, Z = range(len(CENTRED))
@@ -41,12 +42,14 @@ class Layers(NamedTuple):
 class Gathered(NamedTuple):
     """Buffers of one thread: valid pixels of a slab, in the order of the window.
 
-    place : of each pixel in the window. run : the end of each run of pixels that lie side by side there. values,
-    more : as of `Layers`, of the same type. work : rows for what is found of each pixel.
+    place : of each pixel in the window. run : the end of each run of pixels that lie side by side there. excluded :
+    places of the other pixels. values, more : as of `Layers`, of the same type. work : rows for what is found of each
+    pixel.
     """
 
     place: Ints
     run: Ints
+    excluded: Ints
     truth: Floats
     mean: Floats
     weight: Floats
@@ -59,8 +62,8 @@ def new_gathered(layers: int, more: int, work: int, dtype: DTypeLike) -> Gathere
     """Buffers for so many layers of that type, and rows of work."""
     truth, mean, weight = np.empty((3, SLAB))
     values, own = np.empty((layers, SLAB), dtype), np.empty((more, SLAB), dtype)
-    place, run = np.empty((2, SLAB + 1), np.int64)
-    return Gathered(place, run, truth, mean, weight, values, own, np.empty((work, SLAB)))
+    place, run, excluded = np.empty((3, SLAB + EIGHT), np.int64)
+    return Gathered(place, run, excluded, truth, mean, weight, values, own, np.empty((work, SLAB)))
 
 
 @compiled
@@ -93,8 +96,11 @@ def mark_not_finite(values: NDArray[np.floating], status: NDArray[np.uint8], wro
 
 @inlined
 def gather(pixels, limits, columns, slab, layers, into):
-    """Copy the valid pixels of a slab to the buffers; their number."""
-    n = _places_of_valid(pixels, limits, columns, slab, into.place)
+    """Copy the valid pixels of a slab to the buffers; their number.
+
+    Pixels of no weight follow, as many as `filled_up` tells.
+    """
+    n = _find_valid(pixels, limits, columns, slab, into.place, into.excluded)
     runs = _runs(n, into.place, into.run)
     _copy(pixels.truth, n, runs, into, into.truth)
     _copy(pixels.mean, n, runs, into, into.mean)
@@ -107,13 +113,32 @@ def gather(pixels, limits, columns, slab, layers, into):
         _copy(layers.values[k], n, runs, into, into.values[k])
     for k in range(layers.more.shape[0]):
         _copy(layers.more[k], n, runs, into, into.more[k])
+    _fill_up(n, into)
     return n
 
 
 @inlined
-def _places_of_valid(pixels, limits, columns, slab, place):
+def filled_up(n):
+    """So many pixels that loops over them need not end on single ones, which take as long as many together."""
+    return n + (-n) % TOGETHER
+
+
+@inlined
+def _fill_up(n, into):
+    """Repeat the last pixel, without weight."""
+    for i in range(n, filled_up(n)):
+        into.truth[i], into.mean[i], into.weight[i] = into.truth[n - 1], into.mean[n - 1], 0.0
+        for k in range(into.values.shape[0]):
+            into.values[k, i] = into.values[k, n - 1]
+        for k in range(into.more.shape[0]):
+            into.more[k, i] = into.more[k, n - 1]
+
+
+@inlined
+def _find_valid(pixels, limits, columns, slab, place, excluded):
+    """Number of valid pixels, with the places of these and of the others."""
     m, v, y, _, status = pixels
-    n, eights = 0, (slab[4] - slab[2]) // EIGHT
+    n, none, eights = 0, 0, (slab[4] - slab[2]) // EIGHT
     for r in range(slab[1], slab[3]):
         first = r * columns + slab[2]
         for p in range(first, first + eights * EIGHT, EIGHT):  # together, as gaps are coherent on maps
@@ -121,16 +146,18 @@ def _places_of_valid(pixels, limits, columns, slab, place):
             if status.size > 0:
                 valid &= zero_eight(status, p)
             n = _add_places(p, valid, n, place)
+            none = _add_places(p, valid ^ ALL_VALID, none, excluded)
         for p in range(first + eights * EIGHT, r * columns + slab[4]):
-            place[n] = p
+            place[n], excluded[none] = p, p
             shown = status.size == 0 or status[p] == 0
-            n += np.int64(is_valid(m[p], v[p], y[p], limits) & shown)
+            counts = np.int64(is_valid(m[p], v[p], y[p], limits) & shown)
+            n, none = n + counts, none + 1 - counts
     return n
 
 
 @inlined
 def _add_places(p, valid, n, place):
-    """Add the places of the valid ones among eight pixels from `p` on, told by bits."""
+    """Add the places of those among eight pixels from `p` on that bits tell."""
     if valid == ALL_VALID:
         for lane in range(EIGHT):
             place[n + lane] = p + lane
@@ -170,13 +197,12 @@ def _copy(source, n, runs, into, target):
 
 
 @inlined
-def add_plain(n, pixels, limits, nodata, columns, slab, into, cells, totals):
+def add_plain(n, pixels, limits, nodata, slab, into, cells, totals):
     """Add number, weight and moments of the gathered pixels to their cell, and count the excluded ones by reason.
 
     For forecasts that have no variance of their own, of which the std is taken to be 1.
     """
-    if n < (slab[3] - slab[1]) * (slab[4] - slab[2]):
-        _count_excluded(pixels, limits, nodata, columns, slab, totals)
+    _count_excluded((slab[3] - slab[1]) * (slab[4] - slab[2]) - n, pixels, limits, nodata, into.excluded, totals)
     if n == 0:
         return
     cell, weight = slab[0], add_up(n, into.weight)
@@ -197,14 +223,14 @@ def add_plain(n, pixels, limits, nodata, columns, slab, into, cells, totals):
 
 
 @inlined
-def _count_excluded(pixels, limits, nodata, columns, slab, totals):
+def _count_excluded(count, pixels, limits, nodata, excluded, totals):
     m, v, y, _, status = pixels
-    for r in range(slab[1], slab[3]):
-        for p in range(r * columns + slab[2], r * columns + slab[4]):
-            found = status[p] if status.size > 0 else np.uint8(0)
-            reason = reason_of(m[p], v[p], y[p], found, limits, nodata.is_nan)
-            if reason >= 0:
-                totals.excluded[reason] += 1
+    for i in range(count):
+        p = excluded[i]
+        found = status[p] if status.size > 0 else np.uint8(0)
+        reason = reason_of(m[p], v[p], y[p], found, limits, nodata.is_nan)
+        if reason >= 0:
+            totals.excluded[reason] += 1
 
 
 @inlined_reordered

@@ -4,14 +4,13 @@ The distribution function is linear between quantiles. Its tails are exponential
 them between the two outermost quantiles: a truth far outside costs what its distance is.
 """
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.compiled import compiled, inlined, inlined_reordered
+from geouq.compiled import compiled, inlined, inlined_fused, inlined_reordered
 from geouq.kernel.accumulators import CellSums, Pixels, Totals
-from geouq.kernel.gathered import SLAB, Gathered, Layers, add_plain, add_up_weighted, gather, sort_lanes
+from geouq.kernel.gathered import SLAB, Gathered, Layers, add_plain, add_up_weighted, filled_up, gather, sort_lanes
+from geouq.kernel.mixture import exp_below_zero
 from geouq.validity import Nodata, stored_limits
 
 Floats = NDArray[np.float64]
@@ -19,6 +18,7 @@ Ints = NDArray[np.int64]
 
 CROSSED, INTEGRAL = range(2)
 WORK = 2
+THIRD = 1 / 3
 
 
 @compiled
@@ -41,32 +41,32 @@ def add_quantiles(
     limits = stored_limits(pixels.mean, pixels.variance, pixels.truth, nodata)
     for s in range(slabs.shape[0]):
         n = gather(pixels, limits, columns, slabs[s], layers, into)
-        add_plain(n, pixels, limits, nodata, columns, slabs[s], into, cells, totals)
+        add_plain(n, pixels, limits, nodata, slabs[s], into, cells, totals)
         if n > 0:
             _add_slab(n, levels, pairs, into, cells.form[slabs[s, 0]])
 
 
 @inlined
 def _add_slab(n, levels, pairs, into, sums):
-    count, crossed = len(levels), into.work[CROSSED]
-    for i in range(n):
+    count, crossed, wide = len(levels), into.work[CROSSED], filled_up(n)
+    for i in range(wide):
         crossed[i] = 0.0
     for k in range(1, count):
         low, high = into.values[k - 1], into.values[k]
-        for i in range(n):
+        for i in range(wide):
             crossed[i] = 1.0 if high[i] < low[i] else crossed[i]
     crossing = add_up_weighted(n, crossed, into.weight)
     if crossing > 0:
-        sort_lanes(n, into.values, pairs)
+        sort_lanes(wide, into.values, pairs)
     for k in range(count):
-        above, over, at_most, below = _of_level(n, into.values[k], into.truth, into.weight)
+        above, over, at_most, below = _of_level(wide, into.values[k], into.truth, into.weight)
         sums[k] += above
         sums[count + k] += over
         sums[2 * count + k] += at_most
         sums[3 * count + k] += below
     sums[4 * count] += crossing
     if count > 1:
-        _integrate(n, levels, into)
+        _integrate(wide, levels, into)
         sums[4 * count + 1] += add_up_weighted(n, into.work[INTEGRAL], into.weight)
 
 
@@ -86,34 +86,41 @@ def _of_level(n, quantile, truth, weight):
 @inlined
 def _integrate(n, levels, into):
     """Integral of (F - 1{truth <= x})^2 over all x, for each pixel."""
-    out, truth, last = into.work[INTEGRAL], into.truth, len(levels) - 1
+    out, truth, values, last = into.work[INTEGRAL], into.truth, into.values, len(levels) - 1
     for i in range(n):
         out[i] = 0.0
     for k in range(last):
-        low, high, p, r = into.values[k], into.values[k + 1], levels[k], levels[k + 1]
-        for i in range(n):
-            first, last_one = np.float64(low[i]), np.float64(high[i])
-            cut = min(max(truth[i], first), last_one)
-            before, behind, width = cut - first, last_one - cut, last_one - first
-            at = p + (r - p) * (before / width if width > 0 else 0.0)
-            out[i] += before / 3 * (p * p + p * at + at * at)
-            out[i] += behind / 3 * ((1 - at) * (1 - at) + (1 - at) * (1 - r) + (1 - r) * (1 - r))
-    first_step, last_step = levels[1] - levels[0], levels[last] - levels[last - 1]
+        _add_between(n, values[k], values[k + 1], truth, levels[k], levels[k + 1], out)
+    _add_tail(n, values[0], values[1], truth, -1.0, levels[0], levels[1] - levels[0], out)
+    _add_tail(n, values[last], values[last - 1], truth, 1.0, 1 - levels[last], levels[last] - levels[last - 1], out)
+
+
+@inlined_fused
+def _add_between(n, low, high, truth, p, r, out):
+    """Add the integral between two quantiles, of the levels p and r."""
     for i in range(n):
-        inner = (np.float64(into.values[1, i]) - into.values[0, i]) / first_step
-        out[i] += _tail(into.values[0, i] - truth[i], levels[0], inner * levels[0])
-        inner = (np.float64(into.values[last, i]) - into.values[last - 1, i]) / last_step
-        out[i] += _tail(truth[i] - into.values[last, i], 1 - levels[last], inner * (1 - levels[last]))
+        first, end, y = np.float64(low[i]), np.float64(high[i]), truth[i]
+        cut = min(max(y, first), end)
+        before, behind, width = cut - first, end - cut, end - first
+        share = before / width
+        at = p + (r - p) * (share if width > 0 else 0.0)
+        below, above = p * p + p * at + at * at, (1 - at) * (1 - at) + (1 - at) * (1 - r) + (1 - r) * (1 - r)
+        out[i] += (before * below + behind * above) * THIRD
 
 
-@inlined
-def _tail(outside, share, scale):
-    """Integral over one tail, which holds that share; outside : how far truth lies beyond the outermost quantile."""
-    if outside <= 0:
-        return share * share * scale / 2
-    at = share * math.exp(-outside / scale) if scale > 0 else 0.0
-    beyond = at * at * scale / 2
-    return beyond + outside - 2 * scale * (share - at) + scale / 2 * (share * share - at * at)
+@inlined_fused
+def _add_tail(n, outermost, next_one, truth, side, share, step, out):
+    """Add the integral over one tail, which holds that share; side : 1 of the upper one, -1 of the lower one.
+
+    step : what lies between the two outermost quantiles on that side.
+    """
+    for i in range(n):
+        end = np.float64(outermost[i])
+        scale = side * (end - np.float64(next_one[i])) * (share / step)
+        outside = max(side * (truth[i] - end), 0.0)
+        away = outside / scale
+        missed = share - share * exp_below_zero(-(away if scale > 0 else 0.0))
+        out[i] += share * share * scale / 2 + outside - 2 * scale * missed
 
 
 @compiled
