@@ -143,7 +143,7 @@ def test_a_gate_on_the_interval_fails_where_the_estimate_passes_but_may_be_lower
     assert done.exit_code == 1
     assert (estimate["passed"], interval["passed"]) == (True, False)
     assert interval["low"] < between < interval["value"] < interval["high"]
-    assert f"with the interval {interval['low']} to" in done.output
+    assert f"with the interval {interval['low']:.6g} to" in done.output
 
 
 def test_gates_and_thresholds_go_together(tile_folder, geouq):

@@ -73,7 +73,7 @@ def test_a_gate_without_an_interval_tells_why_it_failed(tile_folder, geouq, tmp_
     assert done.exit_code == 1
     assert gate["reason"] == "fewer than 8 cells"
     assert (gate["passed"], gate["low"]) == (False, None)
-    assert f"is {gate['value']}, and there is no interval: fewer than 8 cells (max 9.0)" in done.stderr
+    assert f"is {gate['value']:.6g}, and there is no interval: fewer than 8 cells (max 9.0)" in done.stderr
 
 
 def test_a_gate_without_a_pixel_tells_why_it_failed(tile_folder, geouq, tmp_path):
@@ -84,4 +84,4 @@ def test_a_gate_without_a_pixel_tells_why_it_failed(tile_folder, geouq, tmp_path
     done = geouq("run", config, "--quiet")
 
     assert done.exit_code == 1
-    assert "zms of height in all is None, and there is no value: no pixel (max 9.0)" in done.stderr
+    assert "zms of height in all is missing, and there is no value: no pixel (max 9.0)" in done.stderr

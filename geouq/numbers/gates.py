@@ -41,13 +41,17 @@ class GateResult:
 
     def __str__(self) -> str:
         of = f"{self.variable} ({self.model})" if self.model else self.variable
-        said = f"{self.metric} of {of} in {self.region} is {self.value}"
+        said = f"{self.metric} of {of} in {self.region} is {_shown(self.value)}"
         if self.reason:
             said += f", and there is no {'interval' if self.on == 'interval' else 'value'}: {self.reason}"
         elif self.on == "interval":
-            said += f" with the interval {self.low} to {self.high}"
+            said += f" with the interval {_shown(self.low)} to {_shown(self.high)}"
         bounds = {"min": self.min, "max": self.max}
         return f"{said} ({', '.join(f'{key} {bound}' for key, bound in bounds.items() if bound is not None)})"
+
+
+def _shown(value: float | None) -> str:
+    return "missing" if value is None else f"{value:.6g}"
 
 
 def require_known(
