@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from geouq import summarize_arrays
-from geouq.arrays.points import points as arrays
+from geouq.arrays import points as arrays
 from geouq.errors import SummaryError
 from geouq.summary import GROUPED_BY, CoverageProfile, RunningTotal, empty_summary
 from geouq.summary.coverage_profile import POSITIVE, value_key

@@ -25,7 +25,7 @@ LEVELS = (0.9,)
 @pytest.fixture
 def few(monkeypatch):
     """At most 1000 pixels are few."""
-    for room in ("arrays", "summary.variance_profile", "summary.running"):
+    for room in ("arrays.points", "summary.variance_profile", "summary.running"):
         monkeypatch.setattr(f"geouq.{room}.FEW", 1000)
     return 1000
 

@@ -11,7 +11,7 @@ from restatement import valid
 from scipy.stats import spearmanr
 
 from geouq import metrics, summarize_arrays
-from geouq.arrays.points import points as arrays
+from geouq.arrays import points as arrays
 from geouq.errors import SummaryError
 from geouq.metrics import Choices, evaluate_metrics
 from geouq.summary import RunningTotal, empty_summary
