@@ -15,7 +15,7 @@ from geouq.doctor import DEEP, examine, placement
 from geouq.rasters.catalog import find_tiles
 
 SIDE = 288
-REPOSITORY = Path(__file__).parents[1]
+REPOSITORY = Path(__file__).parents[2]
 SHARED = REPOSITORY.parent / "shared" / "data"
 
 

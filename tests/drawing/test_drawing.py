@@ -10,7 +10,7 @@ from geouq.drawing import DRAWERS, by_default
 from geouq.drawing import chosen as choosing
 from geouq.regions import Pool
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 MORE = (
     "variables: [height, gini]\nregions: {west: [a1, a2]}\nordering: true\nsplits: {in: [a1], out: [b1]}\n"
     "output: {maps: none, figures: [reliability, shift]}\n"

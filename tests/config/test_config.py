@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from geouq.config import Bins, BinScheme, Experiment, Gate, Variable, json_schema, load_experiment
 
-CONFIGS = Path(__file__).parent.parent / "configs"
+CONFIGS = Path(__file__).parents[2] / "configs"
 
 
 def test_the_smallest_configuration_has_the_defaults(tmp_path):

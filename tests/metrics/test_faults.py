@@ -9,7 +9,7 @@ from everything import summary_of, values_of
 from geouq.config import EQUAL_COUNT_10, Groups
 from geouq.metrics import METRICS, Choices
 
-DOCUMENTED = Path(__file__).parents[1] / "docs" / "faults.md"
+DOCUMENTED = Path(__file__).parents[2] / "docs" / "faults.md"
 LEVEL, THRESHOLD = 0.9, 20.0
 SHAPE = (500, 500)
 ONE = 1 / np.sqrt(SHAPE[0] * SHAPE[1])  # standard error of a mean of unit variance

@@ -17,7 +17,7 @@ from geouq.arrays.points import summarize_arrays
 from geouq.inference import Intervals, Reach
 from geouq.metrics import evaluate_metrics
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "scripts" / "coverage_study"
 SIDE, SIMULATIONS = 192, 30
 FEWEST, MOST = 0.88, 0.985  # on average over six numbers of two forecasts

@@ -8,7 +8,7 @@ import pytest
 
 from geouq.config import load_experiment, to_yaml
 
-FOLDER = Path(__file__).parents[1] / "configs"
+FOLDER = Path(__file__).parents[2] / "configs"
 CONFIGS = sorted(FOLDER.glob("*.yaml"))
 OF_SAMPLES = [config for config in CONFIGS if config.name.startswith("samples")]
 NEEDS_POLYGONS = {"samples_regions.yaml"}

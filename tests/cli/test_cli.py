@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 import yaml
 
-CONFIGS = sorted((Path(__file__).parents[1] / "configs").glob("*.yaml"))
+CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
 
 
 def test_from_two_folders_to_a_report(tile_folder, geouq, tmp_path):
