@@ -19,7 +19,7 @@ from geouq.runs.progress import Reporter
 from geouq.runs.provenance import RunRecord, inputs_in_words, resolved
 from geouq.runs.store import SavedSummaries
 from geouq.tables.readable import write_readable
-from geouq.tables.rows import COLUMNS, Table, as_frame, heavy_bins, write_csv, write_parquet
+from geouq.tables.rows import COLUMNS, Table, as_frame, heavy_bins, mostly_odd, write_csv, write_parquet
 from geouq.text.naming import file_name
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: R
     wholes = next(pool.variables for pool in numbers.shown if pool.level == "all")
     maps = write_maps(Evaluated(experiment, record, summaries, choices, wholes), folder / "maps", reporter)
     figures, undrawn = draw_figures(experiment, record, numbers, summaries, choices, folder=folder, reporter=reporter)
-    notes = (*_without_pixels(experiment, numbers.tables["metrics"]), *_left_to_tables(numbers), *undrawn)
+    odd = mostly_odd(numbers.tables["metrics"], numbers.tables["excluded"])
+    notes = (*_without_pixels(experiment, numbers.tables["metrics"]), *odd, *_left_to_tables(numbers), *undrawn)
     warnings = (*record.notes, *record.doubts, *heavy_bins(numbers.tables["bins"]), *notes)
     results = Results(folder, record, numbers.tables, gates, warnings)
     shown_maps = [f"maps/{path.name}" for path in maps if path.suffix != ".qml"]

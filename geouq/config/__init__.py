@@ -3,7 +3,6 @@
 from geouq.config.bins import EQUAL_COUNT_10, EQUAL_WIDTH_10, GROUPS, Bins, BinScheme, Groups
 from geouq.config.data import Data, FormData, SharedData
 from geouq.config.faults import Fault, config_error, quoted, suggestion
-from geouq.config.forms import FORM_KEYS
 from geouq.config.intervals import Intervals, length
 from geouq.config.load import json_schema, load_experiment, to_yaml
 from geouq.config.model import CalibrationWeights, Experiment
@@ -19,6 +18,7 @@ from geouq.config.values import (
     CELL_MAPS_OF_LEVELS,
     CELL_MAPS_OF_LEVELS_OF_FORMS,
     CELLS,
+    FORM_KEYS,
     PIXEL_MAPS,
     is_pixel_map,
 )

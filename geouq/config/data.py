@@ -1,15 +1,16 @@
 """The layers of a tile: which rasters hold the prediction, the truth, and what goes with them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, WithJsonSchema, field_validator
 
 from geouq.config.faults import Steps, quoted, raise_each
-from geouq.config.forms import FORM_KEYS, BandOrder, FormFiles
-from geouq.config.prediction import PredictionFiles
+from geouq.config.forms import BandOrder, FormFiles
+from geouq.config.prediction import BY_NAMES, PredictionFiles
 from geouq.config.section import Section, Text
-from geouq.config.values import AREA, MODEL, grouping_name, tile_pattern, weights_pattern
+from geouq.config.values import AREA, FORM_KEYS, MODEL, grouping_name, tile_pattern, weights_pattern
+from geouq.config.variables import Variable
 
 Pattern = Annotated[str, Field(min_length=1), AfterValidator(tile_pattern)]
 Weights = Annotated[
@@ -20,6 +21,8 @@ Weights = Annotated[
 ]
 Named = dict[Annotated[Text, AfterValidator(grouping_name)], Pattern]
 GROUPINGS = ("covariates", "classes")  # keys below which rasters have names
+NOT_ADDED = "truth_variance is added to a predicted variance; leave it out, or give mean and variance"
+TWO_FORMS = "the prediction is given by members, quantiles or probabilities already; leave this out"
 NO_INTERVAL = "an interval is taken as it was given, so there is nothing to add this to; give variance or std"
 
 
@@ -97,8 +100,16 @@ class FormData(SharedData, FormFiles):
     @classmethod
     def _of_a_variance(cls, pattern: str | None) -> str | None:
         if pattern is not None:
-            raise ValueError("truth_variance is added to a predicted variance; leave it out, or give mean and variance")
+            raise ValueError(NOT_ADDED)
         return pattern
+
+    @field_validator("covariates", "classes")
+    @classmethod
+    def _of_coverage(cls, rasters: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        read = info.data
+        if rasters and (read.get("quantiles") is not None or read.get("probabilities") is not None):
+            raise ValueError("coverage by groups is told of predictions that have a variance; leave it out")
+        return rasters
 
 
 def data_for_models(written: object, info: ValidationInfo) -> object:
@@ -111,11 +122,12 @@ def data_for_models(written: object, info: ValidationInfo) -> object:
     if isinstance(models, Mapping):
         return _without_prediction(written, models)
     if any(written.get(key) is not None for key in FORM_KEYS):
-        if models is not None:
-            raise ValueError("models are given by mean and variance; leave them out here")
-        return FormData.model_validate(written)
+        raise_each(((key,), TWO_FORMS) for key in PredictionFiles.model_fields if written.get(key) is not None)
+        form = FormData.model_validate(written)
+        raise_each(_placeholders(form.written, several=models is not None))
+        return form
     found = Data.model_validate(written)
-    raise_each(_placeholders(found, several=models is not None))
+    raise_each(_placeholders({(layer,): path for layer, path in found.predicted.items()}, several=models is not None))
     return found
 
 
@@ -126,7 +138,9 @@ def _without_prediction(written: Mapping[str, Any], models: Mapping[str, Predict
         for key in written
         if models and key in PredictionFiles.model_fields and written[key] is not None
     ]
-    rest = {key: value for key, value in written.items() if key not in PredictionFiles.model_fields}
+    faults += [((key,), BY_NAMES) for key in FORM_KEYS if models and written.get(key) is not None]
+    own = (*PredictionFiles.model_fields, *FormFiles.model_fields)
+    rest = {key: value for key, value in written.items() if key not in own}
     try:
         found = SharedData.model_validate(rest)
     except ValidationError as error:
@@ -139,13 +153,13 @@ def _without_prediction(written: Mapping[str, Any], models: Mapping[str, Predict
     return found
 
 
-def _placeholders(data: Data, *, several: bool) -> Iterator[tuple[Steps, str]]:
+def _placeholders(paths: Mapping[Steps, str], *, several: bool) -> Iterator[tuple[Steps, str]]:
     """Paths of a prediction that hold {model} without need, or lack it."""
-    for layer, path in data.predicted.items():
+    for steps, path in paths.items():
         if several and MODEL not in path:
-            yield (layer,), f"{quoted(path)} needs {MODEL} where the name of the model stands"
+            yield steps, f"{quoted(path)} needs {MODEL} where the name of the model stands"
         elif not several and MODEL in path:
-            yield (layer,), f"{quoted(path)}: {MODEL} needs a list of the models' names, such as models: [a, b]"
+            yield steps, f"{quoted(path)}: {MODEL} needs a list of the models' names, such as models: [a, b]"
 
 
 def predictions_read(read: Mapping[str, Any]) -> list[PredictionFiles]:
@@ -154,6 +168,17 @@ def predictions_read(read: Mapping[str, Any]) -> list[PredictionFiles]:
     if isinstance(models, dict):
         return list(models.values())
     return [data] if isinstance(data, Data) else []
+
+
+def faults_of_variables(data: object, variables: Sequence[Variable]) -> Iterator[tuple[Steps, str]]:
+    """What is asked of variables that a prediction in another form than mean and variance does not have."""
+    if not isinstance(data, FormData):
+        return
+    for i, variable in enumerate(variables):
+        if variable.truth_variance is not None:
+            yield (i,), f"truth_variance of {quoted(variable.name)}: {NOT_ADDED}"
+        if variable.thresholds and data.members is None:
+            yield (i,), f"thresholds of {quoted(variable.name)} are of predictions that have a variance; leave them out"
 
 
 def noise_given(read: Mapping[str, Any]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Predictions that are not given as mean and variance: the rasters of members, quantiles or probabilities."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
@@ -15,7 +15,9 @@ from geouq.config.values import (
     CELL_MAPS_OF_LEVELS_OF_FORMS,
     CELLS,
     COVERED,
+    FORM_KEYS,
     MEMBER,
+    MODEL,
     OF_CLASSES,
     OF_MEMBERS,
     OF_VARIANCE,
@@ -26,7 +28,7 @@ from geouq.config.values import (
 Members = Annotated[str, Field(min_length=1), AfterValidator(member_pattern)]
 BandOrder = Literal["variables", "layers"]
 LAST_CODE = 65535
-FORM_KEYS = ("members", "quantiles", "probabilities")
+_PATHS = ("members", "member_variance", "probabilities")
 
 
 # what maps are of, by the key of the rasters of a prediction; mean and variance have none
@@ -137,6 +139,22 @@ class FormFiles(Section):
             for name in self.member_names or ()
         }
 
+    @property
+    def written(self) -> dict[Steps, str]:
+        """Paths as they are written, by the keys that lead to them."""
+        found: dict[Steps, str | None] = {(key,): getattr(self, key) for key in _PATHS}
+        found |= {("quantiles", f"{level:g}"): path for level, path in (self.quantiles or {}).items()}
+        return {steps: path for steps, path in found.items() if path is not None}
+
+    def of_model(self, name: str) -> Self:
+        """The rasters of one model, where its name stands for {model}."""
+        own: dict[str, object] = {
+            key: path.replace(MODEL, name) for key in _PATHS if (path := getattr(self, key)) is not None
+        }
+        if self.quantiles is not None:
+            own["quantiles"] = {level: path.replace(MODEL, name) for level, path in self.quantiles.items()}
+        return self.model_copy(update=own)
+
     @field_validator("member_variance")
     @classmethod
     def _of_members(cls, path: str | None, info: ValidationInfo) -> str | None:
@@ -147,6 +165,13 @@ class FormFiles(Section):
             if (MEMBER in path) != (MEMBER in members):
                 raise ValueError(f"{MEMBER} stands in one of members and member_variance alone")
         return path
+
+    @field_validator("member_names")
+    @classmethod
+    def _of_files(cls, names: Names | None, info: ValidationInfo) -> Names | None:
+        if names is not None and "members" in info.data and MEMBER not in (info.data["members"] or ""):
+            raise ValueError(f"members has no {MEMBER} for which names stand; leave it out, or give a file a member")
+        return names
 
     @field_validator("quantiles", "probabilities")
     @classmethod
@@ -170,9 +195,10 @@ class FormFiles(Section):
     @field_validator("class_codes")
     @classmethod
     def _codes(cls, codes: Mapping[str, int] | None, info: ValidationInfo) -> Mapping[str, int] | None:
-        given = info.data.get("probabilities") is not None
-        if codes is None or not given:
+        if codes is None or "probabilities" not in info.data:
             return codes
+        if info.data["probabilities"] is None:
+            raise ValueError("there are no probabilities of classes; give these too, or leave it out")
         faults: list[tuple[Steps, str]] = [
             ((name,), f"{quoted(name)} has the code of another class, {code}")
             for place, (name, code) in enumerate(codes.items())

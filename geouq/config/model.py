@@ -17,13 +17,21 @@ from pydantic import (
 )
 
 from geouq.config.bins import GROUPS, Bins, BinScheme, Groups
-from geouq.config.data import Data, FormData, SharedData, data_for_models, noise_given, predictions_read
+from geouq.config.data import (
+    Data,
+    FormData,
+    SharedData,
+    data_for_models,
+    faults_of_variables,
+    noise_given,
+    predictions_read,
+)
 from geouq.config.faults import Fault, quoted, raise_each, suggestion
 from geouq.config.forms import lacking, names_of_maps
 from geouq.config.intervals import Intervals
 from geouq.config.output import Gate, Output, VarianceRule
 from geouq.config.prediction import CompareOn, Level, Models, PredictionFiles, key_of, model_and_layer, models_of
-from geouq.config.recalibration import Recalibration, fault_of_groups, method_alone
+from geouq.config.recalibration import NOT_RECALIBRATED, Recalibration, fault_of_groups, method_alone
 from geouq.config.regions import ALL, Regions, faults_of, tile_lists, told_by_files, written_names
 from geouq.config.section import Names, Section, Text
 from geouq.config.splits import Splits, faults_of_splits, split_lists
@@ -200,11 +208,17 @@ class Experiment(Section):
         return {"": self.data} if self.models is None else {name: self.data.of_model(name) for name in self.models}
 
     @property
+    def forms(self) -> dict[str, FormData]:
+        """The same of predictions that are not given as mean and variance."""
+        if not isinstance(self.data, FormData):
+            return {}
+        return {"": self.data} if self.models is None else {name: self.data.of_model(name) for name in self.models}
+
+    @property
     def patterns(self) -> dict[str, str]:
         """Path pattern of each layer by its key, such as mean, models.ensemble.mean, truth, classes.cover."""
-        found = {key_of(name, layer): p for name, own in self.predictions.items() for layer, p in own.predicted.items()}
-        if isinstance(self.data, FormData):
-            found |= self.data.predicted
+        given: dict[str, FormData | PredictionFiles] = {**self.predictions, **self.forms}
+        found = {key_of(name, layer): p for name, own in given.items() for layer, p in own.predicted.items()}
         return found | self.data.shared
 
     @property
@@ -250,6 +264,7 @@ class Experiment(Section):
             for other in noise_given(info.data)
             if variable.truth_variance is not None
         )
+        raise_each(faults_of_variables(info.data.get("data"), variables))
         labels = info.data.get("labels_mean")
         if labels is None:
             return variables
@@ -314,6 +329,8 @@ class Experiment(Section):
     @field_validator("recalibration")
     @classmethod
     def _by_known_regions(cls, wanted: Recalibration | None, info: ValidationInfo) -> Recalibration | None:
+        if wanted is not None and isinstance(info.data.get("data"), FormData):
+            raise ValueError(NOT_RECALIBRATED)
         if wanted is not None and "regions" in info.data:
             fault = fault_of_groups(wanted, info.data["regions"])
             if fault:

@@ -1,21 +1,26 @@
 """Which rasters hold a prediction, and how several models of one truth are named."""
 
 import re
-from collections.abc import Mapping
-from typing import Annotated, Literal, Self, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationInfo, field_validator
 
 from geouq.config.faults import Steps, quoted, raise_each
 from geouq.config.section import Section, Text
-from geouq.config.values import MODEL, level, model_name, predicted_pattern, repeated
+from geouq.config.values import FORM_KEYS, MODEL, level, model_name, predicted_pattern, repeated
 
 Predicted = Annotated[str, Field(min_length=1), AfterValidator(predicted_pattern)]
 Level = Annotated[float, AfterValidator(level)]
 CompareOn = Literal["common", "own"]
 SPREADS = (("variance",), ("std",), ("lower", "upper", "level"))  # the ways to give the uncertainty
-KEY = re.compile(r"models\.(?P<model>.+)\.(?P<layer>\w+)")
+OF_LAYERS = r"(?:members|member_variance)\.[^.]+|quantiles\.[\d.e-]+"
+KEY = re.compile(rf"models\.(?P<model>.+?)\.(?P<layer>{OF_LAYERS}|\w+)")
 H = TypeVar("H", str, float)
+BY_NAMES = (
+    "models that are listed with their rasters give mean and variance; write `models: [their names]`, and {model} in "
+    "the paths of data"
+)
 
 
 class PredictionFiles(Section):
@@ -93,6 +98,7 @@ def models_of(written: object) -> object:
         return None
     found: Models
     if isinstance(written, Mapping):
+        raise_each(_of_forms(written))
         found = _OWN_FILES.validate_python(written)
         twice: list[tuple[Steps, str]] = [
             ((name,), f"{quoted(name)} differs from another model in the case of letters alone")
@@ -110,6 +116,12 @@ def models_of(written: object) -> object:
     return found
 
 
+def _of_forms(written: Mapping[Any, Any]) -> Iterator[tuple[Steps, str]]:
+    """Keys of ensembles, quantiles and probabilities below a model."""
+    for name, files in written.items():
+        yield from (((str(name), key), BY_NAMES) for key in FORM_KEYS if isinstance(files, Mapping) and key in files)
+
+
 def key_of(model: str, layer: str) -> str:
     """What a layer of a prediction is called: as in the configuration, below its model where there are several.
 
@@ -124,6 +136,8 @@ def model_and_layer(key: str) -> tuple[str, str]:
 
     >>> model_and_layer("models.v1.2.mean"), model_and_layer("mean")
     (('v1.2', 'mean'), ('', 'mean'))
+    >>> model_and_layer("models.v1.2.quantiles.0.05")
+    ('v1.2', 'quantiles.0.05')
     """
     found = KEY.fullmatch(key)
     return (found["model"], found["layer"]) if found else ("", key)

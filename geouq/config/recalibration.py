@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 from geouq.config.section import Names, Section, Text
 
 LEAVE_ONE_REGION_OUT, K_FOLD = "leave-one-region-out", "k-fold"
+NOT_RECALIBRATED = "corrections are of mean and variance; leave recalibration out, or give the forecast as these"
 OneMethod = Literal["scale", "scale_bias", "affine", "isotonic_variance", "isotonic", "conformal"]
 Method = Literal["best", "scale", "scale_bias", "affine", "isotonic_variance", "isotonic", "conformal", "by_group"]
 Judge = Literal["both", "leave-one-region-out", "k-fold"]

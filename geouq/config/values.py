@@ -42,6 +42,7 @@ CELL_MAPS_OF_LEVELS_OF_FORMS = {
     "quantiles": ("pinball", "quantile_coverage", *CELL_MAPS_OF_LEVELS),
     "probabilities": (),
 }
+FORM_KEYS = ("members", "quantiles", "probabilities")
 CELLS = "cells"  # every metric that cells keep
 COVERED = "covered"
 _ALL_OF_LEVELS = (*CELL_MAPS_OF_LEVELS, *chain.from_iterable(CELL_MAPS_OF_LEVELS_OF_FORMS.values()))
@@ -97,8 +98,8 @@ def predicted_pattern(path: str) -> str:
 
 
 def member_pattern(path: str) -> str:
-    """Accept a path in which {tile} stands for something, and {member} may."""
-    return _with_tile(path, path.replace(MEMBER, ""))
+    """Accept a path in which {tile} stands for something, and {member} and {model} may."""
+    return _with_tile(path, path.replace(MEMBER, "").replace(MODEL, ""))
 
 
 def _with_tile(path: str, pattern: str) -> str:

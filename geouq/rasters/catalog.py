@@ -15,7 +15,6 @@ from geouq.config import (
     OUT,
     Experiment,
     Fault,
-    FormData,
     Variable,
     config_error,
     key_of,
@@ -25,11 +24,11 @@ from geouq.config import (
 from geouq.errors import DataError, GeouqError
 from geouq.grid import Grid, require_same_grid
 from geouq.rasters.areas import require_areas
-from geouq.rasters.layered import Layered
+from geouq.rasters.layered import Layered, layered_models
 from geouq.rasters.members import with_members
 from geouq.rasters.predictions import PREDICTED, Prediction
 from geouq.rasters.raster import Raster, read_header
-from geouq.summary.form import Form
+from geouq.summary.form import Ensemble, Form
 
 ONE_FOR_ALL = ("mask", "weights", "covariates", "classes")  # layers of which one band may serve all variables
 READERS = 8
@@ -73,9 +72,8 @@ class Tile:
 
     @property
     def layers(self) -> int:
-        """Number of layers of which a prediction of a variable is made: 1 of mean and variance."""
-        (first, *_) = self.predictions.values()
-        return first.layers if isinstance(first, Layered) else 1
+        """Number of layers of which all predictions of a variable are made: 1 of mean and variance."""
+        return sum(one.layers for one in self.predictions.values() if isinstance(one, Layered)) or 1
 
     @property
     def noisy_truth(self) -> bool:
@@ -312,12 +310,11 @@ def _open_tile(name: str, patterns: Mapping[str, str], experiment: Experiment) -
             model: Prediction.of(own, {layer: rasters[key_of(model, layer)] for layer in own.predicted})
             for model, own in files.items()
         }
-        if isinstance(data, FormData):
-            layers = {layer: rasters[layer] for layer in data.predicted}
+        if experiment.forms:
             variables = experiment.variables or _variables_of(rasters["truth"], experiment)
             bands = [variable.band for variable in variables]
-            predictions[""] = Layered.of(experiment, layers, rasters["truth"], bands)
-            mean = predictions[""].mean
+            predictions |= layered_models(experiment.forms, experiment.levels, rasters, bands)
+            mean = next(iter(predictions.values())).mean
         else:
             mean = next(iter(predictions.values())).mean
             variables = experiment.variables or _variables_of(mean, experiment)
@@ -354,7 +351,10 @@ def _variables_of(mean: Raster, experiment: Experiment) -> tuple[Variable, ...]:
 
 
 def _require_bands(layer: str, raster: Raster, variables: tuple[Variable, ...]) -> None:
-    if layer in FORM_KEYS or layer == "member_variance":  # their bands are not those of variables
+    _, own = model_and_layer(layer)
+    if own in FORM_KEYS or own == "member_variance":  # their bands are not those of variables
+        if odd := next((i for i, band in enumerate(raster.bands, 1) if band.dtype.startswith("complex")), 0):
+            raise DataError(f"{raster.path}: band {odd} holds complex numbers; give real ones")
         return
     one_for_all = layer.partition(".")[0] in ONE_FOR_ALL and len(raster.bands) == 1
     for variable in variables:
@@ -379,15 +379,18 @@ def _described_elsewhere(tile: Tile) -> list[str]:
 
 
 def _with_same_variables(tiles: list[Tile]) -> tuple[list[Tile], list[Failure]]:
-    """Tiles whose bands name the variables of the first one, and failures for the others."""
-    same = [tile for tile in tiles if tile.variables == tiles[0].variables]
-    odd = [tile for tile in tiles if tile.variables != tiles[0].variables]
+    """Tiles whose bands name the variables of the first one, of as many members, and failures for the others."""
+    same = [tile for tile in tiles if (tile.variables, tile.form) == (tiles[0].variables, tiles[0].form)]
+    odd = [tile for tile in tiles if tile not in same]
     return same, [Failure(tile.name, "catalog", "DataError", _odd_bands(tile, tiles[0])) for tile in odd]
 
 
 def _odd_bands(tile: Tile, first: Tile) -> str:
     found, expected = (", ".join(dict.fromkeys(v.variable for v in one.variables)) for one in (tile, first))
     paths = [next(iter(one.predictions.values())).mean.path for one in (tile, first)]
+    if tile.variables == first.variables and isinstance(tile.form, Ensemble) and isinstance(first.form, Ensemble):
+        counts = tile.form.members, first.form.members
+        return f"{paths[0]} has {counts[0]} members, but {paths[1]} has {counts[1]}; give as many in every tile"
     return (
         f"{paths[0]} describes its bands as {found}, but {paths[1]} as {expected}; "
         "name the variables in the configuration"

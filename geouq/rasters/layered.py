@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from geouq.config import Experiment, FormData
+from geouq.config import FormData, key_of
 from geouq.errors import DataError
 from geouq.rasters.raster import Raster
 from geouq.summary.form import Classes, Ensemble, Form, Quantiles
@@ -30,26 +30,30 @@ class Layered:
     level: ClassVar[None] = None
 
     @classmethod
-    def of(cls, experiment: Experiment, rasters: Mapping[str, Raster], truth: Raster, bands: Sequence[int]) -> Self:
-        """A prediction from these rasters for these bands of the truth; DataError where a file's bands do not fit."""
-        files = experiment.data
-        assert isinstance(files, FormData)  # noqa: S101  whoever calls knows
-        first, described = next(iter(rasters.values())), len(truth.variables)
-        form = _form_of(files, len(first.variables) // described if files.in_bands else len(rasters), experiment.levels)
-        if isinstance(form, Ensemble) and form.members < 2:
-            raise DataError(
-                f"{first.path} has {len(first.variables)} bands, and {truth.path} has {described}: an ensemble has two "
-                "members or more for each of these"
-            )
+    def of(
+        cls,
+        files: FormData,
+        levels: tuple[float, ...],
+        rasters: Mapping[str, Raster],
+        truth: Raster,
+        bands: Sequence[int],
+    ) -> Self:
+        """A prediction from these rasters for these bands of the truth; DataError where a file's bands do not fit.
+
+        levels : of the intervals of an ensemble's mixture.
+        """
+        described = len(truth.variables)
+        form = _form_of(files, levels, _members_of(list(rasters.values()), described, files, truth))
         if not files.in_bands:
             return cls(form, dict(rasters), None, described, by_layer=False)
-        count = _layers_of(form)
+        count, first = _layers_of(form), next(iter(rasters.values()))
         variables = described if isinstance(form, Ensemble) else len(first.variables) // count
         for raster in rasters.values():
             if variables * count != len(raster.variables) or variables not in (described, len(bands)):
+                every = f", or {count * described} for all bands of {truth.path}" if described > len(bands) else ""
                 raise DataError(
-                    f"{raster.path} has {len(raster.variables)} bands: give {count} for each of the {len(bands)} "
-                    f"variables, or of the {described} bands of {truth.path}"
+                    f"{raster.path} has {_counted(raster)}; {_told(form)} of the variables asked for are "
+                    f"{count * len(bands)}{every}"
                 )
         places = {band: band if variables == described else place for place, band in enumerate(bands, 1)}
         return cls(form, dict(rasters), places, variables, files.band_order == "layers")
@@ -103,12 +107,60 @@ class Layered:
         return [(key, own) for key in keys]
 
 
-def _form_of(files: FormData, count: int, levels: tuple[float, ...]) -> Form:
-    """The form of a prediction from files of which there are, or that hold, `count` layers."""
+def layered_models(
+    forms: Mapping[str, FormData], levels: tuple[float, ...], rasters: Mapping[str, Raster], bands: Sequence[int]
+) -> dict[str, Layered]:
+    """The prediction of each model, from rasters by their keys; DataError where these have other numbers of members."""
+    found = {
+        model: Layered.of(
+            own, levels, {layer: rasters[key_of(model, layer)] for layer in own.predicted}, rasters["truth"], bands
+        )
+        for model, own in forms.items()
+    }
+    (first, one), *others = found.items()
+    for model, other in others:
+        if other.form != one.form:
+            raise DataError(
+                f"{one.mean.path} is of {one.layers} layers a variable and {other.mean.path} of {other.layers}: models "
+                f"{first} and {model} differ in their members; give as many, or compare runs of their own"
+            )
+    return found
+
+
+def _members_of(rasters: Sequence[Raster], described: int, files: FormData, truth: Raster) -> int:
+    """Number of members in these rasters, 0 of another form; DataError where there are fewer than two, or parts."""
+    first = rasters[0]
+    if files.members is None:
+        return 0
+    if not files.in_bands:
+        count = len(rasters) // (1 if files.member_variance is None else 2)
+        if odd := next((one for one in rasters if len(one.variables) != len(first.variables)), None):
+            raise DataError(f"{odd.path} has {_counted(odd)} and {first.path} {_counted(first)}: give members alike")
+        if count < 2:
+            raise DataError(f"{first.path} is the only member; an ensemble has two or more, a file for each {{member}}")
+        return count
+    if len(first.variables) % described or len(first.variables) < 2 * described:
+        raise DataError(
+            f"{first.path} has {_counted(first)}, which are not two members or more for each band of {truth.path} "
+            f"({described}); where each member is a file, write {{member}} in its path"
+        )
+    return len(first.variables) // described
+
+
+def _counted(raster: Raster) -> str:
+    return f"{len(raster.variables)} {'band' if len(raster.variables) == 1 else 'bands'}"
+
+
+def _told(form: Form) -> str:
+    """What a form has as many of as it has layers."""
+    names = {"ensemble": "members", "quantiles": "quantiles", "classes": "classes"}
+    return f"{_layers_of(form)} {names[form.kind]}"
+
+
+def _form_of(files: FormData, levels: tuple[float, ...], members: int) -> Form:
+    """The form of a prediction from files of which there are, or that hold, so many members."""
     if files.members is not None:
-        if not files.in_bands and files.member_variance is not None:
-            count //= 2
-        return Ensemble(count, levels, files.member_variance is not None)
+        return Ensemble(members, levels, files.member_variance is not None)
     if files.quantiles is not None:
         return Quantiles(tuple(files.quantiles))
     codes = files.class_codes or {}

@@ -19,9 +19,14 @@ def with_members(experiment: Experiment) -> Experiment:
     data = experiment.data
     if not isinstance(data, FormData) or data.members is None or data.in_bands or data.member_names:
         return experiment
-    names = tuple(sorted(_names(data.members), key=lambda name: (len(name), name) if name.isdecimal() else (0, name)))
+    patterns = [own.members or "" for own in experiment.forms.values()]
+    names = tuple(sorted(set().union(*map(_names, patterns)), key=_order))
     found = names or ("1", "2")  # of no file at all the catalog tells
     return experiment.model_copy(update={"data": data.model_copy(update={"member_names": found})})
+
+
+def _order(name: str) -> tuple[int, str]:
+    return (len(name), name) if name.isdecimal() else (0, name)
 
 
 def _names(pattern: str) -> set[str]:

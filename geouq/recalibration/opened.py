@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from geouq.config import Experiment, Recalibration, fault_of_groups, load_experiment
+from geouq.config.recalibration import NOT_RECALIBRATED
 from geouq.errors import ConfigError, DataError, SummaryError
 from geouq.grid import require_same_grid
 from geouq.rasters.catalog import Catalog, Failure, Tile, find_tiles, match_names, natural_order, path_of
@@ -59,15 +60,13 @@ def open_run(folder: Path, wanted: Recalibration | None, threads: int) -> tuple[
     """
     record = load_record(folder)
     experiment = load_experiment(folder / "config.yaml")
+    if experiment.forms:
+        raise ConfigError(f"recalibration: {NOT_RECALIBRATED}")
     wanted = wanted or experiment.recalibration or Recalibration()
     if fault := fault_of_groups(wanted, experiment.regions):
         raise ConfigError(f"recalibration: {fault}")
     tiles, zones = _as_they_were(folder, experiment, record, wanted.by, threads)
     for tile in tiles.values():
-        if tile.form is not None:
-            raise ConfigError(
-                "recalibration: corrections are of mean and variance; evaluate the forecast as these first"
-            )
         if tile.noisy_truth:
             raise ConfigError(
                 "recalibration: summaries tell of the predicted variance with truth_variance added, so that a "

@@ -17,6 +17,7 @@ from geouq.rasters.layered import Layered
 from geouq.rasters.raster import Raster
 from geouq.reading.cutting import BAND, WINDOW, Reading, reading_for
 from geouq.runs.memory import machine_memory
+from geouq.summary.form import Classes, Ensemble, Form, Quantiles
 from geouq.sweep.settings import CELLS_IN_TILE, LARGEST_CELL
 from geouq.sweep.zone_batches import BytesOfZones, Layers, batches_of, bytes_of_zones
 
@@ -173,8 +174,8 @@ def memory_of_worker(tile: Tile, widest: int | None = None) -> int:
 def _bytes_of_pixel(raster: Raster, tile: Tile) -> int:
     """Bytes that a pixel of a layer takes in a window, with the copies made of types that the kernel does not take."""
     size = np.dtype(raster.bands[0].dtype).itemsize
-    (prediction, *_) = tile.predictions.values()
-    if isinstance(prediction, Layered) and raster in prediction.rasters.values():
+    own = (one for one in tile.predictions.values() if isinstance(one, Layered) and raster in one.rasters.values())
+    if prediction := next(own, None):
         return 2 * prediction.at_once(raster) * max(size, np.dtype(np.float32).itemsize) + 32
     bands = len({variable.band for variable in tile.variables}) if raster.interleaved else 1
     as_stored = raster.bands[0].dtype == "float32" and not tile.noisy_truth and _variances_alone(tile)
@@ -206,6 +207,7 @@ def describe(plan: Plan, catalog: Catalog, *, checksums: bool = False) -> list[s
     lines = [
         f"tiles      {plan.tiles}",
         f"variables  {len(units)}: {names}",
+        *([f"prediction {_told(catalog.form)}"] if catalog.form else []),
         *([f"models     {len(models)}: {', '.join(models)}; {_compared(catalog)}"] if models else []),
         f"pixels     {plan.pixels:,} in a variable, {plan.pixels * plan.variables:,} in all",
         f"files      {plan.bytes_on_disk / MIB:,.1f} MiB",
@@ -221,6 +223,18 @@ def describe(plan: Plan, catalog: Catalog, *, checksums: bool = False) -> list[s
     if checksums:
         lines.append("checksums  of all files, which each run computes first")
     return lines + [f"note       {note}" for note in catalog.notes]
+
+
+def _told(form: Form) -> str:
+    """In which form predictions are given."""
+    match form:
+        case Ensemble():
+            return f"{form.members} members, {'each with' if form.densities else 'without'} a variance"
+        case Quantiles():
+            return f"quantiles {', '.join(f'{level:g}' for level in form.levels)}"
+        case Classes():
+            return f"classes {', '.join(f'{n} ({c})' for n, c in zip(form.names, form.codes, strict=True))}"
+    return form.kind
 
 
 def _compared(catalog: Catalog) -> str:

@@ -4,6 +4,7 @@ import csv
 import io
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -35,7 +36,7 @@ from geouq.rasters.catalog import Failure
 from geouq.regions import Pool
 from geouq.summary import Summary, TileWholes
 from geouq.summary.form import Form
-from geouq.validity import REASONS
+from geouq.validity import CLASS_NOT_MAPPED, NOT_A_DISTRIBUTION, REASONS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,6 +95,10 @@ TEXT = (
     ),
 )
 WARNINGS = 6
+_ODD = {
+    REASONS[NOT_A_DISTRIBUTION]: "hold probabilities that are negative or do not sum to 1 (are these percentages?)",
+    REASONS[CLASS_NOT_MAPPED]: "hold a code in the truth that is none of class_codes",
+}
 
 Row = dict[str, Any]
 
@@ -224,6 +229,19 @@ def heavy_bins(bins: Table) -> list[str]:
     ]
     more = len(found) - WARNINGS
     return found if more < 2 else [*found[:WARNINGS], f"the same of {more} more bins, see bins.csv"]
+
+
+def mostly_odd(metrics: Table, excluded: Table) -> list[str]:
+    """Warnings where more pixels do not count for what their probabilities or codes are than do count."""
+    counts = {_of_model(row): row["n"] for row in metrics.rows if row["level"] == "all"}
+    lost = Counter[tuple[str, str]]()
+    for row in excluded.rows:
+        lost[_of_model(row), row["reason"]] += row["n"]
+    return [
+        f"{name}: {n} pixels {_ODD[reason]}, and {counts.get(name, 0)} count"
+        for (name, reason), n in lost.items()
+        if reason in _ODD and n > counts.get(name, 0)
+    ]
 
 
 def _of_model(row: Row) -> str:
