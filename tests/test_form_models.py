@@ -107,7 +107,10 @@ def test_the_worse_of_two_models_is_told(folder, data, metric):
     (row,) = (row for row in compared if (row["level"], row["variable"], row["metric"]) == ("all", variable, metric))
     assert row["verdict"] == "worse"
     page = (folder / "out/report/index.html").read_text(encoding="utf-8")
-    assert "far.2" in page
+    _, _, models = page.partition("Models compared")
+    assert "far.2 less near" in models
+    assert {"crps_quantiles": "CRPS of quantiles", "brier": "Brier score"}[metric] in models
+    assert "mean z²" not in models.partition("All tiles together")[0]
 
 
 def test_a_configuration_of_models_is_the_same_when_written_and_read(folder):

@@ -5,6 +5,7 @@ from matplotlib.figure import Figure
 
 from geouq.figures.style import DATA, GREEN, IDEAL, INK, MARKERS, dress, key, new_figure, note
 from geouq.inference import Blocks
+from geouq.inference.correlogram import Correlogram
 from geouq.text.wording import for_people
 
 
@@ -18,8 +19,7 @@ def correlogram_figure(blocks: Blocks, *, title: str) -> Figure:
     metres = np.isfinite(blocks.cell_metres)
     cell, unit = (blocks.cell_metres / 1000, "km") if metres else (blocks.cell_pixels, "pixels")
     styles = zip(("error", "squared error", "z²"), (DATA, IDEAL, GREEN), MARKERS, strict=False)
-    for reach, (name, colour, marker) in zip(blocks.reaches.values(), styles, strict=True):
-        one = reach.correlogram
+    for one, (name, colour, marker) in zip(_told(blocks), styles, strict=False):
         axes.plot(
             one.lags * cell,
             one.correlation,
@@ -45,3 +45,10 @@ def correlogram_figure(blocks: Blocks, *, title: str) -> Figure:
     )
     key(figure, [axes])
     return figure
+
+
+def _told(blocks: Blocks) -> list[Correlogram]:
+    """Those of the residuals, without that of z² where it is the squared error, as of predictions without a std."""
+    error, squared, z = (reach.correlogram for reach in blocks.reaches.values())
+    alike = np.array_equal(squared.correlation, z.correlation, equal_nan=True)
+    return [error, squared] if alike else [error, squared, z]

@@ -34,7 +34,9 @@ def colours_of_codes(codes: Sequence[str]) -> tuple[Rgb, ...]:
 
     >>> [hexadecimal(colour) for colour in colours_of_codes(("missed", "covered"))]
     ['#d55e00', '#e0e0e0']
+    >>> colours_of_codes(("wrong", "correct")) == colours_of_codes(("missed", "covered"))
+    True
     """
-    if tuple(codes) == ("missed", "covered"):
+    if tuple(codes) in (("missed", "covered"), ("wrong", "correct")):
         return MISSED, COVERED
     return NEUTRAL, *CODES[: len(codes) - 1]

@@ -67,12 +67,12 @@ def impossible(summary: Summary) -> Floats:
 
 def accuracy(summary: Summary) -> Floats:
     """Share of pixels whose most probable class is the true one; unit 1, ideal 1. Of equal classes the first counts."""
-    return mean_of(summary, "classes", "top")[..., 2].sum(-1)
+    return _by_weight(sums_of(summary, "classes").of("top")[..., 2].sum(-1), summary)
 
 
 def confidence(summary: Summary) -> Floats:
     """Mean probability of the most probable class; unit 1, as large as the accuracy when calibrated."""
-    return mean_of(summary, "classes", "top")[..., 1].sum(-1)
+    return _by_weight(sums_of(summary, "classes").of("top")[..., 1].sum(-1), summary)
 
 
 def ece(summary: Summary) -> Floats:

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from geouq.pages.content import ReportContent
-from geouq.pages.numbers import HEADINGS, NUMBERS, SHOWN, interval_text, place_of
+from geouq.pages.numbers import HEADINGS, interval_text, place_of, shown_metrics
 from geouq.pages.sheet import Cell, Column, Sheet
 from geouq.pages.verdict import without_interval
 from geouq.text.wording import for_people
 
 Row = Mapping[str, Any]
 
+NEITHER = ("wider", "sharper", "larger", "smaller")  # of what no value is better than another
 SHIFT = ("variable", "number", "in", "out", "difference", "verdict")
 SHIFT_KINDS = ("text", "name", "number", "number", "number", "text")
 
@@ -33,10 +34,16 @@ def models_sheet(content: ReportContent) -> Sheet:
         if row["metric"] in HEADINGS and row["bins"] in ("", content.bins):
             found.setdefault((*place_of(row), row["against"]), {})[row["metric"]] = row
     groups: dict[str, list[list[Cell]]] = {}
+    shown = shown_metrics(content)
     for (_, name, variable, model, against), rows in found.items():
-        cells = [_difference_cell(rows.get(metric)) for metric, _ in SHOWN]
+        cells = [_difference_cell(rows.get(metric)) for metric, _ in shown]
         groups.setdefault(variable, []).append([Cell(variable), Cell(name), Cell(f"{model} less {against}"), *cells])
-    columns = (Column("variable", "text"), Column("region", "name"), Column("models", "text"), *NUMBERS)
+    columns = (
+        Column("variable", "text"),
+        Column("region", "name"),
+        Column("models", "text"),
+        *(Column(heading) for _, heading in shown),
+    )
     caption = (
         "Differences on the same draws of the same blocks of cells, with intervals; a mark says that a difference is "
         "significant after adjusting for their number: ✓ better, ✗ worse."
@@ -50,7 +57,7 @@ def _named(row: Row) -> str:
 
 def _shift_row(row: Row) -> list[Cell]:
     says = ""
-    if row["significant"] == "yes":
+    if row["significant"] == "yes" and not row["verdict"].startswith(NEITHER):
         says = "better" if row["verdict"].startswith("better") else "worse"
     return [
         Cell(_named(row)),

@@ -41,7 +41,6 @@ OF_FORMS = (
     ("ece_classwise", "ECE of classes"),
 )
 HEADINGS = dict((*SHOWN, *OF_FORMS))
-NUMBERS = tuple(Column(heading) for _, heading in SHOWN)
 
 
 def place_of(row: Row) -> Place:

@@ -1,5 +1,6 @@
 """Figures by their data."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -139,3 +140,12 @@ def test_the_correlogram_shows_all_residuals_by_distance():
         np.testing.assert_array_equal(line.get_ydata(), one.correlation)
     assert axes.get_xlabel() == "distance (km)"
     assert f"{blocks.count} blocks, " in axes.get_title(loc="left")
+
+
+def test_of_predictions_without_a_std_the_correlogram_has_no_line_of_z():
+    blocks = Tiles(forecast(0, 256, 16)).infer(Intervals(resamples=100)).blocks
+    alike = replace(blocks, reaches=blocks.reaches | {"z_square": blocks.reaches["squared_error"]})
+    keys = [correlogram_figure(one, title="t").legends[0] for one in (blocks, alike)]
+    names = [[text.get_text() for text in key.get_texts()] for key in keys]
+
+    assert names == [["error", "squared error", "z²"], ["error", "squared error"]]
