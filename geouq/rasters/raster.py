@@ -20,6 +20,7 @@ from rasterio.errors import NotGeoreferencedWarning, RasterioError
 
 from geouq.errors import ChangedError, DataError
 from geouq.grid import Grid, Window
+from geouq.rasters.unanswered import unanswered
 
 # a server that stalls, breaks off or answers 500 is asked again, and given up on in the end
 HTTP = {
@@ -247,12 +248,18 @@ def _handles() -> "OrderedDict[Key, Any]":
 @contextmanager
 def _said_plainly(path: str, drivers: Sequence[str]) -> Iterator[None]:
     try:
-        yield
+        with unanswered(path) as failed:
+            yield
     except (RasterioError, CPLE_BaseError, OSError) as error:
         reason = str(error.__cause__ or error).removeprefix(f"{path}: ")
         if UNKNOWN_FORMAT in reason:
             reason = f"it is no {' or '.join(drivers)} file; `drivers` in the configuration names the formats to read"
         raise DataError(f"{path} cannot be read: {reason}") from error
+    if failed:
+        raise DataError(
+            f"{path} cannot be read: the server failed when asked for {failed[0]}, which may tell which pixels count; "
+            "set GDAL_DISABLE_READDIR_ON_OPEN=EMPTY_DIR if nothing lies beside the file"
+        )
 
 
 def _bands(source: Any) -> tuple[Band, ...]:

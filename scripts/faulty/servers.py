@@ -14,11 +14,14 @@ RESET_ON_CLOSE = (socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 class Server(ThreadingHTTPServer):
-    """A server of a folder; of its first requests so many are faulty, and `asked` are the paths of all of them."""
+    """A server of a folder; of its first requests so many are faulty, and `asked` are the paths of all of them.
 
-    def __init__(self, folder: Path, fault: str, faulty: int) -> None:
+    at : the only path that is faulty, '' for all.
+    """
+
+    def __init__(self, folder: Path, fault: str, faulty: int, at: str) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
-        self.folder, self.fault, self.faulty = folder, fault, faulty
+        self.folder, self.fault, self.faulty, self.at = folder, fault, faulty, at
         self.asked: list[str] = []
         self.ended = threading.Event()
 
@@ -34,7 +37,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answer one request."""
         self.server.asked.append(self.path)
-        fault = self.server.fault if len(self.server.asked) <= self.server.faulty else ""
+        is_faulty = len(self.server.asked) <= self.server.faulty and self.path.startswith(self.server.at)
+        fault = self.server.fault if is_faulty else ""
         file = self.server.folder / self.path.lstrip("/")
         if fault == "stalls":
             self.server.ended.wait(STALL)
@@ -66,9 +70,9 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(folder: Path, fault: str = "", faulty: int = 0) -> Iterator[tuple[str, list[str]]]:
+def serving(folder: Path, fault: str = "", faulty: int = 0, at: str = "") -> Iterator[tuple[str, list[str]]]:
     """The address of a server of a folder, and the paths that it was asked for."""
-    server = Server(folder, fault, faulty)
+    server = Server(folder, fault, faulty, at)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:
