@@ -15,6 +15,11 @@ from geouq.summary.joint_sample import numbers_of
 VALUE, MORE, PLACE = "value ", "more ", "place"  # names of layers
 
 
+def is_sampled(form: Form | None) -> bool:
+    """Whether pixels are sampled by their place, for the joint log-loss."""
+    return isinstance(form, Ensemble) and form.densities
+
+
 def places_in(layers: Mapping[str, Any]) -> dict[str, Any]:
     """The number of each pixel in the order of its array, by which pixels are sampled."""
     some = next((layer for layer in layers.values() if np.ndim(layer)), None)
@@ -38,7 +43,7 @@ def points_of_form(form: Form, layers: Mapping[str, NDArray[Any]]) -> Points:
     more = [layer for name, layer in layers.items() if name.startswith(MORE)]
     kind = np.float32 if all(layer.dtype == np.float32 for layer in (*values, *more)) else np.float64
     number = NO_NUMBER
-    if isinstance(form, Ensemble) and form.densities:
+    if is_sampled(form):
         number = numbers_of(layers[PLACE].astype(np.uint64), np.uint64(0))
     found = form_pixels(form, stacked(values, len(truth), kind), stacked(more, len(truth), kind), truth, number)
     return Points(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.arrays.forms import MORE, PLACE, VALUE, places_in, points_of_form
+from geouq.arrays.forms import MORE, PLACE, VALUE, is_sampled, places_in, points_of_form
 from geouq.arrays.kinds import is_dask, is_xarray
 from geouq.arrays.points import TAIL, Points, summarize_points
 from geouq.arrays.summary_array import Coordinates, SummaryArray
@@ -138,7 +138,7 @@ def _settings(
 def of_layers(layers: Mapping[str, Any], dim: Dim, settings: Settings) -> Any:
     """Of arrays by name, None for those that may be left out, and are."""
     given = {name: layer for name, layer in layers.items() if layer is not None or name not in OPTIONAL}
-    if settings.form:
+    if is_sampled(settings.form):
         given |= places_in(given)
     if any(map(is_xarray, given.values())):
         return _of_xarray(given, dim, settings)

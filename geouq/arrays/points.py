@@ -24,6 +24,7 @@ from geouq.sweep.tile_sum import InMemory, TileSum
 from geouq.validity import WEIGHT_ZERO, Nodata
 
 TAIL = Settings.tail
+WITH_LAYERS = 4 * SQUARE  # points in a row, as windows of many layers are copied
 NOTHING_DECLARED = Nodata.of(None, None, None)
 
 
@@ -81,13 +82,15 @@ class Points:
 def summarize_points(points: Points, settings: Settings) -> Summary:
     """Summary of points; its bits depend on their order and on nothing else.
 
-    The points are laid out in rows of 256 to 8192, at most 256 rows as long as that is enough. Where at most 2^16 of
-    them are valid, all are kept, so that every binning is exact. What is excluded, and what raises DataError, is as in
+    The points are laid out in rows of 256 to 8192, those of layers to 1024, at most 256 rows as long as that is enough.
+    Where at most 2^16 of them are valid, all are kept, so that every binning is exact. What is excluded, and what
+    raises DataError, is as in
     `summarize_arrays`.
     """
     w, weightless = _weights(points.weight, points.truth.shape)
     status = merged(points.status, weightless)
-    width = SQUARE if points.layers else min(max(-(-len(points.truth) // SQUARE**2), 1) * SQUARE, BAND)
+    widest = WITH_LAYERS if points.layers else BAND
+    width = min(max(-(-len(points.truth) // SQUARE**2), 1) * SQUARE, widest)
     grid = Grid((-(-len(points.truth) // width), width), Affine.identity(), "")
 
     def read(_: int, window: Window) -> VariableWindow:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from geouq.compiled import compiled, entry, inlined, inlined_reordered
 from geouq.kernel.accumulators import CellSums, Pixels, Totals
 from geouq.kernel.gathered import SLAB, Gathered, Layers, add_plain, filled_up, gather
-from geouq.kernel.lanes import LANES, add_rows
+from geouq.kernel.lanes import EIGHT, LANES, add_rows, add_to_bins
 from geouq.summary.form import BINS, BY_BIN
 from geouq.validity import CLASS_NOT_MAPPED, NOT_A_DISTRIBUTION, Nodata, stored_limits
 
@@ -37,7 +37,7 @@ def add_classes(
 ) -> None:
     """Add the pixels of slabs to their cells; by_class, top : the first columns of these sums of `Classes`."""
     limits, classes = stored_limits(pixels.mean, pixels.variance, pixels.truth, nodata), layers.values.shape[0]
-    table, rows = np.zeros(((2 * classes + 1) * BINS * LANES, LANES)), np.empty(SLAB, np.uint32)
+    table, rows = np.zeros(((2 * classes + 1) * BINS * EIGHT, LANES)), np.empty(SLAB, np.uint32)
     for s in range(slabs.shape[0]):
         n = gather(pixels, limits, columns, slabs[s], layers, into)
         add_plain(n, pixels, limits, nodata, slabs[s], into, cells, totals)
@@ -51,7 +51,7 @@ def add_classes(
 def _add_slab(n, weighted, into, table, rows, sums):
     """Add the gathered pixels to the sums of their cell, and to the table that `_flush` reads at its end.
 
-    The table has `LANES` rows for each bin, so that neighbours that fall into one bin do not wait for each other: bins
+    The table has `EIGHT` rows for each bin, so that neighbours that fall into one bin do not wait for each other: bins
     of each class, with (n, p, p^2), bins of each class as the true one, with (n, p), and of the most probable class,
     with (n, p, hits).
     """
@@ -59,7 +59,7 @@ def _add_slab(n, weighted, into, table, rows, sums):
     for i in range(wide):
         work[SQUARES, i], work[HIGHEST, i], work[CHOICE, i] = 0.0, -1.0, 0.0
     for k in range(classes):
-        _add_class(wide, k, into.values[k], weight, work, table, rows)
+        _add_class(wide, k, into.values[k], weight, work, table)
     sums[0] += _brier(n, work[SQUARES], into.mean, weight)
     sums[1] -= _log_sum_weighted(n, into.mean, weight) if weighted else _log_sum(n, into.mean)
     sums[2] += _weight_of_none(n, into.mean, weight)
@@ -68,25 +68,16 @@ def _add_slab(n, weighted, into, table, rows, sums):
 
 
 @inlined
-def _add_class(n, k, own, weight, work, table, rows):
-    """Add the probabilities of one class; loops are short, as LLVM finds the lanes of those that touch few arrays."""
-    squares, highest, choice, wp, wpp = work[SQUARES], work[HIGHEST], work[CHOICE], work[FIRST], work[SECOND]
-    for i in range(n):
-        p = np.float64(own[i])
-        wp[i] = p * p
-        squares[i] += p * p
-    for i in range(n):
-        wpp[i] = weight[i] * wp[i]
+def _add_class(n, k, own, weight, work, table):
+    """Add the probabilities of one class."""
+    squares, highest, choice = work[SQUARES], work[HIGHEST], work[CHOICE]
     for i in range(n):
         p, most, before = np.float64(own[i]), highest[i], choice[i]
+        squares[i] += p * p
         choice[i] = k if p > most else before
         highest[i] = max(most, p)
-    for i in range(n):
-        rows[i] = row_of(np.float64(own[i]), k, i)
-    for i in range(n):
-        wp[i] = weight[i] * np.float64(own[i])
     for i in range(0, n, LANES):
-        add_rows(table, rows, i, weight, wp, wpp, 0.0)
+        add_to_bins(table, k * BINS, BINS, own, weight, i)
 
 
 @inlined_reordered
@@ -127,7 +118,7 @@ def _add_top(n, first, truth, weight, work, table, rows):
 @inlined
 def row_of(p, block, i):
     """Row of the table for the i-th pixel with the probability p, of which the last bin is closed."""
-    return np.uint32((block * BINS + np.int32(min(p * BINS, BINS - 1.0))) * LANES + (i & (LANES - 1)))
+    return np.uint32((block * BINS + np.int32(min(p * BINS, BINS - 1.0))) * EIGHT + (i & (EIGHT - 1)))
 
 
 @inlined
@@ -145,10 +136,10 @@ def _flush(classes, by_class, top, table, sums):
 @inlined
 def _take(table, place, count, sums):
     """Add the first columns of the rows of one bin, and clear these."""
-    first = place * LANES
+    first = place * EIGHT
     for j in range(count):
         total = 0.0
-        for i in range(first, first + LANES):
+        for i in range(first, first + EIGHT):
             total += table[i, j]
             table[i, j] = 0.0
         sums[j] += total
@@ -206,23 +197,20 @@ def matched(
         own_truth, own, numbers = truth[part], of_truth[part], number[part]
         totals[:], lowest[:], own[:], numbers[:] = 0.0, 0.0, np.nan, -1
         for k in range(len(codes)):
-            _look_at_class(len(own), k, codes[k], probabilities[k][part], own_truth, own, numbers, totals, lowest)
+            _look_at_class(len(own), k, codes[k], probabilities[k, part], own_truth, own, numbers, totals, lowest)
         _judge(len(own), own_truth, own, numbers, totals, lowest, status[part])
 
 
 @inlined
 def _look_at_class(n, k, code, p, truth, of_truth, number, totals, lowest):
     for i in range(n):
-        totals[i] += p[i]
-    for i in range(n):
-        own, least = np.float64(p[i]), lowest[i]
+        own, total, least = np.float64(p[i]), totals[i], lowest[i]
+        totals[i] = total + own
         lowest[i] = min(least, own)
     for i in range(n):
-        own, before = np.float64(p[i]), of_truth[i]
-        of_truth[i] = own if truth[i] == code else before
-    for i in range(n):
-        before = number[i]
-        number[i] = k if truth[i] == code else before
+        own, before, other, is_true = np.float64(p[i]), of_truth[i], number[i], truth[i] == code
+        of_truth[i] = own if is_true else before
+        number[i] = k if is_true else other
 
 
 @inlined

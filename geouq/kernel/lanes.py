@@ -173,6 +173,43 @@ def add_rows(_typing: Any, table: Any, rows: Any, start: Any, a: Any, b: Any, c:
 
 
 @intrinsic
+def add_to_bins(_typing: Any, table: Any, first: Any, bins: Any, p: Any, weight: Any, start: Any) -> Any:
+    """Add (w, w p, w p^2) to the rows of the bins of four shares p from `start` on, one after the other.
+
+    table : as for `add_rows`, of which each bin has `EIGHT` rows, for eight neighbours; first : bin of the lowest
+    shares; bins : how many there are, of equal width, the last one closed.
+    """
+    signature = types.void(table, first, bins, p, weight, start)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kinds = signature.args
+        target, place = _data(context, builder, kinds[0], arguments[0]), arguments[5]
+        place = context.cast(builder, place, kinds[5], types.int64)
+        lowest, count = (context.cast(builder, arguments[i], kinds[i], types.int64) for i in (1, 2))
+        shares, weights = (_column(context, builder, kinds[i], arguments[i], place) for i in (3, 4))
+        number = _bin_of(builder, shares, _repeated(builder, builder.sitofp(count, DOUBLE), LANES))
+        first_moment = builder.fmul(weights, shares)
+        columns = [weights, first_moment, builder.fmul(first_moment, shares), ir.Constant(ROW, [0.0] * LANES)]
+        for lane, row in enumerate(_transposed(builder, columns)):
+            own = builder.zext(builder.extract_element(number, ir.Constant(WORD, lane)), INDEX)
+            own = builder.mul(builder.add(lowest, own), ir.Constant(INDEX, EIGHT))
+            beside = builder.and_(builder.add(place, ir.Constant(INDEX, lane)), ir.Constant(INDEX, EIGHT - 1))
+            pointer = _row(builder, target, builder.add(own, beside))
+            before = builder.load(pointer, align=DOUBLE_BYTES)
+            builder.store(builder.fadd(before, row), pointer, align=DOUBLE_BYTES)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+def _bin_of(builder: Any, shares: Any, count: Any) -> Any:
+    """Bins of four shares."""
+    scaled, last = builder.fmul(shares, count), builder.fsub(count, ir.Constant(ROW, [1.0] * LANES))
+    within = builder.select(builder.fcmp_ordered("<", scaled, last), scaled, last)
+    return builder.fptosi(within, ir.VectorType(WORD, LANES))
+
+
+@intrinsic
 def move_row(_typing: Any, source: Any, row: Any, first: Any, first_row: Any, second: Any, second_row: Any) -> Any:
     """Add source[row] to first[first_row] and to second[second_row], and clear it; tables as for `add_rows`."""
     signature = types.void(source, row, first, first_row, second, second_row)
