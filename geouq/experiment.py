@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from geouq.atomic import remove_leftovers, written_whole
 from geouq.config import Experiment, is_pixel_map, load_experiment
 from geouq.doctor import CHEAP, examine
 from geouq.errors import ChangedError, ConfigError, SummaryError
-from geouq.maps import missing_maps, write_pixel_maps
+from geouq.maps import missing_maps, require_time, write_pixel_maps
 from geouq.numbers.gates import require_known, require_possible
 from geouq.numbers.of_run import choices_of
 from geouq.present import Results, present
@@ -96,6 +96,19 @@ class _Job:
         return batches_of(layers, tile, self.reading_of(tile), self.plan.workers, self.plan.zones.room)
 
 
+@dataclass(frozen=True)
+class _Begun:
+    """When a run began: in time of day, which may be set anew while it runs, and by a clock that never is."""
+
+    day: float = field(default_factory=time.time)
+    clock: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        """How long ago that is."""
+        return time.monotonic() - self.clock
+
+
 def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, reporter: Reporter | None = None) -> Results:
     """Evaluate an experiment, or the file that describes it: sweep, maps, then all that follows from the summaries.
 
@@ -103,7 +116,8 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
     is in the table of failures; one whose files change while they are read is read once more before. Raises ConfigError
     where the configuration names nothing that can be evaluated.
     """
-    started, reporter = time.time(), reporter or Silent()
+    begun, reporter = _Begun(), reporter or Silent()
+    require_time()
     if not isinstance(experiment, Experiment):
         experiment = load_experiment(experiment)
     job, catalog = _prepare(experiment, options, reporter)
@@ -111,8 +125,8 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
         pool = workforce.enter_context(workers(job.plan.workers, options.scheduler))  # before anything is written
         with owned(job.folder):
             remove_leftovers(job.folder)
-            record = _evaluated(job, catalog, pool, fresh=options.fresh, started=started)
-            job, record = _once_more(job, record, pool, options, started)
+            record = _evaluated(job, catalog, pool, fresh=options.fresh, begun=begun)
+            job, record = _once_more(job, record, pool, options, begun)
             workforce.close()
             give_back()
             with written_whole(job.folder / "config.yaml") as part:
@@ -120,7 +134,7 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
             save_record(record, job.folder)
             files, told = _recalibrated(job)
             results = _presented(job.experiment, record, job.folder, reporter)
-    reporter.say(resources(time.time() - started))
+    reporter.say(resources(begun.seconds))
     return replace(results, files=(*results.files, *files), warnings=(*results.warnings, *told))
 
 
@@ -147,20 +161,18 @@ def _recalibrated(job: _Job) -> tuple[Sequence[Path], Sequence[str]]:
     return outcome.files, outcome.lines()
 
 
-def _once_more(
-    job: _Job, record: RunRecord, pool: Executor, options: Options, started: float
-) -> tuple[_Job, RunRecord]:
+def _once_more(job: _Job, record: RunRecord, pool: Executor, options: Options, begun: _Begun) -> tuple[_Job, RunRecord]:
     """The same with headers read anew where files changed while they were read; there is no third time."""
     changed = [failure.tile for failure in record.failures if failure.error == ChangedError.__name__]
     if changed:
         job.reporter.say(f"files of tile {', '.join(changed)} changed while they were read, and are read once more")
         with suppress(ConfigError):  # there is nothing left to read
             job, catalog = _prepare(job.experiment, options, job.reporter)
-            record = replace(_evaluated(job, catalog, pool, fresh=False, started=started), reused=record.reused)
+            record = replace(_evaluated(job, catalog, pool, fresh=False, begun=begun), reused=record.reused)
     return job, record
 
 
-def _evaluated(job: _Job, catalog: Catalog, pool: Executor, *, fresh: bool, started: float) -> RunRecord:
+def _evaluated(job: _Job, catalog: Catalog, pool: Executor, *, fresh: bool, begun: _Begun) -> RunRecord:
     """Sweep what is not summarised yet, and write the pixel maps; the record of it."""
     waiting = [tile for tile in job.tiles if fresh or not is_valid(job.folder, tile, job.settings)]
     doubts = _doubts(job, catalog, waiting)
@@ -179,8 +191,8 @@ def _evaluated(job: _Job, catalog: Catalog, pool: Executor, *, fresh: bool, star
         reused=len(job.tiles) - len(waiting),
         settings=asdict(job.settings),
         inputs=inputs_of(job.tiles, {tile: own.rasters for tile, own in job.zones.items()}),
-        started=utc(started),
-        seconds=round(time.time() - started, 3),
+        started=utc(begun.day),
+        seconds=round(begun.seconds, 3),
         peak_memory_mib=peak_memory_mib(),
         config_sha256=config_digest(job.experiment),
         whole=_whole_tiles(job, done),

@@ -2,6 +2,7 @@
 
 from geouq.maps.beside import write_beside
 from geouq.maps.cells import write_cell_maps
+from geouq.maps.geotiff import require_time
 from geouq.maps.lattice import corners_on_lattice
 from geouq.maps.measured import Cellwise
 from geouq.maps.pixels import missing_maps, path_of_map, write_pixel_maps
@@ -11,6 +12,7 @@ __all__ = [
     "corners_on_lattice",
     "missing_maps",
     "path_of_map",
+    "require_time",
     "write_beside",
     "write_cell_maps",
     "write_pixel_maps",

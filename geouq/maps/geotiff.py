@@ -107,6 +107,11 @@ def _time() -> dict[str, str]:
     return {"TIFFTAG_DATETIME": told.strftime("%Y:%m:%d %H:%M:%S")} if told else {}
 
 
+def require_time() -> None:
+    """DataError where SOURCE_DATE_EPOCH tells no time."""
+    told_time()
+
+
 def told_time() -> datetime | None:
     """The time that SOURCE_DATE_EPOCH tells, and none else, so that the same inputs give the same bytes."""
     told = os.environ.get("SOURCE_DATE_EPOCH")

@@ -1,5 +1,6 @@
 """Cells as polygons with all metrics as attributes: a GeoPackage, or GeoJSON where pyogrio is not installed."""
 
+import errno
 import json
 import math
 import warnings
@@ -35,6 +36,7 @@ POLYGON = np.dtype(
     [("order", "u1"), ("kind", "<u4"), ("rings", "<u4"), ("points", "<u4"), ("ring", "<f8", (len(CORNERS), 2))]
 )
 DECIMALS = 8  # of degrees: a millimetre
+ARCHIVE = "!"  # pyogrio takes what stands before it for an archive, and writes elsewhere
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def cell_polygons(tile: Measured) -> CellPolygons:
 @contextmanager
 def polygon_writer(stem: Path, crs: Sequence[str]) -> Iterator[Polygons]:
     """A file `<stem>.gpkg`, or `<stem>.geojson`; whole, or not there. crs : of all tiles, as WKT."""
-    has_library = find_spec("pyogrio") is not None
+    has_library = find_spec("pyogrio") is not None and ARCHIVE not in str(stem)
     path = stem.with_name(f"{stem.name}{'.gpkg' if has_library else '.geojson'}")
     with written_whole(path) as part:
         if has_library:
@@ -122,17 +124,20 @@ class _Package:
         columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns}
         with warnings.catch_warnings(), _at_a_told_time():
             warnings.filterwarnings("ignore", message="'crs' was not provided")  # as the rasters have none
-            pyogrio.raw.write(
-                self.part,
-                as_wkb(rings),
-                list(columns.values()),
-                list(columns),
-                layer=self.layers[crs],
-                driver="GPKG",
-                geometry_type="Polygon",
-                crs=crs or None,
-                append=crs in self.begun,
-            )
+            try:
+                pyogrio.raw.write(
+                    self.part,
+                    as_wkb(rings),
+                    list(columns.values()),
+                    list(columns),
+                    layer=self.layers[crs],
+                    driver="GPKG",
+                    geometry_type="Polygon",
+                    crs=crs or None,
+                    append=crs in self.begun,
+                )
+            except RuntimeError as error:  # as those of pyogrio are
+                raise OSError(errno.EIO, f"the GeoPackage cannot be written ({error})", str(self.path)) from error
         self.begun.add(crs)
 
 

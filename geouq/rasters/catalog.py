@@ -237,7 +237,10 @@ def _what_is_there(pattern: str) -> str:
     folder = Path(pattern.split("{tile}", maxsplit=1)[0] + "x").parent
     if not folder.is_dir():
         return f"; there is no folder {folder}"
-    names = sorted(entry.name for entry in folder.iterdir())
+    try:
+        names = sorted(entry.name for entry in folder.iterdir())
+    except PermissionError:
+        return f"; {folder} may not be read"
     shown = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
     return f"; {folder} holds {shown}" if names else f"; {folder} is empty"
 

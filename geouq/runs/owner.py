@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 
 from geouq.errors import OwnedError
 
-LOCK, OWNER = ".geouq.lock", ".geouq.runs.owner"
+LOCK, OWNER = ".geouq.lock", ".geouq.owner"
 
 
 @contextmanager

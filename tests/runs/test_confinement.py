@@ -95,3 +95,44 @@ def test_links_that_go_round_are_no_hang(tile_folder, geouq, tmp_path):
 
     assert done.exit_code == 3
     assert "truth/a1.tif" in done.output
+
+
+def moved(tile_folder, folder):
+    """An experiment in another folder."""
+    tile_folder(("a1",), text="output: {maps: [cells, z], figures: none}\n")
+    folder.mkdir()
+    for own in (*LAYERS, "experiment.yaml"):
+        (folder.parent / own).rename(folder / own)
+
+
+@pytest.mark.parametrize("name", ["{x} {0}", "{tile}"])
+def test_an_experiment_in_a_folder_with_braces_is_refused_as_they_stand_for_names(tile_folder, geouq, tmp_path, name):
+    moved(tile_folder, tmp_path / name)
+
+    done = geouq("run", f"./{name}/experiment.yaml")
+
+    assert done.exit_code == 2
+    assert "experiment.yaml:4: data.mean: " in done.output
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "with  spaces ",
+        "ü ñ 漢 e\u0301",
+        "100 % %s %(x)s",
+        "l" * 200,
+        "[a]*?!",
+        "#1;&|$HOME`",
+        "'q\"",
+        "-x",
+    ],
+)
+def test_an_experiment_may_lie_in_a_folder_of_any_name(tile_folder, geouq, tmp_path, name):
+    moved(tile_folder, tmp_path / name)
+
+    out = tmp_path / name / name
+    assert geouq("run", f"./{name}/experiment.yaml", "--quiet", "--out", out).exit_code == 0
+    assert geouq("verify", out).exit_code == 0
+    assert geouq("report", out, "--quiet").exit_code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == [name]

@@ -91,9 +91,9 @@ def test_a_second_run_on_the_same_folder_stops_and_names_the_owner(tile_folder, 
 
 def test_an_owner_leaves_no_name_behind(tmp_path):
     with owned(tmp_path):
-        assert (tmp_path / ".geouq.runs.owner").exists()
+        assert (tmp_path / ".geouq.owner").exists()
 
-    assert not (tmp_path / ".geouq.runs.owner").exists()
+    assert not (tmp_path / ".geouq.owner").exists()
 
 
 def sums_of(folder):
