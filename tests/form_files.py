@@ -49,6 +49,9 @@ def write_forms(tmp_path, write_raster):
             write_raster(tmp_path / f"single/{tile}_m{k + 1}_variance.tif", variances[:, k], **where)
         for k, level in enumerate(LEVELS):
             write_raster(tmp_path / f"quantiles/{tile}_{level}.tif", np.sort(members, 1)[:, k], **where)
+        parts = {"mean": members.mean(1), "noise": variances.mean(1), "doubt": members.var(1)}
+        for name, layer in parts.items():
+            write_raster(tmp_path / f"parts/{tile}_{name}.tif", layer, **where)
         p, codes = classes_of(i)
         write_raster(tmp_path / f"classes/{tile}_p.tif", p, **where)
         write_raster(tmp_path / f"classes/{tile}.tif", codes, **where | {"nodata": 0})
@@ -69,6 +72,12 @@ ENSEMBLES = {
 }
 TRUTH = {"truth": "truth/{tile}.tif"}
 QUANTILES = {"quantiles": "{" + ", ".join(f"{p}: 'quantiles/{{tile}}_{p}.tif'" for p in LEVELS) + "}"}
+PARTS = {
+    "mean": "parts/{tile}_mean.tif",
+    "variance_aleatoric": "parts/{tile}_noise.tif",
+    "variance_epistemic": "parts/{tile}_doubt.tif",
+    "truth": "truth/{tile}.tif",
+}
 CLASSES = {
     "probabilities": "classes/{tile}_p.tif",
     "class_codes": "{open: 3, sparse: 7, dense: 9}",

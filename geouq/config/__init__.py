@@ -20,6 +20,7 @@ from geouq.config.values import (
     CELLS,
     FORM_KEYS,
     PIXEL_MAPS,
+    SPLIT,
     is_pixel_map,
 )
 from geouq.config.variables import Variable
@@ -40,6 +41,7 @@ __all__ = [
     "LEAVE_ONE_REGION_OUT",
     "OUT",
     "PIXEL_MAPS",
+    "SPLIT",
     "BinScheme",
     "Bins",
     "CalibrationWeights",

@@ -22,7 +22,7 @@ Weights = Annotated[
 Named = dict[Annotated[Text, AfterValidator(grouping_name)], Pattern]
 GROUPINGS = ("covariates", "classes")  # keys below which rasters have names
 NOT_ADDED = "truth_variance is added to a predicted variance; leave it out, or give mean and variance"
-TWO_FORMS = "the prediction is given by members, quantiles or probabilities already; leave this out"
+TWO_FORMS = "the prediction is given in another form already; leave this out"
 NO_INTERVAL = "an interval is taken as it was given, so there is nothing to add this to; give variance or std"
 
 
@@ -121,14 +121,20 @@ def data_for_models(written: object, info: ValidationInfo) -> object:
     models = info.data["models"]
     if isinstance(models, Mapping):
         return _without_prediction(written, models)
-    if any(written.get(key) is not None for key in FORM_KEYS):
-        raise_each(((key,), TWO_FORMS) for key in PredictionFiles.model_fields if written.get(key) is not None)
+    if any(written.get(key) is not None for key in (*FORM_KEYS, "variance_epistemic")):
+        other = [key for key in PredictionFiles.model_fields if key != "mean" or not _is_in_parts(written)]
+        raise_each(((key,), TWO_FORMS) for key in other if written.get(key) is not None)
         form = FormData.model_validate(written)
         raise_each(_placeholders(form.written, several=models is not None))
         return form
     found = Data.model_validate(written)
     raise_each(_placeholders({(layer,): path for layer, path in found.predicted.items()}, several=models is not None))
     return found
+
+
+def _is_in_parts(written: Mapping[str, Any]) -> bool:
+    """Whether one part of a variance is given, so that there is a mean beside it."""
+    return any(written.get(key) is not None for key in ("variance_aleatoric", "variance_epistemic"))
 
 
 def _without_prediction(written: Mapping[str, Any], models: Mapping[str, PredictionFiles]) -> SharedData:
@@ -177,7 +183,7 @@ def faults_of_variables(data: object, variables: Sequence[Variable]) -> Iterator
     for i, variable in enumerate(variables):
         if variable.truth_variance is not None:
             yield (i,), f"truth_variance of {quoted(variable.name)}: {NOT_ADDED}"
-        if variable.thresholds and data.members is None:
+        if variable.thresholds and data.form in ("quantiles", "probabilities"):
             yield (i,), f"thresholds of {quoted(variable.name)} are of predictions that have a variance; leave them out"
 
 

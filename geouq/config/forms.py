@@ -21,6 +21,7 @@ from geouq.config.values import (
     OF_CLASSES,
     OF_MEMBERS,
     OF_VARIANCE,
+    SPLIT,
     map_without_level,
     member_pattern,
 )
@@ -28,7 +29,8 @@ from geouq.config.values import (
 Members = Annotated[str, Field(min_length=1), AfterValidator(member_pattern)]
 BandOrder = Literal["variables", "layers"]
 LAST_CODE = 65535
-_PATHS = ("members", "member_variance", "probabilities")
+_PARTS = ("mean", "variance_aleatoric", "variance_epistemic")
+_PATHS = ("members", "member_variance", "probabilities", "mean", "variance_aleatoric", "variance_epistemic")
 
 
 # what maps are of, by the key of the rasters of a prediction; mean and variance have none
@@ -37,6 +39,7 @@ _WORDS = {
     "members": "is a map of ensembles; give members",
     "quantiles": "is a map of quantiles; give these",
     "probabilities": "is a map of class probabilities; give probabilities",
+    SPLIT: "is a map of the two parts of a variance; give variance_aleatoric and variance_epistemic",
 }
 _OF_DENSITIES = (*OF_MEMBERS, "marginal_log_loss", "variance_aleatoric", "variance_epistemic")
 _OF_QUANTILES = ("pinball", "quantile_coverage")
@@ -49,7 +52,7 @@ def lacking(maps: Iterable[str], files: object) -> Iterator[tuple[Steps, str]]:
         owners = _owners(map_without_level(name) or name)
         if form not in owners:
             yield ("maps", place), f"{quoted(name)} {_WORDS[owners[0]]}"
-        elif name in _OF_DENSITIES and isinstance(files, FormFiles) and files.member_variance is None:
+        elif name in _OF_DENSITIES and isinstance(files, FormFiles) and files.draws:
             yield ("maps", place), f"{quoted(name)} needs a variance of each member; give member_variance"
 
 
@@ -58,10 +61,10 @@ def _owners(base: str) -> tuple[str, ...]:
     if base in ("status", "n", CELLS):
         return tuple(_WORDS)
     if base in OF_MEMBERS or base in OF_CLASSES:
-        return ("members",) if base in OF_MEMBERS else ("probabilities",)
+        return ("members", SPLIT) if base in OF_MEMBERS else ("probabilities",)
     of_variance = base in (*OF_VARIANCE, COVERED, *CELL_MAPS, *CELL_MAPS_OF_LEVELS)
     forms = (key for key in FORM_KEYS if base in (*CELL_MAPS_OF_FORMS[key], *CELL_MAPS_OF_LEVELS_OF_FORMS[key]))
-    return (*(("", "members") if of_variance else ()), *forms)
+    return (*(("", "members", SPLIT) if of_variance else ()), *forms)
 
 
 def names_of_maps(base: str, files: object, levels: Iterable[float]) -> list[str]:
@@ -100,6 +103,17 @@ class FormFiles(Section):
     class_codes: dict[Text, Annotated[int, Field(ge=0, le=LAST_CODE)]] | None = Field(
         default=None, description="name of each class: its code in the truth, in the order of the bands"
     )
+    mean: Predicted | None = Field(
+        default=None, description="predicted mean, where the variance is given in two parts: a path with {tile}"
+    )
+    variance_aleatoric: Predicted | None = Field(
+        default=None, description="variance of the noise, beside mean and variance_epistemic: a path with {tile}"
+    )
+    variance_epistemic: Predicted | None = Field(
+        default=None,
+        validate_default=True,
+        description="variance of what the model does not know, beside mean and variance_aleatoric: a path with {tile}",
+    )
     band_order: BandOrder = Field(
         default="variables",
         validate_default=True,
@@ -113,8 +127,15 @@ class FormFiles(Section):
         return next((key for key in FORM_KEYS if getattr(self, key) is not None), "")
 
     @property
+    def draws(self) -> bool:
+        """Whether there are members without a variance of their own."""
+        return self.members is not None and self.member_variance is None
+
+    @property
     def in_bands(self) -> bool:
         """Whether members, quantiles or probabilities are bands of one file."""
+        if self.form == SPLIT:
+            return False
         if self.members is not None:
             return MEMBER not in self.members
         return self.quantiles is None or len(self.quantiles) > 1 == len(set(self.quantiles.values()))
@@ -129,9 +150,8 @@ class FormFiles(Section):
                 if self.in_bands
                 else {f"quantiles.{level:g}": path for level, path in self.quantiles.items()}
             )
-        layers = {"members": self.members, "member_variance": self.member_variance, "probabilities": self.probabilities}
-        given = {layer: path for layer, path in layers.items() if path is not None}
-        if self.in_bands:
+        given = {layer: path for layer in _PATHS if (path := getattr(self, layer)) is not None}
+        if self.in_bands or self.form == SPLIT:
             return given
         return {
             f"{layer}.{name}": path.replace(MEMBER, name)
@@ -173,11 +193,22 @@ class FormFiles(Section):
             raise ValueError(f"members has no {MEMBER} for which names stand; leave it out, or give a file a member")
         return names
 
-    @field_validator("quantiles", "probabilities")
+    @field_validator("variance_epistemic")
+    @classmethod
+    def _in_two_parts(cls, epistemic: str | None, info: ValidationInfo) -> str | None:
+        read = {**info.data, "variance_epistemic": epistemic}
+        if any(key not in read for key in _PARTS):
+            return epistemic
+        missing = [key for key in _PARTS if read[key] is None]
+        if 0 < len(missing) < len(_PARTS):
+            raise ValueError(f"missing key '{missing[0]}': a variance in two parts needs {', '.join(_PARTS)}")
+        return epistemic
+
+    @field_validator("quantiles", "probabilities", SPLIT)
     @classmethod
     def _alone(cls, given: object, info: ValidationInfo) -> object:
         """The prediction is given in one form."""
-        for other in ("members", "quantiles"):
+        for other in ("members", "quantiles", "probabilities"):
             if given is not None and other != info.field_name and info.data.get(other) is not None:
                 raise ValueError(f"give either {other} or {info.field_name}, not both")
         return given

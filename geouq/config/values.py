@@ -36,13 +36,16 @@ CELL_MAPS_OF_FORMS = {
         "brier_reliability", "brier_resolution", "brier_uncertainty", "brier_within", "log_loss", "impossible",
         "accuracy", "ece", "ece_classwise",
     ),
+    "variance_aleatoric": ("joint_log_loss", "joint_log_loss_gain", "variance_aleatoric", "variance_epistemic"),
 }  # fmt: skip
 CELL_MAPS_OF_LEVELS_OF_FORMS = {
     "members": ("mixture_coverage", "mixture_coverage_above", "mixture_coverage_below"),
     "quantiles": ("pinball", "quantile_coverage", *CELL_MAPS_OF_LEVELS),
     "probabilities": (),
+    "variance_aleatoric": (),
 }
-FORM_KEYS = ("members", "quantiles", "probabilities")
+SPLIT = "variance_aleatoric"  # beside variance_epistemic and mean
+FORM_KEYS = ("members", "quantiles", "probabilities", SPLIT)
 CELLS = "cells"  # every metric that cells keep
 COVERED = "covered"
 _ALL_OF_LEVELS = (*CELL_MAPS_OF_LEVELS, *chain.from_iterable(CELL_MAPS_OF_LEVELS_OF_FORMS.values()))

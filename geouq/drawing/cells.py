@@ -13,7 +13,7 @@ from geouq.metrics.forms import JOINT
 from geouq.metrics.registry import OF_LEVELS
 from geouq.runs.store import Part, SavedSummaries
 from geouq.summary import Summary
-from geouq.summary.form import Form, Kind, Quantiles, kind_of
+from geouq.summary.form import Form, Kind, Quantiles, Split, kind_of
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +37,9 @@ def usual_metric(form: Form | None) -> str:
 def cell_metrics(form: Form | None, levels: Sequence[float]) -> list[str]:
     """Names of the metrics of which there is a map of cells: all but those that cells keep too little for."""
     metrics = metrics_of(form)
-    names = [one.name for one in metrics if one.choice in ("none", "bins") and one not in JOINT]
+    names = [
+        one.name for one in metrics if one.choice in ("none", "bins") and (isinstance(form, Split) or one not in JOINT)
+    ]
     own: dict[str, Iterable[float]] = {"level": levels}
     if isinstance(form, Quantiles):
         own |= {"quantile": form.levels, "pair": form.pairs}

@@ -95,8 +95,8 @@ def _write_window(
 
 
 def _layers(pixels: VariableWindow, counts: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Members, quantiles or probabilities of the pixels that count, and the number of their true class."""
+    """Members, quantiles or probabilities of the pixels that count, and what stands beside these."""
     if pixels.layers is None:
         return NO_LAYERS, NO_LAYERS
     values, more = (layer[:, counts.ravel()].astype(np.float64) for layer in pixels.layers[:2])
-    return values, more[0] if len(more) == 1 else NO_LAYERS
+    return values, more

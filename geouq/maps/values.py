@@ -23,7 +23,8 @@ NO_LAYERS: Floats = np.empty((0, 0))
 class Forecast(NamedTuple):
     """Pixels that count, in one dimension; given : level and ends of the interval that the forecast gives itself.
 
-    layers : float64 (layers, pixels) of members, quantiles or probabilities. true_class : the number of it.
+    layers : float64 (layers, pixels) of members, quantiles or probabilities. more : the same of variances of members,
+    of the two parts of a variance, or of the number of the true class.
     """
 
     mean: Floats
@@ -31,7 +32,7 @@ class Forecast(NamedTuple):
     truth: Floats
     given: tuple[float, Floats, Floats] | None = None
     layers: Floats = NO_LAYERS
-    true_class: Floats = NO_LAYERS
+    more: Floats = NO_LAYERS
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,12 @@ class PixelMap:
 
 
 def _epistemic_share(forecast: Forecast) -> Floats:
-    return forecast.layers.var(axis=0) / forecast.variance
+    in_parts = len(forecast.layers) == 1
+    return (forecast.more[1] if in_parts else forecast.layers.var(axis=0)) / forecast.variance
 
 
 def _brier(forecast: Forecast) -> Floats:
-    hit = np.arange(len(forecast.layers))[:, np.newaxis] == forecast.true_class
+    hit = np.arange(len(forecast.layers))[:, np.newaxis] == forecast.more[0]
     return ((forecast.layers - hit) ** 2).sum(0)
 
 
@@ -98,20 +100,20 @@ _MAPS: Mapping[str, PixelMap] = {
     "aleatoric_share": PixelMap(
         lambda f: 1 - _epistemic_share(f),
         has_unit=False,
-        long_name="share of the predicted variance that the members predict",
+        long_name="share of the predicted variance that is noise, as of an ensemble its members predict",
         limits=SHARE,
     ),
     "epistemic_share": PixelMap(
         _epistemic_share,
         has_unit=False,
-        long_name="share of the predicted variance by which the members differ",
+        long_name="share of the predicted variance that is ignorance, as by what members differ",
         limits=SHARE,
     ),
     "confidence": PixelMap(
         lambda f: f.layers.max(0), has_unit=False, long_name="probability of the most probable class", limits=SHARE
     ),
     "correct": PixelMap(
-        lambda f: f.layers.argmax(0) == f.true_class,
+        lambda f: f.layers.argmax(0) == f.more[0],
         has_unit=False,
         long_name="whether the most probable class is the true one",
         codes=("wrong", "correct"),

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from geouq.config import (
-    FORM_KEYS,
     IN,
     OUT,
     Experiment,
@@ -355,7 +354,7 @@ def _variables_of(mean: Raster, experiment: Experiment) -> tuple[Variable, ...]:
 
 def _require_bands(layer: str, raster: Raster, variables: tuple[Variable, ...]) -> None:
     _, own = model_and_layer(layer)
-    if own in FORM_KEYS or own == "member_variance":  # their bands are not those of variables
+    if own in ("members", "member_variance", "quantiles", "probabilities"):  # their bands are not those of variables
         if odd := next((i for i, band in enumerate(raster.bands, 1) if band.dtype.startswith("complex")), 0):
             raise DataError(f"{raster.path}: band {odd} holds complex numbers; give real ones")
         return

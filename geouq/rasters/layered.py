@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from geouq.config import FormData, key_of
+from geouq.config import SPLIT, FormData, key_of
 from geouq.errors import DataError
 from geouq.rasters.raster import Raster
-from geouq.summary.form import Classes, Ensemble, Form, Quantiles
+from geouq.summary.form import Classes, Ensemble, Form, Quantiles, Split
 
 Bands = Sequence[tuple[str, tuple[int, ...]]]  # keys of rasters, and which bands of each, in the order of the layers
+
+_MORE = ("member_variance", "variance_")  # how keys of variances begin
 
 
 @dataclass(frozen=True)
@@ -79,15 +81,17 @@ class Layered:
 
     def values(self, band: int) -> Bands:
         """Where the layers of the variable of that band stand: members, quantiles, probabilities."""
-        return self._bands(band, [key for key in self.rasters if not key.startswith("member_variance")])
+        return self._bands(band, [key for key in self.rasters if not key.startswith(_MORE)])
 
     def more(self, band: int) -> Bands:
-        """Where the variances of its members stand, if they have some."""
-        return self._bands(band, [key for key in self.rasters if key.startswith("member_variance")])
+        """Where the variances of its members stand, if they have some; or the two parts of its variance."""
+        return self._bands(band, [key for key in self.rasters if key.startswith(_MORE)])
 
     @property
     def layers(self) -> int:
         """Number of layers of a variable."""
+        if isinstance(self.form, Split):
+            return len(self.rasters)
         return _layers_of(self.form) * (2 if isinstance(self.form, Ensemble) and self.form.densities else 1)
 
     def at_once(self, raster: Raster) -> int:
@@ -161,6 +165,8 @@ def _form_of(files: FormData, levels: tuple[float, ...], members: int) -> Form:
     """The form of a prediction from files of which there are, or that hold, so many members."""
     if files.members is not None:
         return Ensemble(members, levels, files.member_variance is not None)
+    if files.form == SPLIT:
+        return Split()
     if files.quantiles is not None:
         return Quantiles(tuple(files.quantiles))
     codes = files.class_codes or {}

@@ -8,7 +8,10 @@ from geouq.config import PredictionFiles
 from geouq.rasters.raster import Raster
 
 SPREAD_LAYERS = ("variance", "std", "upper")
-PREDICTED = ("mean", *SPREAD_LAYERS, "lower", "members", "member_variance", "quantiles", "probabilities")
+PREDICTED = (
+    *("mean", *SPREAD_LAYERS, "lower", "members", "member_variance", "quantiles", "probabilities"),
+    *("variance_aleatoric", "variance_epistemic"),
+)
 Spread = Literal["variance", "std", "interval"]
 
 

@@ -234,7 +234,7 @@ def _told(form: Form) -> str:
             return f"quantiles {', '.join(f'{level:g}' for level in form.levels)}"
         case Classes():
             return f"classes {', '.join(f'{n} ({c})' for n, c in zip(form.names, form.codes, strict=True))}"
-    return form.kind
+    return "mean, and variance in two parts"
 
 
 def _compared(catalog: Catalog) -> str:

@@ -158,7 +158,7 @@ NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 
 
 @settings(deadline=None)
-@given(names=st.lists(NAMES, min_size=1, unique=True))
+@given(names=st.lists(NAMES, min_size=1, unique_by=str.casefold))  # regions may not differ in case alone
 def test_any_text_is_a_name_that_survives_the_round_trip(tmp_path_factory, names):
     folder = tmp_path_factory.mktemp("names")
     layers = {"mean": "/m{tile}", "std": "/s{tile}", "truth": "/t{tile}"}
@@ -167,7 +167,7 @@ def test_any_text_is_a_name_that_survives_the_round_trip(tmp_path_factory, names
         name="x",
         data=layers,
         tiles=names,
-        regions={name: [name] for name in names if name != "all"},
+        regions={name: [name] for name in names if name.casefold() != "all"},
         variables=names,
     )
     again = load_experiment(written(folder, to_yaml(experiment)))

@@ -5,7 +5,7 @@ from itertools import chain
 import numpy as np
 import pytest
 import rasterio
-from form_files import CLASSES, ENSEMBLES, LEVELS, QUANTILES, TRUTH, experiment_of, options, write_forms
+from form_files import CLASSES, ENSEMBLES, LEVELS, PARTS, QUANTILES, TRUTH, experiment_of, options, write_forms
 
 import geouq as gq
 from geouq.config import CELL_MAPS_OF_FORMS, CELL_MAPS_OF_LEVELS_OF_FORMS, FORM_KEYS, PIXEL_MAPS, load_experiment
@@ -14,14 +14,20 @@ from geouq.errors import ConfigError
 from geouq.experiment import run
 from geouq.metrics import METRICS, metrics_of
 from geouq.metrics.forms import JOINT
-from geouq.summary.form import Classes, Ensemble, Quantiles
+from geouq.summary.form import Classes, Ensemble, Quantiles, Split
 
 FORMS = {
     "members": Ensemble(3, (0.9,), densities=True),
     "quantiles": Quantiles((0.1, 0.5, 0.9)),
     "probabilities": Classes((1, 2), ("a", "b")),
+    "variance_aleatoric": Split(),
 }
-DATA = {"members": ENSEMBLES["files"] | TRUTH, "quantiles": QUANTILES | TRUTH, "probabilities": CLASSES}
+DATA = {
+    "members": ENSEMBLES["files"] | TRUTH,
+    "quantiles": QUANTILES | TRUTH,
+    "probabilities": CLASSES,
+    "variance_aleatoric": PARTS,
+}
 OF_LEVELS = ("level", "quantile", "pair")
 
 
@@ -32,12 +38,12 @@ def folder(tmp_path, write_raster):
 
 @pytest.mark.parametrize("key", FORM_KEYS)
 def test_every_number_of_a_form_that_cells_keep_has_a_map(key):
-    own = [metric for metric in metrics_of(FORMS[key]) if metric not in (*METRICS, *JOINT)]
-    of_pixels = {*PIXEL_MAPS, *OF_MEMBERS, *OF_CLASSES}
+    of_pixels = () if isinstance(FORMS[key], Split) else JOINT
+    own = [metric for metric in metrics_of(FORMS[key]) if metric not in (*METRICS, *of_pixels)]
 
     assert set(CELL_MAPS_OF_LEVELS_OF_FORMS[key]) == {metric.name for metric in own if metric.choice in OF_LEVELS}
-    found = {metric.name for metric in own if metric.choice not in OF_LEVELS} - of_pixels
-    assert set(CELL_MAPS_OF_FORMS[key]) == found
+    found = {metric.name for metric in own if metric.choice not in OF_LEVELS}
+    assert set(CELL_MAPS_OF_FORMS[key]) == found - {*PIXEL_MAPS, *OF_MEMBERS, *OF_CLASSES}
 
 
 def cells_of(folder, variable):
@@ -136,7 +142,9 @@ def test_ranks_are_drawn_of_ensembles_alone(folder, geouq):
     text = "levels: [0.9]\noutput: {maps: none, figures: [ranks, regions]}\nregions: {west: [a1]}\n"
     for key in ("members", "quantiles"):
         run(experiment_of(folder, DATA[key], text), options(folder / key))
-    drawn = {key: {path.name for path in (folder / key / "figures/all").glob("*.png")} for key in FORM_KEYS}
+    drawn = {
+        key: {path.name for path in (folder / key / "figures/all").glob("*.png")} for key in ("members", "quantiles")
+    }
 
     assert drawn["members"] == {"height_ranks.png", "height_regions.png", "cover_ranks.png", "cover_regions.png"}
     assert drawn["quantiles"] == {"height_regions.png", "cover_regions.png"}

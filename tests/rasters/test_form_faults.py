@@ -40,7 +40,7 @@ def faults(folder, data, text=""):
         (CLASSES | {"class_codes": "{a: 3}"}, "", "data.class_codes: names fewer than two classes"),
         (QUANTILES | TRUTH | {"class_codes": "{a: 3, b: 7}"}, "", "data.class_codes: there are no probabilities"),
         (ENSEMBLE | {"member_names": "[a, b]"}, "", "data.member_names: members has no {member} for which names stand"),
-        (ENSEMBLE | {"mean": "by_variable/{tile}.tif"}, "", "data.mean: the prediction is given by members"),
+        (ENSEMBLE | {"mean": "by_variable/{tile}.tif"}, "", "data.mean: the prediction is given in another form"),
         (QUANTILES | TRUTH | {"covariates": "{slope: 's/{tile}.tif'}"}, "", "data.covariates: coverage by groups"),
         (ENSEMBLE, "variables: {height: {truth_variance: 1}}\n", "truth_variance of 'height': truth_variance is added"),
         (CLASSES, "variables: {forest: {thresholds: [1]}}\n", "thresholds of 'forest' are of predictions"),

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import rasterio
 from alike import same
 from form_files import (
     CLASSES,
@@ -12,6 +13,7 @@ from form_files import (
     ENSEMBLES,
     FOREST,
     LEVELS,
+    PARTS,
     QUANTILES,
     SHAPE,
     TILES,
@@ -57,6 +59,33 @@ def test_an_ensemble_from_files_is_that_of_the_arrays(folder, sweep_one, layout)
             arrays = gq.ensemble.summarize(members[k], truth[k], variance=variances[k], levels=(0.5, 0.9))
             alike(found[tile].variables[name].whole, arrays)
             assert found[tile].variables[name].excluded.sum() == SHAPE[0] * SHAPE[1] - arrays.n
+
+
+def test_a_variance_in_two_parts_from_files_is_that_of_the_arrays(folder, sweep_one):
+    found = swept(sweep_one, experiment_of(folder, PARTS, "levels: [0.5, 0.9]\n"))
+    members, variances, truth = members_of(0)
+    arrays = gq.ensemble.summarize_split(
+        members[0].mean(0), truth[0], aleatoric=variances[0].mean(0), epistemic=members[0].var(0), levels=(0.5, 0.9)
+    )
+
+    alike(found["a1"].variables["height"].whole, arrays)
+    assert gq.zms(found["a1"].variables["height"].whole) == pytest.approx(float(gq.zms(arrays)))
+
+
+def test_a_run_of_a_variance_in_two_parts_gives_the_joint_log_loss_in_closed_form_with_intervals_and_maps(folder):
+    text = "intervals: {block: 16 px}\noutput: {maps: [epistemic_share, joint_log_loss], figures: none}\n"
+    run(experiment_of(folder, PARTS, text), options(folder / "out"))
+    rows = {row["metric"]: row for row in rows_of(folder / "out", "metrics") if row["name"] == "all"}
+    with rasterio.open(folder / "out/maps/a1_epistemic_share.tif") as file:
+        shares = file.read(1)
+    members, variances, _ = members_of(0)
+    doubt, noise = members[0].var(0), variances[0].mean(0)
+
+    assert float(rows["joint_log_loss"]["ci_low"]) < float(rows["joint_log_loss"]["value"])
+    assert float(rows["joint_log_loss_gain"]["value"]) > 0
+    np.testing.assert_allclose(shares[1:], (doubt / (noise + doubt))[1:], rtol=1e-5)
+    with rasterio.open(folder / "out/maps/cells_height.tif") as file:
+        assert file.descriptions == ("joint_log_loss",)
 
 
 def test_members_by_layer_need_no_variance(folder, sweep_one):
@@ -129,6 +158,10 @@ def test_a_run_of_classes_gives_tables_intervals_maps_and_pages(folder, tmp_path
         ({"member_variance": "variances/{tile}.tif", "members": "single/{tile}_m{member}.tif"}, "stands in one of"),
         ({"probabilities": "classes/{tile}_p.tif"}, "missing key 'class_codes'"),
         ({"probabilities": "classes/{tile}_p.tif", "class_codes": "{a: 1, b: 1}"}, "code of another class"),
+        ({key: path for key, path in PARTS.items() if key != "variance_epistemic"}, "missing key 'variance_epistemic'"),
+        ({key: path for key, path in PARTS.items() if key != "mean"}, "missing key 'mean': a variance in two parts"),
+        (PARTS | {"variance": "truth/{tile}.tif"}, "data.variance: the prediction is given in another form already"),
+        (PARTS | {"members": "by_variable/{tile}.tif"}, "give either members or variance_aleatoric, not both"),
         ({"quantiles": "{1.5: 'quantiles/{tile}_0.5.tif'}"}, "not between 0 and 1"),
         ({"members": "by_variable/{tile}.tif", "truth_variance": "truth/{tile}.tif"}, "truth_variance is added"),
     ],
