@@ -24,7 +24,6 @@ from geouq.sweep.tile_sum import InMemory, TileSum
 from geouq.validity import WEIGHT_ZERO, Nodata
 
 TAIL = Settings.tail
-WITH_LAYERS = 4 * SQUARE  # points in a row, as windows of many layers are copied
 NOTHING_DECLARED = Nodata.of(None, None, None)
 
 
@@ -82,15 +81,13 @@ class Points:
 def summarize_points(points: Points, settings: Settings) -> Summary:
     """Summary of points; its bits depend on their order and on nothing else.
 
-    The points are laid out in rows of 256 to 8192, those of layers to 1024, at most 256 rows as long as that is enough.
-    Where at most 2^16 of them are valid, all are kept, so that every binning is exact. What is excluded, and what
-    raises DataError, is as in
+    The points are laid out in rows of 256 to 8192, at most 256 rows as long as that is enough. Where at most 2^16 of
+    them are valid, all are kept, so that every binning is exact. What is excluded, and what raises DataError, is as in
     `summarize_arrays`.
     """
     w, weightless = _weights(points.weight, points.truth.shape)
     status = merged(points.status, weightless)
-    widest = WITH_LAYERS if points.layers else BAND
-    width = min(max(-(-len(points.truth) // SQUARE**2), 1) * SQUARE, widest)
+    width = min(max(-(-len(points.truth) // SQUARE**2), 1) * SQUARE, BAND)
     grid = Grid((-(-len(points.truth) // width), width), Affine.identity(), "")
 
     def read(_: int, window: Window) -> VariableWindow:
@@ -101,7 +98,7 @@ def summarize_points(points: Points, settings: Settings) -> Summary:
         m, v, y = (rows(layer, np.nan) for layer in (points.mean, points.variance, points.truth))
         weight = rows(w, 0) if w.size else NO_WEIGHT
         hidden = rows(status, WEIGHT_ZERO + 1) if status.size else NO_STATUS
-        layers = points.layers and _part_of_layers(points.layers, window)
+        layers = points.layers and points.layers._replace(first=window.row * width)
         bounds, groups = (tuple(rows(layer, np.nan) for layer in beside) for beside in (points.bounds, points.groups))
         return VariableWindow(m, v, y, hidden, NOTHING_DECLARED, weight, bounds=bounds, groups=groups, layers=layers)
 
@@ -124,18 +121,6 @@ def _keeping_every(
     columns = [variance[valid], error**2, *([weight[valid]] if weight.size else [])]
     kept = KeptPixels(tail, pixels=np.stack(columns, axis=-1, dtype=np.float64), every=True).in_order()
     return replace(summary, variance=replace(summary.variance, kept=kept))
-
-
-def _part_of_layers(layers: Layers, window: Window) -> Layers:
-    """The layers of the points in a window of whole rows; the last of all rows is filled up."""
-    first, count = window.row * window.width, window.height * window.width
-    short = max(0, first + count - layers.values.shape[1])
-
-    def part(values: NDArray[Any]) -> NDArray[Any]:
-        own = values[..., first : first + count]
-        return np.pad(own, [(0, 0)] * (own.ndim - 1) + [(0, short)]) if short else np.ascontiguousarray(own)
-
-    return Layers(part(layers.values), part(layers.more), part(layers.number) if layers.number.size else layers.number)
 
 
 def _rows(points: NDArray[Any], shape: tuple[int, int], empty: float) -> NDArray[Any]:

@@ -208,7 +208,7 @@ def _look_at_class(n, k, code, p, truth, of_truth, number, totals, lowest):
         totals[i] = total + own
         lowest[i] = min(least, own)
     for i in range(n):
-        own, before, other, is_true = np.float64(p[i]), of_truth[i], number[i], truth[i] == code
+        own, before, other, is_true = p[i], of_truth[i], number[i], truth[i] == code
         of_truth[i] = own if is_true else before
         number[i] = k if is_true else other
 

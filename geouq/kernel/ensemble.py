@@ -165,7 +165,7 @@ def _sample(n: int, layers: Layers, into: Gathered, sampled: Sampled) -> None:
     """Keep the pixels with the lowest numbers, with each member's log density."""
     members, truth = layers.values.shape[0], into.truth
     for i in range(n):
-        p = into.place[i]
+        p = layers.first + into.place[i]
         if layers.number[p] >= sampled.limit[0]:
             continue
         if sampled.used[0] == len(sampled.number):

@@ -31,12 +31,13 @@ class Layers(NamedTuple):
 
     values : members, quantiles or probabilities, float32 or float64. more : variances of members, the two parts of a
     variance, or the number of the true class, of the same type; (0, pixels) where there is nothing. number : uint64
-    (pixels), by which pixels are sampled, or empty.
+    (pixels), by which pixels are sampled, or empty. first : place of the window's first pixel in each of these.
     """
 
     values: NDArray[np.floating]
     more: NDArray[np.floating]
     number: NDArray[np.uint64]
+    first: int = 0
 
 
 class Gathered(NamedTuple):
@@ -102,17 +103,17 @@ def gather(pixels, limits, columns, slab, layers, into):
     """
     n = _find_valid(pixels, limits, columns, slab, into.place, into.excluded)
     runs = _runs(n, into.place, into.run)
-    _copy(pixels.truth, n, runs, into, into.truth)
-    _copy(pixels.mean, n, runs, into, into.mean)
+    _copy(pixels.truth, 0, n, runs, into, into.truth)
+    _copy(pixels.mean, 0, n, runs, into, into.mean)
     if pixels.weight.size > 0:
-        _copy(pixels.weight, n, runs, into, into.weight)
+        _copy(pixels.weight, 0, n, runs, into, into.weight)
     else:
         for i in range(n):
             into.weight[i] = 1.0
     for k in range(layers.values.shape[0]):
-        _copy(layers.values[k], n, runs, into, into.values[k])
+        _copy(layers.values[k], layers.first, n, runs, into, into.values[k])
     for k in range(layers.more.shape[0]):
-        _copy(layers.more[k], n, runs, into, into.more[k])
+        _copy(layers.more[k], layers.first, n, runs, into, into.more[k])
     _fill_up(n, into)
     return n
 
@@ -181,16 +182,16 @@ def _runs(n, place, run):
 
 
 @inlined
-def _copy(source, n, runs, into, target):
+def _copy(source, first, n, runs, into, target):
     """Copy the pixels, run by run, or one by one where runs are short."""
     place, begin = into.place, np.uint64(0)
     if runs * SHORT > n:
         for i in range(np.uint64(n)):
-            target[i] = source[np.uint64(place[i])]
+            target[i] = source[np.uint64(first + place[i])]
         return
     for j in range(runs):
         end = np.uint64(into.run[j])
-        ahead = np.uint64(place[begin]) - begin
+        ahead = np.uint64(first + place[begin]) - begin
         for i in range(begin, end):
             target[i] = source[ahead + i]
         begin = end

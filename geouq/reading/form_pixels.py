@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
+from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import DTypeLike, NDArray
 
 from geouq.kernel import CellSums, Pixels, Sampled, Totals
@@ -74,7 +76,7 @@ def form_pixels(
             return FormPixels(mean, _ones(len(truth)), truth, status, Layers(values, more, number))
         case Classes():
             status = np.zeros(truth.shape, np.uint8)
-            mean, own = np.empty(truth.shape), np.empty((1, len(truth)), values.dtype)
+            mean, own = np.empty(truth.shape, values.dtype), np.empty((1, len(truth)), values.dtype)
             matched(values, truth, np.array(form.codes), status, mean, own[0])
             return FormPixels(mean, _ones(len(truth)), truth * 0 + 1, status, Layers(values, own, number))
 
@@ -139,16 +141,33 @@ def _shares() -> NDArray[np.float64]:
 
 def taken(layers: Layers, places: Ints) -> Layers:
     """The layers of the pixels at these places, side by side."""
-    values, more = np.ascontiguousarray(layers.values[:, places]), np.ascontiguousarray(layers.more[:, places])
-    return Layers(values, more, layers.number[places] if layers.number.size else layers.number)
+    own = layers.first + places
+    values, more = np.ascontiguousarray(layers.values[:, own]), np.ascontiguousarray(layers.more[:, own])
+    return Layers(values, more, layers.number[own] if layers.number.size else layers.number)
 
 
 def stacked(layers: Sequence[Values], pixels: int, dtype: DTypeLike) -> Values:
-    """Layers as rows of one array (layers, pixels)."""
+    """Layers as rows of one array (layers, pixels); where they are the rows of one already, that one."""
+    if _are_rows(layers, np.dtype(dtype)):
+        return as_strided(layers[0], (len(layers), pixels), (layers[0].nbytes, layers[0].itemsize))
     out = np.empty((len(layers), pixels), dtype)
     for row, layer in zip(out, layers, strict=True):
         row[:] = layer.ravel()
     return out
+
+
+def _are_rows(layers: Sequence[Values], dtype: np.dtype[Any]) -> bool:
+    """Whether layers lie one behind the other in the memory of one array of that type."""
+    if not layers or layers[0].base is None:
+        return False
+    owner, start = layers[0].base, layers[0].ctypes.data
+    return all(
+        layer.base is owner
+        and layer.dtype == dtype
+        and layer.flags.carray
+        and layer.ctypes.data == start + place * layers[0].nbytes
+        for place, layer in enumerate(layers)
+    )
 
 
 def pinball_losses(values: Values, levels: Values, truth: Values) -> NDArray[np.float64]:
