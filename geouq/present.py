@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from geouq.config import ClassRegions, Experiment
 from geouq.maps.of_run import Evaluated, write_maps
-from geouq.metrics import Choices, has_variance
+from geouq.metrics import Choices
 from geouq.numbers.gates import GateResult, judge, save_gates
 from geouq.numbers.of_run import Numbers, choices_of, numbers_of, preferred_scheme, sides_of
 from geouq.numbers.outcome import write_outcome
@@ -142,8 +142,6 @@ def cells_of_pages(
     shown: Sequence[Pool],
 ) -> CellMaps | None:
     """The sums of the cells of all tiles, for the map of the pages."""
-    if not has_variance(summaries.form()):
-        return None
     whole = next(pool for pool in shown if pool.level == "all")
     sides = sides_of(whole, choices, [summaries.part(tile) for tile in whole.tiles], summaries)
     return cell_maps(sides, record.variables, preferred_scheme(experiment))

@@ -61,11 +61,15 @@ def resampled(sums: Floats, resamples: int, seed: int, name: str) -> Floats:
 
 
 def left_out(sums: Floats) -> Floats:
-    """Sums of all blocks but some, each block left out once, at most 200 at a time; float64 (groups, columns)."""
+    """Sums of all blocks but some, each block left out once, at most 200 at a time; float64 (groups, columns).
+
+    NaN where sums are infinite, as of a log-loss is where the true class was given the probability 0.
+    """
     groups = min(len(sums), MOST_LEFT_OUT)
     group = np.arange(len(sums)) * groups // len(sums)
     own = sums_by_block(sums, group, groups)
-    return sums_by_block(own, np.zeros(groups, np.int64), 1) - own
+    with np.errstate(invalid="ignore"):
+        return sums_by_block(own, np.zeros(groups, np.int64), 1) - own
 
 
 @compiled

@@ -3,8 +3,9 @@
 import base64
 import gzip
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,39 @@ from numpy.typing import NDArray
 from geouq.config import BinScheme, Variable
 from geouq.inference import Side
 from geouq.inference.features import Frame, features_of, frame_of, summary_of
-from geouq.metrics import binned, coverage
+from geouq.metrics import Choices, binned, coverage, has_variance, level_name, metrics_of, unit_of
 from geouq.pages.layout import Layout, joined, layout_of
 from geouq.summary import Summary
+from geouq.summary.form import Quantiles
 
 Floats = NDArray[np.float64]
 
 PIT_BINS = 20
 LARGEST_FILE = 1_400_000  # bytes
+MEANS = {
+    "crps_quantiles": "CRPS of quantiles",
+    "crps_integral": "CRPS by integration",
+    "wis": "WIS",
+    "crossing": "crossing",
+    "brier": "Brier score",
+    "log_loss": "log-loss",
+    "accuracy": "accuracy",
+    "confidence": "confidence",
+}
 SUMS = ("error", "squared_error", "variance", "z_square", "crps")
+
+
+@dataclass(frozen=True)
+class MeanOfCells:
+    """A number that is a mean over pixels: its name and unit for people, and where two colours meet, if they do.
+
+    less : whether less of it is over-confident.
+    """
+
+    name: str
+    unit: str
+    ideal: float | None = None
+    less: bool = False
 
 
 @dataclass(frozen=True)
@@ -30,12 +55,14 @@ class CellSums:
 
     columns : by name, in the order of the blocks; n, weight where pixels have weights, those of `SUMS`, covered (inside
     the interval of `level`), pit_0 to pit_19, and n_, variance_ and squared_error_ of each bin. edges : of the bins.
+    means : of a prediction without a variance, whose columns are n, weight and these by their names, and no others.
     """
 
     variable: Variable
     level: float
     edges: Floats
     columns: Mapping[str, NDArray[Any]]
+    means: Mapping[str, MeanOfCells] = field(default_factory=dict)
 
     @property
     def rows_a_file(self) -> int:
@@ -49,6 +76,11 @@ class CellMaps:
 
     layout: Layout
     variables: Sequence[CellSums]
+
+    @property
+    def diagrams(self) -> bool:
+        """Whether there are diagrams of the variance of the cells that are chosen."""
+        return not any(sums.means for sums in self.variables)
 
     def files(self) -> Iterator[tuple[str, str]]:
         """Names and texts of the scripts that hold them."""
@@ -78,6 +110,7 @@ class CellMaps:
                     "level": sums.level,
                     "edges": sums.edges.tolist(),
                     "rows": sums.rows_a_file,
+                    "means": {name: asdict(mean) for name, mean in sums.means.items()},
                 }
                 for sums in self.variables
             ],
@@ -97,6 +130,8 @@ def cell_maps(sides: Mapping[str, Side], variables: Sequence[Variable], scheme: 
 
 
 def _sums_of(side: Side, variable: Variable, scheme: BinScheme, layout: Layout) -> CellSums:
+    if not has_variance(side.choices.form):
+        return _means_of(side, variable, layout)
     frame = frame_of(side.whole, replace(side.choices, schemes=(scheme,)))
     level = 0.9 if 0.9 in frame.levels else frame.levels[-1]
     parts = [
@@ -106,6 +141,36 @@ def _sums_of(side: Side, variable: Variable, scheme: BinScheme, layout: Layout) 
     names = [name for name in parts[0] if name != "weight" or side.whole.moments.weight != side.whole.n]
     whole = {name: _narrow(np.concatenate([part[name] for part in parts])) for name in names}
     return CellSums(variable, level, frame.edges[scheme.name], whole)
+
+
+def _means_of(side: Side, variable: Variable, layout: Layout) -> CellSums:
+    """Sums of what is a mean of each pixel; without those that are infinite somewhere."""
+    frame = frame_of(side.whole, replace(side.choices, schemes=()))
+    parts = [_summary_of_blocks(side, frame, number, layout) for number in range(len(layout.tiles))]
+    found = dict(_means(side.choices, variable.units))
+    columns = {"n": np.concatenate([part.n for part in parts])}
+    if side.whole.moments.weight != side.whole.n:
+        columns["weight"] = np.concatenate([part.moments.weight for part in parts])
+    for name, (_, function) in found.items():
+        sums = [np.where(part.n > 0, function(part) * part.moments.weight, 0.0) for part in parts]
+        columns[name] = np.concatenate(sums)
+    kept = {name: _narrow(column) for name, column in columns.items() if np.isfinite(column).all()}
+    means = {name: mean for name, (mean, _) in found.items() if name in kept}
+    return CellSums(variable, 0.0, np.empty(0), kept, means)
+
+
+def _means(choices: Choices, units: str) -> Iterator[tuple[str, tuple[MeanOfCells, Callable[[Summary], Floats]]]]:
+    """What the map shows of a prediction without a variance: only what is a mean over pixels adds up."""
+    own = {metric.name: metric for metric in metrics_of(choices.form)}
+    for name, heading in MEANS.items():
+        if name in own:
+            yield name, (MeanOfCells(heading, unit_of(own[name], units)), own[name].function)
+    if isinstance(choices.form, Quantiles):
+        for level in choices.form.pairs:
+            told = f"of {100 * level:g} %"
+            covered, width = (partial(own[name].function, level=level) for name in ("coverage", "width"))
+            yield level_name("coverage", level), (MeanOfCells(f"coverage {told}", "1", level, less=True), covered)
+            yield level_name("width", level), (MeanOfCells(f"width {told}", unit_of(own["width"], units)), width)
 
 
 def _summary_of_blocks(side: Side, frame: Frame, number: int, layout: Layout) -> Summary:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import rasterio
 from forecasts import heteroscedastic
+from form_files import CLASSES, experiment_of, options, write_forms
 from landscape import NORTH_UP
 from large_report import large_content
 from rasterio.windows import Window
@@ -286,6 +287,25 @@ def test_the_map_can_be_asked_with_keys_alone(opened):
     assert page.locator("#map .chosen").inner_text() == "4 cells"
     page.keyboard.press("Escape")
     assert page.locator("#map .chosen").inner_text() == "all 64 cells"
+
+
+def test_the_map_of_classes_tells_the_numbers_of_a_cell_and_has_no_diagrams(opened, tmp_path, write_raster):
+    folder = write_forms(tmp_path, write_raster)
+    text = "variables: [forest]\noutput: {maps: none, figures: none}\n"
+    geouq.run(experiment_of(folder, CLASSES, text), options(folder / "out"))
+    page = opened(folder=folder / "out" / "report")
+    with rasterio.open(folder / "classes/a1_p.tif") as p, rasterio.open(folder / "classes/a1.tif") as codes:
+        truth = codes.read(1)[:CELL, :CELL].astype(float)
+        own = geouq.classes.summarize(p.read()[:, :CELL, :CELL], np.where(truth == 0, np.nan, truth), codes=(3, 7, 9))
+
+    page.mouse.click(*locate(page, 0))
+    page.wait_for_function("document.querySelector('#map .chosen').textContent.includes('row 1, column 1')")
+
+    shown = told(page)
+    assert shown["Brier score"] == pytest.approx(float(geouq.classes.brier(own)), rel=1e-6)
+    assert shown["accuracy"] == pytest.approx(float(geouq.classes.accuracy(own)), rel=1e-6)
+    assert shown["pixels"] == own.n
+    assert page.locator("#map .chart").count() == 0
 
 
 def test_a_region_has_the_map_of_its_own_tiles(opened, run):

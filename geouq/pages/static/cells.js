@@ -71,8 +71,12 @@ geouq.cells = (() => {
     }
     return gap / used;
   }
+  const pixels = {id: "n", name: "pixels", unit: "1", of: ({n}, block = 0) => n[block]};
   /** What the map can show: `ideal` is where two colours meet, on a scale of ratios where `ratio`; more is orange unless `less`. */
-  const metrics = variable => [
+  const metrics = variable => Object.keys(variable.means).length ? [
+    ...Object.entries(variable.means).map(([id, {name, unit, ideal, less}]) => ({id, name, unit, of: mean(id), ideal: ideal ?? undefined, less})),
+    pixels,
+  ] : [
     {id: "zms", name: "mean z²", unit: "1", of: mean("z_square"), ideal: 1, ratio: true},
     {id: "coverage", name: `coverage of ${+(100 * variable.level).toFixed(6)} %`, unit: "1", of: mean("covered"), ideal: variable.level, less: true},
     {id: "bias", name: "bias", unit: variable.units, of: mean("error"), ideal: 0},
@@ -81,7 +85,7 @@ geouq.cells = (() => {
     {id: "crps", name: "CRPS", unit: variable.units, of: mean("crps")},
     {id: "uce", name: "UCE", unit: squared(variable.units), of: uce},
     {id: "ence", name: "ENCE", unit: "1", of: ence},
-    {id: "n", name: "pixels", unit: "1", of: ({n}, block = 0) => n[block]},
+    pixels,
   ];
   const squared = units => !units || units === "1" ? units : /^(\p{L}+|%)$/u.test(units) ? `${units}²` : `(${units})²`;
   const labelled = (text, unit) => unit && unit !== "1" ? `${text}, ${unit}` : text;

@@ -121,6 +121,7 @@ geouq.map = (async () => {
   }
   /** The numbers of the diagrams, for those who cannot see them, and for copying. */
   function spell(sums) {
+    if (!find(".numbers")) return;
     const line = numbers => geouq.element("tr", {}, ...numbers.map(number => {
       const cell = geouq.element("td", {}, geouq.people(number));
       cell.dataset.value = number;
@@ -145,7 +146,8 @@ geouq.map = (async () => {
   async function draw() {
     const all = cells.total(columns, map.every);
     await drawMap();
-    diagrams = await charts.charts([...section.querySelectorAll(".chart")], variable, all);
+    const places = [...section.querySelectorAll(".chart")]; // none where there is no variance
+    diagrams = places.length ? await charts.charts(places, variable, all) : {update: () => {}};
     paint();
     tell(ALL, all);
     pointed = undefined;

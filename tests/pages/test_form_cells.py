@@ -1,0 +1,82 @@
+"""Sums of cells of predictions without a variance, for the map of the pages."""
+
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+import rasterio
+from form_files import CLASSES, LEVELS, QUANTILES, TRUTH, experiment_of, options, write_forms
+
+import geouq as gq
+from geouq.config import BinScheme
+from geouq.experiment import run
+from geouq.numbers.of_run import choices_of, sides_of
+from geouq.pages.cells import cell_maps
+from geouq.regions import Pool
+from geouq.runs.store import SavedSummaries
+from geouq.summary import add_all
+
+SCHEME = BinScheme(scheme="equal-count", count=10)
+QUIET = "output: {maps: none, figures: none}\n"
+
+
+@pytest.fixture
+def folder(tmp_path, write_raster):
+    return write_forms(tmp_path, write_raster)
+
+
+def maps_of(folder, data, text=QUIET):
+    """What pages are given of a run, and the summary of its first variable."""
+    experiment = experiment_of(folder, data, text)
+    record = run(experiment, options(folder / "out")).record
+    saved = SavedSummaries(folder / "out", record.tiles, experiment.levels)
+    names = [variable.name for variable in record.variables]
+    wholes = {name: add_all(tile.variables[name].whole for tile in saved.wholes()) for name in names}
+    choices = choices_of(experiment, record.variables, saved)
+    sides = sides_of(Pool("all", "all", record.tiles, wholes), choices, list(map(saved.part, record.tiles)), saved)
+    return cell_maps(sides, record.variables, SCHEME), wholes[names[0]]
+
+
+def mean_of(sums, name):
+    return sums.columns[name].sum(dtype=np.float64) / sums.columns["n"].sum()
+
+
+def test_the_means_of_all_cells_of_quantiles_are_those_of_the_whole(folder):
+    maps, whole = maps_of(folder, QUANTILES | TRUTH)
+    sums = maps.variables[0]
+
+    assert not maps.diagrams
+    assert sums.columns["n"].sum() == whole.n
+    for name, function in (
+        ("crps_quantiles", gq.quantiles.crps_quantiles),
+        ("wis", gq.quantiles.wis),
+        ("coverage_80", partial(gq.quantiles.pair_coverage, level=0.8)),
+        ("width_80", partial(gq.quantiles.pair_width, level=0.8)),
+    ):
+        assert mean_of(sums, name) == pytest.approx(float(function(whole)), rel=1e-6)
+    assert sums.means["coverage_80"].ideal == pytest.approx(0.8)
+    assert sums.means["crps_quantiles"].unit == "m"
+
+
+def test_the_page_is_told_what_the_means_are(folder):
+    maps, _ = maps_of(folder, QUANTILES | TRUTH)
+    (_, layout), *_ = maps.files()
+
+    facts = json.loads(layout.split(",", 3)[3].removesuffix(");\n"))
+    told = facts["variables"][0]["means"]["coverage_80"]
+    assert told == {"name": "coverage of 80 %", "unit": "1", "ideal": pytest.approx(1 - 2 * LEVELS[0]), "less": True}
+
+
+def test_a_log_loss_that_is_infinite_somewhere_is_not_on_the_map(folder):
+    with rasterio.open(folder / "classes/a1_p.tif", "r+") as p, rasterio.open(folder / "classes/a1.tif") as codes:
+        layers, truth = p.read(), codes.read(1)
+        row, column = np.argwhere(truth == 3)[-1]
+        layers[:, row, column] = 0, 0.5, 0.5
+        p.write(layers)
+    maps, whole = maps_of(folder, CLASSES, "variables: [forest]\n" + QUIET)
+    sums = maps.variables[0]
+
+    assert np.isinf(gq.classes.log_loss(whole))
+    assert set(sums.means) == {"brier", "accuracy", "confidence"}
+    assert mean_of(sums, "brier") == pytest.approx(float(gq.classes.brier(whole)), rel=1e-6)
