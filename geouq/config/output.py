@@ -36,7 +36,8 @@ class Output(Section):
     ] = Field(
         default=MAPS,
         description="maps to write; of pixels: mean, std, error, abs_error, z, pit, nll, crps, status (why a pixel "
-        "does not count), covered_90 or another level; of cells: cells (every metric), or metrics such as uce; none",
+        "does not count), covered_90 or another level, aleatoric_share, epistemic_share, confidence, correct, brier; "
+        "of cells: cells (every metric), or metrics such as uce; none",
     )
     figures: Annotated[
         tuple[Annotated[str, AfterValidator(figure_name)], ...],

@@ -9,6 +9,8 @@ from geouq.atomic import written_whole
 from geouq.config import Experiment, Gate, Variable, config_error, suggestion
 from geouq.inference import why_never
 from geouq.metrics import Choices, Metric, evaluate_metrics
+from geouq.metrics.ensemble import ONE_VARIANCE
+from geouq.metrics.forms import JOINT
 from geouq.rasters.catalog import Catalog
 from geouq.regions import Pool
 from geouq.summary import Summary, TilePlace, empty_summary
@@ -16,6 +18,8 @@ from geouq.summary.form import Form, no_sums
 from geouq.summary.threshold_sums import no_thresholds
 from geouq.tables.rows import Row, Table, by_model, choices_for, metric_rows, sorted_table
 from geouq.zones import TileZones
+
+_JOINT = {metric.name for metric in JOINT}
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,9 @@ def judge(experiment: Experiment, metrics: Table) -> list[GateResult]:
         else:
             known = sorted({row["metric"] for row in metrics.rows})
             where = f"for variable {gate.variable} and region {gate.region}"
-            message = f"there is no {gate.metric} {where}{suggestion(gate.metric, known)}"
+            alone = gate.metric in _JOINT and any(row["metric"] == "zms" for row in metrics.rows)
+            why = f": {ONE_VARIANCE}" if alone else suggestion(gate.metric, known)
+            message = f"there is no {gate.metric} {where}{why}"
             faults.append(experiment.fault("gates", index, message=message))
     if faults:
         raise config_error(faults)

@@ -44,6 +44,14 @@ def test_an_interval_that_there_cannot_be_is_refused_before_the_work(tile_folder
     assert not (tmp_path / "results").exists()
 
 
+def test_a_gate_on_the_joint_log_loss_of_one_variance_is_refused_with_the_reason(tile_folder, geouq):
+    done = geouq("check", tile_folder(text=QUICK + on_interval("joint_log_loss")))
+
+    assert done.exit_code == 2
+    assert "there is no joint_log_loss for variable height" in done.stderr
+    assert "of a forecast with one variance is 10 times its marginal log-loss" in done.stderr
+
+
 @pytest.mark.parametrize("text", [on_interval("zms"), on_interval("ence", more=", bins: equal-count-10")])
 def test_an_interval_that_there_may_be_is_not_refused(tile_folder, geouq, text):
     assert geouq("check", tile_folder(text=QUICK + text)).exit_code == 0
