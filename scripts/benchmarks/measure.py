@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 Work = Callable[[], object]
+Clock = Callable[[], float]
 MIB = 1 << 20
 POLL = 0.02  # seconds
 
@@ -61,12 +62,12 @@ def ratio_row(what: str, ratio: Ratio | str, target: str) -> tuple[str, ...]:
     return (what, median, spread, target, others)
 
 
-def compare(work: Work, base: Work, rounds: int) -> Ratio:
+def compare(work: Work, base: Work, rounds: int, clock: Clock = time.perf_counter) -> Ratio:
     """Time of `work` by that of `base`: each once to warm up, then in turns, the order reversed each round."""
-    return compare_all([work], base, rounds)[0]
+    return compare_all([work], base, rounds, clock)[0]
 
 
-def compare_all(works: Sequence[Work], base: Work, rounds: int) -> list[Ratio]:
+def compare_all(works: Sequence[Work], base: Work, rounds: int, clock: Clock = time.perf_counter) -> list[Ratio]:
     """Ratios of several works to one base, which all run once in each round."""
     everything = [base, *works]
     for one in everything:
@@ -74,17 +75,17 @@ def compare_all(works: Sequence[Work], base: Work, rounds: int) -> list[Ratio]:
     watch, ratios = Watch(), [[] for _ in works]
     for number in range(rounds):
         order = range(len(everything))
-        times = {i: seconds(everything[i]) for i in (order if number % 2 else reversed(order))}
+        times = {i: seconds(everything[i], clock) for i in (order if number % 2 else reversed(order))}
         for i, found in enumerate(ratios, 1):
             found.append(times[i] / times[0])
     return [summarized(found, watch) for found in ratios]
 
 
-def seconds(work: Work) -> float:
-    """Wall time of one call."""
-    start = time.perf_counter()
+def seconds(work: Work, clock: Clock = time.perf_counter) -> float:
+    """Wall time of one call, or the time of another clock."""
+    start = clock()
     work()
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def summarized(ratios: Sequence[float], watch: "Watch") -> Ratio:
