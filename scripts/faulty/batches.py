@@ -3,16 +3,20 @@
 import faulthandler
 import logging
 import resource
+import subprocess
+import sys
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import chdir
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from random import Random
 
 import numpy as np
+import rasterio
 
 from faulty.configs import KINDS
 from faulty.evaluated import numbers_of, verdict_on
@@ -24,6 +28,15 @@ from faulty.servers import FAULTS, serving
 MOST_SECONDS = 60  # of one case; then the whole program ends with a traceback of where it hangs
 LONGEST = 150  # seconds of all cases of a kind; those that are left are not tried
 MOST_MEMORY = 6 << 30  # bytes of addresses of the whole program
+ALWAYS = 10**6
+READ = """import sys
+from geouq.errors import DataError
+from geouq.rasters.raster import read_header
+try:
+    print("masked" if read_header(sys.argv[1]).bands[0].masked else "not masked")
+except DataError:
+    print("refused")
+"""
 RIGHT = "right numbers, or no pixel that counts in both"
 
 
@@ -94,20 +107,23 @@ def _damaged(random: Random, folder: Path) -> str:
 
 
 def servers(times: int, folder: Path) -> Iterator[Row]:
-    """Servers that stall, reset and fail, for good or for the first two requests."""
-    from geouq.errors import DataError  # noqa: PLC0415  after the environment is set
-    from geouq.rasters.raster import read_header  # noqa: PLC0415
-
+    """Servers that stall, reset and fail: for good, for the first two requests, or for the mask beside a file."""
     experiment(folder, ("a",), 20)
-
-    def read(fault: str, faulty: int) -> str:
-        with serving(folder / "in", fault, faulty) as (address, _):
-            try:
-                read_header(f"/vsicurl/{address}/a_mean.tif")
-            except DataError:
-                return "given up on with a message"
-            return "read"
-
+    with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=False), rasterio.open(folder / "in" / "a_mean.tif", "r+") as target:
+        target.write_mask(np.eye(20, dtype=np.uint8))
     for fault in FAULTS:
-        for faulty, how in ((2, "twice"), (10**6, "always")):
-            yield row("servers", f"{fault} {how}", [lambda f=fault, n=faulty: read(f, n)] * times)
+        for how, faulty, at in (("twice", 2, ""), ("always", ALWAYS, ""), ("always for the mask", ALWAYS, ".msk")):
+            case = partial(_asked, folder / "in", fault, faulty, at)
+            yield row("servers", f"{fault} {how}", [case] * times)
+
+
+def _asked(folder: Path, fault: str, faulty: int, at: str) -> str:
+    """What a process of its own makes of a raster with a mask: a server in this one could not answer it."""
+    with serving(folder, fault, faulty, f"/a_mean.tif{at}") as (address, _):
+        command = [sys.executable, "-c", READ, f"/vsicurl/{address}/a_mean.tif"]
+        told = subprocess.run(command, capture_output=True, text=True, check=False, timeout=MOST_SECONDS)
+    if told.returncode or told.stdout not in ("masked\n", "refused\n"):
+        return f"SAID: {told.stdout}{told.stderr}"
+    if (told.stdout == "refused\n") != (faulty == ALWAYS):
+        return f"WRONG: {told.stdout}"
+    return "given up on with a message" if faulty == ALWAYS else "read, with its mask"
