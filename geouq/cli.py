@@ -6,8 +6,11 @@ Exit codes: 0 done; 1 a gate failed; 2 the configuration or the command line is 
 import errno
 import json
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,12 +27,33 @@ if TYPE_CHECKING:
 GATE_FAILED, WRONG, TILES_FAILED, INTERRUPTED = 1, 2, 3, 130
 
 
+@contextmanager
+def _undecodable_unsaid() -> Iterator[None]:
+    """Say nothing where rasterio cannot decode what GDAL says of a damaged file, which is refused all the same."""
+    before = sys.unraisablehook, sys.excepthook
+
+    def unraisable(told: "sys.UnraisableHookArgs", /) -> None:
+        if not isinstance(told.exc_value, UnicodeDecodeError):
+            before[0](told)
+
+    def printed(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if kind is not UnicodeDecodeError:
+            before[1](kind, error, trace)
+
+    sys.unraisablehook, sys.excepthook = unraisable, printed  # Cython calls both
+    try:
+        yield
+    finally:
+        sys.unraisablehook, sys.excepthook = before
+
+
 class _Commands(click.Group):
     """Turns every error that a user can mend into one message, and Ctrl-C into another."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with _undecodable_unsaid():
+                return super().invoke(ctx)
         except GeouqError as error:
             click.echo(f"geouq: {error}", err=True)
             ctx.exit(WRONG)
@@ -209,6 +233,7 @@ def compare(runs: tuple[Path, ...], *, out: Path | None, fail_if_worse: tuple[st
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder; default: recalibration, in that of the run.")
 @click.option("--workers", "threads", type=click.IntRange(1), help="Workers; default: one a processor.")
+@click.option("--memory", help="Limit such as 4GB, which may lower the number of workers.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def recalibrate(
     folder: Path,
@@ -216,6 +241,7 @@ def recalibrate(
     predictions: tuple[str, str] | None,
     out: Path | None,
     threads: int | None,
+    memory: str | None,
     quiet: bool,
     **asked: Any,
 ) -> None:
@@ -226,7 +252,13 @@ def recalibrate(
 
     with reporter("quiet" if quiet else "fitting") as progress:
         outcome = recalibrate_run(
-            folder, wanted_of(folder, asked), out=out, predictions=predictions, threads=threads, reporter=progress
+            folder,
+            wanted_of(folder, asked),
+            out=out,
+            predictions=predictions,
+            threads=threads,
+            memory=memory,
+            reporter=progress,
         )
     for line in outcome.lines():
         click.echo(line)

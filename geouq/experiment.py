@@ -132,7 +132,7 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
             with written_whole(job.folder / "config.yaml") as part:
                 part.write_text(resolved(job.experiment), encoding="utf-8")
             save_record(record, job.folder)
-            files, told = _recalibrated(job)
+            files, told = _recalibrated(job, options.memory)
             results = _presented(job.experiment, record, job.folder, reporter)
     reporter.say(resources(begun.seconds))
     return replace(results, files=(*results.files, *files), warnings=(*results.warnings, *told))
@@ -153,11 +153,11 @@ def _presented(experiment: Experiment, record: RunRecord, folder: Path, reporter
     return replace(results, files=(*results.files, sums))
 
 
-def _recalibrated(job: _Job) -> tuple[Sequence[Path], Sequence[str]]:
+def _recalibrated(job: _Job, memory: str | None) -> tuple[Sequence[Path], Sequence[str]]:
     """The files of the recalibration that the configuration asks for, and what to tell of it."""
     if job.experiment.recalibration is None:
         return (), ()
-    outcome = recalibrate(job.folder, threads=job.plan.workers, reporter=job.reporter)
+    outcome = recalibrate(job.folder, threads=job.plan.workers, memory=memory, reporter=job.reporter)
     return outcome.files, outcome.lines()
 
 

@@ -1,6 +1,6 @@
 """The whole of a recalibration: fitted on summaries, judged on pixels of other tiles, written as rasters."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -91,22 +91,23 @@ def recalibrate(
     out: Path | str | None = None,
     predictions: tuple[str, str] | None = None,
     threads: int | None = None,
+    memory: str | None = None,
     reporter: Reporter | None = None,
 ) -> Outcome:
     """Fit corrections on the saved summaries of a run, judge them on tiles that they were not fitted on, and write.
 
     wanted : method, judges and tiles to write; None for what the configuration of the run says. out : folder to write
     to, by default `recalibration` in that of the run; that of a run is refused. predictions : paths with {tile} of mean
-    and variance of tiles without truth, whose rasters are written too. The pixels of the run's tiles are read once
-    more. Raises SummaryError where the folder holds no run of the files as they are, ConfigError where what is wanted
-    cannot be, OwnedError where another process writes to `out`.
+    and variance of tiles without truth, whose rasters are written too. memory : limit such as 4GB while pixels are
+    read. The pixels of the run's tiles are read once more. Raises SummaryError where the folder holds no run of the
+    files as they are, ConfigError where what is wanted cannot be, OwnedError where another process writes to `out`.
     """
     reporter, folder = reporter or Silent(), Path(folder)
     opened, wanted = open_run(folder, wanted, threads or 1)
-    plan = plan_run(Catalog(tuple(opened.tiles.values()), (), ()), threads)
-    job = _Job(opened, wanted, _no_run(Path(out or folder / "recalibration")), plan, reporter)
+    planned = partial(plan_run, Catalog(tuple(opened.tiles.values()), (), ()), threads, memory)
+    job = _Job(opened, wanted, _no_run(Path(out or folder / "recalibration")), planned(), reporter)
     with owned(job.out):
-        return _recalibrated(job, predictions)
+        return _recalibrated(job, predictions, planned)
 
 
 def _no_run(out: Path) -> Path:
@@ -116,8 +117,8 @@ def _no_run(out: Path) -> Path:
     return out
 
 
-def _recalibrated(job: _Job, predictions: tuple[str, str] | None) -> Outcome:
-    opened, wanted, plan = job.opened, job.wanted, job.plan
+def _recalibrated(job: _Job, predictions: tuple[str, str] | None, planned: Callable[..., Plan]) -> Outcome:
+    opened, wanted = job.opened, job.wanted
     remove_leftovers(job.out)
     to_write, folds = _tiles_to_write(job, predictions), folds_of(opened, wanted)
     sets = sets_of(opened.record.tiles, folds)
@@ -125,8 +126,10 @@ def _recalibrated(job: _Job, predictions: tuple[str, str] | None) -> Outcome:
     found = fit_all(opened.experiment, opened.record.variables, opened.summaries, wanted, sets)
     fits = {own.tiles: own for own in found}
     job.reporter.advance("all methods")
-    with workers(plan.workers) as pool:
-        seen, judged = _judge(job, folds, fits, pool)
+    seen = _seen(job, folds, fits)
+    job = replace(job, plan=planned(views=len(seen)))
+    with workers(job.plan.workers) as pool:
+        judged = _judge(job, seen, folds, fits, pool)
         rows = _rows(job, seen, judged)
         best = tuple(b for v in opened.record.variables if (b := best_of(rows, v.name, next(iter(folds)))))
         everything = fits[tuple(opened.record.tiles)]
@@ -157,17 +160,26 @@ def folds_of(opened: Opened, wanted: Recalibration) -> dict[str, tuple[Fold, ...
     return found
 
 
-def _judge(
-    job: _Job, folds: Mapping[str, Sequence[Fold]], fits: Mapping[tuple[str, ...], Fits], pool: Executor
-) -> tuple[list[Seen], SavedSummaries]:
-    """Summaries of the tiles as corrections make them that were fitted on others, and, for comparison, on all."""
-    opened, plan = job.opened, job.plan
-    seen = [one for one in _all_seen(job, fits) if one.judge in (*folds, IN_SAMPLE)]
-    fitted_on = {(judge, tile): fold.fitted for judge, own in folds.items() for fold in own for tile in fold.judged}
-    fitted_on |= {(IN_SAMPLE, tile): tuple(opened.record.tiles) for tile in opened.record.tiles}
+def _seen(job: _Job, judges: Collection[str], fits: Mapping[tuple[str, ...], Fits]) -> list[Seen]:
+    """What is judged; SummaryError where that is nothing."""
+    seen = [one for one in _all_seen(job, fits) if one.judge in (*judges, IN_SAMPLE)]
     if not seen:
         notes = dict.fromkeys(note for own in fits.values() for note in own.notes)
         raise SummaryError(f"nothing can be recalibrated: {'; '.join(notes)}")
+    return seen
+
+
+def _judge(
+    job: _Job,
+    seen: Sequence[Seen],
+    folds: Mapping[str, Sequence[Fold]],
+    fits: Mapping[tuple[str, ...], Fits],
+    pool: Executor,
+) -> SavedSummaries:
+    """Summaries of the tiles as corrections make them that were fitted on others, and, for comparison, on all."""
+    opened, plan = job.opened, job.plan
+    fitted_on = {(judge, tile): fold.fitted for judge, own in folds.items() for fold in own for tile in fold.judged}
+    fitted_on |= {(IN_SAMPLE, tile): tuple(opened.record.tiles) for tile in opened.record.tiles}
     numbers = {variable.name: i for i, variable in enumerate(opened.record.variables)}
 
     def judged(name: str, tile: Tile) -> Judged:
@@ -191,7 +203,7 @@ def _judge(
         ):
             files.keep(_done(outcome))
             job.reporter.advance(outcome.tile)
-    return seen, SavedSummaries(job.out, opened.record.tiles, opened.experiment.levels)
+    return SavedSummaries(job.out, opened.record.tiles, opened.experiment.levels)
 
 
 def _done(outcome: Done | Failure) -> Done:

@@ -19,6 +19,7 @@ from geouq.reading.cutting import BAND, WINDOW, Reading, reading_for
 from geouq.runs.memory import machine_memory
 from geouq.summary.form import Classes, Ensemble, Form, Quantiles
 from geouq.sweep.settings import CELLS_IN_TILE, LARGEST_CELL
+from geouq.sweep.workers import HELD
 from geouq.sweep.zone_batches import BytesOfZones, Layers, batches_of, bytes_of_zones
 
 MIB = 1 << 20
@@ -28,6 +29,7 @@ FIGURES = 500 * MIB  # the same with what draws and writes tables
 GROUP = 2 * MIB  # sums of one variable in one group
 TAIL = 20 * MIB  # single pixels kept of one variable, and copies made of them
 CELL = 600  # sums of one cell, in bytes
+VIEW = 256 << 10  # sums of one corrected forecast in one group
 ROOM = 512 * MIB  # for zones, where no memory is given
 WIDTHS = (None, BAND, 4 * WINDOW, WINDOW)
 NO_ZONES: Mapping[str, Layers] = MappingProxyType({})
@@ -63,16 +65,24 @@ def plan_run(
     workers: int | None = None,
     memory: str | None = None,
     zones: Mapping[str, Layers] = NO_ZONES,
+    *,
+    views: int = 0,
 ) -> Plan:
     """The plan for a catalog: as many workers as asked for, or as fit into the memory given.
 
-    zones : of each tile, by its name and their layer. Raises ConfigError where not even one worker fits into that, or
+    zones : of each tile, by its name and their layer. views : forecasts that are summed up beside those of the catalog.
+    Raises ConfigError where not even one worker fits into that, or
     into what the machine has, naming what needs so much.
     """
     wanted, limit = workers or os.cpu_count() or 1, machine_memory() if memory is None else parse_memory(memory)
+    given = f"this machine has {limit / MIB:.0f} MiB" if memory is None else f"--memory {memory}"
+    if views:
+        while wanted > 1 and _bytes_of_views(catalog, views, wanted) > limit / 2:
+            wanted -= 1
+        beside = _bytes_of_views(catalog, views, wanted)
+        limit, given = limit - beside, f"{given}, of which {views} corrected forecasts take {beside / MIB:.0f} MiB"
     count, widest = _fitting(catalog, wanted, limit, zones)
     if count < 1:
-        given = f"this machine has {limit / MIB:.0f} MiB" if memory is None else f"--memory {memory}"
         raise ConfigError(f"{given}: {_too_much(catalog, widest, limit, zones)}")
     rasters = [raster for tile in catalog.tiles for raster in tile.rasters.values()]
     readings = {tile.name: reading_for(tile, count, widest) for tile in catalog.tiles}
@@ -134,14 +144,24 @@ def _plan_of_zones(
 
 def _memory(catalog: Catalog, workers: int, widest: int | None) -> int:
     """Bytes that a run holds at most beside zones: while it sweeps, or while it draws the figures."""
-    cells = max((_cells(tile) for tile in catalog.tiles), default=0)
-    sums = len(catalog.variables) * (TAIL + cells * CELL)
+    sums = len(catalog.variables) * (TAIL + _cells_at_most(catalog) * CELL)
     return max(_reading(catalog, workers, widest) + sums, FIGURES)
 
 
 def _reading(catalog: Catalog, workers: int, widest: int | None) -> int:
     """Bytes of the program, and of workers that read."""
     return PROGRAM + workers * max((memory_of_worker(tile, widest) for tile in catalog.tiles), default=0)
+
+
+def _bytes_of_views(catalog: Catalog, views: int, workers: int) -> int:
+    """Bytes of so many corrected forecasts: of a tile under way, and of the pieces that are done before their turn."""
+    readings = [reading_for(tile, workers) for tile in catalog.tiles]
+    groups = max((own.height // SQUARE * max(1, own.width // BAND) for own in readings), default=0)
+    return views * (_cells_at_most(catalog) * CELL + (slots(workers) + HELD) * groups * VIEW)
+
+
+def _cells_at_most(catalog: Catalog) -> int:
+    return max((_cells(tile) for tile in catalog.tiles), default=0)
 
 
 def _cells(tile: Tile) -> int:

@@ -104,6 +104,23 @@ def test_many_bands_are_read_as_fast_as_they_are_many(tmp_path, monkeypatch):
     assert verdict_on("check", "x.yaml") == ""
 
 
+def test_what_gdal_says_in_bytes_that_are_no_text_is_no_traceback(tmp_path, write_raster):
+    """Of metadata that are no XML."""
+    for name in LAYERS:
+        write_raster(tmp_path / name, np.ones((5, 5), np.float32), scales=(2.0,))
+        content = (tmp_path / name).read_bytes()
+        assert b'name="' in content
+        (tmp_path / name).write_bytes(content.replace(b'name="', b'\xae    "'))
+    (tmp_path / "x.yaml").write_text(CONFIG, encoding="utf-8")
+
+    command = [sys.executable, "-m", "geouq", "check", "x.yaml"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+
+    assert "Traceback" not in done.stderr
+    assert "UnicodeDecodeError" not in done.stderr
+    assert done.returncode in {0, 3}
+
+
 @pytest.mark.parametrize("order", ["LITTLE", "BIG"])
 def test_the_order_of_bytes_changes_no_number(tmp_path, write_raster, order):
     values = np.random.default_rng(0).lognormal(size=(3, 30, 40)).astype(np.float32)

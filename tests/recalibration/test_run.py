@@ -334,7 +334,7 @@ def test_a_fault_in_one_class_is_repaired_there_and_the_other_class_is_left_alon
 def test_the_command_tells_what_is_best_and_what_is_wrong(fresh, geouq):
     geouq("run", "x.yaml", "--quiet")
 
-    told = geouq("recalibrate", "results/small", "--method", "scale", "--judge", "k-fold", "--quiet")
+    told = geouq("recalibrate", "results/small", "--method", "scale", "--judge", "k-fold", "--memory", "2GB", "--quiet")
     assert told.exit_code == 0, told.output
     assert "height: scale, CRPS" in told.output
     plain = json.loads((fresh / "results/small/recalibration/height.json").read_text())

@@ -60,6 +60,13 @@ def test_a_run_that_the_machine_cannot_hold_is_refused_and_one_that_it_can_has_f
         plan_run(catalog, workers=8)
 
 
+def test_corrected_forecasts_take_of_the_memory_that_is_given(catalog):
+    assert plan_run(catalog, 8, "4GB").workers == plan_run(catalog, 8, "4GB", views=10).workers == 8
+    assert 0 < plan_run(catalog, 8, "4GB", views=1000).workers < 8
+    with pytest.raises(ConfigError, match=r"--memory 2GB, of which 5000 corrected forecasts take 10183 MiB: reading"):
+        plan_run(catalog, 8, "2GB", views=5000)
+
+
 def test_larger_blocks_need_more_memory(tmp_path, write_raster, tile_folder):
     small = find_tiles(load_experiment(tile_folder(("a1",)))).tiles[0]
     block = {"tiled": True, "blockxsize": 2048, "blockysize": 2048}
