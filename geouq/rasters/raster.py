@@ -3,12 +3,14 @@
 import math
 import os
 import re
+import resource
 import threading
 import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,7 +42,7 @@ GDAL_OPTIONS: dict[str, Any] = {
 }
 DRIVERS = ("GTiff",)  # of GDAL; a VRT can make it read any file or address
 CACHE = 64 << 20  # bytes
-HANDLES = 32
+FEWEST_OPEN, MOST_OPEN = 32, 256  # rasters that a thread keeps open
 UNSAID = re.compile(r"(band_\d+)?")  # descriptions that name no variable
 UNKNOWN_FORMAT = "not recognized as being in a supported file format"  # as GDAL says it
 # pixels of a block for a byte of its file: one may be a bit; zstd makes 2^15 bytes of one; of what is not here, such as
@@ -193,16 +195,25 @@ def _opened_as(path: str, drivers: Sequence[str]) -> Any:
 
 @contextmanager
 def opened(raster: Raster) -> Iterator[Any]:
-    """The raster opened for this thread alone; the `HANDLES` last used stay open. DataError where reading fails."""
+    """The raster opened for this thread alone; the `most_open` last used stay open. DataError where reading fails."""
     handles = _handles()
     key = (raster.path, raster.files)
     with _said_plainly(raster.path, (raster.driver,)):
         if key not in handles:
-            while len(handles) >= HANDLES:
+            while len(handles) >= most_open():
                 handles.popitem(last=False)[1].close()
             handles[key] = rasterio.open(raster.path, driver=raster.driver, sharing=False)
         handles.move_to_end(key)
         yield handles[key]
+
+
+@cache
+def most_open() -> int:
+    """Rasters that a thread keeps open: its share of half the files that the process may open, if each core has one."""
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if allowed == resource.RLIM_INFINITY:
+        return MOST_OPEN
+    return min(max(allowed // (2 * (os.cpu_count() or 1)), FEWEST_OPEN), MOST_OPEN)
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Windows of a tile: what is read, what is not, and what a file that cannot be read says."""
 
+import resource
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ from geouq.config import load_experiment
 from geouq.errors import DataError
 from geouq.grid import Window
 from geouq.rasters.catalog import find_tiles
-from geouq.rasters.raster import HANDLES, gdal_options, opened, read_header
+from geouq.rasters.raster import FEWEST_OPEN, gdal_options, most_open, opened, read_header
 from geouq.reading import reader
 from geouq.reading.reader import read_window
 from geouq.validity import REASONS
@@ -177,9 +178,10 @@ def test_float32_is_handed_on_as_it_is_stored(one_tile):
     assert first.status.size == 0
 
 
-def test_a_thread_keeps_few_files_open_and_reads_each_right(tmp_path, write_raster):
+def test_a_thread_keeps_few_files_open_and_reads_each_right(tmp_path, write_raster, monkeypatch):
+    monkeypatch.setattr("geouq.rasters.raster.most_open", lambda: FEWEST_OPEN)
     rasters = []
-    for number in range(HANDLES + 5):
+    for number in range(FEWEST_OPEN + 5):
         path = tmp_path / f"{number}.tif"
         write_raster(path, np.full((1, 2, 2), number, np.uint8))
         rasters.append(read_header(str(path)))
@@ -189,6 +191,14 @@ def test_a_thread_keeps_few_files_open_and_reads_each_right(tmp_path, write_rast
             for number, raster in enumerate(rasters):
                 with opened(raster) as source:
                     assert (source.read() == number).all()
+
+
+@pytest.mark.parametrize(("allowed", "most"), [(1024, 64), (256, 32), (1 << 20, 256), (resource.RLIM_INFINITY, 256)])
+def test_as_many_files_stay_open_as_the_process_may_have(monkeypatch, allowed, most):
+    monkeypatch.setattr("geouq.rasters.raster.os.cpu_count", lambda: 8)
+    monkeypatch.setattr("geouq.rasters.raster.resource.getrlimit", lambda _: (allowed, allowed))
+
+    assert most_open.__wrapped__() == most
 
 
 def test_a_file_that_changes_is_opened_anew(tmp_path, write_raster):
