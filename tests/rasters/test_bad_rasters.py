@@ -13,6 +13,8 @@ from faulty.rasters import CONFIG, claiming, expected, layer, scene, write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from geouq.rasters.raster import read_header
+
 FEW = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 LAYERS = ("t_mean.tif", "t_variance.tif", "t_truth.tif")
 GIB = 1 << 30
@@ -74,6 +76,15 @@ try:
 finally:
     Path("peak").write_text(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
 """
+
+
+@pytest.mark.parametrize("compress", ["none", "deflate", "lzw", "zstd", "packbits", "lzma", "lerc"])
+def test_a_large_block_of_one_value_is_as_small_as_it_can_be_and_is_no_damage(tmp_path, write_raster, compress):
+    block = {"tiled": True, "blockxsize": 4096, "blockysize": 4096, "compress": compress}
+    bits = {"nbits": 1} if compress == "none" else {}
+    path = write_raster(tmp_path / "a.tif", np.ones((4096, 4096), np.uint8), **block, **bits)
+
+    assert read_header(str(path)).block == (4096, 4096)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of a program is read from /proc")
