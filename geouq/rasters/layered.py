@@ -19,7 +19,8 @@ class Layered:
     """The rasters of such a prediction, by their keys in the configuration.
 
     places : of the variables in a file of which all layers are bands, by the truth's band of each; None where each
-    layer is a file. by_layer : whether the first layer of all variables stands first in it.
+    layer is a file. by_layer : whether the first layer of all variables stands first in it. order : where in such a
+    file each layer stands among those of its variable, as quantiles are taken from low to high.
     """
 
     form: Form
@@ -27,6 +28,7 @@ class Layered:
     places: Mapping[int, int] | None
     variables: int
     by_layer: bool
+    order: tuple[int, ...] = ()
     spread: ClassVar[str] = "layers"
     lower: ClassVar[None] = None
     level: ClassVar[None] = None
@@ -58,7 +60,7 @@ class Layered:
                     f"{count * len(bands)}{every}"
                 )
         places = {band: band if variables == described else place for place, band in enumerate(bands, 1)}
-        return cls(form, dict(rasters), places, variables, files.band_order == "layers")
+        return cls(form, dict(rasters), places, variables, files.band_order == "layers", _order_of(files, count))
 
     @property
     def mean(self) -> Raster:
@@ -73,7 +75,7 @@ class Layered:
     @property
     def read_as(self) -> tuple[object, ...]:
         """What tells how its files are read."""
-        return None if self.places is None else tuple(self.places.items()), self.by_layer, self.variables
+        return None if self.places is None else tuple(self.places.items()), self.by_layer, self.variables, self.order
 
     def with_rasters(self, rasters: Mapping[str, Raster]) -> Self:
         """The same prediction with these layers, by their keys."""
@@ -105,9 +107,9 @@ class Layered:
             return [(key, (band,)) for key in keys]
         place, count = self.places[band], _layers_of(self.form)
         if self.by_layer:
-            own = tuple(layer * self.variables + place for layer in range(count))
+            own = tuple(layer * self.variables + place for layer in self.order)
         else:
-            own = tuple((place - 1) * count + layer + 1 for layer in range(count))
+            own = tuple((place - 1) * count + layer + 1 for layer in self.order)
         return [(key, own) for key in keys]
 
 
@@ -168,9 +170,15 @@ def _form_of(files: FormData, levels: tuple[float, ...], members: int) -> Form:
     if files.form == SPLIT:
         return Split()
     if files.quantiles is not None:
-        return Quantiles(tuple(files.quantiles))
+        return Quantiles(tuple(sorted(files.quantiles)))
     codes = files.class_codes or {}
     return Classes(tuple(codes.values()), tuple(codes))
+
+
+def _order_of(files: FormData, count: int) -> tuple[int, ...]:
+    """Places of the layers among the bands of a variable: quantiles from low to high, all else as it is written."""
+    levels = list(files.quantiles or ())
+    return tuple(sorted(range(count), key=levels.__getitem__) if levels else range(count))
 
 
 def _layers_of(form: Form) -> int:

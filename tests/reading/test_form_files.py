@@ -103,6 +103,20 @@ def test_quantiles_from_files_are_those_of_the_arrays(folder, sweep_one):
     alike(found["a2"].variables["height"].whole, gq.quantiles.summarize(np.sort(members[0], 0)[:3], LEVELS, truth[0]))
 
 
+@pytest.mark.parametrize("order", ["variables", "layers"])
+def test_levels_of_bands_may_be_written_in_any_order(folder, sweep_one, write_raster, order):
+    members, _, truth = members_of(0)
+    values = np.sort(members, 1)[:, :3]
+    for tile in TILES:
+        bands = values[:, [2, 0, 1]] if order == "variables" else values[:, [2, 0, 1]].swapaxes(0, 1)
+        with rasterio.open(folder / f"truth/{tile}.tif") as file:
+            write_raster(folder / f"q/{tile}.tif", bands.reshape(-1, *SHAPE), nodata=np.nan, transform=file.transform)
+    levels = "{" + ", ".join(f"{LEVELS[k]}: 'q/{{tile}}.tif'" for k in (2, 0, 1)) + "}"
+    found = swept(sweep_one, experiment_of(folder, {"quantiles": levels, "band_order": order} | TRUTH))
+
+    alike(found["a1"].variables["cover"].whole, gq.quantiles.summarize(values[1], LEVELS, truth[1]))
+
+
 def test_probabilities_from_files_are_those_of_the_arrays(folder, sweep_one):
     found = swept(sweep_one, experiment_of(folder, CLASSES, "variables: [forest]\n"))["a1"].variables["forest"]
     p, codes = classes_of(0)
