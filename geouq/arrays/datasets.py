@@ -143,7 +143,7 @@ def _numbers(
 ) -> Iterator[_Number]:
     """Every metric with its values."""
     summaries = list(summary) if isinstance(summary, SummaryArray) else [summary]
-    some = next((one for one in summaries if one.n.any()), empty_summary(levels or LEVELS))
+    some = next((one for one in summaries if one.n.any()), empty_summary(levels or _levels_of(summaries)))
     chosen = Choices(
         tuple(levels or some.levels),
         _schemes(bins),
@@ -161,6 +161,11 @@ def _numbers(
         of = {name: getattr(first, name) for name in ORDER if getattr(first, name)}
         numbers = np.stack([value.value for value in values]).reshape(shape)
         yield _Number(first.metric, first.name, of, np.asarray(numbers, np.float64))
+
+
+def _levels_of(summaries: Sequence[Summary]) -> Sequence[float]:
+    """The levels that summaries keep."""
+    return summaries[0].levels if summaries else LEVELS
 
 
 def _values(metric: Metric, summary: Summary, chosen: Choices) -> list[Value]:

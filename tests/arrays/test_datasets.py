@@ -128,3 +128,12 @@ def test_no_pixel_at_all_is_missing_not_zero():
 @pytest.mark.parametrize("bins", ["equal-count-5", 5])
 def test_one_scheme_needs_no_list(bins):
     assert evaluate(*ARRAYS, bins=bins).sizes["bins"] == 1
+
+
+def test_a_table_of_no_pixel_has_the_levels_of_its_summary():
+    empty = np.full(3, np.nan)
+    found = table(geouq.summarize(empty, empty, empty, levels=[0.9]))
+
+    assert {"coverage_90"} == {name for name in found.metric if name.startswith("coverage_") and name[-1].isdigit()} - {
+        name for name in found.metric if "below" in name or "above" in name
+    }
