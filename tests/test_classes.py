@@ -151,3 +151,17 @@ def test_log_loss_of_probabilities_whose_product_is_too_small_for_a_number(weigh
     summary = classes.summarize(probabilities, np.zeros(21), weights=weights)
     assert classes.log_loss(summary) == pytest.approx(200 * np.log(10), rel=1e-14)
     assert classes.impossible(summary) == 0
+
+
+def test_a_missing_probability_is_told_before_a_code_of_no_class():
+    from geouq.reading.form_pixels import form_pixels
+    from geouq.summary.form import Classes
+    from geouq.validity import REASONS, Nodata, classify
+
+    truth = np.array([99.0, 99.0, 1.0])
+    pixels = form_pixels(Classes((0, 1), ("a", "b")), np.array([[np.nan, 0.5, 0.5]] * 2), np.empty((0, 3)), truth)
+    rows = (layer[np.newaxis] for layer in (pixels.mean, pixels.variance, pixels.truth, pixels.status))
+    found = classify(*rows, Nodata.of(None, None, None))[0]
+
+    assert [REASONS[reason] for reason in found[:2]] == ["not_finite", "class_not_mapped"]
+    assert found[2] == -1

@@ -219,7 +219,7 @@ def _judge(n, truth, of_truth, number, totals, lowest, status):
         if not (abs(totals[i] - 1) <= TOLERANCE and lowest[i] >= 0 and number[i] >= 0):
             if not abs(totals[i]) < np.inf:
                 of_truth[i] = np.nan
-            if abs(totals[i] - 1) > TOLERANCE or lowest[i] < 0:
+            elif abs(totals[i] - 1) > TOLERANCE or lowest[i] < 0:
                 status[i] = NOT_A_DISTRIBUTION + 1
             elif number[i] < 0 and truth[i] == truth[i]:
                 of_truth[i], status[i] = 1.0, CLASS_NOT_MAPPED + 1
