@@ -180,6 +180,19 @@ def test_joint_log_loss_tells_structure_where_the_marginal_one_does_not():
     assert ensemble.joint_log_loss_gain(real) > ensemble.joint_log_loss_gain(other) + 0.5
 
 
+def test_a_sum_of_many_dates_pairs_pixels_and_not_dates():
+    """Members that err alike at a place on all dates, and anew at each place, say nothing of one place by another."""
+    rng = np.random.default_rng(4)
+    values, variance = rng.standard_normal((20, 3000)), np.full((20, 3000), 0.25)
+    dates = [
+        ensemble.summarize(values + shift, shift + 0.8 + 0.5 * rng.standard_normal(3000), variance=variance)
+        for shift in range(8)
+    ]
+    single = np.mean([float(ensemble.joint_log_loss_gain(date)) for date in dates])
+
+    assert ensemble.joint_log_loss_gain(sum(dates[1:], dates[0])) == pytest.approx(single, abs=0.4)
+
+
 def test_far_from_all_members_the_log_loss_is_finite():
     found = ensemble.summarize([[0.0], [1.0]], [100.0], variance=[[1.0], [1.0]])
 

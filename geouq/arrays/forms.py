@@ -1,6 +1,6 @@
 """Arrays of members, quantiles and probabilities as points that are summarised."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,8 +44,16 @@ def points_of_form(form: Form, layers: Mapping[str, NDArray[Any]]) -> Points:
     kind = np.float32 if all(layer.dtype == np.float32 for layer in (*values, *more)) else np.float64
     number = NO_NUMBER
     if is_sampled(form):
-        number = numbers_of(layers[PLACE].astype(np.uint64), np.uint64(0))
+        number = _numbers(layers[PLACE], (truth, values[0]))
     found = form_pixels(form, stacked(values, len(truth), kind), stacked(more, len(truth), kind), truth, number)
     return Points(
         found.mean, found.variance, found.truth, layers.get("weights"), status=found.status, layers=found.layers
     )
+
+
+def _numbers(places: NDArray[Any], beside: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
+    """Numbers by which pixels are sampled, of their values too: a sum of arrays must not pair the same place in two."""
+    found = numbers_of(places.astype(np.uint64), np.uint64(0))
+    for layer in beside:
+        found = numbers_of(found ^ layer.astype(np.float64).view(np.uint64), np.uint64(0))
+    return found
