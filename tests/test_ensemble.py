@@ -277,3 +277,9 @@ def test_densities_and_distribution_functions_of_members_are_right_to_rounding()
     np.testing.assert_allclose(exps, np.exp(x), rtol=5e-16)
     np.testing.assert_allclose(shares, special.ndtr(-abs(z)), rtol=0, atol=2e-15)
     assert exp_and_share_beyond(np.array([-1e3, -np.inf]), z[:1])[0].tolist() == [exps[0]] * 2
+
+
+@pytest.mark.parametrize("members", [np.zeros((1, 30)), np.zeros((3, 10)), np.zeros(30)])
+def test_fair_crps_of_one_member_or_of_other_shapes_is_refused(members):
+    with pytest.raises(DataError, match="give two members or more"):
+        ensemble.fair_crps(members, np.ones(30))

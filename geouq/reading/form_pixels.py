@@ -15,6 +15,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import DTypeLike, NDArray
 
+from geouq.errors import DataError
 from geouq.kernel import CellSums, Pixels, Sampled, Totals
 from geouq.kernel.classes import WORK as CLASSES_WORK
 from geouq.kernel.classes import add_classes, matched
@@ -180,10 +181,17 @@ def pinball_losses(values: Values, levels: Values, truth: Values) -> NDArray[np.
 def fair_crps(members: Values, truth: Values) -> NDArray[np.float64]:
     """Fair CRPS of each pixel, members (K, ...) and truth (...), in the variable's unit; NaN where one of them is.
 
+    Raises DataError for fewer than two members, or other shapes.
+
     >>> fair_crps(np.array([[0.0], [2.0], [3.0]]), np.array([1.0])).tolist()
     [0.333333333333]
     """
     members, truth = np.asarray(members), np.asarray(truth)
+    if len(members) < 2 or members.shape[1:] != truth.shape:
+        raise DataError(
+            f"members have the shape {members.shape} and truth {truth.shape}; give two members or more along the first "
+            "dimension, each of the shape of truth"
+        )
     rows: Values = np.ascontiguousarray(members, np.float32 if members.dtype == np.float32 else np.float64)
     rows = rows.reshape(len(rows), -1)
     out = np.empty(truth.size)
