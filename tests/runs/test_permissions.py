@@ -104,7 +104,7 @@ def test_other_commands_name_a_run_that_may_not_be_written(evaluated, geouq, com
     assert "results/small" in done.output
 
 
-def test_a_summary_that_may_not_be_read_is_made_anew_or_named(evaluated, geouq):
+def test_a_summary_that_may_not_be_read_is_named(evaluated, geouq):
     for path in (evaluated / "results").rglob("*"):
         path.chmod(0o777)
     (summary,) = (evaluated / "results/small/summaries").glob("a1*.nc")
