@@ -71,7 +71,7 @@ def plan_run(
     """The plan for a catalog: as many workers as asked for, or as fit into the memory given.
 
     zones : of each tile, by its name and their layer. views : forecasts that are summed up beside those of the catalog.
-    Raises ConfigError where not even one worker fits into that, or into what the machine has, naming what needs so much.
+    Raises ConfigError where not even one worker fits into that, or into the machine, naming what needs so much.
     """
     wanted, limit = workers or os.cpu_count() or 1, machine_memory() if memory is None else parse_memory(memory)
     given = f"this machine has {limit / MIB:.0f} MiB" if memory is None else f"--memory {memory}"
