@@ -3,11 +3,12 @@
 Numbers are functions of the summary, here by name, or all at once by `geouq.table` and `geouq.evaluate`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from geouq.arrays.forms import VALUE
 from geouq.arrays.inputs import Dim, of_layers
+from geouq.arrays.layers import layers_of
 from geouq.config.model import LEVELS
 from geouq.errors import ConfigError, DataError
 from geouq.kernel import SQUARE
@@ -53,22 +54,47 @@ def summarize(
     names: Sequence[str] | None = None,
     weights: Any = None,
     dim: Dim = None,
+    class_dim: Hashable | None = None,
 ) -> Any:
-    """What pixels contribute, as of `geouq.summarize`, of probabilities of classes.
+    """Return what pixels contribute, as `geouq.summarize` does, of probabilities of classes.
 
-    probabilities : of each class, along the first dimension or one after the other in a list; each, and truth, of one
-    shape. truth : codes of classes. codes : of the classes in their order, default 0, 1, 2, ...; a pixel whose truth is
-    none of them does not count (`class_not_mapped`), nor does one whose probabilities are negative or do not sum to 1
-    within 1e-3 (`not_a_distribution`). names : of the classes, default their codes. weights, dim : as in
-    `geouq.summarize`.
+    Parameters
+    ----------
+    probabilities : array (classes, ...), DataArray or sequence of arrays
+        Probability of each class. Of numpy and dask arrays, classes are along the first dimension; of a DataArray,
+        along `class_dim`, wherever it stands.
+    truth : array (...)
+        Codes of classes, of the shape of the probabilities of one class.
+    codes : sequence of int, optional
+        Codes of the classes in their order, default 0, 1, 2, ... A pixel whose truth is none of them does not count
+        (`class_not_mapped`), nor does one whose probabilities are negative or do not sum to 1 within 1e-3
+        (`not_a_distribution`).
+    names : sequence of str, optional
+        Names of the classes, default their codes.
+    weights, dim : as in `geouq.summarize`
+    class_dim : str, optional
+        Name of the dimension of classes. By default the one that the truth does not have; of several, that with a usual
+        name, such as class or category.
 
-    Raises DataError for fewer than two classes, ConfigError for codes or names that do not fit these.
+    Returns
+    -------
+    Summary, SummaryArray or delayed
+        What the pixels contribute.
 
+    Raises
+    ------
+    DataError
+        If there are fewer than two classes, or if it is not clear which dimension holds the classes.
+    ConfigError
+        If codes or names do not fit the classes.
+
+    Examples
+    --------
     >>> summary = summarize([[0.75, 0.5], [0.25, 0.5]], [0, 1])
     >>> float(brier(summary)), float(accuracy(summary))
     (0.3125, 0.5)
     """
-    given = list(probabilities)
+    given = layers_of(probabilities, truth, "class", class_dim, dim)
     if len(given) < 2:
         raise DataError(f"there are {len(given)} classes; give probabilities of two or more along the first dimension")
     own = tuple(range(len(given))) if codes is None else tuple(int(code) for code in codes)

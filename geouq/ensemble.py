@@ -5,13 +5,15 @@ itself is worth. Numbers are functions of the summary, here by name, or all at o
 `geouq.evaluate`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
 from geouq.arrays.forms import MORE, VALUE
 from geouq.arrays.inputs import Dim, checked_levels, of_layers
+from geouq.arrays.kinds import is_xarray
+from geouq.arrays.layers import in_front, labels_of, layers_of
 from geouq.config.model import LEVELS
 from geouq.errors import DataError, GeouqError
 from geouq.kernel import SQUARE
@@ -32,7 +34,7 @@ from geouq.metrics.ensemble import (
     variance_aleatoric,
     variance_epistemic,
 )
-from geouq.reading.form_pixels import fair_crps
+from geouq.reading.form_pixels import fair_crps as fair_crps_of_arrays
 from geouq.summary import GROUPED_BY
 from geouq.summary.form import Ensemble, Split
 from geouq.sweep.settings import Settings
@@ -66,28 +68,54 @@ def summarize(
     weights: Any = None,
     dim: Dim = None,
     levels: Sequence[float] = LEVELS,
+    member_dim: Hashable | None = None,
 ) -> Any:
-    """What pixels contribute, as of `geouq.summarize`, of an ensemble and its mixture.
+    """Return what pixels contribute, as `geouq.summarize` does, of an ensemble and its mixture.
 
-    members : means, along the first dimension or one after the other in a list; each, and truth, of one shape.
-    variance : of each member, in the same way; without, members are draws: the mixture has no density, all its
-    variance is epistemic, and pixels where members agree exactly do not count, as its variance is 0. weights, dim,
-    levels : as in `geouq.summarize`. A pixel of which one member says nothing does not count.
+    Parameters
+    ----------
+    members : array (members, ...), DataArray or sequence of arrays
+        Means of the members. Of numpy and dask arrays, members are along the first dimension; of a DataArray, along
+        `member_dim`, wherever it stands.
+    truth : array (...)
+        Truth, of the shape of one member.
+    variance : array (members, ...), DataArray or sequence of arrays, optional
+        Variance of each member, in the same way. Without it, members are draws: the mixture has no density, all its
+        variance is epistemic, and pixels where members agree exactly do not count, as its variance is 0.
+    weights, dim, levels : as in `geouq.summarize`
+    member_dim : str, optional
+        Name of the dimension of members. By default the one that the truth does not have; of several, that with a
+        usual name, such as member, number or realization.
 
-    Raises DataError for fewer than two members, or other numbers of members and variances.
+    Returns
+    -------
+    Summary, SummaryArray or delayed
+        A pixel where one member has no value does not count.
 
+    Raises
+    ------
+    DataError
+        If there are fewer than two members, if the numbers of members and variances differ, or if it is not clear
+        which dimension holds the members.
+
+    Examples
+    --------
     >>> summary = summarize([[1.0, 2, 3], [2.0, 2.5, 4]], [1.5, 3, 2])
     >>> float(crps_ensemble(summary))
     0.5
     """
-    values, more = _layers(members, VALUE), {} if variance is None else _layers(variance, MORE)
+    values, more = layers_of(members, truth, "member", member_dim, dim), []
+    if variance is not None:
+        more = layers_of(variance, truth, "member", member_dim if is_xarray(variance) else None, dim)
+        _require_one_order(members, variance, truth, member_dim)
     if len(values) < 2:
         raise DataError(f"there are {len(values)} members; an ensemble has at least two, along the first dimension")
     if more and len(more) != len(values):
         raise DataError(f"there are {len(values)} members and {len(more)} variances; give a variance for each member")
     own = checked_levels(levels)
     settings = Settings(own, SQUARE, groups=GROUPED_BY, form=Ensemble(len(values), own, bool(more)))
-    return of_layers({"truth": truth, "weights": weights} | values | more, dim, settings)
+    named = {f"{VALUE}{i}": layer for i, layer in enumerate(values)} | {f"{MORE}{i}": v for i, v in enumerate(more)}
+    return of_layers({"truth": truth, "weights": weights} | named, dim, settings)
 
 
 def summarize_split(
@@ -116,8 +144,37 @@ def summarize_split(
     return of_layers(layers, dim, settings)
 
 
-def _layers(layers: Any, name: str) -> dict[str, Any]:
-    """Layers by name, in their order."""
-    if np.ndim(layers) == 0:
-        raise DataError(f"{layers!r} is one number; give members along the first dimension, or in a list")
-    return {f"{name}{i}": layer for i, layer in enumerate(layers)}
+def fair_crps(members: Any, truth: Any) -> Any:
+    """Return the fair CRPS of each pixel, in the unit of the variable; NaN where a value is missing.
+
+    Parameters
+    ----------
+    members : array (members, ...) or DataArray
+        Members without variances. The dimension of members of a DataArray is the one that the truth does not have.
+    truth : array (...) or DataArray
+        Truth of the same pixels.
+
+    Returns
+    -------
+    array (...)
+        A DataArray where the truth is one.
+
+    Raises
+    ------
+    DataError
+        If there are fewer than two members, or if shapes or dimensions do not fit.
+
+    Examples
+    --------
+    >>> fair_crps([[0.0], [2.0], [3.0]], [1.0]).tolist()
+    [0.333333333333]
+    """
+    found = fair_crps_of_arrays(*in_front(members, truth, "member"))
+    return truth.copy(data=found) if is_xarray(truth) else found
+
+
+def _require_one_order(members: Any, variance: Any, truth: Any, along: Hashable | None) -> None:
+    """Raise DataError where members and their variances have different labels."""
+    one, other = (labels_of(stack, truth, "member", along) for stack in (members, variance))
+    if one is not None and other is not None and not np.array_equal(one, other):
+        raise DataError(f"members are labelled {list(one)} and variances {list(other)}; align them first")
