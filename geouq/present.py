@@ -11,7 +11,7 @@ from geouq.maps.of_run import Evaluated, write_maps
 from geouq.metrics import Choices
 from geouq.numbers.gates import GateResult, judge, save_gates
 from geouq.numbers.of_run import Numbers, choices_of, numbers_of, preferred_scheme, sides_of
-from geouq.numbers.outcome import write_outcome
+from geouq.numbers.outcome import Warnings, write_outcome
 from geouq.pages import CellMaps, ReportContent, cell_maps, read_recalibration, write_report
 from geouq.paired import Shown, shown_rows, write_texts
 from geouq.regions import Pool
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 class Results:
     """What a run gives: the folder written to, its tables by name, gates, and what the user should know.
 
+    warnings : those about the input, which are the `input_warnings`, then notes on the numbers.
     files : gates, tables, maps, figures and pages, that is all that is written but summaries and what they came from.
     """
 
@@ -39,6 +40,17 @@ class Results:
     gates: tuple[GateResult, ...]
     warnings: tuple[str, ...]
     files: tuple[Path, ...] = ()
+    input_warnings: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return the warnings that are not about the input."""
+        return self.warnings[len(self.input_warnings) :]
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """Return what the input checks found."""
+        return self.record.doubts
 
     @cached_property
     def frames(self) -> Mapping[str, "pd.DataFrame"]:
@@ -58,7 +70,6 @@ def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: R
     numbers = numbers_of(experiment, record, summaries, choices, reporter)
     gates = tuple(judge(experiment, numbers.tables["metrics"]))
     save_gates(gates, folder / "gates.json")
-    outcome = write_outcome(record, gates, numbers.tables["metrics"], folder / "results.json")
     tables = write_tables(numbers.tables, record, folder / "tables")
     regions = [pool.name for pool in numbers.shown if pool.level == "region"]
     tables += write_readable(numbers.tables["metrics"], record.variables, regions, folder / "tables")
@@ -66,10 +77,10 @@ def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: R
     wholes = next(pool.variables for pool in numbers.shown if pool.level == "all")
     maps = write_maps(Evaluated(experiment, record, summaries, choices, wholes), folder / "maps", reporter)
     figures, undrawn = draw_figures(experiment, record, numbers, summaries, choices, folder=folder, reporter=reporter)
-    odd = mostly_odd(numbers.tables["metrics"], numbers.tables["excluded"])
-    notes = (*_without_pixels(experiment, numbers.tables["metrics"]), *odd, *_left_to_tables(numbers), *undrawn)
-    warnings = (*record.notes, *record.doubts, *heavy_bins(numbers.tables["bins"]), *notes)
-    results = Results(folder, record, numbers.tables, gates, warnings)
+    warnings = _warnings(experiment, record, numbers, undrawn)
+    outcome = write_outcome(record, gates, numbers.tables["metrics"], folder / "results.json", warnings)
+    all_warnings = (*warnings.input, *warnings.numbers)
+    results = Results(folder, record, numbers.tables, gates, all_warnings, input_warnings=warnings.input)
     shown_maps = [f"maps/{path.name}" for path in maps if path.suffix != ".qml"]
     content = _content(experiment, results, numbers.shown, figures, shown_maps)
     cells = cells_of_pages(experiment, record, summaries, choices, numbers.shown)
@@ -77,6 +88,17 @@ def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: R
     pages = write_report(replace(content, cells=cells, recalibrated=recalibrated), folder / "report")
     drawn = (folder / path for path in figures.values())
     return replace(results, files=(folder / "gates.json", outcome, *tables, *maps, *drawn, *pages))
+
+
+def _warnings(experiment: Experiment, record: RunRecord, numbers: Numbers, undrawn: Sequence[str]) -> Warnings:
+    """Return the warnings about the input and the notes on the numbers."""
+    metrics = numbers.tables["metrics"]
+    odd = mostly_odd(metrics, numbers.tables["excluded"])
+    missing = _without_pixels(experiment, metrics)
+    return Warnings(
+        (*record.doubts, *record.notes, *odd),
+        (*heavy_bins(numbers.tables["bins"]), *missing, *_left_to_tables(numbers), *undrawn),
+    )
 
 
 def _without_pixels(experiment: Experiment, metrics: Table) -> list[str]:
@@ -202,7 +224,8 @@ def _content(
         bins=preferred_scheme(experiment).name,
         excluded=tables["excluded"].rows,
         failures=tables["failures"].rows,
-        warnings=results.warnings,
+        warnings=results.notes,
+        input_warnings=results.input_warnings,
         gates=[asdict(gate) for gate in results.gates],
         figures=figures,
         maps=maps,

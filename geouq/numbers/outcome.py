@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +14,36 @@ from geouq.tables.rows import Table
 FORMAT = "geouq results 1"
 
 
-def write_outcome(record: RunRecord, gates: Sequence[GateResult], metrics: Table, path: Path) -> Path:
-    """Write what `outcome_of` tells as strict JSON: a number that is missing is null."""
-    text = json.dumps(outcome_of(record, gates, metrics), indent=1, ensure_ascii=False, allow_nan=False)
+@dataclass(frozen=True)
+class Warnings:
+    """What the user should know: of the input, which puts the numbers in question, and of the numbers."""
+
+    input: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+
+
+NO_WARNINGS = Warnings()
+
+
+def write_outcome(
+    record: RunRecord, gates: Sequence[GateResult], metrics: Table, path: Path, warnings: Warnings = NO_WARNINGS
+) -> Path:
+    """Write what `outcome_of` returns as strict JSON: a number that is missing is null."""
+    found = outcome_of(record, gates, metrics, warnings)
+    text = json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False)
     with written_whole(path) as part:
         part.write_text(text + "\n", encoding="utf-8")
     return path
 
 
-def outcome_of(record: RunRecord, gates: Sequence[GateResult], metrics: Table) -> dict[str, Any]:
-    """Success : all gates passed and no tile failed, as when `geouq run` ends with code 0."""
+def outcome_of(
+    record: RunRecord, gates: Sequence[GateResult], metrics: Table, warnings: Warnings = NO_WARNINGS
+) -> dict[str, Any]:
+    """Return the content of results.json.
+
+    `success` is true if all gates passed and no tile failed, as when `geouq run` without `--strict` ends with code 0.
+    `warnings` are about the input and put the numbers in question; `notes` are about the numbers.
+    """
     passed = all(gate.passed for gate in gates)
     return {
         "format": FORMAT,
@@ -30,6 +51,8 @@ def outcome_of(record: RunRecord, gates: Sequence[GateResult], metrics: Table) -
         "gates_passed": passed,
         "gates": [entry for gate in gates for entry in _bounds(gate)],
         "failures": [vars(failure) for failure in record.failures],
+        "warnings": list(warnings.input),
+        "notes": list(warnings.numbers),
         "name": record.name,
         "config_sha256": record.config_sha256,
         "versions": dict(record.versions),

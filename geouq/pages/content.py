@@ -25,6 +25,7 @@ class ReportContent:
     like maps. provenance : facts by name. shift, comparison : rows of the tables of these names, where there are splits
     and models. tables : names of all tables. config : text of the resolved configuration. cells : sums of the cells of
     all tiles, None where there is no pixel. recalibrated : what a recalibration of this run left, None for nothing.
+    input_warnings : shown above the verdict that they put in question.
     """
 
     name: str
@@ -49,6 +50,7 @@ class ReportContent:
     cells: CellMaps | None = None
     inputs: Mapping[str, str] = field(default_factory=dict)
     recalibrated: Recalibrated | None = None
+    input_warnings: Sequence[str] = ()
 
     @property
     def compared(self) -> str:

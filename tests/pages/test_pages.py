@@ -68,6 +68,14 @@ def test_a_region_named_index_does_not_replace_the_index():
     assert page_name("index") not in {page_name(other) for other in ("region_index", "inde%78", "inde%2578")}
 
 
+def test_warnings_about_the_input_stand_above_the_verdict_of_every_page(tmp_path):
+    text = "height: different units"
+    index, region, *_ = write_report(content(input_warnings=[text]), tmp_path)
+
+    for page in (index.read_text(encoding="utf-8"), region.read_text(encoding="utf-8")):
+        assert 0 < page.index("Warnings about the input") < page.index(text) < page.index('<section id="verdict">')
+
+
 def test_pages_without_failures_say_so(tmp_path):
     index, *_ = write_report(content(failures=[], gates=[], warnings=[], excluded=[]), tmp_path)
     text = " ".join(Page(index.read_text(encoding="utf-8")).texts)

@@ -12,7 +12,7 @@ from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10, Variable
 from geouq.metrics import Choices
 from geouq.numbers.gates import GateResult
-from geouq.numbers.outcome import outcome_of, write_outcome
+from geouq.numbers.outcome import Warnings, outcome_of, write_outcome
 from geouq.rasters.catalog import Failure
 from geouq.regions import Pool
 from geouq.runs.provenance import RunRecord
@@ -156,6 +156,13 @@ def test_results_tell_each_bound_of_a_gate_and_the_numbers_but_those_of_tiles(me
     assert found["gates"][1]["name"] == "coverage_90 of P95 in all <= 0.95"
     assert {row["level"] for row in found["numbers"]} == {"all", "region"}
     assert len(found["numbers"]) == sum(row["level"] != "tile" for row in metrics.rows)
+
+
+def test_results_hold_warnings_about_the_input_apart_from_notes_on_the_numbers(metrics):
+    found = outcome_of(record(), [], metrics, Warnings(("height: different units",), ("read equal-count bins",)))
+
+    assert found["warnings"] == ["height: different units"]
+    assert found["notes"] == ["read equal-count bins"]
 
 
 @pytest.mark.parametrize(
