@@ -1,6 +1,7 @@
 """Commands.
 
-Exit codes: 0 done; 1 a gate failed; 2 the configuration or the command line is wrong; 3 some tiles failed.
+Exit codes: 0 done; 1 a gate failed; 2 the configuration or the command line is wrong; 3 some tiles failed;
+5 the input checks of a command with --strict have findings, and nothing failed.
 """
 
 import errno
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from geouq.rasters.catalog import Catalog
     from geouq.runs.progress import How
 
-GATE_FAILED, WRONG, TILES_FAILED, INTERRUPTED = 1, 2, 3, 130
+GATE_FAILED, WRONG, TILES_FAILED, FINDINGS, INTERRUPTED = 1, 2, 3, 5, 130
+BY_SEVERITY = (0, FINDINGS, GATE_FAILED, TILES_FAILED)
 
 
 @contextmanager
@@ -87,8 +89,9 @@ def init(predictions: Path, truth: Path) -> None:
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option("--workers", type=click.IntRange(1), help="Workers to plan for; default: one a processor.")
 @click.option("--memory", help="Limit such as 4GB.")
-@click.option("--deep", is_flag=True, help="Read a sample of the pixels too, and tell what looks wrong.")
-def check(config: Path, workers: int | None, memory: str | None, *, deep: bool) -> None:
+@click.option("--deep", is_flag=True, help="Check a sample of the pixels too, and print the findings.")
+@click.option("--strict", is_flag=True, help="As --deep, and end with exit code 5 if there is any finding.")
+def check(config: Path, workers: int | None, memory: str | None, *, deep: bool, strict: bool) -> None:
     """Validate a configuration and every header, and print the plan; no pixel is read, or a few with --deep."""
     from geouq.config import load_experiment
     from geouq.numbers.gates import require_known, require_possible
@@ -111,10 +114,11 @@ def check(config: Path, workers: int | None, memory: str | None, *, deep: bool) 
         click.echo(line)
     for line in problems(catalog):
         click.echo(f"problem    {line}", err=True)
-    if deep:
-        _doubt(experiment, catalog)
+    found = _print_findings(experiment, catalog) if deep or strict else 0
     if catalog.failures:
         raise click.exceptions.Exit(TILES_FAILED)
+    if strict and found:
+        raise click.exceptions.Exit(FINDINGS)
 
 
 @main.command()
@@ -125,6 +129,7 @@ def check(config: Path, workers: int | None, memory: str | None, *, deep: bool) 
 @click.option("--scheduler", metavar="ADDRESS", help="A running dask scheduler, such as tcp://host:8786.")
 @click.option("--only", multiple=True, metavar="NAME", help="A tile or region; may be repeated.")
 @click.option("--fresh", is_flag=True, help="Read every pixel again, whatever is saved.")
+@click.option("--strict", is_flag=True, help="End with exit code 5 if the input checks have any finding.")
 @click.option("--quiet", "how", flag_value="quiet", help="No progress.")
 @click.option("-v", "--verbose", "how", flag_value="verbose", help="A line for every step, also on a terminal.")
 @click.option("--log-json", "how", flag_value="json", help="A JSON object for every step.")
@@ -148,7 +153,10 @@ def run(configs: tuple[Path, ...], *, how: "How | None", **options: Any) -> None
     for config, experiment in zip(configs, experiments, strict=True):
         with reporter(how or "fitting") as progress:
             results = evaluate(experiment, Options(**options), progress)
-        worst = max(worst, _tell(config, results))
+        code = _tell(config, results)
+        if options["strict"] and results.findings:
+            code = code or FINDINGS
+        worst = max(worst, code, key=BY_SEVERITY.index)
     raise click.exceptions.Exit(worst)
 
 
@@ -287,15 +295,16 @@ def schema() -> None:
     click.echo(json.dumps(json_schema(), indent=2))
 
 
-def _doubt(experiment: "Experiment", catalog: "Catalog") -> None:
-    """Print what looks as if it was not meant."""
+def _print_findings(experiment: "Experiment", catalog: "Catalog") -> int:
+    """Print the findings of the input checks; return how many there are."""
     from geouq.doctor import DEEP, examine
 
-    suspicions = examine(experiment, catalog, DEEP)
-    for suspicion in suspicions:
-        click.echo(f"suspicion  {suspicion}", err=True)
+    findings = examine(experiment, catalog, DEEP)
+    for finding in findings:
+        click.echo(f"finding    {finding}", err=True)
     looked = f"{min(DEEP.tiles, len(catalog.tiles))} of {len(catalog.tiles)} tiles"
-    click.echo(f"sample     up to {DEEP.windows} windows in each of {looked}: {len(suspicions)} suspicions")
+    click.echo(f"sample     up to {DEEP.windows} windows in each of {looked}: {len(findings)} findings")
+    return len(findings)
 
 
 def _require_own_folders(experiments: "Sequence[Experiment]") -> None:
@@ -311,8 +320,10 @@ def _require_own_folders(experiments: "Sequence[Experiment]") -> None:
 
 def _tell(source: Path, results: "Results") -> int:
     """Print warnings and the last line of a run; its exit code."""
-    for warning in results.warnings:
-        click.echo(f"note: {warning}", err=True)
+    for warning in results.input_warnings:
+        click.echo(f"warning: {warning}", err=True)
+    for note in results.notes:
+        click.echo(f"note: {note}", err=True)
     for failure in results.record.failures:
         click.echo(f"failed: tile {failure.tile} ({failure.stage}): {failure.message}", err=True)
     failed_gates = [gate for gate in results.gates if not gate.passed]

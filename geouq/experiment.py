@@ -10,7 +10,7 @@ from pathlib import Path
 
 from geouq.atomic import remove_leftovers, written_whole
 from geouq.config import Experiment, is_pixel_map, load_experiment
-from geouq.doctor import CHEAP, examine
+from geouq.doctor import CHEAP, DEEP, examine
 from geouq.errors import ChangedError, ConfigError, SummaryError
 from geouq.maps import missing_maps, require_time, write_pixel_maps
 from geouq.numbers.gates import require_known, require_possible
@@ -60,7 +60,7 @@ class Options:
     """How a run is carried out, which changes no number.
 
     out : folder of the results, None for the configuration's. only : names of tiles and regions, () for all. fresh :
-        read every pixel again.
+        read every pixel again. strict : examine as many pixels as `geouq check --deep`, and do so in every run.
     """
 
     out: Path | str | None = None
@@ -69,6 +69,7 @@ class Options:
     scheduler: str | None = None
     only: tuple[str, ...] = ()
     fresh: bool = False
+    strict: bool = False
 
 
 DEFAULTS = Options()
@@ -76,7 +77,7 @@ DEFAULTS = Options()
 
 @dataclass(frozen=True)
 class _Job:
-    """What every stage of a run needs; zones : by tile."""
+    """What every stage of a run needs; zones : by tile. strict : as in `Options`."""
 
     experiment: Experiment
     folder: Path
@@ -86,6 +87,7 @@ class _Job:
     reporter: Reporter
     regions: Regions
     zones: Mapping[str, TileZones]
+    strict: bool
 
     def reading_of(self, tile: Tile) -> Reading:
         """How a tile is read."""
@@ -218,7 +220,8 @@ def _prepare(experiment: Experiment, options: Options, reporter: Reporter) -> tu
     folder = Path(options.out) if options.out else experiment.output_directory
     for note in catalog.notes:
         reporter.say(note)
-    return _Job(experiment, folder, catalog.tiles, settings, plan, reporter, regions, zones), catalog
+    job = _Job(experiment, folder, catalog.tiles, settings, plan, reporter, regions, zones, options.strict)
+    return job, catalog
 
 
 def _with_checksums(
@@ -239,11 +242,15 @@ def _with_checksums(
 
 
 def _doubts(job: _Job, catalog: Catalog, waiting: Sequence[Tile]) -> tuple[str, ...]:
-    """What looks wrong in the input; what the last run found where no tile waits, so that no pixel is read."""
-    if not waiting:
+    """Return the findings of the input checks.
+
+    They are those of the last run if no tile waits and the run is not strict, so that no pixel is read.
+    """
+    if not waiting and not job.strict:
         with suppress(SummaryError):
             return load_record(job.folder).doubts
-    doubts = tuple(str(doubt) for doubt in examine(job.experiment, catalog, CHEAP))
+    sampling = DEEP if job.strict else CHEAP
+    doubts = tuple(str(doubt) for doubt in examine(job.experiment, catalog, sampling))
     for doubt in doubts:
         job.reporter.say(doubt)
     return doubts

@@ -1,5 +1,6 @@
 """The input doctor: every suspicion is told where it is right, and none on clean data."""
 
+import json
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 from affine import Affine
 from correlated import gaussian_field
-from landscape import NORTH_UP
+from landscape import NORTH_UP, SHORT
 
 from geouq.config import load_experiment
 from geouq.doctor import DEEP, examine, placement
@@ -239,15 +240,41 @@ def test_real_maps_raise_no_suspicion(folder, tmp_path):
     assert examine(experiment, find_tiles(experiment), DEEP) == []
 
 
-def test_check_deep_prints_suspicions_and_a_run_warns_and_remembers(clean, suspicions, geouq, tmp_path):
+def test_check_deep_prints_findings_and_a_run_warns_and_remembers(clean, suspicions, geouq, tmp_path):
     suspicions(replace(clean, columns=(0, SIDE - 10)))
 
     deep = geouq("check", "experiment.yaml", "--deep")
     assert deep.exit_code == 0
-    assert "suspicion  tiles: overlapping tiles: 1 pairs" in deep.output
+    assert "finding    tiles: overlapping tiles: 1 pairs" in deep.output
 
     first, second = geouq("run", "experiment.yaml", "--quiet"), geouq("run", "experiment.yaml", "--quiet")
     assert first.exit_code == second.exit_code == 0
     for result in (first, second):
-        assert "note: tiles: overlapping tiles" in result.output
-    assert not (tmp_path / "results" / "doubted" / "tables" / "failures.csv").read_text().count("t0")
+        assert "warning: tiles: overlapping tiles" in result.output
+    folder = tmp_path / "results" / "doubted"
+    assert not (folder / "tables" / "failures.csv").read_text().count("t0")
+    (warning,) = json.loads((folder / "results.json").read_text())["warnings"]
+    assert warning.startswith("tiles: overlapping tiles: 1 pairs")
+    page = (folder / "report" / "index.html").read_text()
+    assert page.index("overlapping tiles") < page.index('id="verdict"')
+
+
+def test_strict_commands_end_with_their_own_exit_code_if_there_is_a_finding(clean, suspicions, geouq):
+    suspicions(replace(clean, columns=(0, SIDE - 10)), SHORT)
+
+    assert geouq("check", "experiment.yaml").exit_code == 0
+    assert geouq("check", "experiment.yaml", "--strict").exit_code == 5
+    assert geouq("run", "experiment.yaml", "--quiet", "--strict").exit_code == 5
+    assert geouq("run", "experiment.yaml", "--quiet", "--strict").exit_code == 5  # no tile waits
+    assert geouq("run", "experiment.yaml", "--quiet").exit_code == 0
+
+
+def test_strict_commands_end_with_0_without_findings_and_a_gate_comes_first(clean, suspicions, geouq):
+    suspicions(clean, SHORT)
+    assert geouq("check", "experiment.yaml", "--strict").exit_code == 0
+    assert geouq("run", "experiment.yaml", "--quiet", "--strict").exit_code == 0
+
+    suspicions(
+        replace(clean, columns=(0, SIDE - 10)), f"{SHORT}gates: [{{metric: rmse, variable: height, max: 0.1}}]\n"
+    )
+    assert geouq("run", "experiment.yaml", "--quiet", "--strict").exit_code == 1
