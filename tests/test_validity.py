@@ -41,10 +41,7 @@ def missing(layer):
 
 
 def scaled(name, layer):
-    values = layer.stored.astype(np.float64)
-    if name == "variance":
-        return values * layer.scale**2
-    values = values * layer.scale + layer.offset
+    values = layer.stored.astype(np.float64) * layer.scale + layer.offset
     return values * np.abs(values) if name == "std" else values
 
 
@@ -166,7 +163,7 @@ CASES = {
     "alpha band, floats": with_mask("variance", "alpha", same(F32, np.nan)),
     "scaled integers": same(np.int16, -9999, nodata=-9999, scale=0.1)
     | {"mean": Layer(holed(1, np.int16, -9999), -9999, 0.1, -5.0)},
-    "an offset moves no variance": same(np.int32, 0, nodata=0, scale=0.25)
+    "an offset moves a variance": same(np.int32, 0, nodata=0, scale=0.25)
     | {"variance": Layer(holed(2, np.int32, 0, -1), -1, 0.25, 1000.0)},
     "scaled floats": same(F32, -9999, np.nan, nodata=-9999, scale=0.01, offset=3.0),
     "scaled to the nodata's own number": {

@@ -88,6 +88,11 @@ class Band:
     description: str
     units: str
 
+    @property
+    def scaled(self) -> bool:
+        """Whether values differ from those that are stored."""
+        return self.scale != 1 or self.offset != 0
+
 
 @dataclass(frozen=True)
 class Raster:

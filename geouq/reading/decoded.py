@@ -26,10 +26,9 @@ class Decoded:
     status: Status
 
 
-def scaled(raw: NDArray[np.generic], band: Band, is_variance: bool) -> Doubles:  # noqa: FBT001  a fact about the layer
-    """Values after scale and offset; a variance scales with the square and has no offset."""
-    values = raw.astype(np.float64)
-    return values * band.scale**2 if is_variance else values * band.scale + band.offset
+def scaled(raw: NDArray[np.generic], band: Band) -> Doubles:
+    """Return raw * scale + offset, as GDAL defines it for every band, whatever the band holds."""
+    return raw.astype(np.float64) * band.scale + band.offset
 
 
 def variance_of_interval(lower: Decoded, upper: Decoded, level: float) -> tuple[Decoded, tuple[Doubles, ...]]:

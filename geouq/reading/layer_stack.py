@@ -47,7 +47,7 @@ class LayerStack:
             for name, part in zip(("values", "more"), own, strict=True)
         )
         self._stack(own[0], window, values)
-        self._stack(own[1], window, more, is_variance=True)
+        self._stack(own[1], window, more)
         number = NO_NUMBER
         if isinstance(form, Ensemble) and form.densities:
             number = numbers_of(_places(window), self._salt)
@@ -63,14 +63,14 @@ class LayerStack:
             before = self._buffers[name] = np.empty(size, kind)
         return before[:size].reshape(shape)
 
-    def _stack(self, bands: Bands, window: Window, out: Values, *, is_variance: bool = False) -> None:
+    def _stack(self, bands: Bands, window: Window, out: Values) -> None:
         """Fill in layers (layers, pixels), NaN where a file says nothing."""
         first = 0
         for key, numbers in bands:
-            self._fill(key, numbers, window, out[first : first + len(numbers)], is_variance=is_variance)
+            self._fill(key, numbers, window, out[first : first + len(numbers)])
             first += len(numbers)
 
-    def _fill(self, key: str, numbers: tuple[int, ...], window: Window, out: Values, *, is_variance: bool) -> None:
+    def _fill(self, key: str, numbers: tuple[int, ...], window: Window, out: Values) -> None:
         """Fill in the layers of one file."""
         raster = self._prediction.rasters[key]
         bands = [raster.bands[number - 1] for number in numbers]
@@ -79,7 +79,7 @@ class LayerStack:
         raw = self._decoded(key, raster, numbers, window, out.reshape(shape) if as_stored else None)
         for own, stored, number, band in zip(out, raw.reshape(out.shape), numbers, bands, strict=True):
             if not as_stored:
-                own[:] = scaled(stored, band, is_variance)
+                own[:] = scaled(stored, band)
             if band.nodata is not None and not np.isnan(band.nodata):
                 own[equals(with_one_nodata(stored, band), band.nodata)] = np.nan
             if band.masked:
@@ -103,7 +103,7 @@ class LayerStack:
 
 def _is_plain(band: Band) -> bool:
     """Whether values are taken as they are stored."""
-    return band.dtype == "float32" and band.scale == 1 and band.offset == 0
+    return band.dtype == "float32" and not band.scaled
 
 
 def _hidden(raster: Raster, number: int, window: Window) -> NDArray[np.bool_]:

@@ -212,7 +212,7 @@ class _Model:
     def decoded(self, variable: Variable, window: Window) -> tuple[Decoded, Decoded, tuple[Doubles, ...]]:
         """The predicted mean and variance, and the ends of the interval where one is given."""
         m = self._mean.decoded(variable, window, MEAN_NODATA)
-        v = self._variance.decoded(variable, window, VARIANCE_NODATA, is_variance=self._spread == "variance")
+        v = self._variance.decoded(variable, window, VARIANCE_NODATA)
         if self._lower is not None and self._level is not None:
             lower = self._lower.decoded(variable, window, VARIANCE_NODATA)
             return m, *variance_of_interval(lower, v, self._level)
@@ -228,22 +228,23 @@ class _Layer:
         self._together: dict[int, NDArray[np.generic]] = {}
         self._buffer: NDArray[np.generic] = np.empty(0)
 
-    def decoded(self, variable: Variable, window: Window, nodata_reason: int, *, is_variance: bool = False) -> Decoded:
+    def decoded(self, variable: Variable, window: Window, nodata_reason: int) -> Decoded:
         """A band as float32 or float64."""
         band = self._raster.bands[variable.band - 1]
         raw = with_one_nodata(self._read(variable.band, window), band)
         status = self._hidden(variable.band, window)
-        if band.scale == 1 and band.offset == 0:
+        if not band.scaled:
             kind = np.float32 if band.dtype in EXACT_IN_FLOAT32 else np.float64
             return Decoded(raw.astype(kind, copy=False), band.nodata, status)
         status = merged(status, status_where(equals(raw, band.nodata), nodata_reason))
-        return Decoded(scaled(raw, band, is_variance), None, status)
+        return Decoded(scaled(raw, band), None, status)
 
     def is_masked(self, variable: Variable, window: Window) -> Status:
         """Of a mask: MASKED where it is 0, not finite, or says nothing."""
         number = self._band_for(variable)
         raw, band = self._read(number, window), self._raster.bands[number - 1]
-        out = (raw == 0) | equals(raw, band.nodata) | ~np.isfinite(raw)
+        values = scaled(raw, band)
+        out = (values == 0) | equals(raw, band.nodata) | ~np.isfinite(values)
         return merged(status_where(out, MASKED), self._hidden(number, window))
 
     def weight(self, variable: Variable, window: Window) -> tuple[Doubles, Status]:
@@ -255,7 +256,7 @@ class _Layer:
 
     def truth_variance(self, variable: Variable, window: Window) -> tuple[Doubles, Status]:
         """Of the truth's own variance: its values, and TRUTH_NODATA where they are not finite or say nothing."""
-        values, none = self._known(variable.band, window, is_variance=True)
+        values, none = self._known(variable.band, window)
         self._refuse((values < 0) & ~none, values, window, "the truth's variance is", "variances are >= 0")
         return np.where(none, 0.0, values), status_where(none, TRUTH_NODATA)
 
@@ -271,10 +272,10 @@ class _Layer:
         self._refuse(odd & ~none, values, window, "the class is", f"codes are whole numbers from 0 to {LAST_CODE}")
         return np.where(none, np.nan, values).astype(np.float32)
 
-    def _known(self, number: int, window: Window, *, is_variance: bool = False) -> tuple[Doubles, NDArray[np.bool_]]:
+    def _known(self, number: int, window: Window) -> tuple[Doubles, NDArray[np.bool_]]:
         """Values of a band, and where they are not finite, or hidden, or nodata."""
         raw, band = self._read(number, window), self._raster.bands[number - 1]
-        values, hidden = scaled(raw, band, is_variance), self._hidden(number, window)
+        values, hidden = scaled(raw, band), self._hidden(number, window)
         none: NDArray[np.bool_] = equals(raw, band.nodata) | ~np.isfinite(values)
         return values, none | (hidden > 0) if hidden.size else none
 

@@ -80,7 +80,7 @@ def _type_of(tile: Tile) -> np.dtype[np.floating]:
         for variable in tile.variables
         for raster in (tile.predictions[variable.model].mean, tile.predictions[variable.model].variance, tile.truth)
     ]
-    exact = all(band.dtype == "float32" and band.scale == 1 and band.offset == 0 for band in bands)
+    exact = all(band.dtype == "float32" and not band.scaled for band in bands)
     variances = all(prediction.spread == "variance" for prediction in tile.predictions.values())
     return np.dtype(np.float32 if exact and variances and not tile.noisy_truth else np.float64)
 

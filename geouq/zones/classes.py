@@ -102,10 +102,12 @@ class ClassZones:
         return table
 
     def _read(self, box: Window) -> tuple[NDArray[np.generic], NDArray[np.bool_]]:
-        """Codes as they are stored, and where the file hides them."""
+        """Return the codes after scale and offset, and where the file hides them."""
         place = rasterio.windows.Window(box.column + self.column, box.row + self.row, box.width, box.height)
+        band = self.raster.bands[self.band - 1]
         with opened(self.raster) as source:
-            return source.read(self.band, window=place), source.read_masks(self.band, window=place) == 0
+            stored, hidden = source.read(self.band, window=place), source.read_masks(self.band, window=place) == 0
+        return (stored * band.scale + band.offset if band.scaled else stored), hidden
 
 
 def read_classes(regions: ClassRegions, tile: str, grid: Grid, drivers: Sequence[str] = DRIVERS) -> ClassZones:
@@ -137,8 +139,9 @@ def _require_codes(raster: Raster, regions: ClassRegions) -> None:
     band = raster.bands[regions.band - 1]
     if band.dtype.startswith("complex"):
         raise DataError(f"{raster.path}: band {regions.band} holds complex numbers; give codes of classes")
+    nodata = None if band.nodata is None else band.nodata * band.scale + band.offset
     for code, name in regions.names.items():
-        if band.nodata == code:
+        if nodata == code:
             raise DataError(f"{raster.path}: {code} is nodata there, and cannot be the class {name!r}")
 
 

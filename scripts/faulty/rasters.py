@@ -37,8 +37,8 @@ class Layer:
     values: Doubles
 
 
-def layer(random: Random, shape: tuple[int, int], *, is_variance: bool) -> Layer:
-    """One at random; a variance scales with the square of its scale, and has no offset."""
+def layer(random: Random, shape: tuple[int, int]) -> Layer:
+    """Return a random one, whose values are raw * scale + offset."""
     dtype = np.dtype(random.choice(KINDS))
     stored = pixels(random, shape, dtype)
     nodata = random.choice((None, None, 0, 7, stored.flat[0].item(), np.nan if dtype.kind == "f" else None))
@@ -47,7 +47,7 @@ def layer(random: Random, shape: tuple[int, int], *, is_variance: bool) -> Layer
     if random.random() < 0.25:
         hidden = np.random.default_rng(random.getrandbits(32)).random(shape) < random.choice((0.1, 1.0))
     raw = stored.astype(np.float64)
-    values = raw * scale**2 if is_variance else raw * scale + offset
+    values = raw * scale + offset
     if nodata is not None:
         values = np.where(np.isnan(raw) if np.isnan(nodata) else raw == nodata, np.nan, values)
     if hidden is not None:
@@ -98,7 +98,7 @@ def write(path: Path, one: Layer, shift: float = 0) -> None:
 def scene(random: Random, folder: Path) -> tuple[Doubles, Doubles, Doubles]:
     """Write a tile of three layers and its configuration; mean, variance and truth of the pixels that count."""
     shape = random.randint(1, 70), random.randint(1, 70)
-    layers = {name: layer(random, shape, is_variance=name == "variance") for name in LAYERS}
+    layers = {name: layer(random, shape) for name in LAYERS}
     for name, one in layers.items():
         for old in folder.glob(f"t_{name}.tif*"):
             old.unlink()

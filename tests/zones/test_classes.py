@@ -67,6 +67,17 @@ def test_codes_that_are_no_number_are_in_no_class(tmp_path, write_raster):
     assert (mask_of(zones, TILE.windows(16), TILE.shape)["forest"] == (values == 1)).all()
 
 
+def test_codes_are_those_after_scale_and_offset(tmp_path, write_raster):
+    stored = codes().astype(np.uint8)
+    write_raster(tmp_path / "a.tif", stored, scales=[10], offsets=[2], nodata=3)
+
+    zones = read_classes(classes(tmp_path / "{tile}.tif", {12: "forest"}), "a", TILE)
+
+    assert (mask_of(zones, TILE.windows(16), TILE.shape)["forest"] == (stored == 1)).all()
+    with pytest.raises(DataError, match="32 is nodata there"):
+        read_classes(classes(tmp_path / "{tile}.tif", {32: "shrub"}), "a", TILE)
+
+
 @settings(deadline=None)  # files are opened
 @given(row=st.integers(-60, 60), column=st.integers(-60, 60))
 def test_a_mosaic_is_read_where_the_tile_is(tmp_path_factory, row, column):
