@@ -11,7 +11,7 @@ from geouq.errors import ConfigError, DataError
 from geouq.grid import require_same_grid
 from geouq.metrics import Choices
 from geouq.numbers.of_run import choices_of
-from geouq.rasters.catalog import path_of
+from geouq.rasters.tile_names import path_of
 from geouq.regions import Pool, pools, zone_pools
 from geouq.runs.provenance import RunRecord, load_record
 from geouq.runs.store import Part, SavedSummaries

@@ -1,37 +1,31 @@
 """Which files make which tile: names matched to patterns and headers read, but no pixel."""
 
-import glob
-import os
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Self
 
-from geouq.config import (
-    IN,
-    OUT,
-    Experiment,
-    Fault,
-    Variable,
-    config_error,
-    key_of,
-    model_and_layer,
-    suggestion,
-)
+from geouq.config import Experiment, Variable, config_error, key_of, model_and_layer
 from geouq.errors import DataError, GeouqError
 from geouq.grid import Grid, require_same_grid
 from geouq.rasters.areas import require_areas
 from geouq.rasters.layered import Layered, layered_models
 from geouq.rasters.members import with_members
-from geouq.rasters.predictions import PREDICTED, Prediction
+from geouq.rasters.predictions import Prediction, is_predicted
 from geouq.rasters.raster import Raster, read_header
+from geouq.rasters.tile_names import (
+    is_listable,
+    match_names,
+    others,
+    path_of,
+    patterns_without_files,
+    unknown_tiles,
+    wanted_names,
+)
 from geouq.summary.form import Ensemble, Form
 
 ONE_FOR_ALL = ("mask", "weights", "covariates", "classes")  # layers of which one band may serve all variables
 READERS = 8
-SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -112,16 +106,11 @@ class Tile:
         return replace(self, predictions=predictions, **_shared_fields(rasters))
 
 
-def _is_predicted(key: str) -> bool:
-    model, layer = model_and_layer(key)
-    return bool(model) or layer.partition(".")[0] in PREDICTED
-
-
 def _shared_fields(rasters: Mapping[str, Raster]) -> dict[str, Any]:
     """Layers that belong to no prediction, by the field of a Tile that holds each."""
     found: dict[str, Any] = {"covariates": {}, "classes": {}}
     for key, raster in rasters.items():
-        if not _is_predicted(key):
+        if not is_predicted(key):
             layer, _, name = key.partition(".")
             if name:
                 found[layer][name] = raster
@@ -167,11 +156,11 @@ def find_tiles(experiment: Experiment) -> Catalog:
     """
     experiment = with_members(experiment)
     patterns = experiment.patterns
-    found = {layer: match_names(pattern, others(patterns, layer)) for layer, pattern in patterns.items()}
-    faults = _patterns_without_files(experiment, patterns, found) + _unknown_tiles(experiment, found)
+    found = {layer: match_names(pattern, others(patterns, layer), hidden=True) for layer, pattern in patterns.items()}
+    faults = patterns_without_files(experiment, patterns, found) + unknown_tiles(experiment, found)
     if faults:
         raise config_error(faults)
-    names, notes = _wanted_names(experiment, found)
+    names, notes = wanted_names(experiment, found)
     failures = [failure for name in names if (failure := _missing_layers(name, patterns, found))]
     incomplete = {failure.tile for failure in failures}
     complete = [name for name in names if name not in incomplete]
@@ -182,118 +171,6 @@ def find_tiles(experiment: Experiment) -> Catalog:
     tiles, odd = _with_same_variables(tiles)
     notes += _described_elsewhere(tiles[0]) if tiles else []
     return Catalog(tuple(tiles), tuple(sorted([*failures, *odd], key=lambda failure: failure.tile)), tuple(notes))
-
-
-def others(patterns: Mapping[str, str], layer: str) -> list[str]:
-    """Patterns of the other layers that say more than this one's, and so have the first claim to a file."""
-    return [text for text in patterns.values() if len(text) > len(patterns[layer])]
-
-
-def match_names(pattern: str, claimed: Iterable[str] = ()) -> set[str]:
-    """Tile names for which a file matches the pattern, but none of the patterns that claim it first.
-
-    Only folders can be listed; of a URL or a path inside an archive the names must be given, and none is found here.
-    """
-    if not is_listable(pattern):
-        return set()
-    wanted, taken = _regex(pattern), [_regex(other) for other in claimed]
-    found = set()
-    for path in glob.iglob(glob.escape(pattern).replace("{tile}", "*")):  # noqa: PTH207  the pattern is absolute
-        if (match := wanted.fullmatch(path)) and not any(regex.fullmatch(path) for regex in taken):
-            found.add(match["tile"])
-    return found
-
-
-def is_listable(pattern: str) -> bool:
-    """Whether the pattern lies in folders of this machine."""
-    return "://" not in pattern and not pattern.startswith("/vsi")
-
-
-def path_of(pattern: str, name: str) -> str:
-    """Path of one tile's layer."""
-    return pattern.replace("{tile}", name)
-
-
-def _regex(pattern: str) -> re.Pattern[str]:
-    first, *rest = (re.escape(part) for part in pattern.split("{tile}"))
-    return re.compile(first + f"(?P<tile>[^{re.escape(os.sep)}]+?)" + "(?P=tile)".join(rest))
-
-
-def _patterns_without_files(
-    experiment: Experiment, patterns: Mapping[str, str], found: Mapping[str, set[str]]
-) -> list[Fault]:
-    faults = [
-        experiment.fault_of_layer(layer, f"no file matches {pattern}{_what_is_there(pattern)}")
-        for layer, pattern in patterns.items()
-        if is_listable(pattern) and not found[layer]
-    ]
-    if experiment.tiles is None and not any(map(is_listable, patterns.values())):
-        faults.append(experiment.fault("tiles", message="remote files cannot be listed; name the tiles"))
-    return faults
-
-
-def _what_is_there(pattern: str) -> str:
-    folder = Path(pattern.split("{tile}", maxsplit=1)[0] + "x").parent
-    if not folder.is_dir():
-        return f"; there is no folder {folder}"
-    try:
-        names = sorted(entry.name for entry in folder.iterdir())
-    except PermissionError:
-        return f"; {folder} may not be read"
-    shown = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
-    return f"; {folder} holds {shown}" if names else f"; {folder} is empty"
-
-
-def _wanted_names(experiment: Experiment, found: Mapping[str, set[str]]) -> tuple[list[str], list[str]]:
-    """Names of the tiles to evaluate, in order, and notes on what is left aside."""
-    predicted = set().union(*(names for layer, names in found.items() if _is_predicted(layer)))
-    in_regions = [name for tiles in experiment.tile_lists.values() for name in tiles]
-    if experiment.tiles is not None:
-        return list(experiment.tiles), []
-    names = sorted(predicted | set(in_regions), key=natural_order)
-    idle = sorted((name for name in found["truth"] if not _belongs_to(name, names)), key=natural_order)
-    shown = ", ".join(idle[:SHOWN]) + (", ..." if len(idle) > SHOWN else "")
-    return names, [f"{len(idle)} truth files have no prediction and are left aside: {shown}"] if idle else []
-
-
-def _belongs_to(name: str, tiles: Sequence[str]) -> bool:
-    """Whether a name is that of a tile, or of another file of one, such as e1_members of e1."""
-    known = set(tiles)
-    return any(name[:end] in known and not name[end : end + 1].isalnum() for end in range(1, len(name) + 1))
-
-
-def natural_order(name: str) -> tuple[tuple[int, str], ...]:
-    """Sort key by which tile 9 comes before tile 10.
-
-    >>> sorted(["t10", "t9", "a"], key=natural_order)
-    ['a', 't9', 't10']
-    """
-    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name) if part)
-
-
-def _unknown_tiles(experiment: Experiment, found: Mapping[str, set[str]]) -> list[Fault]:
-    known = set().union(*found.values())
-    if not known:
-        return []
-    regions = set(experiment.tile_lists) - {IN, OUT}
-    faults = [
-        experiment.fault("regions", region, index, message=_unknown(name, known))
-        if region in experiment.regions
-        else experiment.fault("splits", region, message=_unknown(name, known | regions))
-        for region, tiles in experiment.tile_lists.items()
-        for index, name in enumerate(tiles)
-        if name not in known
-    ]
-    faults += [
-        experiment.fault("tiles", index, message=_unknown(name, known))
-        for index, name in enumerate(experiment.tiles or ())
-        if name not in known
-    ]
-    return faults
-
-
-def _unknown(name: str, known: set[str]) -> str:
-    return f"no layer has a file for tile {name!r}{suggestion(name, sorted(known, key=natural_order))}"
 
 
 def _missing_layers(name: str, patterns: Mapping[str, str], found: Mapping[str, set[str]]) -> Failure | None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
-from geouq.config import PredictionFiles
+from geouq.config import PredictionFiles, model_and_layer
 from geouq.rasters.raster import Raster
 
 SPREAD_LAYERS = ("variance", "std", "upper")
@@ -13,6 +13,12 @@ PREDICTED = (
     *("variance_aleatoric", "variance_epistemic"),
 )
 Spread = Literal["variance", "std", "interval"]
+
+
+def is_predicted(key: str) -> bool:
+    """Tell whether a layer, named as in the configuration, belongs to a prediction."""
+    model, layer = model_and_layer(key)
+    return bool(model) or layer.partition(".")[0] in PREDICTED
 
 
 @dataclass(frozen=True)

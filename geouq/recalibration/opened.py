@@ -11,9 +11,10 @@ from geouq.config import Experiment, Recalibration, fault_of_groups, load_experi
 from geouq.config.recalibration import NOT_RECALIBRATED
 from geouq.errors import ConfigError, DataError, SummaryError
 from geouq.grid import require_same_grid
-from geouq.rasters.catalog import Catalog, Failure, Tile, find_tiles, match_names, natural_order, path_of
+from geouq.rasters.catalog import Catalog, Failure, Tile, find_tiles
 from geouq.rasters.predictions import Prediction
 from geouq.rasters.raster import Raster, read_header
+from geouq.rasters.tile_names import match_names, natural_order, path_of
 from geouq.runs.checksums import with_checksums
 from geouq.runs.provenance import RunRecord, load_record
 from geouq.runs.store import SavedSummaries, is_valid, zones_are_valid

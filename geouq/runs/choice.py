@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from geouq.config import Experiment, suggestion
 from geouq.errors import ConfigError
 from geouq.metrics import has_variance
-from geouq.rasters.catalog import Catalog, natural_order
+from geouq.rasters.catalog import Catalog
+from geouq.rasters.tile_names import natural_order
 from geouq.sweep.settings import Settings, cell_size_for
 
 

@@ -10,7 +10,8 @@ from rasterio.enums import ColorInterp
 
 from geouq.config import load_experiment
 from geouq.errors import ConfigError
-from geouq.rasters.catalog import find_tiles, match_names, others
+from geouq.rasters.catalog import find_tiles
+from geouq.rasters.tile_names import match_names, others
 
 
 def tiles_of(config):
@@ -66,6 +67,39 @@ def test_truth_without_any_prediction_is_a_note(tile_folder, tmp_path):
     assert not catalog.failures
     assert "1 truth files have no prediction" in catalog.notes[0]
     assert "far" in catalog.notes[0]
+
+
+SERVER = "https://example.org/maps"
+
+
+def test_predictions_on_a_server_need_the_names_of_the_tiles(tile_folder, geouq):
+    config = tile_folder(("a1",))
+    config.write_text(config.read_text().replace("predictions/", f"{SERVER}/"))
+
+    for command in ("check", "run"):
+        done = geouq(command, config)
+        assert done.exit_code == 2
+        assert "experiment.yaml:4: data.mean: names of tiles cannot be listed on a server" in done.stderr
+        assert "tiles: [t1, t2]" in done.stderr
+
+
+def test_truth_on_a_server_takes_the_tiles_of_the_predictions(tile_folder):
+    config = tile_folder(("a1", "b1"))
+    config.write_text(config.read_text().replace("truth/{tile}", "/vsizip/truth.zip/{tile}"))
+
+    assert [failure.tile for failure in tiles_of(config).failures] == ["a1", "b1"]
+
+
+def test_tiles_whose_names_begin_with_a_dot_are_reported_and_evaluated_only_by_name(tile_folder):
+    config = tile_folder(("a1", ".a1", "._b"))
+
+    found = tiles_of(config)
+    assert [tile.name for tile in found.tiles] == ["a1"]
+    assert found.notes == (
+        "tiles whose names begin with a dot are left out: 2 (._b, .a1); list the tiles in `tiles` to evaluate them",
+    )
+    config.write_text(config.read_text() + "tiles: [a1, .a1]\n")
+    assert [tile.name for tile in tiles_of(config).tiles] == ["a1", ".a1"]
 
 
 def test_all_layers_in_one_folder_are_told_apart(tmp_path, tile_folder):

@@ -1,0 +1,147 @@
+"""Names of tiles: which files match the patterns of the layers, and which tiles follow from that."""
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from geouq.config import IN, OUT, Experiment, Fault, suggestion
+from geouq.rasters.predictions import is_predicted
+
+SHOWN = 5
+UNLISTED = (
+    "names of tiles cannot be listed on a server or in an archive, where all predictions are; write them, such as "
+    "tiles: [t1, t2]"
+)
+
+
+def others(patterns: Mapping[str, str], layer: str) -> list[str]:
+    """Patterns of the other layers that say more than this one's, and so have the first claim to a file."""
+    return [text for text in patterns.values() if len(text) > len(patterns[layer])]
+
+
+def match_names(pattern: str, claimed: Iterable[str] = (), *, hidden: bool = False) -> set[str]:
+    """Return the tile names for which a file matches the pattern, but none of the patterns that claim it first.
+
+    Only folders can be listed; of a URL or a path inside an archive the names must be given, and none is found here.
+    hidden : whether names of files and folders may begin with a dot.
+    """
+    if not is_listable(pattern):
+        return set()
+    wanted, taken = _regex(pattern), [_regex(other) for other in claimed]
+    found = set()
+    listed = glob.escape(pattern).replace("{tile}", "*")
+    for path in glob.iglob(listed, include_hidden=hidden):  # noqa: PTH207  the pattern is absolute
+        if (match := wanted.fullmatch(path)) and not any(regex.fullmatch(path) for regex in taken):
+            found.add(match["tile"])
+    return found
+
+
+def is_listable(pattern: str) -> bool:
+    """Whether the pattern lies in folders of this machine."""
+    return "://" not in pattern and not pattern.startswith("/vsi")
+
+
+def path_of(pattern: str, name: str) -> str:
+    """Path of one tile's layer."""
+    return pattern.replace("{tile}", name)
+
+
+def _regex(pattern: str) -> re.Pattern[str]:
+    first, *rest = (re.escape(part) for part in pattern.split("{tile}"))
+    return re.compile(first + f"(?P<tile>[^{re.escape(os.sep)}]+?)" + "(?P=tile)".join(rest))
+
+
+def patterns_without_files(
+    experiment: Experiment, patterns: Mapping[str, str], found: Mapping[str, set[str]]
+) -> list[Fault]:
+    """Return a fault for each pattern that matches no file, and one where no prediction can be listed."""
+    faults = [
+        experiment.fault_of_layer(layer, f"no file matches {pattern}{_what_is_there(pattern)}")
+        for layer, pattern in patterns.items()
+        if is_listable(pattern) and not found[layer]
+    ]
+    predicted = [layer for layer in patterns if is_predicted(layer)]
+    if experiment.tiles is None and not any(is_listable(patterns[layer]) for layer in predicted):
+        faults.append(experiment.fault_of_layer(predicted[0], UNLISTED))
+    return faults
+
+
+def _what_is_there(pattern: str) -> str:
+    folder = Path(pattern.split("{tile}", maxsplit=1)[0] + "x").parent
+    if not folder.is_dir():
+        return f"; there is no folder {folder}"
+    try:
+        names = sorted(entry.name for entry in folder.iterdir())
+    except PermissionError:
+        return f"; {folder} may not be read"
+    shown = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+    return f"; {folder} holds {shown}" if names else f"; {folder} is empty"
+
+
+def wanted_names(experiment: Experiment, found: Mapping[str, set[str]]) -> tuple[list[str], list[str]]:
+    """Return the names of the tiles to evaluate, in order, and notes on files that are left out."""
+    if experiment.tiles is not None:
+        return list(experiment.tiles), []
+    in_regions = {name for tiles in experiment.tile_lists.values() for name in tiles}
+    hidden = {name for own in found.values() for name in own if name.startswith(".")} - in_regions
+    predicted = set().union(*(names for layer, names in found.items() if is_predicted(layer)))
+    names = sorted((predicted - hidden) | in_regions, key=natural_order)
+    idle = {name for name in found["truth"] - hidden if not _belongs_to(name, names)}
+    notes = []
+    if idle:
+        notes.append(f"{len(idle)} truth files have no prediction and are left aside: {_some(idle)}")
+    if hidden:
+        notes.append(
+            f"tiles whose names begin with a dot are left out: {len(hidden)} ({_some(hidden)}); "
+            "list the tiles in `tiles` to evaluate them"
+        )
+    return names, notes
+
+
+def _some(names: Iterable[str]) -> str:
+    """Return the first names in their order."""
+    ordered = sorted(names, key=natural_order)
+    return ", ".join(ordered[:SHOWN]) + (", ..." if len(ordered) > SHOWN else "")
+
+
+def _belongs_to(name: str, tiles: Sequence[str]) -> bool:
+    """Whether a name is that of a tile, or of another file of one, such as e1_members of e1."""
+    known = set(tiles)
+    return any(name[:end] in known and not name[end : end + 1].isalnum() for end in range(1, len(name) + 1))
+
+
+def natural_order(name: str) -> tuple[tuple[int, str], ...]:
+    """Sort key by which tile 9 comes before tile 10.
+
+    >>> sorted(["t10", "t9", "a"], key=natural_order)
+    ['a', 't9', 't10']
+    """
+    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name) if part)
+
+
+def unknown_tiles(experiment: Experiment, found: Mapping[str, set[str]]) -> list[Fault]:
+    """Return a fault for each tile of the configuration of which no layer has a file."""
+    known = set().union(*found.values())
+    if not known:
+        return []
+    regions = set(experiment.tile_lists) - {IN, OUT}
+    faults = [
+        experiment.fault("regions", region, index, message=_unknown(name, known))
+        if region in experiment.regions
+        else experiment.fault("splits", region, message=_unknown(name, known | regions))
+        for region, tiles in experiment.tile_lists.items()
+        for index, name in enumerate(tiles)
+        if name not in known
+    ]
+    faults += [
+        experiment.fault("tiles", index, message=_unknown(name, known))
+        for index, name in enumerate(experiment.tiles or ())
+        if name not in known
+    ]
+    return faults
+
+
+def _unknown(name: str, known: set[str]) -> str:
+    return f"no layer has a file for tile {name!r}{suggestion(name, sorted(known, key=natural_order))}"
