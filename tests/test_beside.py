@@ -226,11 +226,11 @@ def test_a_negative_truth_variance_names_file_and_pixel(one_tile, swept):
     )
 
 
-def test_scaled_noise_scales_with_the_square(one_tile, swept):
+def test_scaled_noise_is_raw_times_scale(one_tile, swept):
     layers, _, _ = forecast()
     plain = swept(one_tile(layers | {"truth_variance": np.full(SHAPE, 4, np.float32)})).whole
     scaled = {"dtype": "uint8", "scales": [0.5]}
-    packed = swept(one_tile(layers | {"truth_variance": np.full(SHAPE, 16, np.uint8)}, truth_variance=scaled)).whole
+    packed = swept(one_tile(layers | {"truth_variance": np.full(SHAPE, 8, np.uint8)}, truth_variance=scaled)).whole
 
     assert same(packed.moments, plain.moments)
 

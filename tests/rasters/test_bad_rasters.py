@@ -50,7 +50,7 @@ def test_damaged_files_are_evaluated_or_named(tmp_path, random):
 def test_a_raster_on_other_pixels_fails(tmp_path):
     random = Random(0)  # noqa: S311  no secret
     for name, shift in zip(("mean", "variance", "truth"), (0, 0, 0.5), strict=True):
-        write(tmp_path / f"t_{name}.tif", layer(random, (9, 9), is_variance=False), shift)
+        write(tmp_path / f"t_{name}.tif", layer(random, (9, 9)), shift)
     (tmp_path / "x.yaml").write_text(CONFIG, encoding="utf-8")
 
     assert "t_truth.tif" in numbers_of(tmp_path / "x.yaml")
