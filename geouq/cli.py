@@ -1,6 +1,6 @@
 """Commands.
 
-Exit codes: 0 done; 1 a gate failed; 2 the configuration or the command line is wrong; 3 some tiles failed;
+Exit codes: 0 done; 1 a gate failed; 2 the configuration or the command line is wrong; 3 some tiles or items failed;
 5 the input checks of a command with --strict have findings, and nothing failed.
 """
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from geouq.rasters.catalog import Catalog
     from geouq.runs.progress import How
 
-GATE_FAILED, WRONG, TILES_FAILED, FINDINGS, INTERRUPTED = 1, 2, 3, 5, 130
-BY_SEVERITY = (0, FINDINGS, GATE_FAILED, TILES_FAILED)
+GATE_FAILED, WRONG, SOME_FAILED, FINDINGS, INTERRUPTED = 1, 2, 3, 5, 130
+BY_SEVERITY = (0, FINDINGS, GATE_FAILED, SOME_FAILED)
 
 
 @contextmanager
@@ -116,7 +116,7 @@ def check(config: Path, workers: int | None, memory: str | None, *, deep: bool, 
         click.echo(f"problem    {line}", err=True)
     found = _print_findings(experiment, catalog) if deep or strict else 0
     if catalog.failures:
-        raise click.exceptions.Exit(TILES_FAILED)
+        raise click.exceptions.Exit(SOME_FAILED)
     if strict and found:
         raise click.exceptions.Exit(FINDINGS)
 
@@ -131,7 +131,7 @@ def check(config: Path, workers: int | None, memory: str | None, *, deep: bool, 
 @click.option("--fresh", is_flag=True, help="Read every pixel again, whatever is saved.")
 @click.option("--strict", is_flag=True, help="End with exit code 5 if the input checks have any finding.")
 @click.option("--quiet", "how", flag_value="quiet", help="No progress.")
-@click.option("-v", "--verbose", "how", flag_value="verbose", help="A line for every step, also on a terminal.")
+@click.option("-v", "--verbose", "how", flag_value="verbose", help="A line for every step; tracebacks of failures.")
 @click.option("--log-json", "how", flag_value="json", help="A JSON object for every step.")
 def run(configs: tuple[Path, ...], *, how: "How | None", **options: Any) -> None:
     """Evaluate; a second run goes on from the tiles already done."""
@@ -153,7 +153,7 @@ def run(configs: tuple[Path, ...], *, how: "How | None", **options: Any) -> None
     for config, experiment in zip(configs, experiments, strict=True):
         with reporter(how or "fitting") as progress:
             results = evaluate(experiment, Options(**options), progress)
-        code = _tell(config, results)
+        code = _tell(config, results, traces=how == "verbose")
         if options["strict"] and results.findings:
             code = code or FINDINGS
         worst = max(worst, code, key=BY_SEVERITY.index)
@@ -318,21 +318,25 @@ def _require_own_folders(experiments: "Sequence[Experiment]") -> None:
             )
 
 
-def _tell(source: Path, results: "Results") -> int:
-    """Print warnings and the last line of a run; its exit code."""
+def _tell(source: Path, results: "Results", *, traces: bool = False) -> int:
+    """Print warnings, failures and the last line of a run, with the tracebacks of unexpected errors; its exit code."""
     for warning in results.input_warnings:
         click.echo(f"warning: {warning}", err=True)
     for note in results.notes:
         click.echo(f"note: {note}", err=True)
-    for failure in results.record.failures:
-        click.echo(f"failed: tile {failure.tile} ({failure.stage}): {failure.message}", err=True)
+    for failure in results.failures:
+        click.echo(f"failed: {failure}", err=True)
+        if traces and failure.trace:
+            click.echo(failure.trace, err=True, nl=False)
     failed_gates = [gate for gate in results.gates if not gate.passed]
     for gate in failed_gates:
         click.echo(f"gate failed: {gate}", err=True)
-    done, failed = len(results.record.tiles), len({failure.tile for failure in results.record.failures})
+    done, failed = len(results.record.tiles), len({failure.tile for failure in results.failures if failure.tile})
+    missing = sum(not failure.tile for failure in results.failures)
+    items = f", {missing} items missing (see failures.csv)" if missing else ""
     gates = f", {len(results.gates) - len(failed_gates)} of {len(results.gates)} gates passed" if results.gates else ""
     page = results.folder / "report" / "index.html"
-    click.echo(f"{source}: {done} tiles evaluated, {failed} failed{gates}; see {page}")
-    if failed:
-        return TILES_FAILED
+    click.echo(f"{source}: {done} tiles evaluated, {failed} failed{items}{gates}; see {page}")
+    if results.failures:
+        return SOME_FAILED
     return GATE_FAILED if failed_gates else 0

@@ -12,11 +12,13 @@ from geouq.atomic import remove_leftovers, written_whole
 from geouq.config import Experiment, is_pixel_map, load_experiment
 from geouq.doctor import CHEAP, DEEP, examine
 from geouq.errors import ChangedError, ConfigError, SummaryError
+from geouq.failures import Failure, collecting, isolated
 from geouq.maps import missing_maps, require_time, write_pixel_maps
 from geouq.numbers.gates import require_known, require_possible
 from geouq.numbers.of_run import choices_of
+from geouq.overflow import overflow_is_missing
 from geouq.present import Results, present
-from geouq.rasters.catalog import Catalog, Failure, Tile, find_tiles
+from geouq.rasters.catalog import Catalog, Tile, find_tiles
 from geouq.reading.cutting import Reading
 from geouq.recalibration import recalibrate
 from geouq.regions import pools
@@ -123,7 +125,7 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
     if not isinstance(experiment, Experiment):
         experiment = load_experiment(experiment)
     job, catalog = _prepare(experiment, options, reporter)
-    with ExitStack() as workforce:
+    with overflow_is_missing(), ExitStack() as workforce:
         pool = workforce.enter_context(workers(job.plan.workers, options.scheduler))  # before anything is written
         with owned(job.folder):
             remove_leftovers(job.folder)
@@ -134,8 +136,9 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
             with written_whole(job.folder / "config.yaml") as part:
                 part.write_text(resolved(job.experiment), encoding="utf-8")
             save_record(record, job.folder)
-            files, told = _recalibrated(job, options.memory)
-            results = _presented(job.experiment, record, job.folder, reporter)
+            with collecting() as missing:
+                files, told = _recalibrated(job, options.memory)
+            results = _presented(job.experiment, record, job.folder, reporter, missing)
     reporter.say(resources(begun.seconds))
     return replace(results, files=(*results.files, *files), warnings=(*results.warnings, *told))
 
@@ -148,9 +151,11 @@ def report(folder: Path | str, reporter: Reporter | None = None) -> Results:
         return _presented(load_experiment(folder / "config.yaml"), record, folder, reporter or Silent())
 
 
-def _presented(experiment: Experiment, record: RunRecord, folder: Path, reporter: Reporter) -> Results:
-    """All that follows from the summaries, and the checksums of the files."""
-    results = present(experiment, record, folder, reporter)
+def _presented(
+    experiment: Experiment, record: RunRecord, folder: Path, reporter: Reporter, missing: Sequence[Failure] = ()
+) -> Results:
+    """All that follows from the summaries, and the checksums of the files. missing : what failed before."""
+    results = present(experiment, record, folder, reporter, missing)
     sums = save_checksums([*results.files, folder / "config.yaml"], folder)
     return replace(results, files=(*results.files, sums))
 
@@ -159,8 +164,10 @@ def _recalibrated(job: _Job, memory: str | None) -> tuple[Sequence[Path], Sequen
     """The files of the recalibration that the configuration asks for, and what to tell of it."""
     if job.experiment.recalibration is None:
         return (), ()
-    outcome = recalibrate(job.folder, threads=job.plan.workers, memory=memory, reporter=job.reporter)
-    return outcome.files, outcome.lines()
+    with isolated("recalibration", "recalibration"):
+        outcome = recalibrate(job.folder, threads=job.plan.workers, memory=memory, reporter=job.reporter)
+        return outcome.files, outcome.lines()
+    return (), ()
 
 
 def _once_more(job: _Job, record: RunRecord, pool: Executor, options: Options, begun: _Begun) -> tuple[_Job, RunRecord]:

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from geouq.config import ClassRegions, Experiment
+from geouq.failures import Failure, collecting, isolated
 from geouq.maps.of_run import Evaluated, write_maps
 from geouq.metrics import Choices
 from geouq.numbers.gates import GateResult, judge, save_gates
 from geouq.numbers.of_run import Numbers, choices_of, numbers_of, preferred_scheme, sides_of
 from geouq.numbers.outcome import Warnings, write_outcome
+from geouq.overflow import overflow_is_missing
 from geouq.pages import CellMaps, ReportContent, cell_maps, read_recalibration, write_report
 from geouq.paired import Shown, shown_rows, write_texts
 from geouq.regions import Pool
@@ -19,7 +21,16 @@ from geouq.runs.progress import Reporter
 from geouq.runs.provenance import RunRecord, inputs_in_words, resolved
 from geouq.runs.store import SavedSummaries
 from geouq.tables.readable import write_readable
-from geouq.tables.rows import COLUMNS, Table, as_frame, heavy_bins, mostly_odd, write_csv, write_parquet
+from geouq.tables.rows import (
+    COLUMNS,
+    Table,
+    as_frame,
+    failure_table,
+    heavy_bins,
+    mostly_odd,
+    write_csv,
+    write_parquet,
+)
 from geouq.text.naming import file_name
 
 if TYPE_CHECKING:
@@ -32,6 +43,7 @@ class Results:
 
     warnings : those about the input, which are the `input_warnings`, then notes on the numbers.
     files : gates, tables, maps, figures and pages, that is all that is written but summaries and what they came from.
+    failures : of tiles, and of every other item that is missing.
     """
 
     folder: Path
@@ -41,6 +53,7 @@ class Results:
     warnings: tuple[str, ...]
     files: tuple[Path, ...] = ()
     input_warnings: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -63,31 +76,62 @@ class Results:
         return self.frames["metrics"]
 
 
-def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: Reporter) -> Results:
-    """Write everything that follows from the summaries of a run, and what its record tells."""
+def present(
+    experiment: Experiment, record: RunRecord, folder: Path, reporter: Reporter, earlier: Sequence[Failure] = ()
+) -> Results:
+    """Write everything that follows from the summaries of a run, and what its record holds.
+
+    What cannot be made costs only itself: it is among the failures of the results, in the table, and on the page.
+    `earlier` are failures of items before.
+    """
+    outcome = folder / "results.json"
+    outcome.unlink(missing_ok=True)  # that of an earlier run says nothing of this one
+    with collecting(earlier) as missing, overflow_is_missing():
+        results = _presented(experiment, record, folder, reporter, missing)
+    failures = (*record.failures, *missing)
+    tables = {**results.tables, "failures": failure_table(failures)}
+    write_csv(tables["failures"], folder / "tables" / "failures.csv")
+    warnings = Warnings(results.input_warnings, results.notes)
+    write_outcome(record, results.gates, tables["metrics"], outcome, failures, warnings)
+    return replace(results, tables=tables, failures=failures, files=(*results.files, outcome))
+
+
+def _presented(
+    experiment: Experiment, record: RunRecord, folder: Path, reporter: Reporter, missing: Sequence[Failure]
+) -> Results:
+    """Write all but results.json; `missing` grows by what fails."""
     summaries = SavedSummaries(folder, record.tiles, experiment.levels, experiment.zone_layers, record.whole)
     choices = choices_of(experiment, record.variables, summaries)
     numbers = numbers_of(experiment, record, summaries, choices, reporter)
     gates = tuple(judge(experiment, numbers.tables["metrics"]))
     save_gates(gates, folder / "gates.json")
-    tables = write_tables(numbers.tables, record, folder / "tables")
-    regions = [pool.name for pool in numbers.shown if pool.level == "region"]
-    tables += write_readable(numbers.tables["metrics"], record.variables, regions, folder / "tables")
-    tables += write_comparison(experiment, record, numbers, folder)
+    files = write_tables({**numbers.tables, "failures": failure_table(record.failures)}, record, folder / "tables")
+    files += [folder / "gates.json", *_for_people(experiment, record, numbers, folder)]
     wholes = next(pool.variables for pool in numbers.shown if pool.level == "all")
     maps = write_maps(Evaluated(experiment, record, summaries, choices, wholes), folder / "maps", reporter)
     figures, undrawn = draw_figures(experiment, record, numbers, summaries, choices, folder=folder, reporter=reporter)
+    files += [*maps, *(folder / path for path in figures.values())]
     warnings = _warnings(experiment, record, numbers, undrawn)
-    outcome = write_outcome(record, gates, numbers.tables["metrics"], folder / "results.json", warnings)
     all_warnings = (*warnings.input, *warnings.numbers)
-    results = Results(folder, record, numbers.tables, gates, all_warnings, input_warnings=warnings.input)
-    shown_maps = [f"maps/{path.name}" for path in maps if path.suffix != ".qml"]
-    content = _content(experiment, results, numbers.shown, figures, shown_maps)
+    results = Results(folder, record, numbers.tables, gates, all_warnings, tuple(files), input_warnings=warnings.input)
     cells = cells_of_pages(experiment, record, summaries, choices, numbers.shown)
     recalibrated = read_recalibration(folder, record.started, {v.name: v.file_name for v in record.variables})
+    tables = {**numbers.tables, "failures": failure_table((*record.failures, *missing))}
+    shown_maps = [f"maps/{path.name}" for path in maps if path.suffix != ".qml"]
+    content = _content(experiment, replace(results, tables=tables), numbers.shown, figures, shown_maps)
     pages = write_report(replace(content, cells=cells, recalibrated=recalibrated), folder / "report")
-    drawn = (folder / path for path in figures.values())
-    return replace(results, files=(folder / "gates.json", outcome, *tables, *maps, *drawn, *pages))
+    return replace(results, files=(*results.files, *pages))
+
+
+def _for_people(experiment: Experiment, record: RunRecord, numbers: Numbers, folder: Path) -> list[Path]:
+    """Write the readable tables and the comparison of models; the files written."""
+    regions = [pool.name for pool in numbers.shown if pool.level == "region"]
+    written: list[Path] = []
+    with isolated("tables", "metrics.md and metrics.tex"):
+        written += write_readable(numbers.tables["metrics"], record.variables, regions, folder / "tables")
+    with isolated("tables", "comparison of models"):
+        written += write_comparison(experiment, record, numbers, folder)
+    return written
 
 
 def _warnings(experiment: Experiment, record: RunRecord, numbers: Numbers, undrawn: Sequence[str]) -> Warnings:
@@ -165,8 +209,10 @@ def cells_of_pages(
 ) -> CellMaps | None:
     """The sums of the cells of all tiles, for the map of the pages."""
     whole = next(pool for pool in shown if pool.level == "all")
-    sides = sides_of(whole, choices, [summaries.part(tile) for tile in whole.tiles], summaries)
-    return cell_maps(sides, record.variables, preferred_scheme(experiment))
+    with isolated("pages", "map of the cells"):
+        sides = sides_of(whole, choices, [summaries.part(tile) for tile in whole.tiles], summaries)
+        return cell_maps(sides, record.variables, preferred_scheme(experiment))
+    return None
 
 
 def draw_figures(
@@ -196,10 +242,11 @@ def draw_figures(
     reporter.stage("figures", len(wanted))
     for one in wanted:
         case = Case(source, one.pool, one.variable)
-        if (figure := draw(one.figure, case)) is not None:
-            path = path_of_figure(case, one.figure)
-            save_figure(figure, folder / path)
-            written[one.pool.name, one.variable.name, one.figure] = path.as_posix()
+        path = path_of_figure(case, one.figure)
+        with isolated("figures", f"{one.figure} of {one.variable.name} in {one.pool.name}", outputs=[folder / path]):
+            if (figure := draw(one.figure, case)) is not None:
+                save_figure(figure, folder / path)
+                written[one.pool.name, one.variable.name, one.figure] = path.as_posix()
         reporter.advance(f"{case.title}, {one.figure}")
     left_out = f"{left} more figures of regions are drawn by: geouq figures {folder} --region NAME"
     return written, [left_out] if left else []

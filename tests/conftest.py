@@ -24,6 +24,18 @@ hypothesis.settings.register_profile("ci", derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_lost(request, monkeypatch):
+    """Raise what a run would record as a missing item, so that no test passes without it; `loses_items` allows it."""
+    if "loses_items" in request.keywords:
+        return
+
+    def raised(_, error):
+        raise error
+
+    monkeypatch.setattr("geouq.failures.record", raised)
+
+
 @pytest.fixture
 def write_raster():
     """Write a GeoTIFF: bands (bands, rows, columns), and whatever of the header a test is about."""

@@ -7,8 +7,9 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "geouq"
 FLOORS = (
-    {"atomic", "compiled", "text", "version"},
+    {"atomic", "compiled", "overflow", "text", "version"},
     {"errors", "gaussian", "validity"},
+    {"failures"},
     {"config", "grid"},
     {"summary"},
     {"kernel", "metrics", "rasters", "regions"},

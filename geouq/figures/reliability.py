@@ -100,8 +100,11 @@ def fit(axes: Axes, curves: list[tuple[Curve, Floats | None]], scheme: BinScheme
             band = curve.bands.mse[scheme.name][:, used]
             found.append(band[np.isfinite(band)])
     points = np.concatenate(found)
-    lowest, highest = points[points > 0].min(), points.max()
-    if highest > 10 * lowest and (points > 0).all():
+    points = points[np.isfinite(points)]
+    lowest, highest = points[points > 0].min(initial=np.inf), points.max(initial=0.0)
+    if not highest > 0:  # sums of all bins overflow, or there is no error
+        limits = 0.0, 1.0
+    elif highest > 10 * lowest and (points > 0).all():
         limits = lowest / 1.6, highest * 1.6
         axes.set(xlim=limits, ylim=limits)
         decades(axes, highest / lowest)

@@ -1,5 +1,6 @@
 """Sparsification curves."""
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from geouq.figures.style import (
@@ -35,7 +36,9 @@ def sparsification_figure(summary: Summary, *, title: str, units: str) -> Figure
     axes.plot(x, own, color=DATA, linewidth=1.6, label="by predicted std")
     axes.plot(x, best, color=IDEAL, linewidth=1.6, linestyle="--", label="by error (oracle)")
     axes.axhline(own[0], color=INK, linewidth=1, linestyle=":", label="in any order")
-    axes.set(xlim=(0, 100), ylim=(0, 1.1 * max(own.max(), own[0])))
+    axes.set(xlim=(0, 100))
+    if np.isfinite(own).all():
+        axes.set(ylim=(0, 1.1 * own.max()))
     dress(axes, "pixels left out (%)", with_units("RMSE of those that remain", units))
     numbers = f"AUSE {for_people(float(ause(summary)))}, rank correlation {for_people(float(spearman(summary)))}"
     note(axes, pixels(summary.n), numbers)

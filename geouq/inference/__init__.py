@@ -5,7 +5,7 @@ from geouq.inference.bands import Bands
 from geouq.inference.correlogram import Correlogram
 from geouq.inference.differences import Difference, Side, draw_together, paired_difference, unpaired_difference
 from geouq.inference.foreseen import why_never
-from geouq.inference.intervals import Inference, Interval, Test, infer
+from geouq.inference.intervals import FAILED, Inference, Interval, Test, infer, without_intervals
 from geouq.inference.limits import false_discovery_adjusted
 from geouq.inference.pool import Blocks, Reach
 from geouq.inference.rows import (
@@ -23,6 +23,7 @@ from geouq.inference.tile_rows import TileRows, rows_of_tiles
 
 __all__ = [
     "DEFAULTS",
+    "FAILED",
     "FEWEST_TILES",
     "Bands",
     "Blocks",
@@ -50,4 +51,5 @@ __all__ = [
     "unpaired_difference",
     "why_never",
     "with_intervals",
+    "without_intervals",
 ]

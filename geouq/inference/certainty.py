@@ -50,8 +50,10 @@ class Certainty:
 
     def defined(self, level: float) -> bool:
         """Whether enough resamples have the number for limits of that level."""
+        if self.gaps is not None:
+            return bool(np.isfinite(self.gaps.drawn).any(axis=-1).all())
         replicates = np.isfinite(self.numbers.replicates)
-        return self.gaps is not None or (replicates.sum() >= level * len(replicates) and self._rest is not None)
+        return bool(replicates.sum() >= level * len(replicates)) and self._rest is not None
 
     def limits(self, level: float) -> tuple[float, float]:
         """Limits of a level."""

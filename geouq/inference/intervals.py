@@ -3,7 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from geouq.config import Intervals
+from geouq.failures import isolated
 from geouq.inference.bands import Bands, bands_of
 from geouq.inference.bootstrap import left_out, resampled
 from geouq.inference.certainty import Certainty
@@ -27,6 +30,8 @@ from geouq.metrics import Choices, Value, evaluate_metrics, has_variance, ideal_
 from geouq.summary import Summary, TilePlace
 
 OF_TILES = "blocks of tiles"
+FAILED = "failed, see failures.csv"
+OVERFLOW = "overflow"
 TESTED = ("zms", "coverage", "ence_excess")
 
 
@@ -71,6 +76,11 @@ class Inference:
 Told = tuple[Value, Certainty | str]
 
 
+def without_intervals(whole: Summary, choices: Choices, settings: Intervals, reason: str) -> Inference:
+    """Return the inference that has no interval for any number, for one reason."""
+    return Inference(tuple(_without(whole, choices, reason)), (), None, settings.level)
+
+
 def infer(
     name: str,
     whole: Summary,
@@ -88,7 +98,7 @@ def infer(
     known.
     """
     if not whole.n:
-        return Inference(tuple(_without(whole, choices, "no pixel")), (), None, settings.level)
+        return without_intervals(whole, choices, settings, "no pixel")
     frame = frame_of(whole, choices)
     units = units_of(places, cells_of, frame)
     blocks, sums = cut_into_blocks(units, *side_of_blocks(units, settings))
@@ -105,10 +115,17 @@ def infer(
     tests: list[Test] = []
     for value, how in told:
         other = by_tiles.get(_key(value), FEW_TILES if len(places) < FEWEST_TILES else NOT_KEPT)
-        one = _interval(value, how, settings, "") if how != NOT_KEPT else _interval(value, other, settings, OF_TILES)
+        one = Interval(*_key(value), reason=FAILED)
+        with isolated("intervals", value.name):
+            one = (
+                _interval(value, how, settings, "") if how != NOT_KEPT else _interval(value, other, settings, OF_TILES)
+            )
+            tests += _tests(how, one, settings)
         intervals.append(one)
-        tests += _tests(how, one, settings)
-    bands = bands_of(whole, drawn, choices, blocks, settings.level) if has_variance(choices.form) else None
+    bands = None
+    if has_variance(choices.form):
+        with isolated("intervals", "bands of the curves"):
+            bands = bands_of(whole, drawn, choices, blocks, settings.level)
     return Inference(tuple(intervals), tuple(tests), blocks, settings.level, bands)
 
 
@@ -163,7 +180,10 @@ def _interval(value: Value, how: Certainty | str, settings: Intervals, blocks: s
     if reason or isinstance(how, str):
         return Interval(*_key(value), reason=reason)
     method = "folded" if how.gaps is not None else how.method
-    return Interval(*_key(value), *how.limits(settings.level), ", ".join(filter(None, (method, blocks))))
+    limits = how.limits(settings.level)
+    if not np.isfinite(limits).all():
+        return Interval(*_key(value), reason=OVERFLOW)
+    return Interval(*_key(value), *limits, ", ".join(filter(None, (method, blocks))))
 
 
 def _tests(how: Certainty | str, interval: Interval, settings: Intervals) -> Iterator[Test]:

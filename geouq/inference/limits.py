@@ -14,6 +14,7 @@ from geouq.gaussian import cdf, quantile
 
 Floats = NDArray[np.float64]
 STEPS = 20  # halvings; 2^-20 of the range is left
+LARGEST_EXPONENT = math.log(np.finfo(np.float64).max)
 
 
 def small_sample_widening(blocks: float, level: float) -> float:
@@ -60,13 +61,20 @@ def bca_limits(estimate: float, replicates: Floats, left_out: Floats, level: flo
     count = len(replicates)
     below = ((replicates < estimate).sum() + (replicates <= estimate).sum()) / 2
     bias = quantile(float(np.clip(below, 0.5, count - 0.5) / count))
-    away = left_out.mean() - left_out
+    scaled = _near_one(left_out)
+    away = _near_one(scaled.mean() - scaled)
     size = (away**2).sum()
     acceleration = (away**3).sum() / (6 * size**1.5) if size > 0 else 0.0
     z = bias + quantile((1 + level) / 2) * np.array([-1.0, 1.0])
     adjusted = cdf(bias + z / np.maximum(1 - acceleration * z, 0.1))
     low, high = np.quantile(replicates, adjusted)
     return float(low), float(high)
+
+
+def _near_one(values: Floats) -> Floats:
+    """Return the values times a power of 2 that brings the largest near 1: no square overflows, no digit changes."""
+    _, exponent = np.frexp(np.abs(values).max(initial=0.0))
+    return np.ldexp(values, -exponent)
 
 
 def widened(
@@ -96,8 +104,13 @@ def _unbounded(x: float, lowest: float, highest: float) -> float:
 def _bounded(x: float, lowest: float, highest: float) -> float:
     """What `_unbounded` makes x of."""
     if np.isinf(lowest):
-        return x if np.isinf(highest) else highest - math.exp(-x)
-    return lowest + math.exp(x) if np.isinf(highest) else lowest + (highest - lowest) / (1 + math.exp(-x))
+        return x if np.isinf(highest) else highest - _exp(-x)
+    return lowest + _exp(x) if np.isinf(highest) else lowest + (highest - lowest) / (1 + _exp(-x))
+
+
+def _exp(x: float) -> float:
+    """Return e^x; infinity where that overflows."""
+    return math.exp(x) if x < LARGEST_EXPONENT else math.inf
 
 
 def p_value(leaves_out: Callable[[float], bool], level: float, least: float) -> float:

@@ -27,7 +27,7 @@ def with_intervals(rows: Iterable[Row], inferred: Mapping[str, Inference]) -> It
             "ci_low": interval.low,
             "ci_high": interval.high,
             "ci_level": None if interval.reason else one.level,
-            "ci_method": interval.reason or interval.method,
+            "ci_method": row.get("ci_method") or interval.reason or interval.method,
             "n_cells": one.blocks.cells if one.blocks else 0,
         }
 

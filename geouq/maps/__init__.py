@@ -1,7 +1,7 @@
 """Maps that GIS programs open: a value for every pixel of a tile, or for every cell, with styles and mosaics."""
 
 from geouq.maps.beside import write_beside
-from geouq.maps.cells import write_cell_maps
+from geouq.maps.cells import paths_of_cells, write_cell_maps
 from geouq.maps.geotiff import require_time
 from geouq.maps.lattice import corners_on_lattice
 from geouq.maps.measured import Cellwise
@@ -12,6 +12,7 @@ __all__ = [
     "corners_on_lattice",
     "missing_maps",
     "path_of_map",
+    "paths_of_cells",
     "require_time",
     "write_beside",
     "write_cell_maps",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from geouq.config import Variable
 from geouq.grid import Window
 from geouq.maps.geotiff import MapWriter, cog_writer
 from geouq.maps.lattice import Mosaic, mosaic_of
@@ -29,20 +30,18 @@ def write_cell_maps(
     metric in `styles`.
     """
     variable = cells.variable
+    paths = paths_of_cells(places, variable, folder)
     own = {"GEOUQ_MAP": "cells", "GEOUQ_VARIABLE": variable.name} | dict(tags)
     tiles = (cells.measured(place) for place in places)
     mosaic = mosaic_of(places)
-    stem = f"cells_{variable.file_name}"
+    stem = _stem(variable)
     with polygon_writer(folder / stem, [place.grid.crs for place in places]) as polygons:
         first = next(tiles)
         if mosaic is None:
-            paths = []
-            for tile in chain([first], tiles):
-                name = file_name(tile.place.tile)
-                paths.append(_write_tile(tile, folder / f"{name}_{stem}.tif", own))
+            for path, tile in zip(paths, chain([first], tiles), strict=True):
+                _write_tile(tile, path, own)
                 polygons.add(tile)
         else:
-            paths = [folder / f"{stem}.tif"]
             with cog_writer(paths[0], mosaic.grid, first.bands, own) as writer:
                 for tile in chain([first], tiles):
                     _paint(tile, mosaic, writer)
@@ -50,6 +49,18 @@ def write_cell_maps(
     yield from paths
     yield polygons.path
     yield from _styles(cells, first, paths, folder / "styles" / stem)
+
+
+def paths_of_cells(places: Sequence[TilePlace], variable: Variable, folder: Path) -> list[Path]:
+    """Return the paths of the rasters of cells: one of all tiles, or one of each."""
+    stem = _stem(variable)
+    if mosaic_of(places) is not None:
+        return [folder / f"{stem}.tif"]
+    return [folder / f"{file_name(place.tile)}_{stem}.tif" for place in places]
+
+
+def _stem(variable: Variable) -> str:
+    return f"cells_{variable.file_name}"
 
 
 def _paint(tile: Measured, mosaic: Mosaic, writer: MapWriter) -> None:
@@ -63,21 +74,22 @@ def _paint(tile: Measured, mosaic: Mosaic, writer: MapWriter) -> None:
             writer.write(values[down][:, across], place, band)
 
 
-def _write_tile(tile: Measured, path: Path, tags: Mapping[str, str]) -> Path:
+def _write_tile(tile: Measured, path: Path, tags: Mapping[str, str]) -> None:
     grid = tile.place.cell_grid
     with cog_writer(path, grid, tile.bands, dict(tags) | {"GEOUQ_TILE": tile.place.tile}) as writer:
         writer.write(tile.values, Window(0, 0, *grid.shape))
-    return path
 
 
 def _styles(cells: Cellwise, tile: Measured, paths: Sequence[Path], folder: Path) -> Iterator[Path]:
     """A style beside each map, of the band that says most, and one for each band in a folder."""
     scales = cells.scales(tile.place.cell_size**2)
     texts = {
-        label.name: style_of_scale(scales[label.name], label.units, band) for band, label in enumerate(tile.bands, 1)
+        label.name: style_of_scale(scales[label.name], label.units, band)
+        for band, label in enumerate(tile.bands, 1)
+        if label.name in scales
     }
-    first = next((name for name in SHOWN_FIRST if name in texts), tile.bands[0].name)
-    for path in paths:
-        yield write_style(texts[first], path.with_suffix(".qml"))
+    opening = [texts[name] for name in (*SHOWN_FIRST, *texts) if name in texts]
+    for path in paths if opening else ():
+        yield write_style(opening[0], path.with_suffix(".qml"))
     for name, text in texts.items():
         yield write_style(text, folder / f"{name}.qml")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from geouq.config import CELLS, EQUAL_COUNT_10, Variable
 from geouq.errors import SummaryError
+from geouq.failures import isolated
 from geouq.maps.geotiff import BandLabel
 from geouq.maps.scales import Scale, cell_scale, count_scale
 from geouq.metrics import Choices, Value, evaluate_metric, metrics_of, unit_of
@@ -65,7 +66,10 @@ class Cellwise:
 
     def scales(self, most: int) -> dict[str, Scale]:
         """Scale of each band, by its name; cells hold at most that many pixels."""
-        found = {value.name: cell_scale(value, self.whole) for value in self._kept(self.whole)}
+        found = {}
+        for value in self._kept(self.whole):
+            with isolated("maps", f"colours of {value.name}"):
+                found[value.name] = cell_scale(value, self.whole)
         return found | ({PIXELS: count_scale(most)} if self._wants(PIXELS) else {})
 
     def _values(self, summary: Summary) -> Iterator[tuple[BandLabel, NDArray[np.float64]]]:

@@ -6,7 +6,8 @@ from functools import partial
 from pathlib import Path
 
 from geouq.config import Experiment, is_pixel_map
-from geouq.maps import Cellwise, path_of_map, write_beside, write_cell_maps
+from geouq.failures import isolated
+from geouq.maps import Cellwise, path_of_map, paths_of_cells, write_beside, write_cell_maps
 from geouq.metrics import Choices
 from geouq.runs.progress import Reporter
 from geouq.runs.provenance import RunRecord
@@ -38,7 +39,8 @@ def _beside_maps_of_pixels(run: Evaluated, folder: Path) -> list[Path]:
     names = [name for name in run.experiment.output.maps if is_pixel_map(name)] if places else []
     written = [path_of_map(place.tile, name, folder) for place in places for name in names]
     for name in names:
-        written += write_beside(name, places, run.record.variables, run.wholes, folder)
+        with isolated("maps", f"mosaic and styles of {name}"):
+            written += write_beside(name, places, run.record.variables, run.wholes, folder)
     return written
 
 
@@ -53,6 +55,7 @@ def _maps_of_cells(run: Evaluated, folder: Path, reporter: Reporter) -> list[Pat
     for variable in run.record.variables:
         cells_of = partial(run.summaries.cells, variable=variable.name)
         cells = Cellwise(variable, cells_of, names, run.choices[variable.name], run.wholes[variable.name])
-        written += write_cell_maps(places, cells, folder, tags)
+        with isolated("maps", f"cells of {variable.name}", outputs=paths_of_cells(places, variable, folder)):
+            written += write_cell_maps(places, cells, folder, tags)
         reporter.advance(variable.name)
     return written

@@ -12,6 +12,8 @@ from geouq.maps.palette import Rgb
 from geouq.metrics import Metric, Value, crps, ideal_value, rmse, sharpness, sharpness_rms
 from geouq.summary import Summary
 
+SMALLEST, LARGEST = 1e-290, 1e290  # sizes that a scale spans: steps and ends of it are floats too
+NARROWEST = 1e-3  # of the larger limit
 OF_Z = 3.0  # a calibrated forecast has 99.7 % of its z within
 FACTORS = {"zms": 4.0, "z_std": 2.0, "spread_skill": 2.0}  # ratios: from 1 / factor to factor
 OF_NLL = 2.0  # what a variance that is too small by a factor of 5 costs, about
@@ -108,7 +110,14 @@ _OF_PIXELS: Mapping[str, Callable[[Summary], Scale]] = {
 
 
 def _round(low: float, high: float, colours: Sequence[Rgb]) -> Scale:
-    """Colours at even steps of two digits that span about as much; those about 0 are symmetric."""
+    """Return colours at even steps of two digits that span about as much; those about 0 are symmetric.
+
+    Limits that floats or labels cannot tell apart are moved away from each other.
+    """
+    low, high = (min(max(limit, -LARGEST), LARGEST) for limit in (low, high))
+    least = NARROWEST * max(abs(low), abs(high), SMALLEST)
+    if high - low < least:
+        low, high = (low + high - least) / 2, (low + high + least) / 2
     step = float(f"{(high - low) / (len(colours) - 1):.1e}")
     first = round(low / step)
     return Scale(tuple(float(f"{(first + k) * step:.12g}") for k in range(len(colours))), tuple(colours))
@@ -129,4 +138,4 @@ def _about_one(factor: float, colours: Sequence[Rgb]) -> Scale:
 def _usable(number: ArrayLike) -> float:
     """A size above 0 that a scale can span; 1 where there is no pixel, or nothing to be told apart."""
     found = abs(float(np.asarray(number)))
-    return found if math.isfinite(found) and found > 0 else 1.0
+    return min(max(found, SMALLEST), LARGEST) if math.isfinite(found) and found > 0 else 1.0

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import CALIBRATION_LEVELS, GROUPS, BinScheme, CalibrationWeights, Groups
+from geouq.failures import isolated
 from geouq.metrics.accuracy import bias, error_width_corr, mae, nbias, nmae, nrmse, r2, rmse
 from geouq.metrics.calibration import (
     ence,
@@ -289,9 +290,11 @@ _CALLS: Mapping[Choice, Callable[[Choices], list[_Call]]] = {
 def evaluate_metric(metric: Metric, summary: Summary, choices: Choices) -> Iterator[Value]:
     """The values of one metric for every level, bin scheme or grouping chosen."""
     for call in _CALLS[metric.choice](choices):
-        number = metric.function(summary, *call.arguments)
+        name, number = metric.name + call.suffix, np.full(np.shape(summary.n), np.nan)
+        with isolated("numbers", " ".join(filter(None, (name, call.bins, call.group)))):
+            number = metric.function(summary, *call.arguments)
         level = call.arguments[0] if metric.choice in OF_LEVELS else None
-        yield Value(metric, metric.name + call.suffix, call.bins, number, call.group, level)
+        yield Value(metric, name, call.bins, number, call.group, level)
 
 
 def as_markdown(metrics: Iterable[Metric] = METRICS) -> str:

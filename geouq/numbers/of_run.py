@@ -1,16 +1,18 @@
 """The numbers of a run: from saved summaries to the rows of all tables; no pixel is read."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
+from itertools import chain, product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import IN, OUT, BinScheme, ClassRegions, Experiment, Variable
+from geouq.failures import isolated
 from geouq.inference import (
+    FAILED,
     FEWEST_TILES,
     Inference,
     Intervals,
@@ -23,6 +25,7 @@ from geouq.inference import (
     rows_of_tiles,
     test_rows,
     with_intervals,
+    without_intervals,
 )
 from geouq.metrics import Choices, has_variance
 from geouq.numbers.shift import shift_table
@@ -42,11 +45,15 @@ from geouq.tables.rows import (
     curve_rows,
     excluded_rows,
     excluded_table,
-    failure_table,
     metric_rows,
     sorted_table,
 )
 
+MAKERS: Mapping[str, Callable[[Pool, Sequence[Variable], Mapping[str, Choices]], list[Row]]] = {
+    "metrics": metric_rows,
+    "bins": bin_rows,
+    "curves": curve_rows,
+}
 ZONES_SHOWN = 60  # of more polygons or classes, pages and figures would be thousands
 
 
@@ -104,31 +111,39 @@ def numbers_of(
     wholes_of_zones = ((zone, _counted(zone, parts, summaries, pixels)) for zone, parts in zones.items())
     reporter.stage("numbers", len(record.tiles) + 1 + len(experiment.tile_lists) + len(zones))
     for pool in chain(pools(experiment, names, noted()), zone_pools(experiment.levels, names, wholes_of_zones)):
-        metrics = metric_rows(pool, record.variables, choices)
-        rows["bins"] += bin_rows(pool, record.variables, choices)
-        rows["curves"] += curve_rows(pool, record.variables, choices)
+        own = _rows_of(pool, record.variables, choices)
         if pool.level != "tile":
             parts = zones[pool.name] if pool.zone else [summaries.part(tile) for tile in pool.tiles]
             sides = sides_of(pool, choices, parts, summaries)
             drawn_tiles = _drawn_tiles(pool, choices, parts, summaries)
             found = inferred[pool.level, pool.name] = {
-                variable: _inferred(pool.name, side, drawn_tiles.get(variable), settings)
+                variable: _inferred(pool.name, side, drawn_tiles.get(variable), settings, variable)
                 for variable, side in sides.items()
             }
-            metrics = list(with_intervals(metrics, found))
+            own["metrics"] = list(with_intervals(own["metrics"], found))
             if not pool.zone or len(zones) <= ZONES_SHOWN:
                 shown.append(pool)
             beside.add(pool, sides)
-        rows["metrics"] += metrics
+        for name, more in own.items():
+            rows[name] += more
         reporter.advance(pool.name)
     tables = {name: sorted_table(name, rows[name]) for name in ("metrics", "bins", "curves")}
     tables |= inference_tables(inferred)
-    tables |= {"excluded": excluded_table(rows["excluded"]), "failures": failure_table(record.failures)}
+    tables["excluded"] = excluded_table(rows["excluded"])
     tables = {name: by_model(table, record.variables, experiment.compare_on) for name, table in tables.items()}
     tables |= beside.tables()
     tables |= zone_table(experiment, record, zones, pixels)
     unshown = len(zones) if len(zones) > ZONES_SHOWN else 0
     return Numbers(shown, {name: own for (_, name), own in inferred.items()}, tables, unshown, beside.uneven)
+
+
+def _rows_of(pool: Pool, variables: Sequence[Variable], choices: Mapping[str, Choices]) -> dict[str, list[Row]]:
+    """Return the rows of a pool for each table; what fails is missing from one variable of one table."""
+    rows: dict[str, list[Row]] = {name: [] for name in MAKERS}
+    for variable, (table, rows_of) in product(variables, MAKERS.items()):
+        with isolated("numbers", f"{table} of {variable.name} in {pool.name}"):
+            rows[table] += rows_of(pool, [variable], choices)
+    return rows
 
 
 def _counted(zone: str, parts: Iterable[Part], summaries: SavedSummaries, pixels: Counter[str]) -> Iterator[TileWholes]:
@@ -176,22 +191,30 @@ class _Differences:
         of = {"level": pool.level, "name": pool.name}
         for labels in by_variable.values():
             if len(labels) > 1:
-                of_models = {label.model: sides[label.name] for label in labels}
-                rows, same = paired_rows(of, of_models, labels[0], self.experiment.intervals)
-                if not same:
-                    self.uneven.append(uneven(labels[0].variable, pool.name, of_models, "models"))
-                plain = {"variable": labels[0].variable, "against": labels[0].model}
-                self.models += [row | plain | {"model": row["run"]} for row in rows]
+                self._compare(of, labels, sides)
+
+    def _compare(self, of: Mapping[str, str], labels: Sequence[Variable], sides: Mapping[str, Side]) -> None:
+        """Add the differences of the models of one variable from the first of them."""
+        variable = labels[0].variable
+        with isolated("numbers", f"models of {variable} compared in {of['name']}"):
+            of_models = {label.model: sides[label.name] for label in labels}
+            rows, same = paired_rows(of, of_models, labels[0], self.experiment.intervals)
+            if not same:
+                self.uneven.append(uneven(variable, of["name"], of_models, "models"))
+            plain = {"variable": variable, "against": labels[0].model}
+            self.models += [row | plain | {"model": row["run"]} for row in rows]
 
     def tables(self) -> dict[str, Table]:
         """The tables of what there is to be compared."""
         found, settings = {}, self.experiment.intervals
         if self.models:
-            found["comparison"] = sorted_table("comparison", with_verdicts(self.models, settings.level))
+            with isolated("numbers", "comparison of models"):
+                found["comparison"] = sorted_table("comparison", with_verdicts(self.models, settings.level))
         if self.splits:
-            apart = {v.name: (self.splits[IN][v.name], self.splits[OUT][v.name]) for v in self.variables}
-            shift = shift_table(apart, self.variables, settings)
-            found["shift"] = by_model(shift, self.variables, self.experiment.compare_on)
+            with isolated("numbers", "shift between splits"):
+                apart = {v.name: (self.splits[IN][v.name], self.splits[OUT][v.name]) for v in self.variables}
+                shift = shift_table(apart, self.variables, settings)
+                found["shift"] = by_model(shift, self.variables, self.experiment.compare_on)
         return found
 
 
@@ -206,9 +229,11 @@ def sides_of(
     }
 
 
-def _inferred(name: str, side: Side, tiles: TileRows | None, settings: Intervals) -> Inference:
-    places, cells_of = side.places, side.cells_of
-    return infer(name, side.whole, side.choices, places=places, cells_of=cells_of, settings=settings, tiles=tiles)
+def _inferred(name: str, side: Side, tiles: TileRows | None, settings: Intervals, variable: str) -> Inference:
+    with isolated("intervals", f"{variable} in {name}"):
+        places, cells_of = side.places, side.cells_of
+        return infer(name, side.whole, side.choices, places=places, cells_of=cells_of, settings=settings, tiles=tiles)
+    return without_intervals(side.whole, side.choices, settings, FAILED)
 
 
 def _drawn_tiles(
@@ -222,7 +247,9 @@ def _drawn_tiles(
         for part in sorted(parts, key=lambda part: part.tile):
             yield {name: own.whole for name, own in summaries.whole(part).variables.items()}
 
-    return rows_of_tiles(pool.variables, choices, tiles, len(parts))
+    with isolated("intervals", f"from the tiles of {pool.name}"):
+        return rows_of_tiles(pool.variables, choices, tiles, len(parts))
+    return {}
 
 
 def _cells_of(
@@ -239,9 +266,13 @@ def inference_tables(inferred: Mapping[tuple[str, str], Mapping[str, Inference]]
         for (level, name), of_pool in inferred.items()
         for variable, inference in of_pool.items()
     ]
-    tests = adjusted(row for of, inference in each for row in test_rows(of, inference))
-    return {
-        "tests": sorted_table("tests", tests),
-        "correlograms": sorted_table("correlograms", [row for one in each for row in correlogram_rows(*one)]),
-        "blocks": sorted_table("blocks", [row for one in each for row in block_rows(*one)]),
+    made: dict[str, Callable[[], Iterable[Row]]] = {
+        "tests": lambda: adjusted(row for of, inference in each for row in test_rows(of, inference)),
+        "correlograms": lambda: [row for one in each for row in correlogram_rows(*one)],
+        "blocks": lambda: [row for one in each for row in block_rows(*one)],
     }
+    tables = {name: sorted_table(name, ()) for name in made}
+    for name, rows_of in made.items():
+        with isolated("numbers", f"table {name}"):
+            tables[name] = sorted_table(name, rows_of())
+    return tables

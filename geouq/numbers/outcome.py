@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from geouq.atomic import written_whole
+from geouq.failures import Failure
 from geouq.numbers.gates import GateResult
 from geouq.runs.provenance import RunRecord
 from geouq.tables.rows import Table
@@ -25,11 +26,16 @@ class Warnings:
 NO_WARNINGS = Warnings()
 
 
-def write_outcome(
-    record: RunRecord, gates: Sequence[GateResult], metrics: Table, path: Path, warnings: Warnings = NO_WARNINGS
+def write_outcome(  # noqa: PLR0917  what results.json holds
+    record: RunRecord,
+    gates: Sequence[GateResult],
+    metrics: Table,
+    path: Path,
+    failures: Sequence[Failure],
+    warnings: Warnings = NO_WARNINGS,
 ) -> Path:
     """Write what `outcome_of` returns as strict JSON: a number that is missing is null."""
-    found = outcome_of(record, gates, metrics, warnings)
+    found = outcome_of(record, gates, metrics, failures, warnings)
     text = json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False)
     with written_whole(path) as part:
         part.write_text(text + "\n", encoding="utf-8")
@@ -37,20 +43,25 @@ def write_outcome(
 
 
 def outcome_of(
-    record: RunRecord, gates: Sequence[GateResult], metrics: Table, warnings: Warnings = NO_WARNINGS
+    record: RunRecord,
+    gates: Sequence[GateResult],
+    metrics: Table,
+    failures: Sequence[Failure],
+    warnings: Warnings = NO_WARNINGS,
 ) -> dict[str, Any]:
     """Return the content of results.json.
 
-    `success` is true if all gates passed and no tile failed, as when `geouq run` without `--strict` ends with code 0.
-    `warnings` are about the input and put the numbers in question; `notes` are about the numbers.
+    `success` is true if all gates passed and nothing failed, neither a tile nor any other item, as when `geouq run`
+    without `--strict` ends with code 0. `warnings` are about the input and put the numbers in question; `notes` are
+    about the numbers.
     """
     passed = all(gate.passed for gate in gates)
     return {
         "format": FORMAT,
-        "success": passed and not record.failures,
+        "success": passed and not failures,
         "gates_passed": passed,
         "gates": [entry for gate in gates for entry in _bounds(gate)],
-        "failures": [vars(failure) for failure in record.failures],
+        "failures": [failure.row for failure in failures],
         "warnings": list(warnings.input),
         "notes": list(warnings.numbers),
         "name": record.name,

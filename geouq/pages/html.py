@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from geouq.atomic import written_whole
 from geouq.config.figure_names import FIGURES
+from geouq.failures import isolated
 from geouq.pages.content import ReportContent
 from geouq.pages.differences import models_sheet, shift_sheet
 from geouq.pages.numbers import (
@@ -37,14 +38,21 @@ def write_report(content: ReportContent, folder: Path) -> list[Path]:
     Files of all that was written come back; scripts that an earlier report left are removed.
     """
     report = _Report(content)
-    pages = {folder / "index.html": report.index()}
-    for region in content.regions:
-        pages[folder / page_name(region)] = report.region(region)
-    for path, html in pages.items():
-        with written_whole(path) as part:
-            part.write_text(html, encoding="utf-8")
-    assets = folder / "assets"
-    return [*pages, *write_static(assets), *write_scripts(report.scripts(), assets)]
+    pages = {"index.html": report.index}
+    pages |= {page_name(region): partial(report.region, region) for region in content.regions}
+    assets, written = folder / "assets", []
+    for name, html_of in pages.items():
+        with isolated("pages", name, outputs=[folder / name]):
+            written.append(_write(html_of(), folder / name))
+    with isolated("pages", "what pages load"):
+        written += [*write_static(assets), *write_scripts(report.scripts(), assets)]
+    return written
+
+
+def _write(html: str, path: Path) -> Path:
+    with written_whole(path) as part:
+        part.write_text(html, encoding="utf-8")
+    return path
 
 
 def page_name(region: str) -> str:

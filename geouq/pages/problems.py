@@ -11,10 +11,13 @@ Row = Mapping[str, Any]
 
 
 def failures_sheet(content: ReportContent) -> Sheet:
-    """Tiles that failed, and why."""
-    columns = (Column("tile", "name"), Column("stage", "text"), Column("error", "text"), Column("message", "long"))
-    rows = [[Cell(str(row[key])) for key in ("tile", "stage", "error", "message")] for row in content.failures]
-    return Sheet("failures", "These tiles, or their maps, are not in the numbers.", columns, {"all": rows})
+    """Return what failed, and why: tiles, and single numbers, intervals, maps, figures and pages."""
+    columns = (
+        *(Column("tile", "name"), Column("item", "text"), Column("stage", "text"), Column("error", "text")),
+        *(Column("message", "long"), Column("where", "text")),
+    )
+    rows = [[Cell(str(row[column.heading])) for column in columns] for row in content.failures]
+    return Sheet("failures", "These tiles and items are missing; all others are complete.", columns, {"all": rows})
 
 
 def excluded_sheet(content: ReportContent) -> Sheet:

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from geouq.config import Experiment, Variable, config_error, key_of, model_and_layer
 from geouq.errors import DataError, GeouqError
+from geouq.failures import Failure
 from geouq.grid import Grid, require_same_grid
 from geouq.rasters.areas import require_areas
 from geouq.rasters.layered import Layered, layered_models
@@ -117,16 +118,6 @@ def _shared_fields(rasters: Mapping[str, Raster]) -> dict[str, Any]:
             else:
                 found[layer] = raster
     return found
-
-
-@dataclass(frozen=True)
-class Failure:
-    """What could not be done: the tile, at which stage, the kind of error and its message."""
-
-    tile: str
-    stage: str
-    error: str
-    message: str
 
 
 @dataclass(frozen=True)

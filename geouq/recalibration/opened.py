@@ -10,8 +10,9 @@ from pydantic import ValidationError
 from geouq.config import Experiment, Recalibration, fault_of_groups, load_experiment
 from geouq.config.recalibration import NOT_RECALIBRATED
 from geouq.errors import ConfigError, DataError, SummaryError
+from geouq.failures import Failure
 from geouq.grid import require_same_grid
-from geouq.rasters.catalog import Catalog, Failure, Tile, find_tiles
+from geouq.rasters.catalog import Catalog, Tile, find_tiles
 from geouq.rasters.predictions import Prediction
 from geouq.rasters.raster import Raster, read_header
 from geouq.rasters.tile_names import match_names, natural_order, path_of

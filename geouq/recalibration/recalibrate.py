@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 from geouq.atomic import remove_leftovers, written_whole
 from geouq.config import K_FOLD, LEAVE_ONE_REGION_OUT, Recalibration, suggestion
 from geouq.errors import ConfigError, DataError, SummaryError
+from geouq.failures import Failure
 from geouq.numbers.of_run import choices_of, preferred_scheme
-from geouq.rasters.catalog import Catalog, Failure, Tile
+from geouq.rasters.catalog import Catalog, Tile
 from geouq.recalibration.again import NAME as EVALUATE
 from geouq.recalibration.again import write_evaluation
 from geouq.recalibration.corrections import Unchanged

@@ -8,7 +8,8 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 
-from geouq.rasters.catalog import Failure, Tile
+from geouq.failures import Failure
+from geouq.rasters.catalog import Tile
 from geouq.rasters.raster import Raster, gdal_options, unchanged
 from geouq.reading.cutting import Piece, Reading
 from geouq.recalibration.views import CorrectedWindows, View

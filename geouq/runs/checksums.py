@@ -9,7 +9,8 @@ from pathlib import Path
 from threading import Event
 
 from geouq.config import Experiment, config_error
-from geouq.rasters.catalog import Failure, Tile
+from geouq.failures import Failure
+from geouq.rasters.catalog import Tile
 from geouq.rasters.raster import Raster
 from geouq.zones import TileZones
 

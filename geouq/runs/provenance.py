@@ -19,7 +19,8 @@ import rasterio
 from geouq.atomic import written_whole
 from geouq.config import Experiment, Variable, to_yaml
 from geouq.errors import SummaryError
-from geouq.rasters.catalog import Failure, Tile
+from geouq.failures import Failure
+from geouq.rasters.catalog import Tile
 from geouq.rasters.raster import GDAL_OPTIONS, Raster
 from geouq.text.redaction import without_secrets
 from geouq.version import __version__
@@ -149,7 +150,10 @@ def utc(seconds: float) -> str:
 
 def save_record(record: RunRecord, folder: Path) -> None:
     """Write run.json."""
-    plain = asdict(record) | {"variables": [variable.model_dump() for variable in record.variables]}
+    plain = asdict(record) | {
+        "variables": [variable.model_dump() for variable in record.variables],
+        "failures": [failure.row for failure in record.failures],
+    }
     with written_whole(folder / "run.json") as part:
         part.write_text(json.dumps(plain, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

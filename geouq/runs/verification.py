@@ -8,7 +8,8 @@ from typing import Any
 from geouq.atomic import written_whole
 from geouq.config import load_experiment
 from geouq.errors import GeouqError, SummaryError
-from geouq.rasters.catalog import Failure, find_tiles
+from geouq.failures import Failure
+from geouq.rasters.catalog import find_tiles
 from geouq.runs.checksums import with_checksums
 from geouq.runs.provenance import RunRecord, config_digest, inputs_of, load_record, vector_inputs, versions
 from geouq.zones import open_regions, placed

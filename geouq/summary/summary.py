@@ -68,6 +68,12 @@ class Summary:
         """Number of pixels."""
         return self.moments.n
 
+    @property
+    def overflows(self) -> bool:
+        """Whether a sum exceeds the largest float, so that numbers that follow from it are missing."""
+        sums = [self.moments.sums, self.moments.products, self.interval_scores]
+        return not all(np.isfinite(own).all() for own in (*sums, *([] if self.form is None else [self.form.sums])))
+
     def level_index(self, level: float) -> int:
         """Place of a level among those kept; SummaryError where it is none of them."""
         try:

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.failures import Failure
 from geouq.kernel import collect_keys
-from geouq.rasters.catalog import Failure, Tile
+from geouq.rasters.catalog import Tile
 from geouq.rasters.raster import gdal_options, unchanged
 from geouq.reading.cutting import Piece, Pieces, Reading
 from geouq.reading.reader import TileReader

@@ -10,7 +10,9 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from geouq.errors import ClusterError, ConfigError
-from geouq.rasters.catalog import Failure, Tile
+from geouq.failures import Failure, failure_of
+from geouq.overflow import overflow_is_missing
+from geouq.rasters.catalog import Tile
 
 PATIENCE = 10.0  # seconds
 TOO_LITTLE = "there is not enough memory for it; name with --memory how much there is, or give fewer --workers"
@@ -91,7 +93,7 @@ def in_order(tasks: Iterable[Task], stage: str, pool: Executor, in_flight: int) 
             while len(running) < in_flight and len(running) + held < in_flight + HELD:
                 if (task := _next_task(waiting, progress)) is None:
                     break
-                running[pool.submit(task.work)] = task
+                running[pool.submit(_worked, task.work)] = task
             if not running:
                 return
             done = wait(running, timeout=PATIENCE, return_when=FIRST_COMPLETED).done
@@ -102,6 +104,11 @@ def in_order(tasks: Iterable[Task], stage: str, pool: Executor, in_flight: int) 
     except BaseException:
         _stop(running)
         raise
+
+
+def _worked(work: Callable[[], Any]) -> Any:
+    with overflow_is_missing():
+        return work()
 
 
 def _require_cluster(pool: Executor) -> None:
@@ -132,7 +139,7 @@ def _arrived(task: Task, future: Future[Any], progress: dict[str, _Progress], st
         return
     except Exception as error:  # noqa: BLE001  whatever a tile does, the others go on, and the table of failures tells
         state.failed, state.early = True, {}
-        yield task, Failure(task.tile.name, stage, type(error).__name__, str(error))
+        yield task, failure_of(error, stage, tile=task.tile.name)
         return
     while state.due in state.early:
         yield state.early.pop(state.due)

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geouq.atomic import written_whole
 from geouq.config import BinScheme, Experiment, Groups, Variable
+from geouq.failures import Failure
 from geouq.metrics import (
     LEFT_OUT,
     Choices,
@@ -32,7 +34,6 @@ from geouq.metrics import (
     sparsification_curve,
     unit_of,
 )
-from geouq.rasters.catalog import Failure
 from geouq.regions import Pool
 from geouq.summary import Summary, TileWholes
 from geouq.summary.form import Form
@@ -72,9 +73,10 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     ),
     "excluded": ("tile", "variable", "model", "reason", "n"),
     "zones": ("name", "layer", "tiles", "n"),
-    "failures": ("tile", "stage", "error", "message"),
+    "failures": ("tile", "stage", "error", "message", "item", "where"),
 }  # fmt: skip
 HEAVY_BIN = 0.95
+OVERFLOW = "overflow"
 NO_GROUPS = Groups(by=())
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 WHOLE = ("n", "n_cells", "n_baseline", "n_in", "n_out", "n_blocks", "bin", "pairs")
@@ -92,6 +94,8 @@ TEXT = (
         "stage",
         "error",
         "message",
+        "item",
+        "where",
     ),
 )
 WARNINGS = 6
@@ -101,6 +105,7 @@ _ODD = {
 }
 
 Row = dict[str, Any]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -137,7 +142,10 @@ def choices_for(experiment: Experiment, variable: Variable, whole: Summary | Non
 
 
 def metric_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str, Choices]) -> list[Row]:
-    """Every metric of every variable of a pool; a metric over no pixel is missing."""
+    """Return every metric of every variable of a pool.
+
+    A metric over no pixel is missing, and one that overflows, which `ci_method` then says.
+    """
     return [
         _of(pool, variable)
         | {
@@ -146,6 +154,7 @@ def metric_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str,
             "units": unit_of(value.metric, variable.units),
             "bins": value.bins,
             "group": value.group,
+            **_overflow(value.value, pool.variables[variable.name]),
             "n": int(pool.variables[variable.name].n),
         }
         for variable in variables
@@ -200,7 +209,7 @@ def excluded_table(rows: Iterable[Row]) -> Table:
 
 def failure_table(failures: Iterable[Failure]) -> Table:
     """What could not be evaluated."""
-    return Table(COLUMNS["failures"], tuple(vars(failure) for failure in failures))
+    return Table(COLUMNS["failures"], tuple(failure.row for failure in failures))
 
 
 def by_model(table: Table, variables: Sequence[Variable], compare_on: str) -> Table:
@@ -341,6 +350,13 @@ def _curve(name: str, x: Iterable[float], y: Iterable[float]) -> Iterator[tuple[
 def _number(value: Any) -> float | None:
     number = float(np.asarray(value))
     return number if math.isfinite(number) else None
+
+
+def _overflow(value: Floats, summary: Summary) -> Row:
+    """Return the reason of a number that is missing because it, or a sum behind it, exceeds the largest float."""
+    if not summary.n or np.isfinite(value) or not (np.isinf(value) or summary.overflows):
+        return {}
+    return {"ci_method": OVERFLOW}
 
 
 def _cell(value: Any) -> str:

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from geouq.errors import GeouqError
-from geouq.rasters.catalog import Catalog, Failure
+from geouq.failures import Failure
+from geouq.rasters.catalog import Catalog
 from geouq.zones.regions import Regions, TileZones, without_pixels
 
 

@@ -14,7 +14,8 @@ from benchmarks.rasters import CODECS, make_tile, thin_truth
 from benchmarks.tiles import LAYERS, path_of, write_config
 from geouq.config import load_experiment
 from geouq.experiment import Options, run
-from geouq.rasters.catalog import Failure, find_tiles
+from geouq.failures import Failure
+from geouq.rasters.catalog import find_tiles
 from geouq.runs.choice import settings_for
 from geouq.runs.progress import Silent
 from geouq.summary import TileSummary

@@ -14,7 +14,8 @@ from benchmarks.rasters import make_tile
 from benchmarks.sweeps import decode_tile
 from benchmarks.tiles import path_of, write_config
 from geouq.config import load_experiment
-from geouq.rasters.catalog import Failure, Tile, find_tiles
+from geouq.failures import Failure
+from geouq.rasters.catalog import Tile, find_tiles
 from geouq.runs.choice import settings_for
 from geouq.runs.plan import plan_run
 from geouq.sweep.tiles import sweep_zones

@@ -7,8 +7,9 @@ from click.testing import CliRunner
 
 from geouq.cli import main
 from geouq.config import load_experiment
+from geouq.failures import Failure
 from geouq.metrics import Choices, evaluate_metrics
-from geouq.rasters.catalog import Failure, find_tiles
+from geouq.rasters.catalog import find_tiles
 from geouq.sweep.settings import Settings
 from geouq.sweep.tiles import sweep_tiles
 

@@ -5,7 +5,8 @@ from configurations import SMALLEST, faults, written
 from two_models import LISTED, MODELS, SHARED, config_of
 
 from geouq.config import Variable, load_experiment, to_yaml
-from geouq.rasters.catalog import Failure, find_tiles
+from geouq.failures import Failure
+from geouq.rasters.catalog import find_tiles
 from geouq.text.naming import file_name
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from geouq.config import load_experiment
-from geouq.rasters.catalog import Failure, find_tiles
+from geouq.failures import Failure
+from geouq.rasters.catalog import find_tiles
 from geouq.runs import checksums
 from geouq.runs.checksums import with_checksums
 from geouq.zones import TileZones

@@ -14,10 +14,11 @@ from geouq import metrics
 from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10, load_experiment
 from geouq.errors import DataError
+from geouq.failures import Failure
 from geouq.gaussian import half_width
 from geouq.grid import Grid, Window
 from geouq.rasters.areas import pixel_areas
-from geouq.rasters.catalog import Failure, find_tiles
+from geouq.rasters.catalog import find_tiles
 from geouq.reading.cutting import Reading
 from geouq.reading.reader import _Layer
 from geouq.sweep.settings import Settings, cell_size_for

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geouq.rasters.catalog import Failure
+from geouq.failures import Failure
 from geouq.sweep.workers import Task, in_order
 
 

@@ -15,8 +15,9 @@ from forecasts import heteroscedastic
 
 from geouq import summarize_arrays
 from geouq.config import load_experiment
+from geouq.failures import Failure
 from geouq.grid import Grid, Window
-from geouq.rasters.catalog import Failure, find_tiles
+from geouq.rasters.catalog import find_tiles
 from geouq.reading.cutting import Reading
 from geouq.reading.reader import TileReader
 from geouq.sweep.settings import Settings

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10, Variable
+from geouq.failures import Failure
 from geouq.metrics import Choices
 from geouq.numbers.gates import GateResult
 from geouq.numbers.outcome import Warnings, outcome_of, write_outcome
-from geouq.rasters.catalog import Failure
 from geouq.regions import Pool
 from geouq.runs.provenance import RunRecord
 from geouq.tables.readable import as_latex, as_markdown, sheet_of, write_readable
@@ -144,7 +144,7 @@ def gate(**changes):
 
 
 def test_results_tell_each_bound_of_a_gate_and_the_numbers_but_those_of_tiles(metrics, tmp_path):
-    path = write_outcome(record(), [gate()], metrics, tmp_path / "results.json")
+    path = write_outcome(record(), [gate()], metrics, tmp_path / "results.json", ())
     found = json.loads(path.read_text(encoding="utf-8"))
 
     assert (found["success"], found["gates_passed"], found["config_sha256"]) == (False, False, "abc")
@@ -159,7 +159,7 @@ def test_results_tell_each_bound_of_a_gate_and_the_numbers_but_those_of_tiles(me
 
 
 def test_results_hold_warnings_about_the_input_apart_from_notes_on_the_numbers(metrics):
-    found = outcome_of(record(), [], metrics, Warnings(("height: different units",), ("read equal-count bins",)))
+    found = outcome_of(record(), [], metrics, (), Warnings(("height: different units",), ("read equal-count bins",)))
 
     assert found["warnings"] == ["height: different units"]
     assert found["notes"] == ["read equal-count bins"]
@@ -175,13 +175,13 @@ def test_results_hold_warnings_about_the_input_apart_from_notes_on_the_numbers(m
     ],
 )
 def test_a_run_succeeds_where_all_gates_pass_and_no_tile_failed(metrics, gates, failures, success):
-    assert outcome_of(record(failures=failures), gates, metrics)["success"] is success
+    assert outcome_of(record(), gates, metrics, failures)["success"] is success
 
 
 def test_a_gate_on_an_interval_tells_the_end_that_was_judged(metrics):
-    low, high = outcome_of(record(), [gate(on="interval")], metrics)["gates"]
+    low, high = outcome_of(record(), [gate(on="interval")], metrics, ())["gates"]
 
     assert (low["value"], low["passed"]) == (0.9, True)
     assert (high["value"], high["passed"]) == (0.99, False)
-    missing, _ = outcome_of(record(), [gate(on="interval", low=None, high=None)], metrics)["gates"]
+    missing, _ = outcome_of(record(), [gate(on="interval", low=None, high=None)], metrics, ())["gates"]
     assert (missing["value"], missing["passed"]) == (None, False)
