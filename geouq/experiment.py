@@ -165,7 +165,9 @@ def _recalibrated(job: _Job, memory: str | None) -> tuple[Sequence[Path], Sequen
     if job.experiment.recalibration is None:
         return (), ()
     with isolated("recalibration", "recalibration"):
-        outcome = recalibrate(job.folder, threads=job.plan.workers, memory=memory, reporter=job.reporter)
+        outcome = recalibrate(
+            job.folder, threads=job.plan.workers, memory=memory, reporter=job.reporter, experiment=job.experiment
+        )
         return outcome.files, outcome.lines()
     return (), ()
 

@@ -11,6 +11,7 @@ from geouq.errors import GeouqError, SummaryError
 from geouq.failures import Failure
 from geouq.rasters.catalog import find_tiles
 from geouq.runs.checksums import with_checksums
+from geouq.runs.credentials import require_credentials
 from geouq.runs.provenance import RunRecord, config_digest, inputs_of, load_record, vector_inputs, versions
 from geouq.zones import open_regions, placed
 
@@ -67,6 +68,7 @@ def _inputs(folder: Path, record: RunRecord) -> Iterator[str]:
 def _inputs_now(folder: Path, record: RunRecord) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the record would tell of rasters and polygons now."""
     experiment = load_experiment(folder / "config.yaml")
+    require_credentials(experiment)
     regions = open_regions(experiment)
     zones, catalog = placed(regions, find_tiles(experiment))
     tiles = list(catalog.tiles)
