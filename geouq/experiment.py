@@ -44,6 +44,8 @@ from geouq.runs.store import (
     SummariesUnderWay,
     ZonesUnderWay,
     change_summary,
+    checksums_of_summaries,
+    damaged_summaries,
     forget_zones,
     is_valid,
     key_of_tile,
@@ -179,12 +181,15 @@ def _once_more(job: _Job, record: RunRecord, pool: Executor, options: Options, b
         job.reporter.say(f"files of tile {', '.join(changed)} changed while they were read, and are read once more")
         with suppress(ConfigError):  # there is nothing left to read
             job, catalog = _prepare(job.experiment, options, job.reporter)
-            record = replace(_evaluated(job, catalog, pool, fresh=False, begun=begun), reused=record.reused)
+            again = _evaluated(job, catalog, pool, fresh=False, begun=begun)
+            notes = tuple(dict.fromkeys((*record.notes, *again.notes)))
+            record = replace(again, reused=record.reused, notes=notes)
     return job, record
 
 
 def _evaluated(job: _Job, catalog: Catalog, pool: Executor, *, fresh: bool, begun: _Begun) -> RunRecord:
     """Sweep what is not summarised yet, and write the pixel maps; the record of it."""
+    damaged = _damaged(job)
     waiting = [tile for tile in job.tiles if fresh or not is_valid(job.folder, tile, job.settings)]
     doubts = _doubts(job, catalog, waiting)
     failures = _sweep(job, pool, waiting)
@@ -198,7 +203,7 @@ def _evaluated(job: _Job, catalog: Catalog, pool: Executor, *, fresh: bool, begu
         tiles=tuple(tile.name for tile in done),
         variables=job.tiles[0].variables if job.tiles else (),
         failures=(*catalog.failures, *failures),
-        notes=catalog.notes,
+        notes=(*catalog.notes, *damaged),
         reused=len(job.tiles) - len(waiting),
         settings=asdict(job.settings),
         inputs=inputs_of(job.tiles, {tile: own.rasters for tile, own in job.zones.items()}),
@@ -209,7 +214,18 @@ def _evaluated(job: _Job, catalog: Catalog, pool: Executor, *, fresh: bool, begu
         whole=_whole_tiles(job, done),
         doubts=doubts,
         polygons=vector_inputs(job.regions.polygons, polygons_without_pixels(job.regions, job.zones.values())),
+        summaries=checksums_of_summaries(job.folder, {tile.name: job.zones[tile.name].layers for tile in done}),
     )
+
+
+def _damaged(job: _Job) -> list[str]:
+    """Report the saved summaries that are damaged."""
+    found = [
+        note for tile in job.tiles for note in damaged_summaries(job.folder, tile.name, job.zones[tile.name].layers)
+    ]
+    for note in found:
+        job.reporter.say(note)
+    return found
 
 
 def _prepare(experiment: Experiment, options: Options, reporter: Reporter) -> tuple[_Job, Catalog]:
