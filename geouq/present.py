@@ -78,7 +78,7 @@ def present(experiment: Experiment, record: RunRecord, folder: Path, reporter: R
     maps = write_maps(Evaluated(experiment, record, summaries, choices, wholes), folder / "maps", reporter)
     figures, undrawn = draw_figures(experiment, record, numbers, summaries, choices, folder=folder, reporter=reporter)
     warnings = _warnings(experiment, record, numbers, undrawn)
-    outcome = write_outcome(record, gates, numbers.tables["metrics"], folder / "results.json", warnings)
+    outcome = write_outcome(record, gates, numbers.tables, folder / "results.json", warnings)
     all_warnings = (*warnings.input, *warnings.numbers)
     results = Results(folder, record, numbers.tables, gates, all_warnings, input_warnings=warnings.input)
     shown_maps = [f"maps/{path.name}" for path in maps if path.suffix != ".qml"]
@@ -186,7 +186,7 @@ def draw_figures(
     from geouq.drawing import Case, Source, by_default, draw, path_of_figure  # noqa: PLC0415  matplotlib is large
     from geouq.figures import save_figure  # noqa: PLC0415
 
-    rows = {name: numbers.tables[name].rows for name in ("metrics", "shift") if name in numbers.tables}
+    rows = {name: numbers.tables[name].rows for name in ("metrics", "tests", "shift") if name in numbers.tables}
     source = Source(
         preferred_scheme(experiment), choices, numbers.shown,
         lambda pool, variable: numbers.inferred[pool.name][variable], rows, summaries, summaries.zones(),

@@ -27,7 +27,7 @@ from geouq.metrics import Choices, Value, evaluate_metrics, has_variance, ideal_
 from geouq.summary import Summary, TilePlace
 
 OF_TILES = "blocks of tiles"
-TESTED = ("zms", "coverage", "ence_excess")
+TESTED = ("z_mean", "z_std", "pit_mean", "pit_std", "zms", "coverage", "quantile_coverage", "ence_excess")
 
 
 @dataclass(frozen=True)
