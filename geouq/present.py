@@ -92,7 +92,7 @@ def present(
     tables = {**results.tables, "failures": failure_table(failures)}
     write_csv(tables["failures"], folder / "tables" / "failures.csv")
     warnings = Warnings(results.input_warnings, results.notes)
-    write_outcome(record, results.gates, tables["metrics"], outcome, failures, warnings)
+    write_outcome(record, results.gates, tables, outcome, failures, warnings)
     return replace(results, tables=tables, failures=failures, files=(*results.files, outcome))
 
 
@@ -232,7 +232,7 @@ def draw_figures(
     from geouq.drawing import Case, Source, by_default, draw, path_of_figure  # noqa: PLC0415  matplotlib is large
     from geouq.figures import save_figure  # noqa: PLC0415
 
-    rows = {name: numbers.tables[name].rows for name in ("metrics", "shift") if name in numbers.tables}
+    rows = {name: numbers.tables[name].rows for name in ("metrics", "tests", "shift") if name in numbers.tables}
     source = Source(
         preferred_scheme(experiment), choices, numbers.shown,
         lambda pool, variable: numbers.inferred[pool.name][variable], rows, summaries, summaries.zones(),

@@ -36,7 +36,7 @@ def content(**changes):
         row(*pool, variable, metric, value)
         for pool in pools
         for variable in ("P95", HOSTILE)
-        for metric, value in (("bias", -1.5), ("zms", 2.5), ("coverage_90", None))
+        for metric, value in (("bias", -1.5), ("z_mean", 0.5), ("z_std", 1.5), ("zms", 2.5), ("coverage_90", None))
     ]
     rows += [row(*pool, "P95", "uce", value, bins) for pool in pools for bins, value in (("a-10", 1.0), ("b-10", 7.25))]
     given = {

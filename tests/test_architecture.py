@@ -13,7 +13,7 @@ FLOORS = (
     {"config", "grid"},
     {"summary"},
     {"kernel", "metrics", "rasters", "regions"},
-    {"inference", "reading", "tables", "zones"},
+    {"inference", "reading", "tables", "verdict", "zones"},
     {"doctor", "figures", "sweep"},
     {"arrays", "paired", "runs"},
     {"accessor", "classes", "ensemble", "maps", "numbers", "quantiles"},

@@ -16,7 +16,7 @@ FIGURES: Mapping[str, About] = {
     "reliability": About(
         "Reliability diagram of the variance",
         "Mean squared error against mean predicted variance in each bin, with the share of the pixels below. Points "
-        "above the diagonal are over-confident.",
+        "above the diagonal have errors larger than predicted.",
     ),
     "calibration": About(
         "Calibration curve",
@@ -64,7 +64,8 @@ FIGURES: Mapping[str, About] = {
     ),
     "cells": About(
         "Cell map",
-        "Mean squared z of every cell on a map, in colours around 1: red is over-confident, blue under-confident. "
+        "Mean squared z of every cell on a map, in colours around 1: red where errors are larger than predicted, blue "
+        "where they are smaller. "
         "Of quantiles it is their CRPS, and of classes the Brier score.",
     ),
     "correlogram": About(

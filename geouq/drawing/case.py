@@ -31,6 +31,7 @@ from geouq.runs.store import Part, SavedSummaries
 from geouq.summary import Summary
 from geouq.summary.form import Ensemble
 from geouq.tables.rows import Row
+from geouq.verdict import verdict_of
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Source:
 
     scheme : of the bins shown. shown : the whole, then the regions that are set beside each other. inferred : what is
     inferred of a variable of a pool, computed when it is asked for.
-    rows : of the tables `metrics` and `shift`. zones : the parts of each zone.
+    rows : of the tables `metrics`, `tests` and `shift`. zones : the parts of each zone.
     """
 
     scheme: BinScheme
@@ -89,6 +90,15 @@ class Case:
         """The pools that are set beside each other: all that are shown, of the whole; the pool alone, of a region."""
         return [pool for pool in self.source.shown if pool.level != "tile"] if self.pool.level == "all" else [self.pool]
 
+    @property
+    def verdict(self) -> str:
+        """Return the verdict in words, as pages show it; empty of a single tile."""
+        rows, tests = (
+            [row for row in self.rows(table) if (row["level"], row["name"]) == (self.pool.level, self.pool.name)]
+            for table in ("metrics", "tests")
+        )
+        return verdict_of(rows, tests).word if rows and self.pool.level != "tile" else ""
+
     def rows(self, table: str) -> list[Row]:
         """Rows of a table that tell of the variable."""
         own = self.variable.variable, self.variable.model
@@ -134,7 +144,7 @@ def _calibration(case: Case) -> Figure:
 
 
 def _pit(case: Case) -> Figure:
-    return pit_histogram(case.summary, title=case.title, bands=case.inference.bands)
+    return pit_histogram(case.summary, title=case.title, bands=case.inference.bands, verdict=case.verdict)
 
 
 def _ranks(case: Case) -> Figure | None:

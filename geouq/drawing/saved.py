@@ -112,7 +112,7 @@ def _open(
     kept = [pool for pool in every if pool.name in selection.regions or _is_shown(pool, zones)]
     shown = [pool for pool in kept if _is_shown(pool, zones)]
     choices = choices_of(experiment, record.variables, summaries)
-    rows = {name: saved_rows(folder, name) for name in ("metrics", "shift")}
+    rows = {name: saved_rows(folder, name) for name in ("metrics", "tests", "shift")}
     source = Source(
         preferred_scheme(experiment), choices, shown, _inferring(experiment, choices, zones, summaries), rows,
         summaries, zones,

@@ -147,7 +147,7 @@ def _is_coverage(metric: str) -> bool:
 
 
 def _colours(metric: str) -> str:
-    """Red is over-confident, or too high, wherever a metric can be off on two sides."""
+    """Return red for errors larger than predicted, or too high, wherever a metric can deviate on two sides."""
     if _is_coverage(metric):
         return DIVERGING.removesuffix("_r")
     return DIVERGING if metric in RATIOS | SIGNED else SEQUENTIAL

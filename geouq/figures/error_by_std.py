@@ -33,9 +33,9 @@ ACROSS, DOWN, PLACES = 60, 60, 4
 def error_by_std_figure(summary: Summary, *, title: str, units: str) -> Figure:
     """Density of |error| against the predicted std, with quantiles of |error| in 20 groups of pixels of like std.
 
-    Dashed lines are the quantiles that calibrated normal forecasts would have, so full lines above them are
-    over-confident. Drawn from the pixels counted by variance and |z|, in classes of 1 part in 12 of |z|: |error| is
-    |z| std, spread evenly over its class. Raises SummaryError where the summary keeps no ordering.
+    Dashed lines are the quantiles that calibrated normal forecasts would have, so full lines above them
+    show errors larger than predicted. Drawn from the pixels counted by variance and |z|, in classes of 1 part in 12
+    of |z|: |error| is |z| std, spread evenly over its class. Raises SummaryError where the summary keeps no ordering.
     """
     figure = new_figure(title, height=4.9)
     if not summary.n:

@@ -18,20 +18,20 @@ from geouq.figures.style import (
 )
 from geouq.gaussian import quantile
 from geouq.inference import DEFAULTS, Bands
-from geouq.metrics import coverage, zms
+from geouq.metrics import coverage, z_mean, z_std
 from geouq.summary import Summary
-from geouq.text.wording import calibration_word, for_people
+from geouq.text.wording import for_people
 
 PIT_BINS = 20
 
 
-def pit_histogram(summary: Summary, *, title: str, bands: Bands | None = None) -> Figure:
+def pit_histogram(summary: Summary, *, title: str, bands: Bands | None = None, verdict: str = "") -> Figure:
     """Density of the probability integral transform in 20 bins; flat at 1 when calibrated.
 
     High ends are over-confident, a high middle under-confident, a slope a bias. The grey band would hold each bar of a
     calibrated forecast as often as its level says: of as many independent pixels as the bootstrap finds the histogram
     to be worth (no band where that is not to be told), or, without `bands`, of all of them, which is too narrow where
-    errors are correlated.
+    errors are correlated. The note shows `verdict`, the verdict in words, where it is given.
     """
     figure = new_figure(title, height=4.2)
     if not summary.n:
@@ -50,12 +50,13 @@ def pit_histogram(summary: Summary, *, title: str, bands: Bands | None = None) -
     axes.set(xlim=(0, 1), ylim=(0, 1.05 * max(float(density.max()), 1.2, 1 + min(half, 1))))
     dress(axes, "PIT of the truth (1)", "density (1)")
     covered = f", {percent(0.9)} interval covers {100 * float(coverage(summary, 0.9)):.1f} %"
-    mean_square = float(zms(summary))
+    centre, spread = for_people(float(z_mean(summary))), for_people(float(z_std(summary)))
     size = f"worth {for_people(effective)} independent ones" if bands else "taken as independent"
     note(
         axes,
         f"{pixels(summary.n)}{covered if 0.9 in summary.levels else ''}",
-        f"mean z² {for_people(mean_square)}, {calibration_word(mean_square)}",
+        f"mean of z {centre}, std of z {spread}",
+        *([verdict] if verdict else []),
         f"band: {percent(level)} of each bar if calibrated, pixels {size}" if known else f"no band: {TOO_FEW}",
     )
     key(figure, [axes])

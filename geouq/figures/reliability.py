@@ -42,7 +42,7 @@ def reliability_diagram(
 ) -> Figure:
     """Observed against predicted variance, bin by bin, above the share of the pixels in each bin.
 
-    Points above the diagonal are over-confident: errors are larger than predicted. Both axes are logarithmic where the
+    Above the diagonal, errors are larger than predicted. Both axes are logarithmic where the
     bins span more than a factor of ten. edges : of the bins, where they are not the summary's own. bands : of the mean
     squared error of each bin.
     """

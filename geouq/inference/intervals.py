@@ -32,7 +32,7 @@ from geouq.summary import Summary, TilePlace
 OF_TILES = "blocks of tiles"
 FAILED = "failed, see failures.csv"
 OVERFLOW = "overflow"
-TESTED = ("zms", "coverage", "ence_excess")
+TESTED = ("z_mean", "z_std", "pit_mean", "pit_std", "zms", "coverage", "quantile_coverage", "ence_excess")
 
 
 @dataclass(frozen=True)

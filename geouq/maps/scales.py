@@ -25,9 +25,13 @@ SPANS = {
 }
 CONFIDENCE: Mapping[str, tuple[Rgb, ...]] = {
     "over-confident": palette.OVER_CONFIDENT_ABOVE,
+    "errors larger than predicted": palette.OVER_CONFIDENT_ABOVE,
+    "truth too often in the tails": palette.OVER_CONFIDENT_ABOVE,
     "truth escapes upwards": palette.OVER_CONFIDENT_ABOVE,
     "truth escapes downwards": palette.OVER_CONFIDENT_ABOVE,
-    "under-confident": palette.OVER_CONFIDENT_BELOW,
+    "errors smaller than predicted": palette.OVER_CONFIDENT_BELOW,
+    "covers too much": palette.OVER_CONFIDENT_BELOW,
+    "covers too much in every group": palette.OVER_CONFIDENT_BELOW,
 }
 
 

@@ -29,7 +29,7 @@ from geouq.metrics.curve import (
 )
 from geouq.metrics.forms import FORM_METRICS, evaluate_metrics, form_curves, has_variance, metrics_of
 from geouq.metrics.groups import group_coverage, group_places, lowest_group_coverage, rmscd, rmscd_under
-from geouq.metrics.ideal import NOT_JUDGED, change, ideal_value, is_judged, loss
+from geouq.metrics.ideal import NOT_JUDGED, change, deviation, ideal_value, is_judged, loss
 from geouq.metrics.ordering import LEFT_OUT, ause, oracle_curve, sparsification_curve, spearman
 from geouq.metrics.pit import pit_mean, pit_std
 from geouq.metrics.registry import (
@@ -72,6 +72,7 @@ __all__ = [
     "coverage_below",
     "crps",
     "cv",
+    "deviation",
     "ence",
     "ence_excess",
     "ence_normalized",

@@ -57,7 +57,7 @@ def ence_excess(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Float
 
 
 def zms(summary: Summary) -> Floats:
-    """Mean of z^2; unit 1, ideal 1, above 1 is over-confident (Pernot, arXiv 2402.10043)."""
+    """Mean of z^2; unit 1, ideal 1, above 1 errors are larger than predicted (Pernot, arXiv 2402.10043)."""
     return summary.moments.mean_square("z")
 
 
@@ -72,7 +72,7 @@ def z_std(summary: Summary) -> Floats:
 
 
 def rce(summary: Summary) -> Floats:
-    """Relative calibration error (RMV - RMSE) / RMV; unit 1, ideal 0, below 0 is over-confident.
+    """Relative calibration error (RMV - RMSE) / RMV; unit 1, ideal 0, below 0 errors are larger than predicted.
 
     Pernot 2024, arXiv 2402.10043.
     """

@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 
 def coverage(summary: Summary, level: float) -> Floats:
-    """Share of |z| <= h_p; unit 1, ideal the level, below it is over-confident."""
+    """Share of |z| <= h_p; unit 1, ideal the level, below it errors are larger than predicted."""
     if level == summary.given:
         return 1 - coverage_above(summary, level) - coverage_below(summary, level)
     outside = summary.z.below((1 - level) / 2) + summary.z.above((1 + level) / 2)

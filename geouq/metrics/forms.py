@@ -47,7 +47,7 @@ MEMBERS = (
     Metric("crps_ensemble", ensemble.crps_ensemble, "fair CRPS", "unit", "small", "worse", FERRO),
     Metric("spread_skill", ensemble.spread_skill, "spread/RMSE", "1", "1", "over-dispersive", FORTIN),
     Metric(
-        "mixture_coverage", ensemble.mixture_coverage, "coverage", "1", "level", "under-confident", DEFINITION, "level"
+        "mixture_coverage", ensemble.mixture_coverage, "coverage", "1", "level", "covers too much", DEFINITION, "level"
     ),
     Metric(
         "mixture_coverage_above",
@@ -81,7 +81,7 @@ QUANTILES = (
     Metric(
         "quantile_coverage", quantiles.quantile_coverage, "P(y <= q)", "1", "level", "too high", KULESHOV, "quantile"
     ),
-    Metric("coverage", quantiles.pair_coverage, "coverage", "1", "level", "under-confident", DEFINITION, "pair"),
+    Metric("coverage", quantiles.pair_coverage, "coverage", "1", "level", "covers too much", DEFINITION, "pair"),
     Metric(
         "coverage_above",
         quantiles.pair_coverage_above,

@@ -23,6 +23,28 @@ _OF_LEVEL: Mapping[str, Callable[[float], float]] = {
     "(1-level)/2": lambda level: (1 - level) / 2,
 }
 
+_OPPOSITE: Mapping[str, str] = {
+    "over-confident": "under-confident",
+    "over-prediction": "under-prediction",
+    "under-prediction": "over-prediction",
+    "errors larger than predicted": "errors smaller than predicted",
+    "errors smaller than predicted": "errors larger than predicted",
+    "covers too much": "covers too little",
+    "truth too often in the tails": "truth too often in the middle",
+}
+
+
+def deviation(metric: Metric, *, is_above: bool) -> str:
+    """Return what a value above or below the ideal means, such as over-confident; empty where no word is defined.
+
+    >>> from geouq.metrics import METRICS
+    >>> [deviation(metric, is_above=False) for metric in METRICS if metric.name in ("z_std", "coverage", "crps")]
+    ['under-confident', 'covers too little', '']
+    """
+    if metric.above not in _OPPOSITE:
+        return ""
+    return metric.above if is_above else _OPPOSITE[metric.above]
+
 
 def is_judged(metric: Metric) -> bool:
     """Whether one value of a metric is better than another."""

@@ -17,6 +17,6 @@ def pit_mean(summary: Summary) -> Floats:
 
 
 def pit_std(summary: Summary) -> Floats:
-    """Standard deviation (population) of PIT; unit 1, ideal 1/sqrt(12) = 0.2887, above it is over-confident."""
+    """Standard deviation (population) of PIT; unit 1, ideal 1/sqrt(12) = 0.2887, above it truth favours the tails."""
     spread = summary.moments.mean("pit_square") - summary.moments.mean("pit") ** 2
     return np.sqrt(np.maximum(spread, 0.0))

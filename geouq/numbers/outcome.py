@@ -1,7 +1,7 @@
 """results.json: whether a run succeeded, and its numbers of the whole and of regions, for programs to read."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from geouq.failures import Failure
 from geouq.numbers.gates import GateResult
 from geouq.runs.provenance import RunRecord
 from geouq.tables.rows import Table
+from geouq.verdict import verdicts_of
 
 FORMAT = "geouq results 1"
 
@@ -29,13 +30,13 @@ NO_WARNINGS = Warnings()
 def write_outcome(  # noqa: PLR0917  what results.json holds
     record: RunRecord,
     gates: Sequence[GateResult],
-    metrics: Table,
+    tables: Mapping[str, Table],
     path: Path,
     failures: Sequence[Failure],
     warnings: Warnings = NO_WARNINGS,
 ) -> Path:
     """Write what `outcome_of` returns as strict JSON: a number that is missing is null."""
-    found = outcome_of(record, gates, metrics, failures, warnings)
+    found = outcome_of(record, gates, tables, failures, warnings)
     text = json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False)
     with written_whole(path) as part:
         part.write_text(text + "\n", encoding="utf-8")
@@ -45,7 +46,7 @@ def write_outcome(  # noqa: PLR0917  what results.json holds
 def outcome_of(
     record: RunRecord,
     gates: Sequence[GateResult],
-    metrics: Table,
+    tables: Mapping[str, Table],
     failures: Sequence[Failure],
     warnings: Warnings = NO_WARNINGS,
 ) -> dict[str, Any]:
@@ -53,7 +54,7 @@ def outcome_of(
 
     `success` is true if all gates passed and nothing failed, neither a tile nor any other item, as when `geouq run`
     without `--strict` ends with code 0. `warnings` are about the input and put the numbers in question; `notes` are
-    about the numbers.
+    about the numbers. `verdicts` has one entry for each variable of the whole and of each region.
     """
     passed = all(gate.passed for gate in gates)
     return {
@@ -69,8 +70,15 @@ def outcome_of(
         "versions": dict(record.versions),
         "variables": [{"name": v.variable, "model": v.model, "units": v.units} for v in record.variables],
         "tiles": len(record.tiles),
-        "numbers": [row for row in metrics.rows if row["level"] != "tile"],
+        "verdicts": list(_verdicts(tables)),
+        "numbers": [row for row in tables["metrics"].rows if row["level"] != "tile"],
     }
+
+
+def _verdicts(tables: Mapping[str, Table]) -> Iterator[dict[str, Any]]:
+    found = verdicts_of(tables["metrics"].rows, tables["tests"].rows)
+    for (level, name, variable, model), verdict in found.items():
+        yield {"level": level, "name": name, "variable": variable, "model": model, **verdict.as_record()}
 
 
 def _bounds(gate: GateResult) -> Iterator[dict[str, Any]]:

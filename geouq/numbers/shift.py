@@ -13,15 +13,8 @@ from geouq.inference import (
     judged,
     unpaired_difference,
 )
-from geouq.metrics import Value, change, ideal_value, is_judged, unit_of
+from geouq.metrics import Value, change, deviation, ideal_value, is_judged, unit_of
 from geouq.tables.rows import COLUMNS, Row, Table
-
-OPPOSITE = {
-    "over-confident": "under-confident",
-    "under-confident": "over-confident",
-    "over-prediction": "under-prediction",
-    "under-prediction": "over-prediction",
-}
 
 
 def shift_table(sides: Mapping[str, tuple[Side, Side]], variables: Sequence[Variable], settings: Intervals) -> Table:
@@ -66,15 +59,13 @@ def _verdict(value: Value, found: Difference, significant: str) -> str:
         return f"not tested: {found.reason}"
     if significant == "no":
         apart = found.better and ((found.low or 0) > 0 or (found.high or 0) < 0)
-        return "differs, whether it is worse is not certain" if apart else "no shift to be seen"
+        return "differs, whether it is worse is not certain" if apart else "no significant shift"
     if not is_judged(value.metric):
         return f"{change(value.metric, found.value)} out of distribution"
     return f"{_worse(value) if found.better < 0 else 'better'} out of distribution"
 
 
 def _worse(value: Value) -> str:
-    """What a number that is farther from its ideal than before says: over-confident, for example, or just worse."""
-    ideal, above = ideal_value(value.metric, value.level), value.metric.above
-    if ideal is None or above not in OPPOSITE:
-        return "worse"
-    return above if float(value.value) > ideal else OPPOSITE[above]
+    """Return what a number that is farther from its ideal than before means: over-confident, for example, or worse."""
+    ideal = ideal_value(value.metric, value.level)
+    return (ideal is not None and deviation(value.metric, is_above=float(value.value) > ideal)) or "worse"

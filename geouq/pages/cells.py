@@ -40,7 +40,7 @@ SUMS = ("error", "squared_error", "variance", "z_square", "crps")
 class MeanOfCells:
     """A number that is a mean over pixels: its name and unit for people, and where two colours meet, if they do.
 
-    less : whether less of it is over-confident.
+    less : whether less of it means errors larger than predicted.
     """
 
     name: str

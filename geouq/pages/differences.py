@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from geouq.pages.content import ReportContent
+from geouq.pages.marks import without_interval
 from geouq.pages.numbers import HEADINGS, interval_text, place_of, shown_metrics
 from geouq.pages.sheet import Cell, Column, Sheet
-from geouq.pages.verdict import without_interval
 from geouq.text.wording import for_people
 
 Row = Mapping[str, Any]

@@ -21,15 +21,14 @@ from geouq.pages.numbers import (
     thousands,
     tiles_sheet,
     verdict_matrix,
-    verdicts,
 )
 from geouq.pages.problems import excluded_sheet, excluded_total, failures_sheet
 from geouq.pages.recalibration import recalibration_sheet
 from geouq.pages.sheet import SHORT, Cell, Sheet
 from geouq.pages.static import write_scripts, write_static
-from geouq.pages.verdict import RULE, Verdict
 from geouq.text.naming import file_name
 from geouq.text.wording import for_people
+from geouq.verdict import RULE, Verdict, verdicts_of
 
 
 def write_report(content: ReportContent, folder: Path) -> list[Path]:
@@ -79,7 +78,7 @@ class _Report:
 
     @cached_property
     def verdicts(self) -> dict[tuple[str, str, str, str], Verdict]:
-        return verdicts(self.content, self.numbers)
+        return verdicts_of(self.content.metrics, self.content.tests)
 
     @cached_property
     def sheets(self) -> dict[str, Sheet]:
@@ -112,7 +111,7 @@ class _Report:
             "index.html.j2",
             self.content,
             sheets=self.sheets,
-            matrix=verdict_matrix(self.content, self.numbers, self.verdicts, regions),
+            matrix=verdict_matrix(self.content, self.verdicts, regions),
             counts=count_of_verdicts(self.verdicts),
             figures=_figures(self.content, "all"),
             excluded=excluded_total(self.content),
@@ -127,7 +126,7 @@ class _Report:
             "region.html.j2",
             self.content,
             region=region,
-            matrix=verdict_matrix(self.content, self.numbers, self.verdicts, wanted),
+            matrix=verdict_matrix(self.content, self.verdicts, wanted),
             numbers=replace(regions_sheet(self.content, self.numbers, self.verdicts, wanted), name="region"),
             tiles=self._tiles_of(own),
             tiles_of=list(own),
@@ -197,6 +196,10 @@ MARKS: Mapping[str, str] = {
     "under-confident": "▼",
     "over-prediction": "+",
     "under-prediction": "−",  # noqa: RUF001  a minus, as beside numbers
+    "errors larger than predicted": "△",
+    "errors smaller than predicted": "▽",
+    "covers too little": "△",
+    "covers too much": "▽",
     "better": "✓",
     "worse": "✗",
 }

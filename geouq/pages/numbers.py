@@ -1,13 +1,14 @@
-"""The numbers of pools as tables: each with its interval, what that says, and a verdict."""
+"""The numbers of regions as tables, each with its interval and a mark, and the verdicts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from geouq.config import Variable
 from geouq.pages.content import ReportContent
+from geouq.pages.marks import interval_says, without_interval
 from geouq.pages.sheet import Cell, Column, Sheet
-from geouq.pages.verdict import Verdict, interval_says, verdict_of, without_interval
 from geouq.text.wording import for_people
+from geouq.verdict import Verdict
 
 Row = Mapping[str, Any]
 Place = tuple[str, str, str, str]  # level, name, variable, model
@@ -17,6 +18,8 @@ SHOWN = (
     ("bias", "bias"),
     ("rmse", "RMSE"),
     ("sharpness_rms", "RMV"),
+    ("z_mean", "mean of z"),
+    ("z_std", "std of z"),
     ("zms", "mean z²"),
     ("coverage_90", "coverage of 90 %"),
     ("uce", "UCE"),
@@ -64,30 +67,17 @@ def shown_metrics(content: ReportContent) -> tuple[tuple[str, str], ...]:
     return (*of_variance, *(one for one in OF_FORMS if one[0] in there))
 
 
-def verdicts(content: ReportContent, numbers: Numbers) -> dict[Place, Verdict]:
-    """The verdict of the whole and of every region, for each variable."""
-    tests: dict[Place, list[Row]] = {}
-    for row in content.tests:
-        tests.setdefault(place_of(row), []).append(row)
-    return {
-        place: verdict_of(rows["zms"], tests.get(place, ()))
-        for place, rows in numbers.items()
-        if place[0] != "tile" and "zms" in rows
-    }
-
-
 def regions_sheet(
     content: ReportContent, numbers: Numbers, found: Mapping[Place, Verdict], wanted: Sequence[Cell]
 ) -> Sheet:
     """Every number of these pools, which are told by the cells of their names, variable by variable."""
-    judged = [Column("the variance is", "text")] if has_verdicts(numbers) else []
-    told = (Column("variable", "text"), Column("region", "name"), *judged, Column("pixels"))
+    first = (Column("variable", "text"), Column("region", "name"), Column("verdict", "text"), Column("pixels"))
     groups = {
         variable.name: [
             [
                 Cell(_with_units(variable)),
                 name,
-                *_verdict_cells(numbers, found.get(place)),
+                _verdict_cell(found.get(place)),
                 *_number_cells(content, rows),
             ]
             for name in wanted
@@ -97,10 +87,11 @@ def regions_sheet(
         for variable in content.variables
     }
     caption = (
-        f"{_of_bins(content, numbers)}Under a number stands its interval; a mark says that this excludes "
-        f"the ideal: ▲ over-confident, ▼ under-confident, + over-prediction, − under-prediction.{content.compared}"  # noqa: RUF001  the minus that is shown
+        f"{_of_bins(content, numbers)}The interval is under the number; a mark shows that it excludes the ideal: "
+        "▲ over-confident, ▼ under-confident, + over-prediction, − under-prediction, △ errors larger than predicted or "  # noqa: RUF001  the minus that is shown
+        f"coverage too small, ▽ the reverse.{content.compared}"
     )
-    return Sheet("regions", caption, (*told, *_headed(content)), groups)
+    return Sheet("regions", caption, (*first, *_headed(content)), groups)
 
 
 def tiles_sheet(content: ReportContent, numbers: Numbers, tiles: Iterable[str]) -> Sheet:
@@ -119,22 +110,13 @@ def tiles_sheet(content: ReportContent, numbers: Numbers, tiles: Iterable[str]) 
     return Sheet("tiles", caption, columns, groups)
 
 
-def has_verdicts(numbers: Numbers) -> bool:
-    """Whether predictions have a variance, so that there is a verdict on it."""
-    return any("zms" in rows for rows in numbers.values()) or not numbers
-
-
 def _of_bins(content: ReportContent, numbers: Numbers) -> str:
-    return f"UCE and ENCE over {content.bins} bins. " if has_verdicts(numbers) else ""
+    return f"UCE and ENCE over {content.bins} bins. " if any("uce" in rows for rows in numbers.values()) else ""
 
 
-def verdict_matrix(
-    content: ReportContent, numbers: Numbers, found: Mapping[Place, Verdict], wanted: Sequence[Cell]
-) -> list[list[Cell]]:
-    """A row for each pool: its name, and for each variable mean z^2, its interval and the verdict; none without z."""
-    if not has_verdicts(numbers):
-        return []
-    return [[name, *(_matrix_cell(numbers, found, _place(name.text, v)) for v in content.variables)] for name in wanted]
+def verdict_matrix(content: ReportContent, found: Mapping[Place, Verdict], wanted: Sequence[Cell]) -> list[list[Cell]]:
+    """Return a row for each region: its name, and for each variable the verdict, the size of the effect and why."""
+    return [[name, *(_matrix_cell(found.get(_place(name.text, v))) for v in content.variables)] for name in wanted]
 
 
 def count_of_verdicts(found: Mapping[Place, Verdict]) -> dict[str, int]:
@@ -188,17 +170,11 @@ def _number_cell(row: Row | None, *, tell_reason: bool) -> Cell:
     return Cell(for_people(row["value"]), under, interval_says(row))
 
 
-def _verdict_cells(numbers: Numbers, verdict: Verdict | None) -> list[Cell]:
-    return [_verdict_cell(verdict)] if has_verdicts(numbers) else []
-
-
 def _verdict_cell(verdict: Verdict | None) -> Cell:
-    return Cell("") if verdict is None else Cell(verdict.word, verdict.why, verdict.word)
+    return Cell("") if verdict is None else Cell(verdict.word, verdict.why, verdict.tone)
 
 
-def _matrix_cell(numbers: Numbers, found: Mapping[Place, Verdict], place: Place) -> Cell:
-    verdict = found.get(place)
+def _matrix_cell(verdict: Verdict | None) -> Cell:
     if verdict is None:
         return Cell("n/a")
-    row = numbers[place]["zms"]
-    return Cell(verdict.word, f"{for_people(row['value'])}; {interval_text(row) or verdict.why}", verdict.word)
+    return Cell(verdict.word, "; ".join(filter(None, (verdict.effect, verdict.why))), verdict.tone)

@@ -12,7 +12,22 @@ from geouq.text.naming import file_name
 from geouq.text.wording import for_people, latex_escaped, latex_numbers, markdown_escaped, one_line, with_interval
 
 SHOWN = (
-    *("bias", "rmse", "nrmse", "r2", "sharpness_rms", "cv", "zms", "coverage", "uce", "ence", "crps", "nll"),
+    *(
+        "bias",
+        "rmse",
+        "nrmse",
+        "r2",
+        "sharpness_rms",
+        "cv",
+        "zms",
+        "z_mean",
+        "z_std",
+        "coverage",
+        "uce",
+        "ence",
+        "crps",
+        "nll",
+    ),
     *("crps_ensemble", "spread_skill", "marginal_log_loss", "joint_log_loss", "epistemic_share"),
     *("crps_quantiles", "crps_integral", "wis", "crossing"),
     *("brier", "brier_reliability", "brier_resolution", "log_loss", "accuracy", "ece", "ece_classwise"),

@@ -14,7 +14,6 @@ LATEX = {
     "|": "\\textbar{}",
     '"': "\\textquotedbl{}",
 }
-CALIBRATED = 0.1  # how far mean z² may lie from 1 and still be called calibrated
 
 
 def for_people(value: float | None) -> str:
@@ -27,19 +26,6 @@ def for_people(value: float | None) -> str:
         return "n/a"
     rounded = f"{value:.3g}"
     return f"{value:.0f}" if 1000 <= abs(float(rounded)) < 1e6 else rounded
-
-
-def calibration_word(zms: float | None) -> str:
-    """In a word whether the variance fits the errors: mean z² above 1 is over-confident.
-
-    >>> calibration_word(1.05), calibration_word(2.5), calibration_word(0.5)
-    ('calibrated', 'over-confident', 'under-confident')
-    """
-    if zms is None:
-        return "no pixels"
-    if abs(zms - 1) <= CALIBRATED:
-        return "calibrated"
-    return "over-confident" if zms > 1 else "under-confident"
 
 
 def with_interval(value: float | None, low: float | None, high: float | None) -> str:

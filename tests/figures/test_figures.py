@@ -122,11 +122,11 @@ def test_numbers_on_logarithmic_axes_do_not_overlap(decades):
     assert all(one.x1 < other.x0 for one, other in pairwise(shown))
 
 
-def test_the_pit_histogram_says_in_a_word_what_it_shows():
+def test_the_pit_histogram_shows_mean_and_std_of_z_and_the_verdict_that_it_is_given():
     mean, variance, truth = heteroscedastic((60, 60))
-    (axes,) = pit_histogram(summarize_arrays(mean, variance / 9, truth).whole, title="t").axes
+    (axes,) = pit_histogram(summarize_arrays(mean, variance / 9, truth).whole, title="t", verdict="biased").axes
 
-    assert "over-confident" in axes.get_title(loc="left")
+    assert "biased" in axes.get_title(loc="left")
 
 
 def test_the_correlogram_shows_all_residuals_by_distance():

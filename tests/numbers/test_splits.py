@@ -92,10 +92,11 @@ def test_both_sides_are_evaluated_and_the_shift_between_them_is_shown(split_run)
         assert row["in"] == metrics["in", *key]["value"] == metrics["west", *key]["value"]
         assert row["out"] == metrics["out", *key]["value"] == metrics["b1", *key]["value"]
         assert float(row["difference"]) == pytest.approx(float(row["out"]) - float(row["in"]))
-    assert shift["zms", "", ""]["verdict"] == "over-confident out of distribution"
-    assert shift["coverage_90", "", ""]["verdict"] == "over-confident out of distribution"
+    assert shift["z_std", "", ""]["verdict"] == "over-confident out of distribution"
+    assert shift["zms", "", ""]["verdict"] == "errors larger than predicted out of distribution"
+    assert shift["coverage_90", "", ""]["verdict"] == "covers too little out of distribution"
     assert shift["ence", "equal-count-10", ""]["verdict"] == "worse out of distribution"
-    assert shift["bias", "", ""]["verdict"] == "no shift to be seen"
+    assert shift["bias", "", ""]["verdict"] == "no significant shift"
     # the variance of these maps varies over the whole of a tile, so that few cells tell of its mean
     assert shift["sharpness", "", ""]["verdict"] == "not tested: fewer than 8 effective cells"
     assert not [row for (name, *_), row in shift.items() if name == "ence_null" and "better" in row["verdict"]]
@@ -111,7 +112,7 @@ def test_the_page_shows_the_shift(split_run):
     (section,) = re.findall(r"<h2>In and out of distribution</h2>(.*?)</table>", page, re.DOTALL)
     assert "over-confident out of distribution" in section
     assert 'href="../tables/shift.csv"' in section
-    assert section.count("<tr>") == 9
+    assert section.count("<tr>") == 11
     assert (split_run / "report/out.html").exists()
 
 
@@ -130,7 +131,7 @@ def test_sides_that_are_alike_show_no_shift(tile_folder, geouq, tmp_path):
     rows = rows_of(tmp_path / "results/small/tables/shift.csv")
     shown = [row for row in rows if row["metric"] in ("bias", "zms", "coverage_90", "rmse", "crps", "nll")]
     few = "not tested: fewer than 8 effective cells"
-    assert {row["verdict"] for row in shown} - {few} == {"no shift to be seen"}
+    assert {row["verdict"] for row in shown} - {few} == {"no significant shift"}
 
 
 @pytest.mark.parametrize(

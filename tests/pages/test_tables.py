@@ -9,37 +9,19 @@ from large_report import large_content
 from report_content import HOSTILE, Page, content, p_row, row
 
 from geouq.pages import write_report
-from geouq.pages.numbers import shown_numbers, verdicts
+from geouq.pages.marks import interval_says
 from geouq.pages.sheet import SHORT, Cell, Column, Sheet
-from geouq.pages.verdict import interval_says, verdict_of
-
-ZMS = {"metric": "zms", "value": 1.5, "ci_low": 1.2, "ci_high": 1.9, "ci_method": "bca"}
-
-
-@pytest.mark.parametrize(
-    ("value", "tests", "word"),
-    [
-        (1.5, {"zms": 0.01, "coverage_90": 0.5}, "over-confident"),
-        (0.5, {"zms": 0.01, "coverage_90": 0.5}, "under-confident"),
-        (1.5, {"zms": 0.06, "coverage_90": 0.06, "ence_excess": 0.04}, "compatible"),
-        (1.5, {"zms": 0.06, "coverage_90": 0.06, "ence_excess": 0.02}, "not calibrated"),
-        (1.5, {}, "not tested"),
-        (None, {}, "no pixels"),
-    ],
-)
-def test_the_verdict_follows_the_rule(value, tests, word):
-    rows = [{"metric": metric, "bins": "", "p_adjusted": p} for metric, p in tests.items()]
-    assert verdict_of(ZMS | {"value": value}, rows).word == word
 
 
 @pytest.mark.parametrize(
     ("metric", "low", "high", "says"),
     [
-        ("zms", 1.1, 1.3, "over-confident"),
-        ("zms", 0.7, 0.9, "under-confident"),
+        ("z_std", 1.1, 1.3, "over-confident"),
+        ("zms", 1.1, 1.3, "errors larger than predicted"),
+        ("zms", 0.7, 0.9, "errors smaller than predicted"),
         ("zms", 0.9, 1.1, ""),
-        ("coverage_90", 0.7, 0.8, "over-confident"),
-        ("coverage_90", 0.91, 0.95, "under-confident"),
+        ("coverage_90", 0.7, 0.8, "covers too little"),
+        ("coverage_90", 0.91, 0.95, "covers too much"),
         ("bias", -2.0, -1.0, "under-prediction"),
         ("rmse", 1.0, 2.0, ""),
         ("zms", None, None, ""),
@@ -49,25 +31,23 @@ def test_an_interval_that_excludes_the_ideal_says_what_that_means(metric, low, h
     assert interval_says({"metric": metric, "ci_low": low, "ci_high": high}) == says
 
 
-def test_tests_are_found_by_region_variable_and_model():
-    given = content(tests=[p_row(HOSTILE, "P95", "zms", 0.001)])
-    found = verdicts(given, shown_numbers(given))
-
-    assert found["region", HOSTILE, "P95", ""].word == "over-confident"
-    assert found["region", HOSTILE, HOSTILE, ""].word == "not tested"
-    assert found["all", "all", "P95", ""].word == "not tested"
-
-
-def test_the_page_shows_intervals_and_p_values(tmp_path):
+def test_the_page_shows_the_verdict_of_each_region_with_the_size_of_the_effect(tmp_path):
+    limits = {"zms": (2.25, 2.75), "z_std": (1.3, 1.9)}
     rows = [
-        one | {"ci_low": 2.25, "ci_high": 2.75, "ci_method": "bca"} if one["metric"] == "zms" else one
+        one | {"ci_low": limits[one["metric"]][0], "ci_high": limits[one["metric"]][1], "ci_level": 0.95}
+        if one["metric"] in limits and (one["name"], one["variable"]) == (HOSTILE, "P95")
+        else one
         for one in content().metrics
     ]
-    index, *_ = write_report(content(metrics=rows, tests=[p_row(HOSTILE, "P95", "zms", 0.0312)]), tmp_path)
-    text = " ".join(Page(index.read_text(encoding="utf-8")).texts)
+    given = content(metrics=rows, tests=[p_row(HOSTILE, "P95", "z_std", 0.001)])
+    index, *_ = write_report(given, tmp_path)
+    page = Page(index.read_text(encoding="utf-8"))
+    text = " ".join(page.texts)
 
     assert "2.25\u00a0to\u00a02.75" in text
-    assert "p 0.031" in text
+    assert "1  over-confident" in text
+    assert "1  cannot be tested" in text
+    assert "std of z 1.5 (1.3 to 1.9)" in text
     assert "no interval: fewer than 8 cells" in text
 
 

@@ -17,7 +17,7 @@ from geouq.numbers.outcome import Warnings, outcome_of, write_outcome
 from geouq.regions import Pool
 from geouq.runs.provenance import RunRecord
 from geouq.tables.readable import as_latex, as_markdown, sheet_of, write_readable
-from geouq.tables.rows import metric_rows, sorted_table
+from geouq.tables.rows import COLUMNS, Table, metric_rows, sorted_table
 from geouq.text.wording import latex_numbers, with_interval
 
 HOSTILE = "a|b_<img onerror=x>&50%$#{}~^\\"
@@ -137,6 +137,10 @@ def record(**changes):
     return RunRecord(**plain | {"config_sha256": "abc"} | changes)
 
 
+def tables_of(metrics):
+    return {"metrics": metrics, "tests": Table(COLUMNS["tests"], ())}
+
+
 def gate(**changes):
     plain = {"metric": "coverage_90", "variable": "P95", "model": "", "region": "all", "bins": "", "min": 0.85}
     plain |= {"max": 0.95, "value": 0.96, "on": "estimate", "low": 0.9, "high": 0.99, "passed": False, "reason": ""}
@@ -144,7 +148,7 @@ def gate(**changes):
 
 
 def test_results_tell_each_bound_of_a_gate_and_the_numbers_but_those_of_tiles(metrics, tmp_path):
-    path = write_outcome(record(), [gate()], metrics, tmp_path / "results.json", ())
+    path = write_outcome(record(), [gate()], tables_of(metrics), tmp_path / "results.json", ())
     found = json.loads(path.read_text(encoding="utf-8"))
 
     assert (found["success"], found["gates_passed"], found["config_sha256"]) == (False, False, "abc")
@@ -155,11 +159,19 @@ def test_results_tell_each_bound_of_a_gate_and_the_numbers_but_those_of_tiles(me
     ]
     assert found["gates"][1]["name"] == "coverage_90 of P95 in all <= 0.95"
     assert {row["level"] for row in found["numbers"]} == {"all", "region"}
+    assert {(one["level"], one["verdict"]) for one in found["verdicts"]} == {
+        ("all", "cannot be tested"),
+        ("region", "cannot be tested"),
+    }
+    (whole,) = (one for one in found["verdicts"] if one["level"] == "all" and one["variable"] == "P95")
+    assert whole["effect"]["std_too_small_factor"] == whole["parts"]["spread"]["value"]
     assert len(found["numbers"]) == sum(row["level"] != "tile" for row in metrics.rows)
 
 
 def test_results_hold_warnings_about_the_input_apart_from_notes_on_the_numbers(metrics):
-    found = outcome_of(record(), [], metrics, (), Warnings(("height: different units",), ("read equal-count bins",)))
+    found = outcome_of(
+        record(), [], tables_of(metrics), (), Warnings(("height: different units",), ("read equal-count bins",))
+    )
 
     assert found["warnings"] == ["height: different units"]
     assert found["notes"] == ["read equal-count bins"]
@@ -175,13 +187,13 @@ def test_results_hold_warnings_about_the_input_apart_from_notes_on_the_numbers(m
     ],
 )
 def test_a_run_succeeds_where_all_gates_pass_and_no_tile_failed(metrics, gates, failures, success):
-    assert outcome_of(record(), gates, metrics, failures)["success"] is success
+    assert outcome_of(record(), gates, tables_of(metrics), failures)["success"] is success
 
 
 def test_a_gate_on_an_interval_tells_the_end_that_was_judged(metrics):
-    low, high = outcome_of(record(), [gate(on="interval")], metrics, ())["gates"]
+    low, high = outcome_of(record(), [gate(on="interval")], tables_of(metrics), ())["gates"]
 
     assert (low["value"], low["passed"]) == (0.9, True)
     assert (high["value"], high["passed"]) == (0.99, False)
-    missing, _ = outcome_of(record(), [gate(on="interval", low=None, high=None)], metrics, ())["gates"]
+    missing, _ = outcome_of(record(), [gate(on="interval", low=None, high=None)], tables_of(metrics), ())["gates"]
     assert (missing["value"], missing["passed"]) == (None, False)

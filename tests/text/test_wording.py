@@ -2,7 +2,7 @@
 
 import pytest
 
-from geouq.text.wording import calibration_word, for_people
+from geouq.text.wording import for_people
 
 
 @pytest.mark.parametrize(
@@ -20,10 +20,3 @@ from geouq.text.wording import calibration_word, for_people
 )
 def test_numbers_have_three_digits_and_no_exponent_below_a_million(value, text):
     assert for_people(value) == text
-
-
-@pytest.mark.parametrize(
-    ("zms", "word"), [(None, "no pixels"), (1.0, "calibrated"), (1.2, "over-confident"), (0.8, "under-confident")]
-)
-def test_a_mean_square_above_one_is_over_confident(zms, word):
-    assert calibration_word(zms) == word

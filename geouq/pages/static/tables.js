@@ -1,7 +1,7 @@
 // Tables that are sorted by a click on a heading; long ones are loaded group by group, and shown some rows at a time.
 "use strict";
 {
-  const MARKS = {"over-confident": "\u25b2", "under-confident": "\u25bc", "over-prediction": "+", "under-prediction": "\u2212", better: "\u2713", worse: "\u2717"};
+  const MARKS = {"over-confident": "\u25b2", "under-confident": "\u25bc", "over-prediction": "+", "under-prediction": "\u2212", "errors larger than predicted": "\u25b3", "errors smaller than predicted": "\u25bd", "covers too little": "\u25b3", "covers too much": "\u25bd", better: "\u2713", worse: "\u2717"};
   const AT_ONCE = 100;
   const number = text => text === "n/a" || text === "" ? -Infinity : Number(text.replaceAll("\u202f", ""));
   const compare = (a, b) => isNaN(number(a)) || isNaN(number(b)) ? a.localeCompare(b, undefined, {numeric: true}) : number(a) - number(b);
@@ -15,7 +15,7 @@
   const {element} = geouq;
   function filled(cell, kind) {
     const [text, under = "", says = "", link = ""] = [cell].flat();
-    const made = element(kind === "name" ? "th" : "td", kind === "name" ? {scope: "row"} : {className: `${kind === "number" ? "" : kind} ${says.replace(" ", "-")}`.trim()});
+    const made = element(kind === "name" ? "th" : "td", kind === "name" ? {scope: "row"} : {className: `${kind === "number" ? "" : kind} ${says.replaceAll(" ", "-")}`.trim()});
     made.append(link ? element("a", {href: link}, text) : text);
     if (says in MARKS) {
       const mark = element("span", {className: "mark"}, MARKS[says]);

@@ -1,0 +1,265 @@
+"""The verdict of a region and variable: bias, spread and shape, each from its own interval and test.
+
+Pages, `results.json` and figures all use `verdict_of`, so that they cannot disagree.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from geouq.text.wording import for_people
+
+Row = Mapping[str, Any]
+
+BIASED, OVER, UNDER, SHAPE = "biased", "over-confident", "under-confident", "badly shaped"
+NOT_DETECTED, INCONCLUSIVE = "no miscalibration detected", "inconclusive"
+UNTESTED, NO_PIXELS = "cannot be tested", "no pixels"
+NARROW = 1.25  # factor either way within which an interval of the std of z shows calibration
+NARROW_MEAN = 0.75  # mean of z that alone makes the root mean square of z 1.25
+USUAL = 90  # per cent, the level whose coverage is shown
+MEDIAN = "quantile_coverage_50"
+SHAPES = ("pit_mean", "pit_std")
+NOT_ADJUSTED = "an interval excludes its ideal, but not after the adjustment for the number of regions"
+RULE = (
+    "Each region is tested against a perfect forecaster, and p is adjusted for the number of regions (Benjamini and "
+    "Hochberg). Biased: the mean of z differs from 0. Over-confident (under-confident): the standard deviation of z "
+    "about its own mean is above (below) 1. Badly shaped: neither, but the PIT or the coverage of a level differs "
+    "from its ideal, after p is multiplied by the number of these tests. No miscalibration detected: all intervals "
+    "hold the ideal and are narrow (the std of z within a factor of 1.25 of 1, the mean of z within 0.75 of 0). "
+    "Inconclusive: they hold it but are wider, or a part cannot be tested. Cannot be tested: there is no interval; "
+    "the estimate is shown all the same."
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a verdict and the number that it rests on.
+
+    finding : what the test found, empty where it found nothing. p_adjusted : accounts for the number of regions, and
+    that of the shape also for the number of its tests; None where there is no test. reason : why there is none.
+    """
+
+    metric: str
+    value: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    ci_level: float | None = None
+    p_adjusted: float | None = None
+    finding: str = ""
+    reason: str = ""
+
+    @property
+    def is_tested(self) -> bool:
+        """Return whether there is a test."""
+        return self.p_adjusted is not None
+
+    @property
+    def is_significant(self) -> bool:
+        """Return whether the adjusted interval excludes the ideal."""
+        return self.p_adjusted is not None and self.p_adjusted < 1 - (self.ci_level or 0.95)
+
+    def lies_within(self, low: float, high: float) -> bool:
+        """Return whether the interval lies between two limits."""
+        return self.ci_low is not None and self.ci_high is not None and low <= self.ci_low <= self.ci_high <= high
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The findings in words, the parts that they rest on, and the size of the effect.
+
+    coverage : share of the truth inside the central intervals of `coverage_level`, None where it is missing.
+    """
+
+    findings: tuple[str, ...]
+    bias: Part
+    spread: Part
+    shape: Part
+    coverage_level: float | None = None
+    coverage: float | None = None
+
+    @property
+    def word(self) -> str:
+        """Return the verdict in words."""
+        return " and ".join(self.findings)
+
+    @property
+    def tone(self) -> str:
+        """Return the finding that gives the verdict its colour: that of the spread before all others."""
+        return self.findings[-1]
+
+    @property
+    def std_factor(self) -> float | None:
+        """Return the factor by which the predicted std is too small; below 1, it is too large."""
+        return self.spread.value
+
+    @property
+    def effect(self) -> str:
+        """Return the size of the effect in words."""
+        words = []
+        if self.coverage is not None and self.coverage_level is not None:
+            words.append(f"{100 * self.coverage_level:g} % intervals cover {100 * self.coverage:.1f} %")
+        if self.std_factor is not None:
+            words.append(f"std of z {_with_limits(self.spread)}")
+        if self.bias.value is not None:
+            name = "mean of z" if self.bias.metric == "z_mean" else "truth below the median"
+            words.append(f"{name} {_with_limits(self.bias)}")
+        return "; ".join(words)
+
+    @property
+    def why(self) -> str:
+        """Return why a part cannot be tested, or why nothing is concluded; empty where neither is so."""
+        reasons = {name: part.reason for name, part in self.parts.items() if part.reason}
+        if len(reasons) == len(self.parts) and len(set(reasons.values())) == 1:
+            return self.bias.reason
+        if reasons:
+            return "; ".join(f"{name} not tested: {reason}" for name, reason in reasons.items())
+        if self.findings != (INCONCLUSIVE,):
+            return ""
+        return "the intervals are wide" if _hold_ideals(self.bias, self.spread) else NOT_ADJUSTED
+
+    @property
+    def parts(self) -> dict[str, Part]:
+        """Return the parts by name."""
+        return {"bias": self.bias, "spread": self.spread, "shape": self.shape}
+
+    def as_record(self) -> dict[str, Any]:
+        """Return the verdict as plain values for JSON."""
+        return {
+            "verdict": self.word,
+            "findings": list(self.findings),
+            "effect": {
+                "coverage_level": self.coverage_level,
+                "coverage": self.coverage,
+                "std_too_small_factor": self.std_factor,
+                "z_mean": self.bias.value if self.bias.metric == "z_mean" else None,
+            },
+            "parts": {name: asdict(part) for name, part in self.parts.items()},
+            "reason": self.why,
+        }
+
+
+def verdict_of(rows: Iterable[Row], tests: Iterable[Row]) -> Verdict:
+    """Return the verdict of one variable of one region.
+
+    Parameters
+    ----------
+    rows : iterable of mapping
+        Rows of the table of metrics of this variable and region.
+    tests : iterable of mapping
+        Rows of the table of tests of the same, with `p_adjusted`.
+
+    Examples
+    --------
+    >>> z = {"bins": "", "group": "", "n": 9, "ci_level": 0.95, "ci_method": "bca"}
+    >>> rows = [
+    ...     z | {"metric": "z_mean", "value": 1.19, "ci_low": 1.0, "ci_high": 1.4},
+    ...     z | {"metric": "z_std", "value": 1.0, "ci_low": 0.84, "ci_high": 1.22},
+    ... ]
+    >>> tests = [{"metric": "z_mean", "p_adjusted": 0.001}, {"metric": "z_std", "p_adjusted": 0.9}]
+    >>> verdict_of(rows, tests).word
+    'biased'
+    """
+    numbers = {row["metric"]: row for row in rows if not row.get("bins") and not row.get("group")}
+    p_values = {row["metric"]: row["p_adjusted"] for row in tests if not row.get("bins")}
+    bias, spread, shape = _bias(numbers, p_values), _spread(numbers, p_values), _shape(numbers, p_values)
+    if bias.finding or spread.finding:
+        shape = replace(shape, finding="")
+    level, covered = _usual_coverage(numbers)
+    empty = not any(row["n"] for row in numbers.values())
+    findings = (NO_PIXELS,) if empty else _findings(bias, spread, shape)
+    return Verdict(findings, bias, spread, shape, level, covered)
+
+
+def verdicts_of(rows: Iterable[Row], tests: Iterable[Row]) -> dict[tuple[str, str, str, str], Verdict]:
+    """Return the verdict of each level, name, variable and model in the tables; single tiles have none."""
+    numbers = _by_place(row for row in rows if row["level"] != "tile")
+    of_place = _by_place(tests)
+    return {place: verdict_of(own, of_place.get(place, ())) for place, own in numbers.items()}
+
+
+def _by_place(rows: Iterable[Row]) -> dict[tuple[str, str, str, str], Sequence[Row]]:
+    found: dict[tuple[str, str, str, str], list[Row]] = {}
+    for row in rows:
+        found.setdefault((row["level"], row["name"], row["variable"], row["model"]), []).append(row)
+    return dict(found)
+
+
+def _findings(bias: Part, spread: Part, shape: Part) -> tuple[str, ...]:
+    if found := tuple(part.finding for part in (bias, spread, shape) if part.finding):
+        return found
+    if not any(part.is_tested for part in (bias, spread, shape)):
+        return (UNTESTED,)
+    is_narrow = spread.lies_within(1 / NARROW, NARROW) and bias.lies_within(-NARROW_MEAN, NARROW_MEAN)
+    return (NOT_DETECTED,) if is_narrow and shape.is_tested and _hold_ideals(bias, spread) else (INCONCLUSIVE,)
+
+
+def _hold_ideals(bias: Part, spread: Part) -> bool:
+    """Return whether the intervals hold the ideals also before they are adjusted for the number of regions."""
+    return all(
+        part.ci_low is not None and part.ci_high is not None and part.ci_low <= ideal <= part.ci_high
+        for part, ideal in ((bias, 0.5 if bias.metric == MEDIAN else 0.0), (spread, 1.0))
+    )
+
+
+def _bias(numbers: Mapping[str, Row], p_values: Mapping[str, float]) -> Part:
+    """Return the part of the bias: the mean of z or, of quantiles, the share of truth below the median."""
+    name = next((name for name in ("z_mean", MEDIAN) if name in numbers), "")
+    if not name:
+        return Part("", reason="the forecast has neither a std nor a median")
+    part = _part(numbers[name], p_values.get(name))
+    return replace(part, finding=BIASED) if part.is_significant else part
+
+
+def _spread(numbers: Mapping[str, Row], p_values: Mapping[str, float]) -> Part:
+    if "z_std" not in numbers:
+        return Part("", reason="the forecast has no std")
+    part = _part(numbers["z_std"], p_values.get("z_std"))
+    if not part.is_significant or part.value is None:
+        return part
+    return replace(part, finding=OVER if part.value > 1 else UNDER)
+
+
+def _shape(numbers: Mapping[str, Row], p_values: Mapping[str, float]) -> Part:
+    """Return the part of the shape: the test of PIT and coverage with the least p, times the number of these."""
+    shapes = [name for name in numbers if name in SHAPES or _level_of(name) is not None]
+    tested = [name for name in shapes if name in p_values]
+    if not tested:
+        reasons = (numbers[name].get("ci_method") for name in shapes)
+        return Part("", reason=next(filter(None, reasons), "the forecast has neither PIT nor intervals"))
+    least = min(tested, key=lambda name: p_values[name])
+    part = _part(numbers[least], min(1.0, p_values[least] * len(tested)))
+    return replace(part, finding=SHAPE) if part.is_significant else part
+
+
+def _part(row: Row, p: float | None) -> Part:
+    reason = "" if p is not None else str(row.get("ci_method") or "no test")
+    limits = (row.get("ci_low"), row.get("ci_high"), row.get("ci_level"))
+    return Part(row["metric"], row["value"], *limits, p_adjusted=p, reason=reason)
+
+
+def _level_of(name: str) -> float | None:
+    """Return the level of a coverage or of a quantile, in per cent; None of any other number.
+
+    >>> _level_of("coverage_68.27"), _level_of("quantile_coverage_5"), _level_of("coverage_above_90")
+    (68.27, 5.0, None)
+    """
+    base, _, percent = name.rpartition("_")
+    return float(percent) if base in ("coverage", "quantile_coverage") else None
+
+
+def _usual_coverage(numbers: Mapping[str, Row]) -> tuple[float | None, float | None]:
+    """Return the level nearest to 90 % and its coverage."""
+    levels = {
+        float(name.removeprefix("coverage_")): row["value"]
+        for name, row in numbers.items()
+        if name.startswith("coverage_") and _level_of(name) is not None
+    }
+    if not levels:
+        return None, None
+    nearest = min(levels, key=lambda percent: abs(percent - USUAL))
+    return nearest / 100, levels[nearest]
+
+
+def _with_limits(part: Part) -> str:
+    limits = f" ({for_people(part.ci_low)} to {for_people(part.ci_high)})" if part.ci_low is not None else ""
+    return f"{for_people(part.value)}{limits}"
