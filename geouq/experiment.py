@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from geouq.rasters.catalog import Catalog, Tile, find_tiles
 from geouq.reading.cutting import Reading
 from geouq.recalibration import recalibrate
 from geouq.regions import pools
-from geouq.runs.checksums import require_local, with_checksums
+from geouq.runs.checksums import catalog_with_checksums, require_local
 from geouq.runs.choice import restricted, settings_for
 from geouq.runs.exact import wanted_keys, with_kept
 from geouq.runs.memory import give_back, peak_memory_mib, resources
@@ -241,29 +241,12 @@ def _prepare(experiment: Experiment, options: Options, reporter: Reporter) -> tu
     layers = {tile: own.layers for tile, own in zones.items()}
     plan = plan_run(catalog, options.workers, options.memory, layers)
     if experiment.fingerprint == "checksum":
-        catalog, zones = _with_checksums(catalog, zones, plan.workers, reporter)
+        catalog, zones = catalog_with_checksums(catalog, zones, plan.workers, reporter)
     folder = Path(options.out) if options.out else experiment.output_directory
     for note in catalog.notes:
         reporter.say(note)
     job = _Job(experiment, folder, catalog.tiles, settings, plan, reporter, regions, zones, options.strict)
     return job, catalog
-
-
-def _with_checksums(
-    catalog: Catalog, zones: Mapping[str, TileZones], threads: int, reporter: Reporter
-) -> tuple[Catalog, dict[str, TileZones]]:
-    """The tiles and their zones with the checksums of their files; a tile with one that cannot be read has failed."""
-    reporter.stage("checksums", len(catalog.tiles))
-    tiles, failures, completed = [], [], {}
-    with closing(with_checksums(catalog.tiles, zones, threads, reporter.under_way)) as outcomes:
-        for tile, outcome in zip(catalog.tiles, outcomes, strict=True):
-            if isinstance(outcome, Failure):
-                failures.append(outcome)
-            else:
-                tiles.append(outcome[0])
-                completed[tile.name] = outcome[1]
-            reporter.advance(tile.name)
-    return replace(catalog, tiles=tuple(tiles), failures=(*catalog.failures, *failures)), completed
 
 
 def _doubts(job: _Job, catalog: Catalog, waiting: Sequence[Tile]) -> tuple[str, ...]:
