@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from geouq.rasters.catalog import Catalog, Failure, Tile, find_tiles
 from geouq.reading.cutting import Reading
 from geouq.recalibration import recalibrate
 from geouq.regions import pools
-from geouq.runs.checksums import require_local, with_checksums
+from geouq.runs.checksums import catalog_with_checksums, require_local
 from geouq.runs.choice import restricted, settings_for
 from geouq.runs.exact import wanted_keys, with_kept
 from geouq.runs.memory import give_back, peak_memory_mib, resources
@@ -42,6 +42,8 @@ from geouq.runs.store import (
     SummariesUnderWay,
     ZonesUnderWay,
     change_summary,
+    checksums_of_summaries,
+    damaged_summaries,
     forget_zones,
     is_valid,
     key_of_tile,
@@ -170,12 +172,15 @@ def _once_more(job: _Job, record: RunRecord, pool: Executor, options: Options, b
         job.reporter.say(f"files of tile {', '.join(changed)} changed while they were read, and are read once more")
         with suppress(ConfigError):  # there is nothing left to read
             job, catalog = _prepare(job.experiment, options, job.reporter)
-            record = replace(_evaluated(job, catalog, pool, fresh=False, begun=begun), reused=record.reused)
+            again = _evaluated(job, catalog, pool, fresh=False, begun=begun)
+            notes = tuple(dict.fromkeys((*record.notes, *again.notes)))
+            record = replace(again, reused=record.reused, notes=notes)
     return job, record
 
 
 def _evaluated(job: _Job, catalog: Catalog, pool: Executor, *, fresh: bool, begun: _Begun) -> RunRecord:
     """Sweep what is not summarised yet, and write the pixel maps; the record of it."""
+    damaged = _damaged(job)
     waiting = [tile for tile in job.tiles if fresh or not is_valid(job.folder, tile, job.settings)]
     doubts = _doubts(job, catalog, waiting)
     failures = _sweep(job, pool, waiting)
@@ -189,7 +194,7 @@ def _evaluated(job: _Job, catalog: Catalog, pool: Executor, *, fresh: bool, begu
         tiles=tuple(tile.name for tile in done),
         variables=job.tiles[0].variables if job.tiles else (),
         failures=(*catalog.failures, *failures),
-        notes=catalog.notes,
+        notes=(*catalog.notes, *damaged),
         reused=len(job.tiles) - len(waiting),
         settings=asdict(job.settings),
         inputs=inputs_of(job.tiles, {tile: own.rasters for tile, own in job.zones.items()}),
@@ -200,7 +205,18 @@ def _evaluated(job: _Job, catalog: Catalog, pool: Executor, *, fresh: bool, begu
         whole=_whole_tiles(job, done),
         doubts=doubts,
         polygons=vector_inputs(job.regions.polygons, polygons_without_pixels(job.regions, job.zones.values())),
+        summaries=checksums_of_summaries(job.folder, {tile.name: job.zones[tile.name].layers for tile in done}),
     )
+
+
+def _damaged(job: _Job) -> list[str]:
+    """Report the saved summaries that are damaged."""
+    found = [
+        note for tile in job.tiles for note in damaged_summaries(job.folder, tile.name, job.zones[tile.name].layers)
+    ]
+    for note in found:
+        job.reporter.say(note)
+    return found
 
 
 def _prepare(experiment: Experiment, options: Options, reporter: Reporter) -> tuple[_Job, Catalog]:
@@ -216,29 +232,12 @@ def _prepare(experiment: Experiment, options: Options, reporter: Reporter) -> tu
     layers = {tile: own.layers for tile, own in zones.items()}
     plan = plan_run(catalog, options.workers, options.memory, layers)
     if experiment.fingerprint == "checksum":
-        catalog, zones = _with_checksums(catalog, zones, plan.workers, reporter)
+        catalog, zones = catalog_with_checksums(catalog, zones, plan.workers, reporter)
     folder = Path(options.out) if options.out else experiment.output_directory
     for note in catalog.notes:
         reporter.say(note)
     job = _Job(experiment, folder, catalog.tiles, settings, plan, reporter, regions, zones, options.strict)
     return job, catalog
-
-
-def _with_checksums(
-    catalog: Catalog, zones: Mapping[str, TileZones], threads: int, reporter: Reporter
-) -> tuple[Catalog, dict[str, TileZones]]:
-    """The tiles and their zones with the checksums of their files; a tile with one that cannot be read has failed."""
-    reporter.stage("checksums", len(catalog.tiles))
-    tiles, failures, completed = [], [], {}
-    with closing(with_checksums(catalog.tiles, zones, threads, reporter.under_way)) as outcomes:
-        for tile, outcome in zip(catalog.tiles, outcomes, strict=True):
-            if isinstance(outcome, Failure):
-                failures.append(outcome)
-            else:
-                tiles.append(outcome[0])
-                completed[tile.name] = outcome[1]
-            reporter.advance(tile.name)
-    return replace(catalog, tiles=tuple(tiles), failures=(*catalog.failures, *failures)), completed
 
 
 def _doubts(job: _Job, catalog: Catalog, waiting: Sequence[Tile]) -> tuple[str, ...]:

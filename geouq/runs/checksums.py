@@ -3,14 +3,16 @@
 import hashlib
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Event
 
 from geouq.config import Experiment, config_error
-from geouq.rasters.catalog import Failure, Tile
+from geouq.rasters.catalog import Catalog, Failure, Tile
 from geouq.rasters.raster import Raster
+from geouq.runs.progress import Reporter
 from geouq.zones import TileZones
 
 CHUNK = 1 << 20  # bytes of a file that a thread holds
@@ -53,6 +55,23 @@ def with_checksums(
         finally:
             stopping.set()
             pool.shutdown(cancel_futures=True)
+
+
+def catalog_with_checksums(
+    catalog: Catalog, zones: Mapping[str, TileZones], threads: int, reporter: Reporter
+) -> tuple[Catalog, dict[str, TileZones]]:
+    """Return the catalog and zones with the checksums of all files; a tile with an unreadable file has failed."""
+    reporter.stage("checksums", len(catalog.tiles))
+    tiles, failures, completed = [], [], {}
+    with closing(with_checksums(catalog.tiles, zones, threads, reporter.under_way)) as outcomes:
+        for tile, outcome in zip(catalog.tiles, outcomes, strict=True):
+            if isinstance(outcome, Failure):
+                failures.append(outcome)
+            else:
+                tiles.append(outcome[0])
+                completed[tile.name] = outcome[1]
+            reporter.advance(tile.name)
+    return replace(catalog, tiles=tuple(tiles), failures=(*catalog.failures, *failures)), completed
 
 
 def _rasters(tile: Tile, zones: TileZones) -> list[Raster]:

@@ -61,7 +61,8 @@ class RunRecord:
     """What run.json holds; all that `geouq report` needs beside the summaries.
 
     whole : tiles that lie wholly in regions which are made of others. polygons : the file of those and the names of
-    which no tile holds a pixel, by key. doubts : what looks wrong in the input.
+    which no tile holds a pixel, by key. doubts : what looks wrong in the input. summaries : checksum of each file of
+    summaries, by its path.
     """
 
     name: str
@@ -80,6 +81,7 @@ class RunRecord:
     polygons: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=versions)
     doubts: tuple[str, ...] = ()
+    summaries: Mapping[str, str] = field(default_factory=dict)
     gdal: Mapping[str, str] = field(default_factory=gdal_settings)
     command: str = field(default_factory=command)
 

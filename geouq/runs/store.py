@@ -1,7 +1,7 @@
 """Where a run keeps the summaries of its tiles, and which of them are still valid."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,6 +29,7 @@ from geouq.summary.file import (
 from geouq.summary.file_writer import TileWriter
 from geouq.summary.form import Form, at_levels
 from geouq.summary.layout import FORMAT
+from geouq.summary.sealed_file import checksum_of
 from geouq.summary.variance_profile import FIELDS, UNWEIGHTED
 from geouq.summary.zone_file import FORMAT as ZONE_FORMAT
 from geouq.summary.zone_file import ZonesWriter, zones_keep, zones_of_file, zones_writer
@@ -87,6 +88,30 @@ def zones_are_valid(folder: Path, tile: Tile, layer: str, zones: Zones, settings
     if not path.exists() or key_of_file(path, ZONE_FORMAT) != key_of_zones(tile, zones, settings):
         return False
     return zones_keep(path, settings.levels, settings.groups, ordering=settings.ordering)
+
+
+def summary_files(folder: Path, tile: str, layers: Iterable[str]) -> list[Path]:
+    """Return the files of a tile's summary and of its zones in these layers."""
+    return [path_of_tile(folder, tile), *(path_of_zones(folder, tile, layer) for layer in layers)]
+
+
+def damaged_summaries(folder: Path, tile: str, layers: Iterable[str]) -> list[str]:
+    """Return a sentence for each summary file of a tile whose content does not match its checksum."""
+    return [
+        f"tile {tile} is swept again, as its saved summary {path.relative_to(folder).as_posix()} is damaged: "
+        "its content does not match its checksum, or an earlier version wrote it"
+        for path in summary_files(folder, tile, layers)
+        if path.exists() and checksum_of(path) is None
+    ]
+
+
+def checksums_of_summaries(folder: Path, layers: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    """Return the checksum of each intact summary file, by its path in the folder.
+
+    layers : those of the zones of each tile, by its name.
+    """
+    files = [path for tile, own in layers.items() for path in summary_files(folder, tile, own)]
+    return {path.relative_to(folder).as_posix(): sum_ for path in files if (sum_ := checksum_of(path))}
 
 
 def change_summary(folder: Path, tile: Tile, change: Callable[[TileSummary], TileSummary], settings: Settings) -> None:

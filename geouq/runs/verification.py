@@ -11,6 +11,7 @@ from geouq.errors import GeouqError, SummaryError
 from geouq.rasters.catalog import Failure, find_tiles
 from geouq.runs.checksums import with_checksums
 from geouq.runs.provenance import RunRecord, config_digest, inputs_of, load_record, vector_inputs, versions
+from geouq.summary.sealed_file import checksum_of
 from geouq.zones import open_regions, placed
 
 SUMS = "SHA256SUMS"
@@ -27,7 +28,13 @@ def save_checksums(files: Iterable[Path], folder: Path) -> Path:
 def verify(folder: Path) -> list[str]:
     """What is no longer as the run left it, a sentence each; [] where all is. SummaryError where there is no run."""
     record = load_record(folder)
-    return [*_outputs(folder), *_configuration(folder, record), *_inputs(folder, record), *_versions(record)]
+    return [
+        *_outputs(folder),
+        *_summaries(folder, record),
+        *_configuration(folder, record),
+        *_inputs(folder, record),
+        *_versions(record),
+    ]
 
 
 def _outputs(folder: Path) -> Iterator[str]:
@@ -42,6 +49,17 @@ def _outputs(folder: Path) -> Iterator[str]:
             yield f"output {name} is gone"
         elif _checksum(folder / name) != checksum:
             yield f"output {name} has other bytes than the run wrote"
+
+
+def _summaries(folder: Path, record: RunRecord) -> Iterator[str]:
+    for name, checksum in record.summaries.items():
+        found = checksum_of(folder / name)
+        if not (folder / name).is_file():
+            yield f"summary {name} is gone; run the experiment again, which sweeps its tile anew"
+        elif found is None:
+            yield f"summary {name} is damaged; run the experiment again, which sweeps its tile anew"
+        elif found != checksum:
+            yield f"summary {name} is not the one that the run used"
 
 
 def _configuration(folder: Path, record: RunRecord) -> Iterator[str]:

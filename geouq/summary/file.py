@@ -15,7 +15,6 @@ import numpy as np
 from affine import Affine
 from numpy.typing import NDArray
 
-from geouq.atomic import take_place, temporary
 from geouq.errors import SummaryError
 from geouq.grid import Grid
 from geouq.summary.coverage_profile import ClassCoverage, CoverageProfile
@@ -31,6 +30,7 @@ from geouq.summary.layout import (
 from geouq.summary.moments import Moments
 from geouq.summary.netcdf import read_variable
 from geouq.summary.ordering_profile import OrderingProfile
+from geouq.summary.sealed_file import intact_file, sealed_file
 from geouq.summary.summary import Summary
 from geouq.summary.threshold_sums import BINS, FIELDS, ThresholdSums
 from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes, VariableSummary, VariableWhole
@@ -41,6 +41,7 @@ ENTRIES = 1 << 16  # of cells' profiles; more than these go to the file before i
 WHOLE = "/"  # the part of a file that is all of it
 READ_AT_ONCE = 1 << 20
 DAMAGED = (OSError, ValueError, KeyError, IndexError, TypeError, RuntimeError)
+UNREADABLE = (SummaryError, *DAMAGED)
 
 Array = NDArray[Any]
 
@@ -51,12 +52,8 @@ def tile_writer(path: Path, key: str) -> Iterator[TileWriter]:
 
     The file takes its name when the block ends well after `finish`; otherwise there is none.
     """
-    with temporary(path) as part:
-        with h5py.File(part, "w") as file:
-            writer = TileWriter(file, key)
-            yield writer
-        if writer.finished:
-            take_place(part, path)
+    with sealed_file(path, lambda file: TileWriter(file, key)) as writer:
+        yield writer
 
 
 def save_tile(summary: TileSummary, path: Path, key: str) -> None:
@@ -80,36 +77,36 @@ def rewrite_tile(path: Path, key: str, change: Callable[[TileSummary], TileSumma
 def key_of_file(path: Path, kind: str = FORMAT) -> str | None:
     """The key under which a file of that kind was saved; None where there is no readable one."""
     try:
-        with h5py.File(path) as file:
+        with intact_file(path) as file:
             return str(file.attrs["key"]) if file.attrs["format"] == kind else None
-    except DAMAGED:
+    except UNREADABLE:
         return None
 
 
 def levels_of_file(path: Path) -> tuple[float, ...]:
     """The levels whose coverage and interval scores a file holds; none where it cannot be read."""
     try:
-        with h5py.File(path) as file:
+        with intact_file(path) as file:
             return tuple(map(float, file["level"][()]))
-    except DAMAGED:
+    except UNREADABLE:
         return ()
 
 
 def groupings_of_file(path: Path) -> tuple[str, ...]:
     """By what coverage is kept in a file; by nothing where it cannot be read."""
     try:
-        with h5py.File(path) as file:
+        with intact_file(path) as file:
             return _groupings(file)
-    except DAMAGED:
+    except UNREADABLE:
         return ()
 
 
 def keeps_ordering(path: Path) -> bool:
     """Whether a file keeps pixels by variance and |z|; not where it cannot be read."""
     try:
-        with h5py.File(path) as file:
+        with intact_file(path) as file:
             return bool(file.attrs["ordering"])
-    except DAMAGED:
+    except UNREADABLE:
         return False
 
 
@@ -165,7 +162,7 @@ def cells_in_parts(path: Path, variable: str, group: str = WHOLE) -> Iterator[tu
 def opened(path: Path, group: str = WHOLE, kind: str = FORMAT) -> Iterator[h5py.Group]:
     """A part of a file of that kind; SummaryError where it is damaged or of another kind."""
     try:
-        with h5py.File(path) as file:
+        with intact_file(path) as file:
             if file[group].attrs["format"] != kind:
                 raise SummaryError(f"{path} is no tile summary of this version; run again with --fresh")
             yield file[group]

@@ -9,7 +9,7 @@ from typing import Any
 
 import h5py
 import numpy as np
-from h5py import h5a, h5d, h5ds, h5s, h5t
+from h5py import h5a, h5d, h5ds, h5p, h5s, h5t
 from numpy.typing import DTypeLike, NDArray
 
 Array = NDArray[Any]
@@ -50,7 +50,8 @@ class NetCDFWriter:
             made = self._file.create_dataset(name, data=values, chunks=values.shape, **COMPRESSION).id
         else:
             space = h5s.create_simple(values.shape) if values.ndim else h5s.create(h5s.SCALAR)
-            made = h5d.create(self._file.id, name.encode(), h5t.py_create(values.dtype), space)
+            kind = h5t.py_create(values.dtype)
+            made = h5d.create(self._file.id, name.encode(), kind, space, dcpl=_without_times())
             made.write(h5s.ALL, h5s.ALL, values)
         self._label(made, dimensions, values.shape, long_name)
 
@@ -88,6 +89,13 @@ def read_variable(file: h5py.Group, name: str) -> Array:
     values = np.empty(variable.shape, variable.dtype)
     variable.read(h5s.ALL, h5s.ALL, values)
     return values
+
+
+def _without_times() -> Any:
+    """How a dataset is created that does not record when: the same values give the same bytes."""
+    created = h5p.create(h5p.DATASET_CREATE)
+    created.set_obj_track_times(False)
+    return created
 
 
 def _describe(made: Any, long_name: str) -> None:

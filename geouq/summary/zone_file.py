@@ -10,13 +10,13 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from geouq.atomic import take_place, temporary
 from geouq.errors import SummaryError
 from geouq.summary.file import opened
 from geouq.summary.file_writer import TileWriter
+from geouq.summary.sealed_file import sealed_file
 from geouq.summary.tile import TileSummary
 
-FORMAT = "geouq zone summaries 3"
+FORMAT = "geouq zone summaries 4"
 
 
 class ZonesWriter:
@@ -55,12 +55,8 @@ class ZonesWriter:
 @contextmanager
 def zones_writer(path: Path, key: str, names: Sequence[str]) -> Iterator[ZonesWriter]:
     """Write the zones of a tile one by one; the file takes its name when the block ends well after `finish`."""
-    with temporary(path) as part:
-        with h5py.File(part, "w") as file:
-            writer = ZonesWriter(file, key, names)
-            yield writer
-        if writer.finished:
-            take_place(part, path)
+    with sealed_file(path, lambda file: ZonesWriter(file, key, names)) as writer:
+        yield writer
 
 
 def zones_of_file(path: Path) -> dict[str, str]:

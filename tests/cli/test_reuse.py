@@ -12,7 +12,9 @@ import time
 import numpy as np
 import pytest
 import rasterio.shutil
+from affine import Affine
 from csv_rows import rows_of
+from landscape import NORTH_UP
 
 SHORT = "variables: [height]\noutput: {maps: none, figures: none}\n"
 
@@ -175,3 +177,78 @@ def test_ctrl_c_ends_at_once_and_the_next_run_goes_on(tile_folder, tmp_path):
     assert {path.name for path in folder.rglob(".*")} == {".geouq.lock"}
     again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert f"{len(kept)} of 12 tiles are summarised already" in again.stderr
+
+
+@pytest.fixture
+def zoned(tile_folder, write_raster, tmp_path):
+    """A configuration with two tiles, and regions from classes; the folder of its results."""
+    for name in ("a1", "a2"):
+        codes = np.random.default_rng(0).integers(0, 3, (40, 50)).astype(np.uint8)
+        place = {"transform": NORTH_UP @ Affine.translation(50 * int(name == "a2"), 0)}
+        write_raster(tmp_path / "classes" / f"{name}.tif", codes, **place)
+    regions = "regions: {cover: {classes: 'classes/{tile}.tif', names: {1: forest, 2: shrub}}}\n"
+    return tile_folder(("a1", "a2"), text=f"{SHORT}{regions}ordering: true\n"), tmp_path / "results" / "small"
+
+
+def flip(path, rng):
+    content = bytearray(path.read_bytes())
+    bit = int(rng.integers(8 * len(content)))
+    content[bit // 8] ^= 1 << bit % 8
+    path.write_bytes(content)
+
+
+def summaries_of(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in (folder / "summaries").rglob("*.nc")}
+
+
+def numbers_of(folder):
+    return {path.name: path.read_bytes() for path in (folder / "tables").glob("*.csv")}
+
+
+def test_a_flipped_bit_in_a_summary_changes_no_number(zoned, geouq):
+    """`report` stops and names the file; `run` reads the tile again and reports it."""
+    config, folder = zoned
+    geouq("run", config, "--quiet")
+    summaries, numbers, rng = summaries_of(folder), numbers_of(folder), np.random.default_rng(3)
+    assert len(summaries) == 4
+    for number in range(24):
+        name = sorted(summaries)[number % 4]
+        flip(folder / name, rng)
+        told = geouq("report", folder, "--quiet")
+        assert told.exit_code == 2
+        assert f"{name} cannot be read as saved summaries: its content does not match its checksum" in told.stderr
+        assert geouq("verify", folder).exit_code == 1
+        if number < 4:
+            again = geouq("run", config)
+            assert again.exit_code == 0
+            assert f"is swept again, as its saved summary {name} is damaged" in again.stderr
+            assert numbers_of(folder) == numbers
+        (folder / name).write_bytes(summaries[name])
+        assert summaries_of(folder) == summaries
+
+
+def test_verify_names_summaries_that_are_gone_damaged_or_of_another_run(zoned, geouq):
+    config, folder = zoned
+    geouq("run", config, "--quiet")
+    names = ["summaries/a1.nc", "summaries/a2.nc", "summaries/zones/cover/a1.nc"]
+    assert set(names) < set(json.loads((folder / "run.json").read_text(encoding="utf-8"))["summaries"])
+    (folder / names[0]).unlink()
+    flip(folder / names[1], np.random.default_rng(4))
+    shutil.copy(folder / "summaries/zones/cover/a2.nc", folder / names[2])
+
+    told = geouq("verify", folder)
+
+    assert told.exit_code == 1
+    assert [line.partition(";")[0] for line in told.stdout.splitlines()[:3]] == [
+        f"changed: summary {names[0]} is gone",
+        f"changed: summary {names[2]} is not the one that the run used",
+        f"changed: summary {names[1]} is damaged",
+    ]
+
+
+def test_identical_runs_write_identical_summaries_whatever_the_number_of_workers(zoned, geouq, tmp_path):
+    config, folder = zoned
+    geouq("run", config, "--quiet", "--workers", "2")
+    geouq("run", config, "--quiet", "--workers", "1", "--out", tmp_path / "other")
+
+    assert summaries_of(folder) == summaries_of(tmp_path / "other")

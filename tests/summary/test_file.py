@@ -1,5 +1,7 @@
 """A tile's summaries on disk: bit by bit what was saved, in whole or in parts, readable by others, or refused."""
 
+import hashlib
+import os
 from dataclasses import fields, replace
 
 import h5py
@@ -22,6 +24,7 @@ from geouq.summary import (
     VariableSummary,
     VarianceProfile,
     ZHistogram,
+    sealed_file,
 )
 from geouq.summary import file as room
 from geouq.summary.coverage_profile import POSITIVE, CoverageProfile
@@ -254,6 +257,46 @@ def test_xarray_reads_it_and_it_explains_itself(tmp_path, some_tile, monkeypatch
         assert "number of valid pixels, by cell" in found["cell_n"].attrs["long_name"]
 
 
+def flipped(whole, bit):
+    content = bytearray(whole)
+    content[bit // 8] ^= 1 << bit % 8
+    return bytes(content)
+
+
+def test_a_file_with_any_bit_flipped_is_refused_and_has_no_checksum(tmp_path, some_tile):
+    path = tmp_path / "tile.nc"
+    save_tile(some_tile, path, "key")
+    whole, digest = path.read_bytes(), sealed_file.checksum_of(path)
+    bits = np.random.default_rng(1).integers(0, 8 * len(whole), 300).tolist()
+
+    assert digest == hashlib.sha256(whole[: -sealed_file.LENGTH]).hexdigest()
+    for bit in [*bits, 0, 8 * len(whole) - 1]:
+        path.write_bytes(flipped(whole, bit))
+        assert (key_of_file(path), sealed_file.checksum_of(path)) == (None, None)
+        with pytest.raises(SummaryError, match=r"tile\.nc .*its content does not match its checksum"):
+            load_tile(path)
+
+
+def test_a_file_that_is_rewritten_under_its_size_and_time_is_checked_again(tmp_path, some_tile):
+    path = tmp_path / "tile.nc"
+    save_tile(some_tile, path, "key")
+    assert key_of_file(path) == "key"
+    before = path.stat()
+    path.write_bytes(flipped(path.read_bytes(), 8 * before.st_size // 2))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    assert key_of_file(path) is None
+
+
+def test_no_part_of_a_file_records_when_it_was_made(tmp_path, some_tile):
+    """So that the same values give the same bytes at any time."""
+    save_tile(some_tile, tmp_path / "tile.nc", "key")
+    with h5py.File(tmp_path / "tile.nc") as file:
+        times = {name: h5py.h5g.get_objinfo(file.id, name.encode()).mtime for name in file}
+
+    assert set(times.values()) == {0}
+
+
 @pytest.mark.parametrize("content", [b"", b"not a summary", b"\x89HDF\r\n\x1a\n" + bytes(100)])
 def test_a_damaged_summary_is_refused_and_has_no_key(tmp_path, content):
     path = tmp_path / "tile.nc"
@@ -278,12 +321,16 @@ def test_a_summary_cut_short_anywhere_is_refused(tmp_path, some_tile):
 
 @pytest.mark.parametrize("name", ["variable", "level", "n", "z_counts", "cell_n", "cell_key"])
 def test_a_summary_without_one_of_its_parts_is_refused(tmp_path, some_tile, name):
-    save_tile(some_tile, tmp_path / "tile.nc", "key")
-    with h5py.File(tmp_path / "tile.nc", "a") as file:
+    path = tmp_path / "tile.nc"
+    save_tile(some_tile, path, "key")
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size - sealed_file.LENGTH)
+    with h5py.File(path, "a") as file:
         del file[name]
+    sealed_file._seal(path)
 
-    with pytest.raises(SummaryError, match=r"tile\.nc"):
-        load_tile(tmp_path / "tile.nc")
+    with pytest.raises(SummaryError, match=r"tile\.nc cannot be read as a tile summary"):
+        load_tile(path)
 
 
 def test_another_summary_takes_the_place_of_one_and_the_entries_of_cells_stay(tmp_path, some_tile, monkeypatch):
