@@ -11,7 +11,7 @@ import pytest
 import rasterio
 from benchmarks.large import large_block, wide_strips
 from benchmarks.lazily import in_dask
-from benchmarks.measure import peak_of
+from benchmarks.measure import peak_mib, peak_of
 from benchmarks.memory import refusal
 from benchmarks.notebook import in_notebook
 from benchmarks.ours import in_geouq
@@ -208,9 +208,23 @@ def test_a_run_without_enough_memory_is_seen_to_be_refused(tmp_path):
     assert refusal(tmp_path, name, "1MB") == "refused before work"
 
 
-def test_peak_memory_is_that_of_the_program():
-    small, _ = peak_of([sys.executable, "-c", "import time; time.sleep(0.3)"])
-    large, done = peak_of([sys.executable, "-c", "import time; a = b'1' * (100 << 20); time.sleep(0.3); print('done')"])
+def test_peak_memory_is_that_of_the_program(tmp_path, monkeypatch):
+    """The programs end once they have been looked at."""
+    ready, seen = tmp_path / "ready", tmp_path / "seen"
+
+    def look(pid):
+        was_ready = ready.exists()
+        found = peak_mib(pid)
+        if was_ready:
+            ready.unlink()
+            seen.touch()
+        return found
+
+    monkeypatch.setattr("benchmarks.measure.peak_mib", look)
+    wait = f"open({str(ready)!r}, 'w').close()\nwhile not os.path.exists({str(seen)!r}): time.sleep(0.01)\n"
+    small, _ = peak_of([sys.executable, "-c", f"import os, time\n{wait}"])
+    seen.unlink()
+    large, done = peak_of([sys.executable, "-c", f"import os, time\na = b'1' * (100 << 20)\n{wait}print('done')"])
 
     assert done.stdout == "done\n"
     assert 90 < large - small < 120

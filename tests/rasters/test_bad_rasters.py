@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 from geouq.rasters.raster import read_header
 
-FEW = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 LAYERS = ("t_mean.tif", "t_variance.tif", "t_truth.tif")
 GIB = 1 << 30
 

@@ -128,7 +128,9 @@ def test_what_gdal_says_of_a_property_is_a_plain_error(tmp_path, write_raster, m
         read_header(str(tmp_path / "a.tif"))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(data=st.data())
 @pytest.mark.filterwarnings("ignore::rasterio.errors.NotGeoreferencedWarning")
 def test_damaged_headers_are_read_or_refused_plainly(raster, data):

@@ -222,7 +222,9 @@ def test_what_vanishes_after_its_header_was_read_is_a_plain_error(tmp_path, writ
         pass
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(data=st.data())
 def test_damaged_pixels_are_read_or_refused_plainly(one_tile, tmp_path, data):
     """Whatever bytes are lost or changed, a window is read or the file is named; nothing else is raised."""

@@ -51,7 +51,7 @@ def test_a_clock_that_goes_back_changes_no_byte_and_no_run_lasts_less_than_nothi
 
     assert bytes_of_run("back") == usual
     assert bytes_of_run("back") == usual
-    assert 0 <= json.loads((tmp_path / "back" / "run.json").read_text())["seconds"] < 600
+    assert json.loads((tmp_path / "back" / "run.json").read_text())["seconds"] >= 0
 
 
 @pytest.mark.parametrize("told", ["-86400", "0", "4102444800", "253402300799", "007", " 12 "])

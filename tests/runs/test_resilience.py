@@ -8,9 +8,11 @@ import sys
 import time
 from collections import Counter
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 import pytest
+from signalled import signalled
 
 from geouq.config import load_experiment
 from geouq.rasters.catalog import find_tiles
@@ -29,12 +31,19 @@ HEAVY = ("pandas", "xarray", "dask", "distributed", "matplotlib", "pyarrow")
 
 
 class Run:
-    """A run of the program in a session of its own, and what it has said so far."""
+    """A run of the program in a session of its own, and what it has said so far.
 
-    def __init__(self, config, out, *options, prefix=(), **settings):
+    killed_at : the number of the line with which it kills itself, where it does.
+    """
+
+    numbers = count()
+
+    def __init__(self, config, out, *options, prefix=(), killed_at=None, **settings):
         out.parent.mkdir(parents=True, exist_ok=True)
-        self.out, self._log = out, out.with_suffix(f".{time.monotonic_ns()}.log")
-        command = [*prefix, sys.executable, "-m", "geouq", "run", str(config), "--out", str(out), *options]
+        self.out, self._log = out, out.with_suffix(f".{next(self.numbers)}.log")
+        arguments = ["run", str(config), "--out", str(out), *options]
+        program = [*prefix, sys.executable, "-m", "geouq", *arguments]
+        command = signalled(signal.SIGKILL, arguments, times=killed_at) if killed_at else program
         with self._log.open("w") as log:
             self.process = subprocess.Popen(command, stderr=log, start_new_session=True, **settings)
 
@@ -53,13 +62,9 @@ class Run:
             time.sleep(0.002)
         return self
 
-    def end(self):
-        assert self.process.wait(120) == 0, self.said
+    def end(self, code=0):
+        assert self.process.wait(600) == code, self.said
         return self
-
-    def kill(self):
-        os.killpg(self.process.pid, signal.SIGKILL)
-        assert self.process.wait(60) == -signal.SIGKILL, "it had ended before"
 
 
 def summaries(out):
@@ -71,9 +76,8 @@ def test_a_run_that_is_killed_goes_on_to_the_same_numbers_and_does_no_tile_twice
     config = Path(KILLED) if KILLED else tile_folder(TILES, shape=(300, 300), text=SHORT)
     undisturbed = Run(config, tmp_path / "undisturbed").end()
     for number in range(KILLS):
-        first = Run(config, tmp_path / f"killed{number}").until(1 + number * len(undisturbed.said) // KILLS)
-        time.sleep(0.02 * number / KILLS)
-        first.kill()
+        moment = 1 + number * len(undisturbed.said) // KILLS
+        first = Run(config, tmp_path / f"killed{number}", killed_at=moment).end(-signal.SIGKILL)
         saved = summaries(first.out)
 
         second = Run(config, first.out).end()
@@ -135,7 +139,7 @@ def test_a_scheduler_that_dies_ends_the_run_with_one_message_and_the_next_goes_o
     with cluster(tmp_path, 1) as (address, (scheduler, _)):
         left = Run(config, tmp_path / "left", "--scheduler", address).until(2)
         scheduler.kill()
-        assert left.process.wait(60) == 2, left.said
+        left.end(2)
 
     assert left.said[-1].startswith("geouq: the dask scheduler no longer answers; finished tiles are kept")
     assert not [line for line in left.said if "Traceback" in line]

@@ -72,7 +72,9 @@ def test_an_absolute_folder_elsewhere_is_found_from_anywhere(rasters, tmp_path_f
     assert len(started(elsewhere, folder / "p", folder / "t").tiles) == 1
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(name=st.text(min_size=1, max_size=12), units=st.text(max_size=8))
 def test_whatever_bands_are_called_the_configuration_loads(rasters, write_raster, name, units):
     """Descriptions such as `no`, `1e3`, `a: b` or `#x` stay what they are."""

@@ -47,7 +47,9 @@ from geouq.summary.z_histogram import COMPACT, FINE, edge_probabilities
 from geouq.validity import REASONS
 
 LENGTHS = {"sums": (len(SUMS),), "products": (len(PRODUCTS),)}
-SHARED_FOLDER = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SHARED_FOLDER = settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 
 
 def drawn_moments(rng, *cells):

@@ -1,6 +1,6 @@
 """Tiles to summaries: the same bits whatever runs them, failures that stop nobody, edges that are exact."""
 
-import time
+import itertools
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
 
@@ -19,10 +19,10 @@ from geouq.grid import Grid, Window
 from geouq.rasters.areas import pixel_areas
 from geouq.rasters.catalog import Failure, find_tiles
 from geouq.reading.cutting import Reading
-from geouq.reading.reader import _Layer
+from geouq.reading.reader import TileReader, _Layer
 from geouq.sweep.settings import Settings, cell_size_for
 from geouq.sweep.tiles import sweep_tiles
-from geouq.sweep.workers import TOO_LITTLE, workers
+from geouq.sweep.workers import TOO_LITTLE, _stopping, workers
 from geouq.validity import TRUTH_NODATA
 
 BITS = ("sums", "products", "n")
@@ -187,16 +187,23 @@ def test_an_unexpected_error_is_a_failure_of_its_tile(tile_folder, sweep_one, mo
     assert (found.stage, found.error, found.message) == ("sweep", "MemoryError", f"{TOO_LITTLE}: no room")
 
 
-def test_stopping_ends_the_work_under_way(large_tile):
-    """An exception in the caller stops the tasks at their next window."""
+def test_stopping_ends_the_work_under_way(large_tile, monkeypatch):
+    """An exception in the caller stops the tasks at their next window: each of two threads reads one more at most."""
     tiles = copies(find_tiles(load_experiment(large_tile[0])).tiles, 50)
-    start = time.monotonic()
+    plain, reads = TileReader.read, itertools.count(1)
+
+    def read(*arguments):
+        if next(reads) > 100:
+            assert _stopping.wait(600)
+        return plain(*arguments)
+
+    monkeypatch.setattr("geouq.sweep.piecework.TileReader.read", read)
     with ThreadPoolExecutor(2) as pool:
         outcomes = sweep_tiles(tiles, Settings((0.9,), 64), pool, 100)
         next(outcomes)
         with pytest.raises(KeyboardInterrupt):
             outcomes.throw(KeyboardInterrupt)
-    assert time.monotonic() - start < 20
+    assert next(reads) <= 100 + 2 + 1
 
 
 @pytest.mark.parametrize(("shape", "size"), [((22, 53), 16), ((200, 200), 16), ((232, 410), 32), ((4096, 4096), 256)])
