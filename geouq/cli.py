@@ -8,6 +8,7 @@ import errno
 import json
 import os
 import sys
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geouq.errors import ConfigError, GeouqError
+from geouq.text.clean_streams import clean_streams
+from geouq.text.redaction import remember_secrets
 from geouq.version import __version__
 
 if TYPE_CHECKING:
@@ -50,7 +53,18 @@ def _undecodable_unsaid() -> Iterator[None]:
 
 
 class _Commands(click.Group):
-    """Turns every error that a user can mend into one message, and Ctrl-C into another."""
+    """Turns every error that a user can mend into one message, and Ctrl-C into another; says no credentials."""
+
+    def main(self, args: "Sequence[str] | None" = None, *more: Any, **options: Any) -> Any:
+        """Run a command; credentials in its arguments and in what it says are left out, also of a traceback."""
+        for argument in sys.argv[1:] if args is None else args:
+            remember_secrets(argument)
+        with clean_streams():
+            try:
+                return super().main(args, *more, **options)
+            except Exception:  # noqa: BLE001  a fault of the program, whose traceback may show credentials
+                click.echo(traceback.format_exc(), err=True)
+                sys.exit(1)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

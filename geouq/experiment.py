@@ -161,7 +161,9 @@ def _recalibrated(job: _Job, memory: str | None) -> tuple[Sequence[Path], Sequen
     """The files of the recalibration that the configuration asks for, and what to tell of it."""
     if job.experiment.recalibration is None:
         return (), ()
-    outcome = recalibrate(job.folder, threads=job.plan.workers, memory=memory, reporter=job.reporter)
+    outcome = recalibrate(
+        job.folder, threads=job.plan.workers, memory=memory, reporter=job.reporter, experiment=job.experiment
+    )
     return outcome.files, outcome.lines()
 
 

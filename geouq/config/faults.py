@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from geouq.errors import ConfigError
+from geouq.text.redaction import without_secrets
 
 Steps = tuple[str | int, ...]
 
@@ -63,13 +64,14 @@ def config_error(faults: Iterable[Fault]) -> ConfigError:
 
 def one_line(text: str) -> str:
     """Text that stays on one line of a message, cut where it is long."""
+    text = without_secrets(text)
     shown = text if text.isprintable() else repr(text)
     return shown if len(shown) <= 4 * LONGEST_QUOTE else f"{shown[: 4 * LONGEST_QUOTE]}…"
 
 
 def quoted(value: object) -> str:
     """Quote what the user wrote, cut where it is long."""
-    text = repr(str(value))
+    text = repr(without_secrets(str(value), whole=True))
     return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}…'"
 
 

@@ -10,11 +10,13 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from geouq.config.credentials import faults_of_credentials
 from geouq.config.faults import Fault, config_error, one_line
 from geouq.config.model import Experiment
 from geouq.config.values import FORM_KEYS
 from geouq.config.yaml_text import Written, as_written, is_file, merged, read_yaml
 from geouq.errors import ConfigError
+from geouq.text.redaction import redacted
 
 # URLs, GDAL's virtual files, and its names with a driver in front
 FILES = ("polygons", "classes")  # keys of a region that name a file
@@ -33,7 +35,7 @@ def load_experiment(path: str | Path, *, overrides: Mapping[str, Any] | None = N
     if overrides is not None:
         root = replace(merged(root, as_written(overrides)), file=source, line=1)
     root, reference_faults = _with_labels(_with_paths(root))
-    faults += reference_faults
+    faults += [*reference_faults, *faults_of_credentials(root)]
     try:
         experiment = Experiment.model_validate(root.plain(), context={"source": source, "written": root})
     except ValidationError as error:
@@ -43,10 +45,20 @@ def load_experiment(path: str | Path, *, overrides: Mapping[str, Any] | None = N
     return experiment
 
 
-def to_yaml(experiment: Experiment) -> str:
-    """Write the resolved configuration: without bases, and equal to `experiment` when loaded again."""
+def to_yaml(experiment: Experiment, *, credentials: bool = True) -> str:
+    """Write the resolved configuration: without bases, and equal to `experiment` when loaded again.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The configuration.
+    credentials : bool
+        Write passwords and tokens in addresses; otherwise a mark stands in their place.
+    """
     resolved = experiment.model_dump(mode="json", exclude_none=True)
-    return yaml.dump(resolved, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1000)
+    return yaml.dump(
+        resolved if credentials else redacted(resolved), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1000
+    )
 
 
 class _Dumper(yaml.SafeDumper):

@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from geouq.config.faults import Fault, Steps, config_error, one_line, quoted
+from geouq.text.redaction import remember_secrets
 
 MOST_BYTES = 2_000_000  # 10 seconds of reading
 MOST_VALUES = 100_000
@@ -89,7 +90,10 @@ def as_written(value: object) -> Written:
         return Written({str(key): as_written(entry) for key, entry in value.items()}, None, 0)
     if isinstance(value, list | tuple):
         return Written([as_written(entry) for entry in value], None, 0)
-    return Written(None if value is None else str(value), None, 0)
+    if value is None:
+        return Written(None, None, 0)
+    remember_secrets(str(value))
+    return Written(str(value), None, 0)
 
 
 def read_yaml(file: Path) -> tuple[Written, list[Fault]]:
@@ -222,6 +226,7 @@ class _Reading:
 
     def text(self, node: yaml.Node, path: Steps) -> str:
         text = str(node.value)
+        remember_secrets(text)
         self.characters += len(text)
         if self.characters > MOST_BYTES:
             raise _unreadable(self.file, _line(node), f"aliases expand to more than {MOST_BYTES} characters")

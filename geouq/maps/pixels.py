@@ -19,6 +19,7 @@ from geouq.reading.cutting import Pieces, Reading
 from geouq.reading.reader import TileReader
 from geouq.reading.variable_window import VariableWindow
 from geouq.text.naming import file_name
+from geouq.text.redaction import last_part
 from geouq.validity import classify
 
 
@@ -66,7 +67,7 @@ def _key_of(path: Path) -> str | None:
 
 def _writer(tile: Tile, name: str, folder: Path, tags: Mapping[str, str]) -> AbstractContextManager[MapWriter]:
     shown = pixel_map(name)
-    inputs = ", ".join(Path(raster.path).name for raster in tile.rasters.values())
+    inputs = ", ".join(last_part(raster.path) for raster in tile.rasters.values())
     own = {"GEOUQ_MAP": name, "GEOUQ_TILE": tile.name, "GEOUQ_INPUTS": inputs}
     own["GEOUQ_VARIABLE"] = ", ".join(variable.name for variable in tile.variables)
     bands = [shown.label(name, variable) for variable in tile.variables]

@@ -16,6 +16,7 @@ from geouq.rasters.predictions import Prediction
 from geouq.rasters.raster import Raster, read_header
 from geouq.rasters.tile_names import match_names, natural_order, path_of
 from geouq.runs.checksums import with_checksums
+from geouq.runs.credentials import require_credentials
 from geouq.runs.provenance import RunRecord, load_record
 from geouq.runs.store import SavedSummaries, is_valid, zones_are_valid
 from geouq.sweep.settings import Settings
@@ -53,14 +54,19 @@ def wanted_of(folder: Path, asked: Mapping[str, Any]) -> Recalibration:
         raise ConfigError(faults) from None
 
 
-def open_run(folder: Path, wanted: Recalibration | None, threads: int) -> tuple[Opened, Recalibration]:
+def open_run(
+    folder: Path, wanted: Recalibration | None, threads: int, experiment: Experiment | None = None
+) -> tuple[Opened, Recalibration]:
     """Open a run and settle what is wanted of it; of None, what its configuration asks for.
 
+    experiment : the configuration of the run with the credentials of addresses, which config.yaml does not hold.
     Raises SummaryError where there is no run, or one of other files or another version; ConfigError where what is
     wanted cannot be; DataError where a tile cannot be read.
     """
     record = load_record(folder)
-    experiment = load_experiment(folder / "config.yaml")
+    if experiment is None:
+        experiment = load_experiment(folder / "config.yaml")
+        require_credentials(experiment)
     if experiment.forms:
         raise ConfigError(f"recalibration: {NOT_RECALIBRATED}")
     wanted = wanted or experiment.recalibration or Recalibration()

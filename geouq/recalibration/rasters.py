@@ -28,6 +28,7 @@ from geouq.recalibration.corrections import ByGroup, Unchanged, corrected_moment
 from geouq.recalibration.recalibrator import SMALLEST, Provenance, Recalibrator
 from geouq.recalibration.views import places_of, views_of
 from geouq.text.naming import file_name
+from geouq.text.redaction import last_part
 from geouq.zones import Zones
 
 BLOCK = 512
@@ -214,7 +215,7 @@ def _writer(
         )
         for one, band in zip(own, tile.predictions[model].mean.bands, strict=False)
     ]
-    inputs = ", ".join(Path(raster.path).name for raster in _rasters(tile, model))
+    inputs = ", ".join(last_part(raster.path) for raster in _rasters(tile, model))
     tags = {"GEOUQ_MAP": f"recalibrated {layer.name}", "GEOUQ_TILE": tile.name, "GEOUQ_INPUTS": inputs}
     return cog_writer(path_of_raster(folder, tile.name, layer.name, model), tile.grid, labels, tags)
 

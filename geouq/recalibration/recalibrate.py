@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from geouq.atomic import remove_leftovers, written_whole
-from geouq.config import K_FOLD, LEAVE_ONE_REGION_OUT, Recalibration, suggestion
+from geouq.config import K_FOLD, LEAVE_ONE_REGION_OUT, Experiment, Recalibration, suggestion
 from geouq.errors import ConfigError, DataError, SummaryError
 from geouq.numbers.of_run import choices_of, preferred_scheme
 from geouq.rasters.catalog import Catalog, Failure, Tile
@@ -93,17 +93,19 @@ def recalibrate(
     threads: int | None = None,
     memory: str | None = None,
     reporter: Reporter | None = None,
+    experiment: Experiment | None = None,
 ) -> Outcome:
     """Fit corrections on the saved summaries of a run, judge them on tiles that they were not fitted on, and write.
 
     wanted : method, judges and tiles to write; None for what the configuration of the run says. out : folder to write
     to, by default `recalibration` in that of the run; that of a run is refused. predictions : paths with {tile} of mean
     and variance of tiles without truth, whose rasters are written too. memory : limit such as 4GB while pixels are
-    read. The pixels of the run's tiles are read once more. Raises SummaryError where the folder holds no run of the
+    read. experiment : the configuration of the run where config.yaml is without the credentials of its addresses. The
+    pixels of the run's tiles are read once more. Raises SummaryError where the folder holds no run of the
     files as they are, ConfigError where what is wanted cannot be, OwnedError where another process writes to `out`.
     """
     reporter, folder = reporter or Silent(), Path(folder)
-    opened, wanted = open_run(folder, wanted, threads or 1)
+    opened, wanted = open_run(folder, wanted, threads or 1, experiment)
     planned = partial(plan_run, Catalog(tuple(opened.tiles.values()), (), ()), threads, memory)
     job = _Job(opened, wanted, _no_run(Path(out or folder / "recalibration")), planned(), reporter)
     with owned(job.out):

@@ -4,11 +4,10 @@ import hashlib
 import json
 import os
 import platform
-import re
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,13 +20,12 @@ from geouq.config import Experiment, Variable, to_yaml
 from geouq.errors import SummaryError
 from geouq.rasters.catalog import Failure, Tile
 from geouq.rasters.raster import GDAL_OPTIONS, Raster
-from geouq.text.redaction import without_secrets
+from geouq.text.redaction import MARK, is_private, last_part, redacted, without_secrets
 from geouq.version import __version__
 from geouq.zones import Polygons
 
 PACKAGES = ("numpy", "numba", "xarray", "dask", "h5netcdf", "rasterio", "matplotlib", "bokeh", "pyogrio", "pyarrow")
 LIBRARIES = ("GDAL_", "CPL_", "VSI_", "PROJ_", "OGR_")  # beginnings of the names of their settings
-PRIVATE = re.compile("AUTH|BEARER|COOKIE|HEADER|KEY|PASS|PWD|SECRET|TOKEN|USER")
 
 
 def versions() -> dict[str, str]:
@@ -47,13 +45,14 @@ def gdal_settings() -> dict[str, str]:
     own = {name: str(value) for name, value in GDAL_OPTIONS.items()}
     told = {name: value for name, value in os.environ.items() if name.startswith(LIBRARIES)}
     return {
-        name: "..." if PRIVATE.search(name) else without_secrets(value) for name, value in sorted((told | own).items())
+        name: MARK if is_private(name) else without_secrets(value, whole=True)
+        for name, value in sorted((told | own).items())
     }
 
 
 def command() -> str:
     """The command line of this process."""
-    return without_secrets(shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]))
+    return shlex.join([Path(sys.argv[0]).name, *redacted(sys.argv[1:])])
 
 
 @dataclass(frozen=True)
@@ -85,6 +84,12 @@ class RunRecord:
     gdal: Mapping[str, str] = field(default_factory=gdal_settings)
     command: str = field(default_factory=command)
 
+    def __post_init__(self) -> None:
+        clean = {name: redacted(getattr(self, name)) for name in ("notes", "doubts", "inputs", "polygons")}
+        clean["failures"] = tuple(replace(one, message=without_secrets(one.message)) for one in self.failures)
+        for name, value in clean.items():
+            object.__setattr__(self, name, value)
+
 
 def inputs_of(tiles: Iterable[Tile], more: Mapping[str, Mapping[str, Raster]]) -> dict[str, dict[str, Any]]:
     """Name, size and time of change of every layer, by tile, and checksums of its files where they were asked for.
@@ -113,7 +118,7 @@ def vector_inputs(
 
 def _input(raster: Raster) -> dict[str, Any]:
     found = {
-        "file": without_secrets(raster.path).rsplit("/", 1)[-1],
+        "file": last_part(raster.path),
         "bytes": raster.size,
         "modified_ns": raster.modified,
     }
@@ -135,8 +140,8 @@ def inputs_in_words(inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 
 def resolved(experiment: Experiment) -> str:
-    """The resolved configuration as config.yaml keeps it."""
-    return without_secrets(to_yaml(experiment))
+    """Return the resolved configuration as config.yaml keeps it: without credentials."""
+    return to_yaml(experiment, credentials=False)
 
 
 def config_digest(experiment: Experiment) -> str:

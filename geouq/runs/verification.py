@@ -10,6 +10,7 @@ from geouq.config import load_experiment
 from geouq.errors import GeouqError, SummaryError
 from geouq.rasters.catalog import Failure, find_tiles
 from geouq.runs.checksums import with_checksums
+from geouq.runs.credentials import require_credentials
 from geouq.runs.provenance import RunRecord, config_digest, inputs_of, load_record, vector_inputs, versions
 from geouq.summary.sealed_file import checksum_of
 from geouq.zones import open_regions, placed
@@ -84,6 +85,7 @@ def _inputs(folder: Path, record: RunRecord) -> Iterator[str]:
 def _inputs_now(folder: Path, record: RunRecord) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the record would tell of rasters and polygons now."""
     experiment = load_experiment(folder / "config.yaml")
+    require_credentials(experiment)
     regions = open_regions(experiment)
     zones, catalog = placed(regions, find_tiles(experiment))
     tiles = list(catalog.tiles)

@@ -1,17 +1,190 @@
-"""Credentials and signatures of addresses, which must not reach messages, logs, run.json or pages."""
+"""Remove credentials from every text that leaves the program: messages, logs, tables, pages and files.
 
+Secrets are known in two ways. `secret_parts` recognises them by how addresses, options and headers are written. Values
+that were seen in a configuration, on the command line or in the environment are kept in mind, so that they are also
+recognised where other programs repeat them alone, percent-encoded, escaped or cut off.
+"""
+
+import base64
+import os
 import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+from urllib.parse import unquote
 
-_USER = re.compile(r"(\w+://)[^/\s@'\"]+@")
-_QUERY = re.compile(r"(\w+://[^\s?'\"<>]+|/vsi\w+)\?[^\s'\"<>]*")
+from geouq.text.secret_parts import Part, joined, secret_parts
+
+MARK = "***"
+SHORTEST = 6  # characters of a value that is recognised alone; shorter ones are part of many words
+PLACEHOLDER = re.compile(r"\{(?:tile|model|member)\}")
+_DIVIDERS = re.compile(r"[&;#?\s]+|%(?:25)*(?:26|3b|23|3f)", re.IGNORECASE)
+_EQUALS = re.compile(r"=|%(?:25)*3d", re.IGNORECASE)
+_HARMLESS = re.compile(
+    r"url|list_dir|use_head|empty_dir|max_retry|retry_delay|bands?|ovr|a_srs|if|versionid", re.IGNORECASE
+)
+_OF_SERVERS = re.compile(r"(?:GDAL|CPL|VSI|OGR|AWS|AZURE|GS|GOOGLE|GOA2|OSS|SWIFT|PG|MYSQL|MSSQL|HTTPS?|CURL)")
+_PRIVATE_OF_SERVERS = re.compile(
+    r"SECRET|TOKEN|PASS|PWD|AUTH|BEARER|COOKIE|CREDENTIAL|SIGNATURE|STRING|HEADERS?|KEY|SAS"
+)
+_PRIVATE = re.compile(r"SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|(?<![A-Z])TOKEN(?![A-Z])")
+_OF_ADDRESSES = re.compile(r"PROXY|UR[IL]|DSN|CONN|ENDPOINT", re.IGNORECASE)
+_NAME_OF_FILE = re.compile(r"_?FILE$|APPLICATION_CREDENTIALS$|_PATH$")
+_WAYS_TO_LOG_IN = frozenset({"BASIC", "NTLM", "NEGOTIATE", "ANY", "ANYSAFE", "BEARER", "DIGEST"})
+_ENTITIES = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
+_known: set[str] = set()
 
 
-def without_secrets(text: str) -> str:
-    """The text with users, passwords and query strings of addresses left out.
+def without_secrets(text: str, *, whole: bool = False) -> str:
+    """Return the text with every secret replaced by `***`; `whole` says that it is one value, such as a path.
 
     >>> without_secrets("https://me:word@host/a.tif?X-Amz-Signature=5f cannot be read")
-    'https://...@host/a.tif?... cannot be read'
+    'https://***@host/a.tif?*** cannot be read'
     >>> without_secrets("is it there? see truth/{tile}.tif")
     'is it there? see truth/{tile}.tif'
     """
-    return _QUERY.sub(r"\1?...", _USER.sub(r"\1...@", text))
+    return _without(text, _all_known(), whole=whole)
+
+
+def last_part(path: str) -> str:
+    """Return the name of a file by its path or address, without secrets.
+
+    >>> last_part("https://me:word@host/a.tif?sig=5f")
+    'a.tif?***'
+    """
+    return without_secrets(path, whole=True).rsplit("/", 1)[-1]
+
+
+def redacted(value: Any) -> Any:
+    """Return a value of JSON with the secrets of all its texts removed, those of keys too."""
+    return _redacted(value, _all_known())
+
+
+def holds_secret(value: str) -> bool:
+    """Return whether a value is written in a way in which credentials are."""
+    return bool(secret_parts(value, whole=True))
+
+
+def remember_secrets(value: str) -> None:
+    """Keep the secrets of a value in mind, so that they are recognised wherever they are repeated."""
+    for first, last in secret_parts(value, whole=True):
+        _known.update(_values(value[first:last]))
+
+
+def is_private(name: str) -> bool:
+    """Return whether a variable of the environment of this name holds a credential.
+
+    >>> [name for name in ("AWS_SECRET_ACCESS_KEY", "GDAL_HTTP_HEADER_FILE", "OLDPWD") if is_private(name)]
+    ['AWS_SECRET_ACCESS_KEY']
+    """
+    found = _PRIVATE_OF_SERVERS if _OF_SERVERS.match(name) else _PRIVATE
+    return bool(found.search(name)) and not _NAME_OF_FILE.search(name)
+
+
+def _all_known() -> frozenset[str]:
+    """Return the values that were kept in mind, and those of the environment as it is now."""
+    return _of_environment(frozenset(os.environ.items())) | _known
+
+
+@lru_cache(maxsize=4)
+def _of_environment(variables: frozenset[tuple[str, str]]) -> frozenset[str]:
+    found: set[str] = set()
+    for name, value in variables:
+        if is_private(name):
+            found.update(_values(value))
+        if _OF_SERVERS.match(name) or _OF_ADDRESSES.search(name):
+            for first, last in secret_parts(value, whole=True):
+                found.update(_values(value[first:last]))
+    return frozenset(found - _WAYS_TO_LOG_IN)
+
+
+def _redacted(value: Any, known: frozenset[str]) -> Any:
+    if isinstance(value, str):
+        return _without(value, known, whole=True)
+    if isinstance(value, Mapping):
+        return {_redacted(key, known): _redacted(entry, known) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_redacted(entry, known) for entry in value)
+    return value
+
+
+def _without(text: str, known: Iterable[str], *, whole: bool) -> str:
+    known_parts = (part for secret in known for part in _parts_of_one(text, secret))
+    return "".join(_pieces(text, joined([*known_parts, *secret_parts(text, whole=whole)])))
+
+
+def _values(secret: str) -> Iterator[str]:
+    """Split what stands in the place of a secret into values that may be repeated alone."""
+    yield from _long_enough([secret, secret.strip("'\"")])
+    user, colon, password = secret.partition(":")
+    if colon:
+        yield from _long_enough([password, base64.b64encode(secret.encode()).decode().rstrip("=")])
+    for option in _DIVIDERS.split(secret):
+        name, *value = _EQUALS.split(option, maxsplit=1)
+        if not _HARMLESS.fullmatch(name):
+            yield from _long_enough(value or [option])
+        for nested in value if name.lower() == "url" else ():
+            yield from (
+                part for first, last in secret_parts(unquote(nested)) for part in _values(unquote(nested)[first:last])
+            )
+    if not colon:
+        yield from _long_enough([user])
+
+
+def _long_enough(values: list[str]) -> Iterator[str]:
+    for value in values:
+        yield from (one for one in {value, unquote(value), unquote(unquote(value))} if _is_long_enough(one))
+
+
+def _is_long_enough(value: str) -> bool:
+    return len(PLACEHOLDER.sub("", value).replace(MARK, "")) >= SHORTEST
+
+
+def _pieces(text: str, parts: list[Part]) -> Iterator[str]:
+    """Yield the text between the parts, and a mark in the place of each, with the placeholders that it held."""
+    done = 0
+    for first, last in parts:
+        yield text[done:first] + _mark(text, first, last)
+        done = last
+    yield text[done:]
+
+
+def _mark(text: str, first: int, last: int) -> str:
+    """Return what stands in the place of a secret: a mark, and the placeholders of paths that it held."""
+    return MARK + "".join(dict.fromkeys(PLACEHOLDER.findall(text, first, last)))
+
+
+def _parts_of_one(text: str, secret: str) -> Iterator[Part]:
+    """Find a secret, however it is escaped, and what is left of it where its end is cut off."""
+    beginning, letters = _written(secret)
+    for found in beginning.finditer(text):
+        end = found.end()
+        for letter in letters[SHORTEST:]:
+            if not (next_one := letter.match(text, end)):
+                break
+            end = next_one.end()
+        yield found.start(), end
+
+
+@lru_cache(maxsize=1000)
+def _written(secret: str) -> tuple[re.Pattern[str], list[re.Pattern[str]]]:
+    """Return patterns of the beginning of a secret and of each of its letters, however these are written."""
+    ways = [_ways(letter) for letter in secret]
+    return re.compile("".join(ways[:SHORTEST])), [re.compile(way) for way in ways]
+
+
+def _ways(letter: str) -> str:
+    """Return a pattern of one letter: itself, percent-encoded as often as may be, or escaped."""
+    encoded = "".join(f"%(?:25)*(?i:{byte:02x})" for byte in letter.encode("utf-8", "surrogatepass"))
+    ways = [
+        re.escape(repr(letter)[1:-1]),
+        rf"\\?{re.escape(letter)}",
+        encoded,
+        rf"\\u(?i:{ord(letter):04x})",
+        rf"&#(?:{ord(letter)}|(?i:x0*{ord(letter):x}));",
+    ]
+    if letter in _ENTITIES:
+        ways[:0] = [f"&{_ENTITIES[letter]};", letter * 2]
+    if letter == " ":
+        ways.append(r"\+")
+    return f"(?:{'|'.join(ways)})"

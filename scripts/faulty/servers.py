@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import urlsplit
 
 FAULTS = ("stalls", "resets", "fails")
 STALL = 60  # seconds
@@ -39,7 +40,7 @@ class Handler(BaseHTTPRequestHandler):
         self.server.asked.append(self.path)
         is_faulty = len(self.server.asked) <= self.server.faulty and self.path.startswith(self.server.at)
         fault = self.server.fault if is_faulty else ""
-        file = self.server.folder / self.path.lstrip("/")
+        file = self.server.folder / urlsplit(self.path).path.lstrip("/")
         if fault == "stalls":
             self.server.ended.wait(STALL)
         elif fault == "resets":

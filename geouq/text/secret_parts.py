@@ -1,0 +1,102 @@
+"""Find credentials in text: in addresses, in the options and connection strings of GDAL, in headers.
+
+Parts are given as (start, end) of the text, in order, and do not overlap.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+Part = tuple[int, int]
+
+_COLON, _SLASH, _AT = r"(?::|%(?:25)*3a)", r"(?:/|%(?:25)*2f)", r"(?:@|%(?:25)*40)"
+_SEPARATOR, _EQUALS = r"(?:[;&]|%(?:25)*(?:3b|26))", r"(?:=|%(?:25)*3d)"
+_START = re.compile(
+    rf"[a-z][a-z0-9+.-]{{0,30}}{_COLON}{_SLASH}{_SLASH}|{_SLASH}vsi[a-z0-9_]+(?:(?={_SLASH}|\?|%(?:25)*3f))",
+    re.IGNORECASE,
+)
+_SCHEME_NEXT = re.compile(rf"{_SLASH}(?=[a-z][a-z0-9+.-]*{_COLON}{_SLASH}|{_SLASH}|vsi|\{{)", re.IGNORECASE)
+_END = re.compile(r"[\s'\"<>`]")  # of an address within a sentence
+_AUTHORITY_END = re.compile(r"[/?#\\]|%(?:25)*(?:2f|3f|23)", re.IGNORECASE)
+_DRIVE = re.compile(r"[a-z]:[/\\]", re.IGNORECASE)
+_LAST_AT = re.compile(rf"(?P<user>.*){_AT}", re.IGNORECASE | re.DOTALL)
+_OPEN_PASSWORD = re.compile(rf"[^:%\[]+{_COLON}(?!\d*$)(?=.)", re.IGNORECASE | re.DOTALL)
+_QUERY = re.compile(rf"(?:[?#]|%(?:25)*(?:3f|23))|{_SEPARATOR}(?=[^=/\s]{{0,100}}{_EQUALS})", re.IGNORECASE)
+
+_PRIVATE = (
+    r"[\w.-]{0,60}(?:passw(?:or)?d|passphrase|pwd|secret|token|signature|credential|bearer|api[_-]?key|access[_-]?key"
+    r"|account[_-]?key|shared[_-]?key|authorization|cookie|header|connection[_-]?string|x-(?:amz|goog|ms)-)[\w.-]{0,60}"
+    r"|sig|sas|pass|auth|key"
+)
+_VALUE = r"""(?:'(?:[^'\\]|\\.|'')*(?:'|$)|"(?:[^"\\]|\\.)*(?:"|$)|(?:\\.|[^\s\\])+?(?=[])'"]*(?:\s|$)))"""
+_HEADER = r"(?:proxy-)?authorization|(?:set-)?cookie|x-[\w-]*(?:token|key|auth)[\w-]*"
+_PATTERNS = tuple(
+    re.compile(pattern, re.IGNORECASE | re.DOTALL)
+    for pattern in (
+        rf"(?<![\w.-])(?:{_PRIVATE})\s*{_EQUALS}\s*(?P<secret>{_VALUE})",
+        rf"""["'](?:{_PRIVATE})["']\s*:\s*(?P<secret>{_VALUE})""",
+        rf"(?<![\w-])(?:{_HEADER})\s*(?::|%(?:25)*3a)\s*(?P<secret>[^\n]+)",
+        r"(?<!\w)bearer(?:\s|\+|%(?:25)*20)+(?P<secret>[^\s'\"]{4,})",
+        rf"<(?:{_PRIVATE})(?:\s[^>]*)?>(?P<secret>[^<]+)",
+        r"(?<!\w)(?:oci|geor|georaster|idb):[^\s/,@]*/(?P<secret>[^\s,@]+)",
+    )
+)
+
+
+def secret_parts(text: str, *, whole: bool = False) -> list[Part]:
+    """Return where the secrets of a text are.
+
+    Parameters
+    ----------
+    text : str
+        A sentence with addresses or options in it.
+    whole : bool
+        The text is one value, such as a path: an address in it goes on to its end, over blanks and quotes.
+    """
+    return joined([*_of_addresses(text, whole=whole), *_of_options(text)])
+
+
+def _of_options(text: str) -> Iterator[Part]:
+    return (found.span("secret") for pattern in _PATTERNS for found in pattern.finditer(text))
+
+
+def _of_addresses(text: str, *, whole: bool) -> Iterator[Part]:
+    for start in _START.finditer(text):
+        end = None if whole else _END.search(text, start.end())
+        rest = text[start.end() : end.start() if end else len(text)]
+        for first, last in (*_of_user(rest), *_of_query(rest)):
+            yield start.end() + first, start.end() + last
+
+
+def _of_user(rest: str) -> Iterator[Part]:
+    """Find the user and the password before a host, which may hold any character; also where the host is cut off."""
+    begin = 0
+    if rest[:1] == "/" or rest[:1] == "%":  # of a virtual file
+        if _SCHEME_NEXT.match(rest) or not (slash := re.match(_SLASH, rest, re.IGNORECASE)):
+            return
+        begin = slash.end()
+        if _DRIVE.match(rest, begin):
+            return
+    found = _AUTHORITY_END.search(rest, begin)
+    authority = rest[begin : found.start() if found else len(rest)]
+    last = _LAST_AT.match(rest, begin)
+    if last and re.search(rf"{_AT}|{_COLON}", authority, re.IGNORECASE):
+        yield begin, last.end("user")
+    elif password := _OPEN_PASSWORD.match(authority):
+        yield begin + password.end(), begin + len(authority)
+
+
+def _of_query(rest: str) -> Iterator[Part]:
+    """Find the query and the fragment, whichever way their beginning is written."""
+    if (found := _QUERY.search(rest)) and found.end() < len(rest):
+        yield found.end(), len(rest)
+
+
+def joined(parts: Iterable[Part]) -> list[Part]:
+    """Join parts that overlap or touch."""
+    found: list[Part] = []
+    for first, last in sorted(part for part in parts if part[0] < part[1]):
+        if found and first <= found[-1][1]:
+            found[-1] = found[-1][0], max(last, found[-1][1])
+        else:
+            found.append((first, last))
+    return found
