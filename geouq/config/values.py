@@ -10,6 +10,7 @@ import rasterio
 
 from geouq.config.faults import Steps, quoted, raise_each, suggestion
 from geouq.config.figure_names import FIGURES
+from geouq.text.naming import DEVICE
 
 H = TypeVar("H", bound=Hashable)
 
@@ -85,6 +86,8 @@ def experiment_name(name: str) -> str:
     >>> experiment_name("amazon-biomass 2.1")
     'amazon-biomass 2.1'
     """
+    if DEVICE.match(name):
+        raise ValueError(f"{quoted(name)} is the name of a device on Windows; choose another one")
     if not re.fullmatch(r"\w(?:[\w .+-]{0,98}[\w+-])?", name):
         raise ValueError(f"{quoted(name)} cannot name a folder; use up to 100 letters, digits, '-', '_', '.' or '+'")
     return name

@@ -54,7 +54,7 @@ def page_name(region: str) -> str:
     """
     name = file_name(region)
     if name.lower() == "index":
-        name = f"{name[:-1]}%{ord(name[-1]):02X}"  # file_name escapes no letter, so that no other region is called so
+        name = f"{name[:-1]}%{ord(name[-1]):02X}"  # file_name escapes no other x, so that no region is called so
     return f"{name}.html"
 
 
@@ -158,7 +158,9 @@ def _url(path: str) -> str:
 
 
 def _rendered(template: str, content: ReportContent, **values: Any) -> str:
-    return _environment().get_template(template).render(content=content, rule=RULE, marks=MARKS, **values)
+    return (
+        _environment().get_template(template).render(content=content, rule=RULE, marks=MARKS, policy=POLICY, **values)
+    )
 
 
 @cache
@@ -173,6 +175,13 @@ def _environment() -> Environment:
     environment.filters |= {"people": for_people, "url": _url, "thousands": thousands}
     return environment
 
+
+# A page runs the scripts beside it and nothing else, and asks no server. `file:` is for pages that are opened from
+# disk, where 'self' names no origin. Bokeh writes styles into its figures.
+POLICY = (
+    "default-src 'none'; script-src 'self' file:; style-src 'self' file: 'unsafe-inline'; "
+    "img-src 'self' file: data: blob:; base-uri 'none'; form-action 'none'"
+)
 
 MARKS: Mapping[str, str] = {
     "over-confident": "▲",

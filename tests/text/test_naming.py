@@ -1,5 +1,6 @@
 """File names for any text."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +27,21 @@ def test_a_name_leaves_no_folder(text):
 @given(text=st.text(st.characters(exclude_categories=["Cs"]), max_size=400))
 def test_a_name_fits_into_a_file_system(text):
     assert len(file_name(text)) <= 100
+
+
+@pytest.mark.parametrize("device", ["CON", "con", "Aux", "NUL", "prn", "COM1", "lpt9"])
+@pytest.mark.parametrize("rest", ["", ".", ".tif", ".a.b"])
+def test_no_name_is_a_device_of_windows(device, rest):
+    """Nor with a suffix, whatever the case."""
+    name = file_name(device + rest)
+
+    assert name.partition(".")[0].lower() != device.lower()
+    assert file_name(f"{device}x{rest}").startswith(f"{device}x")
+
+
+@pytest.mark.parametrize("text", ["west.", "west ", "west. ", ".", ".."])
+def test_no_name_ends_in_a_dot_or_a_blank(text):
+    assert file_name(text)[-1] not in ". "
 
 
 def test_long_names_that_begin_alike_stay_distinct():
