@@ -7,7 +7,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "geouq"
 FLOORS = (
-    {"atomic", "compiled", "text", "version"},
+    {"atomic", "compiled", "text", "usage", "version"},
     {"errors", "gaussian", "validity"},
     {"config", "grid"},
     {"summary"},
