@@ -66,7 +66,7 @@ def test_the_file_that_an_earlier_run_left_does_not_stand_for_a_missing_one(tmp_
 def test_secrets_and_line_breaks_are_no_part_of_a_message():
     failure = failure_of(ValueError("https://me:word@host/a.tif\nis broken"), "maps", item="a")
 
-    assert failure.message == "https://...@host/a.tif is broken"
+    assert failure.message == "https://***@host/a.tif is broken"
 
 
 def test_failures_of_an_earlier_stage_come_first():

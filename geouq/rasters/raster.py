@@ -3,7 +3,6 @@
 import math
 import os
 import re
-import resource
 import threading
 import warnings
 from collections import Counter, OrderedDict
@@ -23,6 +22,7 @@ from rasterio.errors import NotGeoreferencedWarning, RasterioError
 from geouq.errors import ChangedError, DataError
 from geouq.grid import Grid, Window
 from geouq.rasters.unanswered import unanswered
+from geouq.usage import open_files_allowed
 
 # a server that stalls, breaks off or answers 500 is asked again, and given up on in the end
 HTTP = {
@@ -215,10 +215,8 @@ def opened(raster: Raster) -> Iterator[Any]:
 @cache
 def most_open() -> int:
     """Rasters that a thread keeps open: its share of half the files that the process may open, if each core has one."""
-    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if allowed == resource.RLIM_INFINITY:
-        return MOST_OPEN
-    return min(max(allowed // (2 * (os.cpu_count() or 1)), FEWEST_OPEN), MOST_OPEN)
+    share = open_files_allowed() / (2 * (os.cpu_count() or 1))
+    return int(min(max(share, FEWEST_OPEN), MOST_OPEN))
 
 
 @contextmanager

@@ -2,17 +2,17 @@
 
 import ctypes
 import os
-import resource
 import sys
 from pathlib import Path
+
+from geouq.usage import peak_memory, processor_seconds
 
 CGROUP = Path("/sys/fs/cgroup/memory.max")  # what a container may take
 
 
 def peak_memory_mib() -> float:
-    """Largest resident memory of this process so far."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / (1 << 20 if sys.platform == "darwin" else 1 << 10), 1)
+    """Return the largest resident memory of this process so far; 0 if the system does not say."""
+    return round(peak_memory() / (1 << 20), 1)
 
 
 def machine_memory() -> int:
@@ -26,8 +26,7 @@ def machine_memory() -> int:
 
 def resources(seconds: float) -> str:
     """What the work of so many seconds has taken, in words."""
-    both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    busy = sum(usage.ru_utime + usage.ru_stime for usage in both)
+    busy = processor_seconds()
     return f"took {seconds:.1f} s, {busy:.1f} s of processors, {peak_memory_mib():.0f} MiB of memory at most"
 
 

@@ -1,0 +1,37 @@
+"""What the system lets this process use, and what it has used; some systems do not say."""
+
+import sys
+import time
+
+try:
+    import resource
+except ImportError:  # Windows
+    HAS_RESOURCE = False
+else:
+    HAS_RESOURCE = True
+
+FILES_OF_WINDOWS = 512  # of the C library
+
+
+def open_files_allowed() -> float:
+    """Return how many files the process may have open; infinity if there is no limit."""
+    if not HAS_RESOURCE:
+        return FILES_OF_WINDOWS
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return float("inf") if allowed == resource.RLIM_INFINITY else allowed
+
+
+def peak_memory() -> int:
+    """Return the largest resident memory of this process so far in bytes; 0 if the system does not say."""
+    if not HAS_RESOURCE:
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak << 10
+
+
+def processor_seconds() -> float:
+    """Return the time of processors that this process and the children that have ended took."""
+    if not HAS_RESOURCE:
+        return time.process_time()
+    both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in both)

@@ -1,0 +1,26 @@
+"""What the system says of this process, and a system that says nothing."""
+
+import subprocess
+import sys
+
+from geouq import usage
+
+WITHOUT = """import sys
+sys.modules["resource"] = None  # as if there were none
+import geouq.experiment
+from geouq.rasters.raster import most_open
+from geouq.runs.memory import peak_memory_mib, resources
+assert most_open() >= 1
+assert peak_memory_mib() == 0
+assert resources(1.0).startswith("took 1.0 s, ")
+"""
+
+
+def test_a_system_without_the_module_resource_is_no_hindrance():
+    subprocess.run([sys.executable, "-c", WITHOUT], check=True, timeout=600)
+
+
+def test_the_system_says_what_was_used():
+    assert usage.open_files_allowed() > 0
+    assert usage.peak_memory() > 1 << 20
+    assert usage.processor_seconds() > 0
