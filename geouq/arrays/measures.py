@@ -132,11 +132,11 @@ def _on_arrays(metric: Metric) -> Callable[..., Any]:
 
 
 def _choices(metric: Metric) -> dict[str, inspect.Parameter]:
-    """What a metric takes beside the summary, by keyword; edges are a kind of bins here."""
+    """What a metric takes beside the summary, by keyword; edges are a kind of bins here, and pixels are independent."""
     found = {}
     for parameter in list(inspect.signature(metric.function).parameters.values())[1:]:
         name, kind, default = OWN_NAMES.get(parameter.name, parameter.name), parameter.annotation, parameter.default
-        if name == "edges":
+        if name in ("edges", "effective"):
             continue
         if name == "bins":
             kind, default = Bins, default.count

@@ -32,6 +32,7 @@ WORDS = {
     "metric",
     "units",
     "bins",
+    "null",
     "group",
     "ci_method",
     "significant",

@@ -59,8 +59,7 @@ class Certainty:
         """Limits of a level."""
         gaps, widening = self.gaps, self.reach.widening(level, self._rest)
         if gaps is not None:
-            low, high = folded_limits(gaps.signed, gaps.noise(widening), gaps.norm, level)
-            return rounded((low - gaps.subtracted, high - gaps.subtracted))
+            return rounded(folded_limits(gaps.signed, gaps.noise(widening), gaps.norm, level))
         estimate, replicates = float(self.numbers.value.value), self.numbers.replicates
         replicates = replicates[np.isfinite(replicates)]
         if self.method == "bca":
@@ -78,7 +77,7 @@ class Certainty:
         if gaps is None:
             return p_value(lambda one: beyond if one == level else self._leave_out(number, one), level, least)
         noise = gaps.noise(self.reach.widening(level, self._rest))
-        found = folded_p_value(number + gaps.subtracted, gaps.signed, noise, gaps.norm)
+        found = folded_p_value(number, gaps.signed, noise, gaps.norm)
         return p_value(lambda one: beyond if one == level else found <= 1 - one, level, least)
 
     def _leave_out(self, number: float, level: float) -> bool:

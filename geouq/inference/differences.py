@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from geouq.config import Intervals
 from geouq.inference.bootstrap import left_out, resampled
 from geouq.inference.certainty import rounded
+from geouq.inference.effective import with_effective
 from geouq.inference.features import frame_of, summary_of
 from geouq.inference.pool import Blocks, CellsOf, N, Reach, cut_into_blocks, side_of_blocks, units_of
 from geouq.inference.resamples import (
@@ -107,6 +108,7 @@ def draw_together(name: str, sides: Sequence[Side], settings: Intervals) -> Draw
     for side, frame, own, cut in zip(sides, frames, sums, blocks, strict=True):
         choices = replace(side.choices, shared_edges=frame.edges)
         drawn = summary_of(resampled(own[used], settings.resamples, settings.seed, name), frame)
+        choices = with_effective(choices, side.whole, drawn, cut)
         rest = summary_of(left_out(own[used]), frame)
         numbers = resampled_numbers(side.whole, drawn, rest, choices)
         found.append({_key(one.value): one for one in _uncertain(numbers, cut, side.whole, drawn, choices)})

@@ -25,7 +25,7 @@ OF_PROBABILITY_BINS = (RELIABILITY, "threshold_resolution", "threshold_within")
 
 @dataclass(frozen=True)
 class Gaps:
-    """Signed gaps of a pool and its resamples, and the number that they give, less `subtracted`.
+    """Signed gaps of a pool and its resamples, and the number that they give.
 
     signed : float64 (gaps), NaN where a bin is empty; drawn : the same of each resample, (R, gaps). weighted : the
     number, of gaps and their weights; weight, drawn_weight : of the pool and of each resample. whole : False where
@@ -37,7 +37,6 @@ class Gaps:
     weighted: Weighted
     weight: Floats
     drawn_weight: Floats
-    subtracted: float = 0.0
     whole: bool = True
 
     def norm(self, gaps: Floats) -> Floats:
@@ -77,9 +76,8 @@ def gaps_of(value: Value, whole: Summary, resamples: Summary, choices: Choices) 
     bins = [_binned(summary, scheme, choices) for summary in (whole, resamples)]
     weighted, weight_of = _VARIANCE[name]
     (own, others), (weight, drawn) = map(_log_ratio, bins), map(weight_of, bins)
-    subtracted = float(weighted(own, weight) - value.value) if name == "ence_excess" else 0.0
     some_error = bool((bins[0].squared_error[bins[0].n > 0] > 0).all())
-    return Gaps(own, others, weighted, weight, drawn, subtracted, some_error)
+    return Gaps(own, others, weighted, weight, drawn, some_error)
 
 
 def rests_on_few_blocks(value: Value, whole: Summary, resamples: Summary, choices: Choices) -> bool:

@@ -1,15 +1,17 @@
 """Intervals of every number of a pool, and tests of its calibration, from the summaries of its cells and tiles."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geouq.config import Intervals
 from geouq.failures import isolated
 from geouq.inference.bands import Bands, bands_of
 from geouq.inference.bootstrap import left_out, resampled
 from geouq.inference.certainty import Certainty
+from geouq.inference.effective import with_effective
 from geouq.inference.features import frame_of, summary_of
 from geouq.inference.gaps import gaps_of, is_folded
 from geouq.inference.pool import Blocks, CellsOf, N, Units, cut_into_blocks, side_of_blocks, units_of
@@ -28,6 +30,8 @@ from geouq.inference.settings import DEFAULTS, FEWEST_TILES
 from geouq.inference.tile_rows import TileRows, resampled_by_tiles
 from geouq.metrics import Choices, Value, evaluate_metrics, has_variance, ideal_value
 from geouq.summary import Summary, TilePlace
+
+Floats = NDArray[np.float64]
 
 OF_TILES = "blocks of tiles"
 FAILED = "failed, see failures.csv"
@@ -63,7 +67,8 @@ class Test:
 class Inference:
     """Intervals of all numbers of a pool and tests of its calibration; blocks is None where there is no pixel.
 
-    bands : limits of the points of its curves; None where there are too few cells or blocks.
+    bands : limits of the points of its curves; None where there are too few cells or blocks. effective : numbers of
+    independent pixels that the bins are worth, by the name of the scheme; none where they are unknown.
     """
 
     intervals: tuple[Interval, ...]
@@ -71,6 +76,7 @@ class Inference:
     blocks: Blocks | None
     level: float
     bands: Bands | None = None
+    effective: Mapping[str, Floats] = field(default_factory=dict)
 
 
 Told = tuple[Value, Certainty | str]
@@ -107,6 +113,7 @@ def infer(
         return Inference(tuple(_without(whole, choices, reason)), (), blocks, settings.level)
     choices = replace(choices, shared_edges=frame.edges)
     drawn = summary_of(resampled(sums, settings.resamples, settings.seed, name), frame)
+    choices = with_effective(choices, whole, drawn, blocks)
     rest = summary_of(left_out(sums), frame)
     numbers = resampled_numbers(whole, drawn, rest, choices)
     told = list(_told(numbers, whole, drawn, choices, blocks=blocks, method=settings.method))
@@ -126,7 +133,7 @@ def infer(
     if has_variance(choices.form):
         with isolated("intervals", "bands of the curves"):
             bands = bands_of(whole, drawn, choices, blocks, settings.level)
-    return Inference(tuple(intervals), tuple(tests), blocks, settings.level, bands)
+    return Inference(tuple(intervals), tuple(tests), blocks, settings.level, bands, choices.effective)
 
 
 def _told(

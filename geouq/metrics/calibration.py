@@ -41,19 +41,44 @@ def ence_normalized(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: F
     return _normalized(ence(summary, bins, edges), _relative_gap(summary, bins, edges))
 
 
-def ence_null(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats | None = None) -> Floats:
-    """ENCE that a perfect Gaussian forecaster scores with these bins and independent pixels; unit 1.
+def ence_null(
+    summary: Summary,
+    bins: BinScheme = EQUAL_COUNT_10,
+    edges: Floats | None = None,
+    effective: Floats | None = None,
+) -> Floats:
+    """Return the ENCE that a perfect Gaussian forecaster scores with these bins; unit 1.
 
-    Mean over used bins of sqrt(sum v^2 / pi) / sum v, about sqrt(bins / (n pi)). Pernot, arXiv 2305.11905.
+    Mean over used bins of sqrt(sum w^2 v^2 / pi) / sum w v, about sqrt(bins / (n pi)). Pernot, arXiv 2305.11905.
+
+    Parameters
+    ----------
+    effective : float64 (bins), optional
+        Number of independent pixels that each bin is worth, at most its pixels. By default all pixels are
+        independent.
     """
     per_bin = binned(summary, bins, edges)
-    n = np.where(per_bin.n > 0, per_bin.n, np.nan)
-    return _mean(np.sqrt(per_bin.squared_variance * per_bin.weight / (np.pi * n)) / per_bin.variance)
+    variance = np.where(per_bin.n > 0, per_bin.variance, np.nan)
+    independent = np.sqrt(per_bin.squared_variance / np.pi) / variance
+    if effective is None:
+        return _mean(independent)
+    used = (per_bin.n > 0) & (effective > 0)
+    return _mean(independent * np.sqrt(np.divide(per_bin.n, effective, out=np.ones(per_bin.n.shape), where=used)))
 
 
-def ence_excess(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats | None = None) -> Floats:
-    """ENCE less that of a perfect forecaster; unit 1, ideal 0."""
-    return ence(summary, bins, edges) - ence_null(summary, bins, edges)
+def ence_excess(
+    summary: Summary,
+    bins: BinScheme = EQUAL_COUNT_10,
+    edges: Floats | None = None,
+    effective: Floats | None = None,
+) -> Floats:
+    """ENCE less that of a perfect forecaster; unit 1, ideal 0.
+
+    It estimates the ENCE of unlimited pixels, which is 0 for a perfect forecaster, and which its interval is for.
+    Where gaps are much larger than their noise, it is too small by up to `ence_null`, and may lie below the interval.
+    `effective` as in `ence_null`.
+    """
+    return ence(summary, bins, edges) - ence_null(summary, bins, edges, effective)
 
 
 def zms(summary: Summary) -> Floats:

@@ -4,7 +4,7 @@ A new metric is a function of a Summary and a row here; tables, maps, documentat
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, Literal
 
@@ -77,6 +77,7 @@ class Metric:
     unit : 1, or the variable's unit, or its square.
     above : what a value above the ideal (or a large value) means.
     choice : what it takes beside the summary: calibration is the levels of the curve, calibration_weights these too.
+    on_effective : whether it also takes the number of independent pixels that each bin is worth.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Metric:
     above: str
     source: str
     choice: Choice = "none"
+    on_effective: bool = False
 
     @property
     def claim(self) -> str:
@@ -115,8 +117,20 @@ METRICS = (
     Metric("ence", ence, "ENCE", "1", "small", "std and error disagree", LEVI, "bins"),
     Metric("uce_normalized", uce_normalized, "UCE/max", "1", "0", "gaps are alike in all bins", NOTEBOOK, "bins"),
     Metric("ence_normalized", ence_normalized, "ENCE/max", "1", "0", "gaps are alike in all bins", NOTEBOOK, "bins"),
-    Metric("ence_null", ence_null, "ENCE_0", "1", "none", "bins hold few pixels", PERNOT_2023, "bins"),
-    Metric("ence_excess", ence_excess, "ENCE - ENCE_0", "1", "0", "std and error disagree", PERNOT_2023, "bins"),
+    Metric(
+        "ence_null", ence_null, "ENCE_0", "1", "none", "bins hold few pixels", PERNOT_2023, "bins", on_effective=True
+    ),
+    Metric(
+        "ence_excess",
+        ence_excess,
+        "ENCE - ENCE_0",
+        "1",
+        "0",
+        "std and error disagree",
+        PERNOT_2023,
+        "bins",
+        on_effective=True,
+    ),
     Metric("zms", zms, "ZMS", "1", "1", "errors larger than predicted", PERNOT),
     Metric("z_mean", z_mean, "mean z", "1", "0", "under-prediction", PERNOT),
     Metric("z_std", z_std, "std z", "1", "1", "over-confident", PERNOT),
@@ -214,7 +228,8 @@ class Choices:
     """What an experiment asks for: levels, bin schemes with edges of their own or shared, reference mean, curve.
 
     beside : names of the covariates and class rasters by which coverage is grouped too. form : how the forecast is
-    given, None for mean and variance.
+    given, None for mean and variance. effective : number of independent pixels that each bin is worth, by the name of
+    its scheme; pixels of a scheme without it are taken as independent.
     """
 
     levels: Sequence[float]
@@ -228,6 +243,7 @@ class Choices:
     thresholds: Sequence[float] = ()
     beside: Sequence[str] = ()
     form: Form | None = None
+    effective: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
     def groupings(self) -> tuple[str, ...]:
@@ -268,11 +284,15 @@ class _Call:
     suffix: str = ""
     bins: str = ""
     group: str = ""
+    effective: Floats | None = None
 
 
 _CALLS: Mapping[Choice, Callable[[Choices], list[_Call]]] = {
     "none": lambda _: [_Call()],
-    "bins": lambda c: [_Call((s, (c.shared_edges or {}).get(s.name)), bins=s.name) for s in c.schemes],
+    "bins": lambda c: [
+        _Call((s, (c.shared_edges or {}).get(s.name)), bins=s.name, effective=c.effective.get(s.name))
+        for s in c.schemes
+    ],
     "level": lambda c: [_Call((level,), _percent(level)) for level in c.levels],
     "group": lambda c: [
         _Call((level, by, c.groups.count), _percent(level), group=by) for by, level in product(c.groupings, c.levels)
@@ -292,7 +312,8 @@ def evaluate_metric(metric: Metric, summary: Summary, choices: Choices) -> Itera
     for call in _CALLS[metric.choice](choices):
         name, number = metric.name + call.suffix, np.full(np.shape(summary.n), np.nan)
         with isolated("numbers", " ".join(filter(None, (name, call.bins, call.group)))):
-            number = metric.function(summary, *call.arguments)
+            effective = (call.effective,) if metric.on_effective else ()
+            number = metric.function(summary, *call.arguments, *effective)
         level = call.arguments[0] if metric.choice in OF_LEVELS else None
         yield Value(metric, name, call.bins, number, call.group, level)
 

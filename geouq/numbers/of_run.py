@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, product
 
@@ -111,7 +111,7 @@ def numbers_of(
     wholes_of_zones = ((zone, _counted(zone, parts, summaries, pixels)) for zone, parts in zones.items())
     reporter.stage("numbers", len(record.tiles) + 1 + len(experiment.tile_lists) + len(zones))
     for pool in chain(pools(experiment, names, noted()), zone_pools(experiment.levels, names, wholes_of_zones)):
-        own = _rows_of(pool, record.variables, choices)
+        on_map = choices
         if pool.level != "tile":
             parts = zones[pool.name] if pool.zone else [summaries.part(tile) for tile in pool.tiles]
             sides = sides_of(pool, choices, parts, summaries)
@@ -120,10 +120,13 @@ def numbers_of(
                 variable: _inferred(pool.name, side, drawn_tiles.get(variable), settings, variable)
                 for variable, side in sides.items()
             }
-            own["metrics"] = list(with_intervals(own["metrics"], found))
+            on_map = {name: replace(one, effective=found[name].effective) for name, one in choices.items()}
             if not pool.zone or len(zones) <= ZONES_SHOWN:
                 shown.append(pool)
             beside.add(pool, sides)
+        own = _rows_of(pool, record.variables, on_map)
+        if pool.level != "tile":
+            own["metrics"] = list(with_intervals(own["metrics"], found))
         for name, more in own.items():
             rows[name] += more
         reporter.advance(pool.name)

@@ -20,6 +20,7 @@ from geouq.failures import Failure
 from geouq.metrics import (
     LEFT_OUT,
     Choices,
+    Value,
     bin_edges,
     binned,
     calibration_curve,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "metrics": (
         "level", "name", "variable", "model", "metric", "value", "units", "bins", "group", "ci_low", "ci_high",
-        "ci_level", "ci_method", "n", "n_cells", "compare_on",
+        "ci_level", "ci_method", "n", "n_cells", "compare_on", "null",
     ),
     "bins": (
         "level", "name", "variable", "model", "bins", "bin", "lower", "upper", "n", "mean_variance", "mse", "share",
@@ -83,6 +84,7 @@ WHOLE = ("n", "n_cells", "n_baseline", "n_in", "n_out", "n_blocks", "bin", "pair
 TEXT = (
     *("level", "name", "variable", "model", "metric", "units", "bins", "group", "ci_method", "compare_on", "edges"),
     *(
+        "null",
         "curve",
         "residual",
         "significant",
@@ -153,6 +155,7 @@ def metric_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str,
             "value": _number(value.value),
             "units": unit_of(value.metric, variable.units),
             "bins": value.bins,
+            "null": _null_of(value, choices[variable.name]),
             "group": value.group,
             **_overflow(value.value, pool.variables[variable.name]),
             "n": int(pool.variables[variable.name].n),
@@ -160,6 +163,13 @@ def metric_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str,
         for variable in variables
         for value in evaluate_metrics(pool.variables[variable.name], choices[variable.name])
     ]
+
+
+def _null_of(value: Value, choices: Choices) -> str:
+    """Return what the null of ENCE takes pixels as, `effective` or `independent`; empty for other numbers."""
+    if not value.metric.on_effective:
+        return ""
+    return "effective" if value.bins in choices.effective else "independent"
 
 
 def bin_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str, Choices]) -> list[Row]:
