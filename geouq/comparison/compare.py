@@ -7,7 +7,7 @@ from pathlib import Path
 from geouq.comparison.gates import Worse, bound_of, worse
 from geouq.comparison.rows import COLUMNS, comparison_rows
 from geouq.comparison.runs import Restricted, open_runs, restricted_to_common
-from geouq.config import Variable
+from geouq.config import Variable, preferred_first
 from geouq.config.regions import ALL
 from geouq.errors import ConfigError
 from geouq.metrics import Metric
@@ -71,7 +71,7 @@ def compare(
     rows, notes = comparison_rows(restricted, shared.variables, settings, reporter or Silent())
     failing = worse(rows, bounds, settings.level)
     schemes = shared.settings["bins"].schemes
-    preferred = next((s.name for s in schemes if s.scheme == "equal-count"), schemes[0].name if schemes else "")
+    preferred = next((scheme.name for scheme in preferred_first(schemes)), "")
     shown = Shown(shown_rows(rows, preferred), opened[0].label, "run", (*shared.notes, *notes))
     table = Table(COLUMNS, tuple(rows))
     write_csv(table, folder / "comparison.csv")

@@ -1,6 +1,6 @@
 """What an experiment is: strict YAML, frozen models, every fault at once with its line and a suggestion."""
 
-from geouq.config.bins import EQUAL_COUNT_10, EQUAL_WIDTH_10, GROUPS, Bins, BinScheme, Groups
+from geouq.config.bins import EQUAL_COUNT_10, EQUAL_WIDTH_10, GROUPS, Bins, BinScheme, Groups, preferred_first
 from geouq.config.data import Data, FormData, SharedData
 from geouq.config.faults import Fault, config_error, quoted, suggestion
 from geouq.config.intervals import Intervals, length
@@ -69,6 +69,7 @@ __all__ = [
     "length",
     "load_experiment",
     "model_and_layer",
+    "preferred_first",
     "quoted",
     "suggestion",
     "to_yaml",

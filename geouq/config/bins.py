@@ -1,6 +1,6 @@
 """The bins of the predicted variance, and the groups of pixels, that an experiment asks for."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_serializer, model_validator
@@ -56,6 +56,14 @@ class BinScheme(Section):
 
 EQUAL_WIDTH_10 = BinScheme(scheme="equal-width", count=10)
 EQUAL_COUNT_10 = BinScheme(scheme="equal-count", count=10)
+
+
+def preferred_first(schemes: Iterable[BinScheme]) -> tuple[BinScheme, ...]:
+    """Return the schemes in the order in which people see them: equal-count bins first, as all of them hold pixels.
+
+    Of skewed variances, one equal-width bin holds nearly all pixels, and the others lie in few blocks.
+    """
+    return tuple(sorted(schemes, key=lambda scheme: scheme.scheme != "equal-count"))
 
 
 class Groups(Section):

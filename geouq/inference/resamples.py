@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 NOT_KEPT = "not kept by cell"
 FEW_TILES = f"{NOT_KEPT}, and fewer than {FEWEST_TILES} tiles"
 FEW_IN_A_BIN = "a bin in few blocks"
+FEW_IN_UNEVEN_BINS = f"{FEW_IN_A_BIN}; equal-count bins all hold pixels"
 FEW_EFFECTIVE = f"fewer than {FEWEST_EFFECTIVE} effective cells"
 OUTWEIGHED = "few blocks outweigh the others"
 NOT_BY_CELL = {"group", "ordering", "threshold"}
@@ -89,7 +90,9 @@ def untold(value: Value, whole: Summary, drawn: Summary, choices: Choices, reach
     """Why resamples do not tell how certain a number is, or nothing."""
     if reach.effective < FEWEST_EFFECTIVE:
         return FEW_EFFECTIVE
-    return FEW_IN_A_BIN if rests_on_few_blocks(value, whole, drawn, choices) else ""
+    if not rests_on_few_blocks(value, whole, drawn, choices):
+        return ""
+    return FEW_IN_A_BIN if value.bins.startswith("equal-count") or not value.bins else FEW_IN_UNEVEN_BINS
 
 
 def outweighed(reach: Reach, left_out: Floats) -> bool:

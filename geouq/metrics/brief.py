@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from geouq.config import EQUAL_COUNT_10
 from geouq.metrics.accuracy import bias, rmse
 from geouq.metrics.calibration import ence, uce, zms
 from geouq.metrics.coverage import coverage
@@ -35,7 +36,7 @@ def _of_normal(summary: Summary) -> dict[str, float]:
         "sharpness_rms": float(sharpness_rms(summary)),
         "zms": float(zms(summary)),
         level_name("coverage", level): float(coverage(summary, level)),
-        "uce": float(uce(summary)),
+        "uce": float(uce(summary, EQUAL_COUNT_10)),
         "ence": float(ence(summary)),
     }
 

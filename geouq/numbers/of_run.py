@@ -9,7 +9,7 @@ from itertools import chain, product
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.config import IN, OUT, BinScheme, ClassRegions, Experiment, Variable
+from geouq.config import IN, OUT, BinScheme, ClassRegions, Experiment, Variable, preferred_first
 from geouq.failures import isolated
 from geouq.inference import (
     FAILED,
@@ -83,9 +83,8 @@ def choices_of(experiment: Experiment, variables: Sequence[Variable], summaries:
 
 
 def preferred_scheme(experiment: Experiment) -> BinScheme:
-    """The scheme to show where there is room for one: equal-count bins, if asked for, as all of them hold pixels."""
-    schemes = experiment.bins.schemes
-    return next((scheme for scheme in schemes if scheme.scheme == "equal-count"), schemes[0])
+    """Return the scheme to show where there is room for one."""
+    return preferred_first(experiment.bins.schemes)[0]
 
 
 def numbers_of(

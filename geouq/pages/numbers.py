@@ -43,6 +43,7 @@ OF_FORMS = (
     ("ece", "ECE of the top class"),
     ("ece_classwise", "ECE of classes"),
 )
+WHY_BINS = ", which all hold pixels (of skewed variances, one equal-width bin holds nearly all: see metrics.csv)"
 HEADINGS = dict((*SHOWN, *OF_FORMS))
 
 
@@ -111,7 +112,9 @@ def tiles_sheet(content: ReportContent, numbers: Numbers, tiles: Iterable[str]) 
 
 
 def _of_bins(content: ReportContent, numbers: Numbers) -> str:
-    return f"UCE and ENCE over {content.bins} bins. " if any("uce" in rows for rows in numbers.values()) else ""
+    if not any("uce" in rows for rows in numbers.values()):
+        return ""
+    return f"UCE and ENCE over {content.bins} bins{WHY_BINS if content.bins.startswith('equal-count') else ''}. "
 
 
 def verdict_matrix(content: ReportContent, found: Mapping[Place, Verdict], wanted: Sequence[Cell]) -> list[list[Cell]]:

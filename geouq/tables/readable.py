@@ -33,6 +33,10 @@ SHOWN = (
     *("brier", "brier_reliability", "brier_resolution", "log_loss", "accuracy", "ece", "ece_classwise"),
 )
 TEXTS = ("metric", "variable", "region")  # headings of columns that hold names
+WHY_EQUAL_COUNT = (
+    " Equal-count bins all hold pixels. Where variances are skewed, one equal-width bin holds nearly all of them, so "
+    "that UCE is one number without an interval; those numbers are in metrics.csv."
+)
 UNITS = {metric.name: metric.unit for metric in (*FORM_METRICS, *METRICS)}
 
 
@@ -121,12 +125,18 @@ def for_count(found: Mapping[str, Row]) -> str:
 
 
 def _by_pool(table: Table) -> dict[tuple[str, str], dict[str, dict[str, Row]]]:
-    """Rows by pool, variable and metric; of several bin schemes the last, equal-count by default."""
+    """Return rows by region, variable and metric; of several bin schemes the first, but equal-count before others."""
     found: dict[tuple[str, str], dict[str, dict[str, Row]]] = {}
     for row in table.rows:
         name = f"{row['variable']} ({row['model']})" if row["model"] else row["variable"]
-        found.setdefault((row["level"], row["name"]), {}).setdefault(name, {})[row["metric"]] = row
+        own = found.setdefault((row["level"], row["name"]), {}).setdefault(name, {})
+        if row["metric"] not in own or _is_preferred(row) > _is_preferred(own[row["metric"]]):
+            own[row["metric"]] = row
     return found
+
+
+def _is_preferred(row: Row) -> bool:
+    return str(row["bins"]).startswith("equal-count")
 
 
 def _names(each: Sequence[Mapping[str, Row]]) -> list[str]:
@@ -157,6 +167,7 @@ def _notes(each: Sequence[Mapping[str, Row]]) -> Iterator[str]:
     levels = {row["ci_level"] for row in rows if row.get("ci_level") is not None}
     if levels:
         yield f"In brackets: intervals of level {', '.join(f'{level:g}' for level in sorted(levels))}."
-    bins = dict.fromkeys(row["bins"] for found in each for name in ("uce", "ence") if (row := found.get(name)))
+    used = [row for found in each for name in ("uce", "ence") if (row := found.get(name))]
+    bins = dict.fromkeys(row["bins"] for row in used)
     if bins:
-        yield f"uce and ence over {', '.join(bins)} bins."
+        yield f"uce and ence over {', '.join(bins)} bins.{WHY_EQUAL_COUNT if any(map(_is_preferred, used)) else ''}"

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.atomic import written_whole
-from geouq.config import BinScheme, Experiment, Groups, Variable
+from geouq.config import BinScheme, Experiment, Groups, Variable, preferred_first
 from geouq.failures import Failure
 from geouq.metrics import (
     LEFT_OUT,
@@ -130,7 +130,7 @@ def choices_for(experiment: Experiment, variable: Variable, whole: Summary | Non
         shared = {scheme.name: bin_edges(whole.variance, scheme) for scheme in experiment.bins.schemes}
     return Choices(
         experiment.levels,
-        experiment.bins.schemes,
+        preferred_first(experiment.bins.schemes),
         variable.reference_mean,
         shared,
         experiment.calibration_levels,

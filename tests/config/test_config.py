@@ -7,7 +7,18 @@ import pytest
 from configurations import SMALLEST, faults, loaded, written
 from pydantic import ValidationError
 
-from geouq.config import Bins, BinScheme, Experiment, Gate, Variable, json_schema, load_experiment
+from geouq.config import (
+    EQUAL_COUNT_10,
+    EQUAL_WIDTH_10,
+    Bins,
+    BinScheme,
+    Experiment,
+    Gate,
+    Variable,
+    json_schema,
+    load_experiment,
+    preferred_first,
+)
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 
@@ -144,3 +155,10 @@ def test_the_forest_configuration_reads_its_project_beside_it(tmp_path):
     }
     assert [variable.reference_mean for variable in experiment.variables] == [10, 5, 60, 0.4, 50]
     assert experiment.data.truth == f"{tmp_path}/data/preprocessed/{{tile}}.tif"
+
+
+def test_people_see_equal_count_bins_first_whatever_the_order_of_the_schemes():
+    schemes = [EQUAL_WIDTH_10, EQUAL_COUNT_10]
+
+    assert preferred_first(schemes)[0] == preferred_first(reversed(schemes))[0] == EQUAL_COUNT_10
+    assert preferred_first([EQUAL_WIDTH_10]) == (EQUAL_WIDTH_10,)

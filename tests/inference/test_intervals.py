@@ -19,7 +19,7 @@ from geouq.metrics import evaluate_metrics, rmse
 from geouq.summary import add_all
 
 QUICK = Intervals(resamples=200)
-REASONS = ("not kept by cell, and fewer than 8 tiles", "a bin in few blocks")
+REASONS = ("not kept by cell, and fewer than 8 tiles", "a bin in few blocks; equal-count bins all hold pixels")
 
 
 @pytest.fixture(scope="module")

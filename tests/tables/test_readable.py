@@ -96,7 +96,9 @@ def test_a_region_is_a_table_of_metrics_by_variables(metrics):
     assert {"coverage_50", "coverage_90", "uce (unit^2)", "zms"} <= set(names)
     rmse = rows["P95"]["rmse"]
     assert sheet.rows[2][1] == with_interval(rmse["value"], rmse["ci_low"], rmse["ci_high"])
-    assert sheet.notes == ("In brackets: intervals of level 0.95.", "uce and ence over equal-count-10 bins.")
+    level, bins = sheet.notes
+    assert level == "In brackets: intervals of level 0.95."
+    assert bins.startswith("uce and ence over equal-count-10 bins. Equal-count bins all hold pixels.")
 
 
 def test_names_stay_text_in_markdown_and_latex(metrics):
@@ -197,3 +199,17 @@ def test_a_gate_on_an_interval_tells_the_end_that_was_judged(metrics):
     assert (high["value"], high["passed"]) == (0.99, False)
     missing, _ = outcome_of(record(), [gate(on="interval", low=None, high=None)], tables_of(metrics), ())["gates"]
     assert (missing["value"], missing["passed"]) == (None, False)
+
+
+@pytest.mark.parametrize("schemes", [(EQUAL_WIDTH_10, EQUAL_COUNT_10), (EQUAL_COUNT_10, EQUAL_WIDTH_10)])
+def test_equal_count_bins_are_shown_in_any_order_of_the_schemes_with_the_reason(tmp_path, schemes):
+    summary = summarize_arrays(*heteroscedastic((80, 80)), (0.5, 0.9)).whole
+    choices = {P95.name: Choices((0.5, 0.9), schemes)}
+    rows = metric_rows(Pool("all", "all", ("t",), {P95.name: summary}), [P95], choices)
+
+    write_readable(sorted_table("metrics", rows), [P95], [], tmp_path)
+
+    text = (tmp_path / "metrics.md").read_text(encoding="utf-8")
+    value = next(row["value"] for row in rows if row["metric"] == "uce" and row["bins"] == "equal-count-10")
+    assert re.search(rf"^\| uce \(unit\^2\) \| {with_interval(value, None, None)} ", text, re.MULTILINE)
+    assert "Equal-count bins all hold pixels" in text
