@@ -151,7 +151,7 @@ def utc(seconds: float) -> str:
 
 def save_record(record: RunRecord, folder: Path) -> None:
     """Write run.json."""
-    plain = asdict(record) | {"variables": [variable.model_dump() for variable in record.variables]}
+    plain = asdict(record) | {"variables": [variable.model_dump(exclude_none=True) for variable in record.variables]}
     with written_whole(folder / "run.json") as part:
         part.write_text(json.dumps(plain, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
