@@ -49,6 +49,8 @@ from geouq.runs.store import (
     forget_zones,
     is_valid,
     key_of_tile,
+    note_on_unidentified,
+    unidentified,
     zones_are_valid,
 )
 from geouq.runs.verification import save_checksums
@@ -189,8 +191,8 @@ def _once_more(job: _Job, record: RunRecord, pool: Executor, options: Options, b
 
 def _evaluated(job: _Job, catalog: Catalog, pool: Executor, *, fresh: bool, begun: _Begun) -> RunRecord:
     """Sweep what is not summarised yet, and write the pixel maps; the record of it."""
-    damaged = _damaged(job)
-    waiting = [tile for tile in job.tiles if fresh or not is_valid(job.folder, tile, job.settings)]
+    read_again = _read_again(job)
+    waiting = [t for t in job.tiles if fresh or unidentified(t) or not is_valid(job.folder, t, job.settings)]
     doubts = _doubts(job, catalog, waiting)
     failures = _sweep(job, pool, waiting)
     if job.experiment.bins.exact:
@@ -203,7 +205,7 @@ def _evaluated(job: _Job, catalog: Catalog, pool: Executor, *, fresh: bool, begu
         tiles=tuple(tile.name for tile in done),
         variables=job.tiles[0].variables if job.tiles else (),
         failures=(*catalog.failures, *failures),
-        notes=(*catalog.notes, *damaged),
+        notes=(*catalog.notes, *read_again),
         reused=len(job.tiles) - len(waiting),
         settings=asdict(job.settings),
         inputs=inputs_of(job.tiles, {tile: own.rasters for tile, own in job.zones.items()}),
@@ -218,11 +220,11 @@ def _evaluated(job: _Job, catalog: Catalog, pool: Executor, *, fresh: bool, begu
     )
 
 
-def _damaged(job: _Job) -> list[str]:
-    """Report the saved summaries that are damaged."""
-    found = [
-        note for tile in job.tiles for note in damaged_summaries(job.folder, tile.name, job.zones[tile.name].layers)
-    ]
+def _read_again(job: _Job) -> list[str]:
+    """Report which tiles are read again, and why: files that nothing identifies, damaged summaries."""
+    layers = {tile.name: job.zones[tile.name].layers for tile in job.tiles}
+    found = note_on_unidentified({tile.name: unidentified(tile, layers[tile.name].values()) for tile in job.tiles})
+    found += [note for name, own in layers.items() for note in damaged_summaries(job.folder, name, own)]
     for note in found:
         job.reporter.say(note)
     return found
@@ -336,7 +338,7 @@ def _zones_to_sweep(job: _Job, tile: Tile, *, fresh: bool) -> dict[str, Zones]:
     return {
         layer: zones
         for layer, zones in own.items()
-        if fresh or not zones_are_valid(job.folder, tile, layer, zones, job.settings)
+        if fresh or unidentified(tile, [zones]) or not zones_are_valid(job.folder, tile, layer, zones, job.settings)
     }
 
 
@@ -375,7 +377,7 @@ def _write_maps(job: _Job, pool: Executor, failures: Sequence[Failure]) -> list[
     work = []
     for tile in tiles:
         key = key_of_tile(tile, job.settings)
-        if missing := missing_maps(tile.name, names, folder, key):
+        if missing := missing_maps(tile.name, names, folder, "" if unidentified(tile) else key):
             tags = {"GEOUQ_KEY": key, "GEOUQ_CONFIG_SHA256": config_digest(job.experiment)}
             work.append((tile, partial(write_pixel_maps, tile, missing, folder, tags, job.reading_of(tile))))
     found = []

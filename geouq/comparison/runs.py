@@ -204,7 +204,7 @@ def _same_file(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether two records are of the same bytes: by checksums, or else by name, size and time of change."""
     if "files" in one and "files" in other:
         return [file["sha256"] for file in one["files"]] == [file["sha256"] for file in other["files"]]
-    return all(one[key] == other[key] for key in ("file", "bytes", "modified_ns"))
+    return all(one.get(key) == other.get(key) for key in ("file", "bytes", "modified_ns", "versions"))
 
 
 def _told(record: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import rasterio
@@ -21,6 +21,9 @@ from rasterio.errors import NotGeoreferencedWarning, RasterioError
 
 from geouq.errors import ChangedError, DataError
 from geouq.grid import Grid, Window
+from geouq.rasters.server_files import as_gdal_names_it, forget
+from geouq.rasters.sources import files_behind
+from geouq.rasters.stamps import Stamp, physical, require_regular, stamp
 from geouq.rasters.unanswered import unanswered
 from geouq.usage import open_files_allowed
 
@@ -48,26 +51,6 @@ UNKNOWN_FORMAT = "not recognized as being in a supported file format"  # as GDAL
 # pixels of a block for a byte of its file: one may be a bit; zstd makes 2^15 bytes of one; of what is not here, such as
 # LERC, a block of one value is a few bytes however large
 MOST_PACKED = {"none": 8, "DEFLATE": 1 << 16, "LZW": 1 << 16, "ZSTD": 1 << 16, "PACKBITS": 1 << 16, "LZMA": 1 << 16}
-HARMLESS = (".ovr", ".aux.xml")  # overviews and statistics, which may come and go and change no pixel
-
-
-class Stamp(NamedTuple):
-    """A file as it was found: path, bytes, time of change in nanoseconds, and checksum, '' where none was asked for."""
-
-    path: str
-    bytes: int
-    modified: int
-    sha256: str = ""
-
-    @property
-    def name(self) -> str:
-        """Name without the folder."""
-        return Path(self.path).name
-
-    @property
-    def identity(self) -> tuple[str | int, ...]:
-        """What tells the file from another one: its checksum, or else its size and time of change."""
-        return (self.name, self.sha256) if self.sha256 else (self.name, self.bytes, self.modified)
 
 
 Key = tuple[str, tuple[Stamp, ...]]
@@ -98,10 +81,10 @@ class Band:
 class Raster:
     """One file's header; `block` (rows, columns) is the unit of decoding, of all bands together if `interleaved`.
 
-    driver : GDAL's for its format. alpha : number of the band that is 0 where the file is
-        transparent, None for none. files : the file and those that its pixels come from too, such as a mask beside it
-        or the sources of a VRT, as far as they are local. elsewhere : names of those that are not, or in an archive.
-    identity : what tells the file from any other, whatever its path: links to one file have the same.
+    driver : GDAL's for its format. alpha : number of the band that is 0 where the file is transparent, None for none.
+    files : the file and those that its pixels come from too, such as a mask, the archive that holds it, or the sources
+    of a VRT. unidentified : names of those of which nothing is known that changes when their pixels do.
+    identity : what identifies the file whatever its path: links to one file have the same.
     """
 
     path: str
@@ -113,7 +96,7 @@ class Raster:
     compression: str
     driver: str
     files: tuple[Stamp, ...]
-    elsewhere: tuple[str, ...]
+    unidentified: tuple[str, ...]
     identity: str
 
     @property
@@ -135,7 +118,8 @@ class Raster:
     @property
     def fingerprint(self) -> str:
         """What changes when the pixels do: what identifies the files, and the header."""
-        return repr((Path(self.path).name, [file.identity for file in self.files], self.grid, self.bands, self.alpha))
+        files = [file.identity for file in self.files]
+        return repr((Path(self.path).name, files, self.unidentified, self.grid, self.bands, self.alpha))
 
     @property
     def size(self) -> int:
@@ -157,9 +141,11 @@ def gdal_options(cache: int = CACHE) -> Iterator[None]:
 
 def read_header(path: str, drivers: Sequence[str] = DRIVERS) -> Raster:
     """Read a raster's header; DataError if it cannot be opened, or is of a format that is not among `drivers`."""
+    forget(physical(as_gdal_names_it(path)))
+    _require_regular(path)
     with gdal_options(), _said_plainly(path, drivers), _opened_as(path, drivers) as source:
         layout = source.tags(ns="IMAGE_STRUCTURE")
-        stamps = {path: _stamp(path) for path in source.files if not path.endswith(HARMLESS)}
+        files, unidentified = files_behind(source)
         raster = Raster(
             path,
             Grid(source.shape, source.transform, source.crs.to_wkt() if source.crs else "", *_control(source)),
@@ -169,8 +155,8 @@ def read_header(path: str, drivers: Sequence[str] = DRIVERS) -> Raster:
             source.count > 1 and layout.get("INTERLEAVE") == "PIXEL",
             layout.get("COMPRESSION", "none"),
             source.driver,
-            tuple(stamp for stamp in stamps.values() if stamp),
-            tuple(path for path, stamp in stamps.items() if not stamp),
+            files,
+            unidentified,
             _identity(path, source.files),
         )
         _require_possible(raster, source)
@@ -210,9 +196,22 @@ def opened(raster: Raster) -> Iterator[Any]:
         if key not in handles:
             while len(handles) >= most_open():
                 handles.popitem(last=False)[1].close()
+            _forget_another_version(raster)
             handles[key] = rasterio.open(raster.path, driver=raster.driver, sharing=False)
         handles.move_to_end(key)
         yield handles[key]
+
+
+_versions: dict[str, tuple[Stamp, ...]] = {}  # of rasters with files on servers, as this process read them last
+
+
+def _forget_another_version(raster: Raster) -> None:
+    """Let GDAL ask servers again where this process has read another version of the raster."""
+    remote = tuple(file for file in raster.files if not file.local)
+    if remote and _versions.setdefault(raster.path, remote) != remote:
+        _versions[raster.path] = remote
+        for file in remote:
+            forget(file.path)
 
 
 @cache
@@ -235,10 +234,32 @@ def unchanged(rasters: Iterable[Raster]) -> Iterator[None]:
 
 def _require_unchanged(rasters: Iterable[Raster], cause: DataError | None = None) -> None:
     for file in (file for raster in rasters for file in raster.files):
-        if _stamp(file.path) != file._replace(sha256=""):
-            raise ChangedError(
-                f"{file.path} changed while it was read; run again, which reads its tile anew"
-            ) from cause
+        if file.cheap and stamp(file.path) != file._replace(sha256=""):
+            raise _changed(file) from cause
+
+
+def require_same_versions(rasters: Iterable[Raster]) -> None:
+    """Raise ChangedError where a file on a server or a folder of chunks is not what it was when headers were read."""
+    with gdal_options():
+        for file in (file for raster in rasters for file in raster.files):
+            if not file.cheap and stamp(file.path) != file._replace(sha256=""):
+                raise _changed(file)
+
+
+def _changed(file: Stamp) -> ChangedError:
+    return ChangedError(f"{file.path} changed while it was read; run again, which reads its tile anew")
+
+
+SIDECARS = (".msk", ".aux.xml", ".ovr")
+BESIDE = (".aux", ".tfw", ".tifw", ".wld")  # in the place of the file's own suffix
+
+
+def _require_regular(path: str) -> None:
+    """Raise DataError where the file, or what GDAL opens with it, is a pipe or a device."""
+    if Path(path).name and not path.startswith("/vsi") and "://" not in path:
+        names = [path, *(path + end for end in SIDECARS), *(str(Path(path).with_suffix(end)) for end in BESIDE)]
+        for name in names:
+            require_regular(name)
 
 
 def is_absent(raster: Raster, number: int, window: Window) -> bool:
@@ -333,12 +354,3 @@ def _identity(path: str, files: Sequence[str]) -> str:
     except (OSError, ValueError):
         return files[0] if files and re.match(r"\w[\w+.-]*://|/vsi", path) else path
     return f"{status.st_dev}:{status.st_ino}"
-
-
-def _stamp(path: str) -> Stamp | None:
-    """The file as it is now; None where it is not local, or in an archive."""
-    try:
-        status = Path(path).stat()
-    except OSError:
-        return None
-    return Stamp(path, status.st_size, status.st_mtime_ns)

@@ -13,6 +13,7 @@ from geouq.config import Experiment, config_error
 from geouq.failures import Failure
 from geouq.rasters.catalog import Catalog, Tile
 from geouq.rasters.raster import Raster
+from geouq.rasters.stamps import files_in
 from geouq.runs.progress import Reporter
 from geouq.zones import TileZones
 
@@ -24,9 +25,8 @@ def require_local(experiment: Experiment, tiles: Sequence[Tile], zones: Mapping[
     if experiment.fingerprint == "modified":
         return
     for raster in (raster for tile in tiles for raster in _rasters(tile, zones[tile.name])):
-        if raster.elsewhere or not raster.files:
-            name = (*raster.elsewhere, raster.path)[0]
-            message = f"{name} is remote or in an archive, and has no checksum; fetch or unpack it, or write modified"
+        if absent := (*raster.unidentified, *(file.path for file in raster.files if not file.local)):
+            message = f"{absent[0]} is not a file of this machine, and has no checksum; fetch it, or write modified"
             raise config_error([experiment.fault("fingerprint", message=message)])
 
 
@@ -86,9 +86,12 @@ def _paths(tile: Tile, zones: TileZones) -> list[str]:
 def _checksum(stopping: Event, path: str) -> str | OSError:
     digest = hashlib.sha256()
     try:
-        with Path(path).open("rb", buffering=0) as file:
-            while not stopping.is_set() and (chunk := file.read(CHUNK)):
-                digest.update(chunk)
+        for part in files_in(path) if Path(path).is_dir() else [Path(path)]:
+            if str(part) != path:
+                digest.update(f"\n{part.relative_to(path).as_posix()} {part.stat().st_size}\n".encode())
+            with part.open("rb", buffering=0) as file:
+                while not stopping.is_set() and (chunk := file.read(CHUNK)):
+                    digest.update(chunk)
     except OSError as error:
         return error
     return digest.hexdigest()

@@ -124,7 +124,10 @@ def _input(raster: Raster) -> dict[str, Any]:
         "modified_ns": raster.modified,
     }
     checksums = [{"file": file.name, "sha256": file.sha256} for file in raster.files if file.sha256]
-    return found | ({"files": checksums} if checksums else {})
+    versions = [file.version for file in raster.files if file.version]
+    unidentified = [without_secrets(name) for name in raster.unidentified]
+    more = {"files": checksums, "versions": versions, "unidentified": unidentified}
+    return found | {name: own for name, own in more.items() if own}
 
 
 def inputs_in_words(inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

@@ -39,6 +39,8 @@ from geouq.text.naming import file_name
 from geouq.version import __version__
 from geouq.zones.part import Zones
 
+SHOWN = 5
+
 
 def key_of_tile(tile: Tile, settings: Settings) -> str:
     """Digest of all that a tile's summary is made from: files as they are now, bands, settings, and this version.
@@ -70,6 +72,25 @@ def is_valid(folder: Path, tile: Tile, settings: Settings) -> bool:
         and set(groupings_of_file(path)) >= set(settings.groups)
         and (keeps_ordering(path) or not settings.ordering)
     )
+
+
+def unidentified(tile: Tile, zones: Iterable[Zones] = ()) -> tuple[str, ...]:
+    """Return the names of a tile's files of which nothing is known that changes when their pixels do."""
+    rasters = [*tile.rasters.values(), *(raster for own in zones for raster in own.rasters)]
+    return tuple(dict.fromkeys(name for raster in rasters for name in raster.unidentified))
+
+
+def note_on_unidentified(tiles: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Return a note on the tiles that each run reads again; [] where there are none.
+
+    tiles : for each tile the names of its files that nothing identifies.
+    """
+    names = [tile for tile, files in tiles.items() if files]
+    if not names:
+        return []
+    shown = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+    what = f"nothing shows whether {tiles[names[0]][0]} changed, such as an ETag or a time of change"
+    return [f"{len(names)} of {len(tiles)} tiles ({shown}) are read again in each run: {what}"]
 
 
 def path_of_zones(folder: Path, tile: str, layer: str) -> Path:

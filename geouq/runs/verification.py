@@ -105,6 +105,10 @@ def _difference(told: Mapping[str, Any], now: Mapping[str, Any]) -> str:
         return "" if told["files"] == now["files"] else "has other bytes than the run read"
     if told.get("bytes") != now.get("bytes"):
         return f"has {now['bytes']} bytes, not {told['bytes']}"
+    if told.get("versions") != now.get("versions"):
+        return "is another version than the run read"
+    if now.get("unidentified"):
+        return "may have changed, as nothing identifies it"
     return "" if told.get("modified_ns") == now.get("modified_ns") else "was written or touched since"
 
 

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.errors import DataError
 from geouq.failures import Failure
 from geouq.kernel import collect_keys
 from geouq.rasters.catalog import Tile
-from geouq.rasters.raster import gdal_options, unchanged
+from geouq.rasters.raster import gdal_options, require_same_versions, unchanged
 from geouq.reading.cutting import Piece, Pieces, Reading
 from geouq.reading.reader import TileReader
 from geouq.summary import KeptPixels, TileSummary
@@ -89,9 +90,19 @@ def added_up(
             sums[name] = begin(task.tile)
         sums[name].add(outcome)
         if task.place == task.count - 1:
-            yield sums.pop(name).summary()
+            total = sums.pop(name)
+            yield _unless_changed(task.tile, "sweep") or total.summary()
         else:
             under_way(name, (task.place + 1) / task.count)
+
+
+def _unless_changed(tile: Tile, stage: str) -> Failure | None:
+    """Return why a tile has failed where a file on a server or a folder changed while it was read."""
+    try:
+        require_same_versions(tile.rasters.values())
+    except DataError as error:
+        return Failure(tile.name, stage, type(error).__name__, str(error))
+    return None
 
 
 @dataclass(frozen=True)
@@ -139,7 +150,7 @@ def sweep_zones(
         yield from passes[tile.name].add(task.place, outcome, coarse, store_for)
         if task.place == task.count - 1:
             del passes[tile.name]
-            yield tile
+            yield _unless_changed(tile, "zones") or tile
         else:
             under_way(tile.name, (task.place + 1) / task.count)
 

@@ -1,0 +1,78 @@
+"""What GDAL knows of files on servers: the headers of a response, and a cache that must not outlive them.
+
+rasterio has no function for either, so GDAL's own C functions are called in the library that rasterio has loaded.
+"""
+
+import ctypes
+import re
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from functools import cache
+from typing import Any
+
+import rasterio._base
+
+REMOTE = re.compile(r"/vsi(curl|s3|gs|az|adls|oss|swift|hdfs|webhdfs)[/?]")
+URL = re.compile(r"(https?|ftp)://")
+SETTLED = 2  # seconds: a server tells times of change by the second, so a younger file may change within it
+
+
+def is_remote(path: str) -> bool:
+    """Return whether GDAL reads a file from a server."""
+    return bool(REMOTE.match(path))
+
+
+def as_gdal_names_it(path: str) -> str:
+    """Return a path as GDAL names it: an address is a path of its client for servers."""
+    return f"/vsicurl/{path}" if URL.match(path) else path
+
+
+def version_of(path: str) -> tuple[int, int, str] | None:
+    """Return size, time of change (nanoseconds) and ETag of a file on a server; None where these identify nothing."""
+    headers = _headers(path)
+    modified, now = _seconds(headers.get("last-modified")), _seconds(headers.get("date"))
+    etag, size = headers.get("etag", ""), headers.get("content-length", "")
+    if not etag and (not modified or not size.isdecimal() or 0 <= now - modified < SETTLED):
+        return None
+    return int(size) if size.isdecimal() else 0, int(modified * 10**9), etag
+
+
+def forget(path: str) -> None:
+    """Let GDAL ask the server for a file and its sidecars again, also where it has read them in this process."""
+    if is_remote(path) and (library := _gdal()):
+        library.VSICurlPartialClearCache(path.encode())
+
+
+def _seconds(date: str | None) -> float:
+    try:
+        return parsedate_to_datetime(date).timestamp() if date else 0
+    except ValueError:
+        return 0
+
+
+def _headers(path: str) -> Mapping[str, str]:
+    """Ask the server now; return names in lower case, {} where it does not answer."""
+    library = _gdal()
+    if library is None:
+        return {}
+    found = library.VSIGetFileMetadata(path.encode(), b"HEADERS", None)
+    lines, place = [], 0
+    while found and (line := ctypes.cast(found, ctypes.POINTER(ctypes.c_char_p))[place]):
+        lines.append(line.decode("utf-8", "replace").partition("="))
+        place += 1
+    library.CSLDestroy(found)
+    return {name.lower(): value for name, _, value in lines}
+
+
+@cache
+def _gdal() -> Any:
+    """Return the library that rasterio has loaded; None where the system does not find its functions."""
+    try:
+        library = ctypes.CDLL(rasterio._base.__file__)  # noqa: SLF001  its path is all that is taken
+        library.VSIGetFileMetadata.restype = ctypes.c_void_p
+        library.VSIGetFileMetadata.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p]
+        library.CSLDestroy.argtypes = [ctypes.c_void_p]
+        library.VSICurlPartialClearCache.argtypes = [ctypes.c_char_p]
+    except (OSError, AttributeError):
+        return None
+    return library
