@@ -5,6 +5,7 @@ from hashlib import sha256
 
 KEPT = re.compile(r"[A-Za-z0-9._-]")
 RESERVED = re.compile(r"^\.|\.$")
+LABELS = {"crps_quantiles": "2 x mean pinball"}  # metrics whose name in metrics.csv is not what people call them
 LONGEST = 100  # two names and what stands between them fit into the 255 bytes of a file system
 
 
@@ -20,3 +21,12 @@ def file_name(text: str) -> str:
     escaped = "".join(c if KEPT.match(c) else "".join(f"%{byte:02X}" for byte in c.encode()) for c in text)
     name = RESERVED.sub("%2E", escaped) or "%"
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 17]}~{sha256(text.encode()).hexdigest()[:16]}"
+
+
+def metric_label(metric: str) -> str:
+    """Return what a metric is called in tables, figures and pages for people.
+
+    >>> metric_label("crps_quantiles"), metric_label("wis")
+    ('2 x mean pinball', 'wis')
+    """
+    return LABELS.get(metric, metric)
