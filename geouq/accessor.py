@@ -30,12 +30,22 @@ class GeouqAccessor:
     variance: str = "variance"
     truth: str = "truth"
     weights: str | None = None
+    std: str | None = None
 
     def named(
-        self, *, mean: str = "mean", variance: str = "variance", truth: str = "truth", weights: str | None = None
+        self,
+        *,
+        mean: str = "mean",
+        variance: str = "variance",
+        truth: str = "truth",
+        weights: str | None = None,
+        std: str | None = None,
     ) -> Self:
-        """The same where variables have other names: `ds.geouq.named(truth="lidar", weights="area")`."""
-        return replace(self, mean=mean, variance=variance, truth=truth, weights=weights)
+        """The same where variables have other names: `ds.geouq.named(truth="lidar", weights="area")`.
+
+        std : name of a variable that stands in the place of the variance.
+        """
+        return replace(self, mean=mean, variance=variance, truth=truth, weights=weights, std=std)
 
     def summarize(self, **options: Any) -> Any:
         """What the pixels contribute; options as in `geouq.summarize`."""
@@ -61,6 +71,9 @@ class GeouqAccessor:
         options = (options or {}) | more
         if self.weights is not None:
             options = {"weights": self._variable(self.weights)} | options
+        if self.std is not None:
+            spread = {"std": self._variable(self.std)}
+            return function(self._variable(self.mean), truth=self._variable(self.truth), **spread, **options)
         return function(*map(self._variable, (self.mean, self.variance, self.truth)), **options)
 
     def _variable(self, name: str) -> xr.DataArray:

@@ -21,6 +21,7 @@ from geouq.metrics.ensemble import (
     ONE_VARIANCE,
     aleatoric_share,
     crps_ensemble,
+    crps_mixture,
     epistemic_share,
     joint_log_loss,
     joint_log_loss_gain,
@@ -42,6 +43,7 @@ from geouq.sweep.settings import Settings
 __all__ = [
     "aleatoric_share",
     "crps_ensemble",
+    "crps_mixture",
     "epistemic_share",
     "fair_crps",
     "joint_log_loss",

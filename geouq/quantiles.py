@@ -27,6 +27,7 @@ from geouq.metrics.quantiles import (
     pair_width,
     pinball,
     pinball_mean,
+    quantile_calibration,
     quantile_coverage,
     wis,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "pair_width",
     "pinball",
     "pinball_mean",
+    "quantile_calibration",
     "quantile_coverage",
     "summarize",
     "wis",

@@ -86,11 +86,11 @@ def test_ensembles_of_models_are_evaluated_on_the_pixels_that_count_for_all(fold
             given = variances[0] if data == "bands" else None
             parts.append(gq.ensemble.summarize(members[0], apart, variance=given, levels=(0.9,)))
         expected = parts[0] + parts[1]
-        assert found["height", model, "crps_ensemble"] == pytest.approx(float(gq.ensemble.crps_ensemble(expected)))
+        assert found["height", model, "crps_mixture"] == pytest.approx(float(gq.ensemble.crps_mixture(expected)))
         assert found["height", model, "rmse"] == pytest.approx(float(gq.rmse(expected)))
 
     (row,) = (
-        row for row in compared if (row["level"], row["variable"], row["metric"]) == ("all", "height", "crps_ensemble")
+        row for row in compared if (row["level"], row["variable"], row["metric"]) == ("all", "height", "crps_mixture")
     )
     assert (row["model"], row["against"]) == ("far.2", "near")
     assert float(row["difference"]) > 1
@@ -109,7 +109,7 @@ def test_the_worse_of_two_models_is_told(folder, data, metric):
     page = (folder / "out/report/index.html").read_text(encoding="utf-8")
     _, _, models = page.partition("Models compared")
     assert "far.2 less near" in models
-    assert {"crps_quantiles": "CRPS of quantiles", "brier": "Brier score"}[metric] in models
+    assert {"crps_quantiles": "2 x mean pinball", "brier": "Brier score"}[metric] in models
     assert "mean z²" not in models.partition("All tiles together")[0]
 
 

@@ -12,6 +12,10 @@ from scipy import integrate, stats
 import geouq
 from geouq import quantiles
 from geouq.errors import ConfigError, DataError, SummaryError
+from geouq.metrics import FORM_METRICS
+from geouq.pages.cells import MEANS
+from geouq.pages.numbers import HEADINGS
+from geouq.text.naming import metric_label
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -128,6 +132,31 @@ def test_quantile_coverage_of_a_forecast_that_is_too_low_is_below_its_level():
     for level, own in zip(LEVELS, values - 3, strict=True):
         assert quantiles.quantile_coverage(found, level) == pytest.approx((truth <= own).mean(), abs=1e-15)
         assert quantiles.quantile_coverage(found, level) < level
+
+
+def test_the_curve_of_perfect_quantiles_of_counts_is_the_diagonal():
+    """The share at most the quantile alone is .74 of the median of Poisson(1)."""
+    truth = np.random.default_rng(3).poisson(1, 20_000)
+    values = [np.full(truth.size, stats.poisson.ppf(level, 1)) for level in LEVELS]
+    perfect, low = (quantiles.summarize(np.array(values) - shift, LEVELS, truth) for shift in (0, 1))
+
+    for level in LEVELS:
+        assert quantiles.quantile_calibration(perfect, level) == pytest.approx(level, abs=0.01)
+    assert quantiles.quantile_coverage(perfect, 0.5) > 0.7
+    assert quantiles.quantile_calibration(low, 0.5) < 0.4
+
+
+def test_few_quantiles_are_not_called_crps():
+    """Of three levels twice the mean pinball loss is far below the CRPS: tables and figures name it for what it is."""
+    truth = np.random.default_rng(4).standard_normal(20_000)
+    levels = (0.05, 0.5, 0.95)
+    found = quantiles.summarize([np.full(truth.size, stats.norm.ppf(p)) for p in levels], levels, truth)
+
+    assert quantiles.crps_quantiles(found) < 0.75 * scoringrules.crps_normal(truth, 0, 1).mean()
+    (row,) = (metric for metric in FORM_METRICS if metric.name == "crps_quantiles")
+    for text in (row.symbol, metric_label("crps_quantiles"), HEADINGS["crps_quantiles"], MEANS["crps_quantiles"]):
+        assert "pinball" in text
+        assert "CRPS" not in text
 
 
 def test_quantiles_that_cross_are_counted_and_put_in_order():

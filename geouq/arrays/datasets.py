@@ -38,6 +38,7 @@ def evaluate(
     variance: Any = None,
     truth: Any = None,
     *,
+    std: Any = None,
     weights: Any = None,
     dim: Dim = None,
     levels: Sequence[float] | None = None,
@@ -52,7 +53,7 @@ def evaluate(
     The attributes tell unit, symbol, ideal value, what a value above it means, and the source. What a summary does not
     keep is left out: ause and spearman need `summarize(..., ordering=True)`; arrays give all.
 
-    mean, variance, truth, weights, dim : as in `summarize`; or a Summary, a SummaryArray or a lazy one alone.
+    mean, variance, truth, std, weights, dim : as in `summarize`; or a Summary, a SummaryArray or a lazy one alone.
     levels : default those of the summary. bins : schemes, each as in `geouq.uce`. reference_mean : what nbias, nmae
     and nrmse are relative to, default the mean truth. thresholds : whose forecasts of exceeding are scored. units :
     of the variable, default those of a DataArray of the truth.
@@ -61,7 +62,7 @@ def evaluate(
     >>> float(found.zms), found.rmse.attrs["units"]
     (10.0, 'm')
     """
-    summary = _summary_of(mean, variance, truth, levels, bins, weights=weights, dim=dim, thresholds=thresholds)
+    summary = _summary_of(mean, variance, truth, levels, bins, std=std, weights=weights, dim=dim, thresholds=thresholds)
     units = _units(truth) if units is None else units
     dims, coords = _places(summary)
     found: dict[str, Any] = {"n": (dims, np.asarray(summary.n), {"long_name": "number of pixels", "units": "1"})}
@@ -79,6 +80,7 @@ def table(
     variance: Any = None,
     truth: Any = None,
     *,
+    std: Any = None,
     weights: Any = None,
     dim: Dim = None,
     levels: Sequence[float] | None = None,
@@ -95,7 +97,7 @@ def table(
     >>> float(found.set_index("metric").value["zms"])
     10.0
     """
-    summary = _summary_of(mean, variance, truth, levels, bins, weights=weights, dim=dim, thresholds=thresholds)
+    summary = _summary_of(mean, variance, truth, levels, bins, std=std, weights=weights, dim=dim, thresholds=thresholds)
     units = _units(truth) if units is None else units
     dims, coords = _places(summary)
     n, numbers = np.asarray(summary.n), list(_numbers(summary, levels, bins, reference_mean))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from geouq.arrays.forms import MORE, PLACE, VALUE, is_sampled, places_in, points_of_form
 from geouq.arrays.kinds import is_dask, is_xarray
 from geouq.arrays.points import TAIL, Points, summarize_points
+from geouq.arrays.spread import variance_of
 from geouq.arrays.summary_array import Coordinates, SummaryArray
 from geouq.config.model import LEVELS
 from geouq.errors import ConfigError, DataError
@@ -39,9 +40,10 @@ Dim = int | Hashable | Sequence[int] | Iterable[Hashable] | None
 
 def summarize(
     mean: Any,
-    variance: Any,
-    truth: Any,
+    variance: Any = None,
+    truth: Any = None,
     *,
+    std: Any = None,
     weights: Any = None,
     truth_variance: Any = None,
     covariates: Mapping[str, Any] = NOTHING,
@@ -55,10 +57,11 @@ def summarize(
     """What pixels contribute: a Summary of all, or a SummaryArray along the dimensions that `dim` does not name.
 
     mean, variance, truth : numpy, dask or xarray, any number of dimensions; of one shape, or single numbers. Masked and
-    NaN pixels, and those without positive variance, do not count. xarray arrays are matched by the names of
-    dimensions. weights : how much each pixel counts; may be broadcast. truth_variance : of the error that the truth
-    itself has, which is added to the predicted variance. covariates, classes : by whose values, or codes from 0 to
-    65535, coverage is kept in groups, by name. dim : dimensions to reduce, axes for numpy and dask, names for xarray;
+    NaN pixels, and those without positive variance, do not count. xarray arrays are matched by the names of dimensions.
+    std : in place of the variance. weights : how much each pixel counts; may be broadcast. truth_variance : of the
+    error that the truth itself has, which is added to the predicted variance. covariates, classes : by whose values, or
+    codes from 0 to 65535, coverage is kept in groups, by name. dim : dimensions to reduce, axes for numpy and dask,
+    names for xarray;
     None for all; each place that is kept takes about 2 ms and has the numbers that its pixels alone give. levels : of
     the intervals whose coverage and scores are kept. tail : number of equal-width bins that are to be exact.
     ordering : whether to keep what ause and spearman need. thresholds : of which the forecasts of exceeding are kept.
@@ -73,6 +76,9 @@ def summarize(
     >>> int(summarize([1.0, 2, 3], [0.01, 0.25, 1], [1.5, 3, 2], levels=[0.9]).n)
     3
     """
+    variance = variance_of(variance, std)
+    if variance is None or truth is None:
+        raise DataError(f"{'variance or std' if variance is None else 'truth'} is missing; give mean, variance, truth")
     settings = _settings(levels, covariates, classes, tail=tail, ordering=ordering, thresholds=thresholds)
     layers = {"mean": mean, "variance": variance, "truth": truth, "truth_variance": truth_variance, "weights": weights}
     return of_layers(layers | dict(covariates) | dict(classes), dim, settings)

@@ -14,7 +14,9 @@ import numpy as np
 from pydantic import ValidationError
 
 from geouq.arrays.inputs import Dim, summarize
+from geouq.arrays.kinds import is_xarray
 from geouq.arrays.points import TAIL
+from geouq.arrays.spread import variance_of
 from geouq.arrays.summary_array import SummaryArray
 from geouq.config import BinScheme
 from geouq.errors import ConfigError, GeouqError, SummaryError
@@ -24,12 +26,16 @@ from geouq.summary import Summary
 Bins = int | str | BinScheme | Sequence[float]
 LEVEL = 0.9
 OWN_NAMES = {"weights": "level_weights"}  # what is called weights here are those of pixels
+SEVERAL = {"level": "levels", "threshold": "thresholds"}  # of which several may be given at once
 ARRAYS = """
 mean, variance, truth : numpy, dask or xarray, any number of dimensions; or a Summary in the place of mean, and no
-others. weights : how much each pixel counts. dim : axes or names of dimensions to reduce, None for all."""
+others. std : in the place of variance. weights : how much each pixel counts. dim : axes or names of dimensions to
+reduce, None for all."""
 BINS = """
 bins : a number of bins of the default scheme, the name of a scheme such as "equal-count-20", edges, or a BinScheme.
 Default: {default}."""
+OF_SEVERAL = """
+Of several, such as {name}=[{values}], the numbers are along a last dimension."""
 RETURNS = """
 A float; with `dim` an array of what is kept, a DataArray where the arrays are. Dask arrays are computed."""
 
@@ -75,17 +81,21 @@ def bin_scheme(bins: Bins, default: BinScheme) -> BinScheme:
         raise ConfigError(f"bins={bins!r}: {error.errors()[0]['msg']}") from None
 
 
-def summary_of(mean: Any, variance: Any, truth: Any, *, weights: Any, dim: Dim, **kept: Any) -> Summary | SummaryArray:
-    """The summary in the place of `mean`, or that of the arrays, with what is to be kept; computed where it is lazy."""
+def summary_of(
+    mean: Any, variance: Any, truth: Any, *, std: Any, weights: Any, dim: Dim, **kept: Any
+) -> Summary | SummaryArray:
+    """Return the summary in the place of `mean`, or that of the arrays, with what is to be kept; computed if lazy."""
     found = mean
     if not (isinstance(mean, Summary | SummaryArray) or is_lazy(mean)):
-        if variance is None or truth is None:
+        spread = variance_of(variance, std)
+        if spread is None or truth is None:
             raise GeouqError(
-                f"mean is a {type(mean).__name__}; give a Summary alone, or three arrays: mean, variance, truth"
+                f"mean is a {type(mean).__name__}; give a Summary alone, or three arrays: mean, variance, truth (or "
+                "std= in the place of the variance)"
             )
-        found = summarize(mean, variance, truth, weights=weights, dim=dim, **kept)
-    elif any(given is not None for given in (variance, truth, weights, dim)):
-        raise GeouqError("a Summary stands alone; variance, truth, weights and dim were settled when it was made")
+        found = summarize(mean, spread, truth, weights=weights, dim=dim, **kept)
+    elif any(given is not None for given in (variance, truth, std, weights, dim)):
+        raise GeouqError("a Summary stands alone; variance, truth, std, weights and dim were settled when it was made")
     return found.compute() if is_lazy(found) else found
 
 
@@ -101,7 +111,14 @@ def _on_arrays(metric: Metric) -> Callable[..., Any]:
     defaults = {name: parameter.default for name, parameter in choices.items()}
 
     def numbers(
-        mean: Any, variance: Any = None, truth: Any = None, *, weights: Any = None, dim: Dim = None, **chosen: Any
+        mean: Any,
+        variance: Any = None,
+        truth: Any = None,
+        *,
+        weights: Any = None,
+        dim: Dim = None,
+        std: Any = None,
+        **chosen: Any,
     ) -> Any:
         if unknown := chosen.keys() - choices.keys():
             known = ", ".join(choices) or "no choices"
@@ -110,16 +127,20 @@ def _on_arrays(metric: Metric) -> Callable[..., Any]:
         if missing := [choice for choice, value in chosen.items() if value is inspect.Parameter.empty]:
             raise TypeError(f"{metric.name}() needs {missing[0]}=, a number")
         kept: dict[str, Any] = {"ordering": metric.choice == "ordering"}
-        if "level" in chosen:
-            kept["levels"] = (chosen["level"],)
-        if "threshold" in chosen:
-            kept["thresholds"] = (chosen["threshold"],)
+        several = [name for name in SEVERAL if np.ndim(chosen.get(name, 0))]
+        for name, kept_as in SEVERAL.items():
+            if name in chosen:
+                kept[kept_as] = tuple(np.atleast_1d(chosen[name]).tolist())
         if "bins" in chosen:
             chosen["bins"] = bin_scheme(chosen["bins"], _scheme_of(metric))
             kept["tail"] = max(TAIL, chosen["bins"].count)
-        summary = summary_of(mean, variance, truth, weights=weights, dim=dim, **kept)
+        summary = summary_of(mean, variance, truth, std=std, weights=weights, dim=dim, **kept)
         theirs = {own: theirs for theirs, own in OWN_NAMES.items()}
-        return _of(metric, summary, {theirs.get(name, name): value for name, value in chosen.items()})
+        chosen = {theirs.get(name, name): value for name, value in chosen.items()}
+        if not several:
+            return _of(metric, summary, chosen)
+        each = [chosen | {several[0]: value} for value in kept[SEVERAL[several[0]]]]
+        return _side_by_side([_of(metric, summary, own) for own in each], several[0], kept[SEVERAL[several[0]]])
 
     shown = list(inspect.signature(numbers).parameters.values())[:-1]
     numbers.__name__ = numbers.__qualname__ = metric.name
@@ -129,6 +150,18 @@ def _on_arrays(metric: Metric) -> Callable[..., Any]:
     numbers.__signature__ = signature  # type: ignore[attr-defined]
     numbers.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()} | {"return": Any}
     return numbers
+
+
+def _side_by_side(numbers: Sequence[Any], name: str, values: Sequence[float]) -> Any:
+    """Return the numbers of several levels or thresholds along a last dimension of that name."""
+    if not values:
+        raise ConfigError(f"{name}=[] names none; give a number, or several")
+    if is_xarray(numbers[0]):
+        import xarray as xr  # noqa: PLC0415  loaded already, as DataArrays were summarised
+
+        dims = (*numbers[0].dims, name)
+        return xr.concat(numbers, xr.DataArray(list(values), dims=name, name=name)).transpose(*dims)
+    return np.stack([np.asarray(number) for number in numbers], axis=-1)
 
 
 def _choices(metric: Metric) -> dict[str, inspect.Parameter]:
@@ -154,6 +187,8 @@ def _scheme_of(metric: Metric) -> BinScheme:
 
 def _documentation(metric: Metric) -> str:
     bins = BINS.format(default=_scheme_of(metric).name) if metric.choice == "bins" else ""
+    several = {"level": "0.5, 0.9", "threshold": "10, 20"}
+    bins += "".join(OF_SEVERAL.format(name=name, values=several[name]) for name in _choices(metric) if name in several)
     return f"{inspect.getdoc(metric.function)}\n{ARRAYS}{bins}\n{RETURNS}\n"
 
 

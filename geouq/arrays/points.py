@@ -16,14 +16,13 @@ from geouq.kernel.gathered import Layers
 from geouq.reading.cutting import BAND, Pieces, Reading
 from geouq.reading.decoded import NO_STATUS, merged
 from geouq.reading.variable_window import NO_WEIGHT, VariableWindow
-from geouq.summary import KeptPixels, Summary, VariableSummary
-from geouq.summary.kept_pixels import FEW
+from geouq.summary import Summary, VariableSummary
 from geouq.sweep.piecework import sweep_windows
 from geouq.sweep.settings import Settings, cell_size_for
 from geouq.sweep.tile_sum import InMemory, TileSum
 from geouq.validity import WEIGHT_ZERO, Nodata
 
-TAIL = Settings.tail
+TAIL, ARRAY = Settings.tail, "array"
 NOTHING_DECLARED = Nodata.of(None, None, None)
 
 
@@ -37,8 +36,11 @@ def summarize_arrays(
     cell_size: int | None = None,
     tail: int = TAIL,
     thresholds: Sequence[float] = (),
+    tile: str = ARRAY,
 ) -> VariableSummary:
-    """Summary of one variable in memory, arrays (rows, columns), with the bits that a sweep of the same pixels gives.
+    """Return the summary of one variable in memory, arrays (rows, columns), with the bits of a sweep of these pixels.
+
+    tile : name of the tile that the pixels are, by which pixels of one variance are put in order.
 
     A pixel that is not finite in any of the first three, has no positive variance, or no positive weight, is excluded.
     Raises DataError for a negative variance or weight.
@@ -56,7 +58,8 @@ def summarize_arrays(
         some = (w[part], status[part]) if w.size else (NO_WEIGHT, NO_STATUS)
         return VariableWindow(m[part], v[part], y[part], some[1], NOTHING_DECLARED, some[0])
 
-    return _swept(read, grid, replace(settings, thresholds=tuple(thresholds)), weighted=weight is not None)
+    own = replace(settings, thresholds=tuple(thresholds))
+    return _swept(read, grid, own, tile, weighted=weight is not None)
 
 
 @dataclass(frozen=True)
@@ -102,25 +105,7 @@ def summarize_points(points: Points, settings: Settings) -> Summary:
         bounds, groups = (tuple(rows(layer, np.nan) for layer in beside) for beside in (points.bounds, points.groups))
         return VariableWindow(m, v, y, hidden, NOTHING_DECLARED, weight, bounds=bounds, groups=groups, layers=layers)
 
-    whole = _swept(read, grid, settings, weighted=points.weight is not None).whole
-    if settings.form and settings.form.alone:
-        return whole
-    layers = points.mean, points.variance, points.truth
-    return _keeping_every(whole, layers, w, settings.tail) if whole.n <= FEW else whole
-
-
-def _keeping_every(
-    summary: Summary, layers: Sequence[NDArray[np.floating]], weight: NDArray[np.float64], tail: int
-) -> Summary:
-    """The summary with all its pixels kept; mean, variance and truth (points), weight empty where they have none."""
-    mean, variance, truth = layers
-    valid = np.isfinite(mean) & np.isfinite(variance) & np.isfinite(truth) & (variance > 0)
-    if weight.size:
-        valid &= weight > 0
-    error = mean[valid].astype(np.float64) - truth[valid]
-    columns = [variance[valid], error**2, *([weight[valid]] if weight.size else [])]
-    kept = KeptPixels(tail, pixels=np.stack(columns, axis=-1, dtype=np.float64), every=True).in_order()
-    return replace(summary, variance=replace(summary.variance, kept=kept))
+    return _swept(read, grid, settings, weighted=points.weight is not None).whole
 
 
 def _rows(points: NDArray[Any], shape: tuple[int, int], empty: float) -> NDArray[Any]:
@@ -130,15 +115,15 @@ def _rows(points: NDArray[Any], shape: tuple[int, int], empty: float) -> NDArray
 
 
 def _swept(
-    read: Callable[[int, Window], VariableWindow], grid: Grid, settings: Settings, *, weighted: bool
+    read: Callable[[int, Window], VariableWindow], grid: Grid, settings: Settings, tile: str = ARRAY, *, weighted: bool
 ) -> VariableSummary:
     """The sum over all windows of a grid."""
     thresholds = settings.thresholds
-    total = TileSum.empty("array", grid, {"array": thresholds}, settings, InMemory(), weighted=weighted)
+    total = TileSum.empty(tile, grid, {ARRAY: thresholds}, settings, InMemory(), weighted=weighted)
     for piece in Pieces(grid, Reading(SQUARE, -(-grid.shape[1] // SQUARE) * SQUARE)):  # whole rows need no copy
         visits = [([0], piece.windows)]
-        total.add(sweep_windows(read, piece, visits, settings, ["array"], thresholds=[thresholds], weighted=weighted))
-    return total.summary().variables["array"]
+        total.add(sweep_windows(read, piece, visits, settings, [ARRAY], thresholds=[thresholds], weighted=weighted))
+    return total.summary().variables[ARRAY]
 
 
 def _as_float(array: ArrayLike) -> NDArray[np.floating]:

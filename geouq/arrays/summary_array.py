@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from geouq.errors import SummaryError
 from geouq.summary import Summary, add_all
+from geouq.summary.equality import are_equal
 
 Coordinates = Mapping[str, tuple[tuple[str, ...], NDArray[Any]]]
 
 
 @dataclass(frozen=True, eq=False)
 class SummaryArray:
-    """Summaries along named dimensions, each as sharp as if it were alone; it adds like one.
+    """Summaries along named dimensions, each as sharp as if it were alone; it adds and compares like one.
 
     summaries : object array (dims), each a Summary without leading dimensions. coords : name to (dims, values), as of
     the DataArrays summarised; None for numpy and dask arrays, whose dimensions are called dim_0, dim_1, ...
@@ -68,7 +69,20 @@ class SummaryArray:
             }
         return replace(self, dims=left, summaries=found, coords=coords)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SummaryArray):
+            return NotImplemented
+        alike = (self.dims, self.shape) == (other.dims, other.shape)
+        return alike and are_equal(self.coords, other.coords) and all(a == b for a, b in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]  # equal ones need not be one
+
+    def __radd__(self, other: object) -> Self:
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
     def __add__(self, other: Self) -> Self:
+        if not isinstance(other, SummaryArray):
+            return NotImplemented
         if self.dims != other.dims or self.shape != other.shape:
             raise SummaryError(f"summaries along {_sizes(self)} and along {_sizes(other)} do not add")
         for name in set(self.coords or ()) & set(self.dims):

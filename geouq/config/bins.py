@@ -19,8 +19,8 @@ class BinScheme(Section):
         json_schema_extra={"required": [], "anyOf": [{"required": ["scheme"]}, {"required": ["edges"]}]}
     )
 
-    scheme: Literal["equal-width", "equal-count", "log-width", "edges"] = Field(
-        description="equal-width, equal-count, log-width or edges"
+    scheme: Literal["equal-width", "equal-count", "equal-split", "log-width", "edges"] = Field(
+        description="equal-width, equal-count, equal-split, log-width or edges"
     )
     count: int = Field(default=10, ge=1, le=1000, description="number of bins, from 2 to 1000")
     edges: Edges | None = Field(default=None, description="edges of the bins, increasing, in units of the variance")

@@ -30,7 +30,8 @@ CELL_MAPS_OF_LEVELS = ("width", "coverage", "coverage_above", "coverage_below", 
 # beside what members have of their mixture; shares, brier and confidence are the maps of pixels
 CELL_MAPS_OF_FORMS = {
     "members": (
-        "crps_ensemble", "spread_skill", "marginal_log_loss", "variance_aleatoric", "variance_epistemic",
+        "crps_ensemble", "crps_mixture", "spread_skill", "marginal_log_loss",
+        "variance_aleatoric", "variance_epistemic",
     ),
     "quantiles": ("pinball_mean", "crps_quantiles", "crps_integral", "crps_integral_normalized", "wis", "crossing"),
     "probabilities": (

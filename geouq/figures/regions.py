@@ -32,7 +32,7 @@ SIGNED = frozenset({"bias", "nbias", "z_mean", "rce", "ence_excess"})
 RATIOS = frozenset({"zms", "z_std", "spread_skill"})
 PANELS = ("zms", "coverage_90", "ence", "bias", "rmse", "crps")
 FORM_PANELS = (
-    *("crps_ensemble", "marginal_log_loss", "joint_log_loss"),
+    *("crps_ensemble", "crps_mixture", "marginal_log_loss", "joint_log_loss"),
     *("crps_quantiles", "wis", "crossing", "brier", "brier_reliability", "log_loss", "accuracy", "ece"),
 )
 MOST = 60

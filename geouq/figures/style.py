@@ -24,6 +24,7 @@ from geouq.atomic import written_whole
 from geouq.errors import ConfigError
 from geouq.inference import Bands
 from geouq.summary import Summary
+from geouq.text.naming import metric_label
 
 Floats = NDArray[np.float64]
 
@@ -165,12 +166,13 @@ def squared(units: str) -> str:
 
 
 def with_units(name: str, units: str) -> str:
-    """A name and its units, where these are known.
+    """Return what a metric or a quantity is called, and its units where these are known.
 
     >>> with_units("std", "m"), with_units("std", "")
     ('std (m)', 'std')
     """
-    return f"{name} ({units})" if units else name
+    label = metric_label(name)
+    return f"{label} ({units})" if units else label
 
 
 def shortened(text: str, longest: int) -> str:

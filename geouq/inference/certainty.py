@@ -22,7 +22,16 @@ SHARES = (
 AT_LEAST_0 = (
     *("zms", "z_std", "cv", "sharpness", "sharpness_rms", "mean_std", "width", "mae", "rmse", "nmae", "nrmse"),
     *("pit_std", "crps", "interval_score", "ence_null", "ause"),
-    *("crps_ensemble", "spread_skill", "variance_aleatoric", "variance_epistemic", "pinball", "pinball_mean", "wis"),
+    *(
+        "crps_ensemble",
+        "crps_mixture",
+        "spread_skill",
+        "variance_aleatoric",
+        "variance_epistemic",
+        "pinball",
+        "pinball_mean",
+        "wis",
+    ),
     *("crps_quantiles", "crps_integral", "crps_integral_normalized", "log_loss"),
     *("brier", "brier_reliability", "brier_resolution", "brier_uncertainty"),
 )

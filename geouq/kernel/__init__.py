@@ -12,7 +12,7 @@ from geouq.kernel.accumulators import (
     new_totals,
 )
 from geouq.kernel.beside import add_grouped, add_interval
-from geouq.kernel.window import SQUARE, collect_keys, prune_tail, sweep_box
+from geouq.kernel.window import SQUARE, collect_all, collect_keys, prune_tail, sweep_box
 
 __all__ = [
     "SQUARE",
@@ -23,6 +23,7 @@ __all__ = [
     "Totals",
     "add_grouped",
     "add_interval",
+    "collect_all",
     "collect_keys",
     "new_cells",
     "new_sampled",

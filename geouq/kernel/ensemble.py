@@ -11,7 +11,7 @@ from geouq.gaussian import LOG_2PI
 from geouq.kernel.accumulators import Pixels, Sampled
 from geouq.kernel.gathered import SLAB, Gathered, Layers, add_up_weighted, filled_up, gather, sort_lanes
 from geouq.kernel.lanes import LANES
-from geouq.kernel.mixture import log_density, mix
+from geouq.kernel.mixture import log_density, mix, mixture_crps
 from geouq.summary.form import PIT_BINS, Ensemble
 from geouq.summary.joint_sample import SIZE
 from geouq.validity import Nodata, stored_limits
@@ -29,12 +29,32 @@ class Asked(NamedTuple):
     at : first column of each sum, in the order of `Ensemble.fields`. ends : (2, levels), what lies below the first or
     above the second is outside the mixture's interval: of its distribution function at the truth where members have
     densities; else of the number of members that do not lie above the truth, and of that of members below it.
-    pairs : comparators that sort the members.
+    pairs : comparators that sort the members. shares : as of `shares_of_ties`.
     """
 
     at: Ints
     ends: Floats
     pairs: Ints
+    shares: Floats
+
+
+UNIT, RESIDUE_UNIT = 2.0**20, 2.0**40
+
+
+def shares_of_ties(members: int) -> Floats:
+    """Return what each rank gets of truth that equals 0, 1, 2 ... members, (3, members + 1).
+
+    A share 1 / (ties + 1) is a multiple of 2^-20, and a residue that is a multiple of 2^-40: sums of either are exact
+    for up to 2^33 pixels, whatever their order. The third row is the residue of the lowest rank, which makes the sum
+    over the ranks exactly 1.
+
+    >>> shares_of_ties(2).sum(0)[:2].tolist()
+    [1.0, 0.5]
+    """
+    ranks = np.arange(1.0, members + 2)
+    share = np.floor(UNIT / ranks) / UNIT
+    residue = np.floor((1 / ranks - share) * RESIDUE_UNIT) / RESIDUE_UNIT
+    return np.stack([share, residue, 1 - ranks * share - (ranks - 1) * residue])
 
 
 def asked_of(form: Ensemble, pairs: Ints) -> Asked:
@@ -43,7 +63,8 @@ def asked_of(form: Ensemble, pairs: Ints) -> Asked:
     if not form.densities:  # quantiles of the members: the smallest of which so large a share does not lie above it
         low, high = (np.ceil(np.round(side * form.members, 9)) for side in (low, high))
         high -= 1
-    return Asked(np.array([form.places[name].start for name in form.fields]), np.stack([low, high]), pairs)
+    at = np.array([form.places[name].start for name in form.fields])
+    return Asked(at, np.stack([low, high]), pairs, shares_of_ties(form.members))
 
 
 @compiled
@@ -75,14 +96,14 @@ def _add_slab(n, asked, into, room, sums):
     _spread_and_ranks(wide, members, into)
     if densities:
         mix(wide, into.values, into.more, into.truth, work[ROOM:], work[ALEATORIC], work[CDF], work[DENSITY])
-    sort_lanes(wide, into.values, asked.pairs)
-    _fair_crps(wide, members, into)
-    aleatoric, epistemic, crps, log_loss, below, above, rank_below, rank_at_most, pit = asked.at
+        mixture_crps(wide, into.values, into.more, into.truth, work[ROOM:], work[CRPS])
+    else:
+        sort_lanes(wide, into.values, asked.pairs)
+        _fair_crps(wide, members, into)
+    aleatoric, epistemic, crps, log_loss, below, above, ranks, residues, pit = asked.at
     sums[epistemic] += add_up_weighted(n, work[SPREAD], into.weight)
     sums[crps] += add_up_weighted(n, work[CRPS], into.weight)
-    ranks = room[: LANES * (members + 1)]
-    _count(n, work[BELOW], into.weight, ranks, sums[rank_below:])
-    _count(n, work[AT_MOST], into.weight, ranks, sums[rank_at_most:])
+    _share_ranks(n, asked.shares, into, sums[ranks : ranks + members + 1], sums[residues : residues + members + 1])
     if densities:
         sums[aleatoric] += add_up_weighted(n, work[ALEATORIC], into.weight)
         sums[log_loss] += add_up_weighted(n, work[DENSITY], into.weight)
@@ -142,6 +163,22 @@ def _count(n, places, weight, room, counts):
         room[np.uint64(np.int64(places[i])) * np.uint64(LANES) + np.uint64(i % LANES)] += weight[i]
     for j in range(len(room)):
         counts[j // LANES] += room[j]
+
+
+@inlined
+def _share_ranks(n, shares, into, ranks, residues):
+    """Add the weight of each pixel to the ranks that its truth may have, in equal shares."""
+    below, at_most, weight = into.work[BELOW], into.work[AT_MOST], into.weight
+    for i in range(n):
+        first, last = np.int64(below[i]), np.int64(at_most[i])
+        ties = last - first
+        if ties == 0:
+            ranks[first] += weight[i]
+            continue
+        residues[first] += weight[i] * shares[2, ties]
+        for rank in range(first, last + 1):
+            ranks[rank] += weight[i] * shares[0, ties]
+            residues[rank] += weight[i] * shares[1, ties] if rank > first else 0.0
 
 
 @inlined

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from geouq.compiled import inlined, inlined_fused
-from geouq.gaussian import LOG_2PI, SQRT_HALF
+from geouq.gaussian import INV_SQRT_PI, LOG_2PI, SQRT_HALF
 from geouq.kernel.lanes import bits_of_double, double_of_bits, polynomial
 
 UNDERFLOWS = 1000.0  # z^2 beyond which a density is too small to be added up
@@ -41,6 +41,7 @@ SCALED_ERFC = (
     1.2375126308378264,
 )
 EXP = tuple(1 / math.factorial(k) for k in range(13, -1, -1))  # highest power first, for |x| <= log(2) / 2
+SQRT_2_BY_PI = math.sqrt(2 / math.pi)
 LOG2_E = 1 / math.log(2)
 LOG_2_HIGH, LOG_2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # the first times 2^20 is exact
 TO_WHOLE = 1.5 * 2.0**52  # what is added to it is rounded to a whole number, which the last bits hold
@@ -89,6 +90,67 @@ def mix(n, values, more, truth, room, aleatoric, cdf, density):
             density[i] = 0.5 * LOG_2PI - math.log(density[i] / members)
         else:
             density[i] = _far_away(i, members, values, more, truth[i])
+
+
+@inlined
+def mixture_crps(n, values, more, truth, room, crps):
+    """Fill in the CRPS of the mixture of each pixel, in closed form (Grimit et al. 2006).
+
+    With A(m, v) = E|X| of X ~ N(m, v), it is the mean of A(mean_k - truth, v_k) over the members, less half the mean of
+    A(mean_j - mean_k, v_j + v_k) over all pairs, each of which is passed once. values, more : means and variances
+    (members, pixels). room : four rows to work in.
+    """
+    members, one = values.shape[0], values.dtype.type(1)
+    share = 1.0 / members
+    for i in range(n):
+        crps[i] = 0.0
+    for k in range(members):
+        _set_distance(n, values[k], truth, room[0])
+        _set_variance(n, more[k], room[1])
+        _add_mean_distance(n, one, room, share, share * share * INV_SQRT_PI, crps)
+        for j in range(k):
+            _set_distance(n, values[k], values[j], room[0])
+            _set_sum(n, more[k], more[j], room[1])
+            _add_mean_distance(n, one, room, -share * share, 0.0, crps)
+
+
+@inlined_fused
+def _set_distance(n, own, other, distance):
+    for i in range(n):
+        distance[i] = abs(np.float64(own[i]) - np.float64(other[i]))
+
+
+@inlined_fused
+def _set_variance(n, own, variance):
+    for i in range(n):
+        variance[i] = np.float64(own[i])
+
+
+@inlined_fused
+def _set_sum(n, own, other, variance):
+    for i in range(n):
+        variance[i] = np.float64(own[i]) + np.float64(other[i])
+
+
+@inlined_fused
+def _add_mean_distance(n, one, room, factor, own, out):
+    """Add factor times A(m, v), less `own` times the std, which is half A(0, 2 v) by pairs of a member with itself.
+
+    room : m, v, and two rows to work in. one : 1 in the type in which the first guess of 1 / std is made.
+    """
+    distance, variance, z, bell = room[0], room[1], room[2], room[3]
+    for i in range(n):
+        guess = np.float64(one / math.sqrt(one * variance[i]))
+        away = 1.0 - variance[i] * guess * guess
+        inverse = guess + guess * away * (0.5 + 0.375 * away)
+        z[i] = distance[i] * inverse
+        variance[i] *= inverse
+    for i in range(n):
+        bell[i] = exp_below_zero(-0.5 * z[i] * z[i])
+    for i in range(n):
+        z[i] = 1.0 - 2.0 * share_beyond(z[i], bell[i])
+    for i in range(n):
+        out[i] += factor * (distance[i] * z[i] + SQRT_2_BY_PI * variance[i] * bell[i]) - own * variance[i]
 
 
 @inlined_fused

@@ -183,6 +183,32 @@ def prune_tail(totals: Totals) -> None:
 
 
 @compiled
+def collect_all(
+    pixels: Pixels, columns: int, nodata: Nodata, box: tuple[int, int, int, int], row: int, column: int
+) -> tuple[Floats, Ints]:
+    """Return variance, squared error and any weight of the valid pixels of a box, (pixels, 2 or 3), and their places.
+
+    row, column : of the first pixel of the window in its tile. A place is row << 32 | column.
+    """
+    m, v, y, weight, status = pixels
+    limits, weighted = stored_limits(m, v, y, nodata), weight.size > 0
+    top, left, bottom, right = box
+    kept, found = np.empty(((bottom - top) * (right - left), 3 if weighted else 2)), 0
+    place = np.empty(len(kept), np.int64)
+    for r in range(top, bottom):
+        for c in range(left, right):
+            p = r * columns + c
+            if is_valid(m[p], v[p], y[p], limits) and (status.size == 0 or status[p] == 0):
+                error = np.float64(m[p]) - np.float64(y[p])
+                kept[found, 0], kept[found, 1] = v[p], error * error
+                if weighted:
+                    kept[found, 2] = weight[p]
+                place[found] = ((row + r) << 32) | (column + c)
+                found += 1
+    return kept[:found].copy(), place[:found].copy()
+
+
+@compiled
 def collect_keys(pixels: Pixels, nodata: Nodata, wanted: Ints) -> Floats:
     """Variance, squared error and any weight of the valid pixels whose key is wanted, (pixels, 2 or 3)."""
     m, v, y, weight, status = pixels

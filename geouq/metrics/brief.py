@@ -13,7 +13,7 @@ from geouq.summary import Summary
 from geouq.summary.display import show_with
 
 SHOWN: Mapping[str, tuple[str, ...]] = {
-    "ensemble": ("crps_ensemble", "spread_skill"),
+    "ensemble": ("crps_ensemble", "crps_mixture", "spread_skill"),
     "split": ("epistemic_share", "joint_log_loss"),
     "quantiles": ("crps_quantiles", "crps_integral", "wis", "crossing"),
     "classes": ("brier", "log_loss", "accuracy", "ece"),
@@ -24,7 +24,7 @@ def brief(summary: Summary) -> dict[str, float]:
     """Numbers by name, as in the tables; coverage of level 0.9, or of the highest one kept."""
     form = summary.given_as
     own = {metric.name: metric.function for metric in metrics_of(form)}
-    shown = {name: float(own[name](summary)) for name in SHOWN.get(summary.kind, ())}
+    shown = {name: float(own[name](summary)) for name in SHOWN.get(summary.kind, ()) if name in own}
     return shown if form and form.alone else shown | _of_normal(summary)
 
 

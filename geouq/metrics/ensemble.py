@@ -7,7 +7,7 @@ from geouq.compiled import compiled
 from geouq.errors import SummaryError
 from geouq.metrics.form_sums import counted, mean_of, sums_of
 from geouq.summary import Summary
-from geouq.summary.form import TAU, Ensemble
+from geouq.summary.form import PIT_BINS, TAU, Ensemble
 from geouq.summary.joint_sample import JointSample
 
 Floats = NDArray[np.float64]
@@ -20,11 +20,26 @@ NO_DENSITY = "members without a variance of their own have no density; give one 
 
 
 def crps_ensemble(summary: Summary) -> Floats:
-    """Mean fair CRPS of the members' means; the variable's unit, small is good.
+    """Return the mean fair CRPS of members without variances; the variable's unit, small is good.
 
     Mean |x - y| less half the mean distance between two different members, so that its expectation does not depend on
-    their number. Ferro 2014.
+    their number. Ferro 2014. Raises SummaryError where members have variances: the fair CRPS of their means ignores
+    these, and is not proper there.
     """
+    if _has_densities(summary):
+        raise SummaryError("crps_ensemble is of members without variances, and these have some; use crps_mixture")
+    return mean_of(summary, "ensemble", "crps")
+
+
+def crps_mixture(summary: Summary) -> Floats:
+    """Return the mean CRPS of the mixture of members with variances; the variable's unit, small is good.
+
+    In closed form: with A(m, v) = E|X| of X ~ N(m, v), the mean of A(y - mean_k, v_k) less half the mean of
+    A(mean_j - mean_k, v_j + v_k) over all pairs of members. Grimit et al. 2006. Raises SummaryError where members have
+    no variances.
+    """
+    if not _has_densities(summary):
+        raise SummaryError("crps_mixture is of members with variances, and these have none; use crps_ensemble")
     return mean_of(summary, "ensemble", "crps")
 
 
@@ -33,8 +48,7 @@ def marginal_log_loss(summary: Summary) -> Floats:
 
     Raises SummaryError where members have no variances.
     """
-    form = sums_of(summary, "ensemble").form
-    if isinstance(form, Ensemble) and not form.densities:
+    if not _has_densities(summary):
         raise SummaryError(NO_DENSITY)
     return mean_of(summary, "ensemble", "log_loss")
 
@@ -117,17 +131,33 @@ def mixture_coverage_above(summary: Summary, level: float) -> Floats:
 
 
 def rank_histogram(summary: Summary) -> Floats:
-    """Share of truth at each rank among the K members, (..., K + 1); each is 1 / (K + 1) when calibrated.
+    """Return the share of truth at each rank among the K members, (..., K + 1), 1 / (K + 1) each when calibrated.
 
-    Rank k has k members below the truth. Truth that equals members counts half at the lowest and half at the highest
-    rank that it could have. Hamill 2001.
+    Rank k has k members below the truth. Truth that equals members counts in equal shares at all ranks that it may
+    have, so that calibrated forecasts of discrete truth are flat too. Hamill 2001.
     """
-    return (mean_of(summary, "ensemble", "rank_below") + mean_of(summary, "ensemble", "rank_at_most")) / 2
+    return mean_of(summary, "ensemble", "ranks") + mean_of(summary, "ensemble", "rank_residues")
 
 
 def mixture_pit(summary: Summary) -> Floats:
-    """Share of truth in each of 20 bins of the mixture's distribution function, (..., 20)."""
-    return mean_of(summary, "ensemble", "pit")
+    """Return the share of truth in each of 20 bins of the mixture's distribution function, (..., 20).
+
+    Of members without variances it is the non-randomised PIT (Czado et al. 2009): truth with k members below it and t
+    equal to it is spread evenly from k / (K + 1) to (k + t + 1) / (K + 1).
+    """
+    if _has_densities(summary):
+        return mean_of(summary, "ensemble", "pit")
+    ranks = rank_histogram(summary)
+    up_to = np.concatenate([np.zeros((*ranks.shape[:-1], 1)), np.cumsum(ranks, -1)], axis=-1)
+    place = np.arange(PIT_BINS + 1) * (ranks.shape[-1] / PIT_BINS)
+    below = np.minimum(place.astype(int), ranks.shape[-1] - 1)
+    return np.diff(up_to[..., below] + (place - below) * ranks[..., below], axis=-1)
+
+
+def _has_densities(summary: Summary) -> bool:
+    """Return whether the members have variances; SummaryError where the forecast is no ensemble."""
+    form = sums_of(summary, "ensemble").form
+    return isinstance(form, Ensemble) and form.densities
 
 
 def _sample(summary: Summary) -> JointSample:
@@ -135,7 +165,7 @@ def _sample(summary: Summary) -> JointSample:
     if summary.form is None:
         raise SummaryError(ONE_VARIANCE)
     form = sums_of(summary, "ensemble")
-    if isinstance(form.form, Ensemble) and not form.form.densities:
+    if not _has_densities(summary):
         raise SummaryError(f"{NO_DENSITY}; {ONE_VARIANCE}")
     if form.sample is None:
         raise SummaryError("the joint log-loss does not follow from cells, which keep no pixels")

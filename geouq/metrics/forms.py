@@ -24,6 +24,7 @@ from geouq.summary.form import PIT_BINS, Classes, Ensemble, Form, Quantiles, Spl
 Floats = NDArray[np.float64]
 
 FERRO = "Ferro 2014"
+GRIMIT = "Grimit et al. 2006"
 FORTIN = "Fortin et al. 2014"
 OSBAND = "Osband et al. 2022, arXiv 2110.04629"
 KOENKER = "Koenker and Bassett 1978"
@@ -43,8 +44,9 @@ JOINT = (
     Metric("joint_log_loss", ensemble.joint_log_loss, "L_10", "1", "small", "worse", OSBAND),
     Metric("joint_log_loss_gain", ensemble.joint_log_loss_gain, "10 L_1 - L_10", "1", "large", "better", OSBAND),
 )
+DRAWS = (Metric("crps_ensemble", ensemble.crps_ensemble, "fair CRPS", "unit", "small", "worse", FERRO),)
+DENSITIES = (Metric("crps_mixture", ensemble.crps_mixture, "CRPS", "unit", "small", "worse", GRIMIT),)
 MEMBERS = (
-    Metric("crps_ensemble", ensemble.crps_ensemble, "fair CRPS", "unit", "small", "worse", FERRO),
     Metric("spread_skill", ensemble.spread_skill, "spread/RMSE", "1", "1", "over-dispersive", FORTIN),
     Metric(
         "mixture_coverage", ensemble.mixture_coverage, "coverage", "1", "level", "covers too much", DEFINITION, "level"
@@ -74,7 +76,7 @@ MARGINAL = (Metric("marginal_log_loss", ensemble.marginal_log_loss, "L_1", "1", 
 QUANTILES = (
     Metric("pinball", quantiles.pinball, "pinball", "unit", "small", "worse", KOENKER, "quantile"),
     Metric("pinball_mean", quantiles.pinball_mean, "pinball", "unit", "small", "worse", KOENKER),
-    Metric("crps_quantiles", quantiles.crps_quantiles, "CRPS_q", "unit", "small", "worse", RANJAN),
+    Metric("crps_quantiles", quantiles.crps_quantiles, "2 x pinball", "unit", "small", "worse", RANJAN),
     Metric("crps_integral", quantiles.crps_integral, "CRPS_i", "unit", "small", "worse", GNEITING),
     Metric("crps_integral_normalized", quantiles.crps_integral_normalized, "CRPS_i/s", "1", "small", "worse", GNEITING),
     Metric("wis", quantiles.wis, "WIS", "unit", "small", "worse", BRACHER),
@@ -119,7 +121,7 @@ CLASSES = (
     Metric("ece", classes.ece, "ECE", "1", "0", "confidence misleads", GUO),
     Metric("ece_classwise", classes.ece_classwise, "ECE_c", "1", "0", "probabilities mislead", KULL),
 )
-FORM_METRICS = (*MEMBERS, *MARGINAL, *JOINT, *PARTS, *QUANTILES, *CLASSES)
+FORM_METRICS = (*DRAWS, *DENSITIES, *MEMBERS, *MARGINAL, *JOINT, *PARTS, *QUANTILES, *CLASSES)
 
 
 def has_variance(form: Form | None) -> bool:
@@ -134,9 +136,9 @@ def metrics_of(form: Form | None) -> tuple[Metric, ...]:
     """
     match form:
         case Ensemble(densities=True):
-            return (*METRICS, *MEMBERS, *MARGINAL, *JOINT, *PARTS)
+            return (*METRICS, *DENSITIES, *MEMBERS, *MARGINAL, *JOINT, *PARTS)
         case Ensemble():
-            return (*METRICS, *MEMBERS)
+            return (*METRICS, *DRAWS, *MEMBERS)
         case Split():
             return (*METRICS, *JOINT, *PARTS)
         case Quantiles():
@@ -158,14 +160,10 @@ def form_curves(summary: Summary) -> Iterator[tuple[str, Floats, Floats]]:
         case Ensemble() as form:
             shares = ensemble.rank_histogram(summary)
             yield "rank_histogram", np.arange(form.members + 1.0), (form.members + 1) * shares
-            if form.densities:
-                yield (
-                    "mixture_pit_histogram",
-                    (np.arange(PIT_BINS) + 0.5) / PIT_BINS,
-                    PIT_BINS * ensemble.mixture_pit(summary),
-                )
+            pit = ensemble.mixture_pit(summary)
+            yield "mixture_pit_histogram", (np.arange(PIT_BINS) + 0.5) / PIT_BINS, PIT_BINS * pit
         case Quantiles() as form:
-            shares = np.array([quantiles.quantile_coverage(summary, level) for level in form.levels])
+            shares = np.array([quantiles.quantile_calibration(summary, level) for level in form.levels])
             yield "quantile_calibration", np.array(form.levels), shares
         case Classes() as form:
             _, probability, frequency = classes.reliability(summary)

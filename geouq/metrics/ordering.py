@@ -30,7 +30,8 @@ def oracle_curve(summary: Summary, shares: Floats = LEFT_OUT) -> Floats:
 def ause(summary: Summary) -> Floats:
     """Area between the sparsification curve of the RMSE and the best one, divided by the RMSE; unit 1, ideal 0.
 
-    Ilg et al. 2018, arXiv 1802.07095. To within 5e-3. Raises SummaryError where the summary keeps no ordering.
+    Ilg et al. 2018, arXiv 1802.07095. To within 5e-3 where errors spread over several classes of 8 an octave; where
+    a bias governs them, 0.04 was seen. Raises SummaryError where the summary keeps no ordering.
     """
     gap = sparsification_curve(summary) - oracle_curve(summary)
     area = ((gap[..., 1:] + gap[..., :-1]) / 2 * np.diff(LEFT_OUT)).sum(-1)
@@ -41,7 +42,8 @@ def ause(summary: Summary) -> Floats:
 def spearman(summary: Summary) -> Floats:
     """Rank correlation of |error| and predicted std; unit 1, large is good, missing where either is constant.
 
-    To within 1e-2: pixels of one class of std or |error| share a rank. Raises SummaryError as `ause` does.
+    Pixels of one class of std or |error| share a rank: to within 1e-2 where errors and stds spread over several
+    classes; where a bias governs errors, 0.2 was seen. Raises SummaryError as `ause` does.
     """
     profile = _ordering(summary)
     errors, widths = _ranks(profile.n, profile.squared_error), _ranks(profile.n, profile.variance)

@@ -26,9 +26,10 @@ def pinball_mean(summary: Summary) -> Floats:
 
 
 def crps_quantiles(summary: Summary) -> Floats:
-    """Twice the mean pinball loss, a proper score that is CRPS where quantiles are many; the unit, small is good.
+    """Return twice the mean pinball loss over all quantiles; the variable's unit, small is good.
 
-    Gneiting and Ranjan 2011.
+    It is a proper score of these quantiles, but not the CRPS, which it nears only where quantiles are many and spread
+    evenly over the levels: of the levels 0.05, 0.5 and 0.95 it is some 30 % below it. Gneiting and Ranjan 2011.
     """
     return 2 * pinball_mean(summary)
 
@@ -69,6 +70,16 @@ def crossing(summary: Summary) -> Floats:
 def quantile_coverage(summary: Summary, level: float) -> Floats:
     """Share of truth that does not lie above a quantile; unit 1, ideal level (Kuleshov et al. 2018)."""
     return mean_of(summary, "quantiles", "at_most")[..., _place(summary, level)]
+
+
+def quantile_calibration(summary: Summary, level: float) -> Floats:
+    """Return the level of a quantile as observed: the share of truth below it, up to that at most it.
+
+    Where truth equals the quantile, as discrete truth does, the quantile claims that its level is from the share below
+    it to the share at most it: the number is the level if it is, and the nearer share if not. Unit 1, ideal level.
+    """
+    below, at_most = (mean_of(summary, "quantiles", name)[..., _place(summary, level)] for name in ("below", "at_most"))
+    return np.asarray(np.clip(level, below, at_most))
 
 
 def pair_coverage(summary: Summary, level: float) -> Floats:

@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 PIT_BINS = 20
 LARGEST_FILE = 1_400_000  # bytes
 MEANS = {
-    "crps_quantiles": "CRPS of quantiles",
+    "crps_quantiles": "2 x mean pinball",
     "crps_integral": "CRPS by integration",
     "wis": "WIS",
     "crossing": "crossing",

@@ -27,12 +27,13 @@ SHOWN = (
     ("crps", "CRPS"),
 )
 OF_FORMS = (
-    ("crps_ensemble", "CRPS of members"),
+    ("crps_ensemble", "fair CRPS of members"),
+    ("crps_mixture", "CRPS of the mixture"),
     ("spread_skill", "spread / skill"),
     ("epistemic_share", "epistemic share"),
     ("marginal_log_loss", "log-loss"),
     ("joint_log_loss", "joint log-loss"),
-    ("crps_quantiles", "CRPS of quantiles"),
+    ("crps_quantiles", "2 x mean pinball"),
     ("wis", "WIS"),
     ("crossing", "crossing"),
     ("brier", "Brier score"),

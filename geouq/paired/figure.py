@@ -9,9 +9,10 @@ from matplotlib.figure import Figure
 
 from geouq.figures import DATA, FAINT, GREEN, IDEAL, INK, save_figure
 from geouq.tables.rows import Row
+from geouq.text.naming import metric_label
 
 PANELS = (
-    *("bias", "rmse", "zms", "coverage_90", "ence", "crps", "crps_ensemble", "crps_quantiles", "wis"),
+    *("bias", "rmse", "zms", "coverage_90", "ence", "crps", "crps_ensemble", "crps_mixture", "crps_quantiles", "wis"),
     *("brier", "log_loss", "accuracy", "ece"),
 )
 COLOURS = (DATA, IDEAL, GREEN, "#cc79a7", "#e69f00", "#56b4e9")
@@ -45,7 +46,8 @@ def differences_figure(rows: Sequence[Row], *, title: str, baseline: str) -> Fig
             own = [row for row in rows if row["metric"] == metric and row["run"] == run and row["name"] in regions]
             _draw(axes, own, regions, (number - (len(runs) - 1) / 2) * 0.7 / len(runs), COLOURS[number % len(COLOURS)])
         units = next(row["units"] for row in rows if row["metric"] == metric)
-        axes.set_title(_plain(f"{metric} ({units})" if units else metric), fontsize=10, color=INK)
+        label = metric_label(metric)
+        axes.set_title(_plain(f"{label} ({units})" if units else label), fontsize=10, color=INK)
         axes.locator_params(axis="x", nbins=4)
         axes.axvline(0, color=INK, linewidth=0.8)
         axes.grid(visible=True, axis="x", color=FAINT, linewidth=0.4)

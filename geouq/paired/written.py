@@ -7,11 +7,12 @@ from pathlib import Path
 
 from geouq.atomic import written_whole
 from geouq.tables.rows import Row
+from geouq.text.naming import metric_label
 from geouq.text.wording import for_people, latex_escaped, markdown_escaped, one_line
 
 SHOWN = (
     *("bias", "rmse", "sharpness_rms", "zms", "coverage_90", "uce", "ence", "crps", "nll"),
-    *("crps_ensemble", "spread_skill", "marginal_log_loss", "joint_log_loss"),
+    *("crps_ensemble", "crps_mixture", "spread_skill", "marginal_log_loss", "joint_log_loss"),
     *("crps_quantiles", "wis", "brier", "log_loss", "accuracy", "ece"),
 )
 NUMBERS = ("baseline", "value", "difference", "interval")
@@ -89,4 +90,4 @@ def _set(heading: str, text: str) -> str:
 def _cells(row: Row) -> tuple[str, ...]:
     interval = "" if row["ci_low"] is None else f"{for_people(row['ci_low'])} to {for_people(row['ci_high'])}"
     numbers = (for_people(row["baseline"]), row["run"], for_people(row["value"]), for_people(row["difference"]))
-    return (row["variable"], row["name"], row["metric"], *numbers, interval, row["verdict"])
+    return (row["variable"], row["name"], metric_label(row["metric"]), *numbers, interval, row["verdict"])

@@ -192,7 +192,14 @@ def _judge(
         }
         return Judged(tile, views, opened.zones.get(name))
 
-    plain: dict[str, Any] = {"tail": 0, "groups": (), "classes": (), "ordering": False, "thresholds": ()}
+    plain: dict[str, Any] = {
+        "tail": 0,
+        "every": False,
+        "groups": (),
+        "classes": (),
+        "ordering": False,
+        "thresholds": (),
+    }
     settings = replace(opened.settings, levels=opened.experiment.levels, **plain)
     job.reporter.stage("judgement", len(opened.tiles))
     with SummariesUnderWay(job.out, settings) as files:

@@ -37,6 +37,8 @@ def split_keys(profile: VarianceProfile, choices: Choices) -> set[int]:
         found.append(key_of(edges[np.isfinite(edges)], profile.shift))
         if scheme.scheme == "equal-count" and shared is None:
             found.append(_keys_of_quantiles(profile, scheme.count))
+        if scheme.scheme == "equal-split" and shared is None:
+            found.append(_keys_of_splits(profile, scheme.count))
     candidates = np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
     present = np.intersect1d(candidates, profile.keys)
     return {int(key) for key in np.setdiff1d(present, profile.complete_keys())}
@@ -52,6 +54,17 @@ def _keys_of_quantiles(profile: VarianceProfile, count: int) -> Ints:
     return profile.keys[np.searchsorted(np.cumsum(profile.sums[:, N]), ranks, side="right")]
 
 
+def _keys_of_splits(profile: VarianceProfile, count: int) -> Ints:
+    """Keys of the last pixel of each group of an equal split, and of the first of the next."""
+    n = int(profile.sums[:, N].sum())
+    if n == 0:
+        return np.empty(0, np.int64)
+    size, larger = divmod(n, count)
+    first = np.arange(1, count) * size + np.minimum(np.arange(1, count), larger)
+    ranks = np.concatenate([np.maximum(first - 1, 0), np.minimum(first, n - 1)])
+    return profile.keys[np.searchsorted(np.cumsum(profile.sums[:, N]), ranks, side="right")]
+
+
 def with_kept(summary: TileSummary, kept: Mapping[str, KeptPixels]) -> TileSummary:
     """The summary with these pixels kept beside those of its tail."""
     variables = {
@@ -63,7 +76,9 @@ def with_kept(summary: TileSummary, kept: Mapping[str, KeptPixels]) -> TileSumma
 
 def _keeping(profile: VarianceProfile, more: KeptPixels) -> VarianceProfile:
     before = profile.kept or KeptPixels()
+    if before.every:
+        return replace(profile, kept=replace(before, wanted=np.union1d(before.wanted, more.wanted)))
     other = ~np.isin(key_of(before.variance, profile.shift), more.wanted)
-    others = KeptPixels(before.tail, before.wanted, before.pixels[other])
-    kept = KeptPixels.ordered(before.tail, np.union1d(before.wanted, more.wanted), others.joined(more))
+    both = KeptPixels(pixels=before.pixels[other]).joined([more])
+    kept = KeptPixels.ordered(before.tail, np.union1d(before.wanted, more.wanted), both.pixels)
     return replace(profile, kept=kept)

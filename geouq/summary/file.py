@@ -201,6 +201,7 @@ def _wholes(file: h5py.Group) -> dict[str, VariableWhole]:
     kept_of, wanted_of = _optional(file, "kept_variable", np.uint16), _optional(file, "wanted_variable", np.uint16)
     pixels = _optional(file, "kept_pixels", np.float64, len(file["kept_field"]))
     wanted = _optional(file, "wanted_key", np.uint32).astype(np.int64)
+    every, places, start = read_variable(file, "kept_every"), _optional(file, "kept_place", np.int64), 0
     groups, ordering = _groups(file, len(names), len(levels)), _orderings(file, len(names))
     thresholds, forms = _thresholds(file, len(names)), _forms(file, len(names))
     found = {}
@@ -208,6 +209,10 @@ def _wholes(file: h5py.Group) -> dict[str, VariableWhole]:
         own, kept = profile_of == i, None
         if tails[i] >= 0:
             kept = KeptPixels(int(tails[i]), wanted[wanted_of == i], pixels[kept_of == i])
+        if kept and every[i]:
+            place, start = places[start : start + len(kept.pixels)], start + len(kept.pixels)
+            owner, tiles = np.zeros(len(place), np.int64), (str(file.attrs["tile"]),)
+            kept = replace(kept, every=True, place=place, owner=owner, tiles=tiles)
         lowest, highest = ranges[i]
         profile = VarianceProfile(FINE_SHIFT, keys[own].astype(np.int64), sums[own], lowest, highest, kept)
         z = ZHistogram(edges, z_counts[i])

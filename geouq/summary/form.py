@@ -60,10 +60,11 @@ class _Layout(ABC):
 class Ensemble(_Layout):
     """Members, each a mean, with a variance of its own where `densities`; levels : of the mixture's intervals.
 
-    aleatoric : mean of the members' variances. epistemic : population variance of their means. crps : fair CRPS of the
-    means. log_loss : -log of the mixture's density. below, above : truth outside the mixture's central interval.
-    rank_below, rank_at_most : how many members lie below the truth, and how many do not lie above it. pit : the
-    mixture's distribution function at the truth, in 20 bins.
+    aleatoric : mean of the members' variances. epistemic : population variance of their means. crps : of the mixture
+    where `densities`, else the fair one of the means. log_loss : -log of the mixture's density. below, above : truth
+    outside the mixture's central interval. ranks : truth by the number of members below it, in equal shares of all
+    ranks that it may have where it equals members; rank_residues : what shares are more than multiples of 2^-20.
+    pit : the mixture's distribution function at the truth, in 20 bins.
     """
 
     members: int
@@ -76,7 +77,7 @@ class Ensemble(_Layout):
     def fields(self) -> Fields:  # noqa: D102
         levels, ranks = (len(self.levels),), (self.members + 1,)
         one = dict.fromkeys(("aleatoric", "epistemic", "crps", "log_loss"), ())
-        return {**one, "below": levels, "above": levels, "rank_below": ranks, "rank_at_most": ranks, "pit": (PIT_BINS,)}
+        return {**one, "below": levels, "above": levels, "ranks": ranks, "rank_residues": ranks, "pit": (PIT_BINS,)}
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Single pixels, kept so that an edge of a bin falls between two of them instead of within a key of the profile."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -25,7 +26,7 @@ def _no_keys() -> Ints:
 class KeptPixels:
     """All pixels of some keys of a variance profile: those of the tail, and those wanted for exact edges.
 
-    Of few pixels in memory, those of every key: then every binning is exact.
+    Of few pixels, those of every key: then every binning is exact.
 
     tail : keep every key that reaches highest variance / tail, so that `tail` bins of equal width are exact; 0 keeps
         no tail.
@@ -36,29 +37,55 @@ class KeptPixels:
         by variance, then by the others.
     every : all pixels are kept; only while they are at most `FEW`, so that a sum keeps every pixel, or does not,
         whatever its parts.
+    place : int64 (pixels), row << 32 | column in the tile, where every pixel is kept; else empty.
+    owner : int64 (pixels), number of each pixel's tile in `tiles`, where every pixel is kept; else empty.
+    tiles : names of the tiles, in their order.
     """
 
     tail: int = 0
     wanted: Ints = field(default_factory=_no_keys)
     pixels: Floats = field(default_factory=_none_kept)
     every: bool = False
+    place: Ints = field(default_factory=_no_keys)
+    owner: Ints = field(default_factory=_no_keys)
+    tiles: tuple[str, ...] = ()
 
     @classmethod
     def ordered(cls, tail: int, wanted: Ints, pixels: Floats) -> Self:
         """Kept pixels in their one order, whatever the order they came in."""
         return cls(tail, wanted, pixels).in_order()
 
+    @classmethod
+    def every_one(cls, tail: int, tile: str, pixels: Floats, place: Ints) -> Self:
+        """Return all pixels of one tile, kept in their one order."""
+        owner = np.zeros(len(pixels), np.int64)
+        return cls(tail, pixels=pixels, every=True, place=place, owner=owner, tiles=(tile,)).in_order()
+
     def in_order(self) -> Self:
         """The same in their one order."""
-        return replace(self, pixels=self.pixels[np.lexsort(self.pixels.T[::-1])])
+        places = (self.place, self.owner) if self.every else ()
+        order = np.lexsort((*places, *self.pixels.T[::-1]))
+        place, owner = (of[order] if len(of) else of for of in (self.place, self.owner))
+        return replace(self, pixels=self.pixels[order], place=place, owner=owner)
 
     @property
     def variance(self) -> Floats:
         """Predicted variance of each pixel."""
         return self.pixels[:, 0]
 
-    def joined(self, other: Self) -> Floats:
-        """Pixels of both; those of one that keeps none may lack weights."""
-        if self.pixels.shape[1] == other.pixels.shape[1]:
-            return np.concatenate([self.pixels, other.pixels])
-        return self.pixels if len(self.pixels) else other.pixels
+    def by_place(self) -> Floats:
+        """Return the pixels by variance, those of one variance by tile, row and column where these are known."""
+        return self.pixels[np.lexsort((self.place, self.owner, self.variance))] if self.every else self.pixels
+
+    def joined(self, others: Sequence[Self]) -> Self:
+        """The same with the pixels of others too, in no order; one that keeps none may lack weights."""
+        parts = [part for part in (self, *others) if len(part.pixels)] or [self]
+        tiles = tuple(sorted({name for part in parts for name in part.tiles}))
+        owner = [np.searchsorted(np.array(tiles, str), np.array(part.tiles, str))[part.owner] for part in parts]
+        return replace(
+            self,
+            pixels=np.concatenate([part.pixels for part in parts]),
+            place=np.concatenate([part.place for part in parts]),
+            owner=np.concatenate(owner).astype(np.int64),
+            tiles=tiles,
+        )

@@ -147,7 +147,7 @@ class _RunningProfile:
         self._sums = start.sums
         self._used = np.zeros(0, np.bool_)
         self._kept = start.kept
-        self._waiting: list[Floats] = []
+        self._waiting: list[KeptPixels] = []
 
     def add(self, other: VarianceProfile) -> None:
         """Add one more; of one without pixels nothing counts but what it would keep, as long as there are none."""
@@ -158,8 +158,8 @@ class _RunningProfile:
             self._kept, self._waiting = other.kept if empty else None, []
         else:
             tail, every = min(self._kept.tail, other.kept.tail), self._keeps_every_with(other.kept)
-            self._kept = KeptPixels(tail, self._wanted_with(other), self._kept.pixels, every)
-            self._waiting.append(other.kept.pixels)
+            self._kept = replace(self._kept, tail=tail, wanted=self._wanted_with(other), every=every)
+            self._waiting.append(other.kept)
         self._lowest, self._highest = np.minimum(self._lowest, other.lowest), np.maximum(self._highest, other.highest)
         if empty:
             self._sums = np.empty((0, max(self._sums.shape[-1], other.sums.shape[-1])))
@@ -184,7 +184,7 @@ class _RunningProfile:
         """Whether every pixel is kept here and there, and they are few together."""
         if self._kept is None or not (self._kept.every and other.every):
             return False
-        return sum(map(len, (self._kept.pixels, *self._waiting, other.pixels))) <= FEW
+        return sum(len(part.pixels) for part in (self._kept, *self._waiting, other)) <= FEW
 
     def _wanted_with(self, other: VarianceProfile) -> Ints:
         """Wanted keys that are complete, or absent, here as in the other."""
@@ -204,7 +204,7 @@ class _RunningProfile:
         """Whether pixels are to be looked through: more wait than are kept, or the tail has passed its budget."""
         if self._kept is None:
             return False
-        waiting = sum(map(len, self._waiting))
+        waiting = sum(len(part.pixels) for part in self._waiting)
         return waiting > max(len(self._kept.pixels), PATIENCE) or self._pixels_in_tail() > BUDGET
 
     def _pixels_in_tail(self) -> int:
@@ -219,9 +219,7 @@ class _RunningProfile:
         """Join the kept pixels, and let those go of keys that are no longer complete."""
         if self._kept is None:
             return
-        pieces = [piece for piece in (self._kept.pixels, *self._waiting) if len(piece)]
-        pixels = np.concatenate(pieces) if pieces else self._kept.pixels
-        kept = replace(self._kept, pixels=pixels)
+        kept = self._kept.joined(self._waiting)
         self._kept, self._waiting = self._with(np.empty(0, np.int64), self._sums[:0], kept).pruned().kept, []
 
     def _reach(self, other: VarianceProfile) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from geouq.errors import SummaryError
 from geouq.summary.coverage_profile import CoverageProfile
 from geouq.summary.display import as_html, as_text
+from geouq.summary.equality import are_equal
 from geouq.summary.form import Form, FormSums, Kind, kind_of
 from geouq.summary.moments import Moments, no_moments
 from geouq.summary.ordering_profile import OrderingProfile
@@ -26,7 +27,7 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Summary:
     """Moments, z histogram and variance profile of a set of pixels; leading dimensions (cells, resamples) are free.
 
@@ -40,6 +41,8 @@ class Summary:
         are all that counts beside these: they have no variance, and moments are those of a residual.
 
     Two sizes exist: of a tile, with 200 quantiles and 512 keys an octave, and of a cell, with 20 and 16.
+
+    Two summaries are equal if all their sums are, to the last bit. A sum of many is `sum(summaries)`.
     """
 
     levels: tuple[float, ...]
@@ -103,7 +106,17 @@ class Summary:
             kept = ", ".join(self.groups) or "nothing"
             raise SummaryError(f"coverage by {name} was not kept; this summary groups by {kept}") from None
 
+    def __eq__(self, other: object) -> bool:
+        return are_equal(self, other) if isinstance(other, Summary) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # equal ones need not be one
+
+    def __radd__(self, other: object) -> Self:
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
     def __add__(self, other: Self) -> Self:
+        if not isinstance(other, Summary):
+            return NotImplemented
         if self.levels != other.levels:
             raise SummaryError(f"summaries of levels {self.levels} and {other.levels} do not add")
         return type(self)(

@@ -7,17 +7,20 @@ tile's profile (neighbouring keys differ by 1 part in 512), 4 bits in a cell's (
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geouq.errors import SummaryError
 from geouq.summary.binning import bin_rows, order_statistics
+from geouq.summary.equal_split import Runs, runs_of, split_row
 from geouq.summary.kept_pixels import BUDGET, FEW, KeptPixels
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+_Row = tuple[Floats, Floats, float, float, NDArray[np.bool_], Floats]
 
 FINE_SHIFT = 14
 COMPACT_SHIFT = 19
@@ -113,6 +116,29 @@ class VarianceProfile:
             self._binned[key] = self._sorted_into(edges)
         return self._binned[key]
 
+    def split(self, bins: int) -> Binned:
+        """Sums of groups of pixels in the order of their variance, as `numpy.array_split` forms them.
+
+        Groups differ by one pixel at most, the larger ones first; pixels of one variance are in the order of their
+        tile, row and column. Of a key whose pixels are not kept, a border takes a share; then the groups are not exact.
+        """
+        key = ("split", bins), b""
+        if key not in self._binned:
+            columns = [split_row(self._runs(row), bins) for row in self._rows]
+            edges, sums, exact = (np.stack([column[i] for column in columns]) for i in range(3))
+            lead = self.lowest.shape
+            variance, squared_error, squared_variance, n, weight = np.moveaxis(sums.reshape(*lead, bins, 5), -1, 0)
+            self._binned[key] = Binned(
+                edges.reshape(*lead, -1), variance, squared_error, squared_variance, n, weight, exact.reshape(lead)
+            )
+        return self._binned[key]
+
+    def _runs(self, row: _Row) -> Runs:
+        """Pixels and keys of one row in the order of their variance."""
+        borders, sums, lowest, highest, complete, _ = row
+        kept = self.kept or KeptPixels()
+        return runs_of(borders, sums, (lowest, highest), complete, kept.by_place(), places_known=kept.every)
+
     def _sorted_into(self, edges: Floats) -> Binned:
         flat = edges.reshape(-1, edges.shape[-1]).astype(np.float64)
         sums = np.empty((len(flat), flat.shape[1] - 1, 5))
@@ -173,7 +199,7 @@ class VarianceProfile:
         return int(key_of(self.highest / self.kept.tail, self.shift))
 
     @cached_property
-    def _binned(self) -> dict[tuple[tuple[int, ...], bytes], Binned]:
+    def _binned(self) -> dict[tuple[tuple[Any, ...], bytes], Binned]:
         """Bins asked for so far: many metrics ask for the same."""
         return {}
 
@@ -183,7 +209,7 @@ class VarianceProfile:
         return {}
 
     @cached_property
-    def _rows(self) -> list[tuple[Floats, Floats, float, float, NDArray[np.bool_], Floats]]:
+    def _rows(self) -> list[_Row]:
         """Arguments of the row-wise functions of `binning`, one tuple for each leading index."""
         borders = np.stack([lower_bound(self.keys, self.shift), lower_bound(self.keys + 1, self.shift)], axis=-1)
         kept = self.kept or KeptPixels()
@@ -211,5 +237,5 @@ def _kept_of_both(a: VarianceProfile, b: VarianceProfile) -> KeptPixels | None:
     wanted = np.union1d(a.kept.wanted, b.kept.wanted)
     for part in (a, b):
         wanted = wanted[~np.isin(wanted, part.keys) | np.isin(wanted, part.complete_keys())]
-    every = a.kept.every and b.kept.every
-    return KeptPixels(min(a.kept.tail, b.kept.tail), wanted, a.kept.joined(b.kept), every)
+    every, tail = a.kept.every and b.kept.every, min(a.kept.tail, b.kept.tail)
+    return replace(a.kept.joined([b.kept]), tail=tail, wanted=wanted, every=every)

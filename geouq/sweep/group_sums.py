@@ -18,6 +18,7 @@ from geouq.kernel import (
     Totals,
     add_grouped,
     add_interval,
+    collect_all,
     new_cells,
     new_sampled,
     new_scratch,
@@ -28,7 +29,8 @@ from geouq.kernel.z_lattice import ZLattice, z_lattice
 from geouq.reading.form_pixels import NO_LAYERS, add_form
 from geouq.reading.variable_window import VariableWindow
 from geouq.summary.form import Ensemble
-from geouq.sweep.parts import VariablePart, take_part
+from geouq.summary.kept_pixels import FEW
+from geouq.sweep.parts import Every, VariablePart, take_part
 from geouq.sweep.settings import Settings
 from geouq.validity import Nodata
 
@@ -45,6 +47,31 @@ def z_lattice_of(levels: tuple[float, ...]) -> ZLattice:
 
 
 @dataclass(frozen=True)
+class Read:
+    """One variable in one window, and its pixels as the kernel takes them."""
+
+    window: Window
+    found: VariableWindow
+    pixels: Pixels
+
+
+class FewPixels:
+    """Every pixel of a group as long as they are few, and their places; nothing once there are more."""
+
+    def __init__(self, *, wanted: bool) -> None:
+        self.parts: list[Every] | None = [] if wanted else None
+
+    def add(self, read: Read, box: Box, n: int) -> None:
+        """Add the pixels of a box of a window, after which the group has n of them."""
+        if self.parts is None or n > FEW:
+            self.parts = None
+            return
+        if n > sum(len(place) for _, place in self.parts):
+            own, window = read.pixels, read.window
+            self.parts.append(collect_all(own, window.width, read.found.nodata, box, window.row, window.column))
+
+
+@dataclass(frozen=True)
 class GroupSum:
     """What one variable adds up to in one group; `kind` tells for which its totals serve, and `room` its cells."""
 
@@ -56,6 +83,7 @@ class GroupSum:
     cells: CellSums
     totals: Totals
     sampled: Sampled
+    few: FewPixels
 
 
 _of_thread = threading.local()
@@ -74,29 +102,22 @@ def new_group_sum(group: Window, settings: Settings, thresholds: tuple[float, ..
         candidate = idle.pop(next((i for i in alike if idle[i].room == room), alike[0]))
         candidate.totals.kept_state[:] = settings.tail, 0
         cells = candidate.cells if candidate.room == room else new_cells(*room, lattice, weighted=weighted, form=width)
-        return replace(candidate, group=group, across=across, room=room, cells=cells)
+        few = FewPixels(wanted=settings.keeps_few)
+        return replace(candidate, group=group, across=across, room=room, cells=cells, few=few)
     cells = new_cells(*room, lattice, weighted=weighted, form=width)
     groups, ordering = len(settings.groups), settings.ordering
     totals = new_totals(lattice, settings.tail, groups, thresholds, ordering=ordering, weighted=weighted)
     sampled = new_sampled(form.members if isinstance(form, Ensemble) and form.densities else 0)
-    return GroupSum(group, across, weighted, kind, room, cells, totals, sampled)
+    few = FewPixels(wanted=settings.keeps_few)
+    return GroupSum(group, across, weighted, kind, room, cells, totals, sampled, few)
 
 
 def emptied(group: GroupSum) -> VariablePart:
     """What a group holds; its arrays are free for another."""
-    part = take_part(group.cells, group.totals, group.sampled)
+    part = take_part(group.cells, group.totals, group.sampled, group.few.parts)
     _of_thread.idle.append(group)
     del _of_thread.idle[:-IDLE]
     return part
-
-
-@dataclass(frozen=True)
-class Read:
-    """One variable in one window, and its pixels as the kernel takes them."""
-
-    window: Window
-    found: VariableWindow
-    pixels: Pixels
 
 
 def add_box(read: Read, box: Window, group: GroupSum, settings: Settings) -> None:
@@ -112,6 +133,8 @@ def add_box(read: Read, box: Window, group: GroupSum, settings: Settings) -> Non
             *part, column, group.across, settings.cell_size, z_lattice_of(settings.levels),
             _scratch(settings, read.pixels.truth.dtype, weighted=group.weighted), group.cells, group.totals,
         )  # fmt: skip
+        if group.few.parts is not None:
+            group.few.add(read, place, int(group.cells.n.sum()))
     if form is not None and (layers is not None or form.alone):
         in_group = column, group.across, settings.cell_size
         add_form(form, layers or NO_LAYERS, part, in_group, (group.cells, group.totals, group.sampled))

@@ -1,6 +1,6 @@
 """What one group adds up to for one variable, and how the groups of a tile are added one after the other."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -25,7 +25,7 @@ from geouq.summary import (
 from geouq.summary.coverage_profile import POSITIVE, ClassCoverage, CoverageProfile
 from geouq.summary.form import FormSums, no_sums
 from geouq.summary.joint_sample import JointSample
-from geouq.summary.kept_pixels import BUDGET
+from geouq.summary.kept_pixels import BUDGET, FEW
 from geouq.summary.moments import PRODUCTS, SUMS
 from geouq.summary.ordering_profile import CLASSES, OrderingProfile
 from geouq.summary.threshold_sums import BINS, FIELDS, ThresholdSums
@@ -41,6 +41,7 @@ Append = Callable[[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.float32]],
 
 
 TOGETHER = 64  # neighbouring keys of the variance that are handed on as one row
+Every = tuple[Floats, Ints]  # pixels (pixels, 2 or 3) as of `KeptPixels`, and their places
 Rows = tuple[Ints, Floats]  # numbers, increasing, and a row of sums for each
 
 
@@ -50,7 +51,7 @@ class VariablePart:
 
     profile : by blocks of `TOGETHER` keys of the variance (blocks, keys x 4 or 5). groups : for each grouping, by block
     of keys (blocks, keys x (levels + 1)). ordering : by coarser key of the variance. highest : variance, -inf where no
-    pixel is valid. sample : None where pixels are not sampled.
+    pixel is valid. sample : None where pixels are not sampled. every : every pixel, None where they are not few.
     """
 
     profile: Rows
@@ -63,12 +64,13 @@ class VariablePart:
     highest: float
     cells: CellSums | None
     sample: JointSample | None
+    every: Sequence[Every] | None
 
 
 PieceSum = list[tuple[Window, list[VariablePart]]]
 
 
-def take_part(cells: CellSums, totals: Totals, sampled: Sampled) -> VariablePart:
+def take_part(cells: CellSums, totals: Totals, sampled: Sampled, every: Sequence[Every] | None = None) -> VariablePart:
     """The part that the kernel's arrays hold, copied without their unused room; the arrays are empty afterwards."""
     lowest, highest = cells.extremes[:, 0].min(), cells.extremes[:, 1].max()
     prune_tail(totals)
@@ -83,7 +85,7 @@ def take_part(cells: CellSums, totals: Totals, sampled: Sampled) -> VariablePart
     z_counts, excluded, exceeding = totals.z_counts.copy(), totals.excluded.copy(), totals.exceeding.copy()
     highest = float(highest)
     sample = _sample(sampled)
-    part = VariablePart(profile, z_counts, excluded, kept, groups, ordering, exceeding, highest, taken, sample)
+    part = VariablePart(profile, z_counts, excluded, kept, groups, ordering, exceeding, highest, taken, sample, every)
     for counts in (totals.z_counts, totals.excluded, totals.exceeding, totals.negative, totals.highest):
         counts[:] = 0
     return part
@@ -158,8 +160,11 @@ class VariableSum:
         *,
         weighted: bool,
         given: float | None = None,
+        tile: str = "",
     ) -> None:
         levels = settings.levels
+        self._tile = tile
+        self._every: list[Every] | None = [] if settings.keeps_few else None
         self._settings, self._append, self._weighted = settings, append, weighted
         self._thresholds, self._given = thresholds, given
         self._shape = grid.coarsened(settings.cell_size).shape
@@ -180,10 +185,28 @@ class VariableSum:
         """Add the next group of its band."""
         self._bands[group.column // BAND].add(part)
         self._excluded += part.excluded
+        self._keep_few(part.every)
         if self._sample is not None and part.sample is not None:
             self._sample = self._sample + part.sample
         if part.cells is not None:
             self._put(part.cells, group)
+
+    def _keep_few(self, more: Sequence[Every] | None) -> None:
+        """Keep every pixel as long as they are few."""
+        if self._every is None or more is None:
+            self._every = None
+            return
+        self._every.extend(more)
+        if sum(len(place) for _, place in self._every) > FEW:
+            self._every = None
+
+    def _keeping_few(self, profile: VarianceProfile) -> VarianceProfile:
+        """The profile with every pixel, where they are few."""
+        if self._every is None:
+            return profile
+        pixels = np.concatenate([np.empty((0, 3 if self._weighted else 2)), *(own for own, _ in self._every)])
+        place = np.concatenate([np.empty(0, np.int64), *(own for _, own in self._every)])
+        return replace(profile, kept=KeptPixels.every_one(self._settings.tail, self._tile, pixels, place))
 
     def _put(self, cells: CellSums, group: Window) -> None:
         """Put the cells of a group in their places."""
@@ -212,6 +235,7 @@ class VariableSum:
         ordering = reduce(add, (band.ordering() for band in self._bands)) if self._settings.ordering else None
         exceeding = ThresholdSums(self._thresholds, np.sum([band.exceeding for band in self._bands], axis=0))
         profile = reduce(add, (self._bands.pop(0).profile(*extremes) for _ in tuple(self._bands)))
+        profile = self._keeping_few(profile)
         z = ZHistogram(edge_probabilities(levels, FINE), z_counts if self._weighted else z_counts.astype(np.int64))
         form = None if self._form is None else replace(self._form.total(), sample=self._sample)
         whole = Summary(

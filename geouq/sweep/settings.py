@@ -18,7 +18,8 @@ class Settings:
         classes; ordering : whether pixels are kept by variance and |z|; thresholds : whose forecasts of exceeding are
         kept, of arrays; those of tiles stand with their variables; classes : which of the groups are codes of classes;
         given : level of the intervals that the forecast gives, of arrays; those of tiles stand with their models;
-        form : how the forecast is given where not by mean and variance alone.
+        form : how the forecast is given where not by mean and variance alone; every : keep every pixel where they are
+        few, so that all bins are exact.
     """
 
     levels: tuple[float, ...]
@@ -31,6 +32,12 @@ class Settings:
     classes: tuple[str, ...] = ()
     given: float | None = None
     form: Form | None = None
+    every: bool = True
+
+    @property
+    def keeps_few(self) -> bool:
+        """Whether every pixel is kept where they are few: of forecasts that have a variance."""
+        return self.every and not (self.form and self.form.alone)
 
 
 def cell_size_for(grids: Iterable[Grid]) -> int:

@@ -82,6 +82,7 @@ class TileSum:
                 thresholds,
                 weighted=weighted,
                 given=given.get(variable, settings.given),
+                tile=name,
             )
             for i, (variable, thresholds) in enumerate(variables.items())
         }

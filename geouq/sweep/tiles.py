@@ -131,7 +131,7 @@ def sweep_zones(
     Each batch of a tile's zones is a pass over the windows that they lie in. Single pixels are not kept, so that bins
     of zones have edges on the profile.
     """
-    coarse, passes = replace(settings, tail=0), dict[str, _Passes]()
+    coarse, passes = replace(settings, tail=0, every=False), dict[str, _Passes]()
 
     def tasks() -> Iterator[Task]:
         for tile, layers in work:

@@ -8,7 +8,7 @@ from geouq.atomic import written_whole
 from geouq.config import Variable
 from geouq.metrics import FORM_METRICS, METRICS
 from geouq.tables.rows import Row, Table
-from geouq.text.naming import file_name
+from geouq.text.naming import file_name, metric_label
 from geouq.text.wording import for_people, latex_escaped, latex_numbers, markdown_escaped, one_line, with_interval
 
 SHOWN = (
@@ -28,7 +28,7 @@ SHOWN = (
         "crps",
         "nll",
     ),
-    *("crps_ensemble", "spread_skill", "marginal_log_loss", "joint_log_loss", "epistemic_share"),
+    *("crps_ensemble", "crps_mixture", "spread_skill", "marginal_log_loss", "joint_log_loss", "epistemic_share"),
     *("crps_quantiles", "crps_integral", "wis", "crossing"),
     *("brier", "brier_reliability", "brier_resolution", "log_loss", "accuracy", "ece", "ece_classwise"),
 )
@@ -93,7 +93,7 @@ def overview(rows: Mapping[tuple[str, str], Mapping[str, Mapping[str, Row]]], va
         for name, own in pools.items()
         if (found := own.get(variable.name))
     ]
-    return Sheet("Regions", ("variable", "region", "n", *names), tuple(lines))
+    return Sheet("Regions", ("variable", "region", "n", *map(metric_label, names)), tuple(lines))
 
 
 def as_markdown(sheet: Sheet) -> str:
@@ -152,7 +152,8 @@ def _is_level_of(name: str, base: str) -> bool:
 
 def _with_unit(name: str) -> str:
     unit = UNITS.get(name, "1")
-    return name if unit == "1" else f"{name} ({unit})"
+    label = metric_label(name)
+    return label if unit == "1" else f"{label} ({unit})"
 
 
 def _told(row: Row | None) -> str:

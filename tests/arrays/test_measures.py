@@ -11,6 +11,7 @@ import xarray as xr
 from forecasts import heteroscedastic
 
 import geouq
+import geouq.accessor
 from geouq import metrics
 from geouq.arrays.measures import bin_scheme, measure, measure_names
 from geouq.config import BinScheme
@@ -165,3 +166,77 @@ def test_misuse_gets_one_clear_message(call, error, message):
 )
 def test_bins_are_named_counted_or_given(bins, name):
     assert bin_scheme(bins, BinScheme(scheme="equal-width")).name == name
+
+
+def test_a_std_stands_in_the_place_of_the_variance():
+    mean, variance, truth = (layer.astype(np.float64) for layer in ARRAYS)
+    std = np.sqrt(variance)
+    expected = geouq.zms(mean, std**2, truth)
+
+    assert geouq.zms(mean, std=std, truth=truth) == expected
+    assert geouq.zms(mean, std=da.from_array(std), truth=truth) == pytest.approx(expected, rel=1e-12)
+    assert geouq.zms(mean.tolist(), std=std.tolist(), truth=truth.tolist()) == expected
+    assert geouq.summarize(mean, std=std, truth=truth) == geouq.summarize(mean, std**2, truth)
+    assert geouq.table(mean, std=std, truth=truth).equals(geouq.table(mean, std**2, truth))
+    named = xr.Dataset({"mean": ("y", mean[0]), "sd": ("y", std[0]), "truth": ("y", truth[0])})
+    assert named.geouq.named(std="sd").zms() == geouq.zms(mean[0], std[0] ** 2, truth[0])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"variance": 1.0, "std": 1.0, "truth": 0.0}, "both variance and std"),
+        ({"truth": 0.0}, "or std="),
+        ({"std": 1.0}, "mean, variance, truth"),
+        ({"std": "wide", "truth": 0.0}, "std is a str that holds no numbers"),
+        ({"std": -1.0, "truth": 0.0}, "negative"),
+    ],
+)
+def test_a_std_that_is_not_clear_is_explained(wrong, said):
+    with pytest.raises(GeouqError, match=said):
+        geouq.zms(0.0, **wrong)
+
+
+def test_several_levels_at_once_are_along_a_last_dimension():
+    levels = [0.5, 0.9]
+    found = geouq.coverage(*ARRAYS, level=levels)
+    summary = geouq.summarize(*ARRAYS, levels=levels)
+
+    assert found.tolist() == [geouq.coverage(*ARRAYS, level=level) for level in levels]
+    assert geouq.coverage(summary, level=tuple(levels)).tolist() == found.tolist()
+    assert geouq.rmscd(*ARRAYS, level=levels, by="truth").shape == (2,)
+    rows = geouq.coverage(*ARRAYS, level=levels, dim=1)
+    assert rows.shape == (40, 2)
+    np.testing.assert_array_equal(rows[:, 1], geouq.coverage(*ARRAYS, level=0.9, dim=1))
+    named = geouq.coverage(*(xr.DataArray(layer, dims=("y", "x")) for layer in ARRAYS), level=levels, dim="x")
+    assert named.dims == ("y", "level")
+    assert named.level.values.tolist() == levels
+    assert geouq.threshold_brier(*ARRAYS, threshold=[5.0, 10.0, 20.0]).shape == (3,)
+
+
+def test_levels_that_are_none_or_not_kept_are_explained():
+    with pytest.raises(ConfigError, match="names none"):
+        geouq.coverage(geouq.summarize(*ARRAYS), level=[])
+    with pytest.raises(ConfigError, match="between 0 and 1"):
+        geouq.coverage(*ARRAYS, level=[0.5, 90])
+    with pytest.raises(GeouqError, match=r"level 0.77 was not kept"):
+        geouq.coverage(geouq.summarize(*ARRAYS), level=[0.5, 0.77])
+
+
+def test_summaries_compare_by_their_sums_and_add_with_sum():
+    one, same_again = geouq.summarize(*ARRAYS), geouq.summarize(*ARRAYS)
+    upper, lower = (geouq.summarize(*(layer[half] for layer in ARRAYS)) for half in (slice(20), slice(20, None)))
+    rows = geouq.summarize(*ARRAYS, dim=1)
+
+    assert one == same_again
+    assert (one != upper) is True
+    assert (one == 3) is False
+    assert sum([upper, lower]) == upper + lower
+    assert sum([upper]) is upper
+    assert rows == geouq.summarize(*ARRAYS, dim=1)
+    assert rows != geouq.summarize(*ARRAYS, dim=0)
+    assert sum([rows, rows]) == rows + rows
+    with pytest.raises(TypeError, match="unsupported operand"):
+        _ = one + 1
+    with pytest.raises(TypeError, match="unsupported operand"):
+        _ = 1 + one

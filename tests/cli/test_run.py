@@ -87,6 +87,29 @@ def test_exact_bins_are_said_to_be_exact(tile_folder, geouq, tmp_path):
     assert "exact bins 1" not in again.output
 
 
+def test_tiles_and_regions_of_few_pixels_have_exact_bins(tile_folder, geouq, tmp_path):
+    """Each tile has 2000 pixels, and all bins, those of an equal split too, are exact from the first sweep on."""
+    schemes = "[{scheme: equal-count}, {scheme: log-width, count: 7}, {scheme: equal-split, count: 9}]"
+    config = tile_folder(text=SHORT + f"regions: {{west: [a1, a2]}}\nbins: {schemes}\n")
+
+    assert geouq("run", config, "--quiet").exit_code == 0
+    assert {row["edges"] for row in rows_of(tmp_path / "results/small/tables/bins.csv")} == {"exact"}
+    layers = [
+        rasterio.open(tmp_path / f"{name}.tif").read(1).astype(float)
+        for name in ("predictions/a1_mean", "predictions/a1_variance", "truth/a1")
+    ]
+    valid = np.isfinite(sum(layers)) & (layers[1] > 0)
+    mean, variance, truth = (layer[valid] for layer in layers)
+    parts = np.array_split(np.argsort(variance, kind="stable"), 9)
+    mv, mse = (np.array([of[part].mean() for part in parts]) for of in (variance, (mean - truth) ** 2))
+    (found,) = [
+        float(row["value"])
+        for row in rows_of(tmp_path / "results/small/tables/metrics.csv")
+        if (row["name"], row["metric"], row["bins"]) == ("a1", "ence", "equal-split-9")
+    ]
+    assert found == pytest.approx((abs(np.sqrt(mv) - np.sqrt(mse)) / np.sqrt(mv)).mean(), rel=1e-9)
+
+
 def test_shared_edges_are_the_same_for_every_tile(tile_folder, geouq, tmp_path):
     geouq("run", tile_folder(text="bins: {scope: experiment}\n"), "--quiet")
     rows = rows_of(tmp_path / "results/small/tables/bins.csv")

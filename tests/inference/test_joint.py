@@ -162,8 +162,8 @@ def test_runs_of_forms_are_compared_in_a_short_table(folder, tables, geouq):
 
     assert done.exit_code == 0, done.output
     lines = {line.split()[2]: line for line in done.output.splitlines() if line.startswith("height")}
-    assert {"crps_ensemble", "marginal_log_loss", "joint_log_loss"} <= set(lines)
-    assert "no difference" in lines["crps_ensemble"]
+    assert {"crps_mixture", "marginal_log_loss", "joint_log_loss"} <= set(lines)
+    assert "no difference" in lines["crps_mixture"]
 
 
 def test_a_gate_may_be_on_the_interval_of_a_number_that_cells_keep(folder, tables):

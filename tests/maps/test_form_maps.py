@@ -93,7 +93,7 @@ def test_a_cell_of_classes_is_the_number_of_its_pixels(folder):
 def test_cells_of_an_ensemble_hold_the_numbers_of_the_mixture_and_none_of_the_joint_loss(folder):
     bands, _ = finished(folder, "members")
 
-    assert {"zms", "crps_ensemble", "mixture_coverage_90", "epistemic_share", "marginal_log_loss"} <= set(bands)
+    assert {"zms", "crps_mixture", "mixture_coverage_90", "epistemic_share", "marginal_log_loss"} <= set(bands)
     assert "joint_log_loss" not in bands
 
 

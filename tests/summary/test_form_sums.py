@@ -64,7 +64,7 @@ def test_parts_add_to_the_whole_in_any_order(form, count, seed, data):
     np.testing.assert_allclose(total.form.sums, whole.form.sums, rtol=1e-12, atol=1e-12)
     counted = [
         name
-        for name in ("below", "above", "rank_below", "rank_at_most", "at_most", "crossing")
+        for name in ("below", "above", "ranks", "rank_residues", "at_most", "crossing")
         if name in whole.form.form.fields
     ]
     for name in counted:

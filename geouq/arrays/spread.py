@@ -1,0 +1,28 @@
+"""The predicted variance, given as such or as a std."""
+
+from typing import Any
+
+import numpy as np
+
+from geouq.arrays.kinds import is_dask, is_xarray
+from geouq.errors import DataError, GeouqError
+
+
+def variance_of(variance: Any, std: Any) -> Any:
+    """Return the variance, or the square of the std in its place; a negative std stays negative.
+
+    Raises GeouqError where both are given, DataError for a std that holds no numbers.
+
+    >>> variance_of(None, [0.5, -2.0]).tolist()
+    [0.25, -4.0]
+    """
+    if std is None:
+        return variance
+    if variance is not None:
+        raise GeouqError("both variance and std are given; give one of them, and truth by name: truth=")
+    try:
+        values = std if is_xarray(std) or is_dask(std) or isinstance(std, np.ma.MaskedArray) else np.asarray(std)
+        exact = values.astype(np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"std is a {type(std).__name__} that holds no numbers; give an array of them") from None
+    return exact * abs(exact)
