@@ -1,10 +1,9 @@
 """The whole story: from an experiment to tables, maps, figures and a report."""
 
-import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from geouq.runs.owner import owned
 from geouq.runs.plan import Plan, plan_run, slots
 from geouq.runs.progress import Reporter, Silent
 from geouq.runs.provenance import (
+    Begun,
     RunRecord,
     config_digest,
     inputs_of,
@@ -104,19 +104,6 @@ class _Job:
         return batches_of(layers, tile, self.reading_of(tile), self.plan.workers, self.plan.zones.room)
 
 
-@dataclass(frozen=True)
-class _Begun:
-    """When a run began: in time of day, which may be set anew while it runs, and by a clock that never is."""
-
-    day: float = field(default_factory=time.time)
-    clock: float = field(default_factory=time.monotonic)
-
-    @property
-    def seconds(self) -> float:
-        """How long ago that is."""
-        return time.monotonic() - self.clock
-
-
 def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, reporter: Reporter | None = None) -> Results:
     """Evaluate an experiment, or the file that describes it: sweep, maps, then all that follows from the summaries.
 
@@ -124,7 +111,7 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
     is in the table of failures; one whose files change while they are read is read once more before. Raises ConfigError
     where the configuration names nothing that can be evaluated.
     """
-    begun, reporter = _Begun(), reporter or Silent()
+    begun, reporter = Begun(), reporter or Silent()
     require_time()
     if not isinstance(experiment, Experiment):
         experiment = load_experiment(experiment)
@@ -176,7 +163,7 @@ def _recalibrated(job: _Job, memory: str | None) -> tuple[Sequence[Path], Sequen
     return (), ()
 
 
-def _once_more(job: _Job, record: RunRecord, pool: Executor, options: Options, begun: _Begun) -> tuple[_Job, RunRecord]:
+def _once_more(job: _Job, record: RunRecord, pool: Executor, options: Options, begun: Begun) -> tuple[_Job, RunRecord]:
     """The same with headers read anew where files changed while they were read; there is no third time."""
     changed = [failure.tile for failure in record.failures if failure.error == ChangedError.__name__]
     if changed:
@@ -189,7 +176,7 @@ def _once_more(job: _Job, record: RunRecord, pool: Executor, options: Options, b
     return job, record
 
 
-def _evaluated(job: _Job, catalog: Catalog, pool: Executor, *, fresh: bool, begun: _Begun) -> RunRecord:
+def _evaluated(job: _Job, catalog: Catalog, pool: Executor, *, fresh: bool, begun: Begun) -> RunRecord:
     """Sweep what is not summarised yet, and write the pixel maps; the record of it."""
     read_again = _read_again(job)
     waiting = [t for t in job.tiles if fresh or unidentified(t) or not is_valid(job.folder, t, job.settings)]

@@ -6,6 +6,7 @@ import os
 import platform
 import shlex
 import sys
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -151,6 +152,19 @@ def resolved(experiment: Experiment) -> str:
 def config_digest(experiment: Experiment) -> str:
     """SHA-256 of config.yaml."""
     return hashlib.sha256(resolved(experiment).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Begun:
+    """When a run began: by the time of day, which may change while it runs, and by a clock that only goes forward."""
+
+    day: float = field(default_factory=time.time)
+    clock: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        """Return the seconds since then."""
+        return time.monotonic() - self.clock
 
 
 def utc(seconds: float) -> str:
