@@ -60,7 +60,8 @@ class Certainty:
     def defined(self, level: float) -> bool:
         """Whether enough resamples have the number for limits of that level."""
         if self.gaps is not None:
-            return bool(np.isfinite(self.gaps.drawn).any(axis=-1).all())
+            noise = self.gaps.noise(self.reach.widening(level, self._rest)).gaps
+            return bool(np.isfinite(noise).any(axis=-1).all())
         replicates = np.isfinite(self.numbers.replicates)
         return bool(replicates.sum() >= level * len(replicates)) and self._rest is not None
 
