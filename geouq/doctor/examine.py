@@ -1,14 +1,20 @@
-"""From an experiment and its headers to suspicions about its input."""
+"""From an experiment and its headers to findings about its input."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
 
 from geouq.config import Experiment, Variable
+from geouq.doctor.masks import of_masks
 from geouq.doctor.naming import of_order, of_training
+from geouq.doctor.pixels import joined
 from geouq.doctor.placement import of_overlaps, of_placement
-from geouq.doctor.sample import Sampling, take_sample
-from geouq.doctor.spread import of_spread
+from geouq.doctor.relation import of_relation
+from geouq.doctor.sample import Patch, Sampling, take_sample
+from geouq.doctor.spread import of_reading, of_spread
 from geouq.doctor.suspicion import Suspicion
-from geouq.doctor.values import of_values
+from geouq.doctor.values import of_copy, of_nodata
+from geouq.doctor.wiring import of_wiring
 from geouq.metrics import has_variance
 from geouq.rasters.catalog import Catalog
 
@@ -17,25 +23,54 @@ DEEP = Sampling(tiles=24, windows=5)
 
 
 def examine(experiment: Experiment, catalog: Catalog, sampling: Sampling) -> list[Suspicion]:
-    """Everything that looks as if it was not meant, in headers and in a sample of the pixels; [] where nothing does."""
+    """Return what looks wrong in headers and in a sample of the pixels, causes before what may follow from them."""
     patches = take_sample(catalog.tiles, sampling)
     found = [
-        *of_overlaps(catalog.tiles, patches),
+        *of_overlaps(catalog.tiles, [patch for patch in patches if patch.n]),
         *of_training([tile.name for tile in catalog.tiles], experiment.training_tiles),
     ]
     if not has_variance(catalog.form):  # what is looked for is in mean and variance
         return found
-    for variable in catalog.variables:
-        own = [patch for patch in patches if patch.variable == variable.name]
-        layer = catalog.tiles[0].predictions[variable.model].spread
-        found += [
-            *of_spread(variable.name, own, layer),
-            *of_values(variable.name, own),
-            *of_placement(variable.name, own),
-        ]
-    for together in _by_model(catalog.variables).values():
-        found += of_order({v.name: [patch for patch in patches if patch.variable == v.name] for v in together})
+    for model, together in _by_model(catalog.variables).items():
+        own = {v.name: [patch for patch in patches if patch.variable == v.name] for v in together}
+        found += examine_model(own, catalog.tiles[0].predictions[model].spread)
     return found
+
+
+def examine_model(patches: Mapping[str, Sequence[Patch]], layer: str) -> Iterator[Suspicion]:
+    """Yield the findings about the variables of one model.
+
+    Parameters
+    ----------
+    patches : by variable
+    layer : the key of the configuration that gives the variance
+    """
+    misplaced: set[str] = set()
+    for finding, odd in of_order(patches):
+        misplaced.update(odd)
+        yield finding
+    for variable, own in patches.items():
+        yield from _of_variable(variable, own, layer, is_misplaced=variable in misplaced)
+
+
+def _of_variable(variable: str, patches: Sequence[Patch], layer: str, *, is_misplaced: bool) -> Iterator[Suspicion]:
+    """Yield findings about one variable: where a layer is not what its key says, no others that follow from that."""
+    counted = [patch for patch in patches if patch.n]
+    wrong = [*of_wiring(variable, patches, layer), *of_masks(variable, patches)]
+    yield from wrong
+    yield from of_spread(variable, counted, layer)
+    if wrong or is_misplaced:
+        return
+    mean, variance, truth = (joined(counted, name) for name in ("mean", "variance", "truth"))
+    kept = np.ones(len(truth), np.bool_)
+    for finding, filled in of_nodata(variable, counted, layer):
+        kept &= ~filled
+        yield finding
+    mean, variance, truth = mean[kept], variance[kept], truth[kept]
+    relation, placement = list(of_relation(variable, mean, truth)), list(of_placement(variable, counted))
+    yield from (*relation, *placement, *of_copy(variable, mean, truth))
+    if not relation and not placement:
+        yield from of_reading(variable, mean, truth, variance, layer)
 
 
 def _by_model(variables: Sequence[Variable]) -> Mapping[str, list[Variable]]:

@@ -1,15 +1,16 @@
-"""Doubts about names: bands in another order than named, and tiles that the model has been trained on."""
+"""Checks of names: bands in another order than named, and tiles that the model has been trained on."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.doctor.pixels import FEWEST, joined, pearson
 from geouq.doctor.sample import Patch
-from geouq.doctor.spread import FEWEST, joined
 from geouq.doctor.suspicion import Suspicion
 
 Floats = NDArray[np.float64]
+LEAST_CORRELATION = 0.3  # of a prediction and the truth of another variable
 
 
 def of_training(evaluated: Sequence[str], trained_on: Sequence[str]) -> Iterator[Suspicion]:
@@ -25,33 +26,41 @@ def of_training(evaluated: Sequence[str], trained_on: Sequence[str]) -> Iterator
         )
 
 
-def of_order(patches: Mapping[str, Sequence[Patch]]) -> Iterator[Suspicion]:
-    """Predictions that fit the truth of another variable better than their own, each that of one other.
+def of_order(patches: Mapping[str, Sequence[Patch]]) -> Iterator[tuple[Suspicion, tuple[str, ...]]]:
+    """Yield predictions that fit the truth of another variable better than their own, and their variables.
 
     patches : by variable, of one model.
     """
     names = [name for name, own in patches.items() if sum(patch.n for patch in own) >= FEWEST]
     if len(names) < 2:
         return
-    misfit = np.array([[_misfit(patches[a], patches[b]) for b in names] for a in names])
+    fits = [[_fit(patches[a], patches[b]) for b in names] for a in names]
+    misfit, correlation = np.moveaxis(np.array(fits), -1, 0)
     best = np.nanargmin(np.where(np.isnan(misfit), np.inf, misfit), axis=1)
-    moved = [i for i, j in enumerate(best) if misfit[i, j] < 0.7 * misfit[i, i]]
+    moved = [
+        i for i, j in enumerate(best) if misfit[i, j] < 0.7 * misfit[i, i] and correlation[i, j] > LEAST_CORRELATION
+    ]
     if moved and sorted(best[moved]) == moved:
-        said = ", ".join(f"{names[i]} predicts the truth of {names[best[i]]}" for i in moved)
-        yield Suspicion(
-            "bands in another order",
-            ", ".join(names[i] for i in moved),
-            f"the prediction named {said} better than its own",
-            "name the variables in the order of the bands, or give each its `band`",
+        shown = ", ".join(f"{names[i]} predicts the truth of {names[best[i]]}" for i in moved)
+        odd = tuple(names[i] for i in moved)
+        yield (
+            Suspicion(
+                "bands in another order",
+                ", ".join(odd),
+                f"the prediction named {shown} better than its own",
+                "name the variables in the order of the bands, or give each its `band`",
+            ),
+            odd,
         )
 
 
-def _misfit(predicted: Sequence[Patch], true: Sequence[Patch]) -> float:
-    """Root mean squared error of one variable's mean as a prediction of another's truth, per std of that."""
+def _fit(predicted: Sequence[Patch], true: Sequence[Patch]) -> tuple[float, float]:
+    """Return the root mean squared error per std of the truth, and the correlation, of a mean and another's truth."""
     places = {(patch.tile, patch.place): patch for patch in true}
     pairs = [(patch.mean, places[key].truth) for patch in predicted if (key := (patch.tile, patch.place)) in places]
-    if not pairs:
-        return float("nan")
-    errors = np.concatenate([(mean - truth)[np.isfinite(mean - truth)] for mean, truth in pairs])
+    mean, truth = (np.concatenate([pair[i].ravel() for pair in pairs]) if pairs else np.empty(0) for i in (0, 1))
+    both = np.isfinite(mean) & np.isfinite(truth)
     scale = float(joined(true, "truth").std())
-    return float(np.sqrt(np.square(errors).mean())) / scale if len(errors) and scale else float("nan")
+    if not both.any() or not scale:
+        return float("nan"), 0.0
+    return float(np.sqrt(np.square((mean - truth)[both]).mean())) / scale, pearson(mean[both], truth[both])

@@ -1,4 +1,4 @@
-"""Doubts about where pixels lie: shifts, flipped axes, and tiles that overlap."""
+"""Checks of where pixels lie: flipped axes, and tiles that overlap."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
@@ -7,15 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.doctor.sample import Patch
+from geouq.doctor.shift import FEWEST, of_shift
 from geouq.doctor.suspicion import Suspicion
 from geouq.rasters.catalog import Tile
 
 Floats = NDArray[np.float64]
-Spectrum = NDArray[np.complex128]
-REACH = 4  # pixels that a shift is looked for
-LEAST_CORRELATION = 0.3  # below which the prediction says too little about where it lies
-FEWEST = 400  # pixels of a patch
-FEWEST_PATCHES = 4  # that tell of a shift
 FLIPS: Mapping[str, Callable[[Floats], Floats]] = {
     "upside down": np.flipud,
     "left to right": np.fliplr,
@@ -25,10 +21,10 @@ FLIPS: Mapping[str, Callable[[Floats], Floats]] = {
 
 
 def of_placement(variable: str, patches: Sequence[Patch]) -> Iterator[Suspicion]:
-    """What is odd about the place of one variable's prediction on its truth."""
+    """Yield findings about the place of one variable's prediction on its truth."""
     middle = [patch for patch in patches if patch.place == 0 and patch.n >= FEWEST]
     flips = list(_of_flips(variable, middle))
-    yield from flips or _of_shift(variable, [patch for patch in patches if patch.n >= FEWEST])
+    yield from flips or of_shift(variable, [patch for patch in patches if patch.n >= FEWEST])
 
 
 def of_overlaps(tiles: Sequence[Tile], patches: Sequence[Patch]) -> Iterator[Suspicion]:
@@ -106,67 +102,3 @@ def _of_flips(variable: str, patches: Sequence[Patch]) -> Iterator[Suspicion]:
                 "write the prediction in the order of rows and columns that its transform tells",
             )
             return
-
-
-def _of_shift(variable: str, patches: Sequence[Patch]) -> Iterator[Suspicion]:
-    """A place of the prediction, some pixels or a half beside its own, at which most windows fit better."""
-    peaks = np.array([peak for patch in patches if (peak := _peak(patch))]).reshape(-1, 2)
-    if len(peaks) < FEWEST_PATCHES:
-        return
-    down, across = np.median(peaks, axis=0)
-    agree = (np.hypot(peaks[:, 0] - down, peaks[:, 1] - across) < 0.35).mean()
-    if max(abs(down), abs(across)) > 0.35 and agree > 0.7:
-        yield Suspicion(
-            "shifted pixels",
-            variable,
-            f"in {agree:.0%} of {len(peaks)} windows the prediction fits the truth best when it is moved by "
-            f"{down:+.1f} rows and {across:+.1f} columns",
-            "look at pixel centres and corners where it was made, and resample it to the grid of the truth",
-        )
-
-
-def _peak(patch: Patch) -> tuple[float, float] | None:
-    """Rows and columns by which the prediction fits best when it is moved; None where that cannot be told."""
-    found = _correlations(patch.mean, patch.truth)
-    if np.isnan(found).any() or found.max() < LEAST_CORRELATION:
-        return None
-    row, column = divmod(int(found.argmax()), len(found))
-    if {row, column} & {0, 2 * REACH}:
-        return None  # the best place lies beyond those looked at, if anywhere
-    down = row - REACH + _vertex(found[row - 1 : row + 2, column])
-    across = column - REACH + _vertex(found[row, column - 1 : column + 2])
-    return down, across
-
-
-def _correlations(one: Floats, other: Floats) -> Floats:
-    """Pearson's correlation of the pixels that both have, when one is moved by -REACH to REACH rows and columns.
-
-    Sums over all pairs of pixels come from Fourier transforms (Padfield 2012, doi 10.1109/TIP.2011.2181402).
-    """
-    shape = [length + REACH for length in one.shape]  # so that nothing comes round from the other side
-    (n_a, a, aa), (n_b, b, bb) = (_transforms(values, shape) for values in (one, other))
-    places = np.ix_(*(np.arange(-REACH, REACH + 1) % length for length in shape))
-
-    def sums(f: Spectrum, g: Spectrum) -> Floats:
-        return np.fft.irfft2(np.conj(f) * g, shape)[places]
-
-    n = np.round(sums(n_a, n_b))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean_a, mean_b = sums(a, n_b) / n, sums(n_a, b) / n
-        var_a, var_b = sums(aa, n_b) / n - mean_a**2, sums(n_a, bb) / n - mean_b**2
-        return np.where(n < FEWEST // 4, np.nan, (sums(a, b) / n - mean_a * mean_b) / np.sqrt(var_a * var_b))
-
-
-def _transforms(values: Floats, shape: Sequence[int]) -> tuple[Spectrum, Spectrum, Spectrum]:
-    """Fourier transforms of where a value is, of the values, less their mean, and of their squares."""
-    known = np.isfinite(values)
-    centred = np.where(known, values - values[known].mean(), 0.0)
-    presence, spectrum, squares = (np.fft.rfft2(part, shape) for part in (known.astype(float), centred, centred**2))
-    return presence, spectrum, squares
-
-
-def _vertex(three: Floats) -> float:
-    """Where a parabola through three neighbouring values is highest, from the middle one."""
-    before, middle, after = three
-    bend = before - 2 * middle + after
-    return float((before - after) / (2 * bend)) if bend < 0 else 0.0

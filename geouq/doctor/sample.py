@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,8 @@ from geouq.grid import Grid, Window
 from geouq.rasters.catalog import Tile
 from geouq.rasters.raster import gdal_options
 from geouq.reading.reader import masked_layers, read_window
+from geouq.reading.variable_window import VariableWindow
+from geouq.validity import MASKED
 
 Floats = NDArray[np.float64]
 READERS = 8
@@ -29,10 +32,25 @@ class Sampling:
 
 
 @dataclass(frozen=True)
+class Known:
+    """What the files hold in one window, float64 (rows, columns) each, before it is decided which pixels count.
+
+    mean, variance, truth : NaN where a file holds no value. hidden : bool, where a mask excludes the pixel.
+    ends : the lower and upper end of the predicted interval, where the prediction has one.
+    """
+
+    mean: Floats
+    variance: Floats
+    truth: Floats
+    hidden: NDArray[np.bool_]
+    ends: tuple[Floats, ...] = ()
+
+
+@dataclass(frozen=True)
 class Patch:
     """One variable in one window: mean, variance and truth, float64 (rows, columns), NaN where a pixel does not count.
 
-    place : number of the window in its tile; the first is in the middle.
+    place : number of the window in its tile; the first is in the middle. known : the layers with all their pixels.
     """
 
     tile: str
@@ -41,6 +59,22 @@ class Patch:
     mean: Floats
     variance: Floats
     truth: Floats
+    known: Known
+
+    @classmethod
+    def of(cls, tile: str, variable: str, place: int, known: Known, valid: NDArray[np.bool_] | None = None) -> Self:
+        """Return the patch of these layers.
+
+        Parameters
+        ----------
+        valid : bool (rows, columns), optional
+            The pixels that count. By default, those with all values, a positive variance and no mask.
+        """
+        if valid is None:
+            layers = (known.mean, known.truth, known.variance)
+            valid = np.isfinite(layers).all(0) & (known.variance > 0) & ~known.hidden
+        mean, variance, truth = (np.where(valid, layer, np.nan) for layer in (known.mean, known.variance, known.truth))
+        return cls(tile, variable, place, mean, variance, truth, known)
 
     @property
     def n(self) -> int:
@@ -49,7 +83,7 @@ class Patch:
 
 
 def take_sample(tiles: Sequence[Tile], sampling: Sampling) -> list[Patch]:
-    """Patches of every variable that hold a pixel, in the order of the tiles; a tile that cannot be read has none."""
+    """Return patches of every variable, in the order of the tiles; a tile that cannot be read has none."""
     chosen = spread_out(tiles, sampling.tiles)
     with ThreadPoolExecutor(READERS) as pool:
         found = list(pool.map(lambda tile: _patches(tile, sampling), chosen))
@@ -64,12 +98,20 @@ def spread_out(tiles: Sequence[Tile], count: int) -> list[Tile]:
 
 
 def windows_of(grid: Grid, sampling: Sampling) -> Iterator[Window]:
-    """Windows at the `PLACES`, one where the tile is no larger than a window."""
+    """Yield windows at the `PLACES`, without those that overlap an earlier one."""
     rows, columns = grid.shape
     height, width = min(sampling.side, rows), min(sampling.side, columns)
-    places = PLACES[: sampling.windows if (height, width) != (rows, columns) else 1]
-    for down, across in places:
-        yield Window(int(down * (rows - height)), int(across * (columns - width)), height, width)
+    found: list[Window] = []
+    for down, across in PLACES[: sampling.windows]:
+        window = Window(int(down * (rows - height)), int(across * (columns - width)), height, width)
+        if not any(_share_pixels(window, other) for other in found):
+            found.append(window)
+    yield from found
+
+
+def _share_pixels(one: Window, other: Window) -> bool:
+    apart = (abs(one.row - other.row) >= one.height, abs(one.column - other.column) >= one.width)
+    return not any(apart)
 
 
 def _patches(tile: Tile, sampling: Sampling) -> list[Patch]:
@@ -78,9 +120,24 @@ def _patches(tile: Tile, sampling: Sampling) -> list[Patch]:
         with gdal_options():
             for place, window in enumerate(windows_of(tile.grid, sampling)):
                 for variable, pixels in zip(tile.variables, read_window(tile, window), strict=True):
-                    mean, variance, truth, valid = masked_layers(pixels).astype(np.float64)
-                    layers = (np.where(valid > 0, layer, np.nan) for layer in (mean, variance, truth))
-                    found.append(Patch(tile.name, variable.name, place, *layers))
-    except GeouqError:  # the run tells of a tile that cannot be read
+                    valid = masked_layers(pixels)[3] > 0
+                    found.append(Patch.of(tile.name, variable.name, place, _known(pixels), valid))
+    except GeouqError:  # the run reports a tile that cannot be read
         return []
-    return [patch for patch in found if patch.n]
+    return found
+
+
+def _known(pixels: VariableWindow) -> Known:
+    """Return the layers of a window as the files hold them."""
+    mask = pixels.sources[-1]
+    hidden = mask > 0 if mask.size else np.zeros(pixels.truth.shape, np.bool_)
+    layers: list[Floats] = []
+    for i, stored in enumerate((pixels.mean, pixels.variance, pixels.truth)):
+        status, values = pixels.sources[i], stored.astype(np.float64)
+        missing = ~np.isfinite(values) | (stored == stored.dtype.type(pixels.nodata.values[i]))
+        if status.size:
+            hidden = hidden | (status == MASKED + 1)
+            missing |= (status > 0) & (status != MASKED + 1)
+        layers.append(np.where(missing | (not pixels.read and i < 2), np.nan, values))
+    mean, variance, truth = layers
+    return Known(mean, variance, truth, hidden, pixels.bounds)

@@ -1,4 +1,4 @@
-"""The input doctor: every suspicion is told where it is right, and none on clean data."""
+"""The input checks on files: each fault gives its finding, and right input gives none."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from correlated import gaussian_field
 from landscape import NORTH_UP, SHORT
 
 from geouq.config import load_experiment
-from geouq.doctor import DEEP, examine, placement
+from geouq.doctor import DEEP, examine, placement, shift
 from geouq.rasters.catalog import find_tiles
 
 SIDE = 288
@@ -145,7 +145,7 @@ def test_correlations_of_moved_maps_with_gaps_are_those_of_the_pixels_that_both_
     one[rng.random(one.shape) < 0.3] = np.nan
     other[:, :9] = np.nan
 
-    found = placement._correlations(one, other)
+    found = shift.correlations(shift.moments(one, other))
 
     for down, across in ((0, 0), (3, -4), (-2, 1)):
         lower, right = max(0, down), max(0, across)
