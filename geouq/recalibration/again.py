@@ -9,10 +9,11 @@ import yaml
 
 from geouq.atomic import written_whole
 from geouq.config import Experiment
-from geouq.recalibration.rasters import path_of_raster
+from geouq.recalibration.fitting import nearest_level
+from geouq.recalibration.rasters import bound_name, path_of_raster
 
 NAME = "evaluate.yaml"
-OTHER_SPREADS = ("std", "lower", "upper", "level")
+SPREADS = ("variance", "std", "lower", "upper", "level")
 
 
 def write_evaluation(experiment: Experiment, run: Path, out: Path, layers: Mapping[str, Sequence[str]]) -> list[Path]:
@@ -20,7 +21,7 @@ def write_evaluation(experiment: Experiment, run: Path, out: Path, layers: Mappi
 
     layers : those written of each model, "" for the only one.
     """
-    found = {model: _forecast(model, own) for model, own in layers.items()}
+    found = {model: _forecast(model, own, experiment.levels) for model, own in layers.items()}
     plain: dict[str, Any] = {
         "extends": Path(os.path.relpath(run / "config.yaml", out)).as_posix(),
         "name": f"{experiment.name}-recalibrated",
@@ -33,13 +34,20 @@ def write_evaluation(experiment: Experiment, run: Path, out: Path, layers: Mappi
     return [out / NAME]
 
 
-def _forecast(model: str, layers: Sequence[str]) -> dict[str, str | None]:
-    """Paths of the mean, if it moved, and of the variance, which stands in place of whatever told the spread before."""
-    paths: dict[str, str | None] = {
-        layer: (
-            Path("rasters") / path_of_raster(Path(), "TILE", layer, model).name.replace("TILE", "{tile}", 1)
-        ).as_posix()
-        for layer in layers
-        if layer in ("mean", "variance")
-    }
-    return paths | dict.fromkeys(OTHER_SPREADS)
+def _forecast(model: str, layers: Sequence[str], levels: Sequence[float]) -> dict[str, str | float | None]:
+    """Return the paths of the mean, if it moved, and of the spread, in place of whatever described that before.
+
+    The spread is the variance, or the interval of level 0.9 or the level next to it where there are bounds.
+    """
+    level = nearest_level(levels)
+    bounds = {end: bound_name(end, level) for end in ("lower", "upper")}
+    is_bounded = set(bounds.values()) <= set(layers)
+    wanted = {"mean": "mean"} | (bounds if is_bounded else {"variance": "variance"})
+    paths: dict[str, str | float | None] = dict.fromkeys(SPREADS)
+    paths |= {key: _path(layer, model) for key, layer in wanted.items() if layer in layers}
+    return paths | ({"level": level} if is_bounded else {})
+
+
+def _path(layer: str, model: str) -> str:
+    name = path_of_raster(Path(), "TILE", layer, model).name.replace("TILE", "{tile}", 1)
+    return (Path("rasters") / name).as_posix()
