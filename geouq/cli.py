@@ -243,7 +243,7 @@ def compare(runs: tuple[Path, ...], *, out: Path | None, fail_if_worse: tuple[st
 @click.option(
     "--method", help="best (default), scale, scale_bias, affine, isotonic_variance, isotonic, conformal, by_group."
 )
-@click.option("--judge", help="both (default), leave-one-region-out, or k-fold (over tiles).")
+@click.option("--judge", help="auto (default), leave-one-region-out, k-fold (over tiles), or both.")
 @click.option("--by", metavar="REGIONS", help="Key of regions of classes or polygons: the groups of by_group.")
 @click.option("--within", metavar="METHOD", help="Method in each of the groups; default: scale.")
 @click.option("--apply", multiple=True, metavar="TILE", help="Tile whose rasters are written, or all; may be repeated.")

@@ -11,7 +11,7 @@ LEAVE_ONE_REGION_OUT, K_FOLD = "leave-one-region-out", "k-fold"
 NOT_RECALIBRATED = "corrections are of mean and variance; leave recalibration out, or give the forecast as these"
 OneMethod = Literal["scale", "scale_bias", "affine", "isotonic_variance", "isotonic", "conformal"]
 Method = Literal["best", "scale", "scale_bias", "affine", "isotonic_variance", "isotonic", "conformal", "by_group"]
-Judge = Literal["both", "leave-one-region-out", "k-fold"]
+Judge = Literal["auto", "both", "leave-one-region-out", "k-fold"]
 
 
 def _all_tiles(written: object) -> object:
@@ -22,12 +22,14 @@ class Recalibration(Section):
     """Corrections of the predicted distribution, fitted on some tiles and judged on others."""
 
     method: Method = Field(
-        default="best", description="best is the method with the lowest CRPS on tiles that it was not fitted on"
+        default="best",
+        description="best is the method with the lowest pinball loss of its intervals on tiles that it was not "
+        "fitted on, unless it worsens NLL, an interval score or ENCE",
     )
     judge: Judge = Field(
-        default="both",
-        description="leave-one-region-out (regions that are lists of tiles; those that share tiles go together), "
-        "k-fold (over tiles), or both as far as there are regions",
+        default="auto",
+        description="auto holds out whole regions where there are two that are lists of tiles, else tiles; "
+        "leave-one-region-out (regions that share tiles go together), k-fold (over tiles), or both",
     )
     folds: int = Field(default=5, ge=2, description="number of folds of k-fold, at most one a tile")
     by: Text | None = Field(

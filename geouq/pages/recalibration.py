@@ -13,7 +13,14 @@ from geouq.text.wording import for_people
 Row = Mapping[str, Any]
 
 FOLDER = "recalibration"
-SHOWN = {"crps": "CRPS", "zms": "mean z²", "coverage_90": "coverage 90 %", "ence": "ENCE", "rmse": "RMSE"}
+SHOWN = {
+    "pinball_mean": "pinball loss",
+    "crps": "CRPS",
+    "zms": "mean z²",
+    "coverage_90": "coverage 90 %",
+    "ence": "ENCE",
+    "rmse": "RMSE",
+}
 IN_SAMPLE = "in-sample"
 
 

@@ -1,10 +1,11 @@
 """Several forecasts of the same truth beside the first of them: differences of all numbers, on the same draws."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from geouq.config import Intervals, Variable
 from geouq.inference import Difference, Side, difference_row, draw_together, finite, judged, paired_difference
+from geouq.inference.differences import Key, Uncertain
 from geouq.metrics import Value, change, unit_of
 from geouq.tables.rows import Row
 
@@ -21,33 +22,45 @@ def paired_rows(
     that side if it is significant.
     """
     drawn = draw_together(of["name"], list(sides.values()), settings)
-    (first, *others), names = drawn.sides, list(sides)
-    rows = []
-    for name, numbers in zip(names[1:], others, strict=True):
-        labels = {1: name, -1: names[0], 0: ""}
-        counts = {"n": int(sides[name].whole.n), "n_baseline": int(sides[names[0]].whole.n)}
-        for key, number in numbers.items():
+    counts = {name: int(side.whole.n) for name, side in sides.items()}
+    numbers = dict(zip(sides, drawn.sides, strict=True))
+    return list(rows_of_drawn(of, numbers, counts, variable, settings.level)), drawn.same_pixels
+
+
+def rows_of_drawn(
+    of: Mapping[str, Any],
+    numbers: Mapping[str, Mapping[Key, Uncertain]],
+    counts: Mapping[str, int],
+    variable: Variable,
+    level: float,
+) -> Iterator[Row]:
+    """Return a row for every number of every side but the first, of sides that were drawn together.
+
+    Parameters are as those of `paired_rows`; `numbers` and `counts` of pixels are by the name of the side.
+    """
+    (baseline, first), *others = numbers.items()
+    for name, own in others:
+        labels = {1: name, -1: baseline, 0: ""}
+        for key, number in own.items():
             if key not in first:
                 continue
-            found, value = paired_difference(number, first[key], settings.level), number.value
-            rows.append(
-                {
-                    **of,
-                    "variable": variable.name,
-                    "metric": value.name,
-                    "bins": value.bins,
-                    "group": value.group,
-                    "units": unit_of(value.metric, variable.units),
-                    "run": name,
-                    "value": finite(value),
-                    "baseline": finite(first[key].value),
-                    **difference_row(found, settings.level, METHOD),
-                    "better": labels[found.better],
-                    "claim": _claim(value, found),
-                    **counts,
-                }
-            )
-    return rows, drawn.same_pixels
+            found, value = paired_difference(number, first[key], level), number.value
+            yield {
+                **of,
+                "variable": variable.name,
+                "metric": value.name,
+                "bins": value.bins,
+                "group": value.group,
+                "units": unit_of(value.metric, variable.units),
+                "run": name,
+                "value": finite(value),
+                "baseline": finite(first[key].value),
+                **difference_row(found, level, METHOD),
+                "better": labels[found.better],
+                "claim": _claim(value, found),
+                "n": counts[name],
+                "n_baseline": counts[baseline],
+            }
 
 
 def uneven(variable: str, pool: str, sides: Mapping[str, Side], compared: str) -> str:

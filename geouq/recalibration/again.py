@@ -9,10 +9,11 @@ import yaml
 
 from geouq.atomic import written_whole
 from geouq.config import Experiment
-from geouq.recalibration.rasters import names_bands, path_of_raster
+from geouq.recalibration.fitting import nearest_level
+from geouq.recalibration.rasters import bound_name, names_bands, path_of_raster
 
 NAME = "evaluate.yaml"
-OTHER_SPREADS = ("std", "lower", "upper", "level")
+SPREADS = ("variance", "std", "lower", "upper", "level")
 
 
 def write_evaluation(experiment: Experiment, run: Path, out: Path, layers: Mapping[str, Sequence[str]]) -> list[Path]:
@@ -20,7 +21,7 @@ def write_evaluation(experiment: Experiment, run: Path, out: Path, layers: Mappi
 
     layers : those written of each model, "" for the only one.
     """
-    found = {model: _forecast(model, own) for model, own in layers.items()}
+    found = {model: _forecast(model, own, experiment.levels) for model, own in layers.items()}
     plain: dict[str, Any] = {
         "extends": Path(os.path.relpath(run / "config.yaml", out)).as_posix(),
         "name": f"{experiment.name}-recalibrated",
@@ -40,21 +41,35 @@ def _bands(experiment: Experiment, layers: Mapping[str, Sequence[str]]) -> dict[
     if not any(map(names_bands, variables)):
         return {}
     moved = [model for model, own in layers.items() if "mean" in own]
+    written = {layer for own in layers.values() for layer in own}
+    spread = ("lower", "upper") if set(_bounds(experiment.levels).values()) <= written else ("variance",)
     found: dict[str, dict[str, Any]] = {}
     for place, variable in enumerate(variables, 1):
         means = {model: place if model in moved else variable.of_model(model).mean or variable.band for model in layers}
         mean = {"mean": means.get("", means)} if moved else {}
-        found[variable.name] = {**dict.fromkeys(OTHER_SPREADS[:-1]), "variance": place, **mean}
+        found[variable.name] = {**dict.fromkeys(SPREADS[:-1]), **dict.fromkeys(spread, place), **mean}
     return {"variables": found}
 
 
-def _forecast(model: str, layers: Sequence[str]) -> dict[str, str | None]:
-    """Paths of the mean, if it moved, and of the variance, which stands in place of whatever told the spread before."""
-    paths: dict[str, str | None] = {
-        layer: (
-            Path("rasters") / path_of_raster(Path(), "TILE", layer, model).name.replace("TILE", "{tile}", 1)
-        ).as_posix()
-        for layer in layers
-        if layer in ("mean", "variance")
-    }
-    return paths | dict.fromkeys(OTHER_SPREADS)
+def _forecast(model: str, layers: Sequence[str], levels: Sequence[float]) -> dict[str, str | float | None]:
+    """Return the paths of the mean, if it moved, and of the spread, in place of whatever described that before.
+
+    The spread is the variance, or the interval of level 0.9 or the level next to it where there are bounds.
+    """
+    bounds = _bounds(levels)
+    is_bounded = set(bounds.values()) <= set(layers)
+    wanted = {"mean": "mean"} | (bounds if is_bounded else {"variance": "variance"})
+    paths: dict[str, str | float | None] = dict.fromkeys(SPREADS)
+    paths |= {key: _path(layer, model) for key, layer in wanted.items() if layer in layers}
+    return paths | ({"level": nearest_level(levels)} if is_bounded else {})
+
+
+def _bounds(levels: Sequence[float]) -> dict[str, str]:
+    """Return the names of the layers that hold the ends of the interval of level 0.9, or of the level next to it."""
+    level = nearest_level(levels)
+    return {end: bound_name(end, level) for end in ("lower", "upper")}
+
+
+def _path(layer: str, model: str) -> str:
+    name = path_of_raster(Path(), "TILE", layer, model).name.replace("TILE", "{tile}", 1)
+    return (Path("rasters") / name).as_posix()

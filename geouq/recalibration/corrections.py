@@ -230,6 +230,16 @@ class ByGroup:
         return any(one.moves_mean for one in (self.otherwise, *self.groups.values()))
 
 
+def singles_of(correction: Single | ByGroup) -> tuple[Single, ...]:
+    """Return the corrections that one is made of: that of all other pixels first, then those of the groups."""
+    return (correction.otherwise, *correction.groups.values()) if isinstance(correction, ByGroup) else (correction,)
+
+
+def is_conformal(correction: Single | ByGroup) -> bool:
+    """Return whether a correction delivers intervals alone, for some pixels at least."""
+    return any(isinstance(one, Conformal) for one in singles_of(correction))
+
+
 def parts_of(correction: Single | ByGroup, group: NDArray[np.integer] | None) -> Iterator[tuple[Single, Any]]:
     """The corrections of an array, and where each holds: a mask, or all.
 

@@ -1,7 +1,7 @@
 """Corrections from a Summary alone: no pixel is read."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,8 +133,12 @@ def conformal(summary: Summary) -> Conformal:
     """
     found = [_multiple(summary, level) for level in summary.levels]
     multiples, guaranteed = zip(*found, strict=True)
-    level = min(summary.levels, key=lambda one: abs(one - PREFERRED_LEVEL))
-    return Conformal(summary.levels, multiples, guaranteed, level)
+    return Conformal(summary.levels, multiples, guaranteed, nearest_level(summary.levels))
+
+
+def nearest_level(levels: Sequence[float]) -> float:
+    """Return the level next to 0.9, whose interval stands for a conformal forecast where one is needed."""
+    return min(levels, key=lambda one: abs(one - PREFERRED_LEVEL))
 
 
 def _multiple(summary: Summary, level: float) -> tuple[float, bool]:

@@ -1,8 +1,9 @@
 """What a user should know of a recalibration: what could not be fitted, and what is not guaranteed."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 
-from geouq.recalibration.corrections import ByGroup, Conformal
+from geouq.recalibration.corrections import Conformal, singles_of
 from geouq.recalibration.fits import Fits
 from geouq.recalibration.recalibrator import Recalibrator
 
@@ -19,17 +20,13 @@ def notes_of(everything: Fits, each: Sequence[Fits]) -> tuple[str, ...]:
 
 
 def doubts_of(recalibrators: Mapping[str, Recalibrator]) -> list[str]:
-    """Levels of conformal intervals that were chosen and hold no guarantee."""
-    found = []
+    """Return what the conformal intervals that were chosen guarantee, and at which levels they do not."""
+    found: list[str] = []
     for name, own in recalibrators.items():
-        whole = own.correction
-        parts = [whole.otherwise, *whole.groups.values()] if isinstance(whole, ByGroup) else [whole]
+        parts = [one for one in singles_of(own.correction) if isinstance(one, Conformal)]
+        found += _guarantee(name, own, parts)
         levels = {
-            level
-            for one in parts
-            if isinstance(one, Conformal)
-            for level, guaranteed in zip(one.levels, one.guaranteed, strict=True)
-            if not guaranteed
+            level for one in parts for level, within in zip(one.levels, one.guaranteed, strict=True) if not within
         }
         if levels:
             found.append(
@@ -37,3 +34,25 @@ def doubts_of(recalibrators: Mapping[str, Recalibrator]) -> list[str]:
                 "the outermost edge of the z histogram and hold no guarantee; a level such as 0.999 in levels moves it"
             )
     return found
+
+
+def _guarantee(name: str, own: Recalibrator, parts: Sequence[Conformal]) -> Iterator[str]:
+    """Say that the guarantee counts tiles, and from which level on there are too few of them."""
+    if not parts:
+        return
+    tiles, levels = len(own.fitted_on.tiles), parts[0].levels
+    few = [f"{level:.6g} (needs {fewest_tiles(level)})" for level in levels if tiles < fewest_tiles(level)]
+    too_few = f"; they are too few to guarantee {', '.join(few)}" if few else ""
+    yield (
+        f"{name}: pixels of a tile are not exchangeable, so that the conformal guarantee counts the {tiles} tiles "
+        f"fitted on, and not their {own.fitted_on.n} pixels{too_few}"
+    )
+
+
+def fewest_tiles(level: float) -> int:
+    """Return the least number n of exchangeable tiles for which ceil((n + 1) level) <= n.
+
+    >>> fewest_tiles(0.9), fewest_tiles(0.95)
+    (9, 19)
+    """
+    return math.ceil(round(level / (1 - level), 9))

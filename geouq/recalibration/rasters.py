@@ -1,7 +1,8 @@
-"""Recalibrated rasters: the corrected variance of each pixel, its mean where that moves, and quantiles.
+"""Recalibrated rasters: what a correction delivers for each pixel.
 
-There are quantiles where the corrected forecast is not normal. All lie on the grid of the prediction, with its bands in
-their order; NaN where it says nothing.
+That is a variance, a mean where it moves, and quantiles where the corrected forecast is not normal. Conformal
+prediction delivers intervals and no variance: there is a lower and an upper bound for each level. All lie on the grid
+of the prediction, with its bands in their order; NaN where it says nothing.
 """
 
 import os
@@ -25,7 +26,13 @@ from geouq.rasters.layered import Layered
 from geouq.rasters.predictions import Prediction
 from geouq.rasters.raster import CACHE, Band, Raster, gdal_options, unchanged
 from geouq.reading.reader import TileReader
-from geouq.recalibration.corrections import ByGroup, Unchanged, corrected_moments, corrected_quantile
+from geouq.recalibration.corrections import (
+    ByGroup,
+    Unchanged,
+    corrected_moments,
+    corrected_quantile,
+    is_conformal,
+)
 from geouq.recalibration.recalibrator import SMALLEST, Provenance, Recalibrator
 from geouq.recalibration.views import places_of, views_of
 from geouq.text.naming import file_name
@@ -50,16 +57,47 @@ class Layer:
 
 
 def layers_for(recalibrators: Sequence[Recalibrator], levels: Sequence[float]) -> list[Layer]:
-    """The rasters of one model: always the variance; the mean and quantiles where a correction needs them."""
-    found = [Layer("variance", "recalibrated variance", squared=True, compute=_variance)]
+    """Return the rasters of one model: all that any of its corrections delivers.
+
+    A band of a conformal correction holds no variance; all bands have bounds where one of them needs these.
+    """
     corrections = [one.correction for one in recalibrators]
+    conformal = [is_conformal(one) for one in corrections]
+    found = []
     if any(one.moves_mean for one in corrections):
-        found.insert(0, Layer("mean", "recalibrated mean", squared=False, compute=_mean))
-    if any(views_of(one, levels)[0] != (None, False) for one in corrections):
+        found.append(Layer("mean", "recalibrated mean", squared=False, compute=_mean))
+    if not all(conformal):
+        found.append(Layer("variance", "recalibrated variance", squared=True, compute=_variance))
+    others = [one for one, bounded in zip(corrections, conformal, strict=True) if not bounded]
+    if any(views_of(one, levels)[0] != (None, False) for one in others):
         for p in ends_of(levels):
             name = f"recalibrated quantile of probability {p:.12g}"
             found.append(Layer(quantile_name(p), name, squared=False, compute=partial(_quantile, p)))
+    if any(conformal):
+        found += [bound for level in levels for bound in _bounds(level)]
     return found
+
+
+def _bounds(level: float) -> list[Layer]:
+    """Return both ends of the interval of a level."""
+    return [
+        Layer(
+            bound_name(end, level),
+            f"{end} bound of the recalibrated {100 * level:.12g} % interval",
+            squared=False,
+            compute=partial(_quantile, round((1 + side * level) / 2, 12)),
+        )
+        for end, side in (("lower", -1), ("upper", 1))
+    ]
+
+
+def bound_name(end: str, level: float) -> str:
+    """Return the name of a raster of bounds.
+
+    >>> bound_name("lower", 0.9)
+    'lower_90'
+    """
+    return f"{end}_{100 * level:.12g}"
 
 
 def quantile_name(probability: float) -> str:
@@ -73,7 +111,8 @@ def quantile_name(probability: float) -> str:
 
 def layer_names(levels: Sequence[float]) -> list[str]:
     """Names of all rasters that any correction writes."""
-    return ["mean", "variance", *map(quantile_name, ends_of(levels))]
+    bounds = (bound_name(end, level) for level in levels for end in ("lower", "upper"))
+    return ["mean", "variance", *map(quantile_name, ends_of(levels)), *bounds]
 
 
 def ends_of(levels: Sequence[float]) -> list[float]:
@@ -209,6 +248,8 @@ def _mean(correction: Any, *pixels: Any) -> NDArray[np.float64]:
 
 
 def _variance(correction: Any, *pixels: Any) -> NDArray[np.float64]:
+    if is_conformal(correction):
+        return np.full(np.shape(pixels[0]), np.nan)
     return np.maximum(corrected_moments(correction, *pixels)[1], SMALLEST)
 
 

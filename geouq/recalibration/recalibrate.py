@@ -15,6 +15,7 @@ from geouq.numbers.of_run import choices_of, preferred_scheme
 from geouq.rasters.catalog import Catalog, Tile
 from geouq.recalibration.again import NAME as EVALUATE
 from geouq.recalibration.again import write_evaluation
+from geouq.recalibration.choice import Best, best_of
 from geouq.recalibration.corrections import Unchanged
 from geouq.recalibration.fits import Fits, fit_all, methods_for, sets_of
 from geouq.recalibration.folds import Fold, k_fold, leave_one_region_out
@@ -22,7 +23,7 @@ from geouq.recalibration.notes import doubts_of, notes_of
 from geouq.recalibration.opened import Opened, groups_of, open_run, tiles_without_truth
 from geouq.recalibration.rasters import layers_of, write_rasters
 from geouq.recalibration.recalibrator import Provenance, Recalibrator, save_recalibrator
-from geouq.recalibration.rows import COLUMNS, IN_SAMPLE, Best, Seen, as_markdown, before_and_after, best_of, regions_of
+from geouq.recalibration.rows import COLUMNS, IN_SAMPLE, Seen, as_markdown, before_and_after, regions_of
 from geouq.recalibration.sweeping import Judged, sweep_judged
 from geouq.recalibration.views import View, views_of
 from geouq.runs.owner import owned
@@ -152,7 +153,7 @@ def folds_of(opened: Opened, wanted: Recalibration) -> dict[str, tuple[Fold, ...
     found = {}
     if wanted.judge != K_FOLD:
         found[LEAVE_ONE_REGION_OUT] = leave_one_region_out(tiles, lists or experiment.tile_lists)
-    if wanted.judge != LEAVE_ONE_REGION_OUT:
+    if wanted.judge in ("both", K_FOLD) or (not any(found.values()) and wanted.judge == "auto"):
         found[K_FOLD] = k_fold(tiles, wanted.folds)
     found = {judge: folds for judge, folds in found.items() if folds}
     if not found:

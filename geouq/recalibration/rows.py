@@ -1,16 +1,16 @@
-"""Numbers before and after as rows of a table, which method is best, and that in words."""
+"""Numbers before and after a correction as rows of a table, and as text."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from geouq.config import Experiment, Groups, Variable
-from geouq.inference import Side, difference_row, finite, judged, paired_difference
-from geouq.inference.differences import Uncertain
-from geouq.metrics import Choices, evaluate_metrics, level_name, unit_of
+from geouq.inference import Side, draw_together, judged
+from geouq.inference.differences import Key, Uncertain
+from geouq.metrics import Choices, evaluate_metrics, level_name
 from geouq.numbers.of_run import sides_of
-from geouq.paired import paired_rows
-from geouq.recalibration.corrections import Unchanged
+from geouq.paired import rows_of_drawn
+from geouq.recalibration.delivered import PLACE, SCORE, delivered_score
 from geouq.regions import Pool, pools
 from geouq.runs.progress import Reporter
 from geouq.runs.store import SavedSummaries
@@ -26,9 +26,9 @@ COLUMNS = (
 IN_SAMPLE = "in-sample"
 BEFORE = "before"
 OF_PIT = ("pit_mean", "pit_std", "mace", "miscalibration_area")
-OF_MOMENTS = ("crps", "nll", "rmse", "bias", "zms", "sharpness_rms", "uce", "ence")
+OF_MOMENTS = (SCORE, "crps", "nll", "rmse", "bias", "zms", "sharpness_rms", "uce", "ence")
 OF_LEVELS = ("coverage", "width", "interval_score")
-SHOWN = ("crps", "zms", "coverage_90", "ence", "miscalibration_area", "rmse")
+SHOWN = (SCORE, "crps", "zms", "coverage_90", "ence", "miscalibration_area", "rmse")
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,10 @@ class Seen:
         view = "PIT" if self.pit else "normal" if self.level is None else f"{self.level:.12g}"
         return f"{self.variable}|{self.method}|{self.judge}|{view}"
 
+    def is_of(self, other: "Seen") -> bool:
+        """Whether it is a view of the same corrected forecast."""
+        return (self.variable, self.method, self.judge) == (other.variable, other.method, other.judge)
+
     def metrics(self, levels: Sequence[float]) -> tuple[str, ...]:
         """The metrics that it tells."""
         own = levels if self.level is None else (self.level,)
@@ -63,40 +67,6 @@ class Seen:
         levels = choices.levels if self.level is None else (self.level,)
         plain = replace(choices, groups=Groups(by=()), ordering=False, thresholds=(), beside=(), shared_edges=None)
         return replace(plain, levels=levels, schemes=schemes[:1] if self.first else ())
-
-
-@dataclass(frozen=True)
-class Best:
-    """The method that is best for a variable, by its CRPS out of fold, and the one next to it.
-
-    judge : on what it is judged. before, row : CRPS without correction; the row of its CRPS. next : row of the second,
-    or of the first where none is better.
-    """
-
-    variable: str
-    method: str
-    judge: str
-    before: float
-    row: Row | None = None
-    next: Row | None = None
-
-    def sentence(self) -> str:
-        """What is best and by how much."""
-        if self.row is None:
-            nearest = f"; nearest is {self.next['method']} with {for_people(self.next['after'])}" if self.next else ""
-            return (
-                f"{self.variable}: no method has a lower CRPS than the forecast as it is, {for_people(self.before)}, "
-                f"by {self.judge}{nearest}"
-            )
-        row, share = self.row, self.row["difference"] / self.before
-        interval = ""
-        if row["ci_low"] is not None:
-            interval = f", {for_people(row['ci_low'])} to {for_people(row['ci_high'])}"
-        following = f"; next is {self.next['method']} with {for_people(self.next['after'])}" if self.next else ""
-        return (
-            f"{self.variable}: {self.method}, CRPS {for_people(row['after'])} instead of {for_people(self.before)} "
-            f"({share:+.1%}: {for_people(row['difference'])}{interval}) by {self.judge}{following}"
-        )
 
 
 def before_and_after(
@@ -123,8 +93,8 @@ def before_and_after(
             own = {label: side for label, side in corrected.items() if by_label[label].variable == variable.name}
             apart = {label: own.pop(label) for label in list(own) if by_label[label].judge == IN_SAMPLE}
             place, base = {"level": one.level, "name": one.name}, sides[variable.name]
-            found, _ = paired_rows(place, {BEFORE: base, **own}, variable, experiment.intervals)
-            found += _in_sample_rows(place, base, apart, variable)
+            found = _out_of_fold_rows(place, {BEFORE: base, **own}, by_label, variable, experiment)
+            found += _in_sample_rows(place, {BEFORE: base, **apart}, by_label, variable, experiment.levels)
             rows += [_row(row, by_label[row["run"]]) for row in found if _is_told(row, by_label, experiment.levels)]
         reporter.advance(one.name)
     kinds = dict.fromkeys(row["judged"] for row in rows)
@@ -135,29 +105,52 @@ def before_and_after(
     ]
 
 
+def _out_of_fold_rows(
+    of: Mapping[str, Any],
+    sides: Mapping[str, Side],
+    by_label: Mapping[str, Seen],
+    variable: Variable,
+    experiment: Experiment,
+) -> list[Row]:
+    """Return rows with paired intervals, of the same blocks for all methods."""
+    settings = experiment.intervals
+    drawn = draw_together(of["name"], list(sides.values()), settings)
+    numbers = _with_scores(dict(zip(sides, drawn.sides, strict=True)), by_label, experiment.levels)
+    counts = {label: int(side.whole.n) for label, side in sides.items()}
+    return list(rows_of_drawn(of, numbers, counts, variable, settings.level))
+
+
 def _in_sample_rows(
-    of: Mapping[str, Any], before: Side, after: Mapping[str, Side], variable: Variable
-) -> Iterator[Row]:
-    """Rows without intervals, which would lend weight to what is no evidence."""
-    first = {(v.name, v.bins, v.group): v for v in evaluate_metrics(before.whole, before.choices)}
-    for label, side in after.items():
-        for value in evaluate_metrics(side.whole, side.choices):
-            base = first[value.name, value.bins, value.group]
-            found = paired_difference(Uncertain(value, reason=IN_SAMPLE), Uncertain(base, reason=IN_SAMPLE), 0.95)
-            yield {
-                **of,
-                "variable": variable.name,
-                "metric": value.name,
-                "bins": value.bins,
-                "group": value.group,
-                "units": unit_of(value.metric, variable.units),
-                "run": label,
-                "value": finite(value),
-                "baseline": finite(base),
-                **difference_row(found, 0.95, IN_SAMPLE),
-                "better": {1: label, -1: BEFORE, 0: ""}[found.better],
-                "n": int(side.whole.n),
-            }
+    of: Mapping[str, Any],
+    sides: Mapping[str, Side],
+    by_label: Mapping[str, Seen],
+    variable: Variable,
+    levels: Sequence[float],
+) -> list[Row]:
+    """Return rows without intervals, which would lend weight to what is no evidence."""
+    numbers = {
+        label: {
+            (value.name, value.bins, value.group): Uncertain(value, reason=IN_SAMPLE)
+            for value in evaluate_metrics(side.whole, side.choices)
+        }
+        for label, side in sides.items()
+    }
+    counts = {label: int(side.whole.n) for label, side in sides.items()}
+    return list(rows_of_drawn(of, _with_scores(numbers, by_label, levels), counts, variable, 0.95))
+
+
+def _with_scores(
+    numbers: Mapping[str, Mapping[Key, Uncertain]], by_label: Mapping[str, Seen], levels: Sequence[float]
+) -> dict[str, Mapping[Key, Uncertain]]:
+    """Return the numbers with the score of what each method delivers, which stands with its first view."""
+    found = dict(numbers)
+    for label, own in numbers.items():
+        if label == BEFORE:
+            found[label] = {**own, PLACE: delivered_score([own], levels)}
+        elif by_label[label].first:
+            views = [numbers[other] for other in numbers if other != BEFORE and by_label[other].is_of(by_label[label])]
+            found[label] = {**own, PLACE: delivered_score(views, levels)}
+    return found
 
 
 def regions_of(experiment: Experiment, names: Iterable[str], summaries: SavedSummaries) -> list[Pool]:
@@ -179,22 +172,6 @@ def _row(row: Row, one: Seen) -> Row:
     better = {one.label: "after", BEFORE: BEFORE, "": ""}[row["better"]]
     told = {"method": one.method, "judged": one.judge, "before": row["baseline"], "after": row["value"]}
     return row | told | {"better": better}
-
-
-def best_of(rows: Sequence[Row], variable: str, judge: str) -> Best | None:
-    """The method with the lowest CRPS of all tiles out of fold; None where there is none of that variable."""
-    own = [
-        row
-        for row in rows
-        if (row["level"], row["variable"], row["judged"], row["metric"]) == ("all", variable, judge, "crps")
-        and row["difference"] is not None
-    ]
-    if not own:
-        return None
-    first, *others = sorted(own, key=lambda row: float(row["after"]))
-    if first["difference"] >= 0:
-        return Best(variable, Unchanged.method, judge, float(first["before"]), next=first)
-    return Best(variable, first["method"], judge, float(first["before"]), first, next(iter(others), None))
 
 
 def as_markdown(rows: Sequence[Row], sentences: Sequence[str], notes: Sequence[str]) -> str:

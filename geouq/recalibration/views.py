@@ -24,6 +24,7 @@ from geouq.recalibration.corrections import (
     corrected_moments,
     corrected_quantile,
     parts_of,
+    singles_of,
 )
 from geouq.recalibration.recalibrator import NO_GROUP, SMALLEST
 from geouq.validity import Nodata, classify
@@ -48,8 +49,7 @@ class View:
 
 def views_of(method: Correcting, levels: Sequence[float]) -> tuple[tuple[float | None, bool], ...]:
     """Level and whether it is of PIT, of each view that a correction needs; the first tells its mean and variance."""
-    parts = (method.otherwise, *method.groups.values()) if isinstance(method, ByGroup) else (method,)
-    kinds = {type(one) for one in parts}
+    kinds = {type(one) for one in singles_of(method)}
     by_level = tuple((level, False) for level in levels)
     if Isotonic in kinds:
         return (*by_level, (None, True))

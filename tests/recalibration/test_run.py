@@ -14,7 +14,6 @@ import geouq
 from geouq.config import Recalibration, load_experiment
 from geouq.recalibration.fits import Fits
 from geouq.recalibration.notes import notes_of
-from geouq.recalibration.rows import best_of
 from geouq.runs.owner import owned
 
 LISTS = "regions: {west: [a1, a2], east: [b1, b2]}"
@@ -104,7 +103,7 @@ def test_numbers_out_of_fold_are_those_of_the_pixels_of_other_tiles(folder, reca
 def test_in_sample_numbers_are_told_apart(recalibrated):
     rows, outcome = recalibrated("scale")
 
-    assert {row["judged"] for row in rows} == {"leave-one-region-out", "k-fold", "in-sample"}
+    assert {row["judged"] for row in rows} == {"leave-one-region-out", "in-sample"}
     assert number(rows, metric="zms", name="all", judged="in-sample") == pytest.approx(1, abs=1e-6)
     assert "no evidence" in (outcome.folder / "recalibration.md").read_text()
 
@@ -121,34 +120,23 @@ def recalibrated(folder, tmp_path, monkeypatch):
     return recalibrate
 
 
-def test_the_best_has_the_lowest_crps_out_of_fold(recalibrated):
+def test_the_best_has_the_lowest_pinball_loss_out_of_fold(recalibrated):
     rows, outcome = recalibrated("best")
 
     own = {
         row["method"]: float(row["after"])
         for row in rows
-        if (row["name"], row["judged"], row["metric"]) == ("all", "leave-one-region-out", "crps")
+        if (row["name"], row["judged"], row["metric"]) == ("all", "leave-one-region-out", "pinball_mean")
     }
     (best,) = outcome.best
     assert set(own) == {"scale", "scale_bias", "affine", "isotonic_variance", "isotonic", "conformal"}
     assert best.method == min(own, key=own.get) == outcome.recalibrators["height"].correction.method
     assert {row["method"] for row in rows if row["chosen"] == "yes"} == {best.method}
     assert best.method in ("scale_bias", "isotonic")
-    assert f"height: {best.method}, CRPS" in best.sentence()
+    assert f"height: {best.method}, mean pinball loss" in best.sentence()
     # with bias and factor known, what is left is the calibrated forecast
     assert number(rows, name="all", judged="leave-one-region-out", metric="coverage_90", method="scale_bias") == (
         pytest.approx(0.9, abs=0.02)
-    )
-
-
-def test_where_no_method_is_better_the_nearest_is_told():
-    row = {"level": "all", "variable": "height", "judged": "k-fold", "metric": "crps", "before": 1.0}
-    rows = [row | {"method": m, "after": after, "difference": after - 1} for m, after in (("a", 1.5), ("b", 1.25))]
-
-    best = best_of(rows, "height", "k-fold")
-
-    assert best.sentence() == (
-        "height: no method has a lower CRPS than the forecast as it is, 1, by k-fold; nearest is b with 1.25"
     )
 
 
@@ -211,8 +199,9 @@ def test_the_folder_of_a_run_and_the_rasters_of_a_run_are_not_written_over(folde
 def test_what_cannot_be_fitted_on_a_fold_and_what_is_not_guaranteed_is_told(recalibrated):
     _, outcome = recalibrated("conformal", judge="k-fold")
 
-    (note,) = outcome.notes  # of variances of 0.3, |z| of 0.8 intervals lies beyond 2.58 already
+    guarantee, note = outcome.notes  # of variances of 0.3, |z| of 0.8 intervals lies beyond 2.58 already
     assert note.startswith("height: conformal intervals at 0.8, 0.9, 0.95 lie beyond")
+    assert "counts the 4 tiles fitted on" in guarantee
     assert note in (outcome.folder / "recalibration.md").read_text()
     everything, fold = (Fits((), {}, {}, notes) for notes in (("a: x",), ("a: x", "b: y")))
     assert notes_of(everything, [everything, fold, fold]) == (
