@@ -31,11 +31,17 @@ class Window:
 
 @dataclass(frozen=True)
 class Grid:
-    """Shape (rows, columns), affine transform from (column, row) to coordinates, and CRS as WKT ('' for none)."""
+    """Shape (rows, columns), affine transform from (column, row) to coordinates, and CRS as WKT ('' for none).
+
+    control : ground control points (row, column, x, y), or coefficients of a sensor model, of a raster that has no
+        transform; control_crs : the CRS of these points as WKT.
+    """
 
     shape: tuple[int, int]
     transform: Affine
     crs: str
+    control: tuple[tuple[float, ...], ...] = ()
+    control_crs: str = ""
 
     @property
     def pixels(self) -> int:
@@ -74,7 +80,7 @@ def require_same_grid(one: Grid, other: Grid, one_name: str, other_name: str) ->
 
     The message shows both grids and the shift in pixels.
     """
-    alike = one.shape == other.shape and _same_crs(one.crs, other.crs)
+    alike = one.shape == other.shape and _same_crs(one.crs, other.crs) and _same_control(one, other)
     if alike and shift_in_pixels(one, other) <= TOLERANCE:
         return
     raise GridError(
@@ -100,6 +106,8 @@ def _difference(one: Grid, other: Grid) -> str:
     if one.shape != other.shape:
         shapes = [f"{grid.shape[0]} x {grid.shape[1]}" for grid in (other, one)]
         return f": it has {shapes[0]} pixels, not {shapes[1]}"
+    if not _same_control(one, other):
+        return ": its ground control points, or the coefficients of its sensor model, differ"
     if one.transform.is_degenerate or other.transform.is_degenerate:
         return ": the pixels of one of them have no size"
     step = ~one.transform @ other.transform
@@ -108,6 +116,12 @@ def _difference(one: Grid, other: Grid) -> str:
     scaled = "" if alike else f", and its pixels are {wide:.6g} times as wide and {high:.6g} times as high"
     turned = "" if scaled or max(abs(step.a - 1), abs(step.e - 1)) < 1e-9 else ", and flipped or turned"
     return f": it is shifted by {step.c:+.4g} columns and {step.f:+.4g} rows{scaled}{turned}"
+
+
+def _same_control(one: Grid, other: Grid) -> bool:
+    points = np.array(one.control), np.array(other.control)
+    alike = points[0].shape == points[1].shape and np.allclose(*points, rtol=1e-9, atol=1e-9)
+    return alike and _same_crs(one.control_crs, other.control_crs)
 
 
 def _same_crs(one: str, other: str) -> bool:

@@ -101,6 +101,7 @@ class Raster:
     driver : GDAL's for its format. alpha : number of the band that is 0 where the file is
         transparent, None for none. files : the file and those that its pixels come from too, such as a mask beside it
         or the sources of a VRT, as far as they are local. elsewhere : names of those that are not, or in an archive.
+    identity : what tells the file from any other, whatever its path: links to one file have the same.
     """
 
     path: str
@@ -113,6 +114,7 @@ class Raster:
     driver: str
     files: tuple[Stamp, ...]
     elsewhere: tuple[str, ...]
+    identity: str
 
     @property
     def variables(self) -> dict[str, int]:
@@ -160,7 +162,7 @@ def read_header(path: str, drivers: Sequence[str] = DRIVERS) -> Raster:
         stamps = {path: _stamp(path) for path in source.files if not path.endswith(HARMLESS)}
         raster = Raster(
             path,
-            Grid(source.shape, source.transform, source.crs.to_wkt() if source.crs else ""),
+            Grid(source.shape, source.transform, source.crs.to_wkt() if source.crs else "", *_control(source)),
             _bands(source),
             next((number for number, kind in enumerate(source.colorinterp, 1) if kind is ColorInterp.alpha), None),
             tuple(max(sides) for sides in zip(*source.block_shapes, strict=True)),
@@ -169,6 +171,7 @@ def read_header(path: str, drivers: Sequence[str] = DRIVERS) -> Raster:
             source.driver,
             tuple(stamp for stamp in stamps.values() if stamp),
             tuple(path for path, stamp in stamps.items() if not stamp),
+            _identity(path, source.files),
         )
         _require_possible(raster, source)
         return raster
@@ -309,6 +312,27 @@ def _stored_nodata(dtype: str, nodata: float | None) -> float | None:
             return float(kind.type(nodata))
     limits = np.iinfo(kind)
     return nodata if limits.min <= nodata <= limits.max and float(nodata).is_integer() else None
+
+
+def _control(source: Any) -> tuple[tuple[tuple[float, ...], ...], str]:
+    """Return what a raster without a transform is placed by: control points and their CRS, or a sensor model."""
+    if not source.transform.is_identity:
+        return (), ""
+    points, crs = source.gcps
+    if points:
+        return tuple((p.row, p.col, p.x, p.y) for p in points), crs.to_wkt() if crs else ""
+    model = source.rpcs.to_gdal() if source.rpcs else {}
+    numbers = (text.split() for key, text in sorted(model.items()) if not key.startswith("ERR_"))
+    return tuple(tuple(map(float, own)) for own in numbers), ""
+
+
+def _identity(path: str, files: Sequence[str]) -> str:
+    """Return device and number of a local file, GDAL's name of a remote one, or the path of what is in a file."""
+    try:
+        status = Path(path).stat()
+    except (OSError, ValueError):
+        return files[0] if files and re.match(r"\w[\w+.-]*://|/vsi", path) else path
+    return f"{status.st_dev}:{status.st_ino}"
 
 
 def _stamp(path: str) -> Stamp | None:
