@@ -24,6 +24,7 @@ from geouq.config.values import (
     SPLIT,
     map_without_level,
     member_pattern,
+    name_in_tables,
 )
 
 Members = Annotated[str, Field(min_length=1), AfterValidator(member_pattern)]
@@ -100,9 +101,9 @@ class FormFiles(Section):
         default=None,
         description="probabilities of classes, a band each in the order of class_codes: a path with {tile}",
     )
-    class_codes: dict[Text, Annotated[int, Field(ge=0, le=LAST_CODE)]] | None = Field(
-        default=None, description="name of each class: its code in the truth, in the order of the bands"
-    )
+    class_codes: (
+        dict[Annotated[Text, AfterValidator(name_in_tables)], Annotated[int, Field(ge=0, le=LAST_CODE)]] | None
+    ) = Field(default=None, description="name of each class: its code in the truth, in the order of the bands")
     mean: Predicted | None = Field(
         default=None, description="predicted mean, where the variance is given in two parts: a path with {tile}"
     )

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from geouq.config.faults import Steps, quoted, suggestion
 from geouq.config.section import Names, Section, Text
+from geouq.config.values import fault_of_name
 
 ALL = "all"
 
@@ -127,6 +128,7 @@ def told_by_files(regions: Mapping[str, Any]) -> bool:
 def faults_of(regions: Mapping[str, Any], tiles: Sequence[str] | None) -> Iterator[tuple[Steps, str]]:
     """What is wrong with regions as far as the configuration tells; `tiles` is None where the rasters are to tell."""
     yield from _reserved(regions)
+    yield from _missing_in_tables(regions)
     yield from _clashes(regions)
     yield from _alike(regions)
     for name, members in tile_lists(regions).items():
@@ -144,6 +146,12 @@ def _reserved(regions: Mapping[str, Any]) -> Iterator[tuple[Steps, str]]:
     for key, region in regions.items():
         if isinstance(region, ClassRegions):
             yield from (((key, "names", str(code)), fault) for code, name in region.names.items() if name == ALL)
+
+
+def _missing_in_tables(regions: Mapping[str, Any]) -> Iterator[tuple[Steps, str]]:
+    """Names that are read as missing values, of regions and of what several regions come from."""
+    names = {name: (name,) for name in regions} | written_names(regions)
+    yield from ((steps, fault) for name, steps in names.items() if (fault := fault_of_name(name)))
 
 
 def _alike(regions: Mapping[str, Any]) -> Iterator[tuple[Steps, str]]:

@@ -10,7 +10,7 @@ import rasterio
 
 from geouq.config.faults import Steps, quoted, raise_each, suggestion
 from geouq.config.figure_names import FIGURES
-from geouq.text.naming import DEVICE
+from geouq.text.naming import DEVICE, reads_as_missing
 
 H = TypeVar("H", bound=Hashable)
 
@@ -118,6 +118,25 @@ def _with_tile(path: str, pattern: str) -> str:
     return path
 
 
+def name_in_tables(name: str) -> str:
+    """Accept a name that programs which read tables keep.
+
+    >>> name_in_tables("NA")
+    Traceback (most recent call last):
+    ValueError: 'NA' is read as a missing value by pandas and other programs; choose another name
+    """
+    if fault := fault_of_name(name):
+        raise ValueError(fault)
+    return name
+
+
+def fault_of_name(name: str) -> str:
+    """Return what is wrong with a name that is read as a missing value, '' for any other."""
+    if not reads_as_missing(name):
+        return ""
+    return f"{quoted(name)} is read as a missing value by pandas and other programs; choose another name"
+
+
 def model_name(name: str) -> str:
     """Accept a name that can be part of file names.
 
@@ -129,14 +148,14 @@ def model_name(name: str) -> str:
             f"{quoted(name)} cannot be part of file names; use up to {LONGEST_MODEL} letters (A to Z), digits, '-', "
             "'_' or '.'"
         )
-    return name
+    return name_in_tables(name)
 
 
 def grouping_name(name: str) -> str:
     """Accept a name that pixels are not grouped by already."""
     if name in get_args(GroupedBy):
         raise ValueError(f"{quoted(name)} names the groups by the {name} itself; choose another name")
-    return name
+    return name_in_tables(name)
 
 
 def weights_pattern(text: str) -> str:

@@ -162,12 +162,13 @@ def zone_table(
     Polygons and classes without a pixel are there too.
     """
     held = [
-        {"name": name, "layer": parts[0].layer, "tiles": len(parts), "n": pixels[name]} for name, parts in zones.items()
+        {"name": name, "layer": parts[0].layer, "tiles": len(parts), "n_pixels": pixels[name]}
+        for name, parts in zones.items()
     ]
     classes = {key: own.names.values() for key, own in experiment.regions.items() if isinstance(own, ClassRegions)}
     told = classes | {key: own["without_pixels"] for key, own in record.polygons.items()}
     empty = ((key, name) for key, names in told.items() for name in dict.fromkeys(names) if name not in zones)
-    rows = (*held, *({"name": name, "layer": key, "tiles": 0, "n": 0} for key, name in empty))
+    rows = (*held, *({"name": name, "layer": key, "tiles": 0, "n_pixels": 0} for key, name in empty))
     return {"zones": Table(COLUMNS["zones"], rows)} if rows else {}
 
 

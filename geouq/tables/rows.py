@@ -72,14 +72,14 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
         "verdict", "n", "n_baseline",
     ),
     "excluded": ("tile", "variable", "model", "reason", "n"),
-    "zones": ("name", "layer", "tiles", "n"),
+    "zones": ("name", "layer", "tiles", "n_pixels"),
     "failures": ("tile", "stage", "error", "message", "item", "where"),
 }  # fmt: skip
 HEAVY_BIN = 0.95
 OVERFLOW = "overflow"
 NO_GROUPS = Groups(by=())
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-WHOLE = ("n", "n_cells", "n_baseline", "n_in", "n_out", "n_blocks", "bin", "pairs")
+WHOLE = ("n", "n_cells", "n_baseline", "n_in", "n_out", "n_pixels", "n_blocks", "bin", "pairs")
 TEXT = (
     *("level", "name", "variable", "model", "metric", "units", "bins", "group", "ci_method", "compare_on", "edges"),
     *(

@@ -7,7 +7,21 @@ KEPT = re.compile(r"[A-Za-z0-9._-]")
 DOT_AT_AN_END = re.compile(r"^\.|\.$")
 # of Windows, where no file has such a name, whatever its suffix
 DEVICE = re.compile(r"^(?:con|prn|aux|nul|com\d|lpt\d)(?=\.|$)", re.IGNORECASE)
+# what pandas.read_csv takes for a missing value
+MISSING = frozenset({
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
+    "NULL", "NaN", "None", "n/a", "nan", "null",
+})  # fmt: skip
 LONGEST = 100  # two names and what stands between them fit into the 255 bytes of a file system
+
+
+def reads_as_missing(name: str) -> bool:
+    """Tell whether programs that read a table take a name for a missing value.
+
+    >>> reads_as_missing("NA"), reads_as_missing("Namibia")
+    (True, False)
+    """
+    return name in MISSING
 
 
 def file_name(text: str) -> str:

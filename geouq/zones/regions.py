@@ -111,7 +111,7 @@ def without_pixels(regions: Regions, tiles: Iterable[TileZones]) -> list[str]:
     notes = []
     for key, empty in polygons_without_pixels(regions, tiles).items():
         if empty:
-            more = ", ...; a run tells all of them in tables/zones.csv, with n = 0" if len(empty) > SHOWN else ""
+            more = ", ...; a run tells all of them in tables/zones.csv, with n_pixels = 0" if len(empty) > SHOWN else ""
             notes.append(
                 f"{len(empty)} of {len(regions.polygons[key].names)} regions of {key} hold no pixel centre: "
                 f"outside all tiles, or smaller than a pixel: {', '.join(empty[:SHOWN])}{more}"

@@ -1,6 +1,6 @@
 """Polygons of a vector file, each with the name of its region."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from rasterio.errors import CRSError
 
 from geouq.config import PolygonRegions, suggestion
 from geouq.errors import DataError
+from geouq.text.naming import reads_as_missing
 
 INSTALL = "polygons need pyogrio and shapely: pip install 'geouq[polygons]'"
 FARTHEST = 720.0  # degrees, two turns; what lies beyond was written in metres
@@ -162,6 +163,7 @@ def _named(shapely: Any, path: str, crs: str, texts: list[str], wkb: NDArray[Any
     if not kept.any():
         raise DataError(f"polygons: {path} holds no polygon that has a name")
     parts, feature = parts[kept], feature[kept]
+    _require_kept_in_tables(path, [(int(i), texts[i]) for i in np.unique(feature)])
     _require_degrees(shapely, path, crs, parts)
     names = tuple(dict.fromkeys(texts[i] for i in feature))
     number = {name: i for i, name in enumerate(names)}
@@ -174,6 +176,16 @@ def _named(shapely: Any, path: str, crs: str, texts: list[str], wkb: NDArray[Any
             f"{texts[feature[first]]!r} ({why}); they are filled by the even-odd rule"
         )
     return Polygons(path, crs, names, parts, np.array([number[texts[i]] for i in feature]), tuple(notes))
+
+
+def _require_kept_in_tables(path: str, names: Iterable[tuple[int, str]]) -> None:
+    """DataError where a name is one that programs which read tables take for a missing value."""
+    for feature, name in names:
+        if reads_as_missing(name):
+            raise DataError(
+                f"name: {path}: feature {feature + 1} is called {name!r}, which pandas and other programs read as a "
+                "missing value; name the regions by another attribute, or leave it out by `where`"
+            )
 
 
 def _require_degrees(shapely: Any, path: str, crs: str, parts: NDArray[Any]) -> None:

@@ -244,7 +244,7 @@ def test_polygons_classes_and_regions_made_of_these_stand_in_the_tables(landscap
     assert "1 of 3 regions of fields hold" in result.output
     assert "speck" in result.output
     with (tmp_path / "results/small/tables/zones.csv").open() as file:
-        zones = {row["name"]: (row["layer"], row["tiles"], row["n"]) for row in csv.DictReader(file)}
+        zones = {row["name"]: (row["layer"], row["tiles"], row["n_pixels"]) for row in csv.DictReader(file)}
     assert zones["forest"] == ("fields", "2", "1200")
     assert zones["meadow"] == ("fields", "1", "400")
     assert zones["speck"] == ("fields", "0", "0")
