@@ -216,10 +216,12 @@ def _common_variables(runs: Sequence[Run]) -> tuple[tuple[Variable, ...], list[s
     by_name = [run.variables for run in runs]
     names, notes = _common("variables", [list(own) for own in by_name], runs)
     for name in names:
-        bands = {own[name].band for own in by_name}
-        if len(bands) > 1:
-            told = " and ".join(f"{own[name].band} in {run.folder}" for run, own in zip(runs, by_name, strict=True))
-            raise DataError(f"variable {name} is band {told}: that is not the same truth; give it the same band")
+        bands = [own[name].band if own[name].truth is None else own[name].truth for own in by_name]
+        if len(set(bands)) > 1:
+            told = " and ".join(f"{band} in {run.folder}" for run, band in zip(runs, bands, strict=True))
+            raise DataError(
+                f"variable {name} is band {told} of the truth: that is not the same truth; give it the same band"
+            )
     found = []
     for name in names:
         thresholds = tuple(t for t in by_name[0][name].thresholds if all(t in own[name].thresholds for own in by_name))

@@ -4,6 +4,7 @@ from geouq.config.bins import EQUAL_COUNT_10, EQUAL_WIDTH_10, GROUPS, Bins, BinS
 from geouq.config.data import Data, FormData, SharedData
 from geouq.config.faults import Fault, config_error, quoted, suggestion
 from geouq.config.intervals import Intervals, length
+from geouq.config.layer_bands import OF_PREDICTIONS, LayerBands
 from geouq.config.load import json_schema, load_experiment, to_yaml
 from geouq.config.model import CalibrationWeights, Experiment
 from geouq.config.output import Gate, Output, VarianceRule
@@ -21,6 +22,7 @@ from geouq.config.values import (
     FORM_KEYS,
     PIXEL_MAPS,
     SPLIT,
+    fault_of_name,
     is_pixel_map,
 )
 from geouq.config.variables import Variable
@@ -39,6 +41,7 @@ __all__ = [
     "IN",
     "K_FOLD",
     "LEAVE_ONE_REGION_OUT",
+    "OF_PREDICTIONS",
     "OUT",
     "PIXEL_MAPS",
     "SPLIT",
@@ -54,6 +57,7 @@ __all__ = [
     "Gate",
     "Groups",
     "Intervals",
+    "LayerBands",
     "Output",
     "PolygonRegions",
     "PredictionFiles",
@@ -63,6 +67,7 @@ __all__ = [
     "VarianceRule",
     "config_error",
     "fault_of_groups",
+    "fault_of_name",
     "is_pixel_map",
     "json_schema",
     "key_of",

@@ -187,9 +187,15 @@ def faults_of_variables(data: object, variables: Sequence[Variable]) -> Iterator
             yield (i,), f"thresholds of {quoted(variable.name)} are of predictions that have a variance; leave them out"
 
 
+def layers_given(read: Mapping[str, Any]) -> set[str]:
+    """Return the keys of the layers that the configuration gives, those with names after a dot."""
+    data = read.get("data")
+    predictions = (data, *predictions_read(read))
+    found = {key for own in predictions if isinstance(own, PredictionFiles | FormFiles) for key in own.predicted}
+    return found | set(data.shared if isinstance(data, SharedData) else ())
+
+
 def noise_given(read: Mapping[str, Any]) -> Iterator[str]:
     """What leaves no room for a noise of the truth that is told by variable."""
-    if getattr(read.get("data"), "truth_variance", None) is not None:
-        yield "data gives truth_variance"
     if any(files.lower is not None for files in predictions_read(read)):
         yield "models gives lower" if isinstance(read.get("models"), dict) else "data gives lower"

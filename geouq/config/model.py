@@ -23,6 +23,7 @@ from geouq.config.data import (
     SharedData,
     data_for_models,
     faults_of_variables,
+    layers_given,
     noise_given,
     predictions_read,
 )
@@ -40,13 +41,14 @@ from geouq.config.values import (
     calibration_level,
     cell_side,
     experiment_name,
+    fault_of_name,
     known_drivers,
     map_without_level,
     repeated,
     supported_version,
     unique,
 )
-from geouq.config.variables import Variable, VariableSettings, settled_variables
+from geouq.config.variables import Variable, VariableSettings, faults_of_bands_of, settled_variables, with_labels
 from geouq.config.yaml_text import Written
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
@@ -69,6 +71,11 @@ def _schemes(written: object) -> object:
 
 def _groups(written: object) -> object:
     return {"by": written} if isinstance(written, list | tuple) else written
+
+
+def _bands_told(bands: Any) -> str:
+    number, others = bands
+    return f"this set of bands ({others})" if others else f"band {number}"
 
 
 class Experiment(Section):
@@ -171,6 +178,11 @@ class Experiment(Section):
         description="GDAL's names of the formats of rasters that are read, such as GTiff, VRT, netCDF; a VRT can make "
         "GDAL read any file or address, so allow it only where you know who wrote it",
     )
+    band_descriptions: Literal["compare", "ignore"] = Field(
+        default="compare",
+        description="compare: refuse layers whose descriptions, or the names of the variables, put the bands in "
+        "different orders; ignore: go by the numbers of the bands alone",
+    )
     fingerprint: Literal["modified", "checksum"] = Field(
         default="modified",
         description="what tells that files are the same, so that their tile is not swept again: modified (size and "
@@ -256,30 +268,19 @@ class Experiment(Section):
     @classmethod
     def _complete(cls, variables: tuple[Variable, ...], info: ValidationInfo) -> tuple[Variable, ...]:
         """Variables have bands of their own, and the reference means of these."""
-        raise_each(repeated([variable.band for variable in variables], lambda band: f"band {band}"))
+        raise_each(repeated([variable.bands for variable in variables], _bands_told))
         raise_each(repeated([variable.name for variable in variables], quoted))
+        raise_each(((i,), fault) for i, v in enumerate(variables) if (fault := fault_of_name(v.name)))
         raise_each(
             ((i,), f"truth_variance of {quoted(variable.name)}: {other} already; leave one out")
             for i, variable in enumerate(variables)
             for other in noise_given(info.data)
-            if variable.truth_variance is not None
+            if variable.noise is not None
         )
         raise_each(faults_of_variables(info.data.get("data"), variables))
-        labels = info.data.get("labels_mean")
-        if labels is None:
-            return variables
-        statistics = info.data.get("reference_mean") or "this configuration"
-        raise_each(
-            ((i,), f"labels_mean of {statistics} has no entry for band {variable.band}; it has {len(labels)}")
-            for i, variable in enumerate(variables)
-            if variable.reference_mean is None and variable.band > len(labels)
-        )
-        return tuple(
-            variable
-            if variable.reference_mean is not None
-            else variable.model_copy(update={"reference_mean": labels[variable.band - 1]})
-            for variable in variables
-        )
+        if "data" in info.data and "models" in info.data:
+            raise_each(faults_of_bands_of(variables, layers_given(info.data), [*(info.data["models"] or ())]))
+        return with_labels(variables, info.data.get("labels_mean"), info.data.get("reference_mean"))
 
     @field_validator("levels", "calibration_levels")
     @classmethod

@@ -1,20 +1,22 @@
 """The variables of an experiment: bands, units, and what may be said of each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, TypeAdapter, WithJsonSchema
 
-from geouq.config.section import Names, Section, Text
+from geouq.config.faults import Steps, raise_each
+from geouq.config.layer_bands import LayerBands, faults_of_bands
+from geouq.config.section import Names, Text
 from geouq.config.values import finite, unique
 from geouq.text.naming import file_name
 
 
-class VariableSettings(Section):
+class VariableSettings(LayerBands):
     """What may be said of a variable below its name."""
 
     band: int | None = Field(
-        default=None, ge=1, description="band in every layer, from 1; default: its place in the list"
+        default=None, ge=1, description="band in every layer that has none below, from 1; default: place in the list"
     )
     units: Annotated[str, WithJsonSchema({"type": ["string", "number"]})] = Field(
         default="", description="units of the mean, for tables and figures"
@@ -28,11 +30,6 @@ class VariableSettings(Section):
         max_length=20,
         description="values of which the forecast that truth exceeds them is scored; each costs some 20 % of the sweep",
     )
-    truth_variance: float | None = Field(
-        default=None,
-        ge=0,
-        description="variance of the error of the reference values themselves, the same everywhere; default: none",
-    )
 
 
 class Variable(VariableSettings):
@@ -42,7 +39,7 @@ class Variable(VariableSettings):
     """
 
     name: Text = Field(description="name of the variable")
-    band: int = Field(ge=1, description="band in every layer, from 1")
+    band: int = Field(ge=1, description="band in every layer that has none of its own, from 1")
     model: str = Field(default="", description="whose prediction it is; empty where there is one alone")
 
     @property
@@ -57,7 +54,18 @@ class Variable(VariableSettings):
 
     def of_model(self, model: str) -> "Variable":
         """The variable as one of several models predicts it; as it is where there is one alone."""
-        return self.model_copy(update={"name": f"{self.name} ({model})" if model else self.name, "model": model})
+        own = {"name": f"{self.name} ({model})" if model else self.name, "model": model}
+        return self.model_copy(update={**self.of_one_model(model), **own})
+
+    @property
+    def bands(self) -> tuple[int, str]:
+        """What tells which bands it is made of."""
+        return self.band, repr(self.layer_bands) if self.layer_bands else ""
+
+    @property
+    def noise(self) -> float | None:
+        """Variance of the truth's own error, where it is a number."""
+        return self.truth_variance if isinstance(self.truth_variance, float) else None
 
 
 _SETTINGS = TypeAdapter(dict[Text, VariableSettings | None])
@@ -78,3 +86,47 @@ def settled_variables(written: object) -> object:
         Variable(name=name, **{"band": position, **(entry.model_dump(exclude_none=True) if entry else {})})
         for position, (name, entry) in enumerate(settings.items(), 1)
     )
+
+
+def faults_of_bands_of(
+    variables: Sequence[Variable], layers: Collection[str], models: Collection[str]
+) -> Iterator[tuple[Steps, str]]:
+    """Yield faults of the bands that variables name of layers."""
+    for i, variable in enumerate(variables):
+        yield from (((i, *steps), fault) for steps, fault in faults_of_bands(variable, layers, models))
+
+
+def with_labels(
+    variables: tuple[Variable, ...], labels: Sequence[float] | None, statistics: str | None
+) -> tuple[Variable, ...]:
+    """Return the variables with the means of the training labels, by band, as reference means where they have none."""
+    if labels is None:
+        return variables
+    raise_each(
+        ((i,), fault)
+        for i, variable in enumerate(variables)
+        if variable.reference_mean is None and (fault := _fault_of_label(variable, labels, statistics))
+    )
+    return tuple(
+        variable
+        if variable.reference_mean is not None
+        else variable.model_copy(update={"reference_mean": labels[_band_of_label(variable) - 1]})
+        for variable in variables
+    )
+
+
+def _band_of_label(variable: Variable) -> int:
+    """Return the band of the truth, 0 where its description names it."""
+    truth = variable.band if variable.truth is None else variable.truth
+    return truth if isinstance(truth, int) else 0
+
+
+def _fault_of_label(variable: Variable, labels: Sequence[float], statistics: str | None) -> str:
+    band, source = _band_of_label(variable), statistics or "this configuration"
+    if not band:
+        return (
+            f"labels_mean of {source} goes by numbers of bands; name the truth's band by number, or give reference_mean"
+        )
+    if band > len(labels):
+        return f"labels_mean of {source} has no entry for band {band}; it has {len(labels)}"
+    return ""

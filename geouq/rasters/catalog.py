@@ -10,6 +10,7 @@ from geouq.errors import DataError, GeouqError
 from geouq.failures import Failure
 from geouq.grid import Grid, require_same_grid
 from geouq.rasters.areas import require_areas
+from geouq.rasters.bands import number_of_band
 from geouq.rasters.layered import Layered, layered_models
 from geouq.rasters.members import with_members
 from geouq.rasters.predictions import Prediction, is_predicted
@@ -17,15 +18,16 @@ from geouq.rasters.raster import Raster, read_header
 from geouq.rasters.tile_names import (
     is_listable,
     match_names,
+    missing_in_tables,
     others,
     path_of,
     patterns_without_files,
     unknown_tiles,
     wanted_names,
 )
+from geouq.rasters.wiring import faults_of_wiring
 from geouq.summary.form import Ensemble, Form
 
-ONE_FOR_ALL = ("mask", "weights", "covariates", "classes")  # layers of which one band may serve all variables
 READERS = 8
 
 
@@ -72,7 +74,7 @@ class Tile:
     @property
     def noisy_truth(self) -> bool:
         """Whether the truth's own error is told."""
-        return self.truth_variance is not None or any(variable.truth_variance for variable in self.variables)
+        return self.truth_variance is not None or any(variable.noise for variable in self.variables)
 
     @property
     def given(self) -> dict[str, float]:
@@ -98,6 +100,15 @@ class Tile:
         """The same variable of all models."""
         return tuple(other for other in self.variables if other.variable == variable.variable)
 
+    def variables_of(self, layer: str) -> tuple[Variable, ...]:
+        """Return the variables that a layer is read for: those of its model, or all."""
+        return tuple(variable for variable in self.variables if _is_read_for(layer, variable))
+
+    def bands_of(self, variable: Variable) -> dict[str, int]:
+        """Return the number of the band that holds a variable in each layer that it is read from."""
+        own = ((layer, raster) for layer, raster in self.rasters.items() if _is_read_for(layer, variable))
+        return {layer: number_of_band(raster, layer, variable) for layer, raster in own}
+
     def with_rasters(self, rasters: Mapping[str, Raster]) -> Self:
         """The same tile with these layers, by their keys as in `rasters`."""
         predictions = {
@@ -105,6 +116,10 @@ class Tile:
             for model, own in self.predictions.items()
         }
         return replace(self, predictions=predictions, **_shared_fields(rasters))
+
+
+def _is_read_for(layer: str, variable: Variable) -> bool:
+    return model_and_layer(layer)[0] == variable.model or not is_predicted(layer)
 
 
 def _shared_fields(rasters: Mapping[str, Raster]) -> dict[str, Any]:
@@ -142,8 +157,9 @@ class Catalog:
 def find_tiles(experiment: Experiment) -> Catalog:
     """Find the experiment's tiles and read their headers.
 
-    Raises ConfigError where a pattern matches no file or a tile that is named has no file at all. A tile that lacks a
-    layer or has an unusable one becomes a Failure and does not stop the others.
+    Raises ConfigError where a pattern matches no file, a tile that is named has no file at all, or the layers of every
+    tile are wired wrongly. A tile that lacks a layer or has an unusable one becomes a Failure and does not stop the
+    others.
     """
     experiment = with_members(experiment)
     patterns = experiment.patterns
@@ -152,6 +168,8 @@ def find_tiles(experiment: Experiment) -> Catalog:
     if faults:
         raise config_error(faults)
     names, notes = wanted_names(experiment, found)
+    if faults := missing_in_tables(experiment, names):
+        raise config_error(faults)
     failures = [failure for name in names if (failure := _missing_layers(name, patterns, found))]
     incomplete = {failure.tile for failure in failures}
     complete = [name for name in names if name not in incomplete]
@@ -159,9 +177,10 @@ def find_tiles(experiment: Experiment) -> Catalog:
         opened = list(pool.map(lambda name: _open_tile(name, patterns, experiment), complete))
     tiles = [tile for tile in opened if isinstance(tile, Tile)]
     failures += [failure for failure in opened if isinstance(failure, Failure)]
+    tiles, wrong = _rightly_wired(tiles, experiment)
     tiles, odd = _with_same_variables(tiles)
-    notes += _described_elsewhere(tiles[0]) if tiles else []
-    return Catalog(tuple(tiles), tuple(sorted([*failures, *odd], key=lambda failure: failure.tile)), tuple(notes))
+    failures = sorted([*failures, *wrong, *odd], key=lambda failure: failure.tile)
+    return Catalog(tuple(tiles), tuple(failures), tuple(notes))
 
 
 def _missing_layers(name: str, patterns: Mapping[str, str], found: Mapping[str, set[str]]) -> Failure | None:
@@ -174,36 +193,49 @@ def _missing_layers(name: str, patterns: Mapping[str, str], found: Mapping[str, 
 def _open_tile(name: str, patterns: Mapping[str, str], experiment: Experiment) -> Tile | Failure:
     try:
         paths = {layer: path_of(pattern, name) for layer, pattern in patterns.items()}
-        rasters = {layer: read_header(path, experiment.drivers) for layer, path in paths.items()}
-        data, files = experiment.data, experiment.predictions
-        predictions: dict[str, Prediction | Layered] = {
-            model: Prediction.of(own, {layer: rasters[key_of(model, layer)] for layer in own.predicted})
-            for model, own in files.items()
-        }
-        if experiment.forms:
-            variables = experiment.variables or _variables_of(rasters["truth"], experiment)
-            bands = [variable.band for variable in variables]
-            predictions |= layered_models(experiment.forms, experiment.levels, rasters, bands)
-            mean = next(iter(predictions.values())).mean
-        else:
-            mean = next(iter(predictions.values())).mean
-            variables = experiment.variables or _variables_of(mean, experiment)
-        for layer, raster in rasters.items():
-            require_same_grid(mean.grid, raster.grid, mean.path, raster.path)
-            _require_bands(layer, raster, variables)
-        if data.area_weighted:
-            require_areas(mean.grid, mean.path)
-        return Tile(
-            name,
-            mean.grid,
-            tuple(variable.of_model(model) for variable in variables for model in predictions),
-            predictions,
-            area_weighted=data.area_weighted,
-            common=experiment.compare_on == "common",
-            **_shared_fields(rasters),
+        return _tile_of(
+            name, {layer: read_header(path, experiment.drivers) for layer, path in paths.items()}, experiment
         )
     except GeouqError as error:
         return Failure(name, "header", type(error).__name__, str(error))
+
+
+def _tile_of(name: str, rasters: Mapping[str, Raster], experiment: Experiment) -> Tile:
+    """Return a tile of these layers; GeouqError where grids or bands do not fit together."""
+    predictions, variables = _predictions_of(rasters, experiment)
+    mean = next(iter(predictions.values())).mean
+    for raster in rasters.values():
+        require_same_grid(mean.grid, raster.grid, mean.path, raster.path)
+    if experiment.data.area_weighted:
+        require_areas(mean.grid, mean.path)
+    tile = Tile(
+        name,
+        mean.grid,
+        tuple(variable.of_model(model) for variable in variables for model in predictions),
+        predictions,
+        area_weighted=experiment.data.area_weighted,
+        common=experiment.compare_on == "common",
+        **_shared_fields(rasters),
+    )
+    for layer, raster in rasters.items():
+        _require_bands(layer, raster, tile.variables_of(layer))
+    return tile
+
+
+def _predictions_of(
+    rasters: Mapping[str, Raster], experiment: Experiment
+) -> tuple[dict[str, Prediction | Layered], tuple[Variable, ...]]:
+    """Return the prediction of each model, and the variables."""
+    if experiment.forms:
+        variables = experiment.variables or _variables_of(rasters["truth"], experiment)
+        bands = {v.band: number_of_band(rasters["truth"], "truth", v) for v in variables}
+        return {**layered_models(experiment.forms, experiment.levels, rasters, bands)}, variables
+    predictions: dict[str, Prediction | Layered] = {
+        model: Prediction.of(own, {layer: rasters[key_of(model, layer)] for layer in own.predicted})
+        for model, own in experiment.predictions.items()
+    }
+    mean = next(iter(predictions.values())).mean
+    return predictions, experiment.variables or _variables_of(mean, experiment)
 
 
 def _variables_of(mean: Raster, experiment: Experiment) -> tuple[Variable, ...]:
@@ -226,26 +258,28 @@ def _require_bands(layer: str, raster: Raster, variables: tuple[Variable, ...]) 
         if odd := next((i for i, band in enumerate(raster.bands, 1) if band.dtype.startswith("complex")), 0):
             raise DataError(f"{raster.path}: band {odd} holds complex numbers; give real ones")
         return
-    one_for_all = layer.partition(".")[0] in ONE_FOR_ALL and len(raster.bands) == 1
     for variable in variables:
-        number = 1 if one_for_all else variable.band
+        number = number_of_band(raster, layer, variable)
         if number > len(raster.bands):
-            place = f"{variable.name} is band {number} of the {layer}"
+            place = f"{variable.variable} is band {number} of the {own}"
             raise DataError(f"{raster.path} has {len(raster.bands)} bands, but {place}")
         if raster.bands[number - 1].dtype.startswith("complex"):
             raise DataError(f"{raster.path}: band {number} holds complex numbers; give real ones")
 
 
-def _described_elsewhere(tile: Tile) -> list[str]:
-    """Notes on variables that are taken from one band while the file describes another one by their name."""
-    mean = next(iter(tile.predictions.values())).mean
-    wanted = {variable.variable: variable.band for variable in tile.variables}
-    return [
-        f"{name} is taken from band {band}, but {mean.path} describes band {mean.variables[name]} so; "
-        f"if that is meant, write {name}: {{band: {mean.variables[name]}}}"
-        for name, band in wanted.items()
-        if mean.variables.get(name, band) != band
-    ]
+def _rightly_wired(tiles: list[Tile], experiment: Experiment) -> tuple[list[Tile], list[Failure]]:
+    """Return the tiles whose layers are distinct bands in one order, and failures for the others.
+
+    Raises ConfigError where no tile is left: then the configuration is at fault.
+    """
+    compared = experiment.band_descriptions == "compare"
+    faults = {tile.name: list(faults_of_wiring(tile, descriptions=compared)) for tile in tiles}
+    wrong = {name: own for name, own in faults.items() if own}
+    if wrong and len(wrong) == len(tiles):
+        first = next(iter(wrong.values()))
+        raise config_error(experiment.fault_of_layer(layer, message) for layer, message in first)
+    failures = [Failure(name, "catalog", "DataError", own[0][1]) for name, own in wrong.items()]
+    return [tile for tile in tiles if tile.name not in wrong], failures
 
 
 def _with_same_variables(tiles: list[Tile]) -> tuple[list[Tile], list[Failure]]:

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from geouq.config import SPLIT, FormData, key_of
+from geouq.config import SPLIT, FormData, Variable, key_of
 from geouq.errors import DataError
+from geouq.rasters.bands import number_of_band
 from geouq.rasters.raster import Raster
 from geouq.summary.form import Classes, Ensemble, Form, Quantiles, Split
 
@@ -40,9 +41,11 @@ class Layered:
         levels: tuple[float, ...],
         rasters: Mapping[str, Raster],
         truth: Raster,
-        bands: Sequence[int],
+        bands: Mapping[int, int],
     ) -> Self:
         """A prediction from these rasters for these bands of the truth; DataError where a file's bands do not fit.
+
+        bands : by the band that a variable has in layers without one of their own, that of the truth.
 
         levels : of the intervals of an ensemble's mixture.
         """
@@ -59,7 +62,7 @@ class Layered:
                     f"{raster.path} has {_counted(raster)}; {_told(form)} of the variables asked for are "
                     f"{count * len(bands)}{every}"
                 )
-        places = {band: band if variables == described else place for place, band in enumerate(bands, 1)}
+        places = {own: of_truth if variables == described else i for i, (own, of_truth) in enumerate(bands.items(), 1)}
         return cls(form, dict(rasters), places, variables, files.band_order == "layers", _order_of(files, count))
 
     @property
@@ -81,13 +84,13 @@ class Layered:
         """The same prediction with these layers, by their keys."""
         return replace(self, rasters=dict(rasters))
 
-    def values(self, band: int) -> Bands:
-        """Where the layers of the variable of that band stand: members, quantiles, probabilities."""
-        return self._bands(band, [key for key in self.rasters if not key.startswith(_MORE)])
+    def values(self, variable: Variable) -> Bands:
+        """Where the layers of a variable stand: members, quantiles, probabilities."""
+        return self._bands(variable, [key for key in self.rasters if not key.startswith(_MORE)])
 
-    def more(self, band: int) -> Bands:
+    def more(self, variable: Variable) -> Bands:
         """Where the variances of its members stand, if they have some; or the two parts of its variance."""
-        return self._bands(band, [key for key in self.rasters if key.startswith(_MORE)])
+        return self._bands(variable, [key for key in self.rasters if key.startswith(_MORE)])
 
     @property
     def layers(self) -> int:
@@ -102,10 +105,10 @@ class Layered:
             return len(raster.bands)
         return 1 if self.places is None else _layers_of(self.form)
 
-    def _bands(self, band: int, keys: Sequence[str]) -> Bands:
+    def _bands(self, variable: Variable, keys: Sequence[str]) -> Bands:
         if self.places is None:
-            return [(key, (band,)) for key in keys]
-        place, count = self.places[band], _layers_of(self.form)
+            return [(key, (number_of_band(self.rasters[key], key, variable),)) for key in keys]
+        place, count = self.places[variable.band], _layers_of(self.form)
         if self.by_layer:
             own = tuple(layer * self.variables + place for layer in self.order)
         else:
@@ -114,7 +117,7 @@ class Layered:
 
 
 def layered_models(
-    forms: Mapping[str, FormData], levels: tuple[float, ...], rasters: Mapping[str, Raster], bands: Sequence[int]
+    forms: Mapping[str, FormData], levels: tuple[float, ...], rasters: Mapping[str, Raster], bands: Mapping[int, int]
 ) -> dict[str, Layered]:
     """The prediction of each model, from rasters by their keys; DataError where these have other numbers of members."""
     found = {

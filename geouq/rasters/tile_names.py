@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from geouq.config import IN, OUT, Experiment, Fault, suggestion
+from geouq.config import IN, OUT, Experiment, Fault, fault_of_name, suggestion
 from geouq.rasters.predictions import is_predicted
 
 SHOWN = 5
@@ -98,6 +98,15 @@ def wanted_names(experiment: Experiment, found: Mapping[str, set[str]]) -> tuple
             "list the tiles in `tiles` to evaluate them"
         )
     return names, notes
+
+
+def missing_in_tables(experiment: Experiment, names: Iterable[str]) -> list[Fault]:
+    """Return a fault for each tile whose name programs that read tables take for a missing value."""
+    wrong = [(name, fault) for name in names if (fault := fault_of_name(name))]
+    return [
+        experiment.fault("tiles", list(experiment.tiles or [name]).index(name), message=f"rename the files: {fault}")
+        for name, fault in wrong
+    ]
 
 
 def _some(names: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 import rasterio.windows
 from numpy.typing import NDArray
 
+from geouq.config import Variable
 from geouq.grid import Window
 from geouq.rasters.layered import Bands, Layered
 from geouq.rasters.raster import Band, Raster, opened
@@ -37,10 +38,10 @@ class LayerStack:
         """Whether the files declare what stands where there is nothing."""
         return any(band.nodata is not None for raster in self._prediction.rasters.values() for band in raster.bands)
 
-    def pixels(self, band: int, window: Window, truth: Values) -> FormPixels:
-        """The variable of that band; truth (pixels), NaN where it says nothing to class probabilities."""
+    def pixels(self, variable: Variable, window: Window, truth: Values) -> FormPixels:
+        """Return the pixels of a variable; truth (pixels), NaN where it says nothing to class probabilities."""
         form, count = self._prediction.form, window.height * window.width
-        own = self._prediction.values(band), self._prediction.more(band)
+        own = self._prediction.values(variable), self._prediction.more(variable)
         plain = all(_is_plain(raster.bands[i - 1]) for part in own for raster, i in self._bands(part))
         values, more = (
             self._room(name, (sum(len(numbers) for _, numbers in part), count), np.float32 if plain else np.float64)

@@ -18,10 +18,11 @@ from geouq.config import Variable, key_of
 from geouq.errors import DataError
 from geouq.grid import Window
 from geouq.rasters.areas import pixel_areas
+from geouq.rasters.bands import number_of_band
 from geouq.rasters.catalog import Tile
 from geouq.rasters.layered import Layered
 from geouq.rasters.predictions import Prediction
-from geouq.rasters.raster import Band, Raster, is_absent, opened
+from geouq.rasters.raster import Band, is_absent, opened
 from geouq.reading.decoded import (
     NO_STATUS,
     Decoded,
@@ -100,7 +101,7 @@ class TileReader:
 
     def __init__(self, tile: Tile, *, reuse: bool) -> None:
         self.tile = tile
-        layers = {layer: _Layer(raster, tile, reuse=reuse) for layer, raster in tile.rasters.items()}
+        layers = {layer: _Layer(layer, tile, reuse=reuse) for layer in tile.rasters}
         self._truth, self._truth_variance = layers["truth"], layers.get("truth_variance")
         self._mask, self._weights = layers.get("mask"), layers.get("weights")
         self._covariates = [layers[f"covariates.{name}"] for name in tile.covariates]
@@ -149,8 +150,9 @@ class TileReader:
 
     def _without_prediction(self, variable: Variable, window: Window) -> "VariableWindow | _Beside":
         """What all models of a variable share, which is all there is where no truth is valid."""
-        if is_absent(self.tile.truth, variable.band, window):
-            return _without_truth(window, self.tile.truth.bands[variable.band - 1])
+        band = self._truth.number_of(variable)
+        if is_absent(self.tile.truth, band, window):
+            return _without_truth(window, self.tile.truth.bands[band - 1])
         y = self._truth.decoded(variable, window, TRUTH_NODATA)
         masked = self._mask.is_masked(variable, window) if self._mask else NO_STATUS
         status = merged(y.status, masked)
@@ -190,7 +192,7 @@ class TileReader:
         """Variance of the truth's own error, None for none; where it is not known."""
         if self._truth_variance is not None:
             return self._truth_variance.truth_variance(variable, window)
-        more = variable.truth_variance
+        more = variable.noise
         return None if more is None else np.float64(more), NO_STATUS
 
     def _weight(self, variable: Variable, window: Window) -> tuple[NDArray[np.float64], Status]:
@@ -222,17 +224,18 @@ class _Model:
 class _Layer:
     """One layer of a tile, read window by window."""
 
-    def __init__(self, raster: Raster, tile: Tile, *, reuse: bool) -> None:
-        self._raster, self._tile, self._reuse = raster, tile, reuse
+    def __init__(self, layer: str, tile: Tile, *, reuse: bool) -> None:
+        self._raster, self._tile, self._layer, self._reuse = tile.rasters[layer], tile, layer, reuse
         self._window: Window | None = None
         self._together: dict[int, NDArray[np.generic]] = {}
         self._buffer: NDArray[np.generic] = np.empty(0)
 
     def decoded(self, variable: Variable, window: Window, nodata_reason: int) -> Decoded:
         """A band as float32 or float64."""
-        band = self._raster.bands[variable.band - 1]
-        raw = with_one_nodata(self._read(variable.band, window), band)
-        status = self._hidden(variable.band, window)
+        number = self.number_of(variable)
+        band = self._raster.bands[number - 1]
+        raw = with_one_nodata(self._read(number, window), band)
+        status = self._hidden(number, window)
         if not band.scaled:
             kind = np.float32 if band.dtype in EXACT_IN_FLOAT32 else np.float64
             return Decoded(raw.astype(kind, copy=False), band.nodata, status)
@@ -241,7 +244,7 @@ class _Layer:
 
     def is_masked(self, variable: Variable, window: Window) -> Status:
         """Of a mask: MASKED where it is 0, not finite, or says nothing."""
-        number = self._band_for(variable)
+        number = self.number_of(variable)
         raw, band = self._read(number, window), self._raster.bands[number - 1]
         values = scaled(raw, band)
         out = (values == 0) | equals(raw, band.nodata) | ~np.isfinite(values)
@@ -249,25 +252,25 @@ class _Layer:
 
     def weight(self, variable: Variable, window: Window) -> tuple[Doubles, Status]:
         """Of weights: their values, and WEIGHT_ZERO where they are 0, not finite, or say nothing."""
-        values, none = self._known(self._band_for(variable), window)
+        values, none = self._known(self.number_of(variable), window)
         none |= values == 0
         self._refuse((values < 0) & ~none, values, window, "the weight is", "weights are >= 0")
         return np.where(none, 0.0, values), status_where(none, WEIGHT_ZERO)
 
     def truth_variance(self, variable: Variable, window: Window) -> tuple[Doubles, Status]:
         """Of the truth's own variance: its values, and TRUTH_NODATA where they are not finite or say nothing."""
-        values, none = self._known(variable.band, window)
+        values, none = self._known(self.number_of(variable), window)
         self._refuse((values < 0) & ~none, values, window, "the truth's variance is", "variances are >= 0")
         return np.where(none, 0.0, values), status_where(none, TRUTH_NODATA)
 
     def covariate(self, variable: Variable, window: Window) -> Singles:
         """Of a covariate: its values, NaN where it says nothing."""
-        values, none = self._known(self._band_for(variable), window)
+        values, none = self._known(self.number_of(variable), window)
         return np.where(none, np.nan, values).astype(np.float32)
 
     def codes(self, variable: Variable, window: Window) -> Singles:
         """Of a class raster: its codes, NaN where it says nothing."""
-        values, none = self._known(self._band_for(variable), window)
+        values, none = self._known(self.number_of(variable), window)
         odd = (values < 0) | (values > LAST_CODE) | (values != np.floor(values))
         self._refuse(odd & ~none, values, window, "the class is", f"codes are whole numbers from 0 to {LAST_CODE}")
         return np.where(none, np.nan, values).astype(np.float32)
@@ -286,16 +289,16 @@ class _Layer:
             place = f"row {window.row + row}, column {window.column + column}"
             raise DataError(f"{self._raster.path}: {what} {values[row, column]:.6g} at {place}; {rule}")
 
-    def _band_for(self, variable: Variable) -> int:
-        """Band of a layer that may have one band for all variables."""
-        return variable.band if len(self._raster.bands) > 1 else 1
+    def number_of(self, variable: Variable) -> int:
+        """Return the number of the band that holds a variable."""
+        return number_of_band(self._raster, self._layer, variable)
 
     def _read(self, number: int, window: Window) -> NDArray[np.generic]:
         if not self._raster.interleaved:
             return self._decode([number], window)[0]
         if self._window != window:
-            bands = {variable.band for variable in self._tile.variables} | {self._raster.alpha or 0}
-            wanted = sorted(bands.intersection(range(1, len(self._raster.bands) + 1)))
+            own = (self.number_of(variable) for variable in self._tile.variables_of(self._layer))
+            wanted = sorted({*own, *([self._raster.alpha] if self._raster.alpha else [])})
             self._together = dict(zip(wanted, self._decode(wanted, window), strict=True))
             self._window = window
         return self._together[number]
@@ -333,7 +336,7 @@ def _of_layers(stack: LayerStack, variable: Variable, window: Window, beside: _B
     truth, nodata = y.values, y.nodata
     if stack.of_classes:
         truth, nodata = np.where(equals(truth, nodata), np.nan, truth), math.nan
-    found = stack.pixels(variable.band, window, truth.ravel())
+    found = stack.pixels(variable, window, truth.ravel())
     mean, variance, truth = (layer.reshape(y.values.shape) for layer in (found.mean, found.variance, found.truth))
     own = found.status.reshape(y.values.shape) if found.status.size else NO_STATUS
     return VariableWindow(

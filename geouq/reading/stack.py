@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from geouq.config import Experiment
 from geouq.errors import ConfigError, GeouqError
 from geouq.grid import Grid, Window
+from geouq.rasters.bands import number_of_band
 from geouq.rasters.catalog import Tile, find_tiles
+from geouq.rasters.predictions import is_predicted
 from geouq.rasters.raster import gdal_options
 from geouq.reading.reader import masked_layers, read_window
 
@@ -76,9 +78,10 @@ def _read_block(tile: Tile, window: Window, kind: np.dtype[np.floating]) -> NDAr
 def _type_of(tile: Tile) -> np.dtype[np.floating]:
     """float32 where that holds every layer as it is stored."""
     bands = [
-        raster.bands[variable.band - 1]
-        for variable in tile.variables
-        for raster in (tile.predictions[variable.model].mean, tile.predictions[variable.model].variance, tile.truth)
+        raster.bands[number_of_band(raster, layer, variable) - 1]
+        for layer, raster in tile.rasters.items()
+        if is_predicted(layer) or layer == "truth"
+        for variable in tile.variables_of(layer)
     ]
     exact = all(band.dtype == "float32" and not band.scaled for band in bands)
     variances = all(prediction.spread == "variance" for prediction in tile.predictions.values())

@@ -12,6 +12,7 @@ from geouq.config.recalibration import NOT_RECALIBRATED
 from geouq.errors import ConfigError, DataError, SummaryError
 from geouq.failures import Failure
 from geouq.grid import require_same_grid
+from geouq.rasters.bands import number_of_band
 from geouq.rasters.catalog import Catalog, Tile, find_tiles
 from geouq.rasters.predictions import Prediction
 from geouq.rasters.raster import Raster, read_header
@@ -122,8 +123,8 @@ def tiles_without_truth(mean: str, variance: str, like: Tile, drivers: Sequence[
 
 def _without_truth(name: str, m: Raster, v: Raster, *, like: Tile) -> Tile:
     require_same_grid(m.grid, v.grid, m.path, v.path)
-    last = max(variable.band for variable in like.variables)
-    for raster in (m, v):
+    for layer, raster in (("mean", m), ("variance", v)):
+        last = max(number_of_band(raster, layer, variable) for variable in like.variables)
         if len(raster.bands) < last:
             raise DataError(f"{raster.path} has {len(raster.bands)} bands, but the run evaluates band {last}")
     # the truth is not read where rasters are written, and the mean stands in its place

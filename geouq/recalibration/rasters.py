@@ -15,14 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.config import Variable
+from geouq.config import OF_PREDICTIONS, Variable
 from geouq.errors import DataError
 from geouq.grid import Window
 from geouq.maps.geotiff import BandLabel, MapWriter, cog_writer
+from geouq.rasters.bands import number_of_band
 from geouq.rasters.catalog import Tile
 from geouq.rasters.layered import Layered
 from geouq.rasters.predictions import Prediction
-from geouq.rasters.raster import CACHE, Raster, gdal_options, unchanged
+from geouq.rasters.raster import CACHE, Band, Raster, gdal_options, unchanged
 from geouq.reading.reader import TileReader
 from geouq.recalibration.corrections import ByGroup, Unchanged, corrected_moments, corrected_quantile
 from geouq.recalibration.recalibrator import SMALLEST, Provenance, Recalibrator
@@ -152,13 +153,24 @@ def _of_bands(tile: Tile, model: str, recalibrators: Mapping[str, Recalibrator])
 
 
 def bands_of(tile: Tile, model: str) -> list[Variable]:
-    """A variable for each band up to the last one that is evaluated; those between have the names of their bands."""
+    """Return a variable for each band that is written.
+
+    These are all bands up to the last one that is evaluated; those between have the names of their bands. Where
+    variables name bands of the prediction's layers, they are the variables in their order.
+    """
+    if any(names_bands(variable) for variable in tile.variables):
+        return [variable for variable in tile.variables if variable.model == model]
     known = {variable.band: variable for variable in tile.variables if variable.model == model}
     names = tile.predictions[model].mean.bands
     return [
         known.get(band) or Variable(name=names[band - 1].description or f"band_{band}", band=band, model=model)
         for band in range(1, max(known) + 1)
     ]
+
+
+def names_bands(variable: Variable) -> bool:
+    """Tell whether a variable names bands of the layers of a prediction."""
+    return any(layer in variable.layer_bands for layer in OF_PREDICTIONS)
 
 
 def _side(prediction: Prediction | Layered) -> int:
@@ -213,11 +225,16 @@ def _writer(
             _unit(one.units or band.units, squared=layer.squared),
             f"{layer.long_name} ({one.correction.method})",
         )
-        for one, band in zip(own, tile.predictions[model].mean.bands, strict=False)
+        for one, band in zip(own, _bands_of_mean(tile, model), strict=True)
     ]
     inputs = ", ".join(last_part(raster.path) for raster in _rasters(tile, model))
     tags = {"GEOUQ_MAP": f"recalibrated {layer.name}", "GEOUQ_TILE": tile.name, "GEOUQ_INPUTS": inputs}
     return cog_writer(path_of_raster(folder, tile.name, layer.name, model), tile.grid, labels, tags)
+
+
+def _bands_of_mean(tile: Tile, model: str) -> list[Band]:
+    mean = tile.predictions[model].mean
+    return [mean.bands[number_of_band(mean, "mean", variable) - 1] for variable in bands_of(tile, model)]
 
 
 def _rasters(tile: Tile, model: str) -> list[Raster]:

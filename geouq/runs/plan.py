@@ -12,6 +12,7 @@ import numpy as np
 
 from geouq.errors import ConfigError
 from geouq.kernel import SQUARE
+from geouq.rasters.bands import number_of_band
 from geouq.rasters.catalog import Catalog, Tile
 from geouq.rasters.layered import Layered
 from geouq.rasters.raster import Raster
@@ -83,7 +84,7 @@ def plan_run(
     count, widest = _fitting(catalog, wanted, limit, zones)
     if count < 1:
         raise ConfigError(f"{given}: {_too_much(catalog, widest, limit, zones)}")
-    rasters = [raster for tile in catalog.tiles for raster in tile.rasters.values()]
+    rasters = {raster.path: raster for tile in catalog.tiles for raster in tile.rasters.values()}.values()
     readings = {tile.name: reading_for(tile, count, widest) for tile in catalog.tiles}
     left = ROOM if memory is None else limit - _reading(catalog, count, widest)
     zones_plan = _plan_of_zones(catalog, zones, readings, count, left)
@@ -184,19 +185,21 @@ def memory_of_worker(tile: Tile, widest: int | None = None) -> int:
     """Bytes that one worker holds at most: decoded blocks, one window of each layer, and the sums of its groups."""
     reading = reading_for(tile, 1, widest)
     pixels = min(reading.height, tile.grid.shape[0]) * min(reading.width, tile.grid.shape[1])
-    windows = sum(pixels * _bytes_of_pixel(raster, tile) for raster in tile.rasters.values())
+    windows = sum(pixels * _bytes_of_pixel(layer, tile) for layer in tile.rasters)
     groups = (reading.height // SQUARE) * max(1, reading.width // BAND)
     compressed = max(math.prod(raster.block) for raster in tile.rasters.values()) * 4
     return reading.cache + min(compressed, 4 * tile.grid.pixels) + windows + groups * len(tile.variables) * GROUP
 
 
-def _bytes_of_pixel(raster: Raster, tile: Tile) -> int:
+def _bytes_of_pixel(layer: str, tile: Tile) -> int:
     """Bytes that a pixel of a layer takes in a window, with the copies made of types that the kernel does not take."""
+    raster = tile.rasters[layer]
     size = np.dtype(raster.bands[0].dtype).itemsize
     own = (one for one in tile.predictions.values() if isinstance(one, Layered) and raster in one.rasters.values())
     if prediction := next(own, None):
         return 2 * prediction.at_once(raster) * max(size, np.dtype(np.float32).itemsize) + 32
-    bands = len({variable.band for variable in tile.variables}) if raster.interleaved else 1
+    numbers = {number_of_band(raster, layer, variable) for variable in tile.variables_of(layer)}
+    bands = len(numbers) if raster.interleaved else 1
     as_stored = raster.bands[0].dtype == "float32" and not tile.noisy_truth and _variances_alone(tile)
     copies = 0 if as_stored else 16
     return bands * size + copies
@@ -226,6 +229,7 @@ def describe(plan: Plan, catalog: Catalog, *, checksums: bool = False) -> list[s
     lines = [
         f"tiles      {plan.tiles}",
         f"variables  {len(units)}: {names}",
+        *_bands_of_layers(catalog),
         *([f"prediction {_told(catalog.form)}"] if catalog.form else []),
         *([f"models     {len(models)}: {', '.join(models)}; {_compared(catalog)}"] if models else []),
         f"pixels     {plan.pixels:,} in a variable, {plan.pixels * plan.variables:,} in all",
@@ -242,6 +246,16 @@ def describe(plan: Plan, catalog: Catalog, *, checksums: bool = False) -> list[s
     if checksums:
         lines.append("checksums  of all files, which each run computes first")
     return lines + [f"note       {note}" for note in catalog.notes]
+
+
+def _bands_of_layers(catalog: Catalog) -> list[str]:
+    """Return a line for each variable whose layers name bands: those of the first tile."""
+    tiles, variables = catalog.tiles[:1], [v for v in catalog.variables if v.layer_bands]
+    return [
+        f"bands      {v.name}: {', '.join(f'{layer} {band}' for layer, band in tile.bands_of(v).items())}"
+        for tile in tiles
+        for v in variables
+    ]
 
 
 def _told(form: Form) -> str:

@@ -158,7 +158,7 @@ def utc(seconds: float) -> str:
 def save_record(record: RunRecord, folder: Path) -> None:
     """Write run.json."""
     plain = asdict(record) | {
-        "variables": [variable.model_dump() for variable in record.variables],
+        "variables": [variable.model_dump(exclude_none=True) for variable in record.variables],
         "failures": [failure.row for failure in record.failures],
     }
     with written_whole(folder / "run.json") as part:

@@ -28,15 +28,6 @@ def test_all_finds_every_tile_in_natural_order(tile_folder):
     assert not catalog.notes
 
 
-def test_a_variable_that_the_file_describes_as_another_band_is_told(tile_folder):
-    catalog = tiles_of(tile_folder(("a1",), text="variables: [height, gini]\n"))
-
-    (note,) = catalog.notes
-    assert note.startswith("gini is taken from band 2, but ")
-    assert note.endswith("a1_mean.tif describes band 3 so; if that is meant, write gini: {band: 3}")
-    assert not tiles_of(tile_folder(("a1",), text="variables: {height: {}, gini: {band: 3}, other: {band: 2}}\n")).notes
-
-
 def test_names_that_look_like_numbers_stay_text(tile_folder):
     config = tile_folder(("0346", "1e3", "no"), text="tiles: [0346, 1e3, no]\nregions: {a: [no, 0346]}\n")
 

@@ -1,0 +1,151 @@
+"""Bands of single layers below a variable: a number or the description of a band, and of several models one each."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from geouq.config.faults import Steps, quoted, raise_each, suggestion
+from geouq.config.section import Section
+
+OF_PREDICTIONS = ("mean", "variance", "std", "lower", "upper", "variance_aleatoric", "variance_epistemic")
+OF_ONE_RASTER = ("truth", "truth_variance", "mask", "weights")
+OF_NAMED_RASTERS = ("covariates", "classes")
+
+_BAND = {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "minLength": 1}]}
+
+
+def band_written(written: object) -> int | str:
+    """Accept the number of a band, from 1, or its description.
+
+    >>> band_written("2"), band_written("height_std")
+    (2, 'height_std')
+    """
+    if isinstance(written, Mapping | list | tuple | bool) or str(written) == "":
+        raise ValueError("needs the number of a band, or its description")
+    text = str(written)
+    if not re.fullmatch(r"[+-]?\d+", text):
+        return text
+    if int(text) < 1:
+        raise ValueError(f"{quoted(text)} is no band; the first one is 1")
+    return int(text)
+
+
+def _bands_written(written: object) -> dict[str, int | str]:
+    if not isinstance(written, Mapping):
+        raise ValueError("needs a mapping of names to bands")  # noqa: TRY004  told as a fault
+    found, faults = {}, list[tuple[Steps, str]]()
+    for name, own in written.items():
+        try:
+            found[str(name)] = band_written(own)
+        except ValueError as error:
+            faults.append(((str(name),), str(error)))
+    raise_each(faults)
+    return found
+
+
+def _of_models(written: object) -> int | str | dict[str, int | str]:
+    return _bands_written(written) if isinstance(written, Mapping) else band_written(written)
+
+
+def _number_or_band(written: object) -> float | str:
+    try:
+        return float(str(written))
+    except ValueError:
+        return band_written(written)
+
+
+Band = Annotated[int | str, BeforeValidator(band_written), WithJsonSchema(_BAND)]
+OfModels = Annotated[
+    int | str | dict[str, int | str],
+    BeforeValidator(_of_models),
+    WithJsonSchema({"anyOf": [*_BAND["anyOf"], {"type": "object", "additionalProperties": _BAND}]}),
+]
+OfNames = Annotated[
+    dict[str, int | str],
+    BeforeValidator(_bands_written),
+    WithJsonSchema({"type": "object", "additionalProperties": _BAND}),
+]
+NumberOrBand = Annotated[
+    float | str,
+    BeforeValidator(_number_or_band),
+    WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "minLength": 1}]}),
+]
+
+
+class LayerBands(Section):
+    """Which band of single layers holds a variable, where that is another one than `band`."""
+
+    mean: OfModels | None = Field(
+        default=None, description="band of the mean, by number or description; of several models also model: band"
+    )
+    variance: OfModels | None = Field(default=None, description="band of the variance, as of mean")
+    std: OfModels | None = Field(default=None, description="band of the std, as of mean")
+    lower: OfModels | None = Field(default=None, description="band of the lower end of the interval, as of mean")
+    upper: OfModels | None = Field(default=None, description="band of the upper end of the interval, as of mean")
+    variance_aleatoric: OfModels | None = Field(default=None, description="band of that variance, as of mean")
+    variance_epistemic: OfModels | None = Field(default=None, description="band of that variance, as of mean")
+    truth: Band | None = Field(default=None, description="band of the truth, by number or description")
+    truth_variance: NumberOrBand | None = Field(
+        default=None,
+        description="variance of the error of the reference values themselves, the same everywhere; default: none. "
+        "Where data gives truth_variance as rasters: its band, by number or description",
+    )
+    mask: Band | None = Field(default=None, description="band of the mask, by number or description")
+    weights: Band | None = Field(default=None, description="band of the weights, by number or description")
+    covariates: OfNames | None = Field(default=None, description="name of a covariate: its band")
+    classes: OfNames | None = Field(default=None, description="name of a class raster: its band")
+
+    def band_in(self, layer: str) -> int | str | None:
+        """Return the band that is written for a layer, such as std or classes.cover; None where none is."""
+        key, _, name = layer.partition(".")
+        if key not in LayerBands.model_fields:
+            return None
+        written = getattr(self, key)
+        if isinstance(written, float):
+            return int(written)
+        found: int | str | None = written.get(name) if isinstance(written, Mapping) else written
+        return found
+
+    @property
+    def layer_bands(self) -> dict[str, Any]:
+        """Bands as they are written, by layer; without the number that stands for truth_variance."""
+        given = {key: getattr(self, key) for key in LayerBands.model_fields if key != "truth_variance"}
+        return {key: written for key, written in given.items() if written is not None}
+
+    def of_one_model(self, model: str) -> dict[str, int | str | None]:
+        """Return the bands of the layers of a prediction that are written by model, as they are for one of them."""
+        written = {key: getattr(self, key) for key in OF_PREDICTIONS}
+        return {key: own.get(model) for key, own in written.items() if isinstance(own, Mapping)}
+
+
+def faults_of_bands(
+    written: LayerBands, layers: Collection[str], models: Collection[str]
+) -> Iterator[tuple[Steps, str]]:
+    """Yield what is wrong with bands of layers that there are not, or of models that there are not.
+
+    layers : keys of data, those with names followed by a dot and the name.
+    """
+    for key, own in written.layer_bands.items():
+        if key in OF_NAMED_RASTERS:
+            yield from (((key, name), f"data has no {key}.{name}") for name in own if f"{key}.{name}" not in layers)
+        elif key not in layers:
+            given = ", ".join(sorted(layer for layer in layers if "." not in layer))
+            yield (key,), f"names a band of {key}, but data gives no {key}; it gives {given}"
+        elif isinstance(own, Mapping):
+            unknown = (model for model in own if model not in models)
+            yield from (((key, model), f"{quoted(model)} is no model{suggestion(model, models)}") for model in unknown)
+    for fault in _faults_of_noise(written.truth_variance, is_raster="truth_variance" in layers):
+        yield ("truth_variance",), fault
+
+
+def _faults_of_noise(written: float | str | None, *, is_raster: bool) -> Iterator[str]:
+    if written is None:
+        return
+    if is_raster and isinstance(written, float) and (written < 1 or written % 1):
+        yield f"data gives truth_variance as rasters, so this names a band of it, and {written:g} is none"
+    elif not is_raster and isinstance(written, str):
+        yield f"{quoted(written)} is not a number, and data gives no rasters of truth_variance with bands"
+    elif not is_raster and isinstance(written, float) and written < 0:
+        yield f"{quoted(f'{written:g}')} is less than 0"
