@@ -108,7 +108,7 @@ def draw_together(name: str, sides: Sequence[Side], settings: Intervals) -> Draw
     for side, frame, own, cut in zip(sides, frames, sums, blocks, strict=True):
         choices = replace(side.choices, shared_edges=frame.edges)
         drawn = summary_of(resampled(own[used], settings.resamples, settings.seed, name), frame)
-        choices = with_effective(choices, side.whole, drawn, cut)
+        choices = with_effective(choices, side.whole, summary_of(own[used], frame), cut)
         rest = summary_of(left_out(own[used]), frame)
         numbers = resampled_numbers(side.whole, drawn, rest, choices)
         found.append({_key(one.value): one for one in _uncertain(numbers, cut, side.whole, drawn, choices)})

@@ -22,38 +22,40 @@ ONE_SIGMA = 0.6827  # level at which the widening of deviations is that of their
 RESIDUAL = "squared_error"
 
 
-def with_effective(choices: Choices, whole: Summary, drawn: Summary, blocks: Blocks) -> Choices:
+def with_effective(choices: Choices, whole: Summary, each: Summary, blocks: Blocks) -> Choices:
     """Return the choices with the effective number of pixels of each bin, for the schemes where it is known.
 
     Parameters
     ----------
     choices : Choices
         With the shared edges of all schemes.
-    whole, drawn : Summary
-        Of all pixels, and of the resamples of blocks.
+    whole, each : Summary
+        Of all pixels, and of each block.
     blocks : Blocks
-        What was drawn.
+        How these are.
     """
     reach = blocks.reaches[RESIDUAL]
     if reach.effective < FEWEST_EFFECTIVE:
         return choices
-    found = effective_pixels(choices, whole, drawn, reach.widening(ONE_SIGMA))
+    found = effective_pixels(choices, whole, each, reach.widening(ONE_SIGMA))
     return replace(choices, effective=found)
 
 
-def effective_pixels(choices: Choices, whole: Summary, drawn: Summary, widening: float) -> Mapping[str, Floats]:
+def effective_pixels(choices: Choices, whole: Summary, each: Summary, widening: float) -> Mapping[str, Floats]:
     """Return effective numbers of pixels, float64 (bins), by scheme; without schemes where a used bin has none.
 
     Of n independent normal errors with predicted variances v, the relative variance of the mean square is
-    2 sum v^2 / (sum v)^2. Resamples give that variance; `widening` accounts for the correlation between blocks.
+    2 sum v^2 / (sum v)^2. What each block adds gives that variance, without any draw; `widening` accounts for the
+    correlation between blocks.
     """
     found = {}
     for scheme in choices.schemes:
         edges = (choices.shared_edges or {})[scheme.name]
-        own, others = (binned(summary, scheme, edges) for summary in (whole, drawn))
+        own, part = (binned(summary, scheme, edges) for summary in (whole, each))
         used = own.n > 0
         with np.errstate(all="ignore"):  # what overflows or is not defined leaves the scheme out
-            observed = np.square(widening * (others.mse[:, used] / own.mse[used]).std(axis=0))
+            added = part.squared_error[:, used] / own.squared_error[used] - part.weight[:, used] / own.weight[used]
+            observed = widening**2 * np.square(added).sum(axis=0)
             independent = 2 * own.squared_variance[used] / np.square(own.variance[used])
         if np.isfinite(observed).all() and np.isfinite(independent).all() and (observed > 0).all():
             numbers = np.zeros(len(own.n))

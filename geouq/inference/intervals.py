@@ -113,7 +113,7 @@ def infer(
         return Inference(tuple(_without(whole, choices, reason)), (), blocks, settings.level)
     choices = replace(choices, shared_edges=frame.edges)
     drawn = summary_of(resampled(sums, settings.resamples, settings.seed, name), frame)
-    choices = with_effective(choices, whole, drawn, blocks)
+    choices = with_effective(choices, whole, summary_of(sums, frame), blocks)
     rest = summary_of(left_out(sums), frame)
     numbers = resampled_numbers(whole, drawn, rest, choices)
     told = list(_told(numbers, whole, drawn, choices, blocks=blocks, method=settings.method))
