@@ -158,23 +158,25 @@ def _parts_of_one(text: str, secret: str) -> Iterator[Part]:
     """Find a secret, however it is escaped, and what is left of it where its end is cut off."""
     beginning, letters = _written(secret)
     for found in beginning.finditer(text):
-        end = found.end()
-        for letter in letters[SHORTEST:]:
-            if not (next_one := letter.match(text, end)):
+        ends = {found.start()}
+        for ways in letters:
+            longer = {one.end() for end in ends for way in ways if (one := way.match(text, end))}
+            if not longer:
                 break
-            end = next_one.end()
-        yield found.start(), end
+            ends = longer
+        yield found.start(), max(ends)
 
 
 @lru_cache(maxsize=1000)
-def _written(secret: str) -> tuple[re.Pattern[str], list[re.Pattern[str]]]:
-    """Return patterns of the beginning of a secret and of each of its letters, however these are written."""
+def _written(secret: str) -> tuple[re.Pattern[str], list[list[re.Pattern[str]]]]:
+    """Return a pattern of the beginning of a secret, and patterns of each of its letters, however these are written."""
     ways = [_ways(letter) for letter in secret]
-    return re.compile("".join(ways[:SHORTEST])), [re.compile(way) for way in ways]
+    beginning = "".join(f"(?:{'|'.join(own)})" for own in ways[:SHORTEST])
+    return re.compile(beginning), [[re.compile(way) for way in own] for own in ways]
 
 
-def _ways(letter: str) -> str:
-    """Return a pattern of one letter: itself, percent-encoded as often as may be, or escaped."""
+def _ways(letter: str) -> list[str]:
+    """Return patterns of one letter: itself, percent-encoded as often as may be, or escaped."""
     encoded = "".join(f"%(?:25)*(?i:{byte:02x})" for byte in letter.encode("utf-8", "surrogatepass"))
     ways = [
         re.escape(repr(letter)[1:-1]),
@@ -187,4 +189,4 @@ def _ways(letter: str) -> str:
         ways[:0] = [f"&{_ENTITIES[letter]};", letter * 2]
     if letter == " ":
         ways.append(r"\+")
-    return f"(?:{'|'.join(ways)})"
+    return ways

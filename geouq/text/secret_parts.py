@@ -14,7 +14,10 @@ _START = re.compile(
     rf"[a-z][a-z0-9+.-]{{0,30}}{_COLON}{_SLASH}{_SLASH}|{_SLASH}vsi[a-z0-9_]+(?:(?={_SLASH}|\?|%(?:25)*3f))",
     re.IGNORECASE,
 )
-_SCHEME_NEXT = re.compile(rf"{_SLASH}(?=[a-z][a-z0-9+.-]*{_COLON}{_SLASH}|{_SLASH}|vsi|\{{)", re.IGNORECASE)
+_SCHEME_NEXT = re.compile(  # `https:/host` is how a normalised path writes an address
+    rf"{_SLASH}(?=[a-z][a-z0-9+.-]*{_COLON}{_SLASH}{_SLASH}|(?:https?|ftp|file|s3|gs|az){_COLON}{_SLASH}|{_SLASH}|vsi|\{{)",
+    re.IGNORECASE,
+)
 _END = re.compile(r"[\s'\"<>`]")  # of an address within a sentence
 _AUTHORITY_END = re.compile(r"[/?#\\]|%(?:25)*(?:2f|3f|23)", re.IGNORECASE)
 _DRIVE = re.compile(r"[a-z]:[/\\]", re.IGNORECASE)
