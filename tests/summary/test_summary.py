@@ -104,6 +104,14 @@ def test_a_level_that_was_not_kept_is_refused():
         coverage.function(summary, 0.333)
 
 
+@pytest.fixture
+def tail_alone(monkeypatch):
+    """Keep the pixels of the tail alone, as of more pixels than are all kept."""
+    for module in ("sweep.group_sums", "sweep.parts", "summary.running", "summary.variance_profile"):
+        monkeypatch.setattr(f"geouq.{module}.FEW", 0)
+
+
+@pytest.mark.usefixtures("tail_alone")
 def test_the_tail_of_a_sum_is_the_tail_of_the_whole():
     """A part with higher variances raises the bound below which single pixels are dropped."""
     low, high = heteroscedastic((50, 50), seed=5), heteroscedastic((50, 50), seed=6, inflate=40)
@@ -118,6 +126,7 @@ def test_the_tail_of_a_sum_is_the_tail_of_the_whole():
     assert len(kept) < np.sum(~missing) / 2
 
 
+@pytest.mark.usefixtures("tail_alone")
 def test_without_room_the_tail_gives_way_to_the_profile(monkeypatch):
     monkeypatch.setattr("geouq.summary.variance_profile.BUDGET", 100)
     arrays = heteroscedastic((60, 60), missing=0)
