@@ -176,7 +176,7 @@ ONES = np.ones((2, 3))
         (lambda: summarize(ONES, -ONES, ONES), "6 predicted variances are negative, the lowest -1"),
         (lambda: summarize(ONES, "wide", ONES), "variance holds values of type <U4"),
         (lambda: summarize(ONES, ONES, [[1, 2], [3]]), "truth is a list"),
-        (lambda: summarize(ONES, None, ONES), "variance holds values of type object"),
+        (lambda: summarize(ONES, None, ONES), "variance or std is missing; give mean, variance, truth"),
         (lambda: summarize(ONES, ONES * 1j, ONES), "complex128"),
         (lambda: summarize(ONES, ONES, ONES, dim=2), "the arrays have 2 axes"),
         (lambda: summarize(ONES, ONES, ONES, dim=(1, -1)), "the arrays have 2 axes"),
