@@ -17,7 +17,9 @@ from pathlib import Path
 
 LEFTOVER = re.compile(r"\.geouq-([0-9a-f]{8})-(\d+)\.")
 DAY = 86_400  # seconds
-SPARE = 16 << 20  # bytes; HDF5 may end the whole program where it cannot write what it holds
+SPARE = 16 << 20  # bytes that a disk must have left
+NOTHING = bytes(1 << 20)
+NOTHING = bytes(1 << 20)
 
 
 @contextmanager
@@ -36,8 +38,32 @@ def temporary(path: Path, purpose: str = "part") -> Iterator[Path]:
     part = path.with_name(f".geouq-{_host()}-{os.getpid()}.{purpose}.{path.name}")
     try:
         yield part
+    except OSError as error:
+        if error.errno is None:
+            _raise_refusal(part, error)
+        raise
+    except Exception as error:
+        _raise_refusal(part, error)
+        raise
     finally:
         part.unlink(missing_ok=True)
+
+
+def _raise_refusal(part: Path, cause: Exception) -> None:
+    """Raise the OSError that a write to a file meets now, as libraries such as GDAL and SQLite hide its number.
+
+    The file is removed afterwards, so a further write to it can do no harm.
+    """
+    if not part.is_file():
+        return
+    try:
+        with part.open("ab", buffering=0) as file:
+            for _ in range(SPARE // len(NOTHING)):
+                if file.write(NOTHING) < len(NOTHING):
+                    file.write(NOTHING)
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise OSError(error.errno, os.strerror(error.errno or 0), str(part)) from cause
 
 
 def require_room(path: Path) -> None:

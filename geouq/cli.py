@@ -1,16 +1,18 @@
 """Commands.
 
 Exit codes: 0 done; 1 a gate failed; 2 the configuration or the command line is wrong; 3 some tiles or items failed;
-5 the input checks of a command with --strict have findings, and nothing failed.
+5 the input checks of a command with --strict have findings, and nothing failed; 129, 130 and 143 the command received
+SIGHUP, SIGINT (Ctrl-C) or SIGTERM.
 """
 
 import errno
 import json
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -18,8 +20,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geouq.errors import ConfigError, GeouqError
+from geouq.interrupts import interrupts, received
 from geouq.text.clean_streams import clean_streams
 from geouq.text.redaction import remember_secrets
+from geouq.usage import advice_on
 from geouq.version import __version__
 
 if TYPE_CHECKING:
@@ -28,7 +32,8 @@ if TYPE_CHECKING:
     from geouq.rasters.catalog import Catalog
     from geouq.runs.progress import How
 
-GATE_FAILED, WRONG, SOME_FAILED, FINDINGS, INTERRUPTED = 1, 2, 3, 5, 130
+GATE_FAILED, WRONG, SOME_FAILED, FINDINGS, SIGNALLED = 1, 2, 3, 5, 128
+CONTINUE = "what is complete is kept, no file is partial, and the same command continues from there"
 BY_SEVERITY = (0, FINDINGS, GATE_FAILED, SOME_FAILED)
 
 
@@ -67,20 +72,41 @@ class _Commands(click.Group):
                 sys.exit(1)
 
     def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; an error that the user can repair, or a signal, ends it with one message."""
+        with interrupts():
+            try:
+                with _undecodable_unsaid():
+                    return super().invoke(ctx)
+            except (Exception, KeyboardInterrupt) as error:
+                if (ending := _ending(error)) is None:
+                    raise
+            code, message = ending
+            _print_last(f"geouq: {message}")
+            raise click.exceptions.Exit(code)
+
+
+def _ending(error: BaseException) -> tuple[int, str] | None:
+    """Return the exit code and the message for an exception that ends a command; None if it is not to be replaced."""
+    if isinstance(error, click.exceptions.Exit | click.ClickException):
+        return None
+    number = received() or (signal.SIGINT if isinstance(error, KeyboardInterrupt | click.Abort) else 0)
+    if number:  # whatever a library made of the exception
+        name = signal.Signals(number).name
+        return SIGNALLED + number, f"stopped by {name}; {CONTINUE}"
+    if isinstance(error, GeouqError) or (isinstance(error, OSError) and error.errno != errno.EPIPE):
+        return WRONG, f"{error}{advice_on(str(error))}"
+    return None
+
+
+def _print_last(message: str) -> None:
+    """Print a message to standard error; a terminal that is gone must not change the exit code."""
+    with suppress(OSError):
+        click.echo(message, err=True)
+    for stream in filter(None, (sys.__stdout__, sys.__stderr__)):
         try:
-            with _undecodable_unsaid():
-                return super().invoke(ctx)
-        except GeouqError as error:
-            click.echo(f"geouq: {error}", err=True)
-            ctx.exit(WRONG)
-        except OSError as error:  # a folder that cannot be written, a disk that is full
-            if error.errno == errno.EPIPE:
-                raise
-            click.echo(f"geouq: {error}", err=True)
-            ctx.exit(WRONG)
-        except (KeyboardInterrupt, click.Abort):
-            click.echo("geouq: stopped; finished tiles are kept, and the same command goes on from there", err=True)
-            ctx.exit(INTERRUPTED)
+            stream.flush()
+        except OSError:  # Python flushes it once more at its end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -106,6 +106,10 @@ def _lock() -> FileLock:
     return FileLock(Path(_cache_folder()) / "lock")
 
 
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_lock.cache_clear)  # a lock refuses to be used by two processes
+
+
 @cache
 def digest_of_sources() -> str:
     """Digest of all that the compiled functions are made of: what they give can change only when it does."""

@@ -1,5 +1,7 @@
 """What the system lets this process use, and what it has used; some systems do not say."""
 
+import errno
+import os
 import sys
 import time
 
@@ -19,6 +21,14 @@ def open_files_allowed() -> float:
         return FILES_OF_WINDOWS
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return float("inf") if allowed == resource.RLIM_INFINITY else allowed
+
+
+def advice_on(message: str) -> str:
+    """Return what to do about an error message of too many open files, with the limit; '' for another message."""
+    if os.strerror(errno.EMFILE) not in message:
+        return ""
+    limit = f"the process may have {open_files_allowed():.0f} files open"
+    return f"; {limit}: raise this limit (ulimit -n), or give fewer --workers"
 
 
 def peak_memory() -> int:

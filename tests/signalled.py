@@ -3,23 +3,30 @@
 import sys
 
 PROGRAM = """
-import os, sys
+import os, signal, sys
 from geouq.cli import main
 
 sent, text, times = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-write = sys.stderr.write
+if sent != signal.SIGKILL:
+    signal.signal(sent, signal.SIG_DFL)  # the caller may ignore it
 
-def write_and_signal(said):
-    global times
-    done = write(said)
-    if text in said:
-        times -= 1
-        if times == 0:
-            sys.stderr.flush()
-            os.kill(os.getpid(), sent)
-    return done
+def signal_at_text(stream):
+    write = stream.write
 
-sys.stderr.write = write_and_signal
+    def write_and_signal(said):
+        global times
+        done = write(said)
+        if text in said:
+            times -= 1
+            if times == 0:
+                stream.flush()
+                os.kill(os.getpid(), sent)
+        return done
+
+    stream.write = write_and_signal
+
+signal_at_text(sys.stdout)
+signal_at_text(sys.stderr)
 sys.argv[1:] = sys.argv[4:]
 main()
 """

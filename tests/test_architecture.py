@@ -7,7 +7,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "geouq"
 FLOORS = (
-    {"atomic", "compiled", "overflow", "text", "usage", "version"},
+    {"atomic", "compiled", "interrupts", "overflow", "processor", "text", "usage", "version"},
     {"errors", "gaussian", "validity"},
     {"failures"},
     {"config", "grid"},

@@ -9,7 +9,6 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from geouq.rasters.server_files import as_gdal_names_it, forget
 from geouq.rasters.sources import files_behind
 from geouq.rasters.stamps import Stamp, physical, require_regular, stamp
 from geouq.rasters.unanswered import unanswered
-from geouq.usage import open_files_allowed
+from geouq.usage import advice_on, open_files_allowed
 
 # a server that stalls, breaks off or answers 500 is asked again, and given up on in the end
 HTTP = {
@@ -45,7 +44,7 @@ GDAL_OPTIONS: dict[str, Any] = {
 }
 DRIVERS = ("GTiff",)  # of GDAL; a VRT can make it read any file or address
 CACHE = 64 << 20  # bytes
-FEWEST_OPEN, MOST_OPEN = 32, 256  # rasters that a thread keeps open
+MOST_OPEN = 256  # rasters that a thread keeps open
 UNSAID = re.compile(r"(band_\d+)?")  # descriptions that name no variable
 UNKNOWN_FORMAT = "not recognized as being in a supported file format"  # as GDAL says it
 # pixels of a block for a byte of its file: one may be a bit; zstd makes 2^15 bytes of one; of what is not here, such as
@@ -214,11 +213,10 @@ def _forget_another_version(raster: Raster) -> None:
             forget(file.path)
 
 
-@cache
 def most_open() -> int:
-    """Rasters that a thread keeps open: its share of half the files that the process may open, if each core has one."""
-    share = open_files_allowed() / (2 * (os.cpu_count() or 1))
-    return int(min(max(share, FEWEST_OPEN), MOST_OPEN))
+    """Return how many rasters a thread keeps open: its share of half the files that the process may have open."""
+    threads = max(os.cpu_count() or 1, threading.active_count())
+    return int(min(max(open_files_allowed() / (2 * threads), 1), MOST_OPEN))
 
 
 @contextmanager
@@ -283,6 +281,21 @@ def _handles() -> "OrderedDict[Key, Any]":
     return handles
 
 
+_of_parent: list[object] = []
+
+
+def _open_anew() -> None:
+    """Let a forked process open its own files: those of its parent share their place in the file with it.
+
+    They stay open, as GDAL may be locked by a thread that the child does not have.
+    """
+    _of_parent.append(_of_thread.__dict__.pop("handles", None))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_open_anew)
+
+
 @contextmanager
 def _said_plainly(path: str, drivers: Sequence[str]) -> Iterator[None]:
     try:
@@ -292,7 +305,7 @@ def _said_plainly(path: str, drivers: Sequence[str]) -> Iterator[None]:
         reason = str(error.__cause__ or error).removeprefix(f"{path}: ")
         if UNKNOWN_FORMAT in reason:
             reason = f"it is no {' or '.join(drivers)} file; `drivers` in the configuration names the formats to read"
-        raise DataError(f"{path} cannot be read: {reason}") from error
+        raise DataError(f"{path} cannot be read: {reason}{advice_on(reason)}") from error
     if failed:
         raise DataError(
             f"{path} cannot be read: the server failed when asked for {failed[0]}, which may tell which pixels count; "

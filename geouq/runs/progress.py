@@ -4,9 +4,7 @@ A step of a stage, such as a tile, may be long: then it is told how much of it i
 """
 
 import json
-import signal
 import sys
-import threading
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -14,6 +12,8 @@ from typing import Literal, Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from geouq.interrupts import raise_if_interrupted
 
 OF_TILES = frozenset({"checksums", "sweep", "exact bins", "zones", "maps", "judgement", "recalibrated rasters"})
 How = Literal["fitting", "quiet", "verbose", "json"]
@@ -143,66 +143,40 @@ class Bars:
 
 
 class Interruptible:
-    """A reporter that ends the work at its next word once it was asked to; Python drops an interrupt now and then.
+    """A reporter that ends the work at its next word after a signal, as Python drops its exception now and then."""
 
-    That is so in callbacks of libraries and while objects are thrown away, where an exception has nowhere to go.
-    """
-
-    def __init__(self, told: Reporter, asked: threading.Event) -> None:
-        self._told, self._asked = told, asked
+    def __init__(self, told: Reporter) -> None:
+        self._told = told
 
     def stage(self, name: str, total: int) -> None:
         """Begin a stage."""
-        self._end_if_asked()
+        raise_if_interrupted()
         self._told.stage(name, total)
 
     def under_way(self, step: str, share: float) -> None:
         """Tell how far a step is."""
-        self._end_if_asked()
+        raise_if_interrupted()
         self._told.under_way(step, share)
 
     def advance(self, done: str) -> None:
         """Tell of one step."""
-        self._end_if_asked()
+        raise_if_interrupted()
         self._told.advance(done)
 
     def say(self, line: str) -> None:
         """Write a line that stays."""
-        self._end_if_asked()
+        raise_if_interrupted()
         self._told.say(line)
-
-    def _end_if_asked(self) -> None:
-        if self._asked.is_set():
-            raise KeyboardInterrupt
 
 
 @contextmanager
 def reporter(how: How = "fitting") -> Iterator[Reporter]:
-    """The reporter that is asked for; an interrupt ends the work at its next word at the latest.
+    """Provide a reporter; within `interrupts`, a signal ends the work at its next word at the latest.
 
     fitting : a bar on a terminal, a log elsewhere. verbose : a log with a line for each step.
     """
-    with _shown(how) as told, _interrupts() as asked:
-        yield Interruptible(told, asked)
-
-
-@contextmanager
-def _interrupts() -> Iterator[threading.Event]:
-    """What is set once Ctrl-C was pressed, beside the exception that Python raises then."""
-    asked = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield asked
-        return
-
-    def interrupted(*_: object) -> None:
-        asked.set()
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGINT, interrupted)
-    try:
-        yield asked
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with _shown(how) as told:
+        yield Interruptible(told)
 
 
 @contextmanager

@@ -20,13 +20,26 @@ from geouq.atomic import written_whole
 from geouq.config import Experiment, Variable, to_yaml
 from geouq.errors import SummaryError
 from geouq.failures import Failure
+from geouq.processor import processor
 from geouq.rasters.catalog import Tile
 from geouq.rasters.raster import GDAL_OPTIONS, Raster
 from geouq.text.redaction import MARK, is_private, last_part, redacted, without_secrets
 from geouq.version import __version__
 from geouq.zones import Polygons
 
-PACKAGES = ("numpy", "numba", "xarray", "dask", "h5netcdf", "rasterio", "matplotlib", "bokeh", "pyogrio", "pyarrow")
+PACKAGES = (
+    "numpy",
+    "numba",
+    "llvmlite",
+    "xarray",
+    "dask",
+    "h5netcdf",
+    "rasterio",
+    "matplotlib",
+    "bokeh",
+    "pyogrio",
+    "pyarrow",
+)
 LIBRARIES = ("GDAL_", "CPL_", "VSI_", "PROJ_", "OGR_")  # beginnings of the names of their settings
 
 
@@ -63,7 +76,7 @@ class RunRecord:
 
     whole : tiles that lie wholly in regions which are made of others. polygons : the file of those and the names of
     which no tile holds a pixel, by key. doubts : what looks wrong in the input. summaries : checksum of each file of
-    summaries, by its path.
+    summaries, by its path. cpu : name and features of the CPU for which code was compiled; empty in older files.
     """
 
     name: str
@@ -81,6 +94,7 @@ class RunRecord:
     whole: Mapping[str, Sequence[str]] = field(default_factory=dict)
     polygons: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=versions)
+    cpu: Mapping[str, str] = field(default_factory=processor)
     doubts: tuple[str, ...] = ()
     summaries: Mapping[str, str] = field(default_factory=dict)
     gdal: Mapping[str, str] = field(default_factory=gdal_settings)
@@ -190,7 +204,7 @@ def load_record(folder: Path) -> RunRecord:
         plain["variables"] = tuple(Variable(**variable) for variable in plain["variables"])
         plain["failures"] = tuple(Failure(**failure) for failure in plain["failures"])
         lists = {key: tuple(plain[key]) for key in ("tiles", "notes", "doubts")}
-        return RunRecord(**plain | lists)
+        return RunRecord(**{"cpu": {}} | plain | lists)
     except FileNotFoundError:
         raise SummaryError(f"{folder} holds no run: there is no {path}") from None
     except (OSError, ValueError, TypeError, KeyError) as error:

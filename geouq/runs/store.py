@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.compiled import digest_of_sources
+from geouq.processor import code_target
 from geouq.rasters.catalog import Tile
 from geouq.summary import CellSummaries, TilePlace, TileSummary, TileWholes
 from geouq.summary.file import (
@@ -43,7 +44,7 @@ SHOWN = 5
 
 
 def key_of_tile(tile: Tile, settings: Settings) -> str:
-    """Digest of all that a tile's summary is made from: files as they are now, bands, settings, and this version.
+    """Return a digest of all that a tile's summary is made from: files as they are now, bands, settings, code and CPU.
 
     Levels, bins and groupings are not part of it: a summary with more of them serves fewer, and any serves all bins.
     """
@@ -53,7 +54,7 @@ def key_of_tile(tile: Tile, settings: Settings) -> str:
     bands = [(v.name, v.model, tile.bands_of(v), v.thresholds, v.noise) for v in tile.variables]
     models = [(model, prediction.read_as) for model, prediction in tile.predictions.items()]
     own = (bands, models, tile.common if len(models) > 1 else None, tile.area_weighted)
-    made_from = (FORMAT, __version__, digest_of_sources(), rasters, own, settings)
+    made_from = (FORMAT, __version__, digest_of_sources(), code_target(), rasters, own, settings)
     return hashlib.sha256(repr(made_from).encode()).hexdigest()
 
 

@@ -9,6 +9,7 @@ from geouq.atomic import written_whole
 from geouq.config import load_experiment
 from geouq.errors import GeouqError, SummaryError
 from geouq.failures import Failure
+from geouq.processor import processor
 from geouq.rasters.catalog import find_tiles
 from geouq.runs.checksums import with_checksums
 from geouq.runs.credentials import require_credentials
@@ -117,6 +118,8 @@ def _versions(record: RunRecord) -> Iterator[str]:
     for name, version in record.versions.items():
         if now.get(name) != version:
             yield f"{name} is {now.get(name, 'not there')} now, and was {version}"
+    if record.cpu and dict(record.cpu) != processor():
+        yield f"the CPU is {processor()['name']} now, and was {record.cpu['name']}, or has other features"
 
 
 def _checksum(path: Path) -> str:

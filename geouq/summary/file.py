@@ -52,7 +52,7 @@ def tile_writer(path: Path, key: str) -> Iterator[TileWriter]:
 
     The file takes its name when the block ends well after `finish`; otherwise there is none.
     """
-    with sealed_file(path, lambda file: TileWriter(file, key)) as writer:
+    with sealed_file(path, lambda file, require_room: TileWriter(file, key, require_room)) as writer:
         yield writer
 
 

@@ -1,13 +1,13 @@
 """The file of a tile's summaries in the making: what belongs to single cells as it comes, then all the rest."""
 
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import h5py
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geouq.atomic import require_room
+from geouq.interrupts import deferred_interrupts
 from geouq.summary.layout import ENTRY, EXPLAINED, arrays, coordinates, global_attributes, long_name
 from geouq.summary.netcdf import NetCDFWriter
 from geouq.summary.tile import TileSummary
@@ -23,10 +23,12 @@ class TileWriter:
     One thread at a time may use it.
     """
 
-    def __init__(self, group: h5py.Group, key: str, *, compressed: bool = False) -> None:
+    def __init__(
+        self, group: h5py.Group, key: str, require_room: Callable[[], None], *, compressed: bool = False
+    ) -> None:
         self._file = NetCDFWriter(group, compressed=compressed)
         self._key = key
-        self._path = Path(group.file.filename)
+        self._require_room = require_room
         self._waiting: list[tuple[Array, ...]] = []
         self._count = 0
         self._grown: tuple[Any, ...] = ()
@@ -46,11 +48,17 @@ class TileWriter:
         self._waiting.append((owner, np.array(cell, np.uint32), keys, np.array(sums, np.float32)))
         self._count += len(keys)
         if self._count >= ENTRIES:
-            self._write_waiting(self._count // ENTRIES * ENTRIES)
+            with deferred_interrupts():
+                self._write_waiting(self._count // ENTRIES * ENTRIES)
 
     def finish(self, summary: TileSummary) -> None:
         """Write the summary, with the entries that its cells still hold."""
-        require_room(self._path)
+        self._require_room()
+        with deferred_interrupts():
+            self._write_all(summary)
+        self.finished = True
+
+    def _write_all(self, summary: TileSummary) -> None:
         for number, part in enumerate(summary.variables.values()):
             self.append(number, part.cells.entry_cell, part.cells.entry_key, part.cells.entry_sums)
         columns = next(iter(summary.variables.values())).cells.entry_sums.shape[-1]
@@ -61,11 +69,10 @@ class TileWriter:
             if values.size:
                 self._file.variable(name, dimensions, values, long_name(name))
         self._write_entries()
-        self.finished = True
 
     def _write_waiting(self, count: int) -> None:
         """Move that many of the waiting entries to the end of the file."""
-        require_room(self._path)
+        self._require_room()
         columns = self._gathered()
         if not self._grown:
             self._grown = tuple(

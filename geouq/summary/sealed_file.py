@@ -15,6 +15,8 @@ import h5py
 
 from geouq.atomic import take_place, temporary
 from geouq.errors import SummaryError
+from geouq.interrupts import deferred_interrupts
+from geouq.summary.hdf5_target import Hdf5Target
 
 MARK = b"\ngeouq sha256 "
 LENGTH = len(MARK) + 2 * hashlib.sha256().digest_size
@@ -32,18 +34,34 @@ W = TypeVar("W", bound=Writer)
 
 
 @contextmanager
-def sealed_file(path: Path, writer_of: Callable[[h5py.File], W]) -> Iterator[W]:
+def sealed_file(path: Path, writer_of: Callable[[h5py.File, Callable[[], None]], W]) -> Iterator[W]:
     """Create a file and append its checksum.
 
     The file takes its name when the block ends well with a finished writer; otherwise there is none.
+
+    Parameters
+    ----------
+    writer_of : callable
+        Makes the writer from the open file and a function to call before more is written: it raises OSError if the
+        file system refuses to store the file.
     """
     with temporary(path) as part:
-        with h5py.File(part, "w") as file:
-            writer = writer_of(file)
+        with Hdf5Target(part) as target, _closed_at_once(h5py.File(target, "w")) as file:
+            writer = writer_of(file, target.require_room)
             yield writer
         if writer.finished:
             _seal(part)
             take_place(part, path)
+
+
+@contextmanager
+def _closed_at_once(file: h5py.File) -> Iterator[h5py.File]:
+    """Close a file at the end of the block and defer interrupts meanwhile, as HDF5 would keep it open."""
+    try:
+        yield file
+    finally:
+        with deferred_interrupts():
+            file.close()
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 Each group is what the file of a tile is, and opens with `xarray.open_dataset(path, group="0")`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,8 +25,8 @@ class ZonesWriter:
     names : of all zones of the layer, in the order in which they are to be told.
     """
 
-    def __init__(self, file: h5py.File, key: str, names: Sequence[str]) -> None:
-        self._file, self._key, self._names = file, key, names
+    def __init__(self, file: h5py.File, key: str, names: Sequence[str], require_room: Callable[[], None]) -> None:
+        self._file, self._key, self._names, self._require_room = file, key, names, require_room
         self._begun: dict[str, TileWriter] = {}
         self._done: set[str] = set()
         self.finished = False
@@ -34,7 +34,7 @@ class ZonesWriter:
     def begin(self, zone: str) -> TileWriter:
         """The part of the file that a zone has, to which entries of cells may be written as they come."""
         group = self._file.create_group(str(self._names.index(zone)))
-        return self._begun.setdefault(zone, TileWriter(group, self._key, compressed=True))
+        return self._begun.setdefault(zone, TileWriter(group, self._key, self._require_room, compressed=True))
 
     def add(self, zone: str, summary: TileSummary) -> None:
         """The summary of one more zone, with its cells."""
@@ -55,7 +55,7 @@ class ZonesWriter:
 @contextmanager
 def zones_writer(path: Path, key: str, names: Sequence[str]) -> Iterator[ZonesWriter]:
     """Write the zones of a tile one by one; the file takes its name when the block ends well after `finish`."""
-    with sealed_file(path, lambda file: ZonesWriter(file, key, names)) as writer:
+    with sealed_file(path, lambda file, require_room: ZonesWriter(file, key, names, require_room)) as writer:
         yield writer
 
 

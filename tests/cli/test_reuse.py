@@ -4,9 +4,6 @@ import hashlib
 import json
 import os
 import shutil
-import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -14,7 +11,6 @@ import rasterio.shutil
 from affine import Affine
 from csv_rows import rows_of
 from landscape import NORTH_UP
-from signalled import signalled
 
 SHORT = "variables: [height]\noutput: {maps: none, figures: none}\n"
 
@@ -152,24 +148,6 @@ def test_a_mask_put_beside_a_file_is_noticed(tile_folder, geouq, tmp_path):
     assert geouq("run", config, "--quiet").exit_code == 0
     rows = rows_of(tmp_path / "results/small/tables/metrics.csv")
     assert {row["n"] for row in rows if (row["level"], row["name"]) == ("tile", "a2")} == {"0"}
-
-
-def test_ctrl_c_ends_at_once_and_the_next_run_goes_on(tile_folder, tmp_path):
-    names = [f"t{number}" for number in range(12)]
-    config = tile_folder(names, shape=(300, 300), text="output: {maps: none, figures: none}\n")
-    command = [sys.executable, "-m", "geouq", "run", str(config), "--workers", "1"]
-    stopped = signalled(signal.SIGINT, command[3:], text="sweep 2/")
-    done = subprocess.run(stopped, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=600)
-
-    assert done.returncode == 130
-    assert "stopped; finished tiles are kept" in done.stderr
-    assert "Traceback" not in done.stderr
-    folder = tmp_path / "results" / "small"
-    kept = {path.stem for path in (folder / "summaries").glob("[!.]*.nc")}
-    assert 2 <= len(kept) < 12
-    assert {path.name for path in folder.rglob(".*")} == {".geouq.lock"}
-    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert f"{len(kept)} of 12 tiles are summarised already" in again.stderr
 
 
 @pytest.fixture

@@ -13,12 +13,13 @@ from geouq.config import load_experiment
 from geouq.errors import DataError
 from geouq.grid import Window
 from geouq.rasters.catalog import find_tiles
-from geouq.rasters.raster import FEWEST_OPEN, gdal_options, most_open, opened, read_header
+from geouq.rasters.raster import gdal_options, most_open, opened, read_header
 from geouq.reading import reader
 from geouq.reading.reader import read_window
 from geouq.validity import REASONS
 
 SHAPE = (2, 64, 64)
+FEW = 32
 FILE = '<SourceFilename relativeToVRT="1">{file}</SourceFilename>'
 SOURCE = f"<SimpleSource>{FILE}<SourceBand>{{band}}</SourceBand></SimpleSource>"
 MASKED_BAND = (
@@ -178,9 +179,9 @@ def test_float32_is_handed_on_as_it_is_stored(one_tile):
 
 
 def test_a_thread_keeps_few_files_open_and_reads_each_right(tmp_path, write_raster, monkeypatch):
-    monkeypatch.setattr("geouq.rasters.raster.most_open", lambda: FEWEST_OPEN)
+    monkeypatch.setattr("geouq.rasters.raster.most_open", lambda: FEW)
     rasters = []
-    for number in range(FEWEST_OPEN + 5):
+    for number in range(FEW + 5):
         path = tmp_path / f"{number}.tif"
         write_raster(path, np.full((1, 2, 2), number, np.uint8))
         rasters.append(read_header(str(path)))
@@ -192,12 +193,20 @@ def test_a_thread_keeps_few_files_open_and_reads_each_right(tmp_path, write_rast
                     assert (source.read() == number).all()
 
 
-@pytest.mark.parametrize(("allowed", "most"), [(1024, 64), (256, 32), (1 << 20, 256), (float("inf"), 256)])
+@pytest.mark.parametrize(("allowed", "most"), [(1024, 64), (64, 4), (8, 1), (1 << 20, 256), (float("inf"), 256)])
 def test_as_many_files_stay_open_as_the_process_may_have(monkeypatch, allowed, most):
     monkeypatch.setattr("geouq.rasters.raster.os.cpu_count", lambda: 8)
     monkeypatch.setattr("geouq.rasters.raster.open_files_allowed", lambda: allowed)
 
-    assert most_open.__wrapped__() == most
+    assert most_open() == most
+
+
+def test_many_threads_share_the_files_that_the_process_may_have(monkeypatch):
+    monkeypatch.setattr("geouq.rasters.raster.os.cpu_count", lambda: 2)
+    monkeypatch.setattr("geouq.rasters.raster.threading.active_count", lambda: 16)
+    monkeypatch.setattr("geouq.rasters.raster.open_files_allowed", lambda: 64)
+
+    assert most_open() == 2
 
 
 def test_a_file_that_changes_is_opened_anew(tmp_path, write_raster):

@@ -10,6 +10,7 @@ from rich.progress import Progress
 
 from geouq.config import load_experiment
 from geouq.experiment import Options, run
+from geouq.interrupts import interrupts
 from geouq.runs import progress
 from geouq.runs.progress import Bars, Silent, reporter
 
@@ -175,7 +176,7 @@ def test_an_interrupt_that_python_dropped_ends_the_work_at_the_next_word():
         def __del__(self):
             signal.raise_signal(signal.SIGINT)
 
-    with reporter("quiet") as told:
+    with interrupts(), reporter("quiet") as told:
         Dropping()
         with pytest.raises(KeyboardInterrupt):
             told.advance("a tile")

@@ -1,0 +1,121 @@
+"""Signals that end the program: one message, the conventional exit code, and no partial file."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+
+import pytest
+from signalled import signalled
+
+SIGNALS = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}
+TEXT = "output: {maps: none, figures: none}\nintervals: {resamples: 100}\n"
+
+
+def ended_by(name, arguments, folder, **place):
+    """Run the program until it sends itself a signal; require its exit code and one message."""
+    command = signalled(getattr(signal, name), arguments, **place)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
+
+    assert done.returncode == SIGNALS[name], done.stderr
+    assert done.stderr.count("geouq: ") == 1
+    assert f"geouq: stopped by {name}; " in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def hidden_files(folder):
+    return {path.name for path in folder.rglob(".*")}
+
+
+@pytest.mark.parametrize("name", SIGNALS)
+def test_a_signal_ends_a_run_and_the_next_run_continues(name, tile_folder, tmp_path):
+    names = [f"t{number}" for number in range(12)]
+    config = tile_folder(names, shape=(300, 300), text=TEXT)
+    arguments = ["run", config, "--workers", "1"]
+    ended_by(name, arguments, tmp_path, text="sweep 2/")
+
+    folder = tmp_path / "results" / "small"
+    kept = {path.stem for path in (folder / "summaries").glob("[!.]*.nc")}
+    assert 2 <= len(kept) < 12
+    assert hidden_files(folder) == {".geouq.lock"}
+    again = [sys.executable, "-m", "geouq", *map(str, arguments)]
+    done = subprocess.run(again, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert f"{len(kept)} of 12 tiles are summarised already" in done.stderr
+
+
+@pytest.mark.parametrize("name", SIGNALS)
+def test_a_signal_ends_a_check(name, tile_folder, tmp_path):
+    config = tile_folder(("a1", "a2"), text=TEXT)
+
+    ended_by(name, ["check", config, "--deep"], tmp_path)
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize("name", SIGNALS)
+@pytest.mark.parametrize(("command", "text"), [("report", "numbers"), ("recalibrate", "judgement")])
+def test_a_signal_ends_what_follows_from_a_run(name, command, text, runs, tmp_path):
+    (run,) = runs()
+    before = {path: path.read_bytes() for path in (run / "summaries").rglob("*.nc")}
+
+    ended_by(name, [command, run], tmp_path, text=text)
+    assert hidden_files(run) <= {".geouq.lock"}
+    assert {path: path.read_bytes() for path in (run / "summaries").rglob("*.nc")} == before
+
+
+def test_a_second_signal_does_not_interrupt_the_removal_of_partial_files(tmp_path):
+    program = """
+import os, signal, sys
+from pathlib import Path
+from geouq.atomic import written_whole
+from geouq.interrupts import Interrupted, interrupts
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+try:
+    with interrupts(), written_whole(Path(sys.argv[1])) as part:
+        part.write_text("half")
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        finally:
+            for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+                os.kill(os.getpid(), number)
+except Interrupted as error:
+    print(error)
+"""
+    command = [sys.executable, "-c", program, str(tmp_path / "a.txt")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
+
+    assert done.stdout == "SIGTERM\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_signal_that_the_caller_ignores_stays_ignored():
+    program = """
+import os, signal
+from geouq.interrupts import interrupts, received
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+with interrupts():
+    os.kill(os.getpid(), signal.SIGHUP)
+    print(received())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=600)
+
+    assert done.stdout == "0\n"
+
+
+def test_a_terminal_that_closes_ends_a_run_with_the_code_of_sighup(tile_folder, tmp_path):
+    names = [f"t{number}" for number in range(12)]
+    config = tile_folder(names, shape=(300, 300), text=TEXT)
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(tmp_path)
+        os.execv(  # noqa: S606
+            sys.executable, [sys.executable, "-m", "geouq", "run", str(config), "--workers", "1", "-v"]
+        )
+    read = b""
+    while b"sweep 2/" not in read:
+        read += os.read(terminal, 1024)
+    os.close(terminal)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == SIGNALS["SIGHUP"]
+    assert hidden_files(tmp_path / "results") == {".geouq.lock"}
