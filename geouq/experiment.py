@@ -50,6 +50,7 @@ from geouq.runs.store import (
     is_valid,
     key_of_tile,
     note_on_unidentified,
+    outdated,
     unidentified,
     zones_are_valid,
 )
@@ -212,7 +213,8 @@ def _read_again(job: _Job) -> list[str]:
     layers = {tile.name: job.zones[tile.name].layers for tile in job.tiles}
     found = note_on_unidentified({tile.name: unidentified(tile, layers[tile.name].values()) for tile in job.tiles})
     found += [note for name, own in layers.items() for note in damaged_summaries(job.folder, name, own)]
-    for note in found:
+    identified = [tile for tile in job.tiles if not unidentified(tile)]
+    for note in (*found, *outdated(job.folder, identified, job.settings)):
         job.reporter.say(note)
     return found
 

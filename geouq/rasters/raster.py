@@ -4,6 +4,7 @@ import math
 import os
 import re
 import threading
+import time
 import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,8 +21,8 @@ from rasterio.errors import NotGeoreferencedWarning, RasterioError
 
 from geouq.errors import ChangedError, DataError
 from geouq.grid import Grid, Window
-from geouq.rasters.server_files import as_gdal_names_it, forget
-from geouq.rasters.sources import files_behind
+from geouq.rasters.server_files import as_gdal_names_it, cache_options, forget, is_remote
+from geouq.rasters.sources import Known, files_behind, stamp_before_opening
 from geouq.rasters.stamps import Stamp, physical, require_regular, stamp
 from geouq.rasters.unanswered import unanswered
 from geouq.usage import advice_on, open_files_allowed
@@ -46,13 +47,15 @@ DRIVERS = ("GTiff",)  # of GDAL; a VRT can make it read any file or address
 CACHE = 64 << 20  # bytes
 MOST_OPEN = 256  # rasters that a thread keeps open
 UNSAID = re.compile(r"(band_\d+)?")  # descriptions that name no variable
+WITHOUT_REASON = "does not exist in the file system"
 UNKNOWN_FORMAT = "not recognized as being in a supported file format"  # as GDAL says it
 # pixels of a block for a byte of its file: one may be a bit; zstd makes 2^15 bytes of one; of what is not here, such as
 # LERC, a block of one value is a few bytes however large
 MOST_PACKED = {"none": 8, "DEFLATE": 1 << 16, "LZW": 1 << 16, "ZSTD": 1 << 16, "PACKBITS": 1 << 16, "LZMA": 1 << 16}
 
 
-Key = tuple[str, tuple[Stamp, ...]]
+Version = tuple[tuple[Stamp, ...], int]  # files on servers, and the time at which an unidentified raster was read
+Key = tuple[str, tuple[Stamp, ...], int]
 
 # grids are compared here, and pictures without a place evaluated too
 warnings.filterwarnings("ignore", category=NotGeoreferencedWarning)
@@ -84,6 +87,7 @@ class Raster:
     files : the file and those that its pixels come from too, such as a mask, the archive that holds it, or the sources
     of a VRT. unidentified : names of those of which nothing is known that changes when their pixels do.
     identity : what identifies the file whatever its path: links to one file have the same.
+    read_at : time (ns) at which the header of an unidentified raster was read, so that no older handle is read; else 0.
     """
 
     path: str
@@ -97,6 +101,7 @@ class Raster:
     files: tuple[Stamp, ...]
     unidentified: tuple[str, ...]
     identity: str
+    read_at: int = 0
 
     @property
     def variables(self) -> dict[str, int]:
@@ -134,17 +139,16 @@ class Raster:
 @contextmanager
 def gdal_options(cache: int = CACHE) -> Iterator[None]:
     """GDAL's options for this thread: it decodes alone, as our threads use the cores already, with so large a cache."""
-    with rasterio.Env(**GDAL_OPTIONS, GDAL_CACHEMAX=cache):
+    with rasterio.Env(**GDAL_OPTIONS, **cache_options(), GDAL_CACHEMAX=cache):
         yield
 
 
 def read_header(path: str, drivers: Sequence[str] = DRIVERS) -> Raster:
     """Read a raster's header; DataError if it cannot be opened, or is of a format that is not among `drivers`."""
-    forget(physical(as_gdal_names_it(path)))
     _require_regular(path)
-    with gdal_options(), _said_plainly(path, drivers), _opened_as(path, drivers) as source:
+    with gdal_options(), _said_plainly(path, drivers), _stamped_and_opened(path, drivers) as (known, source):
         layout = source.tags(ns="IMAGE_STRUCTURE")
-        files, unidentified = files_behind(source)
+        files, unidentified = files_behind(source, known)
         raster = Raster(
             path,
             Grid(source.shape, source.transform, source.crs.to_wkt() if source.crs else "", *_control(source)),
@@ -157,8 +161,10 @@ def read_header(path: str, drivers: Sequence[str] = DRIVERS) -> Raster:
             files,
             unidentified,
             _identity(path, source.files),
+            time.time_ns() if unidentified else 0,
         )
         _require_possible(raster, source)
+        _versions[path] = _version(raster)
         return raster
 
 
@@ -172,6 +178,21 @@ def _require_possible(raster: Raster, source: Any) -> None:
             f"{raster.path} cannot be read: its header claims blocks of {math.prod(raster.block):,} pixels, but the "
             f"file has {own[0]:,} bytes; it is cut off or damaged"
         )
+
+
+@contextmanager
+def _stamped_and_opened(path: str, drivers: Sequence[str]) -> Iterator[tuple[Known, Any]]:
+    known = stamp_before_opening(path)
+    try:
+        source = _opened_as(path, drivers)
+    except RasterioError as error:
+        if WITHOUT_REASON not in str(error) or not any(map(is_remote, known)):
+            raise
+        forget(*known)  # one more request, as the one for headers does not show why there was no answer
+        with rasterio.Env(GDAL_HTTP_MAX_RETRY=0):
+            known, source = {}, _opened_as(path, drivers)
+    with source:
+        yield known, source
 
 
 def _opened_as(path: str, drivers: Sequence[str]) -> Any:
@@ -190,7 +211,7 @@ def _opened_as(path: str, drivers: Sequence[str]) -> Any:
 def opened(raster: Raster) -> Iterator[Any]:
     """The raster opened for this thread alone; the `most_open` last used stay open. DataError where reading fails."""
     handles = _handles()
-    key = (raster.path, raster.files)
+    key = (raster.path, raster.files, raster.read_at)
     with _said_plainly(raster.path, (raster.driver,)):
         if key not in handles:
             while len(handles) >= most_open():
@@ -201,16 +222,20 @@ def opened(raster: Raster) -> Iterator[Any]:
         yield handles[key]
 
 
-_versions: dict[str, tuple[Stamp, ...]] = {}  # of rasters with files on servers, as this process read them last
+_versions: dict[str, Version] = {}  # of rasters, as this process read them last
 
 
 def _forget_another_version(raster: Raster) -> None:
     """Let GDAL ask servers again where this process has read another version of the raster."""
-    remote = tuple(file for file in raster.files if not file.local)
-    if remote and _versions.setdefault(raster.path, remote) != remote:
-        _versions[raster.path] = remote
-        for file in remote:
-            forget(file.path)
+    version = _version(raster)
+    if any(version) and _versions.setdefault(raster.path, version) != version:
+        _versions[raster.path] = version
+        names = (*(file.path for file in raster.files), *raster.unidentified)
+        forget(*(physical(as_gdal_names_it(name)) for name in names))
+
+
+def _version(raster: Raster) -> Version:
+    return tuple(file for file in raster.files if not file.local), raster.read_at
 
 
 def most_open() -> int:
@@ -240,7 +265,12 @@ def require_same_versions(rasters: Iterable[Raster]) -> None:
     """Raise ChangedError where a file on a server or a folder of chunks is not what it was when headers were read."""
     with gdal_options():
         for file in (file for raster in rasters for file in raster.files):
-            if not file.cheap and stamp(file.path) != file._replace(sha256=""):
+            if file.cheap:
+                continue
+            now = stamp(file.path)
+            if now is None and not file.local:
+                raise ChangedError(f"{file.path}: its server no longer shows which version it is; run again")
+            if now != file._replace(sha256=""):
                 raise _changed(file)
 
 

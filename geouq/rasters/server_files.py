@@ -1,9 +1,11 @@
 """What GDAL knows of files on servers: the headers of a response, and a cache that must not outlive them.
 
-rasterio has no function for either, so GDAL's own C functions are called in the library that rasterio has loaded.
+rasterio has no function for either, so GDAL's own C functions are called in the library that rasterio has loaded. Where
+the system does not find them, such files are not identified, and GDAL keeps nothing of them after it closes them.
 """
 
 import ctypes
+import os
 import re
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
@@ -11,9 +13,10 @@ from functools import cache
 from typing import Any
 
 import rasterio._base
+from rasterio._path import _parse_path, _vsi_path  # as its `open` does
 
-REMOTE = re.compile(r"/vsi(curl|s3|gs|az|adls|oss|swift|hdfs|webhdfs)[/?]")
-URL = re.compile(r"(https?|ftp)://")
+CLIENTS = ("curl", "s3", "gs", "az", "adls", "oss", "swift", "hdfs", "webhdfs")
+REMOTE = re.compile(rf"/vsi({'|'.join(CLIENTS)})[/?]")
 SETTLED = 2  # seconds: a server tells times of change by the second, so a younger file may change within it
 
 
@@ -23,8 +26,14 @@ def is_remote(path: str) -> bool:
 
 
 def as_gdal_names_it(path: str) -> str:
-    """Return a path as GDAL names it: an address is a path of its client for servers."""
-    return f"/vsicurl/{path}" if URL.match(path) else path
+    """Return a path as GDAL names it: an address is a path of its client for servers.
+
+    >>> as_gdal_names_it("https://server/a.tif")
+    '/vsicurl/https://server/a.tif'
+    >>> as_gdal_names_it("zip+s3://bucket/a.zip!b.tif")
+    '/vsizip/vsis3/bucket/a.zip/b.tif'
+    """
+    return str(_vsi_path(_parse_path(path)))
 
 
 def version_of(path: str) -> tuple[int, int, str] | None:
@@ -37,10 +46,17 @@ def version_of(path: str) -> tuple[int, int, str] | None:
     return int(size) if size.isdecimal() else 0, int(modified * 10**9), etag
 
 
-def forget(path: str) -> None:
-    """Let GDAL ask the server for a file and its sidecars again, also where it has read them in this process."""
-    if is_remote(path) and (library := _gdal()):
-        library.VSICurlPartialClearCache(path.encode())
+def forget(*paths: str) -> None:
+    """Let GDAL ask the server for files and their sidecars again, also where it has read them in this process."""
+    for path in filter(is_remote, paths):
+        if library := _gdal():
+            library.VSICurlPartialClearCache(path.encode())
+
+
+def cache_options() -> dict[str, str]:
+    """Return GDAL's options by which no file on a server outlives its handle, where `forget` cannot do it."""
+    kept = ":".join(f"/vsi{client}/" for client in CLIENTS)
+    return {} if _gdal() else {"CPL_VSIL_CURL_NON_CACHED": os.environ.get("CPL_VSIL_CURL_NON_CACHED", kept)}
 
 
 def _seconds(date: str | None) -> float:

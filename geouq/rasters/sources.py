@@ -11,39 +11,47 @@ import rasterio
 from rasterio.errors import RasterioError
 
 from geouq.rasters.server_files import as_gdal_names_it, forget, is_remote
-from geouq.rasters.stamps import Stamp, physical, stamp
+from geouq.rasters.stamps import Stamp, folder_of_store, physical, stamp
 
 HARMLESS = (".ovr", ".aux.xml")  # overviews and statistics, which may come and go and change no pixel
 PLAIN = (".tif", ".tiff", ".msk", ".tfw", ".xml")  # names of files that hold no names of others
 SOURCE = re.compile(r"<(?:SourceFilename|SourceDataset)([^>]*)>([^<]*)<")
 INDEX = re.compile(r"<(IndexDataset|IndexLayer|LocationField)[^>]*>([^<]*)<")
 INDIRECT = (b"<VRTDataset", b"<GDALTileIndexDataset")
-ZARR = re.compile(r'ZARR:"?(?P<folder>[^"]+?)"?(?::/.*)?')
 BEGINNING = 4096  # bytes of a file by which it is recognised
 
 Found = tuple[tuple[Stamp, ...], tuple[str, ...]]
+Known = dict[str, Stamp | None]  # by the name of the file that is opened
 
 
-def files_behind(source: Any) -> Found:
-    """Return the files that the pixels of an open raster come from, and the names of those that nothing identifies."""
-    search = _Search()
+def stamp_before_opening(path: str) -> Known:
+    """Return a file as it is now; GDAL opens it, and what lies alongside it, as they are from now on.
+
+    The open uses the server's answer, so that it costs no request.
+    """
+    file = physical(as_gdal_names_it(path))
+    forget(file)
+    return {file: stamp(file)}
+
+
+def files_behind(source: Any, known: Known) -> Found:
+    """Return the files that the pixels of an open raster come from, and the names of those that nothing identifies.
+
+    known : the file itself, as `stamp_before_opening` found it.
+    """
+    search = _Search(dict(known))
     search.through(source)
-    stamps: dict[str, Stamp] = {}
-    for name in search.names:
-        forget(physical(name))
-        if found := stamp(name):
-            stamps[found.path] = found
-        else:
-            search.unknown[name] = None
-    if not stamps:
-        search.unknown[source.name] = None
-    return tuple(stamps.values()), tuple(search.unknown)
+    found = {name: search.known[physical(name)] for name in search.names}
+    stamps = dict.fromkeys(own for own in found.values() if own)
+    unknown = [*(name for name, own in found.items() if not own), *search.unknown]
+    return tuple(stamps), tuple(dict.fromkeys(unknown if stamps or unknown else [source.name]))
 
 
 @dataclass
 class _Search:
-    """Names of the files that pixels come from, of what cannot be known, and of what was opened already."""
+    """Stamps and names of the files that pixels come from, names of what cannot be known, and of what was opened."""
 
+    known: Known
     names: dict[str, None] = field(default_factory=dict)
     unknown: dict[str, None] = field(default_factory=dict)
     opened: set[str] = field(default_factory=set)
@@ -51,23 +59,43 @@ class _Search:
     def through(self, source: Any) -> None:
         """Add the files of an open raster, and those of its sources."""
         self.opened.add(source.name)
-        own = [name for name in source.files if not name.endswith(HARMLESS)]
-        self.names.update(dict.fromkeys([_folder_of(source.name)] if source.driver == "Zarr" else own))
         try:
             sources = _named_by(source)
         except Exception:  # noqa: BLE001  whatever the reader of an index does not understand, it is then not known
             self.unknown[source.name] = None
-            return
+            sources = ()
         for name in (name for name in sources if name not in self.opened):
             if _may_name_others(name):
                 self._through_source(name)
             else:
                 beside = f"{name}.msk"
-                self.names.update(dict.fromkeys([name, *([beside] if Path(beside).exists() else [])]))
+                self._add_unopened([name, *([beside] if Path(beside).exists() else [])])
+        self._add_files_of(source)
+
+    def _add_files_of(self, source: Any) -> None:
+        if source.driver != "Zarr":
+            self._add(name for name in source.files if not name.endswith(HARMLESS))
+        elif is_remote(folder := folder_of_store(source.name)):
+            self.unknown[folder] = None  # a server identifies single chunks, and lists them rarely
+        else:
+            self._add([folder])
+
+    def _add(self, names: Iterable[str]) -> None:
+        for name in names:
+            self.names[name] = None
+            if physical(name) not in self.known:
+                self.known[physical(name)] = stamp(name)
+
+    def _add_unopened(self, names: Iterable[str]) -> None:
+        for name in names:
+            if physical(name) not in self.known:
+                self.known |= stamp_before_opening(name)
+        self._add(names)
 
     def _through_source(self, name: str) -> None:
         self.opened.add(name)
         try:
+            self.known |= stamp_before_opening(name)
             with rasterio.open(name, sharing=False) as source:
                 self.through(source)
         except (RasterioError, OSError):
@@ -108,12 +136,6 @@ def _locations(path: str) -> list[str]:
     column = told.get("LocationField", "location")
     _, _, _, columns = read(index, layer=told.get("IndexLayer"), columns=[column], read_geometry=False)
     return [_beside(path, str(name)) for name in columns[0]]
-
-
-def _folder_of(name: str) -> str:
-    """Return the folder of a Zarr store."""
-    found = ZARR.fullmatch(name)
-    return found["folder"] if found else name
 
 
 def _may_name_others(name: str) -> bool:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from geouq.errors import DataError
 from geouq.rasters.server_files import is_remote, version_of
 
+ZARR = re.compile(r'ZARR:"(?P<folder>[^"]+)"(?::/.*)?')
 ARCHIVED = re.compile(r"/vsi(?:zip|tar|gzip|7z|rar)/(?P<rest>.*)")
 BRACED = re.compile(r"\{(?P<archive>.*)\}")
 ARCHIVE = re.compile(r"(?P<archive>.*?\.(?:zip|kmz|tar\.gz|tar|tgz|gz|7z|rar))(?:/.*)?", re.IGNORECASE)
@@ -80,13 +81,16 @@ def require_regular(path: str) -> None:
 
 
 def physical(path: str) -> str:
-    """Return the file that is opened for a path: of a member of an archive the archive itself.
+    """Return the file that is opened for a path: of a member of an archive the archive, of an array its store.
 
     >>> physical("/vsizip//data/a.zip/folder/member.tif")
     '/data/a.zip'
     >>> physical("/vsitar/{/vsis3/bucket/a.tar}/member.tif")
     '/vsis3/bucket/a.tar'
+    >>> physical('ZARR:"/vsicurl/https://server/a.zarr":/height')
+    '/vsicurl/https://server/a.zarr'
     """
+    path = folder_of_store(path)
     while member := ARCHIVED.fullmatch(path):
         path = member["rest"]
         if found := BRACED.match(path) or ARCHIVE.fullmatch(path):
@@ -94,6 +98,12 @@ def physical(path: str) -> str:
         if path.startswith("vsi"):
             path = f"/{path}"
     return path
+
+
+def folder_of_store(path: str) -> str:
+    """Return the folder of a Zarr store from GDAL's name of it or of an array in it; another path as it stands."""
+    found = ZARR.fullmatch(path)
+    return found["folder"] if found else path
 
 
 def files_in(folder: str) -> list[Path]:

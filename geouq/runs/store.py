@@ -75,6 +75,16 @@ def is_valid(folder: Path, tile: Tile, settings: Settings) -> bool:
     )
 
 
+def outdated(folder: Path, tiles: Sequence[Tile], settings: Settings) -> list[str]:
+    """Return a note on the tiles whose saved summaries other files or settings made; [] where there are none."""
+    saved = [(tile, key_of_file(path)) for tile in tiles if (path := path_of_tile(folder, tile.name)).exists()]
+    names = [tile.name for tile, key in saved if key and key != key_of_tile(tile, settings)]
+    if not names:
+        return []
+    why = "their files, the settings or the version changed since they were summarised"
+    return [f"{len(names)} of {len(tiles)} tiles ({_listed(names)}) are read again: {why}"]
+
+
 def unidentified(tile: Tile, zones: Iterable[Zones] = ()) -> tuple[str, ...]:
     """Return the names of a tile's files of which nothing is known that changes when their pixels do."""
     rasters = [*tile.rasters.values(), *(raster for own in zones for raster in own.rasters)]
@@ -89,9 +99,12 @@ def note_on_unidentified(tiles: Mapping[str, tuple[str, ...]]) -> list[str]:
     names = [tile for tile, files in tiles.items() if files]
     if not names:
         return []
-    shown = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
     what = f"nothing shows whether {tiles[names[0]][0]} changed, such as an ETag or a time of change"
-    return [f"{len(names)} of {len(tiles)} tiles ({shown}) are read again in each run: {what}"]
+    return [f"{len(names)} of {len(tiles)} tiles ({_listed(names)}) are read again in each run: {what}"]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
 
 
 def path_of_zones(folder: Path, tile: str, layer: str) -> Path:

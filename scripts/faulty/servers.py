@@ -51,17 +51,19 @@ class Handler(BaseHTTPRequestHandler):
         elif not file.is_file():
             self.send_error(404)
         else:
-            self._send(file.read_bytes())
+            self._send(file)
 
     do_HEAD = do_GET  # noqa: N815  as http.server calls it
 
-    def _send(self, content: bytes) -> None:
+    def _send(self, file: Path) -> None:
+        content = file.read_bytes()
         asked = self.headers.get("Range", f"bytes=0-{len(content) - 1}").removeprefix("bytes=").split("-")
         first, last = int(asked[0]), min(int(asked[1] or len(content)), len(content) - 1)
         self.send_response(206 if "Range" in self.headers else 200)
         self.send_header("Accept-Ranges", "bytes")
         self.send_header("Content-Range", f"bytes {first}-{last}/{len(content)}")
         self.send_header("Content-Length", str(last + 1 - first))
+        self.send_header("Last-Modified", self.date_time_string(file.stat().st_mtime))
         self.end_headers()
         if self.command == "GET":
             self.wfile.write(content[first : last + 1])

@@ -23,10 +23,32 @@ for _ in range(int(sys.argv[2])):
         print(error)
 """
 
+PLAIN = """import sys
+import rasterio
+from geouq.rasters.raster import gdal_options
+with gdal_options(), rasterio.open(sys.argv[1], driver="GTiff", sharing=False) as source:
+    properties = source.colorinterp, source.mask_flag_enums, source.gcps, source.rpcs, source.files, source.tags()
+    print(source.shape)
+"""
+TWICE = """import sys, shutil
+from geouq.rasters import server_files
+{library}
+from geouq.rasters.raster import gdal_options, opened, read_header
+prints = []
+with gdal_options():
+    for value in (1, 6):
+        shutil.copy2(f"{folder}/{{value}}.tif", "{folder}/a.tif")
+        header = read_header(sys.argv[1])
+        with opened(header) as source:
+            print(source.read().mean(), not header.unidentified)
+        prints.append(header.fingerprint)
+print(prints[0] != prints[1] or bool(header.unidentified))
+"""
 
-def told(address, times=1):
+
+def told(address, times=1, script=READ):
     """What reading a header so many times gives, in a process that is in a hurry."""
-    command = [sys.executable, "-c", READ, f"/vsicurl/{address}/a.tif", str(times)]
+    command = [sys.executable, "-c", script, f"/vsicurl/{address}/a.tif", str(times)]
     done = subprocess.run(command, env=os.environ | HURRY, capture_output=True, text=True, check=True, timeout=600)
     assert not done.stderr
     return done.stdout.strip()
@@ -49,7 +71,30 @@ def test_a_server_that_does_not_is_given_up_on_after_so_many_requests(tmp_path, 
 
     assert message.startswith(f"/vsicurl/{address}/a.tif cannot be read: ")
     assert reason in message
-    assert len(asked) == 1 + int(HURRY["GDAL_HTTP_MAX_RETRY"])
+    for_the_reason = fault != "fails"  # GDAL does not keep why there was no answer at all
+    assert len(asked) == 1 + int(HURRY["GDAL_HTTP_MAX_RETRY"]) + for_the_reason
+
+
+def test_a_header_takes_no_more_requests_than_gdal_makes_for_the_raster(tmp_path, write_raster):
+    write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32))
+    requests = []
+    for script in (READ, PLAIN):
+        with serving(tmp_path) as (address, asked):
+            assert told(address, script=script) == "(8, 9)"
+        requests.append(sorted(asked))
+
+    assert requests[0] == requests[1]
+
+
+@pytest.mark.parametrize(("library", "identified"), [("", "True"), ("server_files._gdal = lambda: None", "False")])
+def test_a_raster_that_changed_is_read_anew_also_without_functions_of_gdal(tmp_path, write_raster, library, identified):
+    """Where the system does not find them the file is not identified, so that each run reads it."""
+    for value in (1, 6):
+        write_raster(tmp_path / f"{value}.tif", np.full((8, 9), value, np.float32))
+        os.utime(tmp_path / f"{value}.tif", (10**9 + value, 10**9 + value))
+    script = TWICE.format(library=library, folder=tmp_path)
+    with serving(tmp_path) as (address, _):
+        assert told(address, script=script) == f"1.0 {identified}\n6.0 {identified}\nTrue"
 
 
 def test_a_file_that_is_not_there_is_asked_for_once(tmp_path):

@@ -1,20 +1,22 @@
 """Fingerprints of what GDAL really opens: members of archives, sources of sources, chunks, files on servers."""
 
+import csv
 import os
-import re
 import subprocess
 import sys
 import tarfile
 import zipfile
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 import rasterio
 import rasterio.shutil
+from landscape import VARIABLES
 
 from geouq.errors import DataError
 from geouq.rasters import server_files
-from geouq.rasters.raster import read_header
+from geouq.rasters.raster import gdal_options, opened, read_header
 from geouq.rasters.stamps import physical
 
 DRIVERS = ("GTiff", "VRT", "GTI", "Zarr")
@@ -25,12 +27,41 @@ VRT = """<VRTDataset rasterXSize="9" rasterYSize="8"><SRS>EPSG:32633</SRS>
 INDEX = "<GDALTileIndexDataset><IndexDataset>{}</IndexDataset></GDALTileIndexDataset>"
 
 
-def write_index(folder, name):
+TEXT = "variables: [height]\ntiles: [a1]\ndrivers: [GTiff, GTI]\noutput: {maps: none, figures: none}\n"
+NAMED = tuple(enumerate(VARIABLES, 1))
+SERVER = """import sys
+from pathlib import Path
+from faulty.servers import Handler, Server
+folder = Path(sys.argv[1])
+
+def note(self, *_):
+    with (folder / "asked").open("a") as file:
+        file.write(self.path + "\\n")
+
+def send_header(self, name, value, found=Handler.send_header):
+    if name not in sys.argv[2:]:
+        found(self, name, value)
+
+Handler.log_request, Handler.send_header = note, send_header
+server = Server(folder, "", 0, "")
+print(f"http://127.0.0.1:{server.server_port}", flush=True)
+server.serve_forever()
+"""
+S3 = """import threading
+from moto.server import ThreadedMotoServer
+server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
+server.start()
+print(*server.get_host_and_port(), sep=":", flush=True)
+threading.Event().wait()
+"""
+
+
+def write_index(folder, name, bounds=(500_000, 6_999_920, 500_090, 7_000_000), crs="EPSG:32633"):
     """A tile index of one raster."""
     raw, shapely = pytest.importorskip("pyogrio.raw"), pytest.importorskip("shapely")
-    box = np.array([shapely.box(500_000, 6_999_920, 500_090, 7_000_000).wkb])
+    box = np.array([shapely.box(*bounds).wkb])
     fields = {"fields": np.array(["location"]), "field_data": [np.array([name], object)]}
-    where = {"layer": "index", "driver": "GPKG", "geometry_type": "Polygon", "crs": "EPSG:32633"}
+    where = {"layer": "index", "driver": "GPKG", "geometry_type": "Polygon", "crs": str(crs)}
     raw.write(folder / "index.gti.gpkg", geometry=box, **fields, **where)
 
 
@@ -147,38 +178,145 @@ def test_a_file_that_changed_within_the_last_second_is_not_identified(monkeypatc
     assert server_files.version_of("/vsicurl/http://x/a.tif") is None
 
 
+@contextmanager
+def serving_elsewhere(script, *arguments):
+    """A server in a process of its own, as GDAL may wait for it with the interpreter's lock; the address it prints."""
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    with subprocess.Popen(command, env=environment, **pipes) as server:
+        try:
+            yield server.stdout.readline().strip()
+        finally:
+            server.kill()
+
+
 @pytest.fixture
 def address(tmp_path):
-    """A server of the folder, in a process of its own."""
-    command = [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1"]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
-    with subprocess.Popen(command, cwd=tmp_path, **pipes) as server:
-        port = re.search(r"port (\d+)", server.stdout.readline())[1]
-        yield f"/vsicurl/http://127.0.0.1:{port}"
-        server.kill()
+    """A server of the folder; it writes the paths that it was asked for to a file."""
+    with serving_elsewhere(SERVER, tmp_path) as found:
+        yield f"/vsicurl/{found}"
 
 
-def test_a_run_reads_a_file_on_a_server_again_when_it_changed_and_not_before(tile_folder, geouq, tmp_path, address):
-    text = "variables: [height]\ntiles: [a1]\noutput: {maps: none, figures: none}\n"
-    config = tile_folder(("a1",), text=text)
-    config.write_text(config.read_text().replace("truth: ", f"truth: {address}/"))
-    truth, table = tmp_path / "truth" / "a1.tif", tmp_path / "results" / "small" / "tables" / "metrics.csv"
-    os.utime(truth, (10**9, 10**9))
-    geouq("run", config, "--quiet")
-    first = table.read_bytes()
-    assert "1 of 1 tiles are summarised already" in geouq("run", config).stderr
-
-    with rasterio.open(truth, "r+", IGNORE_COG_LAYOUT_BREAK=True) as target:
+def add_five(path, seconds):
+    """Change a raster in place, and its time of change, but not its size."""
+    size = path.stat().st_size
+    with rasterio.open(path, "r+", IGNORE_COG_LAYOUT_BREAK=True) as target:
         target.write(target.read() + 5)
-    os.utime(truth, (10**9 + 1, 10**9 + 1))
+    touch(path, seconds)
+    assert path.stat().st_size == size
+
+
+def bias(config):
+    rows = csv.DictReader((config.parent / "results/small/tables/metrics.csv").read_text().splitlines())
+    return next(float(row["value"]) for row in rows if row["metric"] == "bias")
+
+
+def on_server(_, address):
+    return f"{address}/truth/{{tile}}.tif"
+
+
+def through_index(folder, _):
+    with rasterio.open(folder / "truth/a1.tif") as source:
+        write_index(folder, str(folder / "truth/a1.tif"), source.bounds, source.crs)
+    bands = "".join(
+        f'<Band band="{n}" dataType="Float32"><Description>{name}</Description></Band>' for n, name in NAMED
+    )
+    (folder / "truth/a1.gti").write_text(INDEX.format(folder / "index.gti.gpkg").replace("</GDAL", f"{bands}</GDAL"))
+    return "truth/{tile}.gti"
+
+
+def through_index_on_server(folder, address):
+    """The index is here, and its raster on a server."""
+    path = through_index(folder, address)
+    with rasterio.open(folder / "truth/a1.tif") as source:
+        write_index(folder, f"{address}/truth/a1.tif", source.bounds, source.crs)
+    return path
+
+
+@pytest.mark.parametrize("reached", [on_server, through_index, through_index_on_server])
+def test_a_run_reads_a_raster_that_changed_in_place_again_and_says_so(tile_folder, geouq, tmp_path, address, reached):
+    config = tile_folder(("a1",), text=TEXT)
+    touch(tmp_path / "truth" / "a1.tif", 1)
+    config.write_text(config.read_text().replace("truth/{tile}.tif", reached(tmp_path, address)))
+    assert geouq("run", config, "--quiet").stderr == ""
+    first = bias(config)
+    same = geouq("run", config)
+    assert "1 of 1 tiles are summarised already" in same.stderr
+    assert "read again" not in same.stderr
+
+    add_five(tmp_path / "truth" / "a1.tif", 2)
     again = geouq("run", config)
 
     assert again.exit_code == 0
-    assert "summarised already" not in again.stderr
-    assert table.read_bytes() != first
-    truth.touch()
-    told = geouq("run", config)
-    assert f"1 of 1 tiles (a1) are read again in each run: nothing shows whether {address}/truth/a1.tif" in told.stderr
+    assert "1 of 1 tiles (a1) are read again: their files, the settings or the version changed" in again.stderr
+    assert abs(bias(config) - first) == pytest.approx(5, abs=1e-5)
+
+
+def test_a_file_without_an_identity_is_read_in_each_run_which_says_so(tile_folder, geouq, tmp_path):
+    config = tile_folder(("a1",), text=TEXT)
+    with serving_elsewhere(SERVER, tmp_path, "Last-Modified") as address:
+        config.write_text(config.read_text().replace("truth/{tile}.tif", on_server(tmp_path, f"/vsicurl/{address}")))
+        geouq("run", config, "--quiet")
+        first = bias(config)
+        add_five(tmp_path / "truth" / "a1.tif", 2)
+        again = geouq("run", config)
+
+    told = "1 of 1 tiles (a1) are read again in each run: nothing shows whether"
+    assert told in again.stderr
+    assert abs(bias(config) - first) == pytest.approx(5, abs=1e-5)
+
+
+def test_a_run_makes_one_request_more_for_a_file_than_reading_it(tile_folder, geouq, tmp_path, address):
+    config = tile_folder(("a1",), text=TEXT)
+    touch(tmp_path / "truth" / "a1.tif", 1)
+    with rasterio.open(f"{address}/truth/a1.tif") as source:
+        source.read()
+    asked = tmp_path / "asked"
+    reading = asked.read_text().splitlines().count("/truth/a1.tif")
+    asked.write_text("")
+    server_files.forget(f"{address}/truth/a1.tif")
+    config.write_text(config.read_text().replace("truth/{tile}.tif", on_server(tmp_path, address)))
+
+    assert geouq("run", config, "--quiet").exit_code == 0
+
+    assert asked.read_text().splitlines().count("/truth/a1.tif") <= reading + 1
+
+
+def test_a_zarr_store_on_a_server_is_not_identified(tmp_path, write_raster, address):
+    """A server answers for single chunks."""
+    write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32))
+    in_zarr(tmp_path)
+    touch(tmp_path / "a.zarr", 1)
+
+    raster = read_header(f'ZARR:"{address}/a.zarr"', ("Zarr",))
+
+    assert raster.unidentified == (f"{address}/a.zarr",)
+    assert raster.files == ()
+
+
+@pytest.mark.parametrize("path", ["/vsis3/bucket/a.tif", "s3://bucket/a.tif"])
+def test_an_object_of_s3_is_identified_by_its_etag(tmp_path, write_raster, monkeypatch, path):
+    boto3 = pytest.importorskip("boto3")
+    with serving_elsewhere(S3) as endpoint:
+        names = {"S3_ENDPOINT": endpoint, "HTTPS": "NO", "VIRTUAL_HOSTING": "FALSE", "DEFAULT_REGION": "us-east-1"}
+        for name, value in (names | {"ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b"}).items():
+            monkeypatch.setenv(f"AWS_{name}", value)
+        write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32))
+        client = boto3.client("s3", endpoint_url=f"http://{endpoint}")
+        client.create_bucket(Bucket="bucket")
+        client.upload_file(str(tmp_path / "a.tif"), "bucket", "a.tif")
+        before, again = read_header(path), read_header(path)
+        add_five(tmp_path / "a.tif", 1)
+        client.upload_file(str(tmp_path / "a.tif"), "bucket", "a.tif")
+        after = read_header(path)
+        with gdal_options(), opened(after) as source:
+            pixels = source.read()
+
+    assert before.fingerprint == again.fingerprint != after.fingerprint
+    assert before.unidentified == ()
+    assert before.files[0].version != after.files[0].version
+    assert (pixels == 6).all()
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
