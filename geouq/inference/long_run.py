@@ -61,9 +61,11 @@ def long_run(squares: Squares, of_squares: Floats, of_blocks: Floats, of_cells: 
     of_squares, of_blocks, of_cells : float64 (squares), (blocks), (cells)
         Influences, each with a sum of 0.
     """
-    count, size = len(of_squares), float(np.square(of_squares).mean())
-    usable = 0 < size < np.inf and count > 1
-    sizes = _quadratic_forms(squares.precisions, of_squares / math.sqrt(size)) if usable else np.zeros(1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        count, size = len(of_squares), float(np.square(of_squares).mean())
+    if not np.isfinite(size) or count == 1:
+        return LongRun(np.ones(1), np.zeros(1), 0.0, 0.0, 1.0)
+    sizes = _quadratic_forms(squares.precisions, of_squares / math.sqrt(size)) if size > 0 else np.zeros(1)
     if not sizes.min() > ROUNDING:
         return LongRun(np.ones(1), np.zeros(1), np.inf, 0.0, float(len(of_cells)))
     tempered = 1 / (1 + _excess(of_squares / np.sqrt(squares.weight)) / 2)

@@ -25,7 +25,7 @@ GROWTH = 1.05  # of the side, until there are few enough
 RANGES = (0.6, 1.2, 2.4, 4.8)  # sides of a square
 NUGGETS = (0.0, 0.4, 0.8)
 LEAST_NUGGET = 0.02  # keeps the matrices regular
-UNCORRELATED = 0.5  # prior probability
+UNCORRELATED = 0.65  # prior probability
 
 
 @dataclass(frozen=True)
