@@ -34,8 +34,10 @@ def test_every_number_has_an_interval_around_it_or_a_reason(tiles):
     choices = replace(CHOICES, schemes=(EQUAL_WIDTH_10, EQUAL_COUNT_10), ordering=False)
     tiles.choices = choices
 
-    found = {(one.metric, one.bins, one.group): one for one in tiles.infer(QUICK).intervals}
+    inference = tiles.infer(QUICK)
+    found = {(one.metric, one.bins, one.group): one for one in inference.intervals}
 
+    choices = replace(choices, effective=inference.effective)
     values = {(v.name, v.bins, v.group): float(v.value) for v in evaluate_metrics(tiles.whole, choices)}
     assert list(found) == list(values)
     for name, one in found.items():
