@@ -65,11 +65,16 @@ def left_out(sums: Floats) -> Floats:
 
     NaN where sums are infinite, as of a log-loss is where the true class was given the probability 0.
     """
-    groups = min(len(sums), MOST_LEFT_OUT)
-    group = np.arange(len(sums)) * groups // len(sums)
+    group = left_out_groups(len(sums))
+    groups = int(group[-1]) + 1
     own = sums_by_block(sums, group, groups)
     with np.errstate(invalid="ignore"):
         return sums_by_block(own, np.zeros(groups, np.int64), 1) - own
+
+
+def left_out_groups(blocks: int) -> Ints:
+    """Number of the group with which each block is left out."""
+    return np.arange(blocks) * min(blocks, MOST_LEFT_OUT) // blocks
 
 
 @compiled

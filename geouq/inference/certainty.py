@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from geouq.inference.folded import folded_limits, folded_p_value
 from geouq.inference.gaps import Gaps
 from geouq.inference.limits import bca_limits, p_value, percentile_limits, widened
-from geouq.inference.pool import Reach
 from geouq.inference.resamples import Resampled
 
 Floats = NDArray[np.float64]
@@ -41,13 +40,11 @@ AT_LEAST_0 = (
 class Certainty:
     """A number and its resamples, and how its limits follow.
 
-    gaps : of a norm of gaps, None of any other number. reach : of the residual that it feels. method : bca or
-    percentile, of a number that is no norm.
+    gaps : of a norm of gaps, None of any other number. method : bca or percentile, of a number that is no norm.
     """
 
     numbers: Resampled
     gaps: Gaps | None
-    reach: Reach
     method: str
 
     @property
@@ -59,15 +56,17 @@ class Certainty:
 
     def defined(self, level: float) -> bool:
         """Whether enough resamples have the number for limits of that level."""
+        if not np.isfinite(self.numbers.of_blocks).all():
+            return False
         if self.gaps is not None:
-            noise = self.gaps.noise(self.reach.widening(level, self._rest)).gaps
+            noise = self.gaps.noise(self.numbers.long_run.widening(level)).gaps
             return bool(np.isfinite(noise).any(axis=-1).all())
         replicates = np.isfinite(self.numbers.replicates)
-        return bool(replicates.sum() >= level * len(replicates)) and self._rest is not None
+        return bool(replicates.sum() >= level * len(replicates))
 
     def limits(self, level: float) -> tuple[float, float]:
         """Limits of a level."""
-        gaps, widening = self.gaps, self.reach.widening(level, self._rest)
+        gaps, widening = self.gaps, self.numbers.long_run.widening(level)
         if gaps is not None:
             return rounded(folded_limits(gaps.signed, gaps.noise(widening), gaps.norm, level))
         estimate, replicates = float(self.numbers.value.value), self.numbers.replicates
@@ -86,18 +85,13 @@ class Certainty:
         beyond, gaps = not limits[0] <= number <= limits[1], self.gaps
         if gaps is None:
             return p_value(lambda one: beyond if one == level else self._leave_out(number, one), level, least)
-        noise = gaps.noise(self.reach.widening(level, self._rest))
+        noise = gaps.noise(self.numbers.long_run.widening(level))
         found = folded_p_value(number, gaps.signed, noise, gaps.norm)
         return p_value(lambda one: beyond if one == level else found <= 1 - one, level, least)
 
     def _leave_out(self, number: float, level: float) -> bool:
         low, high = self.limits(level)
         return not low <= number <= high
-
-    @property
-    def _rest(self) -> Floats | None:
-        rest = self.numbers.left_out
-        return rest if np.isfinite(rest).all() else None
 
 
 def _bounds(metric: str) -> tuple[float, float]:

@@ -7,24 +7,25 @@ resample than in the pool, of a good forecast more so than of a bad one.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import Intervals
-from geouq.inference.bootstrap import left_out, resampled
+from geouq.inference.bootstrap import resampled
 from geouq.inference.certainty import rounded
 from geouq.inference.effective import with_effective
 from geouq.inference.features import frame_of, summary_of
-from geouq.inference.pool import Blocks, CellsOf, N, Reach, cut_into_blocks, side_of_blocks, units_of
+from geouq.inference.long_run import LongRun, long_run
+from geouq.inference.pool import CellsOf, N, cut_into_blocks, on_common_squares, side_of_blocks, units_of
 from geouq.inference.resamples import (
     NOT_KEPT,
-    OUTWEIGHED,
+    Parts,
     Resampled,
-    outweighed,
-    reach_of,
     resampled_numbers,
     too_few,
+    too_uncertain,
     untold,
 )
 from geouq.metrics import Choices, Value, evaluate_metrics, loss
@@ -46,19 +47,11 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Spread:
-    """How a number varies from resample to resample, and how far its residual is correlated."""
-
-    numbers: Resampled
-    reach: Reach
-
-
-@dataclass(frozen=True)
 class Uncertain:
     """A number and how it varies; None for a reason."""
 
     value: Value
-    spread: Spread | None = None
+    spread: Resampled | None = None
     reason: str = ""
 
 
@@ -97,7 +90,9 @@ def draw_together(name: str, sides: Sequence[Side], settings: Intervals) -> Draw
     if 0 in counts:
         return Drawn(tuple(_bare(side, "no pixel") for side in sides), len(counts) == 1)
     frames = [frame_of(side.whole, side.choices) for side in sides]
-    units = [units_of(side.places, side.cells_of, frame) for side, frame in zip(sides, frames, strict=True)]
+    units = on_common_squares(
+        [units_of(side.places, side.cells_of, frame) for side, frame in zip(sides, frames, strict=True)]
+    )
     widest = max(side_of_blocks(one, settings) for one in units)
     blocks, sums = zip(*(cut_into_blocks(one, *widest) for one in units), strict=True)
     used = np.any([one[:, N] > 0 for one in sums], axis=0)
@@ -105,31 +100,30 @@ def draw_together(name: str, sides: Sequence[Side], settings: Intervals) -> Draw
     if reason := next(filter(None, (too_few(one.cells, one.count) for one in blocks)), ""):
         return Drawn(tuple(_bare(side, reason) for side in sides), same)
     found = []
-    for side, frame, own, cut in zip(sides, frames, sums, blocks, strict=True):
+    for side, frame, own, unit, cut in zip(sides, frames, sums, units, blocks, strict=True):
         choices = replace(side.choices, shared_edges=frame.edges)
         drawn = summary_of(resampled(own[used], settings.resamples, settings.seed, name), frame)
         choices = with_effective(choices, side.whole, summary_of(own[used], frame), cut)
-        rest = summary_of(left_out(own[used]), frame)
-        numbers = resampled_numbers(side.whole, drawn, rest, choices)
-        found.append({_key(one.value): one for one in _uncertain(numbers, cut, side.whole, drawn, choices)})
+        parts = Parts(own[used], unit.rows, unit.squares)
+        numbers = resampled_numbers(side.whole, partial(summary_of, frame=frame), drawn, parts, choices)
+        found.append({_key(one.value): one for one in _uncertain(numbers, side.whole, drawn, choices)})
     return Drawn(tuple(found), same)
 
 
-Deviations = Callable[[Spread, Spread, float, Transform], Floats]
-Rests = Callable[[Spread, Spread], list[tuple[Reach, Floats]]]
+Deviations = Callable[[Resampled, Resampled, float, Transform], tuple[Floats, list[LongRun]]]
 
 
 def paired_difference(other: Uncertain, base: Uncertain, level: float) -> Difference:
     """The difference of two forecasts of the same pixels, drawn together."""
-    return _difference(other, base, level, _paired, _rests_of_pair)
+    return _difference(other, base, level, _paired)
 
 
 def unpaired_difference(other: Uncertain, base: Uncertain, level: float) -> Difference:
     """The difference of two pools without a common pixel, drawn each for itself."""
-    return _difference(other, base, level, _unpaired, _rests_apart)
+    return _difference(other, base, level, _unpaired)
 
 
-def _difference(other: Uncertain, base: Uncertain, level: float, deviations: Deviations, rests: Rests) -> Difference:
+def _difference(other: Uncertain, base: Uncertain, level: float, deviations: Deviations) -> Difference:
     numbers = float(other.value.value), float(base.value.value)
     if not np.isfinite(numbers).all():
         return Difference(None, reason="no value")
@@ -138,14 +132,14 @@ def _difference(other: Uncertain, base: Uncertain, level: float, deviations: Dev
     better = 0 if losses is None else int(np.sign(-away))
     if other.spread is None or base.spread is None:
         return Difference(found, better, reason=other.reason or base.reason)
-    if any(outweighed(reach, rest) for reach, rest in rests(other.spread, base.spread)):
-        return Difference(found, better, reason=OUTWEIGHED)
-    around = deviations(other.spread, base.spread, level, _same)
+    around, long_runs = deviations(other.spread, base.spread, level, _same)
+    if reason := next(filter(None, map(too_uncertain, long_runs)), ""):
+        return Difference(found, better, reason=reason)
     defined = np.isfinite(around)
     if defined.sum() < level * len(defined):
         return Difference(found, better, reason="not defined in all resamples")
     low, high = found + np.quantile(around[defined], [(1 - level) / 2, (1 + level) / 2])
-    judged = around if losses is None else deviations(other.spread, base.spread, level, _distance_of(other.value))
+    judged = around if losses is None else deviations(other.spread, base.spread, level, _distance_of(other.value))[0]
     return Difference(found, better, *rounded((low, high)), two_sided(away + judged[np.isfinite(judged)]))
 
 
@@ -171,35 +165,29 @@ def _distance_of(value: Value) -> Transform:
     return distance
 
 
-def _paired(other: Spread, base: Spread, level: float, of: Transform) -> Floats:
-    one, two = other.numbers, base.numbers
-    replicates, rest = of(one.replicates) - of(two.replicates), of(one.left_out) - of(two.left_out)
-    widening = max(_widening(reach, rest, level) for reach in (other.reach, base.reach))
-    return widening * (replicates - _median(replicates))
+def _paired(other: Resampled, base: Resampled, level: float, of: Transform) -> tuple[Floats, list[LongRun]]:
+    """Widened deviations of the replicates of a difference, and its long-run variance."""
+    influences = [one - two for one, two in zip(_moved(other, of), _moved(base, of), strict=True)]
+    found = long_run(other.squares, *influences)
+    return _around(of(other.replicates) - of(base.replicates), found, level), [found]
 
 
-def _unpaired(other: Spread, base: Spread, level: float, of: Transform) -> Floats:
-    return _alone(other, level, of) - _alone(base, level, of)
+def _unpaired(other: Resampled, base: Resampled, level: float, of: Transform) -> tuple[Floats, list[LongRun]]:
+    """The same of numbers that are drawn each for itself."""
+    found = [long_run(one.squares, *_moved(one, of)) for one in (other, base)]
+    away = [_around(of(one.replicates), own, level) for one, own in zip((other, base), found, strict=True)]
+    return away[0] - away[1], found
 
 
-def _rests_of_pair(other: Spread, base: Spread) -> list[tuple[Reach, Floats]]:
-    """What hangs on the blocks: the difference without each group of them, as either is correlated."""
-    rest = other.numbers.left_out - base.numbers.left_out
-    return [(reach, rest) for reach in (other.reach, base.reach)]
+def _moved(one: Resampled, of: Transform) -> tuple[Floats, Floats, Floats]:
+    """Influences of squares, blocks and cells on a function of a number."""
+    value = np.asarray(one.value.value)
+    squares, blocks, cells = (of(value + own) - of(value) for own in (one.of_squares, one.of_blocks, one.of_cells))
+    return squares, blocks, cells
 
 
-def _rests_apart(other: Spread, base: Spread) -> list[tuple[Reach, Floats]]:
-    """What hangs on the blocks: either number without each group of its own."""
-    return [(one.reach, one.numbers.left_out) for one in (other, base)]
-
-
-def _alone(one: Spread, level: float, of: Transform) -> Floats:
-    replicates = of(one.numbers.replicates)
-    return _widening(one.reach, of(one.numbers.left_out), level) * (replicates - _median(replicates))
-
-
-def _widening(reach: Reach, rest: Floats, level: float) -> float:
-    return reach.widening(level, rest if np.isfinite(rest).all() else None)
+def _around(replicates: Floats, found: LongRun, level: float) -> Floats:
+    return found.widening(level) * (replicates - _median(replicates))
 
 
 def _median(replicates: Floats) -> float:
@@ -212,15 +200,14 @@ def _bare(side: Side, reason: str) -> dict[Key, Uncertain]:
 
 
 def _uncertain(
-    numbers: Iterator[Resampled | Value], blocks: Blocks, whole: Summary, drawn: Summary, choices: Choices
+    numbers: Iterator[Resampled | Value], whole: Summary, drawn: Summary, choices: Choices
 ) -> Iterator[Uncertain]:
     for one in numbers:
         if isinstance(one, Value):
             yield Uncertain(one, reason=NOT_KEPT)
             continue
-        reach = reach_of(one.value, blocks)
-        reason = untold(one.value, whole, drawn, choices, reach)
-        yield Uncertain(one.value, None if reason else Spread(one, reach), reason)
+        reason = untold(one, whole, drawn, choices)
+        yield Uncertain(one.value, None if reason else one, reason)
 
 
 def _key(value: Value) -> Key:

@@ -1,7 +1,8 @@
 """Intervals of every number of a pool, and tests of its calibration, from the summaries of its cells and tiles."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,19 +10,17 @@ from numpy.typing import NDArray
 from geouq.config import Intervals
 from geouq.failures import isolated
 from geouq.inference.bands import Bands, bands_of
-from geouq.inference.bootstrap import left_out, resampled
+from geouq.inference.bootstrap import resampled
 from geouq.inference.certainty import Certainty
 from geouq.inference.effective import with_effective
 from geouq.inference.features import frame_of, summary_of
 from geouq.inference.gaps import gaps_of, is_folded
-from geouq.inference.pool import Blocks, CellsOf, N, Units, cut_into_blocks, side_of_blocks, units_of
+from geouq.inference.pool import Blocks, CellsOf, N, cut_into_blocks, side_of_blocks, units_of
 from geouq.inference.resamples import (
     FEW_TILES,
     NOT_KEPT,
-    OUTWEIGHED,
+    Parts,
     Resampled,
-    outweighed,
-    reach_of,
     resampled_numbers,
     too_few,
     untold,
@@ -41,7 +40,10 @@ TESTED = ("z_mean", "z_std", "pit_mean", "pit_std", "zms", "coverage", "quantile
 
 @dataclass(frozen=True)
 class Interval:
-    """Limits of one number; None, with the reason, where there are none. method : bca, percentile or folded."""
+    """Limits of one number; None, with the reason, where there are none.
+
+    method : bca, percentile or folded. effective : number of effective cells of the number; None where it is unknown.
+    """
 
     metric: str
     bins: str
@@ -50,6 +52,7 @@ class Interval:
     high: float | None = None
     method: str = ""
     reason: str = ""
+    effective: float | None = None
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,7 @@ class Test:
     value: float
     ideal: float
     p_value: float
+    effective: float
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ class Inference:
     effective: Mapping[str, Floats] = field(default_factory=dict)
 
 
-Told = tuple[Value, Certainty | str]
+Told = tuple[Resampled | Value, Certainty | str]
 
 
 def without_intervals(whole: Summary, choices: Choices, settings: Intervals, reason: str) -> Inference:
@@ -96,12 +100,13 @@ def infer(
     cells_of: CellsOf,
     settings: Intervals = DEFAULTS,
     tiles: TileRows | None = None,
+    wanted: Container[str] | None = None,
 ) -> Inference:
     """Intervals and tests of one variable of a pool whose summary is `whole`, from the cells of its tiles.
 
     name : of the pool, from which the draws follow. tiles : what each tile adds to the numbers that cells do not keep,
-    which have no intervals otherwise. Raises DataError where blocks are given in metres and the size of pixels is not
-    known.
+    which have no intervals otherwise. wanted : names of the metrics of which alone there are to be intervals and tests,
+    and no bands. Raises DataError where blocks are given in metres and the size of pixels is not known.
     """
     if not whole.n:
         return without_intervals(whole, choices, settings, "no pixel")
@@ -114,63 +119,53 @@ def infer(
     choices = replace(choices, shared_edges=frame.edges)
     drawn = summary_of(resampled(sums, settings.resamples, settings.seed, name), frame)
     choices = with_effective(choices, whole, summary_of(sums, frame), blocks)
-    rest = summary_of(left_out(sums), frame)
-    numbers = resampled_numbers(whole, drawn, rest, choices)
-    told = list(_told(numbers, whole, drawn, choices, blocks=blocks, method=settings.method))
-    by_tiles = {_key(value): how for value, how in _told_by_tiles(name, choices, units, tiles, settings)}
+    parts = Parts(sums, units.rows, units.squares)
+    numbers = resampled_numbers(whole, partial(summary_of, frame=frame), drawn, parts, choices, wanted=wanted)
+    told = list(_told(numbers, whole, drawn, choices, settings.method))
+    by_tiles = {_key(number): (number, how) for number, how in _told_by_tiles(name, choices, places, tiles, settings)}
     intervals: list[Interval] = []
     tests: list[Test] = []
-    for value, how in told:
-        other = by_tiles.get(_key(value), FEW_TILES if len(places) < FEWEST_TILES else NOT_KEPT)
-        one = Interval(*_key(value), reason=FAILED)
-        with isolated("intervals", value.name):
-            one = (
-                _interval(value, how, settings, "") if how != NOT_KEPT else _interval(value, other, settings, OF_TILES)
-            )
+    for number, how in told:
+        other = by_tiles.get(_key(number), (number, FEW_TILES if len(places) < FEWEST_TILES else NOT_KEPT))
+        one = Interval(*_key(number), reason=FAILED)
+        with isolated("intervals", _key(number)[0]):
+            one = _interval(number, how, settings, "") if how != NOT_KEPT else _interval(*other, settings, OF_TILES)
             tests += _tests(how, one, settings)
         intervals.append(one)
     bands = None
-    if has_variance(choices.form):
+    if has_variance(choices.form) and wanted is None:
         with isolated("intervals", "bands of the curves"):
             bands = bands_of(whole, drawn, choices, blocks, settings.level)
     return Inference(tuple(intervals), tuple(tests), blocks, settings.level, bands, choices.effective)
 
 
 def _told(
-    numbers: Iterable[Resampled | Value],
-    whole: Summary,
-    drawn: Summary,
-    choices: Choices,
-    *,
-    blocks: Blocks,
-    method: str,
+    numbers: Iterable[Resampled | Value], whole: Summary, drawn: Summary, choices: Choices, method: str
 ) -> Iterator[Told]:
     """Each number and how certain it is, or why that is not known."""
     for one in numbers:
         if isinstance(one, Value):
             yield one, NOT_KEPT
             continue
-        value, reach = one.value, reach_of(one.value, blocks)
-        reason = untold(value, whole, drawn, choices, reach) or (OUTWEIGHED if outweighed(reach, one.left_out) else "")
-        if reason:
-            yield value, reason
+        if reason := untold(one, whole, drawn, choices):
+            yield one, reason
             continue
-        gaps = gaps_of(value, whole, drawn, choices) if is_folded(value) else None
-        yield value, Certainty(one, gaps, reach, method)
+        gaps = gaps_of(one.value, whole, drawn, choices) if is_folded(one.value) else None
+        yield one, Certainty(one, gaps, method)
 
 
 def _told_by_tiles(
-    name: str, choices: Choices, units: Units, tiles: TileRows | None, settings: Intervals
+    name: str, choices: Choices, places: Sequence[TilePlace], tiles: TileRows | None, settings: Intervals
 ) -> Iterator[Told]:
     """The same of what cells do not keep, each tile being a block."""
     if tiles is None or len(tiles.rows) < FEWEST_TILES:
         return
-    blocks, _ = cut_into_blocks(units, 0, capped=False)
-    numbers, drawn = resampled_by_tiles(name, choices, tiles, settings)
-    yield from _told(numbers, tiles.frame.whole, drawn, choices, blocks=blocks, method=settings.method)
+    numbers, drawn = resampled_by_tiles(name, choices, tiles, places, settings)
+    yield from _told(numbers, tiles.frame.whole, drawn, choices, settings.method)
 
 
-def _key(value: Value) -> tuple[str, str, str]:
+def _key(number: Resampled | Value) -> tuple[str, str, str]:
+    value = number if isinstance(number, Value) else number.value
     return value.name, value.bins, value.group
 
 
@@ -179,18 +174,19 @@ def _without(whole: Summary, choices: Choices, reason: str) -> Iterator[Interval
         yield Interval(*_key(value), reason=reason)
 
 
-def _interval(value: Value, how: Certainty | str, settings: Intervals, blocks: str) -> Interval:
+def _interval(number: Resampled | Value, how: Certainty | str, settings: Intervals, blocks: str) -> Interval:
     """The interval of a number, or why it has none; blocks : what they are, where they are not made of cells."""
     reason = how if isinstance(how, str) else how.untold
     if not reason and isinstance(how, Certainty) and not how.defined(settings.level):
         reason = "not defined in all resamples"
+    effective = None if isinstance(number, Value) else number.effective
     if reason or isinstance(how, str):
-        return Interval(*_key(value), reason=reason)
+        return Interval(*_key(number), reason=reason, effective=effective)
     method = "folded" if how.gaps is not None else how.method
-    limits = how.limits(settings.level)
+    limits, method = how.limits(settings.level), ", ".join(filter(None, (method, blocks)))
     if not np.isfinite(limits).all():
-        return Interval(*_key(value), reason=OVERFLOW)
-    return Interval(*_key(value), *limits, ", ".join(filter(None, (method, blocks))))
+        return Interval(*_key(number), reason=OVERFLOW, effective=effective)
+    return Interval(*_key(number), *limits, method, effective=effective)
 
 
 def _tests(how: Certainty | str, interval: Interval, settings: Intervals) -> Iterator[Test]:
@@ -203,4 +199,4 @@ def _tests(how: Certainty | str, interval: Interval, settings: Intervals) -> Ite
         return
     limits = interval.low, interval.high
     found = how.p_value(ideal, limits, settings.level, 1 / (settings.resamples + 1))
-    yield Test(value.name, value.bins, float(value.value), ideal, found)
+    yield Test(value.name, value.bins, float(value.value), ideal, found, how.numbers.long_run.effective)

@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.inference.bootstrap import MOST_LEFT_OUT, draws
+from geouq.inference.bootstrap import draws, left_out_groups
 from geouq.metrics.ensemble import joint_losses_of
 from geouq.summary import Summary
 from geouq.summary.form import TAU
@@ -67,8 +67,8 @@ class PairRows:
 
     def left_out(self, metric: str, tiles: int) -> Floats:
         """The metric without each tile, or, of more than 200, without each group of them."""
-        groups = min(tiles, MOST_LEFT_OUT)
-        group = np.arange(tiles) * groups // tiles
+        group = left_out_groups(tiles)
+        groups = int(group[-1]) + 1
         return self._means((np.arange(groups)[:, np.newaxis] != group).astype(np.uint16), metric)
 
     def _means(self, counts: NDArray[np.uint16], metric: str) -> Floats:

@@ -1,7 +1,6 @@
 """Ends of intervals from replicates of one number, and p-values.
 
-Replicates are told as they were drawn; `widening` says by how much they are too close to the estimate: blocks that
-leave out the correlation between them, and few of them.
+`widening` is the factor by which the replicates of blocks are too close to the estimate, from the long-run variance.
 """
 
 import math
@@ -15,36 +14,6 @@ from geouq.gaussian import cdf, quantile
 Floats = NDArray[np.float64]
 STEPS = 20  # halvings; 2^-20 of the range is left
 LARGEST_EXPONENT = math.log(np.finfo(np.float64).max)
-
-
-def small_sample_widening(blocks: float, level: float) -> float:
-    """By how much deviations of a mean of that many blocks, at least 2, are to be widened to hold the level.
-
-    The bootstrap's variance lacks n / (n - 1), and Student's quantile stands for the normal one (Hesterberg 2015, The
-    American Statistician 69, 371); that quantile by Abramowitz and Stegun 26.7.5.
-
-    >>> small_sample_widening(20, 0.95)
-    1.0956
-    """
-    z, nu = quantile((1 + level) / 2), blocks - 1
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-    )
-    student = z + sum(term / nu ** (k + 1) for k, term in enumerate(terms))
-    return float(np.sqrt(blocks / nu) * student / z)
-
-
-def normal_blocks(blocks: float, left_out: Floats) -> float:
-    """Number of blocks of normal means whose spread would be as uncertain as that of these, at least 2.
-
-    left_out : the number without each group of blocks. The variance of a variance is 2 / (n - 1) + kurtosis / n.
-    """
-    away = left_out - left_out.mean()
-    square = np.square(away).mean()
-    excess = max(0.0, float((away**4).mean() / square**2) - 3) if square > 0 else 0.0
-    return max(2.0, 1 + 2 / (2 / (blocks - 1) + excess / blocks))
 
 
 def percentile_limits(replicates: Floats, level: float) -> tuple[float, float]:

@@ -1,7 +1,7 @@
 """The blocks of cells of a pool: how large they are, and what each adds."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,8 @@ from geouq.inference.blocks import block_numbers, block_sides, cell_metres, side
 from geouq.inference.bootstrap import sums_by_block
 from geouq.inference.correlogram import Correlogram, correlograms, kept_by_blocks
 from geouq.inference.features import Frame, features_of
-from geouq.inference.limits import normal_blocks, small_sample_widening
+from geouq.inference.long_run import LongRun, long_run
+from geouq.inference.squares import Positions, Squares, positions_of
 from geouq.summary import CellSummaries, TilePlace
 from geouq.summary.moments import CENTRED, PRODUCTS, SUMS
 
@@ -22,36 +23,25 @@ CellsOf = Callable[[str], Iterable[tuple[Ints, CellSummaries]]]
 MOST_UNITS = 1 << 17
 ENOUGH_BLOCKS = 20
 ENOUGH_KEPT = 0.8  # of the variance of the mean
-LEAST_KEPT = 0.2
 N, WEIGHT = 0, 1
 FIRST = 2  # column of the first of `SUMS`, which begin with what is `CENTRED`; `PRODUCTS` follow
 
 
 @dataclass(frozen=True)
 class Reach:
-    """How far one residual is correlated.
-
-    effective : number of uncorrelated cells whose mean would be as certain, of blocks where that is not known.
-    blocks : number of blocks, of equal weight, and no more than those cells. kept : share of the variance of the mean
-    that is within blocks.
-    """
+    """How far one residual is correlated, and the long-run variance of its mean."""
 
     correlogram: Correlogram
-    effective: float
-    blocks: float
-    kept: float
+    long_run: LongRun
 
-    def certain_blocks(self, left_out: Floats) -> float:
-        """Number of blocks of normal means whose spread would be as uncertain as that of a number without each."""
-        return normal_blocks(self.blocks, left_out)
+    @property
+    def effective(self) -> float:
+        """Number of uncorrelated cells whose mean would be as certain."""
+        return self.long_run.effective
 
-    def widening(self, level: float, left_out: Floats | None = None) -> float:
-        """What deviations of resamples are to be multiplied by, as blocks lose correlation, and few are drawn.
-
-        left_out : a number without each group of blocks, whose spread may be less certain than that of normal means.
-        """
-        blocks = self.blocks if left_out is None else self.certain_blocks(left_out)
-        return small_sample_widening(blocks, level) / float(np.sqrt(self.kept))
+    def widening(self, level: float) -> float:
+        """Return the factor by which deviations of resamples are multiplied to hold the level."""
+        return self.long_run.widening(level)
 
 
 @dataclass(frozen=True)
@@ -87,13 +77,25 @@ class _Tile:
 
 @dataclass(frozen=True)
 class Units:
-    """The units of a pool, tile by tile, how far their residuals are correlated, and how large they are."""
+    """The units of a pool, tile by tile, how far their residuals are correlated, and how large they are.
+
+    residuals : of each tile, float64 (rows, columns, 3). used : bool, which of all units count; positions : of all.
+    """
 
     tiles: Sequence[_Tile]
+    residuals: Sequence[Floats]
+    positions: Positions
+    used: NDArray[np.bool_]
+    squares: Squares
     correlograms: Sequence[Correlogram]
     cells: int
     pixels: int
     metres: float
+
+    @property
+    def rows(self) -> Floats:
+        """Features of the units that count, float64 (units, columns)."""
+        return np.concatenate([tile.rows for tile in self.tiles])[self.used]
 
 
 def units_of(places: Sequence[TilePlace], cells_of: CellsOf, frame: Frame) -> Units:
@@ -107,8 +109,20 @@ def units_of(places: Sequence[TilePlace], cells_of: CellsOf, frame: Frame) -> Un
         tiles.append(_joined(rows, place.cell_grid.shape, joined))
     size = places[0].cell_size * joined
     metres = float(np.mean([cell_metres(place.grid, size) for place in places]))
-    found = correlograms([(_residuals(tile, frame), tile.present.reshape(tile.shape)) for tile in tiles])
-    return Units(tiles, found, cells, size, metres)
+    residuals = [_residuals(tile, frame) for tile in tiles]
+    found = correlograms([(own, tile.present.reshape(tile.shape)) for own, tile in zip(residuals, tiles, strict=True)])
+    positions = positions_of(places, [tile.shape for tile in tiles])
+    used, weight = (np.concatenate(one) for one in zip(*((t.present, t.rows[:, WEIGHT]) for t in tiles), strict=True))
+    squares = Squares.of(positions.some(used), weight[used])
+    return Units(tiles, residuals, positions, used, squares, found, cells, size, metres)
+
+
+def on_common_squares(units: Sequence[Units]) -> list[Units]:
+    """Return units of several forecasts on the same places, with the squares and the cells that any of them uses."""
+    used = np.any([one.used for one in units], axis=0)
+    weight = np.sum([np.concatenate([tile.rows[:, WEIGHT] for tile in one.tiles]) for one in units], axis=0)
+    squares = Squares.of(units[0].positions.some(used), weight[used])
+    return [replace(one, used=used, squares=squares) for one in units]
 
 
 def side_of_blocks(units: Units, settings: Intervals) -> tuple[int, bool]:
@@ -121,17 +135,27 @@ def side_of_blocks(units: Units, settings: Intervals) -> tuple[int, bool]:
 def cut_into_blocks(units: Units, side: int, capped: bool) -> tuple[Blocks, Floats]:  # noqa: FBT001  as it was found
     """Blocks of that side, and sums of the features of all of them, also of those without a pixel."""
     longest = side or max(max(tile.shape) for tile in units.tiles)
-    sums = np.concatenate([_sums(tile, longest) for tile in units.tiles])
-    weight, sides = sums[:, WEIGHT], [block_sides(tile.shape, longest) for tile in units.tiles]
-    alike, present = weight.sum() ** 2 / (weight**2).sum(), sum(int(tile.present.sum()) for tile in units.tiles)
-    reaches = {one.residual: _reach(one, alike, present, kept_by_blocks(one, sides)) for one in units.correlograms}
+    number, blocks = _numbers(units.tiles, longest)
+    number = number[units.used]
+    sums = sums_by_block(units.rows, number, blocks)
+    own = np.concatenate([one.reshape(-1, one.shape[-1]) for one in units.residuals])[units.used]
+    residuals = zip(units.squares.sums(own).T, sums_by_block(own, number, blocks).T, own.T, strict=True)
+    reaches = {
+        one.residual: Reach(one, long_run(units.squares, *of))
+        for one, of in zip(units.correlograms, residuals, strict=True)
+    }
     count = int((sums[:, N] > 0).sum())
     return Blocks(count, units.cells, side, units.pixels, units.metres, capped, reaches), sums
 
 
-def _reach(correlogram: Correlogram, blocks: float, units: int, kept: float) -> Reach:
-    effective = units / correlogram.inflation if correlogram.known else blocks
-    return Reach(correlogram, effective, max(2.0, min(effective, blocks)), max(kept, LEAST_KEPT))
+def _numbers(tiles: Sequence[_Tile], side: int) -> tuple[Ints, int]:
+    """Number of the block of each unit, and how many blocks there are."""
+    found, blocks = [], 0
+    for tile in tiles:
+        own = block_numbers(tile.shape, side)
+        found.append(blocks + own)
+        blocks += int(own.max()) + 1
+    return np.concatenate(found), blocks
 
 
 def _joined(rows: Floats, shape: tuple[int, int], side: int) -> _Tile:
@@ -176,9 +200,3 @@ def _used_blocks(tile: _Tile, side: int) -> int:
 def _kept(tiles: Sequence[_Tile], found: Sequence[Correlogram], side: int) -> float:
     sides = [block_sides(tile.shape, side) for tile in tiles]
     return min(kept_by_blocks(one, sides) for one in found)
-
-
-def _sums(tile: _Tile, side: int) -> Floats:
-    """Sums of the features of the blocks of a tile."""
-    numbers = block_numbers(tile.shape, side)
-    return sums_by_block(tile.rows, numbers, int(numbers.max()) + 1)

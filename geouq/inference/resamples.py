@@ -1,15 +1,18 @@
 """Numbers of the resamples of a pool: which follow from what, and when they tell how certain a number is."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geouq.errors import SummaryError
 from geouq.inference.gaps import rests_on_few_blocks
-from geouq.inference.pool import Blocks, Reach
+from geouq.inference.influence import Probes, influences
+from geouq.inference.long_run import LongRun, long_run
 from geouq.inference.settings import FEWEST_BLOCKS, FEWEST_CELLS, FEWEST_CERTAIN, FEWEST_EFFECTIVE, FEWEST_TILES
+from geouq.inference.squares import Squares
 from geouq.metrics import Choices, Metric, Value, evaluate_metric, metrics_of
 from geouq.summary import Summary
 
@@ -22,43 +25,80 @@ FEW_IN_UNEVEN_BINS = f"{FEW_IN_A_BIN}; equal-count bins all hold pixels"
 FEW_EFFECTIVE = f"fewer than {FEWEST_EFFECTIVE} effective cells"
 OUTWEIGHED = "few blocks outweigh the others"
 NOT_BY_CELL = {"group", "ordering", "threshold"}
-BY_ERROR = (
-    *("bias", "nbias", "z_mean", "pit_mean", "coverage_above", "coverage_below"),
-    *("mace", "rmsce", "calibration_error", "miscalibration_area"),
-    *("quantile_coverage", "mixture_coverage_above", "mixture_coverage_below"),
-)
-OF_PREDICTIONS = (
-    *("sharpness", "sharpness_rms", "mean_std", "width", "cv", "crossing", "confidence"),
-    *("variance_aleatoric", "variance_epistemic", "aleatoric_share", "epistemic_share"),
-)
-BY_Z_SQUARE = (
-    *("zms", "z_std", "coverage", "pit_std", "nll", "ence", "ence_normalized", "ence_excess", "ence_null"),
-    *("mace_interval", "rmsce_interval", "calibration_error_interval", "miscalibration_area_interval"),
-    *("rmscd", "rmscd_under", "lowest_group_coverage"),
-    *("mixture_coverage", "marginal_log_loss", "joint_log_loss", "joint_log_loss_gain", "spread_skill"),
-)
 
 
 @dataclass(frozen=True)
 class Resampled:
-    """One number: of the pool, of each resample, and without each group of blocks."""
+    """One number: of the pool, of each resample, and how each block, square and cell influences it.
+
+    of_blocks, of_squares, of_cells : float64, influences of each, to first order.
+    """
 
     value: Value
     replicates: Floats
-    left_out: Floats
+    of_blocks: Floats
+    of_squares: Floats
+    of_cells: Floats
+    squares: Squares
+
+    @property
+    def left_out(self) -> Floats:
+        """The number without each block, to first order."""
+        return float(self.value.value) - self.of_blocks
+
+    @property
+    def effective(self) -> float | None:
+        """Number of effective cells; None where the number is missing."""
+        return self.long_run.effective if np.isfinite(self.value.value) else None
+
+    @cached_property
+    def long_run(self) -> LongRun:
+        """The long-run variance of the number."""
+        return long_run(self.squares, self.of_squares, self.of_blocks, self.of_cells)
 
 
-def resampled_numbers(whole: Summary, drawn: Summary, rest: Summary, choices: Choices) -> Iterator[Resampled | Value]:
-    """All numbers of all three; a bare value where cells do not keep what it follows from."""
-    for metric in metrics_of(choices.form):
+@dataclass(frozen=True)
+class Parts:
+    """Rows of the blocks, the squares and the cells of a pool, float64 (parts, columns)."""
+
+    blocks: Floats
+    cells: Floats
+    squares: Squares
+
+
+def resampled_numbers(
+    whole: Summary,
+    summarized: Callable[[Floats], Summary],
+    drawn: Summary,
+    parts: Parts,
+    choices: Choices,
+    *,
+    wanted: Container[str] | None = None,
+) -> Iterator[Resampled | Value]:
+    """All numbers of a pool and its resamples; a bare value where cells do not keep what it follows from.
+
+    summarized : makes a Summary of summed rows. wanted : names of the metrics, None for all.
+    """
+    probes = Probes.of(parts.cells)
+    probed = summarized(probes.sums)
+    numbers: list[Value | tuple[Value, Floats, Floats]] = []
+    for metric in (one for one in metrics_of(choices.form) if wanted is None or one.name in wanted):
         values = list(evaluate_metric(metric, whole, choices))
         try:
-            others = [of_cells(metric, summary, choices) for summary in (drawn, rest)]
+            others = [of_cells(metric, summary, choices) for summary in (drawn, probed)]
         except SummaryError:
-            yield from values
+            numbers += values
             continue
-        for value, replicates, without in zip(values, *others, strict=True):
-            yield Resampled(value, replicates.value, without.value)
+        for value, replicates, raised in zip(values, *others, strict=True):
+            numbers.append((value, replicates.value, probes.gradient(raised.value)))
+    gradients = np.stack([one[2] for one in numbers if isinstance(one, tuple)], axis=-1)
+    each = iter(zip(*(influences(rows, gradients).T for rows in (parts.blocks, parts.cells)), strict=True))
+    for one in numbers:
+        if isinstance(one, Value):
+            yield one
+            continue
+        blocks, cells = next(each)
+        yield Resampled(*one[:2], blocks, parts.squares.sums(cells), cells, parts.squares)
 
 
 def of_cells(metric: Metric, summary: Summary, choices: Choices) -> list[Value]:
@@ -68,17 +108,6 @@ def of_cells(metric: Metric, summary: Summary, choices: Choices) -> list[Value]:
     return list(evaluate_metric(metric, summary, choices))
 
 
-def reach_of(value: Value, blocks: Blocks) -> Reach:
-    """The residual whose correlation a number feels: errors, their size in the unit, or their size beside the std.
-
-    Numbers of predictions alone are given the one that widens most.
-    """
-    name = value.metric.name
-    if name in OF_PREDICTIONS:
-        return min(blocks.reaches.values(), key=lambda reach: reach.kept)
-    return blocks.reaches["error" if name in BY_ERROR else "z_square" if name in BY_Z_SQUARE else "squared_error"]
-
-
 def too_few(cells: int, blocks: int) -> str:
     """Why there are no intervals, or nothing."""
     if cells < FEWEST_CELLS:
@@ -86,15 +115,18 @@ def too_few(cells: int, blocks: int) -> str:
     return f"fewer than {FEWEST_BLOCKS} blocks" if blocks < FEWEST_BLOCKS else ""
 
 
-def untold(value: Value, whole: Summary, drawn: Summary, choices: Choices, reach: Reach) -> str:
+def untold(numbers: Resampled, whole: Summary, drawn: Summary, choices: Choices) -> str:
     """Why resamples do not tell how certain a number is, or nothing."""
-    if reach.effective < FEWEST_EFFECTIVE:
-        return FEW_EFFECTIVE
-    if not rests_on_few_blocks(value, whole, drawn, choices):
+    if reason := too_uncertain(numbers.long_run):
+        return reason
+    if not rests_on_few_blocks(numbers.value, whole, drawn, choices):
         return ""
-    return FEW_IN_A_BIN if value.bins.startswith("equal-count") or not value.bins else FEW_IN_UNEVEN_BINS
+    bins = numbers.value.bins
+    return FEW_IN_A_BIN if bins.startswith("equal-count") or not bins else FEW_IN_UNEVEN_BINS
 
 
-def outweighed(reach: Reach, left_out: Floats) -> bool:
-    """Whether a number hangs on so few of the blocks that not even its spread is known."""
-    return bool(np.isfinite(left_out).all()) and reach.certain_blocks(left_out) < FEWEST_CERTAIN
+def too_uncertain(found: LongRun) -> str:
+    """Why the long-run variance of a number gives no limits, or nothing."""
+    if found.effective < FEWEST_EFFECTIVE:
+        return FEW_EFFECTIVE
+    return OUTWEIGHED if found.freedom < FEWEST_CERTAIN else ""

@@ -29,13 +29,22 @@ def with_intervals(rows: Iterable[Row], inferred: Mapping[str, Inference]) -> It
             "ci_level": None if interval.reason else one.level,
             "ci_method": row.get("ci_method") or interval.reason or interval.method,
             "n_cells": one.blocks.cells if one.blocks else 0,
+            "n_effective": interval.effective,
         }
 
 
 def test_rows(of: Of, inference: Inference) -> list[Row]:
     """A row for each test of a variable of a pool."""
     return [
-        {**of, "metric": t.metric, "bins": t.bins, "value": t.value, "ideal": t.ideal, "p_value": t.p_value}
+        {
+            **of,
+            "metric": t.metric,
+            "bins": t.bins,
+            "value": t.value,
+            "ideal": t.ideal,
+            "p_value": t.p_value,
+            "n_effective": t.effective,
+        }
         for t in inference.tests
     ]
 

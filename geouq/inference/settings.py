@@ -5,6 +5,6 @@ from geouq.config import Intervals
 FEWEST_CELLS = 8
 FEWEST_BLOCKS = 8
 FEWEST_TILES = 8
-FEWEST_EFFECTIVE = 8  # cells: of 8 normal means, the spread is known to 27 % of itself, as 1 / sqrt(2 (n - 1))
-FEWEST_CERTAIN = 3  # blocks: the spread is known to half of itself
+FEWEST_EFFECTIVE = 8  # cells: of fewer, intervals of simulated maps hold the number too rarely
+FEWEST_CERTAIN = 3  # degrees of freedom: the spread is known to 40 % of itself, as 1 / sqrt(2 n)
 DEFAULTS = Intervals()

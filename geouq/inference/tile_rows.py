@@ -4,7 +4,7 @@ Groups stay those of the whole pool, as the bins of cells do: where a border fal
 of that key that it has in the pool.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,14 +13,16 @@ from numpy.typing import NDArray
 
 from geouq.compiled import compiled
 from geouq.config import Intervals
-from geouq.inference.bootstrap import left_out, resampled
+from geouq.inference.bootstrap import left_out, left_out_groups, resampled
 from geouq.inference.features import MOMENTS, moments_of
+from geouq.inference.influence import WEIGHT
 from geouq.inference.joint_rows import PairRows, SampleOwners
 from geouq.inference.order_rows import OrderFrame, moment_row
 from geouq.inference.resamples import NOT_BY_CELL, Resampled
-from geouq.metrics import Choices, Metric, evaluate_metric, metrics_of
+from geouq.inference.squares import Positions, Squares, positions_of
+from geouq.metrics import Choices, Metric, Value, evaluate_metric, metrics_of
 from geouq.metrics.forms import JOINT
-from geouq.summary import CoverageProfile, Summary, ZHistogram
+from geouq.summary import CoverageProfile, Summary, TilePlace, ZHistogram
 from geouq.summary.moments import CENTRED
 from geouq.summary.threshold_sums import ThresholdSums
 
@@ -85,7 +87,8 @@ class TileFrame:
 class TileRows:
     """Rows of the tiles of a pool that have pixels, float64 (tiles, columns); `order` those of the order, if asked for.
 
-    pairs : of the sample for the joint log-loss, where there is one.
+    pairs : of the sample for the joint log-loss, where there is one. tiles : number of the row of each tile, in the
+    order of their names, -1 of those without pixels.
 
     Of more than 512 tiles, those that follow each other are joined, so that the memory is bounded.
     """
@@ -93,7 +96,18 @@ class TileRows:
     frame: TileFrame
     rows: Floats
     order: Floats | None
+    tiles: Ints
     pairs: PairRows | None = None
+
+    def squares(self, places: Sequence[TilePlace]) -> Squares:
+        """Return the squares that hold the groups of tiles of which each is left out."""
+        places = sorted(places, key=lambda place: place.tile)
+        used, group = self.tiles >= 0, left_out_groups(len(self.rows))[self.tiles]
+        centres = positions_of(places, [(1, 1)] * len(places)).some(used)
+        _, first, group = np.unique(group[used], return_index=True, return_inverse=True)
+        x, y = (np.bincount(group, one) / np.bincount(group) for one in (centres.x, centres.y))
+        weight = np.bincount(left_out_groups(len(self.rows)), self.rows[:, WEIGHT]).astype(np.float64)
+        return Squares.of(Positions(x, y, centres.sheet[first], centres.area), weight)
 
 
 def rows_of_tiles(
@@ -103,7 +117,7 @@ def rows_of_tiles(
     frames = {name: TileFrame.of(whole, choices[name]) for name, whole in wholes.items() if whole.n}
     found: dict[str, dict[int, list[Floats]]] = {name: {} for name in frames}
     owners = {name: SampleOwners(frame.whole) for name, frame in frames.items()}
-    joined = min(count, MOST_ROWS)
+    joined, tile_numbers = min(count, MOST_ROWS), {name: np.full(count, -1) for name in frames}
     for i, tile in enumerate(tiles()):
         number = i * joined // count
         for name, frame in frames.items():
@@ -112,18 +126,20 @@ def rows_of_tiles(
                 before = found[name].get(number)
                 found[name][number] = row if before is None else [a + b for a, b in zip(before, row, strict=True)]
                 owners[name].add(tile[name], number)
-    return {name: _stacked(frames[name], rows, owners[name]) for name, rows in found.items()}
+                tile_numbers[name][i] = len(found[name]) - 1
+    return {name: _stacked(frames[name], rows, tile_numbers[name], owners[name]) for name, rows in found.items()}
 
 
-def _stacked(frame: TileFrame, rows: Mapping[int, list[Floats]], owners: SampleOwners) -> TileRows:
+def _stacked(frame: TileFrame, rows: Mapping[int, list[Floats]], tiles: Ints, owners: SampleOwners) -> TileRows:
     light, *order = (np.stack(one) for one in zip(*rows.values(), strict=True))
-    return TileRows(frame, light, order[0] if order else None, owners.pairs(list(rows)))
+    return TileRows(frame, light, order[0] if order else None, tiles, owners.pairs(list(rows)))
 
 
 def resampled_by_tiles(
-    name: str, choices: Choices, tiles: TileRows, settings: Intervals
+    name: str, choices: Choices, tiles: TileRows, places: Sequence[TilePlace], settings: Intervals
 ) -> tuple[Iterator[Resampled], Summary]:
     """All numbers that cells do not keep, and the summary of the resamples, in which tiles are drawn."""
+    squares = tiles.squares(places)
     rows, rest = resampled(tiles.rows, settings.resamples, settings.seed, name), left_out(tiles.rows)
     drawn, without = tiles.frame.summary(rows), tiles.frame.summary(rest)
 
@@ -132,14 +148,23 @@ def resampled_by_tiles(
             if metric.choice in NOT_BY_CELL - {"ordering"} or metric.name.endswith("_interval"):
                 summaries = (tiles.frame.whole, drawn, without)
                 for value, *others in zip(*(evaluate_metric(metric, one, choices) for one in summaries), strict=True):
-                    yield Resampled(value, *(other.value for other in others))
-        yield from _order_of(name, choices, tiles, settings)
-        yield from _joint_of(name, choices, tiles, settings)
+                    yield _resampled(value, squares, *(other.value for other in others))
+        yield from _order_of(name, choices, tiles, squares, settings)
+        yield from _joint_of(name, choices, tiles, squares, settings)
 
     return numbers(), drawn
 
 
-def _joint_of(name: str, choices: Choices, tiles: TileRows, settings: Intervals) -> Iterator[Resampled]:
+def _resampled(value: Value, squares: Squares, replicates: Floats, without: Floats) -> Resampled:
+    """Return a number whose influences follow from leaving out groups of tiles."""
+    of_groups = (1 - squares.share) * (float(value.value) - without)
+    of_groups = of_groups - squares.share * of_groups.sum()
+    return Resampled(value, replicates, of_groups, squares.sums(of_groups), of_groups, squares)
+
+
+def _joint_of(
+    name: str, choices: Choices, tiles: TileRows, squares: Squares, settings: Intervals
+) -> Iterator[Resampled]:
     """The numbers of pairs of pixels."""
     if tiles.pairs is None:
         return
@@ -147,10 +172,12 @@ def _joint_of(name: str, choices: Choices, tiles: TileRows, settings: Intervals)
     for metric in JOINT:
         (value,) = evaluate_metric(metric, tiles.frame.whole, choices)
         drawn = tiles.pairs.resampled(name, metric.name, count, settings.resamples, settings.seed)
-        yield Resampled(value, drawn, tiles.pairs.left_out(metric.name, count))
+        yield _resampled(value, squares, drawn, tiles.pairs.left_out(metric.name, count))
 
 
-def _order_of(name: str, choices: Choices, tiles: TileRows, settings: Intervals) -> Iterator[Resampled]:
+def _order_of(
+    name: str, choices: Choices, tiles: TileRows, squares: Squares, settings: Intervals
+) -> Iterator[Resampled]:
     """The numbers that follow from the order, of some resamples at a time."""
     frame = tiles.frame.order
     if frame is None or tiles.order is None:
@@ -159,7 +186,7 @@ def _order_of(name: str, choices: Choices, tiles: TileRows, settings: Intervals)
     for metric in metrics_of(choices.form):
         if metric.choice == "ordering":
             (value,) = evaluate_metric(metric, tiles.frame.whole, choices)
-            yield Resampled(value, *(_in_parts(metric, frame, rows) for rows in both))
+            yield _resampled(value, squares, *(_in_parts(metric, frame, rows) for rows in both))
 
 
 def _in_parts(metric: Metric, frame: OrderFrame, rows: Floats) -> Floats:

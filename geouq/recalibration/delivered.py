@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from geouq.inference.differences import Key, Spread, Uncertain
+from geouq.inference.differences import Key, Uncertain
 from geouq.inference.resamples import Resampled
 from geouq.metrics import FORM_METRICS, Value, level_name
 
@@ -34,7 +34,6 @@ def delivered_score(views: Sequence[Mapping[Key, Uncertain]], levels: Sequence[f
     spreads = [part.spread for part in parts if part.spread is not None]
     if len(spreads) < len(parts):
         return Uncertain(value, reason=next(part.reason for part in parts if part.spread is None))
-    replicates = weights @ [spread.numbers.replicates for spread in spreads]
-    left_out = weights @ [spread.numbers.left_out for spread in spreads]
-    reach = max((spread.reach for spread in spreads), key=lambda reach: 1 / reach.kept)
-    return Uncertain(value, Spread(Resampled(value, replicates, left_out), reach))
+    fields = ("replicates", "of_blocks", "of_squares", "of_cells")
+    mean = {field: weights @ [getattr(spread, field) for spread in spreads] for field in fields}
+    return Uncertain(value, Resampled(value, **mean, squares=spreads[0].squares))

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "metrics": (
         "level", "name", "variable", "model", "metric", "value", "units", "bins", "group", "ci_low", "ci_high",
-        "ci_level", "ci_method", "n", "n_cells", "compare_on", "null",
+        "ci_level", "ci_method", "n", "n_cells", "n_effective", "compare_on", "null",
     ),
     "bins": (
         "level", "name", "variable", "model", "bins", "bin", "lower", "upper", "n", "mean_variance", "mse", "share",
@@ -55,6 +55,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "curves": ("level", "name", "variable", "model", "curve", "x", "y"),
     "tests": (
         "level", "name", "variable", "model", "metric", "bins", "value", "ideal", "p_value", "p_adjusted",
+        "n_effective",
     ),
     "correlograms": (
         "level", "name", "variable", "model", "residual", "lag_pixels", "lag_metres", "correlation", "pairs",

@@ -1,6 +1,7 @@
 """How often intervals hold the true numbers of simulated maps."""
 
 import hashlib
+import warnings
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from simulated.methods import NUMBERS, by_blocks, by_pixels
 
 LEVEL = 0.95
 TARGET = 0.92, 0.97
+RESAMPLES = 400
 
 
 @dataclass(frozen=True)
@@ -35,20 +37,16 @@ class Field:
 
 @dataclass(frozen=True)
 class Simulation:
-    """One map: whether intervals hold the true numbers, 1 or 0, of blocks and of pixels; and how blocks are.
+    """One map: whether intervals hold the true numbers, 1 or 0, of blocks and of pixels.
 
-    held : float64 (2, numbers), NaN where there is no interval.
-
-    cell, range, side : pixels, side of a cell, longest range of a residual as it was found, and side of the blocks.
-    effective : fewest effective cells of a residual.
+    held : float64 (2, numbers), NaN where there is no interval. effective : float64 (numbers), effective cells of each.
+    cell : pixels, side of a cell. side : pixels, side of the blocks.
     """
 
     held: NDArray[np.float64]
-    effective: float
+    effective: NDArray[np.float64]
     cell: int
-    range: float
     side: float
-    blocks: int
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,9 @@ class Row:
     @property
     def held(self) -> NDArray[np.float64]:
         """Share of the intervals that hold the true number, float64 (2, numbers)."""
-        return np.nanmean([one.held for one in self.simulations], axis=0)
+        with warnings.catch_warnings():  # of a number of which no map has an interval
+            warnings.simplefilter("ignore", RuntimeWarning)
+            return np.nanmean([one.held for one in self.simulations], axis=0)
 
     @property
     def intervals(self) -> NDArray[np.int64]:
@@ -69,13 +69,9 @@ class Row:
         return np.isfinite([one.held for one in self.simulations]).sum(0)
 
     @property
-    def reached(self) -> float:
-        """Share of maps whose blocks are at least as wide as the range found."""
-        return float(np.mean([one.side >= one.range for one in self.simulations]))
-
-    def average(self, name: str) -> float:
-        """Mean over the maps of how their blocks are."""
-        return float(np.mean([getattr(one, name) for one in self.simulations]))
+    def effective(self) -> NDArray[np.float64]:
+        """Median over the maps of the effective cells of each number."""
+        return np.median([one.effective for one in self.simulations], axis=0)
 
 
 def simulate(field: Field, seed: int, number: int) -> Simulation:
@@ -83,21 +79,21 @@ def simulate(field: Field, seed: int, number: int) -> Simulation:
     name = int.from_bytes(hashlib.sha256(field.name.encode()).digest()[:8], "little")
     rng = np.random.default_rng([seed, name, number])
     layers = field.layout.with_gaps(field.forecast.simulated(rng, field.layout.shape))
-    settings = Intervals(level=LEVEL, block=field.block, seed=number)
-    limits, blocks = by_blocks(layers, field.layout, settings, field.cell_size)
-    methods = limits, by_pixels(layers, LEVEL, rng)
+    settings = Intervals(level=LEVEL, block=field.block, seed=number, resamples=RESAMPLES)
+    intervals, blocks = by_blocks(layers, field.layout, settings, field.cell_size)
+    by_block = {name: (one.low, one.high) for name, one in intervals.items()}
     true = field.forecast.true_numbers()
-    held = [[_holds(found[name], true[name]) for name in NUMBERS] for found in methods]
-    reaches = blocks.reaches.values()
-    longest = max(reach.correlogram.reach for reach in reaches)
-    effective = min(reach.effective for reach in reaches)
-    cell = blocks.cell_pixels
-    return Simulation(np.array(held), effective, cell, longest * cell, blocks.side * cell, blocks.count)
+    held = [
+        [_holds(*found.get(name, (None, None)), true[name]) for name in NUMBERS]
+        for found in (by_block, by_pixels(layers, LEVEL))
+    ]
+    effective = [intervals[name].effective or np.nan for name in NUMBERS]
+    return Simulation(np.array(held), np.array(effective), blocks.cell_pixels, blocks.side * blocks.cell_pixels)
 
 
-def _holds(limits: tuple[float, float], number: float) -> float:
+def _holds(low: float | None, high: float | None, number: float) -> float:
     """1 where the number lies between the limits, 0 where it does not, NaN where there are none."""
-    return float(limits[0] <= number <= limits[1]) if np.isfinite(limits).all() else np.nan
+    return np.nan if low is None or high is None else float(low <= number <= high)
 
 
 def studied(fields: Iterable[Field], simulations: int, seed: int, workers: int) -> Iterable[Row]:

@@ -16,18 +16,25 @@ REGIONS = {
 }
 CALIBRATED, SLIGHTLY, PROUD = 1.0, 0.95**2, 0.8**2  # predicted variance by the true one
 SAID = {CALIBRATED: "calibrated", SLIGHTLY: "std 5 % too small", PROUD: "std 20 % too small"}
-COLUMNS = ("field", "cells", "range", "effective cells", "blocks", "bias", "RMSE", "ZMS", "coverage_90", "UCE", "ENCE")
+COLUMNS = ("field", "cells", *("bias", "MAE", "RMSE", "ZMS", "coverage_90", "NLL", "CRPS", "UCE", "ENCE"))
+TRACKS = Layout((512,), (512,), tracks=64)
+SMALL_TILES = Layout((64,) * 4, (64,) * 6)
 
 
 def fields() -> list[Field]:
-    """Tiles of 512 pixels with errors of several ranges, then regions of tiles as those of the samples."""
+    """Tiles of 512 pixels with errors of several ranges, small tiles, tracks, and regions as those of the samples."""
     return [
-        *(_field(Forecast(8, factor=factor), TILE) for factor in (CALIBRATED, PROUD)),
-        *(_field(Forecast(8, "exp", factor=factor), TILE, 16) for factor in (CALIBRATED, PROUD)),
-        *(_field(Forecast(24, factor=factor), TILE, 16) for factor in (CALIBRATED, SLIGHTLY, PROUD)),
-        *(_field(Forecast(24, "exp", factor=factor), TILE, 16) for factor in (CALIBRATED, PROUD)),
+        _field(Forecast(8), TILE),
+        _field(Forecast(8, "exp", factor=PROUD), TILE, 16),
+        _field(Forecast(24, factor=SLIGHTLY), TILE, 16),
+        *(_field(Forecast(scale), TILE, 16) for scale in (48, 72, 96)),
+        *(_field(Forecast(scale, "exp", factor=factor), TILE, 16) for scale, factor in ((24, PROUD), (40, 1), (60, 1))),
         Field("gauss 8 px, variance 48 px, std 20 % too small", Forecast(8, "gauss", 48, PROUD), TILE, 16),
+        Field("gauss 8 px, variance 48 px with sd 1.2, calibrated", Forecast(8, "gauss", 48, spread=1.2), TILE, 16),
+        Field("gauss 85 % 4 px and 15 % 100 px, calibrated", Forecast(4, long=100, share=0.15), TILE, 16),
         Field("gauss 8 px, variance too alike", Forecast(8, power=0.5), TILE, 16),
+        _field(Forecast(24), SMALL_TILES, 16, where="24 tiles of 64 px, "),
+        _field(Forecast(24), TRACKS, 16, where="tracks, "),
         *(
             _field(Forecast(5, factor=factor), REGIONS[region], where=f"{region}, ")
             for region, factor in (("EAST", CALIBRATED), ("WEST", CALIBRATED), ("NORTH", PROUD))
@@ -46,35 +53,28 @@ def _field(forecast: Forecast, layout: Layout, cell_size: int | None = None, whe
 
 
 def markdown(rows: Iterable[Row]) -> str:
-    """The table: share held in percent with its standard error, that of independent pixels in parentheses."""
+    """Return the table: share held in percent with its standard error, that of independent pixels in parentheses."""
     lines = [_line(COLUMNS), _line(["---", *["---:"] * (len(COLUMNS) - 1)])]
     return "\n".join([*lines, *(_line(_cells(row)) for row in rows)]) + "\n"
 
 
 def _cells(row: Row) -> list[str]:
     (ours, theirs), counts, maps = row.held, row.intervals[0], len(row.simulations)
-    found = f"{row.average('blocks'):.0f} of {row.average('side'):.0f} px"
-    return [
-        row.field.name,
-        f"{row.average('cell'):.0f} px",
-        f"{row.average('range'):.0f} px",
-        f"{row.average('effective'):.0f}",
-        found if row.reached >= 0.5 else f"{found}, too small",
-        *(
-            f"{_share(own, count)} ({100 * other:.0f}){_without(maps - count)}"
-            for own, other, count in zip(ours, theirs, counts, strict=True)
-        ),
-    ]
+    each = zip(row.effective, ours, theirs, counts, strict=True)
+    return [row.field.name, f"{row.simulations[0].cell} px", *(_number(*one, maps) for one in each)]
 
 
-def _without(maps: int) -> str:
-    return f", {maps} without" if maps else ""
+def _number(effective: float, share: float, other: float, count: int, maps: int) -> str:
+    """Effective cells, share held and that of independent pixels, and share of maps without an interval."""
+    refused = f", {100 * (maps - count) / maps:.0f} % refused" if count < maps else ""
+    pixels = f" ({100 * other:.0f})" if np.isfinite(other) else ""
+    return f"n {effective:.0f}: " + (f"{_share(share, count)}{pixels}" if count else "none") + refused
 
 
 def _share(share: float, count: int) -> str:
     """A share in percent and its standard error, in bold outside the target."""
-    shown = f"{100 * share:.1f} ± {100 * np.sqrt(share * (1 - share) / count):.1f}"
-    return shown if TARGET[0] <= share <= TARGET[1] else f"**{shown}**"
+    shown = f"{100 * share:.0f} ± {100 * np.sqrt(share * (1 - share) / count):.0f}"
+    return shown if TARGET[0] <= round(share, 2) <= TARGET[1] else f"**{shown}**"
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -11,6 +11,8 @@ from geouq.inference import Intervals, Side, draw_together, paired_difference, u
 from geouq.inference.blocks import block_numbers
 from geouq.inference.bootstrap import draws
 from geouq.inference.differences import two_sided
+from geouq.inference.long_run import long_run
+from geouq.inference.settings import FEWEST_EFFECTIVE
 from geouq.metrics import coverage, rmse, zms
 from geouq.summary import add_all
 
@@ -112,15 +114,22 @@ def test_a_loop_over_the_same_draws_gives_the_same_interval(base, noisy):
         pair = [one[name, "", ""] for one in drawn.sides]
         found = paired_difference(pair[1], pair[0], 0.95)
         away = numbers[1] - numbers[0]
-        rest = pair[1].spread.numbers.left_out - pair[0].spread.numbers.left_out
-        widening = max(one.spread.reach.widening(0.95, rest) for one in pair)
+        widening = long_run_of(pair, lambda numbers: numbers).widening(0.95)
         limits = found.value + widening * (np.quantile(away, [0.025, 0.975]) - np.median(away))
         assert (found.low, found.high) == pytest.approx(tuple(limits), rel=1e-9)
         losses = distance(numbers[1]) - distance(numbers[0])
-        rest = distance(pair[1].spread.numbers.left_out) - distance(pair[0].spread.numbers.left_out)
-        widening = max(one.spread.reach.widening(0.95, rest) for one in pair)
+        widening = long_run_of(pair, distance).widening(0.95)
         observed = distance(float(metric(noisy.whole))) - distance(float(metric(base.whole)))
         assert found.p_value == two_sided(observed + widening * (losses - np.median(losses)))
+
+
+def long_run_of(pair, of):
+    """The long-run variance of the difference of a function of two numbers, from the influences of both."""
+    parts = []
+    for name in ("of_squares", "of_blocks", "of_cells"):
+        moved = [of(one.value.value + getattr(one.spread, name)) - of(one.value.value) for one in pair]
+        parts.append(moved[1] - moved[0])
+    return long_run(pair[0].spread.squares, *parts)
 
 
 def blocks_of(tiles):
@@ -143,8 +152,8 @@ def test_blocks_in_which_one_forecast_alone_has_pixels_count_for_it(arrays, base
     drawn = draw_together("all", [side(part), side(base)], BLOCKS)
 
     assert not drawn.same_pixels
-    replicates = drawn.sides[1]["rmse", "", ""].spread.numbers.replicates
-    alone = draw_together("all", [side(base)], BLOCKS).sides[0]["rmse", "", ""].spread.numbers.replicates
+    replicates = drawn.sides[1]["rmse", "", ""].spread.replicates
+    alone = draw_together("all", [side(base)], BLOCKS).sides[0]["rmse", "", ""].spread.replicates
     np.testing.assert_array_equal(replicates, alone)
 
 
@@ -195,13 +204,13 @@ def test_a_bin_in_few_blocks_has_no_difference_that_can_be_told(arrays):
 
 
 def test_few_effective_cells_have_no_difference_that_can_be_told():
-    tiles = Tiles(forecast(0, 256, 120))
+    tiles = Tiles(forecast(0, 256, 200))
 
-    assert differences(tiles, tiles)["bias", "", ""].reason == "fewer than 8 effective cells"
+    assert differences(tiles, tiles)["bias", "", ""].reason == f"fewer than {FEWEST_EFFECTIVE} effective cells"
 
 
 def test_a_difference_that_hangs_on_few_blocks_cannot_be_told(base, noisy, monkeypatch):
-    monkeypatch.setattr("geouq.inference.differences.outweighed", lambda _, rest: bool(np.abs(rest).max() > 0))
+    monkeypatch.setattr("geouq.inference.differences.too_uncertain", lambda _: "few blocks outweigh the others")
 
     found = differences(base, noisy)["rmse", "", ""]
 

@@ -10,10 +10,8 @@ from geouq.inference import false_discovery_adjusted
 from geouq.inference.folded import Noise, folded_limits, folded_p_value
 from geouq.inference.limits import (
     bca_limits,
-    normal_blocks,
     p_value,
     percentile_limits,
-    small_sample_widening,
     widened,
 )
 
@@ -28,13 +26,6 @@ def test_limits_are_those_of_a_second_implementation(method):
     ours = bca_limits(sample.mean(), replicates, rest, 0.95) if method == "BCa" else percentile_limits(replicates, 0.95)
 
     assert ours == pytest.approx(tuple(found.confidence_interval), rel=1e-9)
-
-
-@pytest.mark.parametrize("blocks", [8, 20, 100, 1e5])
-def test_few_blocks_are_widened_as_student_asks(blocks):
-    expected = np.sqrt(blocks / (blocks - 1)) * stats.t.ppf(0.975, blocks - 1) / stats.norm.ppf(0.975)
-
-    assert small_sample_widening(blocks, 0.95) == pytest.approx(expected, rel=1e-3)
 
 
 def test_widened_limits_are_farther_from_the_estimate():
@@ -111,12 +102,3 @@ def test_limits_of_a_norm_hold_the_true_one_wherever_there_is_a_gap(sizes, share
 
 def test_gaps_that_are_all_0_have_a_norm_of_0():
     assert folded_limits(np.zeros(3), Noise(np.ones((100, 3)), mean_size), mean_size, 0.95) == (0.0, 0.0)
-
-
-def test_heavy_tails_make_the_spread_of_blocks_less_certain():
-    rng = np.random.default_rng(0)
-    normal, heavy = rng.standard_normal(5000), rng.standard_t(6, 5000)
-
-    assert normal_blocks(30, normal) == pytest.approx(30, rel=0.1)
-    assert normal_blocks(30, heavy) < 20
-    assert normal_blocks(30, np.ones(30)) == pytest.approx(30)
