@@ -229,15 +229,22 @@ def test_the_sample_data_raise_no_suspicion():
     assert examine(experiment, find_tiles(experiment), DEEP) == []
 
 
+# the biomass of the Amazon lies half a row off its predictors: in each tile the correlation of mean and truth without
+# their trends is largest at a shift of -0.3 to -0.9 rows; that of the other variables is largest at 0 to 0.5
+REAL = {"amazon_agb": ["AGB: shifted pixels"], "seas5_tas": []}
+
+
 @pytest.mark.skipif(not SHARED.is_dir(), reason="real rasters are not here")
-@pytest.mark.parametrize("folder", ["amazon_agb", "seas5_tas"])
-def test_real_maps_raise_no_suspicion(folder, tmp_path):
+@pytest.mark.parametrize("folder", REAL)
+def test_real_maps_raise_what_is_known_of_them(folder, tmp_path):
     config = tmp_path / "real.yaml"
     data = {layer: f"{SHARED}/{folder}/predictions/{{tile}}_{layer}.tif" for layer in ("mean", "variance")}
     config.write_text(f"version: 1\nname: real\ndata: {data | {'truth': f'{SHARED}/{folder}/truth/{{tile}}.tif'}}\n")
     experiment = load_experiment(config)
 
-    assert examine(experiment, find_tiles(experiment), DEEP) == []
+    found = [f"{one.about}: {one.kind}" for one in examine(experiment, find_tiles(experiment), DEEP)]
+
+    assert found == REAL[folder]
 
 
 def test_check_deep_prints_findings_and_a_run_warns_and_remembers(clean, suspicions, geouq, tmp_path):
