@@ -2,6 +2,7 @@
 
 import numpy as np
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from geouq.figures.style import (
     DATA,
@@ -16,16 +17,27 @@ from geouq.figures.style import (
     with_units,
     without_pixels,
 )
-from geouq.metrics import LEFT_OUT, ause, oracle_curve, sparsification_curve, spearman
+from geouq.metrics import (
+    LEFT_OUT,
+    ause,
+    ause_resolution,
+    oracle_curve,
+    sparsification_curve,
+    spearman,
+    spearman_resolution,
+)
 from geouq.summary import Summary
 from geouq.text.wording import for_people
+
+COARSE = 0.01  # resolution that a reader must know
 
 
 def sparsification_figure(summary: Summary, *, title: str, units: str) -> Figure:
     """RMSE of what remains when the pixels of largest predicted variance are left out, beside the best order there is.
 
     The grey area between both, divided by the RMSE, is AUSE: 0 where the std puts errors in their true order. A flat
-    line is a std that says nothing. Raises SummaryError where the summary keeps no ordering.
+    line is a std that says nothing. Numbers whose resolution is coarser than 0.01 are given with it. Raises
+    SummaryError where the summary keeps no ordering.
     """
     figure = new_figure(title, height=4.2)
     if not summary.n:
@@ -40,7 +52,18 @@ def sparsification_figure(summary: Summary, *, title: str, units: str) -> Figure
     if np.isfinite(own).all():
         axes.set(ylim=(0, 1.1 * own.max()))
     dress(axes, "pixels left out (%)", with_units("RMSE of those that remain", units))
-    numbers = f"AUSE {for_people(float(ause(summary)))}, rank correlation {for_people(float(spearman(summary)))}"
-    note(axes, pixels(summary.n), numbers)
+    own_error = _with_resolution(ause(summary), ause_resolution(summary))
+    correlation = _with_resolution(spearman(summary), spearman_resolution(summary))
+    note(axes, pixels(summary.n), f"AUSE {own_error}, rank correlation {correlation}")
     key(figure, [axes])
     return figure
+
+
+def _with_resolution(value: NDArray[np.float64], resolution: NDArray[np.float64]) -> str:
+    """Return a number, and its resolution where that is coarse.
+
+    >>> _with_resolution(np.array(0.5), np.array(0.002)), _with_resolution(np.array(0.5), np.array(0.123))
+    ('0.5', '0.5 (to within 0.12)')
+    """
+    text = for_people(float(value))
+    return f"{text} (to within {resolution:.2g})" if resolution > COARSE else text

@@ -178,7 +178,10 @@ def _joint_of(
 def _order_of(
     name: str, choices: Choices, tiles: TileRows, squares: Squares, settings: Intervals
 ) -> Iterator[Resampled]:
-    """The numbers that follow from the order, of some resamples at a time."""
+    """Yield the numbers that follow from the order, of some resamples at a time.
+
+    Classes of the resamples are coarser than the number: all are moved by the difference that this makes.
+    """
     frame = tiles.frame.order
     if frame is None or tiles.order is None:
         return
@@ -186,7 +189,8 @@ def _order_of(
     for metric in metrics_of(choices.form):
         if metric.choice == "ordering":
             (value,) = evaluate_metric(metric, tiles.frame.whole, choices)
-            yield _resampled(value, squares, *(_in_parts(metric, frame, rows) for rows in both))
+            by_classes = value.value - metric.function(frame.summary(tiles.order.sum(0, keepdims=True)))[0]
+            yield _resampled(value, squares, *(_in_parts(metric, frame, rows) + by_classes for rows in both))
 
 
 def _in_parts(metric: Metric, frame: OrderFrame, rows: Floats) -> Floats:

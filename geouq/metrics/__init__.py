@@ -30,7 +30,15 @@ from geouq.metrics.curve import (
 from geouq.metrics.forms import FORM_METRICS, evaluate_metrics, form_curves, has_variance, metrics_of
 from geouq.metrics.groups import group_coverage, group_places, lowest_group_coverage, rmscd, rmscd_under
 from geouq.metrics.ideal import NOT_JUDGED, change, deviation, ideal_value, is_judged, loss
-from geouq.metrics.ordering import LEFT_OUT, ause, oracle_curve, sparsification_curve, spearman
+from geouq.metrics.order_resolution import ause_resolution, spearman_resolution
+from geouq.metrics.ordering import (
+    LEFT_OUT,
+    ause,
+    keeps_every_pixel,
+    oracle_curve,
+    sparsification_curve,
+    spearman,
+)
 from geouq.metrics.pit import pit_mean, pit_std
 from geouq.metrics.registry import (
     METRICS,
@@ -60,6 +68,7 @@ __all__ = [
     "Metric",
     "Value",
     "ause",
+    "ause_resolution",
     "bias",
     "bin_edges",
     "binned",
@@ -88,6 +97,7 @@ __all__ = [
     "interval_curve",
     "interval_score",
     "is_judged",
+    "keeps_every_pixel",
     "level_name",
     "loss",
     "lowest_group_coverage",
@@ -116,6 +126,7 @@ __all__ = [
     "sharpness_rms",
     "sparsification_curve",
     "spearman",
+    "spearman_resolution",
     "threshold_brier",
     "threshold_reliability",
     "threshold_resolution",

@@ -3,11 +3,14 @@
 Curves run over the share of pixels left out, from 0 to 0.99. They need the ordering profile, which is kept on request.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from geouq.errors import SummaryError
 from geouq.summary import Summary
+from geouq.summary.kept_pixels import KeptPixels
 from geouq.summary.ordering_profile import OrderingProfile
 
 Floats = NDArray[np.float64]
@@ -15,26 +18,31 @@ LEFT_OUT = np.arange(100) / 100
 
 
 def sparsification_curve(summary: Summary, shares: Floats = LEFT_OUT) -> Floats:
-    """RMSE of what remains when that share of the pixels of largest variance is left out, (..., shares)."""
+    """Return the RMSE of what remains without that share of the pixels of largest variance, (..., shares)."""
+    if keeps_every_pixel(summary):
+        n, variance, squared_error = _pixels(summary)
+        distinct, place = np.unique(variance, return_inverse=True)
+        pixels = np.zeros((2, len(distinct)))
+        np.add.at(pixels.T, place, np.stack([n, n * squared_error], axis=-1))
+        return _remaining(pixels[0, ::-1], pixels[1, ::-1], shares)
     sums = np.moveaxis(summary.variance.sums, -1, 0)
     return _remaining(sums[-1][..., ::-1], sums[1][..., ::-1], shares)
 
 
 def oracle_curve(summary: Summary, shares: Floats = LEFT_OUT) -> Floats:
-    """The same when the pixels of largest |error| are left out: no order does better, (..., shares)."""
-    profile = _ordering(summary)
-    order = np.argsort(-profile.squared_error, kind="stable")
-    return _remaining(profile.n[..., order], _squared_errors(summary, profile)[..., order], shares)
+    """Return the same without the pixels of largest |error|: no order does better, (..., shares)."""
+    found = _ordered(summary)
+    order = np.argsort(-found.squared_error, kind="stable")
+    return _remaining(found.n[..., order], _squared_errors(summary, found)[..., order], shares)
 
 
 def ause(summary: Summary) -> Floats:
     """Area between the sparsification curve of the RMSE and the best one, divided by the RMSE; unit 1, ideal 0.
 
-    Ilg et al. 2018, arXiv 1802.07095. To within 5e-3 where errors spread over several classes of 8 an octave; where
-    a bias governs them, 0.04 was seen. Raises SummaryError where the summary keeps no ordering.
+    Ilg et al. 2018, arXiv 1802.07095. Exact where the summary keeps every pixel (at most 65 536); elsewhere
+    `ause_resolution` estimates the error. Raises SummaryError where the summary keeps no ordering.
     """
-    gap = sparsification_curve(summary) - oracle_curve(summary)
-    area = ((gap[..., 1:] + gap[..., :-1]) / 2 * np.diff(LEFT_OUT)).sum(-1)
+    area = area_over_shares(sparsification_curve(summary) - oracle_curve(summary))
     total = np.sqrt(summary.moments.mean_square("error"))
     return area / np.where(total > 0, total, np.nan)
 
@@ -42,12 +50,44 @@ def ause(summary: Summary) -> Floats:
 def spearman(summary: Summary) -> Floats:
     """Rank correlation of |error| and predicted std; unit 1, large is good, missing where either is constant.
 
-    Pixels of one class of std or |error| share a rank: to within 1e-2 where errors and stds spread over several
-    classes; where a bias governs errors, 0.2 was seen. Raises SummaryError as `ause` does.
+    Exact where the summary keeps every pixel (at most 65 536). Elsewhere pixels of one class of std or |error| share a
+    rank, and `spearman_resolution` estimates the error. Raises SummaryError as `ause` does.
     """
+    found = _ordered(summary)
+    return _correlation(found.n, _ranks(found.n, found.squared_error), _ranks(found.n, found.variance))
+
+
+def area_over_shares(curve: Floats) -> Floats:
+    """Return the area below a curve over the shares `LEFT_OUT`, its last dimension."""
+    return np.asarray(((curve[..., 1:] + curve[..., :-1]) / 2 * np.diff(LEFT_OUT)).sum(-1))
+
+
+def keeps_every_pixel(summary: Summary) -> bool:
+    """Whether a summary keeps the variance and the squared error of every pixel."""
+    kept = summary.variance.kept
+    return kept is not None and kept.every and len(kept.pixels) > 0 and bool(np.isfinite(kept.pixels).all())
+
+
+class _Order(NamedTuple):
+    """Pixels, or keys of them: n or weights (..., pixels), variance and squared error (pixels)."""
+
+    n: Floats
+    variance: Floats
+    squared_error: Floats
+
+
+def _ordered(summary: Summary) -> _Order:
+    """Return every pixel where they are kept, else the keys of the ordering profile with their middles."""
     profile = _ordering(summary)
-    errors, widths = _ranks(profile.n, profile.squared_error), _ranks(profile.n, profile.variance)
-    return _correlation(profile.n, errors, widths)
+    if keeps_every_pixel(summary):
+        return _pixels(summary)
+    return _Order(profile.n, profile.variance, profile.squared_error)
+
+
+def _pixels(summary: Summary) -> _Order:
+    kept = summary.variance.kept or KeptPixels()
+    weight = kept.pixels[:, 2] if kept.pixels.shape[1] > 2 else np.ones(len(kept.pixels))
+    return _Order(weight, kept.variance, kept.pixels[:, 1])
 
 
 def _ordering(summary: Summary) -> OrderingProfile:
@@ -58,9 +98,9 @@ def _ordering(summary: Summary) -> OrderingProfile:
     return OrderingProfile(np.empty(0, np.int64), np.zeros((*summary.n.shape, 0, 1)))
 
 
-def _squared_errors(summary: Summary, profile: OrderingProfile) -> Floats:
-    """Sums of squared errors by key, scaled to their true total."""
-    sums = profile.n * profile.squared_error
+def _squared_errors(summary: Summary, order: _Order) -> Floats:
+    """Return sums of squared errors, scaled to their true total."""
+    sums = order.n * order.squared_error
     total, found = summary.moments.mean_square("error") * summary.moments.weight, sums.sum(-1)
     scale = np.divide(total, found, out=np.zeros(np.shape(found)), where=found > 0)
     return sums * scale[..., np.newaxis]
@@ -78,8 +118,8 @@ def _row_remaining(n: Floats, squares: Floats, shares: Floats) -> Floats:
     total = n.sum()
     if not total:
         return np.full(len(shares), np.nan)
-    left_out = np.interp(shares * total, np.append(0.0, np.cumsum(n)), np.append(0.0, np.cumsum(squares)))
-    return np.sqrt(np.maximum(squares.sum() - left_out, 0.0) / ((1 - shares) * total))
+    left, below = (1 - shares) * total, np.append(0.0, np.cumsum(n[::-1]))
+    return np.sqrt(np.interp(left, below, np.append(0.0, np.cumsum(squares[::-1]))) / left)
 
 
 def _ranks(n: Floats, values: Floats) -> Floats:

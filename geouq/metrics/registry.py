@@ -38,6 +38,7 @@ from geouq.metrics.curve import (
     rmsce_interval,
 )
 from geouq.metrics.groups import lowest_group_coverage, rmscd, rmscd_under
+from geouq.metrics.order_resolution import ause_resolution, spearman_resolution
 from geouq.metrics.ordering import ause, spearman
 from geouq.metrics.pit import pit_mean, pit_std
 from geouq.metrics.scores import crps, interval_score, nll
@@ -78,6 +79,7 @@ class Metric:
     above : what a value above the ideal (or a large value) means.
     choice : what it takes beside the summary: calibration is the levels of the curve, calibration_weights these too.
     on_effective : whether it also takes the number of independent pixels that each bin is worth.
+    resolution : gives its largest expected error of a summary without leading dimensions; None where it is exact.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Metric:
     source: str
     choice: Choice = "none"
     on_effective: bool = False
+    resolution: Callable[[Summary], Floats] | None = None
 
     @property
     def claim(self) -> str:
@@ -206,8 +209,28 @@ METRICS = (
         UQREGRESSORS,
         "group",
     ),
-    Metric("ause", ause, "AUSE", "1", "0", "std is large where errors are not", ILG, "ordering"),
-    Metric("spearman", spearman, "rho(|e|, s)", "1", "large", "std follows error", "Spearman 1904", "ordering"),
+    Metric(
+        "ause",
+        ause,
+        "AUSE",
+        "1",
+        "0",
+        "std is large where errors are not",
+        ILG,
+        "ordering",
+        resolution=ause_resolution,
+    ),
+    Metric(
+        "spearman",
+        spearman,
+        "rho(|e|, s)",
+        "1",
+        "large",
+        "std follows error",
+        "Spearman 1904",
+        "ordering",
+        resolution=spearman_resolution,
+    ),
     Metric("threshold_brier", threshold_brier, "BS", "1", "small", "worse", BRIER, "threshold"),
     Metric("threshold_reliability", threshold_reliability, "REL", "1", "0", "they mislead", MURPHY, "threshold"),
     Metric("threshold_resolution", threshold_resolution, "RES", "1", "large", "they tell apart", MURPHY, "threshold"),

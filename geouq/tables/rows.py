@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from geouq.atomic import written_whole
 from geouq.config import BinScheme, Experiment, Groups, Variable, preferred_first
-from geouq.failures import Failure
+from geouq.failures import Failure, isolated
 from geouq.metrics import (
     LEFT_OUT,
     Choices,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "metrics": (
         "level", "name", "variable", "model", "metric", "value", "units", "bins", "group", "ci_low", "ci_high",
-        "ci_level", "ci_method", "n", "n_cells", "n_effective", "compare_on", "null",
+        "ci_level", "ci_method", "n", "n_cells", "n_effective", "compare_on", "null", "resolution",
     ),
     "bins": (
         "level", "name", "variable", "model", "bins", "bin", "lower", "upper", "n", "mean_variance", "mse", "share",
@@ -157,6 +157,7 @@ def metric_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str,
             "units": unit_of(value.metric, variable.units),
             "bins": value.bins,
             "null": _null_of(value, choices[variable.name]),
+            "resolution": _resolution_of(value, pool.variables[variable.name]),
             "group": value.group,
             **_overflow(value.value, pool.variables[variable.name]),
             "n": int(pool.variables[variable.name].n),
@@ -171,6 +172,15 @@ def _null_of(value: Value, choices: Choices) -> str:
     if not value.metric.on_effective:
         return ""
     return "effective" if value.bins in choices.effective else "independent"
+
+
+def _resolution_of(value: Value, summary: Summary) -> float | None:
+    """Return the largest expected error of a number that follows from classes of pixels; None where it is exact."""
+    found: float | None = None
+    if value.metric.resolution is not None and np.isfinite(value.value):
+        with isolated("numbers", f"resolution of {value.name}"):
+            found = _number(value.metric.resolution(summary)) or None
+    return found
 
 
 def bin_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str, Choices]) -> list[Row]:

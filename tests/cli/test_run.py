@@ -20,8 +20,8 @@ def test_tables_have_the_columns_of_the_contract(tile_folder, geouq, tmp_path):
     geouq("run", tile_folder(text="regions: {west: [a1, a2]}\n"), "--quiet")
     metrics = rows_of(tmp_path / "results/small/tables/metrics.csv")
 
-    columns = "level name variable model metric value units bins group ci_low ci_high ci_level ci_method n n_cells n_effective"
-    assert list(metrics[0]) == [*columns.split(), "compare_on", "null"]
+    columns = "level name variable model metric value units bins group ci_low ci_high ci_level ci_method n n_cells"
+    assert list(metrics[0]) == [*columns.split(), "n_effective", "compare_on", "null", "resolution"]
     assert {(row["model"], row["compare_on"]) for row in metrics} == {("", "")}
     assert [(row["level"], row["name"]) for row in metrics[:: len(metrics) // 5]][:5] == [
         ("all", "all"), ("region", "west"), ("tile", "a1"), ("tile", "a2"), ("tile", "b1"),
