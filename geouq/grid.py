@@ -119,9 +119,11 @@ def _difference(one: Grid, other: Grid) -> str:
 
 
 def _same_control(one: Grid, other: Grid) -> bool:
-    points = np.array(one.control), np.array(other.control)
-    alike = points[0].shape == points[1].shape and np.allclose(*points, rtol=1e-9, atol=1e-9)
-    return alike and _same_crs(one.control_crs, other.control_crs)
+    lengths = [[len(numbers) for numbers in grid.control] for grid in (one, other)]
+    if lengths[0] != lengths[1]:
+        return False
+    numbers = [[number for own in grid.control for number in own] for grid in (one, other)]
+    return np.allclose(*numbers, rtol=1e-9, atol=1e-9) and _same_crs(one.control_crs, other.control_crs)
 
 
 def _same_crs(one: str, other: str) -> bool:

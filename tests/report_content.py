@@ -47,7 +47,16 @@ def content(**changes):
         "metrics": rows,
         "bins": "b-10",
         "excluded": [{"tile": "t1", "variable": "P95", "model": "", "reason": "masked", "n": 4321}],
-        "failures": [{"tile": "t3", "stage": "sweep", "error": "DataError", "message": f"{HOSTILE} cannot be read"}],
+        "failures": [
+            {
+                "tile": "t3",
+                "stage": "sweep",
+                "error": "DataError",
+                "message": f"{HOSTILE} cannot be read",
+                "item": "",
+                "where": "",
+            }
+        ],
         "warnings": [HOSTILE],
         "gates": [
             {

@@ -16,12 +16,14 @@ from geouq.doctor.suspicion import Suspicion
 from geouq.doctor.values import of_copy, of_nodata
 from geouq.doctor.wiring import of_wiring
 from geouq.metrics import has_variance
+from geouq.overflow import overflow_is_missing
 from geouq.rasters.catalog import Catalog
 
 CHEAP = Sampling(tiles=4, windows=1)
 DEEP = Sampling(tiles=24, windows=5)
 
 
+@overflow_is_missing()
 def examine(experiment: Experiment, catalog: Catalog, sampling: Sampling) -> list[Suspicion]:
     """Return what looks wrong in headers and in a sample of the pixels, causes before what may follow from them."""
     patches = take_sample(catalog.tiles, sampling)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from geouq.errors import GeouqError
 from geouq.grid import Grid, Window
+from geouq.overflow import overflow_is_missing
 from geouq.rasters.catalog import Tile
 from geouq.rasters.raster import gdal_options
 from geouq.reading.reader import masked_layers, read_window
@@ -117,7 +118,7 @@ def _share_pixels(one: Window, other: Window) -> bool:
 def _patches(tile: Tile, sampling: Sampling) -> list[Patch]:
     found = []
     try:
-        with gdal_options():
+        with gdal_options(), overflow_is_missing():
             for place, window in enumerate(windows_of(tile.grid, sampling)):
                 for variable, pixels in zip(tile.variables, read_window(tile, window), strict=True):
                     valid = masked_layers(pixels)[3] > 0

@@ -154,7 +154,8 @@ def moments(one: Floats, other: Floats) -> Floats:
 def _transforms(values: Floats, shape: Sequence[int]) -> tuple[Spectrum, Spectrum, Spectrum]:
     """Return Fourier transforms of where a value is, of the values less their mean, and of their squares."""
     known = np.isfinite(values)
-    centred = np.where(known, values - values[known].mean(), 0.0)
+    middle = values[known].mean() if known.any() else 0.0
+    centred = np.where(known, values - middle, 0.0)
     presence, spectrum, squares = (np.fft.rfft2(part, shape) for part in (known.astype(float), centred, centred**2))
     return presence, spectrum, squares
 

@@ -325,7 +325,7 @@ def test_the_command_tells_what_is_best_and_what_is_wrong(fresh, geouq):
 
     told = geouq("recalibrate", "results/small", "--method", "scale", "--judge", "k-fold", "--memory", "2GB", "--quiet")
     assert told.exit_code == 0, told.output
-    assert "height: scale, CRPS" in told.output
+    assert "height: scale, mean pinball loss" in told.output
     plain = json.loads((fresh / "results/small/recalibration/height.json").read_text())
     assert plain["fitted_on"]["tiles"] == list(NAMES)
     for arguments, message in {
