@@ -131,3 +131,10 @@ def interval_demo():
     truth = mean + np.random.normal(0, noise)  # noqa: NPY002
     halves = {"constant": np.full(200, 0.9593951783666362 / 2), "adaptive": 1.645 * noise}
     return {kind: (mean, np.maximum(half / 1.6448536269514722, 1e-6), truth) for kind, half in halves.items()}
+
+
+@pytest.fixture
+def tail_alone(monkeypatch):
+    """Keep the pixels of the tail alone, as of more pixels than are all kept."""
+    for module in ("sweep.group_sums", "sweep.parts", "summary.running", "summary.variance_profile"):
+        monkeypatch.setattr(f"geouq.{module}.FEW", 0)

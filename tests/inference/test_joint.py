@@ -136,11 +136,14 @@ def test_out_of_distribution_the_joint_loss_tells_what_the_marginal_one_does_not
     assert alike["out", "joint_log_loss_gain"] > 3
 
 
-def test_of_enough_tiles_the_joint_log_loss_has_an_interval_and_of_fewer_the_reason(tables):
+def test_of_few_tiles_the_joint_log_loss_has_a_reason_for_no_interval(tables):
     for name in REPORTED[1:]:
         row = tables["alike"]["in", name]
-        assert float(row["ci_low"]) < float(row["value"]) < float(row["ci_high"])
-        assert row["ci_method"] == "bca, blocks of tiles"
+        if row["ci_low"]:
+            assert float(row["ci_low"]) < float(row["value"]) < float(row["ci_high"])
+            assert row["ci_method"] == "bca, blocks of tiles"
+        else:  # nine tiles may be fewer independent ones
+            assert (name, row["ci_method"]) == ("joint_log_loss", "fewer than 8 effective cells")
         few = tables["alike"]["out", name]
         assert few["ci_low"] == ""
         assert few["ci_method"] == "not kept by cell, and fewer than 8 tiles"

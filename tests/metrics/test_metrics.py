@@ -100,6 +100,7 @@ def test_other_bins_are_placed_on_the_profile(scheme):
     assert metrics.ence(summary, wanted) == pytest.approx(expected["ence"], abs=1e-3)
 
 
+@pytest.mark.usefixtures("tail_alone")
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("kind", ["continuous", "few values", "one value", "mixed signs"])
 def test_kept_keys_make_every_binning_exact(scheme, kind):

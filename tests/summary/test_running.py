@@ -30,7 +30,11 @@ def profile_of(pixels, tail, wanted, *, keeps, every=False):
     sums = np.zeros((len(keys), len(columns)))
     np.add.at(sums, group, np.stack(columns, axis=-1))
     lowest, highest = variance.min(initial=np.inf), variance.max(initial=-np.inf)
-    kept = KeptPixels(tail, np.unique(wanted).astype(np.int64), pixels, every).in_order() if keeps else None
+    kept = None
+    if keeps and every:
+        kept = KeptPixels.every_one(tail, "a", pixels, np.arange(len(pixels)))
+    elif keeps:
+        kept = KeptPixels(tail, np.unique(wanted).astype(np.int64), pixels).in_order()
     return VarianceProfile(FINE_SHIFT, keys, sums, lowest, highest, kept).pruned()
 
 

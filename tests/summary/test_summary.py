@@ -104,13 +104,6 @@ def test_a_level_that_was_not_kept_is_refused():
         coverage.function(summary, 0.333)
 
 
-@pytest.fixture
-def tail_alone(monkeypatch):
-    """Keep the pixels of the tail alone, as of more pixels than are all kept."""
-    for module in ("sweep.group_sums", "sweep.parts", "summary.running", "summary.variance_profile"):
-        monkeypatch.setattr(f"geouq.{module}.FEW", 0)
-
-
 @pytest.mark.usefixtures("tail_alone")
 def test_the_tail_of_a_sum_is_the_tail_of_the_whole():
     """A part with higher variances raises the bound below which single pixels are dropped."""
