@@ -122,8 +122,8 @@ def _same_control(one: Grid, other: Grid) -> bool:
     lengths = [[len(numbers) for numbers in grid.control] for grid in (one, other)]
     if lengths[0] != lengths[1]:
         return False
-    numbers = [[number for own in grid.control for number in own] for grid in (one, other)]
-    return np.allclose(*numbers, rtol=1e-9, atol=1e-9) and _same_crs(one.control_crs, other.control_crs)
+    here, there = ([number for own in grid.control for number in own] for grid in (one, other))
+    return np.allclose(here, there, rtol=1e-9, atol=1e-9) and _same_crs(one.control_crs, other.control_crs)
 
 
 def _same_crs(one: str, other: str) -> bool:
