@@ -126,6 +126,6 @@ def test_run_json_tells_settings_and_the_command_but_no_secret(tile_folder, geou
 
     assert "hunter2" not in text
     assert told["gdal"]["PROJ_NETWORK"] == "OFF"
-    assert told["gdal"]["GDAL_HTTP_USERPWD"] == "..."
+    assert told["gdal"]["GDAL_HTTP_USERPWD"] == "***"
     assert told["command"] == "geouq run experiment.yaml"
     assert {"gdal", "proj", "numpy"} <= set(told["versions"])
