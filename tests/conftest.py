@@ -12,12 +12,15 @@ import numpy as np
 import pytest
 import two_models
 from click.testing import CliRunner
+from matplotlib.figure import Figure
 
 from geouq.cli import main
 from geouq.config import Experiment, load_experiment
 from geouq.rasters.catalog import Catalog, find_tiles
 from geouq.sweep.settings import Settings
 from geouq.sweep.tiles import sweep_tiles
+
+RENDERED = ("drawing", "figures", "pages")  # rooms of tests that look at pictures
 
 # No example fails because a machine is busy. On a server the examples are the same each time, so that a change is
 # judged by what it changes.
@@ -40,6 +43,24 @@ def nothing_is_lost(request, monkeypatch):
         raise error
 
     monkeypatch.setattr("geouq.failures.record", raised)
+
+
+@pytest.fixture(autouse=True)
+def rendering(request, monkeypatch):
+    """Return whether matplotlib lays out and rasterises the figures of this test.
+
+    That takes most of the time of a run. Where pictures are not what a test is about, figures are composed as ever, and
+    an empty one of the same size is written for each.
+    """
+    if request.path.parent.name in RENDERED or "renders" in request.keywords:
+        return True
+
+    def saved_empty(figure, *arguments, **options):
+        return save(Figure(figure.get_size_inches()), *arguments, **options)
+
+    save = Figure.savefig
+    monkeypatch.setattr(Figure, "savefig", saved_empty)
+    return False
 
 
 @pytest.fixture
@@ -75,9 +96,14 @@ def geouq(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="session")
-def made():
+def made_by_rendering():
+    return {True: {}, False: {}}
+
+
+@pytest.fixture
+def made(made_by_rendering, rendering):
     """Folders of what was made already, by what was asked for, as most tests ask for the same."""
-    return {}
+    return made_by_rendering[rendering]
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from landscape import NORTH_UP, write_raster
 
 import geouq
 
-pytestmark = pytest.mark.loses_items
+pytestmark = [pytest.mark.loses_items, pytest.mark.renders]
 
 SHAPE = (64, 96)
 HUGE = (1e160, -1e160, 1.7e308, -1.7e308, 1e39)

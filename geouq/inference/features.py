@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from geouq.compiled import compiled
 from geouq.metrics import Choices, bin_edges
 from geouq.summary import Binned, CellSummaries, FormSums, Moments, Summary, VarianceProfile, ZHistogram
+from geouq.summary.binning import square_of_variance
 from geouq.summary.form import Form
 from geouq.summary.moments import CENTRED, LEFT, PRODUCTS, RIGHT, SUMS
-from geouq.summary.variance_profile import COMPACT_SHIFT, FIELDS, FINE_SHIFT, UNWEIGHTED, N, lower_bound
+from geouq.summary.variance_profile import COMPACT_SHIFT, FINE_SHIFT, UNWEIGHTED, N, lower_bound
 from geouq.summary.z_histogram import COMPACT, edge_probabilities
 
 Floats = NDArray[np.float64]
@@ -27,7 +28,6 @@ Ints = NDArray[np.int64]
 C = len(CENTRED)
 MOMENTS = 2 + len(SUMS) + len(PRODUCTS)  # columns of n, weight, sums and products
 BINNED = 5  # variance, squared error, squared variance, n, weight: the sums of `Binned`
-WEIGHT = len(FIELDS) - 1
 
 
 @dataclass(frozen=True)
@@ -154,11 +154,10 @@ def _columns(part: CellSummaries, frame: Frame) -> list[Floats]:
 def _sort_into(cell: Ints, key: Ints, sums: Floats, shares: Floats, out: Floats) -> None:
     """Add each entry to the bins of its cell, out (cells, bins, 5), by the shares of its key."""
     for e in range(len(cell)):
-        variance, squared_error, std, n, weight = sums[e, 0], sums[e, 1], sums[e, 2], sums[e, N], sums[e, -1]
+        variance, squared_error, n, weight = sums[e, 0], sums[e, 1], sums[e, N], sums[e, -1]
         if n == 0:
             continue
-        within = max(variance - std * std / weight, 0.0)
-        squared_variance = (variance + 4 * within) * variance / weight
+        squared_variance = square_of_variance(sums[e])
         for j in range(shares.shape[1]):
             share, into = shares[key[e], j], out[cell[e], j]
             if share[3] > 0:

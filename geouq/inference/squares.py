@@ -1,6 +1,6 @@
 """Large squares across the tiles of an evaluation unit, and how correlated they may be.
 
-The long-run variance of a number is estimated from some 36 squares, which cross the edges of tiles. Few and large ones
+The long-run variance of a number is estimated from some 64 squares, which cross the edges of tiles. Few and large ones
 show what matters for the variance of a mean, which is the correlation over long distances.
 """
 
@@ -19,13 +19,13 @@ from geouq.summary import TilePlace
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-WANTED = 36  # squares, if all of the area is used
-MOST = 49
+WANTED = 64  # squares, if all of the area is used
+MOST = 81
 GROWTH = 1.05  # of the side, until there are few enough
-RANGES = (0.6, 1.2, 2.4, 4.8)  # sides of a square
+RANGES = (0.8, 1.6, 3.2, 6.4)  # sides of a square
 NUGGETS = (0.0, 0.4, 0.8)
 LEAST_NUGGET = 0.02  # keeps the matrices regular
-UNCORRELATED = 0.65  # prior probability
+UNCORRELATED = 0.8  # prior probability
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,8 @@ class Scratch(NamedTuple):
     """Buffers of one thread: a slab's pixels, and what a cell adds up to by key and by bucket (zero between cells).
 
     keys (KEYS + 1, 4): variance, squared error, std, n. buckets (B + 1, 4): n, error, std, std z^2; all but n weighted,
-    and where there are weights, so is the n of buckets, while key_weights (KEYS + 1) holds those of keys. The last row
+    and where there are weights, so is the n of buckets, while key_weights (KEYS + 1, 2) holds those of
+    keys, after the squares of the weighted variances. The last row
     takes what lies beyond a slab's end. bins (3, fine bins): n, error and std of a cell by bin of the fine z histogram.
     truth, mean, variance are as they come; bits are those of the variance, layout what they mean (`layout_of`).
     smallest (1): the smallest variance whose exponent is whole. grouped_by (groupings): places in `GROUPED_BY`, -1 for
@@ -94,7 +95,7 @@ class CellSums(NamedTuple):
 
     n (C), weight (C), sums (C, sums), products (C, 7), interval_scores (C, L), z_counts (C, compact bins), extremes
     (C, 2) of the variance, form (C, columns of the form); the compact profile as entries of a cell, a key and sums (4,
-    and the weight where there is one), of which the first `entries[0]` are in use.
+    or 6 where there are weights), of which the first `entries[0]` are in use.
     """
 
     n: Ints
@@ -114,11 +115,12 @@ class CellSums(NamedTuple):
 class Totals(NamedTuple):
     """What a group adds up to beside its cells.
 
-    profile (keys, 4), profile_weights (keys), z_counts (fine bins), excluded (reasons), negative (2: number of negative
-    variances, place of the first in its window), kept (pixels, 2 or 3: variance, squared error, weight), kept_state
-    (tail count M or 0, pixels kept), highest (1). groups (groupings, keys of values x (levels + 1)); of its blocks of
-    keys those are in use that touched (groupings, BLOCKS) names. ordering (coarser keys of the variance x classes
-    of |z|), empty where it is not asked for. thresholds (T), exceeding (T, bins, sums of `threshold_sums.FIELDS`).
+    profile (keys, 4), profile_weights (keys, 2), z_counts (fine bins), excluded (reasons), negative (2: number of
+    negative variances, place of the first in its window), kept (pixels, 2 or 3: variance, squared error, weight),
+    kept_state (tail count M or 0, pixels kept), highest (1). groups (groupings, keys of values x (levels + 1)); of
+    its blocks of keys those are in use that touched (groupings, BLOCKS) names. ordering (coarser keys of the
+    variance x classes of |z|), empty where it is not asked for. thresholds (T), exceeding (T, bins, sums of
+    `threshold_sums.FIELDS`).
     """
 
     profile: Floats
@@ -185,9 +187,9 @@ def new_scratch(
         extreme_bits=extremes.view(layout.dtype),
         slab=np.empty(len(SUMS)),
         keys=aligned((KEYS + 1, 4)),
-        key_weights=aligned(KEYS + 1 if weighted else 0),
+        key_weights=aligned((KEYS + 1 if weighted else 0, 2)),
         compact=aligned((KEYS >> COMPACT_STEP, 4)),
-        compact_weights=aligned(KEYS >> COMPACT_STEP if weighted else 0),
+        compact_weights=aligned((KEYS >> COMPACT_STEP if weighted else 0, 2)),
         buckets=aligned((lattice.buckets + 1, 4)),
         bins=np.zeros((3, lattice.fine_bins)),
         means=np.zeros(len(CENTRED)),
@@ -217,7 +219,7 @@ def new_totals(
     """Empty totals; `tail` is the number of equal-width bins that are to be exact, 0 for none."""
     return Totals(
         aligned((KEYS, 4)),
-        np.zeros(KEYS if weighted else 0),
+        np.zeros((KEYS if weighted else 0, 2)),
         np.zeros(lattice.fine_bins),
         np.zeros(len(REASONS), np.int64),
         np.zeros(2, np.int64),
@@ -252,6 +254,6 @@ def new_cells(cells: int, pixels: int, lattice: ZLattice, *, weighted: bool = Fa
         np.zeros((cells, form)),
         np.empty(entries, np.uint32),
         np.empty(entries, np.uint16),
-        np.empty((entries, 5 if weighted else 4), np.float32),
+        np.empty((entries, 6 if weighted else 4), np.float32),
         np.zeros(1, np.int64),
     )

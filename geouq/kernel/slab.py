@@ -285,7 +285,7 @@ def _scatter(n, scratch):
 
 @inlined
 def _scatter_weighted(n, scratch):
-    """The same, weighted; the weights by key go to a table of their own."""
+    """The same, weighted; weights and squares of weighted variances by key go to a table of their own."""
     w, e, s, v = scratch.weight, scratch.error, scratch.std, scratch.variance
     we, ws, wszz, wv, wee = scratch.weighted
     for i in range(n):
@@ -297,7 +297,8 @@ def _scatter_weighted(n, scratch):
     for i in range(0, n, LANES):
         add_rows(scratch.keys, scratch.key, i, wv, wee, ws, 1.0)
     for i in range(n):
-        scratch.key_weights[scratch.key[i]] += w[i]
+        scratch.key_weights[scratch.key[i], 0] += wv[i] * wv[i]
+        scratch.key_weights[scratch.key[i], 1] += w[i]
 
 
 @inlined

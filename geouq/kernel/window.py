@@ -158,10 +158,17 @@ def _flush_profile(found, scratch, cells, cell, totals):
                 cells.entry_sums[entry, i] = scratch.compact[k, i]
                 scratch.compact[k, i] = 0.0
             if len(scratch.weight) > 0:
-                cells.entry_sums[entry, 4] = scratch.compact_weights[k]
-                scratch.compact_weights[k] = 0.0
+                _take_weights(scratch.compact_weights[k], cells.entry_sums[entry, 4:])
             entry += 1
     cells.entries[0] = entry
+
+
+@inlined
+def _take_weights(weights, into):
+    """Move the sums of weights of a key to its entry, and clear them."""
+    for i in range(len(weights)):
+        into[i] = weights[i]
+        weights[i] = 0.0
 
 
 @inlined
@@ -170,9 +177,10 @@ def _take_key(k, scratch, totals):
     if scratch.keys[k, 3] > 0:
         move_row(scratch.keys, k, totals.profile, k, scratch.compact, k >> COMPACT_STEP)
         if len(scratch.weight) > 0:
-            totals.profile_weights[k] += scratch.key_weights[k]
-            scratch.compact_weights[k >> COMPACT_STEP] += scratch.key_weights[k]
-            scratch.key_weights[k] = 0.0
+            for i in range(2):
+                totals.profile_weights[k, i] += scratch.key_weights[k, i]
+                scratch.compact_weights[k >> COMPACT_STEP, i] += scratch.key_weights[k, i]
+                scratch.key_weights[k, i] = 0.0
 
 
 @compiled

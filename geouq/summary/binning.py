@@ -16,6 +16,7 @@ Flags = NDArray[np.bool_]
 # values that pass for equal differ by less than 1 part in 10^5.
 ONE_VALUE = 1e-11
 N = 3  # column of n in the sums of a key; the last column is the weight, which is n where there is none
+UNWEIGHTED = 4  # columns where there are no weights; the next is the sum of (weight x variance)^2
 
 
 @compiled
@@ -29,9 +30,10 @@ def bin_rows(
     edges: Floats,
     out: Floats,
 ) -> bool:
-    """Fill out (bins, 5): sums of variance, squared error, variance^2, n and weight; True if no key had to be split.
+    """Fill the sums of bins; return True if no key had to be split.
 
-    borders (keys, 2), sums (keys, 4 or 5), complete (keys), kept (pixels, 2 or 3), edges (bins + 1).
+    out (bins, 5): sums as of `Binned`: variance, squared error, (weight x variance)^2, n, weight.
+    borders (keys, 2), sums (keys, 4 or 6), complete (keys), kept (pixels, 2 or 3), edges (bins + 1).
     """
     out[:] = 0.0
     exact = True
@@ -92,25 +94,36 @@ def _is_one_value(sums: Floats) -> bool:
 
 @compiled
 def _add(out: Floats, index: int, sums: Floats, share: float) -> None:
-    """Add a share of a key to a bin; the sum of variance^2 follows from those of variance and std, to second order."""
+    """Add a share of a key to a bin."""
     if 0 <= index < len(out):
-        variance, squared_error, std, n, weight = sums[0], sums[1], sums[2], sums[N], sums[-1]
-        within = max(variance - std * std / weight, 0.0)
-        out[index, 0] += share * variance
-        out[index, 1] += share * squared_error
-        out[index, 2] += share * (variance + 4 * within) * variance / weight
-        out[index, 3] += share * n
-        out[index, 4] += share * weight
+        out[index, 0] += share * sums[0]
+        out[index, 1] += share * sums[1]
+        out[index, 2] += share * square_of_variance(sums)
+        out[index, 3] += share * sums[N]
+        out[index, 4] += share * sums[-1]
+
+
+@compiled
+def square_of_variance(sums: Floats) -> float:
+    """Return the sum of (weight x variance)^2 of a key.
+
+    Where there are no weights it follows from the sums of variance and std, to second order.
+    """
+    if len(sums) > UNWEIGHTED:
+        return sums[UNWEIGHTED]
+    variance, std, n = sums[0], sums[2], sums[N]
+    within = max(variance - std * std / n, 0.0)
+    return (variance + 4 * within) * variance / n
 
 
 @compiled
 def _divide_kept(border: Floats, kept: Floats, edges: Floats, out: Floats) -> None:
-    single = np.empty(5)
+    single = np.empty(6)
     start, stop = _kept_range(border, kept)
     for i in range(start, stop):
         weight = kept[i, 2] if kept.shape[1] > 2 else 1.0
         single[0], single[1], single[2] = weight * kept[i, 0], weight * kept[i, 1], weight * np.sqrt(kept[i, 0])
-        single[3], single[4] = 1.0, weight
+        single[3], single[4], single[5] = 1.0, (weight * kept[i, 0]) ** 2, weight
         _add(out, _bin_of(kept[i, 0], edges), single, 1.0)
 
 

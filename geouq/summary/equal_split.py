@@ -8,15 +8,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.summary.binning import N, square_of_variance
+
 Floats = NDArray[np.float64]
-N = 3  # column of n in the sums of a key; the last column is the weight, which is n where there is none
 
 
 class Runs(NamedTuple):
     """Runs of pixels in the order of their variance.
 
     ends : lowest and highest variance of each, (runs, 2). sums : (runs, 5), sums of variance, squared error and
-    variance^2, n, and weight. places_known : whether kept pixels of one variance are in the order of their places.
+    (weight x variance)^2, n, and weight. places_known : whether kept pixels of one variance are in the order of
+    their places.
     """
 
     ends: Floats
@@ -72,15 +74,14 @@ def _parts_ties(runs: Runs, place: NDArray[np.int64], first: NDArray[np.int64], 
 
 
 def _of_keys(sums: Floats) -> Floats:
-    """Sums of keys as of `Runs`; that of variance^2 follows from those of variance and std, to second order."""
-    variance, squared_error, std, n, weight = sums[:, 0], sums[:, 1], sums[:, 2], sums[:, N], sums[:, -1]
-    within = np.maximum(variance - std * std / weight, 0.0)
-    return np.stack([variance, squared_error, (variance + 4 * within) * variance / weight, n, weight], axis=-1)
+    """Sums of keys as of `Runs`."""
+    squares = np.array([square_of_variance(row) for row in sums])
+    return np.stack([sums[:, 0], sums[:, 1], squares, sums[:, N], sums[:, -1]], axis=-1)
 
 
 def _of_pixels(pixels: Floats) -> Floats:
     """Sums of single pixels as of `Runs`."""
     variance, squared_error = pixels[:, 0], pixels[:, 1]
     weight = pixels[:, 2] if pixels.shape[1] > 2 else np.ones(len(pixels))
-    fields = (weight * variance, weight * squared_error, weight * variance**2, np.ones(len(pixels)), weight)
+    fields = (weight * variance, weight * squared_error, (weight * variance) ** 2, np.ones(len(pixels)), weight)
     return np.stack(fields, axis=-1)

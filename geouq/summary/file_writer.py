@@ -41,7 +41,7 @@ class TileWriter:
         variable lies between them, in this call or another, as `cells_in_parts` takes such a cell for a new one.
 
         variable : number of the variable that they belong to, from 0, or one for each. cell, key (entries) and sums
-        (entries, 4, or 5 where pixels have weights, in the order of `FIELDS`).
+        (entries, 4, or 6 where pixels have weights, in the order of `FIELDS`).
         """
         keys = np.array(key, np.uint16)
         owner = np.full(len(keys), variable, np.uint16)

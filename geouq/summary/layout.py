@@ -18,7 +18,7 @@ from geouq.summary.variance_profile import FIELDS
 from geouq.summary.z_histogram import FINE, edge_probabilities
 from geouq.validity import REASONS
 
-FORMAT = "geouq tile summary 6"
+FORMAT = "geouq tile summary 7"
 EXPLAINED = {
     "variable": "names of the variables",
     "level": "nominal levels of central intervals",

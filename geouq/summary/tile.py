@@ -23,7 +23,7 @@ class CellSummaries:
     """Compact summaries of all cells of a tile, in rows from the top left; the profiles are sparse.
 
     moments (C), interval_scores (C, L), z_counts (C, compact bins), extremes (C, 2) of the variance; an entry of the
-    profiles is a cell (uint32), a key (uint16) and sums (entries, 4, or 5 where pixels have weights,
+    profiles is a cell (uint32), a key (uint16) and sums (entries, 4, or 6 where pixels have weights,
     float32, in the order of `FIELDS`), ordered by cell, then key.
     """
 

@@ -24,7 +24,7 @@ _Row = tuple[Floats, Floats, float, float, NDArray[np.bool_], Floats]
 
 FINE_SHIFT = 14
 COMPACT_SHIFT = 19
-FIELDS = ("variance", "squared_error", "std", "n", "weight")  # the last only where pixels have weights
+FIELDS = ("variance", "squared_error", "std", "n", "weighted_variance_square", "weight")  # the last two with weights
 UNWEIGHTED = 4
 N = FIELDS.index("n")
 
@@ -48,9 +48,9 @@ def lower_bound(keys: Ints, shift: int) -> Floats:
 class Binned:
     """Sums of pixels by bin of predicted variance; leading dimensions as the profile's, bins last.
 
-    edges : float64 (..., bins + 1). n : pixels; weight : sums of their weights, n where they have none; variance,
-    squared_error and squared_variance : weighted sums. exact : bool (...), False where an edge splits a key of the
-    profile.
+    edges : float64 (..., bins + 1). n : pixels. weight : sums of their weights, n where they have none.
+    variance, squared_error : weighted sums. squared_variance : sums of (weight x variance)^2.
+    exact : bool (...), False where an edge splits a key of the profile.
     """
 
     edges: Floats
@@ -84,7 +84,7 @@ class VarianceProfile:
 
     shift : bits of the float32 variance that the key leaves out.
     keys : int64 (keys), increasing; shared by all leading dimensions.
-    sums : float64 (..., keys, 4, or 5 where pixels have weights), in the order of `FIELDS`.
+    sums : float64 (..., keys, 4, or 6 where pixels have weights), in the order of `FIELDS`.
     lowest, highest : float64 (...), extremes of the variance; inf and -inf where there is no pixel.
     kept : single pixels for exact edges; only without leading dimensions.
     """

@@ -29,7 +29,8 @@ from geouq.summary.kept_pixels import BUDGET, FEW
 from geouq.summary.moments import PRODUCTS, SUMS
 from geouq.summary.ordering_profile import CLASSES, OrderingProfile
 from geouq.summary.threshold_sums import BINS, FIELDS, ThresholdSums
-from geouq.summary.variance_profile import FINE_SHIFT, N, key_of
+from geouq.summary.variance_profile import FIELDS as OF_KEY
+from geouq.summary.variance_profile import FINE_SHIFT, UNWEIGHTED, N, key_of
 from geouq.summary.z_histogram import COMPACT, FINE, edge_probabilities
 from geouq.sweep.growing_rows import GrowingRows
 from geouq.sweep.settings import Settings
@@ -49,7 +50,7 @@ Rows = tuple[Ints, Floats]  # numbers, increasing, and a row of sums for each
 class VariablePart:
     """Totals of a group, and the sums of its cells; no cells where no pixel is valid.
 
-    profile : by blocks of `TOGETHER` keys of the variance (blocks, keys x 4 or 5). groups : for each grouping, by block
+    profile : by blocks of `TOGETHER` keys of the variance (blocks, keys x 4 or 6). groups : for each grouping, by block
     of keys (blocks, keys x (levels + 1)). ordering : by coarser key of the variance. highest : variance, -inf where no
     pixel is valid. sample : None where pixels are not sampled. every : every pixel, None where they are not few.
     """
@@ -264,7 +265,7 @@ class _BandSum:
         columns = len(settings.levels) + 1
         self.z_counts = np.zeros(len(edge_probabilities(settings.levels, FINE)) + 1)
         self.exceeding = np.zeros((thresholds, BINS, len(FIELDS)))
-        self._profile = GrowingRows(TOGETHER * (5 if weighted else 4))
+        self._profile = GrowingRows(TOGETHER * (len(OF_KEY) if weighted else UNWEIGHTED))
         self._groups = [GrowingRows(BLOCK * columns) for _ in settings.groups]
         self._ordering = GrowingRows(CLASSES)
         self._highest = -np.inf

@@ -1,5 +1,6 @@
 """Gaussian fields whose correlation is known."""
 
+import math
 from functools import cache
 from typing import Literal
 
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Shape = Literal["gauss", "exp"]
-APART = 1.25  # a field is cut from one that is periodic, and that much longer
+APART = {"gauss": 2.5, "exp": 4.0}  # a field is cut from a periodic one, which is longer by so many scales
 
 
 def gaussian_field(rng: np.random.Generator, shape: tuple[int, int], scale: float, kind: Shape) -> Floats:
@@ -16,10 +17,15 @@ def gaussian_field(rng: np.random.Generator, shape: tuple[int, int], scale: floa
 
     shape : rows and columns; scale : in pixels. White noise is filtered by the root of the spectrum.
     """
-    rows, columns = (round(APART * side) for side in shape)
+    rows, columns = (_even(side + APART[kind] * scale) for side in shape)
     root, size = _root_of_spectrum((rows, columns), scale, kind)
     noise = np.fft.rfft2(rng.standard_normal((rows, columns)))
     return np.fft.irfft2(noise * root, s=(rows, columns))[: shape[0], : shape[1]] / size
+
+
+def _even(length: float) -> int:
+    """Return the next multiple of 64, whose Fourier transform is fast."""
+    return 64 * math.ceil(length / 64)
 
 
 @cache

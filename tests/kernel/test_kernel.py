@@ -188,6 +188,26 @@ def test_weights_of_one_change_no_number(shape):
         assert metrics.ence_null(weighted, scheme) == pytest.approx(metrics.ence_null(plain, scheme), rel=1e-12)
 
 
+@pytest.mark.parametrize("shape", [(60, 90), (300, 520)])
+@pytest.mark.parametrize("unit", [1, 1e-3, 900])
+def test_the_null_of_ence_is_that_of_the_weighted_pixels_in_any_unit_of_the_weights(shape, unit):
+    arrays = heteroscedastic(shape, missing=0)
+    variance, weight = arrays[1].astype(np.float64), np.random.default_rng(6).integers(1, 9, shape)
+    order = np.argsort(variance, axis=None)
+    edges = np.quantile(variance, np.arange(11) / 10)
+    inside = np.clip(np.searchsorted(edges, variance.ravel()[order], side="right") - 1, 0, 9)
+    weighted = (weight * variance).ravel()[order]
+
+    expected = np.mean(
+        [np.sqrt(np.sum(weighted[inside == k] ** 2) / np.pi) / weighted[inside == k].sum() for k in range(10)]
+    )
+
+    found = metrics.ence_null(
+        summarize_arrays(*arrays, weight=weight * unit).whole, BinScheme(scheme="edges", edges=tuple(edges))
+    )
+    assert found == pytest.approx(expected, rel=1e-9 if variance.size < 65_536 else 1e-4)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_whole_weights_count_like_repeated_pixels(dtype):
     """A pixel of weight 3 is three pixels, in every number that does not ask how many there are."""

@@ -210,11 +210,12 @@ def test_bands_that_describe_other_variables_fail_alone(tile_folder, tmp_path, w
     (failure,) = tiles_of(config).failures
 
     assert failure.tile == "b1"
-    assert "height, gini, cover" in failure.message
+    assert "1 height, 2 gini, 3 cover" in failure.message
 
 
 def test_bands_of_one_name_are_all_variables_and_alpha_is_none(tile_folder, tmp_path, write_raster):
     config = tile_folder(("a1",))
+    config.write_text(config.read_text() + "band_descriptions: ignore\n")
     path = tmp_path / "predictions" / "a1_mean.tif"
     write_raster(path, np.ones((3, 40, 50), np.float32), names=["height", "height", "visible"])
     with rasterio.open(path, "r+") as target:

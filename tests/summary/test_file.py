@@ -61,7 +61,7 @@ def drawn_moments(rng, *cells):
 def drawn_whole(rng, levels, columns, *, ordered):
     edges = edge_probabilities(levels, FINE)
     keys = np.unique(rng.integers(0, 1 << (31 - FINE_SHIFT), rng.integers(0, 40)))
-    pixels = rng.normal(size=(rng.integers(0, 20), columns - 2))
+    pixels = rng.normal(size=(rng.integers(0, 20), 3 if columns > UNWEIGHTED else 2))
     kept = [None, KeptPixels(0, pixels=pixels[:0]), KeptPixels(int(rng.integers(1, 12)), keys[:3], pixels)][
         rng.integers(3)
     ]
