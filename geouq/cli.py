@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +28,7 @@ from geouq.version import __version__
 
 if TYPE_CHECKING:
     from geouq.config import Experiment
+    from geouq.failures import Failure
     from geouq.present import Results
     from geouq.rasters.catalog import Catalog
     from geouq.runs.progress import How
@@ -134,6 +135,7 @@ def init(predictions: Path, truth: Path) -> None:
 def check(config: Path, workers: int | None, memory: str | None, *, deep: bool, strict: bool) -> None:
     """Validate a configuration and every header, and print the plan; no pixel is read, or a few with --deep."""
     from geouq.config import load_experiment
+    from geouq.failures import collecting
     from geouq.numbers.gates import require_known, require_possible
     from geouq.rasters.catalog import find_tiles
     from geouq.runs.checksums import require_local
@@ -154,8 +156,10 @@ def check(config: Path, workers: int | None, memory: str | None, *, deep: bool, 
         click.echo(line)
     for line in problems(catalog):
         click.echo(f"problem    {line}", err=True)
-    found = _print_findings(experiment, catalog) if deep or strict else 0
-    if catalog.failures:
+    with collecting() as failures:
+        found = _print_findings(experiment, catalog) if deep or strict else 0
+    _print_failures(failures)
+    if catalog.failures or failures:
         raise click.exceptions.Exit(SOME_FAILED)
     if strict and found:
         raise click.exceptions.Exit(FINDINGS)
@@ -358,16 +362,21 @@ def _require_own_folders(experiments: "Sequence[Experiment]") -> None:
             )
 
 
+def _print_failures(failures: "Iterable[Failure]", *, traces: bool = False) -> None:
+    """Print what failed; with the tracebacks of unexpected errors if requested."""
+    for failure in failures:
+        click.echo(f"failed: {failure}", err=True)
+        if traces and failure.trace:
+            click.echo(failure.trace, err=True, nl=False)
+
+
 def _tell(source: Path, results: "Results", *, traces: bool = False) -> int:
     """Print warnings, failures and the last line of a run, with the tracebacks of unexpected errors; its exit code."""
     for warning in results.input_warnings:
         click.echo(f"warning: {warning}", err=True)
     for note in results.notes:
         click.echo(f"note: {note}", err=True)
-    for failure in results.failures:
-        click.echo(f"failed: {failure}", err=True)
-        if traces and failure.trace:
-            click.echo(failure.trace, err=True, nl=False)
+    _print_failures(results.failures, traces=traces)
     failed_gates = [gate for gate in results.gates if not gate.passed]
     for gate in failed_gates:
         click.echo(f"gate failed: {gate}", err=True)
