@@ -80,6 +80,7 @@ class Options:
 
 
 DEFAULTS = Options()
+CONFIG_CHANGED = "config.yaml changed since the run, and the numbers follow the changed one"
 
 
 @dataclass(frozen=True)
@@ -136,11 +137,14 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
 
 
 def report(folder: Path | str, reporter: Reporter | None = None) -> Results:
-    """Tables, cell maps, figures and pages again from the saved summaries of a run."""
+    """Write tables, cell maps, figures and pages again from the saved summaries of a run."""
     folder = Path(folder)
     record = load_record(folder)
     with owned(folder):
-        return _presented(load_experiment(folder / "config.yaml"), record, folder, reporter or Silent())
+        experiment = load_experiment(folder / "config.yaml")
+        if config_digest(experiment) != record.config_sha256:
+            record = replace(record, notes=(*record.notes, CONFIG_CHANGED))
+        return _presented(experiment, record, folder, reporter or Silent())
 
 
 def _presented(
