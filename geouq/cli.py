@@ -298,11 +298,12 @@ def recalibrate(
     **asked: Any,
 ) -> None:
     """Fit corrections on some tiles, judge them on others, and write better rasters."""
+    from geouq.failures import collecting
     from geouq.recalibration import recalibrate as recalibrate_run
     from geouq.recalibration import wanted_of
     from geouq.runs.progress import reporter
 
-    with reporter("quiet" if quiet else "fitting") as progress:
+    with reporter("quiet" if quiet else "fitting") as progress, collecting() as failures:
         outcome = recalibrate_run(
             folder,
             wanted_of(folder, asked),
@@ -314,8 +315,10 @@ def recalibrate(
         )
     for line in outcome.lines():
         click.echo(line)
+    _print_failures(failures)
     if out is None:
         click.echo(f"geouq report {folder} shows it on the first page")
+    raise click.exceptions.Exit(SOME_FAILED if failures else 0)
 
 
 @main.command()

@@ -216,3 +216,17 @@ def test_a_recalibration_that_is_not_possible_costs_itself_alone(tile_folder, ge
     assert "failed: recalibration (recalibration): recalibration: auto needs two tiles" in done.output
     assert outcome_of(tmp_path)["numbers"]
     assert (tmp_path / OUT / "report/index.html").is_file()
+
+
+def test_a_figure_of_a_recalibration_that_fails_costs_itself_alone(tile_folder, geouq, tmp_path, monkeypatch):
+    config = tile_folder(("a1", "a2"), text=TEXT + "recalibration: scale\n")
+    monkeypatch.setattr("geouq.recalibration.figures.correction_figure", broken)
+    assert geouq("run", config, "--quiet").exit_code == 3
+    again = geouq("recalibrate", OUT, "--quiet")
+
+    assert again.exit_code == 3
+    assert "failed: correction of height (figures): ZeroDivisionError" in again.output
+    (failure,) = outcome_of(tmp_path)["failures"]
+    assert (failure["stage"], failure["item"]) == ("figures", "correction of height, recalibration")
+    assert {"height.json", "recalibration.csv"} <= {path.name for path in (tmp_path / OUT / "recalibration").iterdir()}
+    assert (tmp_path / OUT / "recalibration/figures/height_correction.png").exists() is False
