@@ -89,6 +89,26 @@ except Interrupted as error:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_signal_whose_exception_was_dropped_ends_no_later_work():
+    program = """
+import os, signal
+from geouq.interrupts import deferred_interrupts, interrupts, received
+
+class Signalling:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+with interrupts():
+    Signalling()
+    print(received() == signal.SIGTERM)
+with deferred_interrupts():
+    print(received())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=600)
+
+    assert (done.returncode, done.stdout) == (0, "True\n0\n"), done.stderr
+
+
 def test_a_signal_that_the_caller_ignores_stays_ignored():
     program = """
 import os, signal
