@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geouq.errors import ConfigError, GeouqError
-from geouq.interrupts import interrupts, received
+from geouq.interrupts import SIGNALLED, interrupts, received
 from geouq.text.clean_streams import clean_streams
 from geouq.text.redaction import remember_secrets
 from geouq.usage import advice_on
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from geouq.rasters.catalog import Catalog
     from geouq.runs.progress import How
 
-GATE_FAILED, WRONG, SOME_FAILED, FINDINGS, SIGNALLED = 1, 2, 3, 5, 128
+GATE_FAILED, WRONG, SOME_FAILED, FINDINGS = 1, 2, 3, 5
 CONTINUE = "what is complete is kept, no file is partial, and the same command continues from there"
 BY_SEVERITY = (0, FINDINGS, GATE_FAILED, SOME_FAILED)
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+SIGNALLED = 128  # and the number of the signal: the exit code of a program that a signal ends
 
 
 class Interrupted(KeyboardInterrupt):

@@ -205,6 +205,13 @@ def _checksum(plain: Mapping[str, Any]) -> str:
     return hashlib.sha256(_as_json(plain).encode()).hexdigest()
 
 
+def _intact(plain: dict[str, Any]) -> dict[str, Any]:
+    """Return the content without its checksum; raise ValueError if the two do not match."""
+    if plain.pop(CHECKSUM, None) not in (None, _checksum(plain)):
+        raise ValueError("its content does not match its checksum")
+    return plain
+
+
 def load_record(folder: Path) -> RunRecord:
     """Read run.json; raise SummaryError if the folder holds no run, or the file is damaged.
 
@@ -212,9 +219,7 @@ def load_record(folder: Path) -> RunRecord:
     """
     path = folder / "run.json"
     try:
-        plain = json.loads(path.read_text(encoding="utf-8"))
-        if plain.pop(CHECKSUM, None) not in (None, _checksum(plain)):
-            raise ValueError("its content does not match its checksum")
+        plain = _intact(json.loads(path.read_text(encoding="utf-8")))
         plain["variables"] = tuple(Variable(**variable) for variable in plain["variables"])
         plain["failures"] = tuple(Failure(**failure) for failure in plain["failures"])
         lists = {key: tuple(plain[key]) for key in ("tiles", "notes", "doubts")}

@@ -89,6 +89,27 @@ except Interrupted as error:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", SIGNALS)
+def test_a_signal_ends_the_imports_of_the_program(name):
+    program = f"""
+import os, signal, sys
+
+signal.signal(signal.{name}, signal.SIG_DFL)
+
+class SignalsAtClick:
+    def find_spec(self, name, path=None, target=None):
+        if name == "click":
+            os.kill(os.getpid(), signal.{name})
+
+from geouq.__main__ import main
+sys.meta_path.insert(0, SignalsAtClick())
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=600)
+
+    assert (done.returncode, done.stderr) == (SIGNALS[name], f"geouq: stopped by {name}; nothing was done\n")
+
+
 def test_a_signal_whose_exception_was_dropped_ends_no_later_work():
     program = """
 import os, signal
