@@ -3,7 +3,7 @@
 import signal
 import sys
 
-from geouq.interrupts import SIGNALLED, interrupts, received
+from geouq.interrupts import ENDING, SIGNALLED, interrupts, received
 
 
 def main() -> None:
@@ -15,7 +15,11 @@ def main() -> None:
             number = received() or signal.SIGINT
             sys.stderr.write(f"geouq: stopped by {signal.Signals(number).name}; nothing was done\n")
             sys.exit(SIGNALLED + number)
-    run_command(prog_name="geouq")
+    try:
+        run_command(prog_name="geouq")
+    finally:  # all is removed and reported: a further signal while Python ends must not change the exit code
+        for number in ENDING:
+            signal.signal(number, signal.SIG_IGN)
 
 
 if __name__ == "__main__":

@@ -11,18 +11,17 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from geouq.errors import ConfigError, GeouqError
 from geouq.interrupts import SIGNALLED, interrupts, received
-from geouq.text.clean_streams import clean_streams
-from geouq.text.redaction import remember_secrets
+from geouq.text.clean_streams import clean_streams, undecodable_unsaid
+from geouq.text.redaction import holds_secret, remember_secrets
 from geouq.usage import advice_on
 from geouq.version import __version__
 
@@ -36,26 +35,6 @@ if TYPE_CHECKING:
 GATE_FAILED, WRONG, SOME_FAILED, FINDINGS = 1, 2, 3, 5
 CONTINUE = "what is complete is kept, no file is partial, and the same command continues from there"
 BY_SEVERITY = (0, FINDINGS, GATE_FAILED, SOME_FAILED)
-
-
-@contextmanager
-def _undecodable_unsaid() -> Iterator[None]:
-    """Say nothing where rasterio cannot decode what GDAL says of a damaged file, which is refused all the same."""
-    before = sys.unraisablehook, sys.excepthook
-
-    def unraisable(told: "sys.UnraisableHookArgs", /) -> None:
-        if not isinstance(told.exc_value, UnicodeDecodeError):
-            before[0](told)
-
-    def printed(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        if kind is not UnicodeDecodeError:
-            before[1](kind, error, trace)
-
-    sys.unraisablehook, sys.excepthook = unraisable, printed  # Cython calls both
-    try:
-        yield
-    finally:
-        sys.unraisablehook, sys.excepthook = before
 
 
 class _Commands(click.Group):
@@ -76,7 +55,7 @@ class _Commands(click.Group):
         """Run a command; an error that the user can repair, or a signal, ends it with one message."""
         with interrupts():
             try:
-                with _undecodable_unsaid():
+                with undecodable_unsaid():
                     return super().invoke(ctx)
             except (Exception, KeyboardInterrupt) as error:
                 if (ending := _ending(error)) is None:
@@ -97,6 +76,16 @@ def _ending(error: BaseException) -> tuple[int, str] | None:
     if isinstance(error, GeouqError) or (isinstance(error, OSError) and error.errno != errno.EPIPE):
         return WRONG, f"{error}{advice_on(str(error))}"
     return None
+
+
+class _Folder(click.Path):
+    """A folder to write to, whose name holds no credentials, as no name of a file may."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the folder."""
+        if holds_secret(str(value)):
+            self.fail("holds what looks like a password, a token or a signed query; name a folder without it")
+        return super().convert(value, param, ctx)
 
 
 def _print_last(message: str) -> None:
@@ -167,7 +156,7 @@ def check(config: Path, workers: int | None, memory: str | None, *, deep: bool, 
 
 @main.command()
 @click.argument("configs", metavar="CONFIG...", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option("--out", type=click.Path(path_type=Path), help="Folder of the results (of one configuration).")
+@click.option("--out", type=_Folder(path_type=Path), help="Folder of the results (of one configuration).")
 @click.option("--workers", type=click.IntRange(1), help="Workers; default: one a processor.")
 @click.option("--memory", help="Limit such as 4GB, which may lower the number of workers.")
 @click.option("--scheduler", metavar="ADDRESS", help="A running dask scheduler, such as tcp://host:8786.")
@@ -243,7 +232,7 @@ def figures(folder: Path, *, quiet: bool, **asked: Any) -> None:
 
 @main.command()
 @click.argument("runs", metavar="RUN RUN...", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option("--out", type=click.Path(path_type=Path), help="Folder; default: comparison, beside the first run.")
+@click.option("--out", type=_Folder(path_type=Path), help="Folder; default: comparison, beside the first run.")
 @click.option(
     "--fail-if-worse",
     multiple=True,
@@ -283,7 +272,7 @@ def compare(runs: tuple[Path, ...], *, out: Path | None, fail_if_worse: tuple[st
     metavar="MEAN VARIANCE",
     help="Paths with {tile} of predictions without truth, whose recalibrated rasters are written too.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Folder; default: recalibration, in that of the run.")
+@click.option("--out", type=_Folder(path_type=Path), help="Folder; default: recalibration, in that of the run.")
 @click.option("--workers", "threads", type=click.IntRange(1), help="Workers; default: one a processor.")
 @click.option("--memory", help="Limit such as 4GB, which may lower the number of workers.")
 @click.option("--quiet", is_flag=True, help="No progress.")

@@ -110,6 +110,26 @@ main()
     assert (done.returncode, done.stderr) == (SIGNALS[name], f"geouq: stopped by {name}; nothing was done\n")
 
 
+def test_a_further_signal_after_the_message_changes_nothing(tmp_path):
+    program = """
+import atexit, os, signal, sys
+
+atexit.register(lambda: [os.kill(os.getpid(), number) for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)])
+sys.argv[1:] = ["check", "absent.yaml"]
+from geouq import config
+from geouq.__main__ import main
+config.load_experiment = lambda _: os.kill(os.getpid(), signal.SIGTERM)
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+main()
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=600)
+
+    assert done.returncode == SIGNALS["SIGTERM"]
+    assert done.stderr.startswith("geouq: stopped by SIGTERM; ")
+    assert done.stderr.count("\n") == 1
+
+
 def test_a_signal_whose_exception_was_dropped_ends_no_later_work():
     program = """
 import os, signal

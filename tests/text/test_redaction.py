@@ -330,6 +330,18 @@ def test_no_word_on_tiles_that_cannot_be_read_and_no_table_of_them_holds_a_secre
             assert_unsaid(path.read_bytes())
 
 
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("command", ["run", "compare", "recalibrate"])
+def test_no_folder_is_named_after_a_secret(command, form, geouq, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = geouq(command, "x", "--out", of(form))
+
+    assert done.exit_code == 2
+    assert "'--out': holds what looks like a password" in done.output
+    assert_unsaid(done.output)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_wrong_command_line_and_a_traceback_are_shown_without_secrets(monkeypatch, capsys):
     address = f"http://me:{MARKER}@host/{{tile}}.tif"
 
