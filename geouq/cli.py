@@ -11,50 +11,30 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from geouq.errors import ConfigError, GeouqError
-from geouq.interrupts import interrupts, received
-from geouq.text.clean_streams import clean_streams
-from geouq.text.redaction import remember_secrets
+from geouq.interrupts import SIGNALLED, interrupts, received
+from geouq.text.clean_streams import clean_streams, undecodable_unsaid
+from geouq.text.redaction import holds_secret, remember_secrets
 from geouq.usage import advice_on
 from geouq.version import __version__
 
 if TYPE_CHECKING:
     from geouq.config import Experiment
+    from geouq.failures import Failure
     from geouq.present import Results
     from geouq.rasters.catalog import Catalog
     from geouq.runs.progress import How
 
-GATE_FAILED, WRONG, SOME_FAILED, FINDINGS, SIGNALLED = 1, 2, 3, 5, 128
+GATE_FAILED, WRONG, SOME_FAILED, FINDINGS = 1, 2, 3, 5
 CONTINUE = "what is complete is kept, no file is partial, and the same command continues from there"
 BY_SEVERITY = (0, FINDINGS, GATE_FAILED, SOME_FAILED)
-
-
-@contextmanager
-def _undecodable_unsaid() -> Iterator[None]:
-    """Say nothing where rasterio cannot decode what GDAL says of a damaged file, which is refused all the same."""
-    before = sys.unraisablehook, sys.excepthook
-
-    def unraisable(told: "sys.UnraisableHookArgs", /) -> None:
-        if not isinstance(told.exc_value, UnicodeDecodeError):
-            before[0](told)
-
-    def printed(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        if kind is not UnicodeDecodeError:
-            before[1](kind, error, trace)
-
-    sys.unraisablehook, sys.excepthook = unraisable, printed  # Cython calls both
-    try:
-        yield
-    finally:
-        sys.unraisablehook, sys.excepthook = before
 
 
 class _Commands(click.Group):
@@ -75,7 +55,7 @@ class _Commands(click.Group):
         """Run a command; an error that the user can repair, or a signal, ends it with one message."""
         with interrupts():
             try:
-                with _undecodable_unsaid():
+                with undecodable_unsaid():
                     return super().invoke(ctx)
             except (Exception, KeyboardInterrupt) as error:
                 if (ending := _ending(error)) is None:
@@ -96,6 +76,16 @@ def _ending(error: BaseException) -> tuple[int, str] | None:
     if isinstance(error, GeouqError) or (isinstance(error, OSError) and error.errno != errno.EPIPE):
         return WRONG, f"{error}{advice_on(str(error))}"
     return None
+
+
+class _Folder(click.Path):
+    """A folder to write to, whose name holds no credentials, as no name of a file may."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the folder."""
+        if holds_secret(str(value)):
+            self.fail("holds what looks like a password, a token or a signed query; name a folder without it")
+        return super().convert(value, param, ctx)
 
 
 def _print_last(message: str) -> None:
@@ -134,6 +124,7 @@ def init(predictions: Path, truth: Path) -> None:
 def check(config: Path, workers: int | None, memory: str | None, *, deep: bool, strict: bool) -> None:
     """Validate a configuration and every header, and print the plan; no pixel is read, or a few with --deep."""
     from geouq.config import load_experiment
+    from geouq.failures import collecting
     from geouq.numbers.gates import require_known, require_possible
     from geouq.rasters.catalog import find_tiles
     from geouq.runs.checksums import require_local
@@ -154,8 +145,10 @@ def check(config: Path, workers: int | None, memory: str | None, *, deep: bool, 
         click.echo(line)
     for line in problems(catalog):
         click.echo(f"problem    {line}", err=True)
-    found = _print_findings(experiment, catalog) if deep or strict else 0
-    if catalog.failures:
+    with collecting() as failures:
+        found = _print_findings(experiment, catalog) if deep or strict else 0
+    _print_failures(failures)
+    if catalog.failures or failures:
         raise click.exceptions.Exit(SOME_FAILED)
     if strict and found:
         raise click.exceptions.Exit(FINDINGS)
@@ -163,7 +156,7 @@ def check(config: Path, workers: int | None, memory: str | None, *, deep: bool, 
 
 @main.command()
 @click.argument("configs", metavar="CONFIG...", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option("--out", type=click.Path(path_type=Path), help="Folder of the results (of one configuration).")
+@click.option("--out", type=_Folder(path_type=Path), help="Folder of the results (of one configuration).")
 @click.option("--workers", type=click.IntRange(1), help="Workers; default: one a processor.")
 @click.option("--memory", help="Limit such as 4GB, which may lower the number of workers.")
 @click.option("--scheduler", metavar="ADDRESS", help="A running dask scheduler, such as tcp://host:8786.")
@@ -239,7 +232,7 @@ def figures(folder: Path, *, quiet: bool, **asked: Any) -> None:
 
 @main.command()
 @click.argument("runs", metavar="RUN RUN...", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option("--out", type=click.Path(path_type=Path), help="Folder; default: comparison, beside the first run.")
+@click.option("--out", type=_Folder(path_type=Path), help="Folder; default: comparison, beside the first run.")
 @click.option(
     "--fail-if-worse",
     multiple=True,
@@ -279,7 +272,7 @@ def compare(runs: tuple[Path, ...], *, out: Path | None, fail_if_worse: tuple[st
     metavar="MEAN VARIANCE",
     help="Paths with {tile} of predictions without truth, whose recalibrated rasters are written too.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Folder; default: recalibration, in that of the run.")
+@click.option("--out", type=_Folder(path_type=Path), help="Folder; default: recalibration, in that of the run.")
 @click.option("--workers", "threads", type=click.IntRange(1), help="Workers; default: one a processor.")
 @click.option("--memory", help="Limit such as 4GB, which may lower the number of workers.")
 @click.option("--quiet", is_flag=True, help="No progress.")
@@ -294,11 +287,12 @@ def recalibrate(
     **asked: Any,
 ) -> None:
     """Fit corrections on some tiles, judge them on others, and write better rasters."""
+    from geouq.failures import collecting
     from geouq.recalibration import recalibrate as recalibrate_run
     from geouq.recalibration import wanted_of
     from geouq.runs.progress import reporter
 
-    with reporter("quiet" if quiet else "fitting") as progress:
+    with reporter("quiet" if quiet else "fitting") as progress, collecting() as failures:
         outcome = recalibrate_run(
             folder,
             wanted_of(folder, asked),
@@ -310,8 +304,10 @@ def recalibrate(
         )
     for line in outcome.lines():
         click.echo(line)
+    _print_failures(failures)
     if out is None:
         click.echo(f"geouq report {folder} shows it on the first page")
+    raise click.exceptions.Exit(SOME_FAILED if failures else 0)
 
 
 @main.command()
@@ -358,16 +354,21 @@ def _require_own_folders(experiments: "Sequence[Experiment]") -> None:
             )
 
 
+def _print_failures(failures: "Iterable[Failure]", *, traces: bool = False) -> None:
+    """Print what failed; with the tracebacks of unexpected errors if requested."""
+    for failure in failures:
+        click.echo(f"failed: {failure}", err=True)
+        if traces and failure.trace:
+            click.echo(failure.trace, err=True, nl=False)
+
+
 def _tell(source: Path, results: "Results", *, traces: bool = False) -> int:
     """Print warnings, failures and the last line of a run, with the tracebacks of unexpected errors; its exit code."""
     for warning in results.input_warnings:
         click.echo(f"warning: {warning}", err=True)
     for note in results.notes:
         click.echo(f"note: {note}", err=True)
-    for failure in results.failures:
-        click.echo(f"failed: {failure}", err=True)
-        if traces and failure.trace:
-            click.echo(failure.trace, err=True, nl=False)
+    _print_failures(results.failures, traces=traces)
     failed_gates = [gate for gate in results.gates if not gate.passed]
     for gate in failed_gates:
         click.echo(f"gate failed: {gate}", err=True)

@@ -9,17 +9,17 @@ from pathlib import Path
 
 from geouq.atomic import remove_leftovers, written_whole
 from geouq.config import Experiment, is_pixel_map, load_experiment
-from geouq.doctor import CHEAP, DEEP, examine
+from geouq.doctor import CHEAP, CHECKS, DEEP, examine
 from geouq.errors import ChangedError, ConfigError, SummaryError
-from geouq.failures import Failure, collecting, isolated
-from geouq.maps import missing_maps, require_time, write_pixel_maps
+from geouq.failures import Failure, collecting
+from geouq.maps import missing_maps, require_time, write_each_map
 from geouq.numbers.gates import require_known, require_possible
 from geouq.numbers.of_run import choices_of
 from geouq.overflow import overflow_is_missing
 from geouq.present import Results, present
 from geouq.rasters.catalog import Catalog, Tile, find_tiles
 from geouq.reading.cutting import Reading
-from geouq.recalibration import recalibrate
+from geouq.recalibration import recalibrate_run
 from geouq.regions import pools
 from geouq.runs.checksums import catalog_with_checksums, require_local
 from geouq.runs.choice import restricted, settings_for
@@ -80,6 +80,7 @@ class Options:
 
 
 DEFAULTS = Options()
+CONFIG_CHANGED = "config.yaml changed since the run, and the numbers follow the changed one"
 
 
 @dataclass(frozen=True)
@@ -136,11 +137,14 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
 
 
 def report(folder: Path | str, reporter: Reporter | None = None) -> Results:
-    """Tables, cell maps, figures and pages again from the saved summaries of a run."""
+    """Write tables, cell maps, figures and pages again from the saved summaries of a run."""
     folder = Path(folder)
     record = load_record(folder)
     with owned(folder):
-        return _presented(load_experiment(folder / "config.yaml"), record, folder, reporter or Silent())
+        experiment = load_experiment(folder / "config.yaml")
+        if config_digest(experiment) != record.config_sha256:
+            record = replace(record, notes=(*record.notes, CONFIG_CHANGED))
+        return _presented(experiment, record, folder, reporter or Silent())
 
 
 def _presented(
@@ -153,15 +157,10 @@ def _presented(
 
 
 def _recalibrated(job: _Job, memory: str | None) -> tuple[Sequence[Path], Sequence[str]]:
-    """The files of the recalibration that the configuration asks for, and what to tell of it."""
+    """Return the files of the recalibration that the configuration requests, and what to report."""
     if job.experiment.recalibration is None:
         return (), ()
-    with isolated("recalibration", "recalibration"):
-        outcome = recalibrate(
-            job.folder, threads=job.plan.workers, memory=memory, reporter=job.reporter, experiment=job.experiment
-        )
-        return outcome.files, outcome.lines()
-    return (), ()
+    return recalibrate_run(job.folder, job.experiment, job.plan.workers, memory, job.reporter)
 
 
 def _once_more(job: _Job, record: RunRecord, pool: Executor, options: Options, begun: Begun) -> tuple[_Job, RunRecord]:
@@ -181,7 +180,8 @@ def _evaluated(job: _Job, catalog: Catalog, pool: Executor, *, fresh: bool, begu
     """Sweep what is not summarised yet, and write the pixel maps; the record of it."""
     read_again = _read_again(job)
     waiting = [t for t in job.tiles if fresh or unidentified(t) or not is_valid(job.folder, t, job.settings)]
-    doubts = _doubts(job, catalog, waiting)
+    with collecting() as unchecked:
+        doubts = _doubts(job, catalog, waiting)
     failures = _sweep(job, pool, waiting)
     if job.experiment.bins.exact:
         failures += _place_edges(job, pool, failures)
@@ -192,7 +192,7 @@ def _evaluated(job: _Job, catalog: Catalog, pool: Executor, *, fresh: bool, begu
         name=job.experiment.name,
         tiles=tuple(tile.name for tile in done),
         variables=job.tiles[0].variables if job.tiles else (),
-        failures=(*catalog.failures, *failures),
+        failures=(*catalog.failures, *unchecked, *failures),
         notes=(*catalog.notes, *read_again),
         reused=len(job.tiles) - len(waiting),
         settings=asdict(job.settings),
@@ -243,11 +243,14 @@ def _prepare(experiment: Experiment, options: Options, reporter: Reporter) -> tu
 def _doubts(job: _Job, catalog: Catalog, waiting: Sequence[Tile]) -> tuple[str, ...]:
     """Return the findings of the input checks.
 
-    They are those of the last run if no tile waits and the run is not strict, so that no pixel is read.
+    They are those of the last run if no tile waits, no check failed then and the run is not strict, so that no pixel
+    is read.
     """
     if not waiting and not job.strict:
         with suppress(SummaryError):
-            return load_record(job.folder).doubts
+            last = load_record(job.folder)
+            if not any(failure.stage == CHECKS for failure in last.failures):
+                return last.doubts
     sampling = DEEP if job.strict else CHEAP
     doubts = tuple(str(doubt) for doubt in examine(job.experiment, catalog, sampling))
     for doubt in doubts:
@@ -360,7 +363,7 @@ def _place_edges(job: _Job, pool: Executor, failures: Sequence[Failure]) -> list
 
 
 def _write_maps(job: _Job, pool: Executor, failures: Sequence[Failure]) -> list[Failure]:
-    """Pixel maps of every tile that was summarised, but those that are there already."""
+    """Write the pixel maps of every tile that was summarised, but those that are there already; the failures."""
     names = [name for name in job.experiment.output.maps if is_pixel_map(name)]
     folder, tiles = job.folder / "maps", _without(job.tiles, failures) if names else []
     work = []
@@ -368,12 +371,11 @@ def _write_maps(job: _Job, pool: Executor, failures: Sequence[Failure]) -> list[
         key = key_of_tile(tile, job.settings)
         if missing := missing_maps(tile.name, names, folder, "" if unidentified(tile) else key):
             tags = {"GEOUQ_KEY": key, "GEOUQ_CONFIG_SHA256": config_digest(job.experiment)}
-            work.append((tile, partial(write_pixel_maps, tile, missing, folder, tags, job.reading_of(tile))))
-    found = []
+            work.append((tile, partial(write_each_map, tile, missing, folder, tags, job.reading_of(tile))))
+    found: list[Failure] = []
     job.reporter.stage("maps", len(work))
     for tile, outcome in for_each_tile(work, "maps", pool, slots(job.plan.workers)):
-        if isinstance(outcome, Failure):
-            found.append(outcome)
+        found += [outcome] if isinstance(outcome, Failure) else outcome
         job.reporter.advance(tile.name)
     return found
 

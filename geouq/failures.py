@@ -100,7 +100,7 @@ def isolated(stage: str, item: str, *, outputs: Iterable[Path] = ()) -> Iterator
     try:
         yield
     except Exception as error:
-        if _collected.get() is None or _ends_the_work(error):
+        if _collected.get() is None or ends_the_work(error):
             raise
         for path in outputs:
             path.unlink(missing_ok=True)
@@ -120,8 +120,8 @@ def record(failure: Failure, error: Exception) -> None:  # noqa: ARG001  tests r
         found.append(failure)
 
 
-def _ends_the_work(error: Exception) -> bool:
-    """Whether later items would fail alike: rasterio's errors are OSErrors too, but have no number."""
+def ends_the_work(error: Exception) -> bool:
+    """Return whether later items would fail alike: rasterio's errors are OSErrors too, but have no number."""
     return isinstance(error, GeouqError) or (isinstance(error, OSError) and error.errno is not None)
 
 

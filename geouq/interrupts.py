@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+SIGNALLED = 128  # and the number of the signal: the exit code of a program that a signal ends
 
 
 class Interrupted(KeyboardInterrupt):
@@ -44,9 +45,9 @@ _state = _State()
 def interrupts() -> Iterator[None]:
     """Raise `Interrupted` in this block at the first signal that ends the program; later ones are ignored.
 
-    Only the main thread can handle signals. A signal that the caller ignores, as `nohup` does, stays ignored.
+    Only the main thread can handle signals. A signal that the caller ignores, as `nohup` does, stays ignored. What was
+    received is forgotten after the block, so that no later work in the same process ends because of it.
     """
-    _state.number, _state.raised, _state.deferred = 0, False, 0
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -58,6 +59,7 @@ def interrupts() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        _state.number, _state.raised, _state.deferred = 0, False, 0
 
 
 @contextmanager

@@ -32,6 +32,7 @@ from geouq.tables.rows import (
     write_parquet,
 )
 from geouq.text.naming import file_name
+from geouq.verdict import Place, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Results:
-    """What a run gives: the folder written to, its tables by name, gates, and what the user should know.
+    """What a run gives: the folder written to, its tables by name, verdicts, gates, and what the user should know.
 
     warnings : those about the input, which are the `input_warnings`, then notes on the numbers.
     files : gates, tables, maps, figures and pages, that is all that is written but summaries and what they came from.
@@ -49,6 +50,7 @@ class Results:
     folder: Path
     record: RunRecord
     tables: Mapping[str, Table]
+    verdicts: Mapping[Place, Verdict]
     gates: tuple[GateResult, ...]
     warnings: tuple[str, ...]
     files: tuple[Path, ...] = ()
@@ -92,7 +94,7 @@ def present(
     tables = {**results.tables, "failures": failure_table(failures)}
     write_csv(tables["failures"], folder / "tables" / "failures.csv")
     warnings = Warnings(results.input_warnings, results.notes)
-    write_outcome(record, results.gates, tables, outcome, failures, warnings)
+    write_outcome(record, results.gates, tables, results.verdicts, outcome, failures, warnings)
     return replace(results, tables=tables, failures=failures, files=(*results.files, outcome))
 
 
@@ -113,9 +115,13 @@ def _presented(
     files += [*maps, *(folder / path for path in figures.values())]
     warnings = _warnings(experiment, record, numbers, undrawn)
     all_warnings = (*warnings.input, *warnings.numbers)
-    results = Results(folder, record, numbers.tables, gates, all_warnings, tuple(files), input_warnings=warnings.input)
+    results = Results(
+        folder, record, numbers.tables, numbers.verdicts, gates, all_warnings, tuple(files), warnings.input
+    )
     cells = cells_of_pages(experiment, record, summaries, choices, numbers.shown)
-    recalibrated = read_recalibration(folder, record.started, {v.name: v.file_name for v in record.variables})
+    recalibrated = None
+    with isolated("pages", "recalibration"):
+        recalibrated = read_recalibration(folder, record.started, {v.name: v.file_name for v in record.variables})
     tables = {**numbers.tables, "failures": failure_table((*record.failures, *missing))}
     shown_maps = [f"maps/{path.name}" for path in maps if path.suffix != ".qml"]
     content = _content(experiment, replace(results, tables=tables), numbers.shown, figures, shown_maps)
@@ -137,12 +143,14 @@ def _for_people(experiment: Experiment, record: RunRecord, numbers: Numbers, fol
 def _warnings(experiment: Experiment, record: RunRecord, numbers: Numbers, undrawn: Sequence[str]) -> Warnings:
     """Return the warnings about the input and the notes on the numbers."""
     metrics = numbers.tables["metrics"]
-    odd = mostly_odd(metrics, numbers.tables["excluded"])
+    odd: list[str] = []
+    heavy: list[str] = []
+    with isolated("notes", "pixels that do not count"):
+        odd = mostly_odd(metrics, numbers.tables["excluded"])
+    with isolated("notes", "bins that hold nearly all pixels"):
+        heavy = heavy_bins(numbers.tables["bins"])
     missing = _without_pixels(experiment, metrics)
-    return Warnings(
-        (*record.doubts, *record.notes, *odd),
-        (*heavy_bins(numbers.tables["bins"]), *missing, *_left_to_tables(numbers), *undrawn),
-    )
+    return Warnings((*record.doubts, *record.notes, *odd), (*heavy, *missing, *_left_to_tables(numbers), *undrawn))
 
 
 def _without_pixels(experiment: Experiment, metrics: Table) -> list[str]:
@@ -172,12 +180,17 @@ def write_tables(tables: Mapping[str, Table], record: RunRecord, folder: Path) -
     """
     for name in COLUMNS.keys() - tables.keys():
         (folder / f"{name}.csv").unlink(missing_ok=True)
-    written = [folder / f"{name}.csv" for name in tables]
-    for path, table in zip(written, tables.values(), strict=True):
-        write_csv(table, path)
+    written = []
+    for name, table in tables.items():
+        path = folder / f"{name}.csv"
+        with isolated("tables", path.name, outputs=[path]):
+            write_csv(table, path)
+            written.append(path)
     about = {"version": record.versions["geouq"], "config_sha256": record.config_sha256, "name": record.name}
-    if write_parquet(tables["metrics"], folder / "metrics.parquet", about):
-        written.append(folder / "metrics.parquet")
+    path = folder / "metrics.parquet"
+    with isolated("tables", path.name, outputs=[path]):
+        if write_parquet(tables["metrics"], path, about):
+            written.append(path)
     return written
 
 
@@ -232,18 +245,20 @@ def draw_figures(
     from geouq.drawing import Case, Source, by_default, draw, path_of_figure  # noqa: PLC0415  matplotlib is large
     from geouq.figures import save_figure  # noqa: PLC0415
 
-    rows = {name: numbers.tables[name].rows for name in ("metrics", "tests", "shift") if name in numbers.tables}
+    rows = {name: numbers.tables[name].rows for name in ("metrics", "shift") if name in numbers.tables}
     source = Source(
         preferred_scheme(experiment), choices, numbers.shown,
-        lambda pool, variable: numbers.inferred[pool.name][variable], rows, summaries, summaries.zones(),
+        lambda pool, variable: numbers.inferred[pool.name][variable], rows, numbers.verdicts,
+        summaries, summaries.zones(),
     )  # fmt: skip
     wanted, left = by_default(numbers.shown, record.variables, experiment.output.figures)
     written = {}
     reporter.stage("figures", len(wanted))
     for one in wanted:
-        case = Case(source, one.pool, one.variable)
-        path = path_of_figure(case, one.figure)
-        with isolated("figures", f"{one.figure} of {one.variable.name} in {one.pool.name}", outputs=[folder / path]):
+        case, outputs = Case(source, one.pool, one.variable), list[Path]()
+        with isolated("figures", f"{one.figure} of {one.variable.name} in {one.pool.name}", outputs=outputs):
+            path = path_of_figure(case, one.figure)
+            outputs.append(folder / path)
             if (figure := draw(one.figure, case)) is not None:
                 save_figure(figure, folder / path)
                 written[one.pool.name, one.variable.name, one.figure] = path.as_posix()
@@ -268,6 +283,7 @@ def _content(
         zones=frozenset(pool.name for pool in shown if pool.zone),
         tiles=record.tiles,
         metrics=tables["metrics"].rows,
+        verdicts=results.verdicts,
         bins=preferred_scheme(experiment).name,
         excluded=tables["excluded"].rows,
         failures=tables["failures"].rows,
@@ -276,7 +292,6 @@ def _content(
         gates=[asdict(gate) for gate in results.gates],
         figures=figures,
         maps=maps,
-        tests=tables["tests"].rows,
         tables=list(tables),
         shift=tables["shift"].rows if "shift" in tables else (),
         comparison=tables["comparison"].rows if "comparison" in tables else (),

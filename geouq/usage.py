@@ -13,6 +13,7 @@ else:
     HAS_RESOURCE = True
 
 FILES_OF_WINDOWS = 512  # of the C library
+ASSUMED_MEMORY = 8 << 30  # bytes; `--memory` gives another limit
 
 
 def open_files_allowed() -> float:
@@ -29,6 +30,13 @@ def advice_on(message: str) -> str:
         return ""
     limit = f"the process may have {open_files_allowed():.0f} files open"
     return f"; {limit}: raise this limit (ulimit -n), or give fewer --workers"
+
+
+def physical_memory() -> int:
+    """Return the bytes of memory of the machine; `ASSUMED_MEMORY` if the system does not say."""
+    if not hasattr(os, "sysconf"):  # Windows
+        return ASSUMED_MEMORY
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def peak_memory() -> int:

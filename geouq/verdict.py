@@ -7,9 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from geouq.failures import isolated
 from geouq.text.wording import for_people
 
 Row = Mapping[str, Any]
+Place = tuple[str, str, str, str]  # level, name, variable, model
 
 BIASED, OVER, UNDER, SHAPE = "biased", "over-confident", "under-confident", "badly shaped"
 NOT_DETECTED, INCONCLUSIVE = "no miscalibration detected", "inconclusive"
@@ -170,15 +172,20 @@ def verdict_of(rows: Iterable[Row], tests: Iterable[Row]) -> Verdict:
     return Verdict(findings, bias, spread, shape, level, covered)
 
 
-def verdicts_of(rows: Iterable[Row], tests: Iterable[Row]) -> dict[tuple[str, str, str, str], Verdict]:
+def verdicts_of(rows: Iterable[Row], tests: Iterable[Row]) -> dict[Place, Verdict]:
     """Return the verdict of each level, name, variable and model in the tables; single tiles have none."""
     numbers = _by_place(row for row in rows if row["level"] != "tile")
     of_place = _by_place(tests)
-    return {place: verdict_of(own, of_place.get(place, ())) for place, own in numbers.items()}
+    found: dict[Place, Verdict] = {}
+    for place, own in numbers.items():
+        _, name, variable, model = place
+        with isolated("verdicts", f"{variable} ({model}) in {name}" if model else f"{variable} in {name}"):
+            found[place] = verdict_of(own, of_place.get(place, ()))
+    return found
 
 
-def _by_place(rows: Iterable[Row]) -> dict[tuple[str, str, str, str], Sequence[Row]]:
-    found: dict[tuple[str, str, str, str], list[Row]] = {}
+def _by_place(rows: Iterable[Row]) -> dict[Place, Sequence[Row]]:
+    found: dict[Place, list[Row]] = {}
     for row in rows:
         found.setdefault((row["level"], row["name"], row["variable"], row["model"]), []).append(row)
     return dict(found)

@@ -4,6 +4,7 @@ from html.parser import HTMLParser
 
 from geouq.config import Variable
 from geouq.pages import ReportContent
+from geouq.verdict import verdicts_of
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -30,7 +31,7 @@ def p_row(name, variable, metric, p):
     return {"level": "region", "name": name, "variable": variable, "model": "", "metric": metric, "p_adjusted": p}
 
 
-def content(**changes):
+def content(tests=(), **changes):
     pools = [("all", "all"), ("region", HOSTILE), ("tile", "t1")]
     rows = [
         row(*pool, variable, metric, value)
@@ -78,7 +79,8 @@ def content(**changes):
         "zones": frozenset(),
         "provenance": {"geouq": "0", "started": "2026"},
     }
-    return ReportContent(**given | changes)
+    given |= changes
+    return ReportContent(**given, verdicts=verdicts_of(given["metrics"], tests))
 
 
 class Page(HTMLParser):

@@ -5,22 +5,24 @@ import sys
 
 from geouq import usage
 
-WITHOUT = """import sys
+WITHOUT = """import os, sys
 sys.modules["resource"] = None  # as if there were none
+del os.sysconf
 import geouq.experiment
 from geouq.rasters.raster import most_open
-from geouq.runs.memory import peak_memory_mib, resources
+from geouq.runs.memory import machine_memory, peak_memory_mib, resources
 assert most_open() >= 1
 assert peak_memory_mib() == 0
+assert 0 < machine_memory() <= 8 << 30
 assert resources(1.0).startswith("took 1.0 s, ")
 """
 
 
-def test_a_system_without_the_module_resource_is_no_hindrance():
+def test_a_system_without_the_module_resource_and_sysconf_is_no_hindrance():
     subprocess.run([sys.executable, "-c", WITHOUT], check=True, timeout=600)
 
 
 def test_the_system_says_what_was_used():
     assert usage.open_files_allowed() > 0
-    assert usage.peak_memory() > 1 << 20
+    assert usage.physical_memory() > usage.peak_memory() > 1 << 20
     assert usage.processor_seconds() > 0

@@ -15,22 +15,26 @@ from geouq.doctor.spread import of_reading, of_spread
 from geouq.doctor.suspicion import Suspicion
 from geouq.doctor.values import of_copy, of_nodata
 from geouq.doctor.wiring import of_wiring
+from geouq.failures import isolated
 from geouq.metrics import has_variance
 from geouq.overflow import overflow_is_missing
 from geouq.rasters.catalog import Catalog
 
 CHEAP = Sampling(tiles=4, windows=1)
 DEEP = Sampling(tiles=24, windows=5)
+CHECKS = "input checks"  # stage of a run
 
 
 @overflow_is_missing()
 def examine(experiment: Experiment, catalog: Catalog, sampling: Sampling) -> list[Suspicion]:
     """Return what looks wrong in headers and in a sample of the pixels, causes before what may follow from them."""
-    patches = take_sample(catalog.tiles, sampling)
-    found = [
-        *of_overlaps(catalog.tiles, [patch for patch in patches if patch.n]),
-        *of_training([tile.name for tile in catalog.tiles], experiment.training_tiles),
-    ]
+    patches: list[Patch] = []
+    with isolated(CHECKS, "sample of the pixels"):
+        patches = take_sample(catalog.tiles, sampling)
+    found: list[Suspicion] = []
+    with isolated(CHECKS, "tiles that overlap"):
+        found += of_overlaps(catalog.tiles, [patch for patch in patches if patch.n])
+    found += of_training([tile.name for tile in catalog.tiles], experiment.training_tiles)
     if not has_variance(catalog.form):  # what is looked for is in mean and variance
         return found
     for model, together in _by_model(catalog.variables).items():
@@ -39,20 +43,24 @@ def examine(experiment: Experiment, catalog: Catalog, sampling: Sampling) -> lis
     return found
 
 
-def examine_model(patches: Mapping[str, Sequence[Patch]], layer: str) -> Iterator[Suspicion]:
-    """Yield the findings about the variables of one model.
+def examine_model(patches: Mapping[str, Sequence[Patch]], layer: str) -> list[Suspicion]:
+    """Return the findings about the variables of one model.
 
     Parameters
     ----------
     patches : by variable
     layer : the key of the configuration that gives the variance
     """
+    found: list[Suspicion] = []
     misplaced: set[str] = set()
-    for finding, odd in of_order(patches):
-        misplaced.update(odd)
-        yield finding
+    with isolated(CHECKS, "order of the variables"):
+        for finding, odd in of_order(patches):
+            misplaced.update(odd)
+            found.append(finding)
     for variable, own in patches.items():
-        yield from _of_variable(variable, own, layer, is_misplaced=variable in misplaced)
+        with isolated(CHECKS, variable):
+            found += _of_variable(variable, own, layer, is_misplaced=variable in misplaced)
+    return found
 
 
 def _of_variable(variable: str, patches: Sequence[Patch], layer: str, *, is_misplaced: bool) -> Iterator[Suspicion]:

@@ -31,7 +31,7 @@ from geouq.runs.store import Part, SavedSummaries
 from geouq.summary import Summary
 from geouq.summary.form import Ensemble
 from geouq.tables.rows import Row
-from geouq.verdict import verdict_of
+from geouq.verdict import Place, Verdict
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Source:
 
     scheme : of the bins shown. shown : the whole, then the regions that are set beside each other. inferred : what is
     inferred of a variable of a pool, computed when it is asked for.
-    rows : of the tables `metrics`, `tests` and `shift`. zones : the parts of each zone.
+    rows : of the tables `metrics` and `shift`. verdicts : those that could be reached. zones : the parts of each zone.
     """
 
     scheme: BinScheme
@@ -48,6 +48,7 @@ class Source:
     shown: Sequence[Pool]
     inferred: Callable[[Pool, str], Inference]
     rows: Mapping[str, Sequence[Row]]
+    verdicts: Mapping[Place, Verdict]
     summaries: SavedSummaries
     zones: Mapping[str, Sequence[Part]]
 
@@ -92,12 +93,9 @@ class Case:
 
     @property
     def verdict(self) -> str:
-        """Return the verdict in words, as pages show it; empty of a single tile."""
-        rows, tests = (
-            [row for row in self.rows(table) if (row["level"], row["name"]) == (self.pool.level, self.pool.name)]
-            for table in ("metrics", "tests")
-        )
-        return verdict_of(rows, tests).word if rows and self.pool.level != "tile" else ""
+        """Return the verdict in words, as pages show it; empty where there is none, as of a single tile."""
+        place = self.pool.level, self.pool.name, self.variable.variable, self.variable.model
+        return self.source.verdicts[place].word if place in self.source.verdicts else ""
 
     def rows(self, table: str) -> list[Row]:
         """Rows of a table that tell of the variable."""

@@ -21,6 +21,7 @@ from geouq.runs.provenance import RunRecord, load_record
 from geouq.runs.store import Part, SavedSummaries
 from geouq.tables.rows import Row
 from geouq.text.naming import file_name
+from geouq.verdict import verdicts_of
 
 Inferred = Callable[[Pool, str], Inference]
 
@@ -116,7 +117,7 @@ def _open(
     rows = {name: saved_rows(folder, name) for name in ("metrics", "tests", "shift")}
     source = Source(
         preferred_scheme(experiment), choices, shown, _inferring(experiment, choices, zones, summaries), rows,
-        summaries, zones,
+        verdicts_of(rows["metrics"], rows["tests"]), summaries, zones,
     )  # fmt: skip
     return source, _asked(kept, shown, selection.regions)
 

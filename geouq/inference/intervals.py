@@ -144,14 +144,17 @@ def _told(
 ) -> Iterator[Told]:
     """Each number and how certain it is, or why that is not known."""
     for one in numbers:
-        if isinstance(one, Value):
-            yield one, NOT_KEPT
-            continue
-        if reason := untold(one, whole, drawn, choices):
-            yield one, reason
-            continue
-        gaps = gaps_of(one.value, whole, drawn, choices) if is_folded(one.value) else None
-        yield one, Certainty(one, gaps, method)
+        how: Certainty | str = NOT_KEPT if isinstance(one, Value) else FAILED
+        if not isinstance(one, Value):
+            with isolated("intervals", _key(one)[0]):
+                how = untold(one, whole, drawn, choices) or _certainty(one, whole, drawn, choices, method)
+        yield one, how
+
+
+def _certainty(one: Resampled, whole: Summary, drawn: Summary, choices: Choices, method: str) -> Certainty:
+    """Return how certain a number is."""
+    gaps = gaps_of(one.value, whole, drawn, choices) if is_folded(one.value) else None
+    return Certainty(one, gaps, method)
 
 
 def _told_by_tiles(

@@ -5,7 +5,7 @@ from geouq.maps.cells import paths_of_cells, write_cell_maps
 from geouq.maps.geotiff import require_time
 from geouq.maps.lattice import corners_on_lattice
 from geouq.maps.measured import Cellwise
-from geouq.maps.pixels import missing_maps, path_of_map, write_pixel_maps
+from geouq.maps.pixels import missing_maps, path_of_map, write_each_map, write_pixel_maps
 
 __all__ = [
     "Cellwise",
@@ -16,5 +16,6 @@ __all__ = [
     "require_time",
     "write_beside",
     "write_cell_maps",
+    "write_each_map",
     "write_pixel_maps",
 ]

@@ -34,13 +34,13 @@ def write_maps(run: Evaluated, folder: Path, reporter: Reporter) -> list[Path]:
 
 
 def _beside_maps_of_pixels(run: Evaluated, folder: Path) -> list[Path]:
-    failed = {failure.tile for failure in run.record.failures if failure.stage == "maps"}
-    places = [place for place in run.summaries.places() if place.tile not in failed]
-    names = [name for name in run.experiment.output.maps if is_pixel_map(name)] if places else []
-    written = [path_of_map(place.tile, name, folder) for place in places for name in names]
-    for name in names:
+    places = list(run.summaries.places())
+    written: list[Path] = []
+    for name in filter(is_pixel_map, run.experiment.output.maps):
+        there = [place for place in places if path_of_map(place.tile, name, folder).exists()]
+        written += [path_of_map(place.tile, name, folder) for place in there]
         with isolated("maps", f"mosaic and styles of {name}"):
-            written += write_beside(name, places, run.record.variables, run.wholes, folder)
+            written += write_beside(name, there, run.record.variables, run.wholes, folder) if there else []
     return written
 
 
@@ -53,9 +53,10 @@ def _maps_of_cells(run: Evaluated, folder: Path, reporter: Reporter) -> list[Pat
     places = tuple(run.summaries.places())
     reporter.stage("cell maps", len(run.record.variables))
     for variable in run.record.variables:
-        cells_of = partial(run.summaries.cells, variable=variable.name)
+        cells_of, outputs = partial(run.summaries.cells, variable=variable.name), list[Path]()
         cells = Cellwise(variable, cells_of, names, run.choices[variable.name], run.wholes[variable.name])
-        with isolated("maps", f"cells of {variable.name}", outputs=paths_of_cells(places, variable, folder)):
+        with isolated("maps", f"cells of {variable.name}", outputs=outputs):
+            outputs += paths_of_cells(places, variable, folder)
             written += write_cell_maps(places, cells, folder, tags)
         reporter.advance(variable.name)
     return written

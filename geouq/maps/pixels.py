@@ -9,6 +9,7 @@ import rasterio
 from numpy.typing import NDArray
 from rasterio.errors import RasterioError
 
+from geouq.failures import Failure, ends_the_work, failure_of
 from geouq.grid import Window
 from geouq.maps.codes import write_codes
 from geouq.maps.geotiff import MapWriter, cog_writer
@@ -31,6 +32,27 @@ def missing_maps(tile: str, names: Sequence[str], folder: Path, key: str) -> lis
 def path_of_map(tile: str, name: str, folder: Path) -> Path:
     """File of one map of a tile."""
     return folder / f"{file_name(tile)}_{name}.tif"
+
+
+def write_each_map(
+    tile: Tile, names: Sequence[str], folder: Path, tags: Mapping[str, str], reading: Reading | None = None
+) -> list[Failure]:
+    """Write maps as `write_pixel_maps` does; return a failure for each one that cannot be made.
+
+    All maps are written in one pass. If one fails, each is written alone, so that the others exist. An error that all
+    would meet, such as of an unreadable raster, is raised. Maps of an earlier run do not stand for missing ones.
+    """
+    try:
+        write_pixel_maps(tile, names, folder, tags, reading)
+    except Exception as error:
+        for name in names:
+            path_of_map(tile.name, name, folder).unlink(missing_ok=True)
+        if ends_the_work(error) or isinstance(error, MemoryError):
+            raise
+        if len(names) == 1:
+            return [failure_of(error, "maps", item=f"{names[0]} of tile {tile.name}")]
+        return [failure for name in names for failure in write_each_map(tile, [name], folder, tags, reading)]
+    return []
 
 
 def write_pixel_maps(

@@ -48,6 +48,7 @@ from geouq.tables.rows import (
     metric_rows,
     sorted_table,
 )
+from geouq.verdict import Place, Verdict, verdicts_of
 
 MAKERS: Mapping[str, Callable[[Pool, Sequence[Variable], Mapping[str, Choices]], list[Row]]] = {
     "metrics": metric_rows,
@@ -62,7 +63,7 @@ class Numbers:
     """The pools to be shown in figures and pages, what is inferred of each by its name, and the rows of all tables.
 
     unshown : number of zones that stand in the tables alone. uneven : a note on each pool in which models do not count
-        the same pixels.
+        the same pixels. verdicts : of the whole and of regions; those that could be reached.
     """
 
     shown: Sequence[Pool]
@@ -70,6 +71,7 @@ class Numbers:
     tables: Mapping[str, Table]
     unshown: int = 0
     uneven: Sequence[str] = ()
+    verdicts: Mapping[Place, Verdict] = field(default_factory=dict)
 
 
 def choices_of(experiment: Experiment, variables: Sequence[Variable], summaries: SavedSummaries) -> dict[str, Choices]:
@@ -136,7 +138,9 @@ def numbers_of(
     tables |= beside.tables()
     tables |= zone_table(experiment, record, zones, pixels)
     unshown = len(zones) if len(zones) > ZONES_SHOWN else 0
-    return Numbers(shown, {name: own for (_, name), own in inferred.items()}, tables, unshown, beside.uneven)
+    by_name = {name: own for (_, name), own in inferred.items()}
+    verdicts = verdicts_of(tables["metrics"].rows, tables["tests"].rows)
+    return Numbers(shown, by_name, tables, unshown, beside.uneven, verdicts)
 
 
 def _rows_of(pool: Pool, variables: Sequence[Variable], choices: Mapping[str, Choices]) -> dict[str, list[Row]]:

@@ -11,7 +11,7 @@ from geouq.failures import Failure
 from geouq.numbers.gates import GateResult
 from geouq.runs.provenance import RunRecord
 from geouq.tables.rows import Table
-from geouq.verdict import verdicts_of
+from geouq.verdict import Place, Verdict
 
 FORMAT = "geouq results 1"
 
@@ -31,22 +31,24 @@ def write_outcome(  # noqa: PLR0917  what results.json holds
     record: RunRecord,
     gates: Sequence[GateResult],
     tables: Mapping[str, Table],
+    verdicts: Mapping[Place, Verdict],
     path: Path,
     failures: Sequence[Failure],
     warnings: Warnings = NO_WARNINGS,
 ) -> Path:
     """Write what `outcome_of` returns as strict JSON: a number that is missing is null."""
-    found = outcome_of(record, gates, tables, failures, warnings)
+    found = outcome_of(record, gates, tables, verdicts, failures, warnings)
     text = json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False)
     with written_whole(path) as part:
         part.write_text(text + "\n", encoding="utf-8")
     return path
 
 
-def outcome_of(
+def outcome_of(  # noqa: PLR0917  what results.json holds
     record: RunRecord,
     gates: Sequence[GateResult],
     tables: Mapping[str, Table],
+    verdicts: Mapping[Place, Verdict],
     failures: Sequence[Failure],
     warnings: Warnings = NO_WARNINGS,
 ) -> dict[str, Any]:
@@ -70,14 +72,13 @@ def outcome_of(
         "versions": dict(record.versions),
         "variables": [{"name": v.variable, "model": v.model, "units": v.units} for v in record.variables],
         "tiles": len(record.tiles),
-        "verdicts": list(_verdicts(tables)),
+        "verdicts": list(_verdicts(verdicts)),
         "numbers": [row for row in tables["metrics"].rows if row["level"] != "tile"],
     }
 
 
-def _verdicts(tables: Mapping[str, Table]) -> Iterator[dict[str, Any]]:
-    found = verdicts_of(tables["metrics"].rows, tables["tests"].rows)
-    for (level, name, variable, model), verdict in found.items():
+def _verdicts(verdicts: Mapping[Place, Verdict]) -> Iterator[dict[str, Any]]:
+    for (level, name, variable, model), verdict in verdicts.items():
         yield {"level": level, "name": name, "variable": variable, "model": model, **verdict.as_record()}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from geouq.config import Variable
 from geouq.pages.cells import CellMaps
 from geouq.pages.recalibration import Recalibrated
+from geouq.verdict import Place, Verdict
 
 Row = Mapping[str, Any]
 
@@ -20,12 +21,12 @@ COMPARED = {
 class ReportContent:
     """Everything that the pages show.
 
-    regions : tiles of each region; of `zones`, those in which it lies. metrics, tests, excluded, failures : rows of the
-    tables. bins : name of the scheme shown. figures : path by (name, variable, figure), relative to the run's folder,
-    like maps. provenance : facts by name. shift, comparison : rows of the tables of these names, where there are splits
-    and models. tables : names of all tables. config : text of the resolved configuration. cells : sums of the cells of
-    all tiles, None where there is no pixel. recalibrated : what a recalibration of this run left, None for nothing.
-    input_warnings : shown above the verdict that they put in question.
+    regions : tiles of each region; of `zones`, those in which it lies. metrics, excluded, failures : rows of the
+    tables. verdicts : those that could be reached. bins : name of the scheme shown. figures : path by (name, variable,
+    figure), relative to the run's folder, like maps. provenance : facts by name. shift, comparison : rows of the tables
+    of these names, where there are splits and models. tables : names of all tables. config : text of the resolved
+    configuration. cells : sums of the cells of all tiles, None where there is no pixel. recalibrated : what a
+    recalibration of this run left, None for nothing. input_warnings : shown above the verdicts that they question.
     """
 
     name: str
@@ -42,7 +43,7 @@ class ReportContent:
     figures: Mapping[tuple[str, str, str], str]
     maps: Sequence[str]
     provenance: Mapping[str, str]
-    tests: Sequence[Row] = ()
+    verdicts: Mapping[Place, Verdict]
     shift: Sequence[Row] = ()
     comparison: Sequence[Row] = ()
     tables: Sequence[str] = ()

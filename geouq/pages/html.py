@@ -28,7 +28,7 @@ from geouq.pages.sheet import SHORT, Cell, Sheet
 from geouq.pages.static import write_scripts, write_static
 from geouq.text.naming import file_name
 from geouq.text.wording import for_people
-from geouq.verdict import RULE, Verdict, verdicts_of
+from geouq.verdict import RULE
 
 
 def write_report(content: ReportContent, folder: Path) -> list[Path]:
@@ -77,14 +77,10 @@ class _Report:
         return shown_numbers(self.content)
 
     @cached_property
-    def verdicts(self) -> dict[tuple[str, str, str, str], Verdict]:
-        return verdicts_of(self.content.metrics, self.content.tests)
-
-    @cached_property
     def sheets(self) -> dict[str, Sheet]:
         """Tables of the first page by name."""
         found = (
-            regions_sheet(self.content, self.numbers, self.verdicts, self._regions()),
+            regions_sheet(self.content, self.numbers, self.content.verdicts, self._regions()),
             shift_sheet(self.content),
             models_sheet(self.content),
             recalibration_sheet(self.content.recalibrated),
@@ -111,8 +107,8 @@ class _Report:
             "index.html.j2",
             self.content,
             sheets=self.sheets,
-            matrix=verdict_matrix(self.content, self.verdicts, regions),
-            counts=count_of_verdicts(self.verdicts),
+            matrix=verdict_matrix(self.content, self.content.verdicts, regions),
+            counts=count_of_verdicts(self.content.verdicts),
             figures=_figures(self.content, "all"),
             excluded=excluded_total(self.content),
             recalibrated=_recalibrated_figures(self.content),
@@ -126,8 +122,8 @@ class _Report:
             "region.html.j2",
             self.content,
             region=region,
-            matrix=verdict_matrix(self.content, self.verdicts, wanted),
-            numbers=replace(regions_sheet(self.content, self.numbers, self.verdicts, wanted), name="region"),
+            matrix=verdict_matrix(self.content, self.content.verdicts, wanted),
+            numbers=replace(regions_sheet(self.content, self.numbers, self.content.verdicts, wanted), name="region"),
             tiles=self._tiles_of(own),
             tiles_of=list(own),
             mapped=list(own) if self.content.cells else [],

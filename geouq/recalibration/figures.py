@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from geouq.config import BinScheme, Variable
 from geouq.drawing.cells import cells_of_tiles, unit_of_cells
+from geouq.failures import isolated
 from geouq.figures import IDEAL, PALETTE, Curve, before_after_figure, cell_map, save_figure
 from geouq.figures.style import MARKERS, decades, dress, key, new_figure, note, plain, with_units
 from geouq.gaussian import cdf, half_width
@@ -41,17 +42,18 @@ def draw_before_after(
     written = []
     for one, other in zip(before, after, strict=True):
         for variable in (variable for variable in variables if variable.name in seen):
-            views = seen[variable.name]
-            figure = before_after_figure(
-                Curve(one.variables[variable.name]),
-                Curve(_as_one(other, views)),
-                scheme,
-                title=f"{variable.name}, {one.name}: before and after recalibration",
-                units=variable.units,
-                names=("before", f"{views[0].method}, {views[0].judge}"),
-            )
-            written.append(folder / file_name(one.name) / f"{variable.file_name}_before_after.png")
-            save_figure(figure, written[-1])
+            views, path = seen[variable.name], folder / file_name(one.name) / f"{variable.file_name}_before_after.png"
+            with isolated("figures", f"before and after of {variable.name} in {one.name}", outputs=[path]):
+                figure = before_after_figure(
+                    Curve(one.variables[variable.name]),
+                    Curve(_as_one(other, views)),
+                    scheme,
+                    title=f"{variable.name}, {one.name}: before and after recalibration",
+                    units=variable.units,
+                    names=("before", f"{views[0].method}, {views[0].judge}"),
+                )
+                save_figure(figure, path)
+                written.append(path)
     return written
 
 
@@ -62,18 +64,22 @@ def draw_cells(
     written = []
     first, units = views[0], unit_of_cells(CELL_METRIC, "")
     for when, summaries, name in (("before", before, first.variable), ("after", after, first.label)):
-        cells = cells_of_tiles(summaries, [summaries.part(t) for t in summaries.tiles], name, CELL_METRIC, scheme)
         title = f"{first.variable}: {when} recalibration" + (f" ({first.method}, {first.judge})" * (when == "after"))
-        written.append(path.with_name(f"{path.name}_cells_{when}.png"))
-        save_figure(cell_map(cells, CELL_METRIC, title=title, units=units), written[-1])
+        own = path.with_name(f"{path.name}_cells_{when}.png")
+        with isolated("figures", f"cells of {first.variable} {when} recalibration", outputs=[own]):
+            cells = cells_of_tiles(summaries, [summaries.part(t) for t in summaries.tiles], name, CELL_METRIC, scheme)
+            save_figure(cell_map(cells, CELL_METRIC, title=title, units=units), own)
+            written.append(own)
     return written
 
 
-def draw_correction(recalibrator: Recalibrator, whole: Summary, variable: Variable, folder: Path) -> Path:
+def draw_correction(recalibrator: Recalibrator, whole: Summary, variable: Variable, folder: Path) -> list[Path]:
     """Write the figure of a fitted correction, over the variances of the pixels that it was fitted on."""
     path = folder / f"{variable.file_name}_correction.png"
-    save_figure(correction_figure(recalibrator, whole), path)
-    return path
+    with isolated("figures", f"correction of {variable.name}", outputs=[path]):
+        save_figure(correction_figure(recalibrator, whole), path)
+        return [path]
+    return []
 
 
 def correction_figure(recalibrator: Recalibrator, whole: Summary) -> Figure:

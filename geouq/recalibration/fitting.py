@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from statistics import StatisticsError
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,15 +30,25 @@ PREFERRED_LEVEL = 0.9
 
 
 def fit(method: str, summary: Summary) -> Single:
-    """The correction of that method that fits the pixels of a summary best.
+    """Return the correction of that method that fits the pixels of a summary best.
 
-    Raises SummaryError where there is no pixel, or where errors are all 0, so that nothing can be fitted.
+    Raises SummaryError if nothing can be fitted: there is no pixel, errors are all 0, or numbers overflow.
     """
     if not summary.n:
         raise SummaryError(f"{method} cannot be fitted: there is no valid pixel")
-    if not summary.moments.product("z", "z") > 0:
+    overflow = f"{method} cannot be fitted: a number that it needs exceeds the largest float"
+    spread = summary.moments.product("z", "z")
+    if np.isnan(spread):
+        raise SummaryError(overflow)
+    if spread <= 0:
         raise SummaryError(f"{method} cannot be fitted: z = (truth - mean) / std is the same everywhere")
-    return FITTED[method](summary)
+    try:
+        found = FITTED[method](summary)
+    except (ArithmeticError, StatisticsError, np.linalg.LinAlgError) as error:
+        raise SummaryError(overflow) from error
+    if not all(np.isfinite(value).all() for value in vars(found).values()):
+        raise SummaryError(overflow)
+    return found
 
 
 def scale(summary: Summary) -> Scale:

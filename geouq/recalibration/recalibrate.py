@@ -319,7 +319,7 @@ def _draw(
     files = draw_before_after(before, after, chosen, scheme, variables=variables, folder=folder)
     for variable in (variable for variable in variables if variable.name in chosen):
         whole = before[0].variables[variable.name]
-        files.append(draw_correction(recalibrators[variable.name], whole, variable, folder))
+        files += draw_correction(recalibrators[variable.name], whole, variable, folder)
         place = folder / "all" / variable.file_name
         files += draw_cells(job.opened.summaries, judged, chosen[variable.name], scheme, place)
     return files

@@ -1,11 +1,10 @@
 """What this process takes of the machine's memory and time."""
 
 import ctypes
-import os
 import sys
 from pathlib import Path
 
-from geouq.usage import peak_memory, processor_seconds
+from geouq.usage import peak_memory, physical_memory, processor_seconds
 
 CGROUP = Path("/sys/fs/cgroup/memory.max")  # what a container may take
 
@@ -16,8 +15,8 @@ def peak_memory_mib() -> float:
 
 
 def machine_memory() -> int:
-    """Bytes that this machine, or the share of it that the process may have, holds."""
-    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    """Return the bytes of memory of this machine, or of the share of it that the process may have."""
+    whole = physical_memory()
     try:
         return min(whole, int(CGROUP.read_text(encoding="ascii")))
     except (OSError, ValueError):  # none, or "max"

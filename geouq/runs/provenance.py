@@ -40,6 +40,7 @@ PACKAGES = (
     "pyogrio",
     "pyarrow",
 )
+CHECKSUM = "sha256"  # key of the last entry of run.json
 LIBRARIES = ("GDAL_", "CPL_", "VSI_", "PROJ_", "OGR_")  # beginnings of the names of their settings
 
 
@@ -187,25 +188,44 @@ def utc(seconds: float) -> str:
 
 
 def save_record(record: RunRecord, folder: Path) -> None:
-    """Write run.json."""
+    """Write run.json, which ends with the SHA-256 of all else in it."""
     plain = asdict(record) | {
         "variables": [variable.model_dump(exclude_none=True) for variable in record.variables],
         "failures": [failure.row for failure in record.failures],
     }
     with written_whole(folder / "run.json") as part:
-        part.write_text(json.dumps(plain, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        part.write_text(_as_json(plain | {CHECKSUM: _checksum(plain)}) + "\n", encoding="utf-8")
+
+
+def _as_json(plain: Mapping[str, Any]) -> str:
+    return json.dumps(plain, indent=1, ensure_ascii=False)
+
+
+def _checksum(plain: Mapping[str, Any]) -> str:
+    return hashlib.sha256(_as_json(plain).encode()).hexdigest()
+
+
+def _intact(plain: dict[str, Any]) -> dict[str, Any]:
+    """Return the content without its checksum; raise ValueError if the two do not match."""
+    if plain.pop(CHECKSUM, None) not in (None, _checksum(plain)):
+        raise ValueError("its content does not match its checksum")
+    return plain
 
 
 def load_record(folder: Path) -> RunRecord:
-    """Read run.json; SummaryError where the folder holds no run."""
+    """Read run.json; raise SummaryError if the folder holds no run, or the file is damaged.
+
+    Files of earlier versions have no checksum.
+    """
     path = folder / "run.json"
     try:
-        plain = json.loads(path.read_text(encoding="utf-8"))
+        plain = _intact(json.loads(path.read_text(encoding="utf-8")))
         plain["variables"] = tuple(Variable(**variable) for variable in plain["variables"])
         plain["failures"] = tuple(Failure(**failure) for failure in plain["failures"])
         lists = {key: tuple(plain[key]) for key in ("tiles", "notes", "doubts")}
         return RunRecord(**{"cpu": {}} | plain | lists)
     except FileNotFoundError:
         raise SummaryError(f"{folder} holds no run: there is no {path}") from None
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise SummaryError(f"{path} cannot be read ({error}); run the experiment again") from error
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise SummaryError(f"{path} cannot be read ({reason}); run the experiment again") from error

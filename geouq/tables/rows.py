@@ -318,7 +318,9 @@ def write_parquet(table: Table, path: Path, metadata: Mapping[str, str]) -> bool
     ]
     schema = pa.schema(kinds, metadata={f"geouq.{key}": value for key, value in metadata.items()})
     with written_whole(path) as part:
-        pq.write_table(pa.Table.from_pylist([*table.rows], schema=schema), part)
+        pq.write_table(
+            pa.Table.from_pylist([*table.rows], schema=schema), part.absolute()
+        )  # `a:b/c` would be an address
     return True
 
 

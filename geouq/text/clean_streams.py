@@ -1,8 +1,9 @@
-"""Standard output and standard error without credentials, whoever writes to them."""
+"""Standard output and standard error without credentials, and without what libraries cannot decode."""
 
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from types import TracebackType
 from typing import Any, TextIO
 
 from geouq.text.redaction import without_secrets
@@ -35,3 +36,23 @@ def clean_streams() -> Iterator[None]:
     error: Any = CleanStream(sys.stderr)
     with redirect_stdout(out), redirect_stderr(error):
         yield
+
+
+@contextmanager
+def undecodable_unsaid() -> Iterator[None]:
+    """Print nothing if rasterio cannot decode a message of GDAL on a damaged file, which is refused all the same."""
+    before = sys.unraisablehook, sys.excepthook
+
+    def unraisable(told: "sys.UnraisableHookArgs", /) -> None:
+        if not isinstance(told.exc_value, UnicodeDecodeError):
+            before[0](told)
+
+    def printed(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if kind is not UnicodeDecodeError:
+            before[1](kind, error, trace)
+
+    sys.unraisablehook, sys.excepthook = unraisable, printed  # Cython calls both
+    try:
+        yield
+    finally:
+        sys.unraisablehook, sys.excepthook = before

@@ -18,8 +18,10 @@ _SCHEME_NEXT = re.compile(  # `https:/host` is how a normalised path writes an a
     rf"{_SLASH}(?=[a-z][a-z0-9+.-]*{_COLON}{_SLASH}{_SLASH}|(?:https?|ftp|file|s3|gs|az){_COLON}{_SLASH}|{_SLASH}|vsi|\{{)",
     re.IGNORECASE,
 )
+_VIRTUAL = re.compile(rf"{_SLASH}vsi", re.IGNORECASE)
 _END = re.compile(r"[\s'\"<>`]")  # of an address within a sentence
-_AUTHORITY_END = re.compile(r"[/?#\\]|%(?:25)*(?:2f|3f|23)", re.IGNORECASE)
+_AUTHORITY_END = re.compile(r"[/?#\\]")
+_ENCODED_AUTHORITY_END = re.compile(r"[/?#\\]|%(?:25)*(?:2f|3f|23)", re.IGNORECASE)
 _DRIVE = re.compile(r"[a-z]:[/\\]", re.IGNORECASE)
 _LAST_AT = re.compile(rf"(?P<user>.*){_AT}", re.IGNORECASE | re.DOTALL)
 _OPEN_PASSWORD = re.compile(rf"[^:%\[]+{_COLON}(?!\d*$)(?=.)", re.IGNORECASE | re.DOTALL)
@@ -66,20 +68,25 @@ def _of_addresses(text: str, *, whole: bool) -> Iterator[Part]:
     for start in _START.finditer(text):
         end = None if whole else _END.search(text, start.end())
         rest = text[start.end() : end.start() if end else len(text)]
-        for first, last in (*_of_user(rest), *_of_query(rest)):
+        for first, last in (*_of_user(rest, start.group()), *_of_query(rest)):
             yield start.end() + first, start.end() + last
 
 
-def _of_user(rest: str) -> Iterator[Part]:
-    """Find the user and the password before a host, which may hold any character; also where the host is cut off."""
-    begin = 0
-    if rest[:1] == "/" or rest[:1] == "%":  # of a virtual file
+def _of_user(rest: str, start: str) -> Iterator[Part]:
+    """Find the user and the password before a host, which may hold any character; also where the host is cut off.
+
+    start : what stands before it, the beginning of an address or of a virtual file. In an address that is encoded as a
+    whole, encoded characters end the host, too.
+    """
+    begin, is_encoded = 0, start[-1] != "/"
+    if rest[:1] == "/" or (rest[:1] == "%" and _VIRTUAL.match(start)):
+        is_encoded = rest[:1] == "%"
         if _SCHEME_NEXT.match(rest) or not (slash := re.match(_SLASH, rest, re.IGNORECASE)):
             return
         begin = slash.end()
         if _DRIVE.match(rest, begin):
             return
-    found = _AUTHORITY_END.search(rest, begin)
+    found = (_ENCODED_AUTHORITY_END if is_encoded else _AUTHORITY_END).search(rest, begin)
     authority = rest[begin : found.start() if found else len(rest)]
     last = _LAST_AT.match(rest, begin)
     if last and re.search(rf"{_AT}|{_COLON}", authority, re.IGNORECASE):

@@ -24,7 +24,7 @@ def for_people(value: float | None) -> str:
     """
     if value is None:
         return "n/a"
-    rounded = f"{value:.3g}"
+    rounded = f"{value + 0.0:.3g}"  # no sign before a zero
     return f"{value:.0f}" if 1000 <= abs(float(rounded)) < 1e6 else rounded
 
 
@@ -53,7 +53,7 @@ def _to_place(number: float, place: int) -> str:
     """A number rounded to a power of ten, written out where that is neither long nor small."""
     if not -DECIMALS <= place <= DECIMALS:
         digits = 0 if number == 0 else max(0, math.floor(math.log10(abs(number))) - place)
-        return f"{number:.{digits}e}"
+        return f"{number + 0.0:.{digits}e}"
     text = f"{round(number, -place):.{max(0, -place)}f}"
     return text.removeprefix("-") if float(text) == 0 else text
 

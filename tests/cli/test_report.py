@@ -47,3 +47,37 @@ def test_a_damaged_run_is_told_by_report_and_mended_by_run(tile_folder, geouq, t
 
     assert geouq("run", config, "--quiet").exit_code == 0
     assert geouq("report", "results/small", "--quiet").exit_code == 0
+
+
+def test_a_damaged_record_of_a_run_gives_no_other_numbers_and_no_traceback(tile_folder, geouq, tmp_path):
+    config = tile_folder(("a1", "a2"), text=SHORT)
+    geouq("run", config, "--quiet")
+    folder = tmp_path / "results/small"
+    path, first = folder / "run.json", tables_of(folder)
+    whole = path.read_bytes()
+    other_tile = whole.replace(b'"a1"', b'"a2"', 1)
+    digits = [place for place, byte in enumerate(whole) if chr(byte).isdigit()]
+    flipped = [whole[:place] + b"%d" % (whole[place] % 7) + whole[place + 1 :] for place in digits[:: len(digits) // 6]]
+    texts = (b"", whole[: len(whole) // 2], whole[:-2], b"null", b"[]", b"[" * 100_000, b"\xff\xfe")
+    for damaged in {other_tile, *flipped, *texts} - {whole}:
+        path.write_bytes(damaged)
+        for command in ("report", "verify", "figures", "recalibrate"):
+            told = geouq(command, "results/small")
+            assert told.exit_code == 2, (command, damaged)
+            assert "run.json cannot be read" in told.stderr
+            assert told.stderr.count("\n") == 1
+        assert tables_of(folder) == first
+
+    assert geouq("run", config, "--quiet").exit_code == 0
+    assert tables_of(folder) == first
+    assert path.read_bytes() != b""
+    assert geouq("verify", "results/small").exit_code == 0
+
+
+def test_a_report_says_that_the_saved_configuration_changed(tile_folder, geouq, tmp_path):
+    geouq("run", tile_folder(("a1", "a2"), text=SHORT), "--quiet")
+    saved = tmp_path / "results/small/config.yaml"
+    assert "config.yaml changed" not in geouq("report", "results/small", "--quiet").stderr
+    saved.write_text(saved.read_text(encoding="utf-8").replace("count: 10", "count: 11"), encoding="utf-8")
+
+    assert "warning: config.yaml changed since the run" in geouq("report", "results/small", "--quiet").stderr

@@ -89,6 +89,67 @@ except Interrupted as error:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", SIGNALS)
+def test_a_signal_ends_the_imports_of_the_program(name):
+    program = f"""
+import os, signal, sys
+
+signal.signal(signal.{name}, signal.SIG_DFL)
+
+class SignalsAtClick:
+    def find_spec(self, name, path=None, target=None):
+        if name == "click":
+            os.kill(os.getpid(), signal.{name})
+
+from geouq.__main__ import main
+sys.meta_path.insert(0, SignalsAtClick())
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=600)
+
+    assert (done.returncode, done.stderr) == (SIGNALS[name], f"geouq: stopped by {name}; nothing was done\n")
+
+
+def test_a_further_signal_after_the_message_changes_nothing(tmp_path):
+    program = """
+import atexit, os, signal, sys
+
+atexit.register(lambda: [os.kill(os.getpid(), number) for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)])
+sys.argv[1:] = ["check", "absent.yaml"]
+from geouq import config
+from geouq.__main__ import main
+config.load_experiment = lambda _: os.kill(os.getpid(), signal.SIGTERM)
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+main()
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=600)
+
+    assert done.returncode == SIGNALS["SIGTERM"]
+    assert done.stderr.startswith("geouq: stopped by SIGTERM; ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_signal_whose_exception_was_dropped_ends_no_later_work():
+    program = """
+import os, signal
+from geouq.interrupts import deferred_interrupts, interrupts, received
+
+class Signalling:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+with interrupts():
+    Signalling()
+    print(received() == signal.SIGTERM)
+with deferred_interrupts():
+    print(received())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=600)
+
+    assert (done.returncode, done.stdout) == (0, "True\n0\n"), done.stderr
+
+
 def test_a_signal_that_the_caller_ignores_stays_ignored():
     program = """
 import os, signal

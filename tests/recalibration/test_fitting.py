@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import geouq
 from geouq.errors import SummaryError
 from geouq.gaussian import half_width
+from geouq.overflow import overflow_is_missing
 from geouq.recalibration.corrections import corrected_moments
 from geouq.recalibration.fitting import FITTED, fit
 from geouq.recalibration.monotone import pooled
@@ -216,6 +217,24 @@ def test_few_pixels_are_refused_by_conformal():
 def test_where_nothing_can_be_fitted_that_is_told(method, truth, message):
     with pytest.raises(SummaryError, match=message):
         fitted(method, np.ones(50), np.ones(50), np.full(50, truth))
+
+
+OVERFLOWING = [("weights", method) for method in METHODS] + [("truth", method) for method in METHODS[:-1]]
+
+
+@pytest.mark.parametrize(("layer", "method"), OVERFLOWING)
+def test_numbers_that_overflow_refuse_a_method(layer, method):  # conformal only counts errors, of any size
+    mean, variance, truth = calibrated(3, 2000)
+    weights = np.ones(2000)
+    if layer == "truth":
+        truth[::2] = 1e200
+    else:
+        weights[:2] = 1e308
+
+    with overflow_is_missing():
+        summary = geouq.summarize(mean, variance, truth, weights=weights, levels=LEVELS)
+        with pytest.raises(SummaryError, match="cannot be fitted: a number that it needs exceeds the largest float"):
+            fit(method, summary)
 
 
 @settings(deadline=None)  # the first example compiles

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from forecasts import heteroscedastic
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from geouq.arrays.points import summarize_arrays
@@ -17,8 +17,9 @@ from geouq.numbers.outcome import Warnings, outcome_of, write_outcome
 from geouq.regions import Pool
 from geouq.runs.provenance import RunRecord
 from geouq.tables.readable import as_latex, as_markdown, sheet_of, write_readable
-from geouq.tables.rows import COLUMNS, Table, metric_rows, sorted_table
+from geouq.tables.rows import metric_rows, sorted_table
 from geouq.text.wording import latex_numbers, with_interval
+from geouq.verdict import verdicts_of
 
 HOSTILE = "a|b_<img onerror=x>&50%$#{}~^\\"
 P95, HOSTILE_ONE = Variable(name="P95", band=1, units="m"), Variable(name=HOSTILE, band=2, units="Mg ha-1")
@@ -57,6 +58,7 @@ def test_a_number_and_its_interval_are_right_to_a_twentieth_of_what_is_uncertain
 
 
 @given(value=FINITE, half=st.floats(1e-7, 1e7))
+@example(value=-0.0, half=1e-7)
 def test_no_zero_has_a_sign(value, half):
     for text in re.split(r"[ \[\],]+", with_interval(value, value - half, value + half)):
         assert not (text.startswith("-") and float(text) == 0)
@@ -139,8 +141,9 @@ def record(**changes):
     return RunRecord(**plain | {"config_sha256": "abc"} | changes)
 
 
-def tables_of(metrics):
-    return {"metrics": metrics, "tests": Table(COLUMNS["tests"], ())}
+def numbers_of(metrics):
+    """Tables of a run, and the verdicts that follow from them."""
+    return {"metrics": metrics}, verdicts_of(metrics.rows, ())
 
 
 def gate(**changes):
@@ -150,7 +153,7 @@ def gate(**changes):
 
 
 def test_results_tell_each_bound_of_a_gate_and_the_numbers_but_those_of_tiles(metrics, tmp_path):
-    path = write_outcome(record(), [gate()], tables_of(metrics), tmp_path / "results.json", ())
+    path = write_outcome(record(), [gate()], *numbers_of(metrics), tmp_path / "results.json", ())
     found = json.loads(path.read_text(encoding="utf-8"))
 
     assert (found["success"], found["gates_passed"], found["config_sha256"]) == (False, False, "abc")
@@ -172,7 +175,7 @@ def test_results_tell_each_bound_of_a_gate_and_the_numbers_but_those_of_tiles(me
 
 def test_results_hold_warnings_about_the_input_apart_from_notes_on_the_numbers(metrics):
     found = outcome_of(
-        record(), [], tables_of(metrics), (), Warnings(("height: different units",), ("read equal-count bins",))
+        record(), [], *numbers_of(metrics), (), Warnings(("height: different units",), ("read equal-count bins",))
     )
 
     assert found["warnings"] == ["height: different units"]
@@ -189,15 +192,15 @@ def test_results_hold_warnings_about_the_input_apart_from_notes_on_the_numbers(m
     ],
 )
 def test_a_run_succeeds_where_all_gates_pass_and_no_tile_failed(metrics, gates, failures, success):
-    assert outcome_of(record(), gates, tables_of(metrics), failures)["success"] is success
+    assert outcome_of(record(), gates, *numbers_of(metrics), failures)["success"] is success
 
 
 def test_a_gate_on_an_interval_tells_the_end_that_was_judged(metrics):
-    low, high = outcome_of(record(), [gate(on="interval")], tables_of(metrics), ())["gates"]
+    low, high = outcome_of(record(), [gate(on="interval")], *numbers_of(metrics), ())["gates"]
 
     assert (low["value"], low["passed"]) == (0.9, True)
     assert (high["value"], high["passed"]) == (0.99, False)
-    missing, _ = outcome_of(record(), [gate(on="interval", low=None, high=None)], tables_of(metrics), ())["gates"]
+    missing, _ = outcome_of(record(), [gate(on="interval", low=None, high=None)], *numbers_of(metrics), ())["gates"]
     assert (missing["value"], missing["passed"]) == (None, False)
 
 

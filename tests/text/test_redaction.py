@@ -24,6 +24,7 @@ MARKER, UNSEEN = "Zq7Marked4Xw", "Nq3Unseen8Vb"
 FORMS = {
     "user and password": "/vsicurl/https://bob:{}@host/{{tile}}.tif",
     "a user alone": "/vsicurl/https://{}@host/{{tile}}.tif",
+    "user with an encoded slash": "/vsicurl/https://DOMAIN%2Fbob:{}@host/{{tile}}.tif",
     "password beside a port": "https://bob:{}@host:8443/{{tile}}.tif",
     "keys before a bucket": "/vsis3/KEY:{}@bucket/{{tile}}.tif",
     "key before a bucket": "/vsis3/{}:WORD@bucket/{{tile}}.tif",
@@ -76,6 +77,7 @@ def assert_unsaid(text, secret=MARKER):
     ("text", "told"),
     [
         ("https://me:hunter2@host/a.tif cannot be read", "https://***@host/a.tif cannot be read"),
+        ("https://hunter%2F2@host/a.tif cannot be read", "https://***@host/a.tif cannot be read"),
         ("/vsicurl/https://host/a.tif?sig=5f7a0c&x=1: 403", "/vsicurl/https://host/a.tif?*** 403"),
         ("/vsicurl?header.Authorization=hunter2&url=https%3A%2F%2Fhost", "/vsicurl?***"),
         ("'s3://bucket/{tile}.tif?versionId=5f7a0c' is odd", "'s3://bucket/{tile}.tif?***' is odd"),
@@ -91,6 +93,8 @@ def test_an_error_tells_an_address_without_its_secrets(text, told):
     [
         "/vsis3/bucket/a@2x.tif",
         "https://host/a@2x.tif",
+        "/vsicurl/https://host/a%402x.tif",
+        "/vsis3%2Fbucket%2Fa%402x.tif",
         "https://host:8080/{tile}.tif",
         "https://[::1]:8080/a.tif",
         "file:///C:/data/{tile}.tif",
@@ -324,6 +328,18 @@ def test_no_word_on_tiles_that_cannot_be_read_and_no_table_of_them_holds_a_secre
     for path in (tmp_path / "results").rglob("*"):
         if path.is_file():
             assert_unsaid(path.read_bytes())
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("command", ["run", "compare", "recalibrate"])
+def test_no_folder_is_named_after_a_secret(command, form, geouq, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = geouq(command, "x", "--out", of(form))
+
+    assert done.exit_code == 2
+    assert "'--out': holds what looks like a password" in done.output
+    assert_unsaid(done.output)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_wrong_command_line_and_a_traceback_are_shown_without_secrets(monkeypatch, capsys):
