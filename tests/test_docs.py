@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from geouq.config import load_experiment
+from geouq.config.layer_bands import OF_ONE_RASTER, OF_PREDICTIONS
 from geouq.experiment import Options, run
 from geouq.metrics import FORM_METRICS, METRICS
 from geouq.metrics.registry import as_markdown
@@ -61,3 +62,16 @@ def test_the_example_prints_what_is_shown():
     with contextlib.redirect_stdout(printed):
         exec(code, {})  # noqa: S102  a page of ours
     assert printed.getvalue() == shown
+
+
+def test_the_example_of_several_layers_in_one_file_is_a_configuration(tmp_path):
+    page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "stacks.yaml").write_text(example, encoding="utf-8")
+
+    height, gini = load_experiment(tmp_path / "stacks.yaml").variables
+
+    assert [height.band_in(layer) for layer in ("mean", "std", "truth")] == [1, 2, 1]
+    assert [gini.band_in(layer) for layer in ("mean", "std", "truth")] == ["m2", "sd2", 2]
+    layers = re.search(r"layers that take a band are (.*?)\.\n", page, re.DOTALL)[1]
+    assert set(re.findall(r"`(\w+)`", layers)) == {*OF_PREDICTIONS, *OF_ONE_RASTER}

@@ -13,13 +13,14 @@ from geouq.arrays.inputs import Dim
 from geouq.arrays.measures import Bins, bin_scheme, summary_of
 from geouq.arrays.points import TAIL
 from geouq.arrays.summary_array import SummaryArray
-from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10, GROUPS, BinScheme
+from geouq.config import GROUPS, BinScheme, preferred_first
+from geouq.config import Bins as BinsOfARun
 from geouq.config.model import LEVELS
 from geouq.errors import SummaryError
 from geouq.metrics import Choices, Metric, Value, evaluate_metric, metrics_of, unit_of
 from geouq.summary import Summary, empty_summary
 
-SCHEMES = (EQUAL_WIDTH_10, EQUAL_COUNT_10)
+SCHEMES = preferred_first(BinsOfARun().schemes)
 ORDER = ("bins", "group")  # what a metric may have several values for
 
 
@@ -54,9 +55,9 @@ def evaluate(
     keep is left out: ause and spearman need `summarize(..., ordering=True)`; arrays give all.
 
     mean, variance, truth, std, weights, dim : as in `summarize`; or a Summary, a SummaryArray or a lazy one alone.
-    levels : default those of the summary. bins : schemes, each as in `geouq.uce`. reference_mean : what nbias, nmae
-    and nrmse are relative to, default the mean truth. thresholds : whose forecasts of exceeding are scored. units :
-    of the variable, default those of a DataArray of the truth.
+    levels : default those of the summary. bins : schemes, each as in `geouq.uce`; default those that a run shows, in
+    its order. reference_mean : what nbias, nmae and nrmse are relative to, default the mean truth. thresholds : whose
+    forecasts of exceeding are scored. units : of the variable, default those of a DataArray of the truth.
 
     >>> found = evaluate([1.0, 2, 3], [0.01, 0.25, 1], [1.5, 3, 2], units="m")
     >>> float(found.zms), found.rmse.attrs["units"]
@@ -127,7 +128,7 @@ def _units(truth: Any) -> str:
 def _schemes(bins: Any) -> tuple[BinScheme, ...]:
     """The schemes that are meant: one alone needs no list."""
     each = [bins] if isinstance(bins, int | str | BinScheme) else bins
-    return tuple(bin_scheme(one, EQUAL_WIDTH_10) for one in each)
+    return tuple(bin_scheme(one, SCHEMES[0]) for one in each)
 
 
 def _places(summary: Summary | SummaryArray) -> tuple[tuple[str, ...], dict[str, Any]]:

@@ -61,9 +61,9 @@ def measure(name: str) -> Callable[..., Any]:
 def bin_scheme(bins: Bins, default: BinScheme) -> BinScheme:
     """The scheme that is meant; ConfigError where there is none.
 
-    >>> from geouq.config import EQUAL_WIDTH_10
-    >>> bin_scheme(20, EQUAL_WIDTH_10).name, bin_scheme("equal-count", EQUAL_WIDTH_10).name
-    ('equal-width-20', 'equal-count-10')
+    >>> from geouq.config import EQUAL_COUNT_10
+    >>> bin_scheme(20, EQUAL_COUNT_10).name, bin_scheme("equal-width", EQUAL_COUNT_10).name
+    ('equal-count-20', 'equal-width-10')
     """
     if isinstance(bins, BinScheme):
         return bins

@@ -16,6 +16,7 @@ from geouq.config.model import Experiment
 from geouq.config.values import FORM_KEYS
 from geouq.config.yaml_text import Written, as_written, is_file, merged, read_yaml
 from geouq.errors import ConfigError
+from geouq.text.gdal_names import file_in_name, with_file
 from geouq.text.redaction import redacted
 
 # URLs, GDAL's virtual files, and its names with a driver in front
@@ -156,10 +157,10 @@ def _with_layers(data: Written) -> Written:
 
 
 def _resolved(node: Written) -> Written:
-    if not node.value or not isinstance(node.value, str) or NOT_RELATIVE.match(node.value):
+    if not node.value or not isinstance(node.value, str) or NOT_RELATIVE.match(file := file_in_name(node.value)):
         return node
     folder = node.file.parent.resolve() if node.file else Path.cwd()
-    return replace(node, value=os.path.normpath(folder / node.value))
+    return replace(node, value=with_file(node.value, os.path.normpath(folder / file)))
 
 
 def _with_labels(root: Written) -> tuple[Written, list[Fault]]:

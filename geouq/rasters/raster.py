@@ -15,17 +15,16 @@ from typing import Any
 
 import numpy as np
 import rasterio
-from rasterio._err import CPLE_BaseError  # what properties of a damaged header raise
 from rasterio.enums import ColorInterp, MaskFlags
 from rasterio.errors import NotGeoreferencedWarning, RasterioError
 
 from geouq.errors import ChangedError, DataError
 from geouq.grid import Grid, Window
+from geouq.rasters.reasons import WITHOUT_REASON, explained, open_as
 from geouq.rasters.server_files import as_gdal_names_it, cache_options, forget, is_remote
 from geouq.rasters.sources import Known, files_behind, stamp_before_opening
 from geouq.rasters.stamps import Stamp, physical, require_regular, stamp
-from geouq.rasters.unanswered import unanswered
-from geouq.usage import advice_on, open_files_allowed
+from geouq.usage import open_files_allowed
 
 # a server that stalls, breaks off or answers 500 is asked again, and given up on in the end
 HTTP = {
@@ -47,8 +46,6 @@ DRIVERS = ("GTiff",)  # of GDAL; a VRT can make it read any file or address
 CACHE = 64 << 20  # bytes
 MOST_OPEN = 256  # rasters that a thread keeps open
 UNSAID = re.compile(r"(band_\d+)?")  # descriptions that name no variable
-WITHOUT_REASON = "does not exist in the file system"
-UNKNOWN_FORMAT = "not recognized as being in a supported file format"  # as GDAL says it
 # pixels of a block for a byte of its file: one may be a bit; zstd makes 2^15 bytes of one; of what is not here, such as
 # LERC, a block of one value is a few bytes however large
 MOST_PACKED = {"none": 8, "DEFLATE": 1 << 16, "LZW": 1 << 16, "ZSTD": 1 << 16, "PACKBITS": 1 << 16, "LZMA": 1 << 16}
@@ -146,7 +143,7 @@ def gdal_options(cache: int = CACHE) -> Iterator[None]:
 def read_header(path: str, drivers: Sequence[str] = DRIVERS) -> Raster:
     """Read a raster's header; DataError if it cannot be opened, or is of a format that is not among `drivers`."""
     _require_regular(path)
-    with gdal_options(), _said_plainly(path, drivers), _stamped_and_opened(path, drivers) as (known, source):
+    with gdal_options(), explained(path, drivers), _stamped_and_opened(path, drivers) as (known, source):
         layout = source.tags(ns="IMAGE_STRUCTURE")
         files, unidentified = files_behind(source, known)
         raster = Raster(
@@ -184,27 +181,15 @@ def _require_possible(raster: Raster, source: Any) -> None:
 def _stamped_and_opened(path: str, drivers: Sequence[str]) -> Iterator[tuple[Known, Any]]:
     known = stamp_before_opening(path)
     try:
-        source = _opened_as(path, drivers)
+        source = open_as(path, drivers)
     except RasterioError as error:
         if WITHOUT_REASON not in str(error) or not any(map(is_remote, known)):
             raise
         forget(*known)  # one more request, as the one for headers does not show why there was no answer
         with rasterio.Env(GDAL_HTTP_MAX_RETRY=0):
-            known, source = {}, _opened_as(path, drivers)
+            known, source = {}, open_as(path, drivers)
     with source:
         yield known, source
-
-
-def _opened_as(path: str, drivers: Sequence[str]) -> Any:
-    """The file opened by the first of these drivers that knows its format."""
-    *others, last = drivers
-    for driver in others:
-        try:
-            return rasterio.open(path, driver=driver, sharing=False)
-        except RasterioError as error:
-            if UNKNOWN_FORMAT not in str(error):
-                raise
-    return rasterio.open(path, driver=last, sharing=False)
 
 
 @contextmanager
@@ -212,7 +197,7 @@ def opened(raster: Raster) -> Iterator[Any]:
     """The raster opened for this thread alone; the `most_open` last used stay open. DataError where reading fails."""
     handles = _handles()
     key = (raster.path, raster.files, raster.read_at)
-    with _said_plainly(raster.path, (raster.driver,)):
+    with explained(raster.path, (raster.driver,), reading=True):
         if key not in handles:
             while len(handles) >= most_open():
                 handles.popitem(last=False)[1].close()
@@ -324,23 +309,6 @@ def _open_anew() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_open_anew)
-
-
-@contextmanager
-def _said_plainly(path: str, drivers: Sequence[str]) -> Iterator[None]:
-    try:
-        with unanswered(path) as failed:
-            yield
-    except (RasterioError, CPLE_BaseError, OSError) as error:
-        reason = str(error.__cause__ or error).removeprefix(f"{path}: ")
-        if UNKNOWN_FORMAT in reason:
-            reason = f"it is no {' or '.join(drivers)} file; `drivers` in the configuration names the formats to read"
-        raise DataError(f"{path} cannot be read: {reason}{advice_on(reason)}") from error
-    if failed:
-        raise DataError(
-            f"{path} cannot be read: the server failed when asked for {failed[0]}, which may tell which pixels count; "
-            "set GDAL_DISABLE_READDIR_ON_OPEN=EMPTY_DIR if nothing lies beside the file"
-        )
 
 
 def _bands(source: Any) -> tuple[Band, ...]:

@@ -11,7 +11,8 @@ import rasterio
 from rasterio.errors import RasterioError
 
 from geouq.rasters.server_files import as_gdal_names_it, forget, is_remote
-from geouq.rasters.stamps import Stamp, folder_of_store, physical, stamp
+from geouq.rasters.stamps import Stamp, physical, stamp
+from geouq.text.gdal_names import file_in_name
 
 HARMLESS = (".ovr", ".aux.xml")  # overviews and statistics, which may come and go and change no pixel
 PLAIN = (".tif", ".tiff", ".msk", ".tfw", ".xml")  # names of files that hold no names of others
@@ -75,7 +76,7 @@ class _Search:
     def _add_files_of(self, source: Any) -> None:
         if source.driver != "Zarr":
             self._add(name for name in source.files if not name.endswith(HARMLESS))
-        elif is_remote(folder := folder_of_store(source.name)):
+        elif is_remote(folder := file_in_name(source.name)):
             self.unknown[folder] = None  # a server identifies single chunks, and lists them rarely
         else:
             self._add([folder])

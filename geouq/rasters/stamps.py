@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from geouq.errors import DataError
 from geouq.rasters.server_files import is_remote, version_of
+from geouq.text.gdal_names import file_in_name
 
-ZARR = re.compile(r'ZARR:"(?P<folder>[^"]+)"(?::/.*)?')
 ARCHIVED = re.compile(r"/vsi(?:zip|tar|gzip|7z|rar)/(?P<rest>.*)")
 BRACED = re.compile(r"\{(?P<archive>.*)\}")
 ARCHIVE = re.compile(r"(?P<archive>.*?\.(?:zip|kmz|tar\.gz|tar|tgz|gz|7z|rar))(?:/.*)?", re.IGNORECASE)
@@ -90,7 +90,7 @@ def physical(path: str) -> str:
     >>> physical('ZARR:"/vsicurl/https://server/a.zarr":/height')
     '/vsicurl/https://server/a.zarr'
     """
-    path = folder_of_store(path)
+    path = file_in_name(path)
     while member := ARCHIVED.fullmatch(path):
         path = member["rest"]
         if found := BRACED.match(path) or ARCHIVE.fullmatch(path):
@@ -98,12 +98,6 @@ def physical(path: str) -> str:
         if path.startswith("vsi"):
             path = f"/{path}"
     return path
-
-
-def folder_of_store(path: str) -> str:
-    """Return the folder of a Zarr store from GDAL's name of it or of an array in it; another path as it stands."""
-    found = ZARR.fullmatch(path)
-    return found["folder"] if found else path
 
 
 def files_in(folder: str) -> list[Path]:

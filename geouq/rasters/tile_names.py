@@ -8,11 +8,12 @@ from pathlib import Path
 
 from geouq.config import IN, OUT, Experiment, Fault, fault_of_name, suggestion
 from geouq.rasters.predictions import is_predicted
+from geouq.text.gdal_names import file_in_name, format_in_name
 
 SHOWN = 5
 UNLISTED = (
-    "names of tiles cannot be listed on a server or in an archive, where all predictions are; write them, such as "
-    "tiles: [t1, t2]"
+    "names of tiles cannot be listed on a server, in an archive or in a store, where all predictions are; write them, "
+    "such as tiles: [t1, t2]"
 )
 
 
@@ -29,7 +30,8 @@ def match_names(pattern: str, claimed: Iterable[str] = (), *, hidden: bool = Fal
     """
     if not is_listable(pattern):
         return set()
-    wanted, taken = _regex(pattern), [_regex(other) for other in claimed]
+    pattern, files = file_in_name(pattern), map(file_in_name, claimed)
+    wanted, taken = _regex(pattern), [_regex(other) for other in files if other != pattern]
     found = set()
     listed = glob.escape(pattern).replace("{tile}", "*")
     for path in glob.iglob(listed, include_hidden=hidden):  # noqa: PTH207  the pattern is absolute
@@ -39,8 +41,10 @@ def match_names(pattern: str, claimed: Iterable[str] = (), *, hidden: bool = Fal
 
 
 def is_listable(pattern: str) -> bool:
-    """Whether the pattern lies in folders of this machine."""
-    return "://" not in pattern and not pattern.startswith("/vsi")
+    """Return whether the names of tiles are those of files or folders on this machine."""
+    file = file_in_name(pattern)
+    elsewhere = "://" in file or file.startswith("/vsi") or format_in_name(file)
+    return not elsewhere and ("{tile}" in file or "{tile}" not in pattern)
 
 
 def path_of(pattern: str, name: str) -> str:
@@ -58,7 +62,7 @@ def patterns_without_files(
 ) -> list[Fault]:
     """Return a fault for each pattern that matches no file, and one where no prediction can be listed."""
     faults = [
-        experiment.fault_of_layer(layer, f"no file matches {pattern}{_what_is_there(pattern)}")
+        experiment.fault_of_layer(layer, f"no file matches {pattern}{_what_is_there(file_in_name(pattern))}")
         for layer, pattern in patterns.items()
         if is_listable(pattern) and not found[layer]
     ]

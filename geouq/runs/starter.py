@@ -1,35 +1,35 @@
 """A configuration to begin with, written from what two folders of rasters hold."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import yaml
 
 from geouq.errors import ConfigError
+from geouq.rasters.bands import descriptions_of
 from geouq.rasters.raster import Raster, read_header
+from geouq.runs.band_roles import WORDS, name_of, predicted_in, truth_bands
 
 RASTERS = (".tif", ".tiff", ".vrt", ".img")
-ENDINGS = {
-    "mean": ("mean", "mu", "pred", "prediction", "predicted"),
-    "variance": ("variance", "var"),
-    "std": ("std", "sigma", "sd", "stdev", "uncertainty"),
-}
+OF_BANDS = ("prediction", "predictions", "predicted", "pred", "output", "stack", "bands")  # of files of several layers
+HAND = "rename the files, or write the configuration by hand"
 
 
 def starter_config(predictions: Path, truth: Path) -> str:
-    """YAML of a configuration for the rasters in two folders (or one).
+    """Return the YAML of a configuration for the rasters in two folders (or one).
 
-    Predictions are told by how their names end: `_mean`, and `_variance` or `_std`; the truth of a tile has its bare
-    name, or one ending for all. Raises ConfigError that says what was looked for, where the names do not tell.
+    Names of predictions end in `_mean`, and `_variance` or `_std`; or the bands of one file have such descriptions. The
+    truth of a tile has its bare name, or one ending for all. Raises ConfigError that says what was looked for, where
+    neither names nor descriptions say which layer is which.
     """
     predicted = _rasters(predictions)
-    layers = {layer: found for layer, words in ENDINGS.items() if (found := _with_ending(predicted, words))}
-    if "mean" not in layers or not ({"variance", "std"} & layers.keys()):
-        raise ConfigError(
-            f"{predictions}: found no pair such as NAME_mean.tif with NAME_variance.tif or NAME_std.tif among "
-            f"{_some(path.name for path in predicted)}; rename the files, or write the configuration by hand"
-        )
+    layers = {layer: found for layer, words in WORDS.items() if (found := _with_ending(predicted, words))}
+    if not ({"variance", "std"} & layers.keys()):
+        return _of_bands(predictions, truth, predicted)
+    if "mean" not in layers:
+        raise ConfigError(f"{predictions}: {_no_pair(predicted)}; {HAND}")
     mean_ending, tiles = layers["mean"]
     spread = "variance" if "variance" in layers else "std"
     truth_ending = _truth_ending(truth, tiles, {predictions / f"{t}{e}" for e, ts in layers.values() for t in ts})
@@ -39,7 +39,65 @@ def starter_config(predictions: Path, truth: Path) -> str:
         spread: predictions / f"{{tile}}{layers[spread][0]}",
         "truth": truth / f"{{tile}}{truth_ending}",
     }
-    return _as_yaml(predictions, patterns, header)
+    variables = {name: {"band": number} | _units(header, number) for name, number in header.variables.items()}
+    return _as_yaml(predictions, patterns, variables)
+
+
+def _of_bands(predictions: Path, truth: Path, files: Sequence[Path]) -> str:
+    """Return the configuration of files whose bands are mean and spread, with a band of each layer."""
+    ending, tiles = _tiles_of_bands(files, apart=predictions.resolve() != truth.resolve())
+    paths = [predictions / f"{tile}{ending}" for tile in tiles]
+    first, *others = [read_header(str(path)) for path in paths]
+    try:
+        predicted = predicted_in(first)
+    except ConfigError as error:
+        raise ConfigError(f"{predictions}: {_no_pair(files)}; {HAND}. {error}") from None
+    truth_ending = _truth_ending(truth, tiles, set(paths))
+    _require_alike(first, others)
+    truths = (truth / f"{tile}{truth_ending}" for tile in tiles)
+    true = read_header(str(next(path for path in truths if path.exists())))
+    variables = {
+        name_of(one, true, band): {**one.bands, "truth": band} | _units(first, one.bands["mean"])
+        for one, band in zip(predicted, truth_bands(predicted, true), strict=True)
+    }
+    patterns = dict.fromkeys(predicted[0].bands, predictions / f"{{tile}}{ending}")
+    return _as_yaml(predictions, patterns | {"truth": truth / f"{{tile}}{truth_ending}"}, variables)
+
+
+def _tiles_of_bands(files: Sequence[Path], *, apart: bool) -> tuple[str, list[str]]:
+    """Return how the names of files with several layers end, and the tiles.
+
+    apart : whether the truth lies in another folder, so that no ending is needed.
+    """
+    if found := _with_ending(files, OF_BANDS):
+        return found
+    if not apart:
+        raise ConfigError(f"{files[0].parent}: {_no_pair(files)}; {HAND}")
+    suffixes = Counter(path.suffix for path in files)
+    suffix = max(suffixes, key=lambda own: suffixes[own])
+    return suffix, [path.stem for path in files if path.suffix == suffix]
+
+
+def _require_alike(first: Raster, others: Iterable[Raster]) -> None:
+    """Raise ConfigError where the bands of a file have other descriptions than those of the first."""
+    for other in others:
+        if [band.description for band in other.bands] != [band.description for band in first.bands]:
+            raise ConfigError(
+                f"{other.path} has the bands {descriptions_of(other)}, but {first.path} {descriptions_of(first)}: give "
+                "all files the same bands"
+            )
+
+
+def _no_pair(files: Sequence[Path]) -> str:
+    return (
+        "there is no pair such as NAME_mean.tif with NAME_variance.tif or NAME_std.tif among "
+        f"{_some(path.name for path in files)}"
+    )
+
+
+def _units(raster: Raster, band: int) -> dict[str, object]:
+    units = raster.bands[band - 1].units
+    return {"units": units} if units else {}
 
 
 def _rasters(folder: Path) -> list[Path]:
@@ -81,12 +139,8 @@ def _truth_ending(folder: Path, tiles: Sequence[str], taken: set[Path]) -> str:
     return max(sorted(endings, key=len), key=lambda ending: endings[ending])
 
 
-def _as_yaml(predictions: Path, patterns: dict[str, Path], header: Raster) -> str:
+def _as_yaml(predictions: Path, patterns: Mapping[str, Path], variables: Mapping[str, Mapping[str, object]]) -> str:
     name = predictions.resolve().name or "experiment"
-    variables = {
-        name: {"band": number} | ({"units": units} if (units := header.bands[number - 1].units) else {})
-        for name, number in header.variables.items()
-    }
     lines = [
         "# Written by geouq init; paths are relative to this file.",
         "version: 1",
@@ -94,7 +148,7 @@ def _as_yaml(predictions: Path, patterns: dict[str, Path], header: Raster) -> st
         "data:",
         *(f"  {_line(layer, pattern.as_posix())}" for layer, pattern in patterns.items()),
         "variables:",
-        *(f"  {_line(variable, settings)}" for variable, settings in variables.items()),
+        *(f"  {_line(variable, dict(settings))}" for variable, settings in variables.items()),
         "tiles: all",
         "# regions:            # lists of tiles; they may overlap",
         "#   north: [tile1, tile2]",

@@ -99,7 +99,8 @@ def note_on_unidentified(tiles: Mapping[str, tuple[str, ...]]) -> list[str]:
     names = [tile for tile, files in tiles.items() if files]
     if not names:
         return []
-    what = f"nothing shows whether {tiles[names[0]][0]} changed, such as an ETag or a time of change"
+    first = tiles[names[0]][0]
+    what = f"nothing shows whether {first} changed, such as an ETag or a time of change of the file or store"
     return [f"{len(names)} of {len(tiles)} tiles ({_listed(names)}) are read again in each run: {what}"]
 
 

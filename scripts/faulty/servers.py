@@ -9,7 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
-FAULTS = ("stalls", "resets", "fails")
+FAULTS = ("stalls", "resets", "fails")  # after which a request may succeed
+ERRORS = {"fails": 500, "refuses": 403}
 STALL = 60  # seconds
 RESET_ON_CLOSE = (socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
@@ -17,14 +18,21 @@ RESET_ON_CLOSE = (socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 class Server(ThreadingHTTPServer):
     """A server of a folder; of its first requests so many are faulty, and `asked` are the paths of all of them.
 
-    at : the only path that is faulty, '' for all.
+    at : the only path that is faulty, '' for all. method : the only method, '' for all. before : number of requests
+    that come before the first faulty one.
     """
 
-    def __init__(self, folder: Path, fault: str, faulty: int, at: str) -> None:
+    def __init__(self, folder: Path, fault: str, faulty: int, at: str, *, method: str = "", before: int = 0) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.folder, self.fault, self.faulty, self.at = folder, fault, faulty, at
+        self.method, self.before = method, before
         self.asked: list[str] = []
         self.ended = threading.Event()
+
+    def is_faulty(self, method: str, path: str) -> bool:
+        """Return whether the last request that was noted is answered with the fault."""
+        in_turn = self.before < len(self.asked) <= self.before + self.faulty
+        return in_turn and path.startswith(self.at) and method.startswith(self.method)
 
     def handle_error(self, *_: object) -> None:
         """A client that gave up is no fault of the server."""
@@ -38,16 +46,15 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answer one request."""
         self.server.asked.append(self.path)
-        is_faulty = len(self.server.asked) <= self.server.faulty and self.path.startswith(self.server.at)
-        fault = self.server.fault if is_faulty else ""
+        fault = self.server.fault if self.server.is_faulty(self.command, self.path) else ""
         file = self.server.folder / urlsplit(self.path).path.lstrip("/")
         if fault == "stalls":
             self.server.ended.wait(STALL)
         elif fault == "resets":
             self.connection.setsockopt(*RESET_ON_CLOSE)
             self.connection.close()
-        elif fault == "fails":
-            self.send_error(500)
+        elif fault in ERRORS:
+            self.send_error(ERRORS[fault])
         elif not file.is_file():
             self.send_error(404)
         else:
@@ -73,9 +80,11 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(folder: Path, fault: str = "", faulty: int = 0, at: str = "") -> Iterator[tuple[str, list[str]]]:
-    """The address of a server of a folder, and the paths that it was asked for."""
-    server = Server(folder, fault, faulty, at)
+def serving(
+    folder: Path, fault: str = "", faulty: int = 0, at: str = "", *, method: str = "", before: int = 0
+) -> Iterator[tuple[str, list[str]]]:
+    """Serve a folder; give the address, and the paths of the requests."""
+    server = Server(folder, fault, faulty, at, method=method, before=before)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:

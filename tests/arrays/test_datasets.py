@@ -26,7 +26,7 @@ def test_every_metric_is_a_variable_along_what_is_kept_and_its_bins():
         assert found[name].attrs["symbol"] == metric.symbol, name
     assert found["uce"].dims == ("variable", "bins")
     assert found["rmscd_90"].dims == ("variable", "group")
-    assert found["uce"].sel(variable="b", bins="equal-width-10") == geouq.uce(*(a[1] for a in ARRAYS))
+    assert found["uce"].sel(variable="b", bins="equal-count-10") == geouq.uce(*(a[1] for a in ARRAYS))
     assert found["rmse"].attrs["units"] == "m"
     assert found["uce"].attrs["units"] == "m^2"
     assert found["n"].to_numpy().tolist() == [

@@ -14,7 +14,7 @@ import geouq
 import geouq.accessor
 from geouq import metrics
 from geouq.arrays.measures import bin_scheme, measure, measure_names
-from geouq.config import BinScheme
+from geouq.config import Bins, BinScheme, preferred_first
 from geouq.errors import ConfigError, GeouqError
 from geouq.metrics import METRICS
 
@@ -100,8 +100,20 @@ def test_ten_bins_are_ten_of_the_default_scheme():
 
     assert geouq.uce(summary, bins=10) == geouq.uce(summary) == float(metrics.uce(summary))
     assert geouq.ence(summary, bins=10) == geouq.ence(summary, bins="equal-count") == float(metrics.ence(summary))
-    twenty = BinScheme(scheme="equal-width", count=20)
+    twenty = BinScheme(scheme="equal-count", count=20)
     assert geouq.uce(*ARRAYS, bins=20) == geouq.uce(*ARRAYS, bins=twenty) != geouq.uce(*ARRAYS)
+
+
+@pytest.mark.parametrize("metric", [metric for metric in METRICS if metric.choice == "bins"], ids=lambda m: m.name)
+def test_the_default_bins_are_the_first_ones_of_a_run(metric):
+    first, *others = preferred_first(Bins().schemes)
+    function = measure(metric.name)
+
+    assert first.name in function.__doc__
+    assert function(*ARRAYS) == function(*ARRAYS, bins=first) == float(metric.function(geouq.summarize(*ARRAYS)))
+    assert all(function(*ARRAYS) != function(*ARRAYS, bins=other) for other in others)
+    assert geouq.evaluate(*ARRAYS)[metric.name].isel(bins=0) == function(*ARRAYS)
+    assert geouq.evaluate(*ARRAYS, bins=20)[metric.name].bins == [f"{first.scheme}-20"]
 
 
 def test_many_bins_of_arrays_are_exact():
@@ -112,7 +124,7 @@ def test_many_bins_of_arrays_are_exact():
     place = np.clip(np.digitize(v, np.linspace(v.min(), v.max(), 51)) - 1, 0, 49)
     expected = sum(abs(np.sum(v[place == k] - e[place == k])) for k in range(50)) / len(v)
 
-    assert geouq.uce(*ARRAYS, bins=50) == pytest.approx(expected, rel=1e-6)
+    assert geouq.uce(*ARRAYS, bins="equal-width-50") == pytest.approx(expected, rel=1e-6)
 
 
 def test_levels_edges_and_reference_means_are_taken_by_name():

@@ -97,9 +97,51 @@ def test_a_raster_that_changed_is_read_anew_also_without_functions_of_gdal(tmp_p
         assert told(address, script=script) == f"1.0 {identified}\n6.0 {identified}\nTrue"
 
 
-def test_a_file_that_is_not_there_is_asked_for_once(tmp_path):
+ADVICE = "the server refuses access: the file is private, or a password, a token or a signature is missing, wrong or"
+SIGNED = """variables: [height]
+tiles: [a1]
+output: {maps: none, figures: none}
+"""
+
+
+def run_refused(folder, tile_folder, **faults):
+    """Run on a truth with a signature that a server refuses; return the process and the requests for the truth."""
+    config = tile_folder(("a1",), shape=(400, 400), text=SIGNED)
+    with serving(folder, "refuses", 1000, **faults) as (address, asked):
+        signed = f"/vsicurl/{address}/truth/{{tile}}.tif?X-Amz-Signature=hunter2"
+        config.write_text(config.read_text().replace("truth/{tile}.tif", signed))
+        command = [sys.executable, "-m", "geouq", "run", config, "--out", folder / "out"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
+    return done, asked
+
+
+@pytest.mark.parametrize(
+    ("before", "first"), [(0, "HTTP response code: 403"), (4, "its server now answers HTTP response code: 403")]
+)
+def test_a_refused_raster_is_one_message_without_a_secret(tmp_path, tile_folder, before, first):
+    """A private object, and a signature that expires after some requests."""
+    done, asked = run_refused(tmp_path, tile_folder, before=before)
+
+    (failed,) = [line for line in done.stderr.splitlines() if line.startswith("failed: ")]
+    written = [path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert done.returncode == 3
+    assert f"{first}; {ADVICE} expired" in failed
+    assert len(asked) > before
+    assert "Traceback" not in done.stdout + done.stderr
+    assert not any(b"hunter2" in text for text in (done.stdout.encode(), done.stderr.encode(), *written))
+
+
+def test_a_server_that_refuses_head_requests_alone_is_no_obstacle(tmp_path, tile_folder):
+    done, _ = run_refused(tmp_path, tile_folder, method="HEAD")
+
+    assert done.returncode == 0
+    assert "1 tiles evaluated, 0 failed" in done.stdout
+
+
+@pytest.mark.parametrize("drivers", [("GTiff",), ("GTiff", "VRT", "Zarr")])
+def test_a_file_that_is_not_there_is_asked_for_once(tmp_path, drivers):
     with serving(tmp_path) as (address, asked):
-        message = told(address)
+        message = told(address, script=READ.replace("argv[1])", f"argv[1], {drivers})"))
 
     assert "cannot be read" in message
     assert asked == ["/a.tif"]

@@ -1,6 +1,8 @@
 """Fingerprints of what GDAL really opens: members of archives, sources of sources, chunks, files on servers."""
 
 import csv
+import html
+import json
 import os
 import subprocess
 import sys
@@ -8,14 +10,17 @@ import tarfile
 import zipfile
 from contextlib import contextmanager
 
+import landscape
 import numpy as np
 import pytest
 import rasterio
 import rasterio.shutil
 from landscape import VARIABLES
 
+from geouq.config import load_experiment
 from geouq.errors import DataError
 from geouq.rasters import server_files
+from geouq.rasters.catalog import find_tiles
 from geouq.rasters.raster import gdal_options, opened, read_header
 from geouq.rasters.stamps import physical
 
@@ -293,6 +298,63 @@ def test_a_zarr_store_on_a_server_is_not_identified(tmp_path, write_raster, addr
 
     assert raster.unidentified == (f"{address}/a.zarr",)
     assert raster.files == ()
+
+
+def first_band_as_store(folder, layer):
+    """Write the first band of a layer of tile a1 as a Zarr store too."""
+    with rasterio.open(folder / f"{layer}/a1.tif") as source:
+        band = source.read(1)[np.newaxis]
+        landscape.write_raster(folder / "one.tif", band, transform=source.transform)
+    with rasterio.open(folder / "one.tif") as source:
+        rasterio.shutil.copy(source, folder / f"{layer}/a1.zarr", driver="Zarr")
+
+
+@pytest.mark.parametrize(
+    ("written", "tiles"),
+    [
+        ("truth/{tile}.zarr", ""),
+        ('ZARR:"truth/{tile}.zarr"', ""),
+        ('ZARR:"truth/{tile}.zarr":/a1', ""),
+        ('ZARR:"truth/a1.zarr":/{tile}', "tiles: [a1]\n"),
+    ],
+)
+@pytest.mark.parametrize("drivers", ["GTiff, Zarr", "GTiff, VRT, Zarr", "Zarr, GTiff"])
+def test_a_store_is_found_by_gdals_name_whatever_the_order_of_drivers(tile_folder, tmp_path, written, tiles, drivers):
+    config = tile_folder(("a1",), text=f"variables: [height]\ndrivers: [{drivers}]\n{tiles}")
+    first_band_as_store(tmp_path, "truth")
+    config.write_text(config.read_text().replace("truth: truth/{tile}.tif", f"truth: '{written}'"))
+
+    catalog = find_tiles(load_experiment(config))
+
+    assert catalog.failures == ()
+    (tile,) = catalog.tiles
+    assert (tile.name, tile.truth.driver, tile.truth.unidentified) == ("a1", "Zarr", ())
+    assert [file.path for file in tile.truth.files] == [str(tmp_path / "truth/a1.zarr")]
+
+
+def test_a_store_names_the_option_where_its_driver_is_missing(tmp_path, write_raster):
+    write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32))
+    in_zarr(tmp_path)
+
+    with pytest.raises(DataError, match=r"it is no GTiff file; `drivers` in the configuration names the formats"):
+        read_header(f'ZARR:"{tmp_path}/a.zarr"')
+
+
+def test_a_run_on_a_store_on_a_server_says_everywhere_that_it_reads_it_again(tile_folder, geouq, tmp_path, address):
+    config = tile_folder(("a1",), text=TEXT.replace("GTI", "Zarr"))
+    first_band_as_store(tmp_path, "truth")
+    written = f"'ZARR:\"{address}/truth/{{tile}}.zarr\"'"
+    config.write_text(config.read_text().replace("truth/{tile}.tif", written))
+    geouq("run", config, "--quiet")
+
+    again = geouq("run", config)
+
+    note = f"1 of 1 tiles (a1) are read again in each run: nothing shows whether {address}/truth/a1.zarr changed"
+    results = tmp_path / "results/small"
+    assert again.exit_code == 0
+    assert note in again.stderr
+    assert note in json.loads((results / "results.json").read_text())["warnings"][0]
+    assert note in html.unescape((results / "report/index.html").read_text())
 
 
 @pytest.mark.parametrize("path", ["/vsis3/bucket/a.tif", "s3://bucket/a.tif"])
