@@ -12,7 +12,8 @@ from geouq.regions import Pool
 
 ROOT = Path(__file__).parents[2]
 MORE = (
-    "variables: {height: {band: 1}, gini: {band: 3}}\nregions: {west: [a1, a2]}\nordering: true\nsplits: {in: [a1], out: [b1]}\n"
+    "variables: {height: {band: 1}, gini: {band: 3}}\nregions: {west: [a1, a2]}\nordering: true\n"
+    "splits: {in: [a1], out: [b1]}\n"
     "output: {maps: none, figures: [reliability, shift]}\n"
 )
 
