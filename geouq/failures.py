@@ -19,6 +19,7 @@ from pathlib import Path
 
 from geouq.errors import GeouqError
 from geouq.text.redaction import without_secrets
+from geouq.usage import advice_on
 
 PACKAGE = Path(__file__).parent
 
@@ -70,7 +71,9 @@ class Failure:
 
 def failure_of(error: BaseException, stage: str, *, tile: str = "", item: str = "") -> Failure:
     """Return the record of an exception; where it was raised is part of it unless users cause such errors."""
-    message = without_secrets(str(error))
+    said = without_secrets(str(error))
+    advice = advice_on(said)
+    message = said if advice in said else f"{said}{advice}"
     if isinstance(error, GeouqError | OSError):
         return Failure(tile, stage, type(error).__name__, message, item)
     trace = "".join(traceback.format_exception(error))

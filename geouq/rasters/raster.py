@@ -23,7 +23,7 @@ from geouq.grid import Grid, Window
 from geouq.rasters.reasons import WITHOUT_REASON, explained, open_as
 from geouq.rasters.server_files import as_gdal_names_it, cache_options, forget, is_remote
 from geouq.rasters.sources import Known, files_behind, stamp_before_opening
-from geouq.rasters.stamps import Stamp, physical, require_regular, stamp
+from geouq.rasters.stamps import Stamp, physical, require_regular, require_sidecar, stamp
 from geouq.usage import open_files_allowed
 
 # a server that stalls, breaks off or answers 500 is asked again, and given up on in the end
@@ -268,11 +268,11 @@ BESIDE = (".aux", ".tfw", ".tifw", ".wld")  # in the place of the file's own suf
 
 
 def _require_regular(path: str) -> None:
-    """Raise DataError where the file, or what GDAL opens with it, is a pipe or a device."""
+    """Raise DataError if the file, or what GDAL opens with it, is a pipe or a device, or a sidecar is out of reach."""
     if Path(path).name and not path.startswith("/vsi") and "://" not in path:
-        names = [path, *(path + end for end in SIDECARS), *(str(Path(path).with_suffix(end)) for end in BESIDE)]
-        for name in names:
-            require_regular(name)
+        require_regular(path)
+        for name in (*(path + end for end in SIDECARS), *(str(Path(path).with_suffix(end)) for end in BESIDE)):
+            require_sidecar(name)
 
 
 def is_absent(raster: Raster, number: int, window: Window) -> bool:

@@ -70,6 +70,16 @@ def stamp(path: str) -> Stamp | None:
     return Stamp(path, status.st_size, status.st_mtime_ns)
 
 
+def require_sidecar(path: str) -> None:
+    """Raise DataError for a sidecar that GDAL cannot open: it would wait for it, or read the raster without it."""
+    require_regular(path)
+    sidecar = Path(path)
+    if sidecar.is_symlink() and not sidecar.exists():
+        raise DataError(f"{path} cannot be read: it is a link to a file that is not there; repair or remove it")
+    if sidecar.is_dir():
+        raise DataError(f"{path} cannot be read: it is a folder; give a regular file, or remove it")
+
+
 def require_regular(path: str) -> None:
     """Raise DataError for a pipe, a device or a socket; what is not there is no concern of this."""
     try:

@@ -25,6 +25,7 @@ from geouq.runs.store import SavedSummaries
 from geouq.summary import add_all
 
 CHROMIUM = Path("/usr/bin/chromium")
+PATIENCE = 600_000  # milliseconds, against a page that hangs
 SIDE, CELL = 64, 16
 TILES = (HOSTILE, "a2", "b1", "b2")
 REGION = "</script><script>alert(2)</script>"
@@ -68,10 +69,16 @@ def run(tmp_path_factory):
     return results.folder
 
 
+def context_of(browser, **options):
+    context = browser.new_context(**options)
+    context.set_default_timeout(PATIENCE)
+    return context
+
+
 @pytest.fixture
 def opened(browser, run):
     """Open a page of a report (of the run, if no folder is given) and wait for its map; errors fail the test."""
-    context = browser.new_context(viewport={"width": 1280, "height": 1600})
+    context = context_of(browser, viewport={"width": 1280, "height": 1600})
     problems = []
 
     def open_page(name="index.html", folder=None, scheme="light", *, before=lambda _: None):
@@ -158,7 +165,7 @@ def test_pages_load_from_disk_and_ask_for_their_own_files_alone(browser, opened,
     ],
 )
 def test_markup_that_gets_into_a_page_does_nothing(browser, run, evil):
-    page = browser.new_context().new_page()
+    page = context_of(browser).new_page()
     page.goto((run / "report" / "index.html").as_uri())
     page.evaluate(
         """evil => new Promise(done => {
@@ -175,7 +182,7 @@ def test_markup_that_gets_into_a_page_does_nothing(browser, run, evil):
 
 
 def test_a_page_may_run_its_own_scripts_alone(browser, run):
-    page = browser.new_context().new_page()
+    page = context_of(browser).new_page()
     page.goto((run / "report" / "index.html").as_uri())
     refused = page.evaluate("""() => new Promise(done => {
         document.addEventListener("securitypolicyviolation", event => done(event.blockedURI), {once: true});

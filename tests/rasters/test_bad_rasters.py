@@ -98,7 +98,7 @@ def test_a_header_that_claims_too_much_is_refused_at_once_and_in_little_memory(t
     (tmp_path / "x.yaml").write_text(CONFIG, encoding="utf-8")
 
     command = [sys.executable, "-c", LIMITED, "run", "x.yaml", "--workers", "1", "--quiet"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=600)
 
     assert done.returncode == 3, done.stderr
     assert "Traceback" not in done.stderr
@@ -127,7 +127,7 @@ def test_what_gdal_says_in_bytes_that_are_no_text_is_no_traceback(tmp_path, writ
     (tmp_path / "x.yaml").write_text(CONFIG, encoding="utf-8")
 
     command = [sys.executable, "-m", "geouq", "check", "x.yaml"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=600)
 
     assert "Traceback" not in done.stderr
     assert "UnicodeDecodeError" not in done.stderr

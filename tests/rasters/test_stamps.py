@@ -397,3 +397,16 @@ def test_a_link_to_a_device_is_refused(tmp_path):
 
     with pytest.raises(DataError, match="it is a pipe, a device or a socket"):
         read_header(str(tmp_path / "a.tif"))
+
+
+@pytest.mark.parametrize("kind", ["broken", "loop", "folder"])
+@pytest.mark.parametrize("name", ["a.tif.msk", "a.tif.aux.xml", "a.tfw"])
+def test_a_sidecar_out_of_reach_is_refused_and_not_taken_for_absent(tmp_path, write_raster, name, kind):
+    write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32))
+    if kind == "folder":
+        (tmp_path / name).mkdir()
+    else:
+        (tmp_path / name).symlink_to(name if kind == "loop" else "absent")
+
+    with pytest.raises(DataError, match=rf"{name} cannot be read: it is a (link to a file that is not there|folder);"):
+        read_header(str(tmp_path / "a.tif"))
