@@ -12,7 +12,7 @@ from restatement import plain_metrics, valid
 
 from geouq import metrics
 from geouq.arrays.points import summarize_arrays
-from geouq.config import EQUAL_COUNT_10, load_experiment
+from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10, load_experiment
 from geouq.errors import DataError
 from geouq.failures import Failure
 from geouq.gaussian import half_width
@@ -125,7 +125,7 @@ def test_a_cluster_of_processes_gives_the_same_bits(large_tile):
     settings = Settings((0.5, 0.9), 64)
     with workers(2) as pool:
         (here,) = sweep_tiles(tiles, settings, pool, 4)
-    cluster = distributed.LocalCluster(2, threads_per_worker=1, processes=True, dashboard_address=None)
+    cluster = distributed.LocalCluster(2, threads_per_worker=1, processes=True, dashboard_address=":0")
 
     with cluster, workers(2, cluster.scheduler_address) as pool:
         (there,) = sweep_tiles(tiles, settings, pool, 4)
@@ -281,6 +281,7 @@ def test_weighted_numbers_equal_the_whole_array_definition(weighted_tile, sweep_
     assert part.whole.n == counts.sum()
     assert part.whole.n + part.excluded.sum() == counts.size
     assert metrics.coverage(part.whole, 0.9) == pytest.approx(expected.pop("coverage"), rel=1e-12)
+    assert metrics.uce(part.whole, EQUAL_WIDTH_10) == pytest.approx(expected.pop("uce"), rel=1e-9)
     for name, value in expected.items():
         assert getattr(metrics, name)(part.whole) == pytest.approx(value, rel=1e-9), name
 
