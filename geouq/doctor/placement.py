@@ -12,6 +12,8 @@ from geouq.doctor.suspicion import Suspicion
 from geouq.rasters.catalog import Tile
 
 Floats = NDArray[np.float64]
+SMOOTH = 0.3  # correlation of a truth with itself a quarter of the window away, from which any turn may fit by chance
+FEW_WINDOWS = 4  # fewer must each show how they are turned; of more, all hardly fit another turn by chance
 FLIPS: Mapping[str, Callable[[Floats], Floats]] = {
     "upside down": np.flipud,
     "left to right": np.fliplr,
@@ -87,6 +89,8 @@ def correlation(one: Floats, other: Floats) -> float:
 def _of_flips(variable: str, patches: Sequence[Patch]) -> Iterator[Suspicion]:
     """Windows in the middle of tiles, whose prediction fits the truth when it is turned."""
     square = [patch for patch in patches if patch.truth.shape[0] == patch.truth.shape[1]]
+    if len(square) < FEW_WINDOWS:
+        square = [patch for patch in square if not _is_smooth(patch.truth)]
     for name, flip in FLIPS.items():
         pairs = [(correlation(p.mean, p.truth), correlation(flip(p.mean), p.truth)) for p in square]
         known = np.array([pair for pair in pairs if np.isfinite(pair).all()]).reshape(-1, 2)
@@ -102,3 +106,10 @@ def _of_flips(variable: str, patches: Sequence[Patch]) -> Iterator[Suspicion]:
                 "write the prediction in the order of rows and columns that its transform tells",
             )
             return
+
+
+def _is_smooth(truth: Floats) -> bool:
+    """Return whether a window holds little more than a slope, so that it does not show how it is turned."""
+    quarter = len(truth) // 4
+    down, across = correlation(truth[quarter:], truth[:-quarter]), correlation(truth[:, quarter:], truth[:, :-quarter])
+    return (down + across) / 2 > SMOOTH

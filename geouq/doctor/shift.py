@@ -2,7 +2,8 @@
 
 The place of the greatest correlation says little where fields are smooth: there, it depends on errors that vary as
 slowly as the fields. Slow variation is therefore filtered away to several degrees; the degree that gives the least
-standard error (a jackknife over pieces of the sample) is used, and a shift must be many times that error.
+standard error (a jackknife over pieces of the sample) is used, and a shift must be many times that error. Where the
+correlation is flat about its top, that error is too small: the correlation there must be higher than opposite, too.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,16 +24,20 @@ LARGEST_UNCUT = 64  # side of a patch that is not cut into quarters where there 
 FILTERS = (None, 8.0, 4.0, 2.0)  # std of the Gaussian, in pixels, beyond which variation is removed; None for nothing
 LEAST_CORRELATION = 0.05  # of the filtered fields at their best place
 LEAST_SHIFT = 0.35  # pixels, which resampling may cause
-SIGNIFICANT = 3.5  # standard errors beyond that, from very many pieces; more from fewer
+SIGNIFICANT = 3.5  # standard errors beyond that, and of the correlation, from very many pieces; more from fewer
 
 
 class _Shift(NamedTuple):
-    """Rows and columns by which the prediction fits best when it is moved, with their standard errors from pieces."""
+    """Rows and columns by which the prediction fits best when it is moved, with their standard errors from pieces.
+
+    gain : by how much the correlation is higher there than opposite to it, in standard errors.
+    """
 
     down: float
     across: float
     error_down: float
     error_across: float
+    gain: float
     pieces: int
 
     @property
@@ -43,7 +48,7 @@ class _Shift(NamedTuple):
     def is_significant(self) -> bool:
         sizes = ((self.down, self.error_down), (self.across, self.error_across))
         errors = _as_t(SIGNIFICANT, self.pieces - 1)
-        return any(abs(size) > LEAST_SHIFT + errors * error for size, error in sizes)
+        return self.gain > errors and any(abs(size) > LEAST_SHIFT + errors * error for size, error in sizes)
 
 
 def of_shift(variable: str, patches: Sequence[Patch]) -> Iterator[Suspicion]:
@@ -109,9 +114,25 @@ def _shift(pieces: Sequence[tuple[Floats, Floats]]) -> _Shift | None:
     without = [peak for own in sums if (peak := _peak(total - own))]
     if best is None or len(without) < len(sums):
         return None
-    n = len(sums)
-    errors = np.sqrt((n - 1) / n * np.square(np.array(without) - np.mean(without, axis=0)).sum(0))
-    return _Shift(*best, float(errors[0]), float(errors[1]), n)
+    down, across = _jackknife(np.array(without))
+    return _Shift(*best, float(down), float(across), _gain(best, total, sums), len(sums))
+
+
+def _gain(best: tuple[float, float], total: Floats, sums: Floats) -> float:
+    """Return by how many standard errors the correlation is higher at the best place than opposite to it."""
+    down, across = (int(np.copysign(max(round(abs(size)), abs(size) > LEAST_SHIFT), size)) for size in best)
+    parts = np.array([total, *(total - piece for piece in sums)])
+    found = [correlations(part) for part in parts]
+    own, *others = (each[REACH + down, REACH + across] - each[REACH - down, REACH - across] for each in found)
+    error = float(_jackknife(np.array(others)))
+    return float(own) / error if error else 0.0
+
+
+def _jackknife(without: Floats) -> Floats:
+    """Return the standard error from values that each leave out one piece, along the first axis."""
+    n = len(without)
+    found: Floats = np.sqrt((n - 1) / n * np.square(without - without.mean(0)).sum(0))
+    return found
 
 
 def _peak(sums: Floats) -> tuple[float, float] | None:

@@ -88,9 +88,11 @@ class ZHistogram:
         index = np.searchsorted(self.probabilities, wanted)
         missing = self.probabilities[np.minimum(index, len(self.probabilities) - 1)] != wanted
         if missing.any():
-            first = float(probabilities[missing][0])
-            message = f"no count was kept at probability {first}; add its level to the configured levels"
-            raise SummaryError(message)
+            first = float(wanted[missing][0])
+            raise SummaryError(
+                f"no count was kept at probability {first:.12g}, an end of the interval of level "
+                f"{abs(1 - 2 * first):.12g}; add that level to the configured levels"
+            )
         return index
 
 

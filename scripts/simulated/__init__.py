@@ -1,1 +1,1 @@
-"""What `scripts/coverage_study` simulates: correlated fields, forecasts whose true numbers are known, and intervals."""
+"""What `scripts/coverage_study` and `scripts/check_rates` simulate: fields, forecasts, and faults of the input."""

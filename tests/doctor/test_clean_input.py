@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from simulated_input import VARIABLES, each, forecast, patches_of
+from simulated.inputs import VARIABLES, each, forecast, patches_of
 
 from geouq.doctor import examine_model
 
@@ -57,3 +57,18 @@ def test_a_forecast_that_is_read_as_it_was_meant_has_no_finding(variable, seed):
             size = SIZES[(i // len(SIZES) + seed) % len(SIZES)]
             windows = each(forecast(seed + 10, variable, **size), **change)
             assert kinds(windows, ("std", "variance")[seed % 2]) == [], (name, size)
+
+
+@pytest.mark.parametrize(("seed", "variable"), [(30, "biomass"), (95, "height")])
+def test_smooth_fields_in_small_tiles_are_not_shifted_by_chance(seed, variable):
+    """The correlation is flat about its top, so that its place is less certain than a jackknife says."""
+    windows = forecast(seed, variable, tiles=12, shape=(64, 64), scale=30, spread=0.5, smooth=0.5)
+
+    assert kinds(windows, "std") == []
+
+
+@pytest.mark.parametrize(("seed", "variable"), [(25, "height"), (27, "fraction"), (31, "height"), (62, "biomass")])
+def test_a_window_that_is_little_more_than_a_slope_is_not_flipped_by_chance(seed, variable):
+    windows = forecast(seed, variable, tiles=1, shape=(24, 24), scale=12, spread=1.2, smooth=1.0)
+
+    assert kinds(windows, "std") == []

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from simulated_input import crop, each, field, forecast, patches_of
+from simulated.inputs import crop, each, field, forecast, patches_of
 
 from geouq.doctor import examine_model
 
