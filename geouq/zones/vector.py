@@ -13,6 +13,7 @@ from rasterio.errors import CRSError
 
 from geouq.config import PolygonRegions, suggestion
 from geouq.errors import DataError
+from geouq.rasters.stamps import require_regular
 from geouq.text.naming import reads_as_missing
 
 INSTALL = "polygons need pyogrio and shapely: pip install 'geouq[polygons]'"
@@ -102,10 +103,15 @@ def _layer(pyogrio: Any, regions: PolygonRegions) -> str:
 
 
 def _require_signature(path: str, drivers: Sequence[str]) -> None:
-    """DataError for a file that begins as none of these formats do, before GDAL opens what it may refer to.
+    """Raise DataError for a file that begins as none of these formats do, before GDAL opens what it may refer to.
 
-    Formats of which no beginning is known are told by GDAL; folders, archives and what is not local too.
+    GDAL would wait for a pipe without end. Formats of which no beginning is known are told by GDAL; folders, archives
+    and what is not local too.
     """
+    try:
+        require_regular(path)
+    except DataError as error:
+        raise DataError(f"polygons: {error}") from None
     if not Path(path).is_file() or any(driver not in SIGNATURES for driver in drivers):
         return
     try:

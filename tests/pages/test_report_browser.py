@@ -173,6 +173,8 @@ def test_markup_that_gets_into_a_page_does_nothing(browser, run, evil):
         document.body.insertAdjacentHTML("beforeend", evil);
         document.querySelector("body > a")?.click();
         document.querySelector("body > form")?.submit();
+        // a frame reports the violation to its own document, and is loaded once its script was refused
+        document.querySelector("body > iframe")?.addEventListener("load", done, {once: true});
     })""",
         evil,
     )

@@ -1,6 +1,7 @@
 """Which vector files are opened at all."""
 
 import json
+import os
 
 import pytest
 from faulty.servers import serving
@@ -33,6 +34,14 @@ def test_a_vrt_of_polygons_is_read_only_where_it_is_asked_for_whatever_its_name(
         polygons_of(path)
     if name == "x.vrt":
         assert polygons_of(path, drivers=["OGR_VRT"]).names == ("a",)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "x.geojson")
+
+    with pytest.raises(DataError, match=r"^polygons: .*x\.geojson cannot be read: it is a pipe, a device or a socket"):
+        polygons_of(tmp_path / "x.geojson")
 
 
 def test_nothing_that_a_refused_file_refers_to_is_opened(tmp_path):
