@@ -19,7 +19,6 @@ LEFTOVER = re.compile(r"\.geouq-([0-9a-f]{8})-(\d+)\.")
 DAY = 86_400  # seconds
 SPARE = 16 << 20  # bytes that a disk must have left
 NOTHING = bytes(1 << 20)
-NOTHING = bytes(1 << 20)
 
 
 @contextmanager
