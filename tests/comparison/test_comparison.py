@@ -46,9 +46,9 @@ def test_a_run_with_too_wide_a_variance_is_worse_calibrated_everywhere(runs, geo
             row = found[region, "height", metric, ""]
             assert (row["run"], row["better"], row["significant"]) == ("wide", "small", "yes")
         assert float(found[region, "height", "rmse", ""]["difference"]) == 0
-    row = found["all", "height", "sharpness", ""]
-    assert (row["better"], row["significant"], row["verdict"]) == ("", "yes", "wider")
-    row = found["west", "height", "sharpness", ""]  # the variance is smooth: one tile holds few independent cells
+        row = found[region, "height", "sharpness", ""]
+        assert (row["better"], row["significant"], row["verdict"]) == ("", "yes", "wider")
+    row = found["west", "height", "width_90", ""]  # the std is smooth: one tile holds few independent cells
     assert (row["significant"], row["verdict"]) == ("", "not tested: fewer than 8 effective cells")
     assert re.search(r"height +all +zms .* worse", done.stdout)
     assert re.search(r"height +all +sharpness_rms .* wider", done.stdout)
