@@ -13,6 +13,7 @@ from rasterio.errors import RasterioError
 from geouq.rasters.server_files import as_gdal_names_it, forget, is_remote
 from geouq.rasters.stamps import Stamp, physical, stamp
 from geouq.text.gdal_names import file_in_name
+from geouq.text.redaction import remember_secrets
 
 HARMLESS = (".ovr", ".aux.xml")  # overviews and statistics, which may come and go and change no pixel
 PLAIN = (".tif", ".tiff", ".msk", ".tfw", ".xml")  # names of files that hold no names of others
@@ -66,6 +67,7 @@ class _Search:
             self.unknown[source.name] = None
             sources = ()
         for name in (name for name in sources if name not in self.opened):
+            remember_secrets(name)
             if _may_name_others(name):
                 self._through_source(name)
             else:

@@ -9,6 +9,7 @@ import sys
 from urllib.parse import quote
 
 import pytest
+import rasterio
 import yaml
 from faulty.servers import serving
 from hypothesis import HealthCheck, given, settings
@@ -355,3 +356,31 @@ def test_a_wrong_command_line_and_a_traceback_are_shown_without_secrets(monkeypa
     assert "No such option" in shown
     assert "ZeroDivisionError" in shown
     assert_unsaid(shown)
+
+
+def test_a_password_with_blanks_in_a_source_of_a_vrt_is_not_printed(tile_folder, geouq, tmp_path):
+    config = tile_folder(("a1", "b1"), text="tiles: [a1, b1]\ndrivers: [COG, VRT]\n")
+    with rasterio.open(tmp_path / "truth" / "a1.tif") as source:
+        size = f'rasterXSize="{source.width}" rasterYSize="{source.height}"'
+        place = ", ".join(map(str, source.transform.to_gdal()))
+        srs, names = source.crs.to_string(), source.descriptions
+    address = f"/vsicurl/http://me:my {MARKER}@127.0.0.1:9/a1.tif"
+    bands = "".join(
+        f'<VRTRasterBand dataType="Float32" band="{k}"><Description>{name}</Description><SimpleSource>'
+        f"<SourceFilename>{address}</SourceFilename><SourceBand>{k}</SourceBand><SourceProperties {size} "
+        f'DataType="Float32" BlockXSize="16" BlockYSize="16"/></SimpleSource></VRTRasterBand>'
+        for k, name in enumerate(names, 1)
+    )
+    text = f"<VRTDataset {size}><SRS>{srs}</SRS><GeoTransform>{place}</GeoTransform>{bands}</VRTDataset>"
+    (tmp_path / "truth" / "a1.vrt").write_text(text, encoding="utf-8")
+    (tmp_path / "truth" / "b1.tif").rename(tmp_path / "truth" / "b1.vrt")
+    config.write_text(config.read_text().replace("truth/{tile}.tif", "truth/{tile}.vrt"), encoding="utf-8")
+
+    result = geouq("run", "experiment.yaml")
+
+    assert result.exit_code == 3
+    assert "127.0.0.1:9" in result.output
+    assert_unsaid(result.output)
+    for path in (tmp_path / "results").rglob("*"):
+        if path.is_file():
+            assert_unsaid(path.read_bytes())
