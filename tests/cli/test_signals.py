@@ -169,6 +169,7 @@ def test_a_terminal_that_closes_ends_a_run_with_the_code_of_sighup(tile_folder, 
     config = tile_folder(names, shape=(300, 300), text=TEXT)
     process, terminal = pty.fork()
     if process == 0:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may ignore it, as nohup does
         os.chdir(tmp_path)
         os.execv(  # noqa: S606
             sys.executable, [sys.executable, "-m", "geouq", "run", str(config), "--workers", "1", "-v"]
