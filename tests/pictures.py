@@ -40,5 +40,5 @@ def assert_readable(figure):
 
 def inferred(seed=0, factor=1.0):
     """Summary and inference of a small correlated forecast."""
-    tiles = Tiles(forecast(seed, 128, 16, factor))
+    tiles = Tiles(forecast(seed, 128, 12, factor))
     return tiles.whole, tiles.infer(Intervals(resamples=100))

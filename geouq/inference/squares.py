@@ -24,7 +24,7 @@ MOST = 81
 GROWTH = 1.05  # of the side, until there are few enough
 RANGES = (0.8, 1.6, 3.2, 6.4)  # sides of a square
 NUGGETS = (0.0, 0.4, 0.8)
-LEAST_NUGGET = 0.02  # keeps the matrices regular
+LEAST_NUGGET = 0.0005  # keeps the matrices regular; smooth fields of long range are recognised by a smaller one
 UNCORRELATED = 0.8  # prior probability
 
 

@@ -131,19 +131,20 @@ def test_effective_cells_are_those_of_the_field_and_limits_hold_its_mean(scale, 
         held += abs(field.mean()) <= away
         estimates.append(found.effective)
 
-    assert np.median(estimates) == pytest.approx(effective, rel=0.5)
+    assert effective / 4 < np.median(estimates) < 1.5 * effective  # fields without noise are taken for fewer cells
     # of intervals that hold 95 %, fewer than 90 % do once in 200 times
     assert held / simulations >= 0.9
 
 
 def test_tails_make_degrees_of_freedom_fewer():
     squares, rng = grid_of_squares(), np.random.default_rng(0)
-    normal, heavy = rng.standard_normal(900), rng.standard_t(2, 900)
+    pairs = [(rng.standard_normal(900), rng.standard_t(2, 900)) for _ in range(20)]
 
-    found = [long_run(squares, squares.sums(one - one.mean()), one, one) for one in (normal, heavy)]
+    found = [[long_run(squares, squares.sums(one - one.mean()), one, one).freedom for one in pair] for pair in pairs]
 
-    assert found[0].freedom > 25
-    assert found[1].freedom < 0.7 * found[0].freedom
+    normal, heavy = np.median(found, axis=0)
+    assert normal > 50
+    assert heavy < 0.7 * normal
 
 
 def placed(corners, crs=UTM, side=64):
@@ -152,14 +153,14 @@ def placed(corners, crs=UTM, side=64):
 
 
 def test_squares_cross_the_edges_of_tiles():
-    places = placed([(64 * column, 64 * row) for row in range(8) for column in range(8)])
+    places = placed([(64 * column, 64 * row) for row in range(6) for column in range(6)])
     positions = positions_of(places, [(4, 4)] * len(places))
 
-    squares = Squares.of(positions, np.ones(64 * 16))
+    squares = Squares.of(positions, np.ones(36 * 16))
 
     assert 30 <= len(squares.weight) <= MOST
     assert any(len(set(np.flatnonzero(squares.number == k) // 16)) > 1 for k in range(len(squares.weight)))
-    assert (positions.x.min(), positions.x.max()) == (8, 504)
+    assert (positions.x.min(), positions.x.max()) == (8, 376)
 
 
 @pytest.mark.parametrize("count", [16, 120])
