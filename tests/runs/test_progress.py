@@ -168,7 +168,16 @@ def test_quiet_says_nothing(capsys):
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.fixture
+def interruptible():
+    """Handle SIGINT as Python does; a shell that starts the tests in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_that_python_dropped_ends_the_work_at_the_next_word():
     class Dropping:
         """What is raised while an object is thrown away goes nowhere."""
