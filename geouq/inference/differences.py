@@ -23,10 +23,10 @@ from geouq.inference.resamples import (
     NOT_KEPT,
     Parts,
     Resampled,
+    few_in_a_bin,
     resampled_numbers,
     too_few,
     too_uncertain,
-    untold,
 )
 from geouq.metrics import Choices, Value, evaluate_metrics, loss
 from geouq.summary import Summary, TilePlace
@@ -110,6 +110,8 @@ def draw_together(name: str, sides: Sequence[Side], settings: Intervals) -> Draw
     return Drawn(tuple(found), same)
 
 
+ROUNDING = 1e-6  # of influences, whose gradients are numerical
+
 Deviations = Callable[[Resampled, Resampled, float, Transform], tuple[Floats, list[LongRun]]]
 
 
@@ -167,9 +169,15 @@ def _distance_of(value: Value) -> Transform:
 
 def _paired(other: Resampled, base: Resampled, level: float, of: Transform) -> tuple[Floats, list[LongRun]]:
     """Widened deviations of the replicates of a difference, and its long-run variance."""
-    influences = [one - two for one, two in zip(_moved(other, of), _moved(base, of), strict=True)]
+    influences = [_beyond_rounding(one, two) for one, two in zip(_moved(other, of), _moved(base, of), strict=True)]
     found = long_run(other.squares, *influences)
     return _around(of(other.replicates) - of(base.replicates), found, level), [found]
+
+
+def _beyond_rounding(one: Floats, other: Floats) -> Floats:
+    """Return the difference of influences; 0 where only the last digits of their gradients differ."""
+    away = one - other
+    return away if np.abs(away).max() > ROUNDING * np.abs([one, other]).max() else np.zeros_like(away)
 
 
 def _unpaired(other: Resampled, base: Resampled, level: float, of: Transform) -> tuple[Floats, list[LongRun]]:
@@ -206,7 +214,7 @@ def _uncertain(
         if isinstance(one, Value):
             yield Uncertain(one, reason=NOT_KEPT)
             continue
-        reason = untold(one, whole, drawn, choices)
+        reason = few_in_a_bin(one, whole, drawn, choices)  # a difference may be certain where its numbers are not
         yield Uncertain(one.value, None if reason else one, reason)
 
 

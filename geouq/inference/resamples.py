@@ -117,8 +117,11 @@ def too_few(cells: int, blocks: int) -> str:
 
 def untold(numbers: Resampled, whole: Summary, drawn: Summary, choices: Choices) -> str:
     """Why resamples do not tell how certain a number is, or nothing."""
-    if reason := too_uncertain(numbers.long_run):
-        return reason
+    return too_uncertain(numbers.long_run) or few_in_a_bin(numbers, whole, drawn, choices)
+
+
+def few_in_a_bin(numbers: Resampled, whole: Summary, drawn: Summary, choices: Choices) -> str:
+    """Return the reason if a bin of a number lies in so few blocks that its resamples are worthless, or ''."""
     if not rests_on_few_blocks(numbers.value, whole, drawn, choices):
         return ""
     bins = numbers.value.bins

@@ -204,9 +204,18 @@ def test_a_bin_in_few_blocks_has_no_difference_that_can_be_told(arrays):
 
 
 def test_few_effective_cells_have_no_difference_that_can_be_told():
+    mean, variance, truth = forecast(0, 256, 200)
+    tiles, nearer = Tiles((mean, variance, truth)), Tiles(((mean + truth) / 2, variance, truth))
+
+    assert differences(tiles, nearer)["bias", "", ""].reason == f"fewer than {FEWEST_EFFECTIVE} effective cells"
+
+
+def test_what_is_the_same_does_not_differ_however_few_cells_are_effective():
     tiles = Tiles(forecast(0, 256, 200))
 
-    assert differences(tiles, tiles)["bias", "", ""].reason == f"fewer than {FEWEST_EFFECTIVE} effective cells"
+    found = differences(tiles, tiles)["bias", "", ""]
+
+    assert (found.value, found.low, found.high, found.reason) == (0, 0, 0, "")
 
 
 def test_a_difference_that_hangs_on_few_blocks_cannot_be_told(base, noisy, monkeypatch):
