@@ -156,7 +156,9 @@ def check(config: Path, workers: int | None, memory: str | None, *, deep: bool, 
 
 @main.command()
 @click.argument("configs", metavar="CONFIG...", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option("--out", type=_Folder(path_type=Path), help="Folder of the results (of one configuration).")
+@click.option(
+    "--out", type=_Folder(path_type=Path), help="Folder for the results; allowed with one configuration only."
+)
 @click.option("--workers", type=click.IntRange(1), help="Workers; default: one a processor.")
 @click.option("--memory", help="Limit such as 4GB, which may lower the number of workers.")
 @click.option("--scheduler", metavar="ADDRESS", help="A running dask scheduler, such as tcp://host:8786.")
@@ -232,7 +234,9 @@ def figures(folder: Path, *, quiet: bool, **asked: Any) -> None:
 
 @main.command()
 @click.argument("runs", metavar="RUN RUN...", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option("--out", type=_Folder(path_type=Path), help="Folder; default: comparison, beside the first run.")
+@click.option(
+    "--out", type=_Folder(path_type=Path), help="Folder to write to; default: comparison, next to the first run."
+)
 @click.option(
     "--fail-if-worse",
     multiple=True,
@@ -272,7 +276,9 @@ def compare(runs: tuple[Path, ...], *, out: Path | None, fail_if_worse: tuple[st
     metavar="MEAN VARIANCE",
     help="Paths with {tile} of predictions without truth, whose recalibrated rasters are written too.",
 )
-@click.option("--out", type=_Folder(path_type=Path), help="Folder; default: recalibration, in that of the run.")
+@click.option(
+    "--out", type=_Folder(path_type=Path), help="Folder to write to; default: recalibration, in the folder of the run."
+)
 @click.option("--workers", "threads", type=click.IntRange(1), help="Workers; default: one a processor.")
 @click.option("--memory", help="Limit such as 4GB, which may lower the number of workers.")
 @click.option("--quiet", is_flag=True, help="No progress.")
