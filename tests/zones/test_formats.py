@@ -2,6 +2,8 @@
 
 import json
 import os
+import shutil
+from pathlib import Path
 
 import pytest
 from faulty.servers import serving
@@ -70,11 +72,13 @@ def test_a_zipped_shapefile_is_one_still(tmp_path):
     import numpy as np
     import shapely
 
-    path = tmp_path / "x.shp.zip"
+    folder = tmp_path / "shape"
+    folder.mkdir()
     pyogrio.raw.write(
-        path, shapely.to_wkb([shapely.box(0, 0, 1, 1)]), [np.array(["a"], object)], ["NAME"],
+        folder / "x.shp", shapely.to_wkb([shapely.box(0, 0, 1, 1)]), [np.array(["a"], object)], ["NAME"],
         geometry_type="Polygon", crs="EPSG:4326", driver="ESRI Shapefile",
     )  # fmt: skip
+    path = Path(shutil.make_archive(str(tmp_path / "x.shp"), "zip", folder))
 
     assert polygons_of(path).names == ("a",)
     assert polygons_of(f"/vsizip/{path}").names == ("a",)
