@@ -4,7 +4,9 @@ A key fixes the |error| of its pixels to an interval, of which the ordering prof
 compare that with pixels spread evenly over the interval, and add what the order within intervals can change. Where a
 bias governs the errors, one interval holds many pixels, and the result is large.
 
-The results are not worst cases: pixels of one key that are placed on purpose can err by more.
+The results are not worst cases: pixels of one key that are placed on purpose can err by more. For AUSE the worst case
+of the oracle curve is taken where it is smaller. For `spearman` it is of no use: 0.03 to 0.17 for maps without a
+large bias, whose errors are below 3e-4.
 """
 
 from typing import NamedTuple, Self
@@ -125,7 +127,23 @@ def _off_by_error(summary: Summary, profile: OrderingProfile) -> Floats:
     mean_weight = summary.moments.weight / summary.n
     chance = 2 * np.sqrt((spread.n * mean_weight * width**2 / 12).sum())
     scale = np.minimum((np.abs(sums - total) + chance) / total, 1.0) / 2
-    return np.abs(best - np.sqrt(even / left)) + _moved(best, left, crowd) + scale * best
+    expected = np.abs(best - np.sqrt(even / left)) + _moved(best, left, crowd) + scale * best
+    return np.minimum(expected, _largest_by_error(spread, best, left, total))
+
+
+def _largest_by_error(spread: _EvenlySpread, best: Floats, left: Floats, total: Floats) -> Floats:
+    """Return how much any place of errors in their intervals, of the known total, can change the oracle curve."""
+    (least, all_least), (most, all_most) = (_smallest(spread.n, ends, left) for ends in (spread.low, spread.high))
+    lowest = np.sqrt(np.maximum(np.maximum(least, total - (all_most - most)), 0.0) / left)
+    highest = np.sqrt(np.minimum(np.minimum(most, total - (all_least - least)), total) / left)
+    return np.maximum(np.maximum(highest - best, best - lowest), 0.0)
+
+
+def _smallest(n: Floats, error: Floats, left: Floats) -> tuple[Floats, Floats]:
+    """Return the sum of the `left` smallest squares of pixels of these errors, (shares), and of all."""
+    order = np.argsort(error)
+    squares = np.append(0.0, np.cumsum((n * error**2)[order]))
+    return np.interp(left, np.append(0.0, np.cumsum(n[order])), squares), squares[-1]
 
 
 def _moved(curve: Floats, left: Floats, squares: Floats) -> Floats:
