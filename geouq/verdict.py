@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from geouq.failures import isolated
+from geouq.metrics import named
+from geouq.metrics.record import USUAL_LEVEL
 from geouq.text.wording import for_people
 
 Row = Mapping[str, Any]
@@ -18,9 +20,7 @@ NOT_DETECTED, INCONCLUSIVE = "no miscalibration detected", "inconclusive"
 UNTESTED, NO_PIXELS = "cannot be tested", "no pixels"
 NARROW = 1.25  # factor either way within which an interval of the std of z shows calibration
 NARROW_MEAN = 0.75  # mean of z that alone makes the root mean square of z 1.25
-USUAL = 90  # per cent, the level whose coverage is shown
-MEDIAN = "quantile_coverage_50"
-SHAPES = ("pit_mean", "pit_std")
+MEDIAN = 0.5  # quantile whose coverage tells the bias where there is no std
 NOT_ADJUSTED = "an interval excludes its ideal, but not after the adjustment for the number of regions"
 RULE = (
     "Each region is tested against a perfect forecaster, and p is adjusted for the number of regions (Benjamini and "
@@ -103,7 +103,7 @@ class Verdict:
         if self.std_factor is not None:
             words.append(f"std of z {_with_limits(self.spread)}")
         if self.bias.value is not None:
-            name = "mean of z" if self.bias.metric == "z_mean" else "truth below the median"
+            name = "truth below the median" if _is_median(self.bias.metric) else "mean of z"
             words.append(f"{name} {_with_limits(self.bias)}")
         return "; ".join(words)
 
@@ -133,7 +133,7 @@ class Verdict:
                 "coverage_level": self.coverage_level,
                 "coverage": self.coverage,
                 "std_too_small_factor": self.std_factor,
-                "z_mean": self.bias.value if self.bias.metric == "z_mean" else None,
+                "z_mean": None if _is_median(self.bias.metric) else self.bias.value,
             },
             "parts": {name: asdict(part) for name, part in self.parts.items()},
             "reason": self.why,
@@ -204,13 +204,13 @@ def _hold_ideals(bias: Part, spread: Part) -> bool:
     """Return whether the intervals hold the ideals also before they are adjusted for the number of regions."""
     return all(
         part.ci_low is not None and part.ci_high is not None and part.ci_low <= ideal <= part.ci_high
-        for part, ideal in ((bias, 0.5 if bias.metric == MEDIAN else 0.0), (spread, 1.0))
+        for part, ideal in ((bias, MEDIAN if _is_median(bias.metric) else 0.0), (spread, 1.0))
     )
 
 
 def _bias(numbers: Mapping[str, Row], p_values: Mapping[str, float]) -> Part:
     """Return the part of the bias: the mean of z or, of quantiles, the share of truth below the median."""
-    name = next((name for name in ("z_mean", MEDIAN) if name in numbers), "")
+    name = next((name for name in numbers if _part_of(name) == "bias"), "") or next(filter(_is_median, numbers), "")
     if not name:
         return Part("", reason="the forecast has neither a std nor a median")
     part = _part(numbers[name], p_values.get(name))
@@ -218,9 +218,10 @@ def _bias(numbers: Mapping[str, Row], p_values: Mapping[str, float]) -> Part:
 
 
 def _spread(numbers: Mapping[str, Row], p_values: Mapping[str, float]) -> Part:
-    if "z_std" not in numbers:
+    name = next((name for name in numbers if _part_of(name) == "spread"), "")
+    if not name:
         return Part("", reason="the forecast has no std")
-    part = _part(numbers["z_std"], p_values.get("z_std"))
+    part = _part(numbers[name], p_values.get(name))
     if not part.is_significant or part.value is None:
         return part
     return replace(part, finding=OVER if part.value > 1 else UNDER)
@@ -228,7 +229,7 @@ def _spread(numbers: Mapping[str, Row], p_values: Mapping[str, float]) -> Part:
 
 def _shape(numbers: Mapping[str, Row], p_values: Mapping[str, float]) -> Part:
     """Return the part of the shape: the test of PIT and coverage with the least p, times the number of these."""
-    shapes = [name for name in numbers if name in SHAPES or _level_of(name) is not None]
+    shapes = [name for name in numbers if _part_of(name) in ("shape", "coverage")]
     tested = [name for name in shapes if name in p_values]
     if not tested:
         reasons = (numbers[name].get("ci_method") for name in shapes)
@@ -244,27 +245,30 @@ def _part(row: Row, p: float | None) -> Part:
     return Part(row["metric"], row["value"], *limits, p_adjusted=p, reason=reason)
 
 
-def _level_of(name: str) -> float | None:
-    """Return the level of a coverage or of a quantile, in per cent; None of any other number.
+def _part_of(name: str) -> str:
+    """Return the part of the verdict that a number decides.
 
-    >>> _level_of("coverage_68.27"), _level_of("quantile_coverage_5"), _level_of("coverage_above_90")
-    (68.27, 5.0, None)
+    >>> [_part_of(name) for name in ("z_mean", "coverage_68.27", "quantile_coverage_5", "coverage_above_90")]
+    ['bias', 'coverage', 'shape', '']
     """
-    base, _, percent = name.rpartition("_")
-    return float(percent) if base in ("coverage", "quantile_coverage") else None
+    found = named(name)
+    return found[0].part if found else ""
+
+
+def _is_median(name: str) -> bool:
+    """Return whether a number is the share of truth below the median."""
+    found = named(name)
+    return found is not None and found[0].choice == "quantile" and found[1] == MEDIAN and bool(found[0].part)
 
 
 def _usual_coverage(numbers: Mapping[str, Row]) -> tuple[float | None, float | None]:
-    """Return the level nearest to 90 % and its coverage."""
-    levels = {
-        float(name.removeprefix("coverage_")): row["value"]
-        for name, row in numbers.items()
-        if name.startswith("coverage_") and _level_of(name) is not None
-    }
+    """Return the level nearest to the usual one and its coverage."""
+    found = {name: named(name) for name in numbers if _part_of(name) == "coverage"}
+    levels = {one[1]: numbers[name]["value"] for name, one in found.items() if one and one[1] is not None}
     if not levels:
         return None, None
-    nearest = min(levels, key=lambda percent: abs(percent - USUAL))
-    return nearest / 100, levels[nearest]
+    nearest = min(levels, key=lambda level: abs(level - USUAL_LEVEL))
+    return nearest, levels[nearest]
 
 
 def _with_limits(part: Part) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 from geouq.config import load_experiment
 from geouq.config.layer_bands import OF_ONE_RASTER, OF_PREDICTIONS
 from geouq.experiment import Options, run
-from geouq.metrics import FORM_METRICS, METRICS
-from geouq.metrics.registry import as_markdown
+from geouq.metrics import METRICS, metrics_of
+from geouq.metrics.record import as_markdown
 from geouq.text.wording import for_people
 
 ROOT = Path(__file__).parents[1]
@@ -17,22 +17,24 @@ PAGE = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
 FORMS = (ROOT / "docs" / "forms.md").read_text(encoding="utf-8")
 
 
-def test_the_table_is_that_of_the_registry():
-    _, _, rest = PAGE.partition("<!-- metrics: generated from geouq.metrics.registry -->\n")
-    assert rest.partition("<!-- end of metrics -->")[0] == as_markdown()
+def test_the_table_is_that_of_the_records():
+    _, _, rest = PAGE.partition("<!-- metrics: generated from geouq.metrics.record -->\n")
+    assert rest.partition("<!-- end of metrics -->")[0] == as_markdown(metrics_of(None))
 
 
 def test_every_number_has_one_entry_with_its_formula_what_it_says_and_what_not():
     _, _, behind_the_table = PAGE.partition("<!-- end of metrics -->")
     rows = re.findall(r"^\| `(\w+?)(?:_<\w+>)?` \| (.*) \| (.*) \| (.*) \|$", behind_the_table, re.MULTILINE)
 
-    assert sorted(name for name, *_ in rows) == sorted(metric.name for metric in METRICS)
+    assert sorted(name for name, *_ in rows) == sorted(metric.name for metric in metrics_of(None))
     assert [name for name, formula, says, not_said in rows if not (says and not_said and "$" in formula)] == []
 
 
-def test_the_table_of_forms_is_that_of_the_registry():
+def test_the_table_of_forms_is_that_of_the_records():
     _, _, rest = FORMS.partition("<!-- forms: generated from geouq.metrics -->\n")
-    assert rest.partition("<!-- end of forms -->")[0] == as_markdown(FORM_METRICS)
+    assert rest.partition("<!-- end of forms -->")[0] == as_markdown(
+        metric for metric in METRICS if "normal" not in metric.forms
+    )
 
 
 def test_the_examples_of_forms_print_what_is_shown():

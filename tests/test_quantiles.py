@@ -12,10 +12,8 @@ from scipy import integrate, stats
 import geouq
 from geouq import quantiles
 from geouq.errors import ConfigError, DataError, SummaryError
-from geouq.metrics import FORM_METRICS
-from geouq.pages.cells import MEANS
-from geouq.pages.numbers import HEADINGS
-from geouq.text.naming import metric_label
+from geouq.metrics import METRICS, metric_label
+from geouq.pages.numbers import headings
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -153,8 +151,8 @@ def test_few_quantiles_are_not_called_crps():
     found = quantiles.summarize([np.full(truth.size, stats.norm.ppf(p)) for p in levels], levels, truth)
 
     assert quantiles.crps_quantiles(found) < 0.75 * scoringrules.crps_normal(truth, 0, 1).mean()
-    (row,) = (metric for metric in FORM_METRICS if metric.name == "crps_quantiles")
-    for text in (row.symbol, metric_label("crps_quantiles"), HEADINGS["crps_quantiles"], MEANS["crps_quantiles"]):
+    (row,) = (metric for metric in METRICS if metric.name == "crps_quantiles")
+    for text in (row.symbol, metric_label("crps_quantiles"), headings()["crps_quantiles"], row.heading):
         assert "pinball" in text
         assert "CRPS" not in text
 

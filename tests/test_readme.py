@@ -10,16 +10,17 @@ from click.testing import CliRunner
 import geouq
 from geouq.cli import main
 from geouq.config import load_experiment
-from geouq.metrics.registry import as_markdown
+from geouq.metrics import metrics_of
+from geouq.metrics.record import as_markdown
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_table_of_metrics_is_that_of_the_registry():
-    _, _, rest = README.partition("<!-- metrics: generated from geouq.metrics.registry -->\n")
+def test_the_table_of_metrics_is_that_of_the_records():
+    _, _, rest = README.partition("<!-- metrics: generated from geouq.metrics.record -->\n")
 
-    assert rest.partition("<!-- end of metrics -->")[0] == as_markdown()
+    assert rest.partition("<!-- end of metrics -->")[0] == as_markdown(metrics_of(None))
 
 
 def test_the_configuration_loads(tmp_path):

@@ -20,7 +20,7 @@ from geouq.arrays.spread import variance_of
 from geouq.arrays.summary_array import SummaryArray
 from geouq.config import BinScheme
 from geouq.errors import ConfigError, GeouqError, SummaryError
-from geouq.metrics import METRICS, Metric, metrics_of
+from geouq.metrics import Metric, metrics_of
 from geouq.summary import Summary
 
 Bins = int | str | BinScheme | Sequence[float]
@@ -42,7 +42,7 @@ A float; with `dim` an array of what is kept, a DataArray where the arrays are. 
 
 def measure_names() -> tuple[str, ...]:
     """Names of all metrics."""
-    return tuple(metric.name for metric in METRICS)
+    return tuple(metric.name for metric in metrics_of(None))
 
 
 @cache
@@ -52,7 +52,7 @@ def measure(name: str) -> Callable[..., Any]:
     >>> measure("coverage")([1.0, 2, 3], [0.01, 0.25, 1], [1.5, 3, 2], level=0.8)
     0.333
     """
-    for metric in METRICS:
+    for metric in metrics_of(None):
         if metric.name == name:
             return _on_arrays(metric)
     raise GeouqError(f"there is no metric {name!r}; they are {', '.join(measure_names())}")

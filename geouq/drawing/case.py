@@ -23,7 +23,7 @@ from geouq.figures import (
     sparsification_figure,
     std_figure,
 )
-from geouq.figures.regions import FORM_PANELS, PANELS
+from geouq.figures.regions import region_panels
 from geouq.inference import Inference
 from geouq.metrics import Choices, form_curves, has_variance
 from geouq.regions import Pool
@@ -180,7 +180,7 @@ def _regions(case: Case) -> Figure | None:
     bins = ("", case.source.scheme.name)
     rows = [
         row
-        for metric in (*PANELS, *FORM_PANELS)
+        for metric in region_panels()
         for row in case.rows("metrics")
         if row["metric"] == metric and row["level"] != "tile" and row["name"] in names and row["bins"] in bins
     ]

@@ -1,6 +1,6 @@
 """A metric in every cell of some tiles, from their saved summaries."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 import numpy as np
@@ -8,16 +8,13 @@ from numpy.typing import NDArray
 
 from geouq.config import BinScheme
 from geouq.figures import TileCells
-from geouq.metrics import Metric, level_name, metrics_of, unit_of
-from geouq.metrics.forms import JOINT
-from geouq.metrics.registry import OF_LEVELS
+from geouq.metrics import Metric, level_name, metrics_of, shown_in, unit_of
+from geouq.metrics.record import OF_LEVELS
 from geouq.runs.store import Part, SavedSummaries
 from geouq.summary import Summary
-from geouq.summary.form import Form, Kind, Quantiles, Split, kind_of
+from geouq.summary.form import Form, Quantiles, Split
 
 Floats = NDArray[np.float64]
-
-_USUAL: Mapping[Kind, str] = {"quantiles": "crps_quantiles", "classes": "brier"}
 
 
 def cells_of_tiles(
@@ -31,19 +28,22 @@ def cells_of_tiles(
 
 def usual_metric(form: Form | None) -> str:
     """The metric that a map of cells shows unless another one is asked for."""
-    return _USUAL.get(kind_of(form), "zms")
+    own = metrics_of(form)
+    return next(metric.name for metric in shown_in("cell map") if metric in own)
 
 
 def cell_metrics(form: Form | None, levels: Sequence[float]) -> list[str]:
     """Names of the metrics of which there is a map of cells: all but those that cells keep too little for."""
     metrics = metrics_of(form)
     names = [
-        one.name for one in metrics if one.choice in ("none", "bins") and (isinstance(form, Split) or one not in JOINT)
+        one.name
+        for one in metrics
+        if one.choice in ("none", "bins") and (isinstance(form, Split) or one.of_pairs is None)
     ]
     own: dict[str, Iterable[float]] = {"level": levels}
     if isinstance(form, Quantiles):
         own |= {"quantile": form.levels, "pair": form.pairs}
-    shown = (one for one in metrics if one.choice in own and (form or one.name == "coverage"))
+    shown = (one for one in metrics if one.choice in own and (form or one.part == "coverage"))
     return [*names, *(level_name(one.name, level) for one in shown for level in own[one.choice])]
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rasterio.crs import CRS
 from rasterio.errors import CRSError
 
-from geouq.figures.regions import RATIOS, SIGNED, ideal_of
+from geouq.figures.regions import ideal_of, is_ratio, is_signed
 from geouq.figures.style import (
     DIVERGING,
     FAINT,
@@ -30,6 +30,7 @@ from geouq.figures.style import (
     without_pixels,
 )
 from geouq.grid import Grid
+from geouq.metrics import named
 from geouq.text.wording import for_people
 
 Floats = NDArray[np.float64]
@@ -122,13 +123,13 @@ def _norm(values: Floats, metric: str) -> tuple[Normalize, str]:
     low, high = (float(end) for end in np.quantile(known, [0.01, 0.99]))
     ideal = ideal_of(metric)
     norm: Normalize
-    if metric in RATIOS:
+    if is_ratio(metric):
         far = max(1.05, high, 1 / low if low > 0 else 1.0)
         norm = LogNorm(1 / far, far)
     elif ideal is not None and _is_coverage(metric):
         away = max(0.01, abs(low - ideal), abs(high - ideal))
         norm = TwoSlopeNorm(ideal, max(0.0, ideal - away), min(1.0, ideal + away))
-    elif metric in SIGNED:
+    elif is_signed(metric):
         far = max(abs(low), abs(high)) or 1.0
         norm = Normalize(-far, far)
     else:
@@ -143,14 +144,15 @@ def _beyond(values: Floats, norm: Normalize) -> str:
 
 def _is_coverage(metric: str) -> bool:
     """Whether it is the share of truth within an interval."""
-    return metric.startswith(("coverage", "mixture_coverage"))
+    found = named(metric)
+    return found is not None and found[0].is_coverage
 
 
 def _colours(metric: str) -> str:
     """Return red for errors larger than predicted, or too high, wherever a metric can deviate on two sides."""
     if _is_coverage(metric):
         return DIVERGING.removesuffix("_r")
-    return DIVERGING if metric in RATIOS | SIGNED else SEQUENTIAL
+    return DIVERGING if is_ratio(metric) or is_signed(metric) else SEQUENTIAL
 
 
 def _draw(axes: Axes, tiles: Sequence[TileCells], norm: Normalize, metric: str) -> None:

@@ -24,17 +24,10 @@ from geouq.figures.style import (
     shortened,
     with_units,
 )
-from geouq.metrics import FORM_METRICS, METRICS, ideal_value
-from geouq.metrics.registry import OF_LEVELS
+from geouq.metrics import ideal_value, named, shown_in, usual_name
+from geouq.metrics.record import Around, Ratio
 from geouq.tables.rows import Row
 
-SIGNED = frozenset({"bias", "nbias", "z_mean", "rce", "ence_excess"})
-RATIOS = frozenset({"zms", "z_std", "spread_skill"})
-PANELS = ("zms", "coverage_90", "ence", "bias", "rmse", "crps")
-FORM_PANELS = (
-    *("crps_ensemble", "crps_mixture", "marginal_log_loss", "joint_log_loss"),
-    *("crps_quantiles", "wis", "crossing", "brier", "brier_reliability", "log_loss", "accuracy", "ece"),
-)
 MOST = 60
 ROW = 0.17  # inches
 Panel = tuple[str, str]
@@ -95,7 +88,7 @@ def _draw(axes: Axes, found: dict[str, Row], names: Sequence[str], *, several: b
     metric = with_units(any_row["metric"], any_row["units"])
     dress(axes, f"{shortened(any_row['variable'], 22)}\n{metric}" if several else metric)
     ends = [row[of] for row in found.values() for of in ("value", "ci_low", "ci_high") if row[of] is not None]
-    if any_row["metric"] in RATIOS and min(ends) > 0 and max(ends) > 10 * min(ends):
+    if is_ratio(any_row["metric"]) and min(ends) > 0 and max(ends) > 10 * min(ends):
         decades(axes, max(ends) / min(ends), y=False)
     else:
         axes.locator_params(axis="x", nbins=4)
@@ -106,8 +99,14 @@ def _draw(axes: Axes, found: dict[str, Row], names: Sequence[str], *, several: b
 def draw_ideal(axes: Axes, metric: str) -> None:
     """A dashed line at the ideal value that numbers lie around; none where it is an end that they cannot pass."""
     ideal = ideal_of(metric)
-    if ideal is not None and (ideal or metric in SIGNED):
+    if ideal is not None and (ideal or is_signed(metric)):
         axes.axvline(ideal, color=IDEAL, linewidth=1.2, linestyle="--", label="ideal", zorder=1)
+
+
+def region_panels() -> list[str]:
+    """Names of the numbers that have a panel without a request: the ratio, by which regions are sorted, first."""
+    shown = sorted(shown_in("regions"), key=lambda metric: not isinstance(metric.scale, Ratio))
+    return list(dict.fromkeys(map(usual_name, shown)))
 
 
 def ideal_of(name: str) -> float | None:
@@ -116,11 +115,20 @@ def ideal_of(name: str) -> float | None:
     >>> ideal_of("zms"), ideal_of("coverage_90"), ideal_of("crps")
     (1.0, 0.9, None)
     """
-    known = {metric.name: metric for metric in (*FORM_METRICS, *METRICS)}
-    base, _, level = name.rpartition("_")
-    if name in known:
-        return ideal_value(known[name])
-    return ideal_value(known[base], float(level) / 100) if base in known and known[base].choice in OF_LEVELS else None
+    found = named(name)
+    return ideal_value(*found) if found else None
+
+
+def is_ratio(name: str) -> bool:
+    """Whether a number by its name in the tables is a ratio about 1."""
+    found = named(name)
+    return found is not None and isinstance(found[0].scale, Ratio)
+
+
+def is_signed(name: str) -> bool:
+    """Whether a number by its name in the tables lies on either side of an ideal of 0."""
+    found = named(name)
+    return found is not None and isinstance(found[0].scale, Around) and ideal_value(*found) == 0
 
 
 def _tell(

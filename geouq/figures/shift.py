@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from geouq.figures.regions import FORM_PANELS, PANELS, draw_ideal
+from geouq.figures.regions import draw_ideal, region_panels
 from geouq.figures.style import (
     DATA,
     GREEN,
@@ -23,13 +23,13 @@ from geouq.figures.style import (
 from geouq.tables.rows import Row
 
 
-def shift_figure(rows: Sequence[Row], *, title: str, metrics: Sequence[str] = (*PANELS, *FORM_PANELS)) -> Figure:
+def shift_figure(rows: Sequence[Row], *, title: str) -> Figure:
     """Each metric in and out of the distribution of the training data, with the interval of the difference.
 
     rows : of the table `shift`, of one variable. The bar lies where the value out of distribution would be if the
     difference had either limit of its interval: one that does not hold the value in is a shift. Dashed is the ideal.
     """
-    found = [next((row for row in rows if row["metric"] == metric), None) for metric in metrics]
+    found = [next((row for row in rows if row["metric"] == metric), None) for metric in region_panels()]
     used = [row for row in found if row is not None and row["difference"] is not None]
     across = min(3, len(used)) or 1
     down = -(-len(used) // across) or 1

@@ -23,8 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 from geouq.atomic import written_whole
 from geouq.errors import ConfigError
 from geouq.inference import Bands
+from geouq.metrics import metric_label
 from geouq.summary import Summary
-from geouq.text.naming import metric_label
 
 Floats = NDArray[np.float64]
 

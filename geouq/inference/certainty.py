@@ -12,29 +12,6 @@ from geouq.inference.resamples import Resampled
 
 Floats = NDArray[np.float64]
 
-SHARES = (
-    *("coverage", "coverage_above", "coverage_below", "pit_mean", "uce_normalized", "ence_normalized"),
-    *("lowest_group_coverage", "threshold_brier", "threshold_resolution", "threshold_uncertainty"),
-    *("mixture_coverage", "mixture_coverage_above", "mixture_coverage_below", "aleatoric_share", "epistemic_share"),
-    *("quantile_coverage", "crossing", "impossible", "accuracy", "confidence", "ece", "ece_classwise"),
-)
-AT_LEAST_0 = (
-    *("zms", "z_std", "cv", "sharpness", "sharpness_rms", "mean_std", "width", "mae", "rmse", "nmae", "nrmse"),
-    *("pit_std", "crps", "interval_score", "ence_null", "ause"),
-    *(
-        "crps_ensemble",
-        "crps_mixture",
-        "spread_skill",
-        "variance_aleatoric",
-        "variance_epistemic",
-        "pinball",
-        "pinball_mean",
-        "wis",
-    ),
-    *("crps_quantiles", "crps_integral", "crps_integral_normalized", "log_loss"),
-    *("brier", "brier_reliability", "brier_resolution", "brier_uncertainty"),
-)
-
 
 @dataclass(frozen=True)
 class Certainty:
@@ -75,7 +52,7 @@ class Certainty:
             limits = bca_limits(estimate, replicates, self.numbers.left_out, level)
         else:
             limits = percentile_limits(replicates, level)
-        return rounded(widened(estimate, limits, widening, _bounds(self.numbers.value.metric.name)))
+        return rounded(widened(estimate, limits, widening, self.numbers.value.metric.bounds))
 
     def p_value(self, number: float, limits: tuple[float, float], level: float, least: float) -> float:
         """1 less the highest level at which the limits leave a number out, `least` at least.
@@ -92,14 +69,6 @@ class Certainty:
     def _leave_out(self, number: float, level: float) -> bool:
         low, high = self.limits(level)
         return not low <= number <= high
-
-
-def _bounds(metric: str) -> tuple[float, float]:
-    """Lowest and highest value that a number can have."""
-    if metric == "spearman":
-        return -1.0, 1.0
-    lowest = 0.0 if metric in SHARES or metric in AT_LEAST_0 else -np.inf
-    return lowest, 1.0 if metric in SHARES or metric == "r2" else np.inf
 
 
 def rounded(limits: tuple[float, float]) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from geouq.inference.bootstrap import resampled
 from geouq.inference.certainty import Certainty
 from geouq.inference.effective import with_effective
 from geouq.inference.features import frame_of, summary_of
-from geouq.inference.gaps import gaps_of, is_folded
+from geouq.inference.gaps import gaps_of
 from geouq.inference.pool import Blocks, CellsOf, N, cut_into_blocks, side_of_blocks, units_of
 from geouq.inference.resamples import (
     FEW_TILES,
@@ -35,7 +35,6 @@ Floats = NDArray[np.float64]
 OF_TILES = "blocks of tiles"
 FAILED = "failed, see failures.csv"
 OVERFLOW = "overflow"
-TESTED = ("z_mean", "z_std", "pit_mean", "pit_std", "zms", "coverage", "quantile_coverage", "ence_excess")
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,7 @@ def _told(
 
 def _certainty(one: Resampled, whole: Summary, drawn: Summary, choices: Choices, method: str) -> Certainty:
     """Return how certain a number is."""
-    gaps = gaps_of(one.value, whole, drawn, choices) if is_folded(one.value) else None
+    gaps = gaps_of(one.value, whole, drawn, choices)
     return Certainty(one, gaps, method)
 
 
@@ -197,7 +196,7 @@ def _tests(how: Certainty | str, interval: Interval, settings: Intervals) -> Ite
     if isinstance(how, str) or interval.low is None or interval.high is None:
         return
     value = how.numbers.value
-    ideal = ideal_value(value.metric, value.level) if value.metric.name in TESTED else None
+    ideal = ideal_value(value.metric, value.level) if value.metric.is_tested else None
     if ideal is None:
         return
     limits = interval.low, interval.high

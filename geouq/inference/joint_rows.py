@@ -4,7 +4,7 @@ Where tiles are drawn, a pair counts as often as its tile is drawn, and a pair o
 pool itself is the resample in which each is drawn once, and the share of pairs of one tile stays what it is.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -18,6 +18,7 @@ from geouq.summary.form import TAU
 from geouq.summary.joint_sample import JointSample
 
 Floats = NDArray[np.float64]
+OfPairs = Callable[[Mapping[int, Floats]], Floats]  # the number of each pair, from its losses
 Ints = NDArray[np.int64]
 
 NOBODY = -1
@@ -56,28 +57,23 @@ class PairRows:
         losses = {count: joint_losses_of(sample, count) for count in (1, TAU)}
         return cls(np.stack([owner, np.roll(owner, -1)]), losses)
 
-    def numbers(self, name: str) -> Floats:
-        """What is measured of each pair: of `joint_log_loss`, or of `joint_log_loss_gain`."""
-        joint = self.losses[TAU]
-        return joint if name == "joint_log_loss" else TAU * self.losses[1] - joint
-
-    def resampled(self, name: str, metric: str, tiles: int, resamples: int, seed: int) -> Floats:
+    def resampled(self, name: str, metric: OfPairs, tiles: int, resamples: int, seed: int) -> Floats:
         """The metric in each resample of so many tiles, which follow from the seed and the name; NaN without a pair."""
         return np.concatenate([self._means(some, metric) for some in draws(tiles, resamples, seed, name)])
 
-    def left_out(self, metric: str, tiles: int) -> Floats:
+    def left_out(self, metric: OfPairs, tiles: int) -> Floats:
         """The metric without each tile, or, of more than 200, without each group of them."""
         group = left_out_groups(tiles)
         groups = int(group[-1]) + 1
         return self._means((np.arange(groups)[:, np.newaxis] != group).astype(np.uint16), metric)
 
-    def _means(self, counts: NDArray[np.uint16], metric: str) -> Floats:
+    def _means(self, counts: NDArray[np.uint16], metric: OfPairs) -> Floats:
         """Means over pairs, of which tiles are drawn as often as counts (resamples, tiles) tell."""
         found = np.full(len(counts), np.nan)
         for i, times in enumerate(self._times(counts)):
             total = times.sum()
             if total > 0:
-                found[i] = (times * self.numbers(metric)).sum() / total
+                found[i] = (times * metric(self.losses)).sum() / total
         return found
 
     def _times(self, counts: NDArray[np.uint16]) -> Iterator[Floats]:

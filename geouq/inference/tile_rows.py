@@ -21,7 +21,6 @@ from geouq.inference.order_rows import OrderFrame, moment_row
 from geouq.inference.resamples import NOT_BY_CELL, Resampled
 from geouq.inference.squares import Positions, Squares, positions_of
 from geouq.metrics import Choices, Metric, Value, evaluate_metric, metrics_of
-from geouq.metrics.forms import JOINT
 from geouq.summary import CoverageProfile, Summary, TilePlace, ZHistogram
 from geouq.summary.moments import CENTRED
 from geouq.summary.threshold_sums import ThresholdSums
@@ -169,10 +168,12 @@ def _joint_of(
     if tiles.pairs is None:
         return
     count = len(tiles.rows)
-    for metric in JOINT:
+    for metric in metrics_of(choices.form):
+        if metric.of_pairs is None:
+            continue
         (value,) = evaluate_metric(metric, tiles.frame.whole, choices)
-        drawn = tiles.pairs.resampled(name, metric.name, count, settings.resamples, settings.seed)
-        yield _resampled(value, squares, drawn, tiles.pairs.left_out(metric.name, count))
+        drawn = tiles.pairs.resampled(name, metric.of_pairs, count, settings.resamples, settings.seed)
+        yield _resampled(value, squares, drawn, tiles.pairs.left_out(metric.of_pairs, count))
 
 
 def _order_of(

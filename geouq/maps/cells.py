@@ -13,11 +13,11 @@ from geouq.maps.lattice import Mosaic, mosaic_of
 from geouq.maps.measured import Cellwise, Measured
 from geouq.maps.polygons import polygon_writer
 from geouq.maps.style import style_of_scale, write_style
+from geouq.metrics import shown_in
 from geouq.summary import TilePlace
 from geouq.text.naming import file_name
 
 WINDOW = 512
-SHOWN_FIRST = ("zms", "uce", "crps_quantiles", "brier")  # the band in which a map opens, if it is there
 
 
 def write_cell_maps(
@@ -88,7 +88,8 @@ def _styles(cells: Cellwise, tile: Measured, paths: Sequence[Path], folder: Path
         for band, label in enumerate(tile.bands, 1)
         if label.name in scales
     }
-    opening = [texts[name] for name in (*SHOWN_FIRST, *texts) if name in texts]
+    first = (metric.name for metric in shown_in("cell map"))  # the band in which a map opens, if it is there
+    opening = [texts[name] for name in (*first, *texts) if name in texts]
     for path in paths if opening else ():
         yield write_style(opening[0], path.with_suffix(".qml"))
     for name, text in texts.items():

@@ -9,20 +9,15 @@ from numpy.typing import ArrayLike
 
 from geouq.maps import palette
 from geouq.maps.palette import Rgb
-from geouq.metrics import Metric, Value, crps, ideal_value, rmse, sharpness, sharpness_rms
+from geouq.metrics import Value, crps, ideal_value, rmse, sharpness, sharpness_rms
+from geouq.metrics.record import AroundValue, Ratio, Span
+from geouq.metrics.record import Scale as OwnScale
 from geouq.summary import Summary
 
 SMALLEST, LARGEST = 1e-290, 1e290  # sizes that a scale spans: steps and ends of it are floats too
 NARROWEST = 1e-3  # of the larger limit
+OF_LEVEL = ("level", "(1-level)/2")  # ideals of coverage
 OF_Z = 3.0  # a calibrated forecast has 99.7 % of its z within
-FACTORS = {"zms": 4.0, "z_std": 2.0, "spread_skill": 2.0}  # ratios: from 1 / factor to factor
-OF_NLL = 2.0  # what a variance that is too small by a factor of 5 costs, about
-# limits about the ideal where values lie on either side of it
-REACHES = {"nbias": 0.5, "z_mean": 1.0, "rce": 1.0, "ence_excess": 0.5, "pit_mean": 0.25, "pit_std": 0.1}
-SPANS = {
-    "error_width_corr": (-1.0, 1.0, palette.SIGNED),
-    **dict.fromkeys(("r2", "aleatoric_share", "epistemic_share", "accuracy", "confidence"), (0.0, 1.0, palette.AMOUNT)),
-}
 CONFIDENCE: Mapping[str, tuple[Rgb, ...]] = {
     "over-confident": palette.OVER_CONFIDENT_ABOVE,
     "errors larger than predicted": palette.OVER_CONFIDENT_ABOVE,
@@ -56,32 +51,34 @@ def cell_scale(value: Value, whole: Summary) -> Scale:
     """
     metric = value.metric
     ideal, two_sided = ideal_value(metric, value.level), CONFIDENCE.get(metric.above, palette.SIGNED)
-    if metric.name in FACTORS:
-        return _about_one(FACTORS[metric.name], two_sided)
-    if metric.name in SPANS:
-        return _even(*SPANS[metric.name])
-    if metric.name in ("bias", "brier_within"):
-        away = _usable(rmse(whole)) if metric.name == "bias" else 2 * _usable(value.value)
-        return _round(-away, away, two_sided)
-    if metric.name in ("nll", "marginal_log_loss"):
-        middle = float(value.value) if np.isfinite(value.value) else 0.0
-        return _round(middle - OF_NLL, middle + OF_NLL, palette.FAULT)
-    if ideal is not None and (reach := _reach(metric, ideal)):
+    if metric.scale is not None:
+        return _of_record(metric.scale, value, ideal or 0.0, whole, two_sided)
+    if ideal is not None and metric.ideal in OF_LEVEL:
+        reach = min(ideal, 1 - ideal)
         return _even(ideal - reach, ideal + reach, two_sided)
     colours = palette.FAULT if ideal == 0 or metric.above in ("worse", "std and error disagree") else palette.AMOUNT
     return _round(0, 2 * _usable(value.value), colours)
 
 
+def _of_record(scale: OwnScale, value: Value, ideal: float, whole: Summary, two_sided: Sequence[Rgb]) -> Scale:
+    """Scale that the record of a metric asks for."""
+    match scale:
+        case Ratio(factor):
+            return _about_one(factor, two_sided)
+        case Span(low, high, is_signed):
+            return _even(low, high, palette.SIGNED if is_signed else palette.AMOUNT)
+        case AroundValue(reach):
+            middle = float(value.value) if np.isfinite(value.value) else 0.0
+            return _round(middle - reach, middle + reach, palette.FAULT)
+    if isinstance(scale.reach, float):
+        return _even(ideal - scale.reach, ideal + scale.reach, two_sided)
+    away = _usable(scale.reach(whole))
+    return _round(-away, away, two_sided)
+
+
 def count_scale(most: int) -> Scale:
     """Scale of a number of pixels."""
     return _round(0, most, palette.AMOUNT)
-
-
-def _reach(metric: Metric, ideal: float) -> float | None:
-    """How far from its ideal a metric is told apart; None where it lies on one side alone."""
-    if metric.ideal in ("level", "(1-level)/2"):
-        return min(ideal, 1 - ideal)
-    return REACHES.get(metric.name)
 
 
 def _of_mean(whole: Summary) -> Scale:

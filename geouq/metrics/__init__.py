@@ -27,30 +27,27 @@ from geouq.metrics.curve import (
     rmsce,
     rmsce_interval,
 )
-from geouq.metrics.forms import FORM_METRICS, evaluate_metrics, form_curves, has_variance, metrics_of
+from geouq.metrics.evaluation import Choices, Value, evaluate_metric, evaluate_metrics, has_variance, metrics_of
+from geouq.metrics.form_curves import form_curves
 from geouq.metrics.groups import group_coverage, group_places, lowest_group_coverage, rmscd, rmscd_under
-from geouq.metrics.ideal import NOT_JUDGED, change, deviation, ideal_value, is_judged, loss
+from geouq.metrics.ideal import change, deviation, ideal_value, is_judged, loss
 from geouq.metrics.order_resolution import ause_resolution, spearman_resolution
-from geouq.metrics.ordering import (
-    LEFT_OUT,
-    ause,
-    keeps_every_pixel,
-    oracle_curve,
-    sparsification_curve,
-    spearman,
-)
+from geouq.metrics.ordering import ause, spearman
 from geouq.metrics.pit import pit_mean, pit_std
-from geouq.metrics.registry import (
+from geouq.metrics.record import (
     METRICS,
-    Choices,
     Metric,
-    Value,
-    evaluate_metric,
     level_name,
+    metric_label,
+    named,
+    shown_in,
     unit_of,
+    usual_heading,
+    usual_name,
 )
 from geouq.metrics.scores import crps, interval_score, nll
 from geouq.metrics.sharpness import cv, mean_std, sharpness, sharpness_rms, width
+from geouq.metrics.sparsification import LEFT_OUT, keeps_every_pixel, oracle_curve, sparsification_curve
 from geouq.metrics.thresholds import (
     threshold_brier,
     threshold_reliability,
@@ -60,10 +57,8 @@ from geouq.metrics.thresholds import (
 )
 
 __all__ = [
-    "FORM_METRICS",
     "LEFT_OUT",
     "METRICS",
-    "NOT_JUDGED",
     "Choices",
     "Metric",
     "Value",
@@ -105,9 +100,11 @@ __all__ = [
     "mace_interval",
     "mae",
     "mean_std",
+    "metric_label",
     "metrics_of",
     "miscalibration_area",
     "miscalibration_area_interval",
+    "named",
     "nbias",
     "nll",
     "nmae",
@@ -124,6 +121,7 @@ __all__ = [
     "rmse",
     "sharpness",
     "sharpness_rms",
+    "shown_in",
     "sparsification_curve",
     "spearman",
     "spearman_resolution",
@@ -135,6 +133,8 @@ __all__ = [
     "uce",
     "uce_normalized",
     "unit_of",
+    "usual_heading",
+    "usual_name",
     "width",
     "z_mean",
     "z_std",

@@ -10,11 +10,26 @@ from numpy.typing import NDArray
 
 from geouq.config import EQUAL_COUNT_10, BinScheme
 from geouq.metrics.bins import binned
+from geouq.metrics.norms import ence_of_gaps, equal_weight, uce_of_gaps, variance_weight
+from geouq.metrics.record import NOT_NEGATIVE, SHARE, Around, Ratio, VarianceGaps, metric
+from geouq.metrics.sources import LAVES, LEVI, NOTEBOOK, PERNOT, PERNOT_2023
 from geouq.summary import Summary
 
 Floats = NDArray[np.float64]
 
 
+@metric(
+    "UCE",
+    unit="unit^2",
+    ideal="0",
+    above="variance and error disagree",
+    source=LAVES,
+    choice="bins",
+    gaps=VarianceGaps(uce_of_gaps, variance_weight),
+    heading="UCE",
+    rank=11,
+    shown=("page", "table", "summary", "comparison", "cell map", "corrections"),
+)
 def uce(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats | None = None) -> Floats:
     """Uncertainty calibration error, sum of w_k |MV_k - MSE_k|; in the unit squared, ideal 0.
 
@@ -24,11 +39,19 @@ def uce(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats | None
     return _sum(per_bin.share * _variance_gap(summary, bins, edges))
 
 
-def uce_normalized(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats | None = None) -> Floats:
-    """UCE divided by the largest |MV_k - MSE_k|; unit 1, in [0, 1], 0 if all gaps are 0."""
-    return _normalized(uce(summary, bins, edges), _variance_gap(summary, bins, edges))
-
-
+@metric(
+    "ENCE",
+    unit="1",
+    ideal="small",
+    above="std and error disagree",
+    source=LEVI,
+    choice="bins",
+    gaps=VarianceGaps(ence_of_gaps, equal_weight),
+    heading="ENCE",
+    rank=12,
+    shown=("page", "table", "summary", "comparison", "regions", "differences", "recalibration", "corrections"),
+    is_guarded=True,
+)
 def ence(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats | None = None) -> Floats:
     """Expected normalised calibration error, mean over used bins of |RMV_k - RMSE_k| / RMV_k; unit 1.
 
@@ -37,11 +60,47 @@ def ence(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats | Non
     return _mean(_relative_gap(summary, bins, edges))
 
 
+@metric(
+    "UCE/max",
+    unit="1",
+    ideal="0",
+    above="gaps are alike in all bins",
+    source=NOTEBOOK,
+    choice="bins",
+    bounds=SHARE,
+    is_judged=False,
+)
+def uce_normalized(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats | None = None) -> Floats:
+    """UCE divided by the largest |MV_k - MSE_k|; unit 1, in [0, 1], 0 if all gaps are 0."""
+    return _normalized(uce(summary, bins, edges), _variance_gap(summary, bins, edges))
+
+
+@metric(
+    "ENCE/max",
+    unit="1",
+    ideal="0",
+    above="gaps are alike in all bins",
+    source=NOTEBOOK,
+    choice="bins",
+    bounds=SHARE,
+    is_judged=False,
+)
 def ence_normalized(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats | None = None) -> Floats:
     """ENCE divided by the largest relative gap; unit 1, in [0, 1], 0 if all gaps are 0."""
     return _normalized(ence(summary, bins, edges), _relative_gap(summary, bins, edges))
 
 
+@metric(
+    "ENCE_0",
+    unit="1",
+    ideal="none",
+    above="bins hold few pixels",
+    source=PERNOT_2023,
+    choice="bins",
+    on_effective=True,
+    bounds=NOT_NEGATIVE,
+    is_judged=False,
+)
 def ence_null(
     summary: Summary,
     bins: BinScheme = EQUAL_COUNT_10,
@@ -67,6 +126,18 @@ def ence_null(
     return _mean(independent * np.sqrt(np.divide(per_bin.n, effective, out=np.ones(per_bin.n.shape), where=used)))
 
 
+@metric(
+    "ENCE - ENCE_0",
+    unit="1",
+    ideal="0",
+    above="std and error disagree",
+    source=PERNOT_2023,
+    choice="bins",
+    on_effective=True,
+    gaps=VarianceGaps(ence_of_gaps, equal_weight),
+    is_tested=True,
+    scale=Around(0.5),
+)
 def ence_excess(
     summary: Summary,
     bins: BinScheme = EQUAL_COUNT_10,
@@ -82,21 +153,72 @@ def ence_excess(
     return ence(summary, bins, edges) - ence_null(summary, bins, edges, effective)
 
 
+@metric(
+    "ZMS",
+    unit="1",
+    ideal="1",
+    above="errors larger than predicted",
+    source=PERNOT,
+    bounds=NOT_NEGATIVE,
+    is_tested=True,
+    scale=Ratio(4.0),
+    heading="mean z²",
+    rank=9,
+    shown=(
+        "page",
+        "table",
+        "summary",
+        "comparison",
+        "regions",
+        "differences",
+        "recalibration",
+        "cell map",
+        "corrections",
+    ),
+)
 def zms(summary: Summary) -> Floats:
     """Mean of z^2; unit 1, ideal 1, above 1 errors are larger than predicted (Pernot, arXiv 2402.10043)."""
     return summary.moments.mean_square("z")
 
 
+@metric(
+    "mean z",
+    unit="1",
+    ideal="0",
+    above="under-prediction",
+    source=PERNOT,
+    is_tested=True,
+    part="bias",
+    scale=Around(1.0),
+    heading="mean of z",
+    rank=7,
+    shown=("page", "table"),
+)
 def z_mean(summary: Summary) -> Floats:
     """Mean of z = (truth - mean) / std; unit 1, ideal 0, above 0 is under-prediction."""
     return summary.moments.mean("z")
 
 
+@metric(
+    "std z",
+    unit="1",
+    ideal="1",
+    above="over-confident",
+    source=PERNOT,
+    bounds=NOT_NEGATIVE,
+    is_tested=True,
+    part="spread",
+    scale=Ratio(2.0),
+    heading="std of z",
+    rank=8,
+    shown=("page", "table"),
+)
 def z_std(summary: Summary) -> Floats:
     """Standard deviation (population) of z; unit 1, ideal 1, above 1 is over-confident."""
     return np.sqrt(summary.moments.product("z", "z"))
 
 
+@metric("RCE", unit="1", ideal="0", above="errors smaller than predicted", source=PERNOT, scale=Around(1.0))
 def rce(summary: Summary) -> Floats:
     """Relative calibration error (RMV - RMSE) / RMV; unit 1, ideal 0, below 0 errors are larger than predicted.
 

@@ -7,11 +7,27 @@ central ones of the normal forecast whose interval of that level is as wide.
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.metrics.record import SHARE, metric
+from geouq.metrics.sources import DEFINITION
 from geouq.summary import Summary
 
 Floats = NDArray[np.float64]
 
 
+@metric(
+    "coverage",
+    unit="1",
+    ideal="level",
+    above="covers too much",
+    source=DEFINITION,
+    choice="level",
+    bounds=SHARE,
+    is_tested=True,
+    part="coverage",
+    heading="coverage",
+    rank=10,
+    shown=("page", "table", "summary", "comparison", "regions", "differences", "recalibration", "corrections"),
+)
 def coverage(summary: Summary, level: float) -> Floats:
     """Share of |z| <= h_p; unit 1, ideal the level, below it errors are larger than predicted."""
     if level == summary.given:
@@ -20,6 +36,15 @@ def coverage(summary: Summary, level: float) -> Floats:
     return _share(summary.z.counts.sum(-1) - outside, summary)
 
 
+@metric(
+    "above",
+    unit="1",
+    ideal="(1-level)/2",
+    above="truth escapes upwards",
+    source=DEFINITION,
+    choice="level",
+    bounds=SHARE,
+)
 def coverage_above(summary: Summary, level: float) -> Floats:
     """Share of the truth above the interval; unit 1, ideal (1 - level) / 2."""
     if level == summary.given:
@@ -27,6 +52,15 @@ def coverage_above(summary: Summary, level: float) -> Floats:
     return _share(summary.z.above((1 + level) / 2), summary)
 
 
+@metric(
+    "below",
+    unit="1",
+    ideal="(1-level)/2",
+    above="truth escapes downwards",
+    source=DEFINITION,
+    choice="level",
+    bounds=SHARE,
+)
 def coverage_below(summary: Summary, level: float) -> Floats:
     """Share of the truth below the interval; unit 1, ideal (1 - level) / 2."""
     if level == summary.given:

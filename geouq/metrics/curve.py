@@ -10,6 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import CALIBRATION_LEVELS, CalibrationWeights
+from geouq.metrics.norms import (
+    area_to_diagonal,
+    mean_absolute,
+    root_mean_square_of_levels,
+    squared_error,
+    sum_of_squares,
+)
+from geouq.metrics.record import CurveGaps, metric
+from geouq.metrics.sources import CHUNG, KULESHOV, TRAN
 from geouq.summary import Summary
 
 Floats = NDArray[np.float64]
@@ -35,6 +44,15 @@ def interval_curve(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Flo
     return _share(ends[..., len(p) :] - ends[..., : len(p)], summary)
 
 
+@metric(
+    "CAL",
+    unit="1",
+    ideal="0",
+    above="quantiles miss their levels",
+    source=KULESHOV,
+    choice="calibration_weights",
+    gaps=CurveGaps(calibration_curve, sum_of_squares),
+)
 def calibration_error(
     summary: Summary, levels: Levels = CALIBRATION_LEVELS, weights: CalibrationWeights = "equal"
 ) -> Floats:
@@ -46,6 +64,15 @@ def calibration_error(
     return squared_error(calibration_curve(summary, levels), levels, weights)
 
 
+@metric(
+    "CAL_I",
+    unit="1",
+    ideal="0",
+    above="coverage misses its levels",
+    source=KULESHOV,
+    choice="calibration_weights",
+    gaps=CurveGaps(interval_curve, sum_of_squares),
+)
 def calibration_error_interval(
     summary: Summary, levels: Levels = CALIBRATION_LEVELS, weights: CalibrationWeights = "equal"
 ) -> Floats:
@@ -53,37 +80,95 @@ def calibration_error_interval(
     return squared_error(interval_curve(summary, levels), levels, weights)
 
 
+@metric(
+    "MACE",
+    unit="1",
+    ideal="0",
+    above="quantiles miss their levels",
+    source=CHUNG,
+    choice="calibration",
+    gaps=CurveGaps(calibration_curve, mean_absolute),
+    shown=("corrections",),
+)
 def mace(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
     """Mean absolute calibration error, mean over levels of |p_j - share of PIT <= p_j|; unit 1, ideal 0."""
     return np.abs(calibration_curve(summary, levels) - levels).mean(-1)
 
 
+@metric(
+    "MACE_I",
+    unit="1",
+    ideal="0",
+    above="coverage misses its levels",
+    source=CHUNG,
+    choice="calibration",
+    gaps=CurveGaps(interval_curve, mean_absolute),
+)
 def mace_interval(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
     """Mean over levels of |p_j - coverage_j|; unit 1, ideal 0."""
     return np.abs(interval_curve(summary, levels) - levels).mean(-1)
 
 
+@metric(
+    "RMSCE",
+    unit="1",
+    ideal="0",
+    above="quantiles miss their levels",
+    source=CHUNG,
+    choice="calibration",
+    gaps=CurveGaps(calibration_curve, root_mean_square_of_levels),
+)
 def rmsce(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
     """Root mean squared calibration error, over levels, of p_j - share of PIT <= p_j; unit 1, ideal 0."""
     return np.sqrt(np.square(calibration_curve(summary, levels) - levels).mean(-1))
 
 
+@metric(
+    "RMSCE_I",
+    unit="1",
+    ideal="0",
+    above="coverage misses its levels",
+    source=CHUNG,
+    choice="calibration",
+    gaps=CurveGaps(interval_curve, root_mean_square_of_levels),
+)
 def rmsce_interval(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
     """Root mean square over levels of p_j - coverage_j; unit 1, ideal 0."""
     return np.sqrt(np.square(interval_curve(summary, levels) - levels).mean(-1))
 
 
+@metric(
+    "MA",
+    unit="1",
+    ideal="0",
+    above="quantiles miss their levels",
+    source=TRAN,
+    choice="calibration",
+    gaps=CurveGaps(calibration_curve, area_to_diagonal),
+    heading="miscalibration area",
+    rank=13,
+    shown=("recalibration", "corrections"),
+)
 def miscalibration_area(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
     """Area between the diagonal and the line through (0, 0), all (p_j, share of PIT <= p_j), (1, 1); unit 1, ideal 0.
 
     Exact for that line, also where it crosses the diagonal. Tran et al. 2020, arXiv 1912.10066.
     """
-    return area_to_diagonal(calibration_curve(summary, levels), levels)
+    return area_to_diagonal(calibration_curve(summary, levels) - levels, levels)
 
 
+@metric(
+    "MA_I",
+    unit="1",
+    ideal="0",
+    above="coverage misses its levels",
+    source=TRAN,
+    choice="calibration",
+    gaps=CurveGaps(interval_curve, area_to_diagonal),
+)
 def miscalibration_area_interval(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
     """Area between the diagonal and the line through (0, 0), all (p_j, coverage_j), (1, 1); unit 1, ideal 0."""
-    return area_to_diagonal(interval_curve(summary, levels), levels)
+    return area_to_diagonal(interval_curve(summary, levels) - levels, levels)
 
 
 def _up_to(summary: Summary, probabilities: Levels) -> NDArray[np.int64] | Floats:
@@ -95,27 +180,3 @@ def _up_to(summary: Summary, probabilities: Levels) -> NDArray[np.int64] | Float
 
 def _share(count: NDArray[np.int64] | Floats, summary: Summary) -> Floats:
     return count / np.where(summary.n > 0, summary.moments.weight, np.nan)[..., None]
-
-
-def squared_error(observed: Floats, levels: Levels, weights: CalibrationWeights) -> Floats:
-    """Weighted sum over levels of the squared distance of a curve (..., levels) from the diagonal."""
-    squared = np.square(observed - levels)
-    if weights == "equal":
-        return squared.sum(-1)
-    mean = observed.mean(-1, keepdims=True)
-    relative = observed / np.where(mean > 0, mean, 1.0)
-    return (np.where(mean > 0, relative, 1.0) * squared).sum(-1)
-
-
-def area_to_diagonal(observed: Floats, levels: Levels) -> Floats:
-    """Area between the diagonal and the line through the points of a curve (..., levels) and both corners."""
-    order = np.argsort(levels)
-    p = np.array([0.0, *np.asarray(levels)[order], 1.0])
-    ends = np.zeros((*observed.shape[:-1], 1))
-    gap = np.concatenate([ends, observed[..., order] - p[1:-1], ends], axis=-1)
-    left, right = gap[..., :-1], gap[..., 1:]
-    size = np.abs(left) + np.abs(right)
-    # two triangles that meet on the diagonal, or one trapezium
-    crossing = np.sign(left) * np.sign(right) < 0
-    height = np.where(crossing, (left**2 + right**2) / np.where(crossing, size, 1.0), size)
-    return (np.diff(p) * height / 2).sum(-1)

@@ -6,6 +6,8 @@ from numpy.typing import NDArray
 from geouq.compiled import compiled
 from geouq.errors import SummaryError
 from geouq.metrics.form_sums import counted, mean_of, sums_of
+from geouq.metrics.record import NOT_NEGATIVE, SHARE, AroundValue, Ratio, Span, metric
+from geouq.metrics.sources import DEFINITION, OSBAND
 from geouq.summary import Summary
 from geouq.summary.form import PIT_BINS, TAU, Ensemble
 from geouq.summary.joint_sample import JointSample
@@ -19,6 +21,18 @@ ONE_VARIANCE = (
 NO_DENSITY = "members without a variance of their own have no density; give one for each member"
 
 
+@metric(
+    "fair CRPS",
+    unit="unit",
+    ideal="small",
+    above="worse",
+    source="Ferro 2014",
+    forms=("members",),
+    bounds=NOT_NEGATIVE,
+    heading="fair CRPS of members",
+    rank=20,
+    shown=("page", "table", "summary", "comparison", "regions", "differences"),
+)
 def crps_ensemble(summary: Summary) -> Floats:
     """Return the mean fair CRPS of members without variances; the variable's unit, small is good.
 
@@ -31,6 +45,18 @@ def crps_ensemble(summary: Summary) -> Floats:
     return mean_of(summary, "ensemble", "crps")
 
 
+@metric(
+    "CRPS",
+    unit="unit",
+    ideal="small",
+    above="worse",
+    source="Grimit et al. 2006",
+    forms=("densities",),
+    bounds=NOT_NEGATIVE,
+    heading="CRPS of the mixture",
+    rank=21,
+    shown=("page", "table", "summary", "comparison", "regions", "differences"),
+)
 def crps_mixture(summary: Summary) -> Floats:
     """Return the mean CRPS of the mixture of members with variances; the variable's unit, small is good.
 
@@ -43,40 +69,19 @@ def crps_mixture(summary: Summary) -> Floats:
     return mean_of(summary, "ensemble", "crps")
 
 
-def marginal_log_loss(summary: Summary) -> Floats:
-    """Mean of -log (1/K) sum_k p_k(y), the mixture's density; unit 1, small is good (Osband et al. 2022).
-
-    Raises SummaryError where members have no variances.
-    """
-    if not _has_densities(summary):
-        raise SummaryError(NO_DENSITY)
-    return mean_of(summary, "ensemble", "log_loss")
-
-
-def joint_log_loss(summary: Summary) -> Floats:
-    """Mean -log joint density of 10 observations at two random pixels; unit 1, small is good (Osband et al. 2022).
-
-    For two pixels, the expectation over k ~ Bin(10, 1/2) of -log (1/K) sum_k p_k(y1)^k p_k(y2)^(10-k), of a sample of
-    2048 pixels in the order of their hashed numbers, each with the next; weights do not count. Where a forecast is
-    split into aleatoric and epistemic variance, in closed form, of all pixels: all observations at one pixel share one
-    epistemic error. Raises SummaryError where there is one variance alone.
-    """
-    if summary.kind == "split":
-        return 2 * mean_of(summary, "split", "joint")
-    return np.asarray(joint_loss_of(_sample(summary), TAU))
-
-
-def joint_log_loss_gain(summary: Summary) -> Floats:
-    """What the joint log-loss is below 10 marginal ones of the same pixels; unit 1, large is good.
-
-    It is 0 for a forecast that learns nothing of one pixel from another.
-    """
-    if summary.kind == "split":
-        return TAU * summary.moments.mean("nll") - joint_log_loss(summary)
-    sample = _sample(summary)
-    return np.asarray(TAU * joint_loss_of(sample, 1) - joint_loss_of(sample, TAU))
-
-
+@metric(
+    "spread/RMSE",
+    unit="1",
+    ideal="1",
+    above="over-dispersive",
+    source="Fortin et al. 2014",
+    forms=("members", "densities"),
+    bounds=NOT_NEGATIVE,
+    scale=Ratio(2.0),
+    heading="spread / skill",
+    rank=22,
+    shown=("page", "table", "summary", "comparison"),
+)
 def spread_skill(summary: Summary) -> Floats:
     """Root mean variance of forecast and truth about the mean, by RMSE; unit 1, ideal 1, above is over-dispersive.
 
@@ -90,27 +95,16 @@ def spread_skill(summary: Summary) -> Floats:
         return np.asarray(np.sqrt(variance / counted(summary) / summary.moments.mean_square("error")))
 
 
-def variance_aleatoric(summary: Summary) -> Floats:
-    """Mean of the aleatoric variance, of an ensemble the mean of its members' variances; the unit squared."""
-    return mean_of(summary, ("ensemble", "split"), "aleatoric")
-
-
-def variance_epistemic(summary: Summary) -> Floats:
-    """Mean of the epistemic variance, of an ensemble the population variance of its members' means; unit squared."""
-    return mean_of(summary, ("ensemble", "split"), "epistemic")
-
-
-def aleatoric_share(summary: Summary) -> Floats:
-    """Share of the predicted variance that is aleatoric; unit 1."""
-    return 1 - epistemic_share(summary)
-
-
-def epistemic_share(summary: Summary) -> Floats:
-    """Share of the predicted variance that is epistemic; unit 1."""
-    aleatoric, epistemic = variance_aleatoric(summary), variance_epistemic(summary)
-    return np.asarray(epistemic / (aleatoric + epistemic))
-
-
+@metric(
+    "coverage",
+    unit="1",
+    ideal="level",
+    above="covers too much",
+    source=DEFINITION,
+    forms=("members", "densities"),
+    choice="level",
+    bounds=SHARE,
+)
 def mixture_coverage(summary: Summary, level: float) -> Floats:
     """Share of truth within the central interval of the mixture, by its distribution function; unit 1, ideal level.
 
@@ -120,14 +114,163 @@ def mixture_coverage(summary: Summary, level: float) -> Floats:
     return 1 - mixture_coverage_below(summary, level) - mixture_coverage_above(summary, level)
 
 
+@metric(
+    "above",
+    unit="1",
+    ideal="(1-level)/2",
+    above="truth escapes upwards",
+    source=DEFINITION,
+    forms=("members", "densities"),
+    choice="level",
+    bounds=SHARE,
+)
+def mixture_coverage_above(summary: Summary, level: float) -> Floats:
+    """Share of truth above the central interval of the mixture; unit 1, ideal (1 - level) / 2."""
+    return mean_of(summary, "ensemble", "above")[..., summary.level_index(level)]
+
+
+@metric(
+    "below",
+    unit="1",
+    ideal="(1-level)/2",
+    above="truth escapes downwards",
+    source=DEFINITION,
+    forms=("members", "densities"),
+    choice="level",
+    bounds=SHARE,
+)
 def mixture_coverage_below(summary: Summary, level: float) -> Floats:
     """Share of truth below the central interval of the mixture; unit 1, ideal (1 - level) / 2."""
     return mean_of(summary, "ensemble", "below")[..., summary.level_index(level)]
 
 
-def mixture_coverage_above(summary: Summary, level: float) -> Floats:
-    """Share of truth above the central interval of the mixture; unit 1, ideal (1 - level) / 2."""
-    return mean_of(summary, "ensemble", "above")[..., summary.level_index(level)]
+@metric(
+    "L_1",
+    unit="1",
+    ideal="small",
+    above="worse",
+    source=OSBAND,
+    forms=("densities",),
+    scale=AroundValue(2.0),
+    heading="log-loss",
+    rank=24,
+    shown=("page", "table", "comparison", "regions"),
+)
+def marginal_log_loss(summary: Summary) -> Floats:
+    """Mean of -log (1/K) sum_k p_k(y), the mixture's density; unit 1, small is good (Osband et al. 2022).
+
+    Raises SummaryError where members have no variances.
+    """
+    if not _has_densities(summary):
+        raise SummaryError(NO_DENSITY)
+    return mean_of(summary, "ensemble", "log_loss")
+
+
+@metric(
+    "L_10",
+    unit="1",
+    ideal="small",
+    above="worse",
+    source=OSBAND,
+    forms=("densities", "split"),
+    of_pairs=lambda losses: losses[TAU],
+    heading="joint log-loss",
+    rank=25,
+    shown=("page", "table", "summary", "comparison", "regions"),
+)
+def joint_log_loss(summary: Summary) -> Floats:
+    """Mean -log joint density of 10 observations at two random pixels; unit 1, small is good (Osband et al. 2022).
+
+    For two pixels, the expectation over k ~ Bin(10, 1/2) of -log (1/K) sum_k p_k(y1)^k p_k(y2)^(10-k), of a sample of
+    2048 pixels in the order of their hashed numbers, each with the next; weights do not count. Where a forecast is
+    split into aleatoric and epistemic variance, in closed form, of all pixels: all observations at one pixel share one
+    epistemic error. Raises SummaryError where there is one variance alone.
+    """
+    if summary.kind == "split":
+        return 2 * mean_of(summary, "split", "joint")
+    return np.asarray(joint_loss_of(_sample(summary), TAU))
+
+
+@metric(
+    "10 L_1 - L_10",
+    unit="1",
+    ideal="large",
+    above="better",
+    source=OSBAND,
+    forms=("densities", "split"),
+    of_pairs=lambda losses: TAU * losses[1] - losses[TAU],
+)
+def joint_log_loss_gain(summary: Summary) -> Floats:
+    """What the joint log-loss is below 10 marginal ones of the same pixels; unit 1, large is good.
+
+    It is 0 for a forecast that learns nothing of one pixel from another.
+    """
+    if summary.kind == "split":
+        return TAU * summary.moments.mean("nll") - joint_log_loss(summary)
+    sample = _sample(summary)
+    return np.asarray(TAU * joint_loss_of(sample, 1) - joint_loss_of(sample, TAU))
+
+
+@metric(
+    "V_a",
+    unit="unit^2",
+    ideal="none",
+    above="noisy",
+    source=DEFINITION,
+    forms=("densities", "split"),
+    bounds=NOT_NEGATIVE,
+)
+def variance_aleatoric(summary: Summary) -> Floats:
+    """Mean of the aleatoric variance, of an ensemble the mean of its members' variances; the unit squared."""
+    return mean_of(summary, ("ensemble", "split"), "aleatoric")
+
+
+@metric(
+    "V_e",
+    unit="unit^2",
+    ideal="none",
+    above="members differ",
+    source=DEFINITION,
+    forms=("densities", "split"),
+    bounds=NOT_NEGATIVE,
+)
+def variance_epistemic(summary: Summary) -> Floats:
+    """Mean of the epistemic variance, of an ensemble the population variance of its members' means; unit squared."""
+    return mean_of(summary, ("ensemble", "split"), "epistemic")
+
+
+@metric(
+    "V_a/V",
+    unit="1",
+    ideal="none",
+    above="noise prevails",
+    source=DEFINITION,
+    forms=("densities", "split"),
+    bounds=SHARE,
+    scale=Span(0.0, 1.0),
+)
+def aleatoric_share(summary: Summary) -> Floats:
+    """Share of the predicted variance that is aleatoric; unit 1."""
+    return 1 - epistemic_share(summary)
+
+
+@metric(
+    "V_e/V",
+    unit="1",
+    ideal="none",
+    above="ignorance prevails",
+    source=DEFINITION,
+    forms=("densities", "split"),
+    bounds=SHARE,
+    scale=Span(0.0, 1.0),
+    heading="epistemic share",
+    rank=23,
+    shown=("page", "table", "summary"),
+)
+def epistemic_share(summary: Summary) -> Floats:
+    """Share of the predicted variance that is epistemic; unit 1."""
+    aleatoric, epistemic = variance_aleatoric(summary), variance_epistemic(summary)
+    return np.asarray(epistemic / (aleatoric + epistemic))
 
 
 def rank_histogram(summary: Summary) -> Floats:

@@ -8,6 +8,9 @@ those by variance or mean beside them.
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.metrics.norms import root_mean_square, root_mean_square_below
+from geouq.metrics.record import SHARE, GroupGaps, metric
+from geouq.metrics.sources import UQREGRESSORS
 from geouq.summary import ClassCoverage, Summary
 
 Floats = NDArray[np.float64]
@@ -31,11 +34,29 @@ def group_places(summary: Summary, by: str = "truth", groups: int = GROUPS) -> F
     return profile.keys.astype(np.float64) if isinstance(profile, ClassCoverage) else (np.arange(groups) + 0.5) / groups
 
 
+@metric(
+    "RMSCD",
+    unit="1",
+    ideal="0",
+    above="coverage differs between groups",
+    source=UQREGRESSORS,
+    choice="group",
+    gaps=GroupGaps(root_mean_square),
+)
 def rmscd(summary: Summary, level: float, by: str = "truth", groups: int = GROUPS) -> Floats:
     """Root mean squared coverage deviation of the groups from the level; unit 1, ideal 0 (UQRegressors)."""
     return np.sqrt(_mean((group_coverage(summary, level, by, groups) - level) ** 2))
 
 
+@metric(
+    "RMSCD_u",
+    unit="1",
+    ideal="0",
+    above="some groups are covered less",
+    source=UQREGRESSORS,
+    choice="group",
+    gaps=GroupGaps(root_mean_square_below),
+)
 def rmscd_under(summary: Summary, level: float, by: str = "truth", groups: int = GROUPS) -> Floats:
     """The same over the groups covered less than the level; unit 1, ideal 0, 0 if there are none (UQRegressors)."""
     away = group_coverage(summary, level, by, groups) - level
@@ -43,6 +64,15 @@ def rmscd_under(summary: Summary, level: float, by: str = "truth", groups: int =
     return np.where(np.isnan(away).all(-1), np.nan, np.sqrt(np.where(np.isnan(under), 0.0, under)))
 
 
+@metric(
+    "min coverage",
+    unit="1",
+    ideal="level",
+    above="covers too much in every group",
+    source=UQREGRESSORS,
+    choice="group",
+    bounds=SHARE,
+)
 def lowest_group_coverage(summary: Summary, level: float, by: str = "truth", groups: int = GROUPS) -> Floats:
     """Coverage of the group that is covered least; unit 1, ideal the level (UQRegressors)."""
     return np.fmin.reduce(group_coverage(summary, level, by, groups), axis=-1, initial=np.nan)

@@ -5,18 +5,11 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.metrics.registry import Metric, Value
+from geouq.metrics.evaluation import Value
+from geouq.metrics.record import Metric
 
 Floats = NDArray[np.float64]
 
-# what predictions are like whatever the truth says; what bins and truth are like; shares of a gap that may be large
-NOT_JUDGED = frozenset(
-    {
-        *("sharpness", "sharpness_rms", "mean_std", "width", "cv"),
-        *("ence_null", "threshold_uncertainty", "threshold_within"),
-        *("uce_normalized", "ence_normalized"),
-    }
-)
 _NUMBERS: Mapping[str, float] = {"0": 0.0, "1": 1.0, "1/2": 0.5, "1/sqrt(12)": float(1 / np.sqrt(12))}
 _OF_LEVEL: Mapping[str, Callable[[float], float]] = {
     "level": lambda level: level,
@@ -48,7 +41,7 @@ def deviation(metric: Metric, *, is_above: bool) -> str:
 
 def is_judged(metric: Metric) -> bool:
     """Whether one value of a metric is better than another."""
-    return metric.name not in NOT_JUDGED and metric.ideal != "none"
+    return metric.is_judged and metric.ideal != "none"
 
 
 def ideal_value(metric: Metric, level: float | None = None) -> float | None:

@@ -14,14 +14,14 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.metrics.ordering import (
+from geouq.metrics.sparsification import (
     LEFT_OUT,
     area_over_shares,
-    ause,
     keeps_every_pixel,
+    normalized_area,
     oracle_curve,
+    rank_correlation,
     sparsification_curve,
-    spearman,
 )
 from geouq.summary import Summary
 from geouq.summary.ordering_profile import CLASSES, SHIFT, OrderingProfile
@@ -72,7 +72,7 @@ def spearman_resolution(summary: Summary) -> Floats:
     variance of both ranks that lies within intervals, and of pixels in the first and last class of |z|. At most
     1 + |spearman|.
     """
-    profile, value = summary.ordering, spearman(summary)
+    profile, value = summary.ordering, rank_correlation(summary)
     if profile is None or not np.isfinite(value) or keeps_every_pixel(summary):
         return np.zeros(())
     spread = _EvenlySpread.of(summary, profile)
@@ -100,7 +100,7 @@ def ause_resolution(summary: Summary) -> Floats:
     if not 0 < total < np.inf:
         return np.zeros(())
     of_own, of_best = _off_by_variance(summary, own), _off_by_error(summary, profile)
-    found, largest = ause(summary), area_over_shares(own + of_own) / total
+    found, largest = normalized_area(summary), area_over_shares(own + of_own) / total
     return np.minimum(area_over_shares(of_own + of_best) / total, np.maximum(found, largest - found))
 
 

@@ -3,11 +3,25 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.metrics.record import NOT_NEGATIVE, SHARE, Around, metric
+from geouq.metrics.sources import DAWID
 from geouq.summary import Summary
 
 Floats = NDArray[np.float64]
 
 
+@metric(
+    "mean PIT",
+    unit="1",
+    ideal="1/2",
+    above="under-prediction",
+    source=DAWID,
+    bounds=SHARE,
+    is_tested=True,
+    part="shape",
+    scale=Around(0.25),
+    shown=("corrections",),
+)
 def pit_mean(summary: Summary) -> Floats:
     """Mean of PIT; unit 1, ideal 1/2, above it is under-prediction.
 
@@ -16,6 +30,18 @@ def pit_mean(summary: Summary) -> Floats:
     return 0.5 + summary.moments.mean("pit")
 
 
+@metric(
+    "std PIT",
+    unit="1",
+    ideal="1/sqrt(12)",
+    above="truth too often in the tails",
+    source=DAWID,
+    bounds=NOT_NEGATIVE,
+    is_tested=True,
+    part="shape",
+    scale=Around(0.1),
+    shown=("corrections",),
+)
 def pit_std(summary: Summary) -> Floats:
     """Standard deviation (population) of PIT; unit 1, ideal 1/sqrt(12) = 0.2887, above it truth favours the tails."""
     spread = summary.moments.mean("pit_square") - summary.moments.mean("pit") ** 2

@@ -5,12 +5,24 @@ from numpy.typing import NDArray
 
 from geouq.errors import SummaryError
 from geouq.metrics.form_sums import mean_of, sums_of
+from geouq.metrics.record import NOT_NEGATIVE, SHARE, metric
+from geouq.metrics.sources import DEFINITION, GNEITING, KULESHOV
 from geouq.summary import Summary
 from geouq.summary.form import Quantiles
 
 Floats = NDArray[np.float64]
 
 
+@metric(
+    "pinball",
+    unit="unit",
+    ideal="small",
+    above="worse",
+    source="Koenker and Bassett 1978",
+    forms=("quantiles",),
+    choice="quantile",
+    bounds=NOT_NEGATIVE,
+)
 def pinball(summary: Summary, level: float) -> Floats:
     """Mean of (level - 1{y < q})(y - q), the loss that a quantile minimises; the variable's unit, small is good.
 
@@ -20,11 +32,35 @@ def pinball(summary: Summary, level: float) -> Floats:
     return _pinballs(summary)[..., place]
 
 
+@metric(
+    "pinball",
+    unit="unit",
+    ideal="small",
+    above="worse",
+    source="Koenker and Bassett 1978",
+    forms=("quantiles",),
+    bounds=NOT_NEGATIVE,
+    heading="pinball loss",
+    shown=("recalibration", "corrections"),
+)
 def pinball_mean(summary: Summary) -> Floats:
     """Mean pinball loss over all quantiles; the variable's unit, small is good."""
     return _pinballs(summary).mean(-1)
 
 
+@metric(
+    "2 x pinball",
+    unit="unit",
+    ideal="small",
+    above="worse",
+    source="Gneiting and Ranjan 2011",
+    forms=("quantiles",),
+    bounds=NOT_NEGATIVE,
+    heading="2 x mean pinball",
+    rank=30,
+    shown=("page", "table", "summary", "comparison", "regions", "differences", "cell sums", "cell map"),
+    label="2 x mean pinball",
+)
 def crps_quantiles(summary: Summary) -> Floats:
     """Return twice the mean pinball loss over all quantiles; the variable's unit, small is good.
 
@@ -34,6 +70,18 @@ def crps_quantiles(summary: Summary) -> Floats:
     return 2 * pinball_mean(summary)
 
 
+@metric(
+    "CRPS_i",
+    unit="unit",
+    ideal="small",
+    above="worse",
+    source=GNEITING,
+    forms=("quantiles",),
+    bounds=NOT_NEGATIVE,
+    heading="CRPS by integration",
+    rank=31,
+    shown=("table", "summary", "cell sums"),
+)
 def crps_integral(summary: Summary) -> Floats:
     """Integral of (F - 1{y <= x})^2, F linear between quantiles; the variable's unit, small is good.
 
@@ -44,12 +92,25 @@ def crps_integral(summary: Summary) -> Floats:
     return found if len(_form(summary).levels) > 1 else found * np.nan
 
 
+@metric("CRPS_i/s", unit="1", ideal="small", above="worse", source=GNEITING, forms=("quantiles",), bounds=NOT_NEGATIVE)
 def crps_integral_normalized(summary: Summary) -> Floats:
     """The integrated CRPS by the standard deviation of the truth of all these pixels; unit 1, small is good."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(crps_integral(summary) / np.sqrt(summary.moments.product("truth", "truth")))
 
 
+@metric(
+    "WIS",
+    unit="unit",
+    ideal="small",
+    above="worse",
+    source="Bracher et al. 2021",
+    forms=("quantiles",),
+    bounds=NOT_NEGATIVE,
+    heading="WIS",
+    rank=32,
+    shown=("page", "table", "summary", "comparison", "regions", "differences", "cell sums"),
+)
 def wis(summary: Summary) -> Floats:
     """Weighted interval score of all central intervals and the median; the unit, small is good (Bracher et al. 2021).
 
@@ -62,14 +123,44 @@ def wis(summary: Summary) -> Floats:
     return np.asarray((total + losses[..., form.median]) / (len(form.pairs) + 0.5))
 
 
-def crossing(summary: Summary) -> Floats:
-    """Share of pixels whose quantiles cross; unit 1, ideal 0."""
-    return mean_of(summary, "quantiles", "crossing")
-
-
+@metric(
+    "P(y <= q)",
+    unit="1",
+    ideal="level",
+    above="too high",
+    source=KULESHOV,
+    forms=("quantiles",),
+    choice="quantile",
+    bounds=SHARE,
+    is_tested=True,
+    part="shape",
+)
 def quantile_coverage(summary: Summary, level: float) -> Floats:
     """Share of truth that does not lie above a quantile; unit 1, ideal level (Kuleshov et al. 2018)."""
     return mean_of(summary, "quantiles", "at_most")[..., _place(summary, level)]
+
+
+@metric(
+    "coverage",
+    name="coverage",
+    unit="1",
+    ideal="level",
+    above="covers too much",
+    source=DEFINITION,
+    forms=("quantiles",),
+    choice="pair",
+    bounds=SHARE,
+    is_tested=True,
+    part="coverage",
+    heading="coverage",
+    rank=10,
+    shown=("page", "table", "summary", "comparison", "regions", "differences", "recalibration", "cell sums"),
+)
+def pair_coverage(summary: Summary, level: float) -> Floats:
+    """Share of truth within the closed interval between two quantiles; unit 1, ideal level."""
+    low, high = _pair(summary, level)
+    below, at_most = (mean_of(summary, "quantiles", name) for name in ("below", "at_most"))
+    return at_most[..., high] - below[..., low]
 
 
 def quantile_calibration(summary: Summary, level: float) -> Floats:
@@ -82,23 +173,52 @@ def quantile_calibration(summary: Summary, level: float) -> Floats:
     return np.asarray(np.clip(level, below, at_most))
 
 
-def pair_coverage(summary: Summary, level: float) -> Floats:
-    """Share of truth within the closed interval between two quantiles; unit 1, ideal level."""
-    low, high = _pair(summary, level)
-    below, at_most = (mean_of(summary, "quantiles", name) for name in ("below", "at_most"))
-    return at_most[..., high] - below[..., low]
-
-
-def pair_coverage_below(summary: Summary, level: float) -> Floats:
-    """Share of truth below the interval between two quantiles; unit 1, ideal (1 - level) / 2."""
-    return mean_of(summary, "quantiles", "below")[..., _pair(summary, level)[0]]
-
-
+@metric(
+    "above",
+    name="coverage_above",
+    unit="1",
+    ideal="(1-level)/2",
+    above="truth escapes upwards",
+    source=DEFINITION,
+    forms=("quantiles",),
+    choice="pair",
+    bounds=SHARE,
+)
 def pair_coverage_above(summary: Summary, level: float) -> Floats:
     """Share of truth above the interval between two quantiles; unit 1, ideal (1 - level) / 2."""
     return 1 - mean_of(summary, "quantiles", "at_most")[..., _pair(summary, level)[1]]
 
 
+@metric(
+    "below",
+    name="coverage_below",
+    unit="1",
+    ideal="(1-level)/2",
+    above="truth escapes downwards",
+    source=DEFINITION,
+    forms=("quantiles",),
+    choice="pair",
+    bounds=SHARE,
+)
+def pair_coverage_below(summary: Summary, level: float) -> Floats:
+    """Share of truth below the interval between two quantiles; unit 1, ideal (1 - level) / 2."""
+    return mean_of(summary, "quantiles", "below")[..., _pair(summary, level)[0]]
+
+
+@metric(
+    "width",
+    name="width",
+    unit="unit",
+    ideal="small",
+    above="wide",
+    source=DEFINITION,
+    forms=("quantiles",),
+    choice="pair",
+    bounds=NOT_NEGATIVE,
+    is_judged=False,
+    shown=("cell sums",),
+    heading="width",
+)
 def pair_width(summary: Summary, level: float) -> Floats:
     """Mean width of the interval between two quantiles; the variable's unit, small is sharp."""
     low, high = _pair(summary, level)
@@ -106,11 +226,39 @@ def pair_width(summary: Summary, level: float) -> Floats:
     return above[..., low] - above[..., high]
 
 
+@metric(
+    "IS",
+    name="interval_score",
+    unit="unit",
+    ideal="small",
+    above="worse",
+    source=GNEITING,
+    forms=("quantiles",),
+    choice="pair",
+    bounds=NOT_NEGATIVE,
+)
 def pair_interval_score(summary: Summary, level: float) -> Floats:
     """Mean interval score between two quantiles; the variable's unit, small is good (Gneiting and Raftery 2007)."""
     low, high = _pair(summary, level)
     losses = _pinballs(summary)
     return 2 / (1 - level) * (losses[..., low] + losses[..., high])
+
+
+@metric(
+    "crossing",
+    unit="1",
+    ideal="0",
+    above="quantiles out of order",
+    source=DEFINITION,
+    forms=("quantiles",),
+    bounds=SHARE,
+    heading="crossing",
+    rank=33,
+    shown=("page", "table", "summary", "regions", "cell sums"),
+)
+def crossing(summary: Summary) -> Floats:
+    """Share of pixels whose quantiles cross; unit 1, ideal 0."""
+    return mean_of(summary, "quantiles", "crossing")
 
 
 def _pinballs(summary: Summary) -> Floats:

@@ -3,6 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.metrics.norms import weighted_square
+from geouq.metrics.record import SHARE, ProbabilityGaps, metric
+from geouq.metrics.sources import BRIER, MURPHY, STEPHENSON
 from geouq.summary import Summary
 from geouq.summary.threshold_sums import FIELDS
 
@@ -10,12 +13,23 @@ Floats = NDArray[np.float64]
 N, P, PP, HIT, PH = range(len(FIELDS))
 
 
+@metric("BS", unit="1", ideal="small", above="worse", source=BRIER, choice="threshold", bounds=SHARE)
 def threshold_brier(summary: Summary, threshold: float) -> Floats:
     """Brier score of exceeding a threshold, mean of (P(y > t) - 1{y > t})^2; unit 1, small is good (Brier 1950)."""
     sums = summary.thresholds.of(threshold).sum(-2)
     return _by_weight(sums[..., PP] - 2 * sums[..., PH] + sums[..., HIT], summary)
 
 
+@metric(
+    "REL",
+    unit="1",
+    ideal="0",
+    above="they mislead",
+    source=MURPHY,
+    choice="threshold",
+    gaps=ProbabilityGaps(weighted_square),
+    in_probability_bins=True,
+)
 def threshold_reliability(summary: Summary, threshold: float) -> Floats:
     """Part of the Brier score by which probabilities and frequencies differ in ten bins of P; unit 1, ideal 0.
 
@@ -26,6 +40,16 @@ def threshold_reliability(summary: Summary, threshold: float) -> Floats:
     return _by_weight(np.nansum(gap**2 / n, axis=-1), summary)
 
 
+@metric(
+    "RES",
+    unit="1",
+    ideal="large",
+    above="they tell apart",
+    source=MURPHY,
+    choice="threshold",
+    bounds=SHARE,
+    in_probability_bins=True,
+)
 def threshold_resolution(summary: Summary, threshold: float) -> Floats:
     """Part of the Brier score by which frequencies differ between the bins; unit 1, large is good (Murphy 1973)."""
     sums = summary.thresholds.of(threshold)
@@ -34,12 +58,32 @@ def threshold_resolution(summary: Summary, threshold: float) -> Floats:
     return _by_weight(np.nansum(n * away**2, axis=-1), summary)
 
 
+@metric(
+    "UNC",
+    unit="1",
+    ideal="none",
+    above="hard to foretell",
+    source=MURPHY,
+    choice="threshold",
+    bounds=SHARE,
+    is_judged=False,
+)
 def threshold_uncertainty(summary: Summary, threshold: float) -> Floats:
     """Part of the Brier score that no forecast can mend, f (1 - f) of the frequency f; unit 1 (Murphy 1973)."""
     frequency = _by_weight(summary.thresholds.of(threshold)[..., HIT].sum(-1), summary)
     return frequency * (1 - frequency)
 
 
+@metric(
+    "WB",
+    unit="1",
+    ideal="none",
+    above="bins are coarse",
+    source=STEPHENSON,
+    choice="threshold",
+    in_probability_bins=True,
+    is_judged=False,
+)
 def threshold_within(summary: Summary, threshold: float) -> Floats:
     """Variance of P within the bins less twice its covariance with the truth there; unit 1 (Stephenson et al. 2008)."""
     sums = summary.thresholds.of(threshold)

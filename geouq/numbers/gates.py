@@ -8,9 +8,8 @@ from pathlib import Path
 from geouq.atomic import written_whole
 from geouq.config import Experiment, Gate, Variable, config_error, suggestion
 from geouq.inference import why_never
-from geouq.metrics import Choices, Metric, evaluate_metrics
+from geouq.metrics import METRICS, Choices, Metric, evaluate_metrics, metrics_of
 from geouq.metrics.ensemble import ONE_VARIANCE
-from geouq.metrics.forms import JOINT
 from geouq.rasters.catalog import Catalog
 from geouq.regions import Pool
 from geouq.summary import Summary, TilePlace, empty_summary
@@ -18,8 +17,6 @@ from geouq.summary.form import Form, no_sums
 from geouq.summary.threshold_sums import no_thresholds
 from geouq.tables.rows import Row, Table, by_model, choices_for, metric_rows, sorted_table
 from geouq.zones import TileZones
-
-_JOINT = {metric.name for metric in JOINT}
 
 
 @dataclass(frozen=True)
@@ -111,6 +108,12 @@ def metrics_by_name(variable: Variable, choices: Choices) -> dict[str, Metric]:
     return {value.name: value.metric for value in evaluate_metrics(_nothing(variable, choices), choices)}
 
 
+def _needs_two_variances(metric: str, known: Iterable[str]) -> bool:
+    """Whether a metric of pairs of pixels is asked for, where forecasts have one variance."""
+    of_pairs = any(one.name == metric and one.of_pairs is not None for one in METRICS)
+    return of_pairs and not {one.name for one in metrics_of(None)}.isdisjoint(known)
+
+
 def _nothing(variable: Variable, choices: Choices) -> Summary:
     """What no pixel of a variable gives."""
     form = None if choices.form is None else no_sums(choices.form)
@@ -132,8 +135,7 @@ def judge(experiment: Experiment, metrics: Table) -> list[GateResult]:
         else:
             known = sorted({row["metric"] for row in metrics.rows})
             where = f"for variable {gate.variable} and region {gate.region}"
-            alone = gate.metric in _JOINT and any(row["metric"] == "zms" for row in metrics.rows)
-            why = f": {ONE_VARIANCE}" if alone else suggestion(gate.metric, known)
+            why = f": {ONE_VARIANCE}" if _needs_two_variances(gate.metric, known) else suggestion(gate.metric, known)
             message = f"there is no {gate.metric} {where}{why}"
             faults.append(experiment.fault("gates", index, message=message))
     if faults:

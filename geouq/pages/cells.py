@@ -23,16 +23,6 @@ Floats = NDArray[np.float64]
 
 PIT_BINS = 20
 LARGEST_FILE = 1_400_000  # bytes
-MEANS = {
-    "crps_quantiles": "2 x mean pinball",
-    "crps_integral": "CRPS by integration",
-    "wis": "WIS",
-    "crossing": "crossing",
-    "brier": "Brier score",
-    "log_loss": "log-loss",
-    "accuracy": "accuracy",
-    "confidence": "confidence",
-}
 SUMS = ("error", "squared_error", "variance", "z_square", "crps")
 
 
@@ -161,16 +151,18 @@ def _means_of(side: Side, variable: Variable, layout: Layout) -> CellSums:
 
 def _means(choices: Choices, units: str) -> Iterator[tuple[str, tuple[MeanOfCells, Callable[[Summary], Floats]]]]:
     """What the map shows of a prediction without a variance: only what is a mean over pixels adds up."""
-    own = {metric.name: metric for metric in metrics_of(choices.form)}
-    for name, heading in MEANS.items():
-        if name in own:
-            yield name, (MeanOfCells(heading, unit_of(own[name], units)), own[name].function)
-    if isinstance(choices.form, Quantiles):
-        for level in choices.form.pairs:
-            told = f"of {100 * level:g} %"
-            covered, width = (partial(own[name].function, level=level) for name in ("coverage", "width"))
-            yield level_name("coverage", level), (MeanOfCells(f"coverage {told}", "1", level, less=True), covered)
-            yield level_name("width", level), (MeanOfCells(f"width {told}", unit_of(own["width"], units)), width)
+    pairs = choices.form.pairs if isinstance(choices.form, Quantiles) else ()
+    for metric in metrics_of(choices.form):
+        if "cell sums" not in metric.shown:
+            continue
+        unit, shares = unit_of(metric, units), metric.is_coverage
+        if metric.choice != "pair":
+            yield metric.name, (MeanOfCells(metric.heading, unit), metric.function)
+            continue
+        for level in pairs:
+            heading = f"{metric.heading} of {100 * level:g} %"
+            mean = MeanOfCells(heading, unit, level if shares else None, less=shares)
+            yield level_name(metric.name, level), (mean, partial(metric.function, level=level))
 
 
 def _summary_of_blocks(side: Side, frame: Frame, number: int, layout: Layout) -> Summary:

@@ -5,7 +5,7 @@ from typing import Any
 
 from geouq.pages.content import ReportContent
 from geouq.pages.marks import without_interval
-from geouq.pages.numbers import HEADINGS, interval_text, place_of, shown_metrics
+from geouq.pages.numbers import headings, interval_text, place_of, shown_metrics
 from geouq.pages.sheet import Cell, Column, Sheet
 from geouq.text.wording import for_people
 
@@ -20,7 +20,7 @@ def shift_sheet(content: ReportContent) -> Sheet:
     """The numbers shown, in and out of distribution."""
     groups: dict[str, list[list[Cell]]] = {}
     for row in content.shift:
-        if row["metric"] in HEADINGS and row["bins"] in ("", content.bins):
+        if row["metric"] in headings() and row["bins"] in ("", content.bins):
             groups.setdefault(_named(row), []).append(_shift_row(row))
     columns = tuple(Column(heading, kind) for heading, kind in zip(SHIFT, SHIFT_KINDS, strict=True))
     caption = "Difference: out less in, with an interval of both drawn apart; a colour says that it is significant."
@@ -31,7 +31,7 @@ def models_sheet(content: ReportContent) -> Sheet:
     """The numbers shown of each model less those of the first one."""
     found: dict[tuple[str, ...], dict[str, Row]] = {}
     for row in content.comparison:
-        if row["metric"] in HEADINGS and row["bins"] in ("", content.bins):
+        if row["metric"] in headings() and row["bins"] in ("", content.bins):
             found.setdefault((*place_of(row), row["against"]), {})[row["metric"]] = row
     groups: dict[str, list[list[Cell]]] = {}
     shown = shown_metrics(content)
@@ -61,7 +61,7 @@ def _shift_row(row: Row) -> list[Cell]:
         says = "better" if row["verdict"].startswith("better") else "worse"
     return [
         Cell(_named(row)),
-        Cell(HEADINGS[row["metric"]]),
+        Cell(headings()[row["metric"]]),
         Cell(for_people(row["in"])),
         Cell(for_people(row["out"])),
         Cell(for_people(row["difference"]), interval_text(row) or without_interval(row)),

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from geouq.config import Variable
+from geouq.metrics import named, shown_in, usual_heading, usual_name
+from geouq.metrics.record import OF_VARIANCE
 from geouq.pages.content import ReportContent
 from geouq.pages.marks import interval_says, without_interval
 from geouq.pages.sheet import Cell, Column, Sheet
@@ -14,38 +16,7 @@ Row = Mapping[str, Any]
 Place = tuple[str, str, str, str]  # level, name, variable, model
 Numbers = Mapping[Place, Mapping[str, Row]]
 
-SHOWN = (
-    ("bias", "bias"),
-    ("rmse", "RMSE"),
-    ("sharpness_rms", "RMV"),
-    ("z_mean", "mean of z"),
-    ("z_std", "std of z"),
-    ("zms", "mean z²"),
-    ("coverage_90", "coverage of 90 %"),
-    ("uce", "UCE"),
-    ("ence", "ENCE"),
-    ("crps", "CRPS"),
-)
-OF_FORMS = (
-    ("crps_ensemble", "fair CRPS of members"),
-    ("crps_mixture", "CRPS of the mixture"),
-    ("spread_skill", "spread / skill"),
-    ("epistemic_share", "epistemic share"),
-    ("marginal_log_loss", "log-loss"),
-    ("joint_log_loss", "joint log-loss"),
-    ("crps_quantiles", "2 x mean pinball"),
-    ("wis", "WIS"),
-    ("crossing", "crossing"),
-    ("brier", "Brier score"),
-    ("brier_reliability", "reliability"),
-    ("brier_resolution", "resolution"),
-    ("log_loss", "log-loss"),
-    ("accuracy", "accuracy"),
-    ("ece", "ECE of the top class"),
-    ("ece_classwise", "ECE of classes"),
-)
 WHY_BINS = ", which all hold pixels (of skewed variances, one equal-width bin holds nearly all: see metrics.csv)"
-HEADINGS = dict((*SHOWN, *OF_FORMS))
 
 
 def place_of(row: Row) -> Place:
@@ -56,17 +27,25 @@ def place_of(row: Row) -> Place:
 def shown_numbers(content: ReportContent) -> Numbers:
     """The rows of the metrics that are shown, by what they are of, then by metric."""
     found: dict[Place, dict[str, Row]] = {}
+    names = headings()
     for row in content.metrics:
-        if row["metric"] in HEADINGS and row["bins"] in ("", content.bins):
+        if row["metric"] in names and row["bins"] in ("", content.bins):
             found.setdefault(place_of(row), {})[row["metric"]] = row
     return found
 
 
 def shown_metrics(content: ReportContent) -> tuple[tuple[str, str], ...]:
     """Names and headings of the metrics that are shown: those of a variance where it has one, and those of its form."""
-    there = {row["metric"] for row in content.metrics}
-    of_variance = SHOWN if "zms" in there else [one for one in SHOWN if one[0] in there]
-    return (*of_variance, *(one for one in OF_FORMS if one[0] in there))
+    shown = {row["metric"] for row in content.metrics}
+    of_variance = [metric for metric in shown_in("page") if metric.forms == OF_VARIANCE]
+    if any(metric.choice == "none" and metric.name in shown for metric in of_variance):
+        shown |= set(map(usual_name, of_variance))
+    return tuple((name, heading) for name, heading in headings().items() if name in shown)
+
+
+def headings() -> dict[str, str]:
+    """Heading of each number shown, by its name in tables."""
+    return {usual_name(metric): usual_heading(metric) for metric in shown_in("page")}
 
 
 def regions_sheet(
@@ -113,9 +92,12 @@ def tiles_sheet(content: ReportContent, numbers: Numbers, tiles: Iterable[str]) 
 
 
 def _of_bins(content: ReportContent, numbers: Numbers) -> str:
-    if not any("uce" in rows for rows in numbers.values()):
+    found = (named(name) for rows in numbers.values() for name in rows)
+    binned = {one[0].symbol: one[0].rank for one in found if one and one[0].choice == "bins"}
+    if not binned:
         return ""
-    return f"UCE and ENCE over {content.bins} bins{WHY_BINS if content.bins.startswith('equal-count') else ''}. "
+    why = WHY_BINS if content.bins.startswith("equal-count") else ""
+    return f"{' and '.join(sorted(binned, key=binned.__getitem__))} over {content.bins} bins{why}. "
 
 
 def verdict_matrix(content: ReportContent, found: Mapping[Place, Verdict], wanted: Sequence[Cell]) -> list[list[Cell]]:

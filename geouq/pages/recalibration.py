@@ -7,20 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from geouq.metrics import shown_in, usual_heading, usual_name
 from geouq.pages.sheet import Cell, Column, Sheet
 from geouq.text.wording import for_people
 
 Row = Mapping[str, Any]
 
 FOLDER = "recalibration"
-SHOWN = {
-    "pinball_mean": "pinball loss",
-    "crps": "CRPS",
-    "zms": "mean z²",
-    "coverage_90": "coverage 90 %",
-    "ence": "ENCE",
-    "rmse": "RMSE",
-}
 IN_SAMPLE = "in-sample"
 
 
@@ -72,11 +65,12 @@ def recalibration_sheet(recalibrated: Recalibrated | None) -> Sheet:
         variable = f"{row['variable']} ({row['model']})" if row["model"] else str(row["variable"])
         found.setdefault((variable, row["name"], row["method"], row["judged"]), {})[row["metric"]] = row
     groups: dict[str, list[list[Cell]]] = {}
+    shown = {usual_name(metric): usual_heading(metric) for metric in shown_in("recalibration")}
     for (variable, name, method, judged), own in found.items():
-        numbers = [_cell(own.get(metric)) for metric in SHOWN]
+        numbers = [_cell(own.get(metric)) for metric in shown]
         groups.setdefault(variable, []).append([Cell(variable), Cell(name), Cell(method), Cell(judged), *numbers])
     headings = (("variable", "text"), ("region", "name"), ("method", "text"), ("judged by", "text"))
-    columns = (*(Column(*one) for one in headings), *(Column(heading) for heading in SHOWN.values()))
+    columns = (*(Column(*one) for one in headings), *map(Column, shown.values()))
     caption = (
         "After recalibration, and before; each tile is judged by a correction that was fitted on others. A mark says "
         "that the difference is significant."

@@ -8,13 +8,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from geouq.figures import DATA, FAINT, GREEN, IDEAL, INK, save_figure
+from geouq.metrics import metric_label, shown_in, usual_name
 from geouq.tables.rows import Row
-from geouq.text.naming import metric_label
 
-PANELS = (
-    *("bias", "rmse", "zms", "coverage_90", "ence", "crps", "crps_ensemble", "crps_mixture", "crps_quantiles", "wis"),
-    *("brier", "log_loss", "accuracy", "ece"),
-)
 COLOURS = (DATA, IDEAL, GREEN, "#cc79a7", "#e69f00", "#56b4e9")
 MOST_REGIONS = 40
 
@@ -34,14 +30,15 @@ def differences_figure(rows: Sequence[Row], *, title: str, baseline: str) -> Fig
     """
     regions = list(dict.fromkeys(row["name"] for row in rows))[:MOST_REGIONS]
     runs = list(dict.fromkeys(row["run"] for row in rows))
-    metrics = [metric for metric in PANELS if any(row["metric"] == metric for row in rows)]
+    panels = dict.fromkeys(map(usual_name, shown_in("differences")))
+    metrics = [metric for metric in panels if any(row["metric"] == metric for row in rows)]
     across = min(3, len(metrics)) or 1
     down = -(-len(metrics) // across) or 1
     figure = Figure(figsize=(4 * across, down * (1.4 + 0.22 * len(regions) * len(runs)) + 0.6), layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(_plain(f"{title}: difference from {baseline}"), fontsize=12, color=INK)
-    panels = figure.subplots(down, across, squeeze=False, sharey=True).ravel()
-    for axes, metric in zip(panels, metrics, strict=False):
+    places = figure.subplots(down, across, squeeze=False, sharey=True).ravel()
+    for axes, metric in zip(places, metrics, strict=False):
         for number, run in enumerate(runs):
             own = [row for row in rows if row["metric"] == metric and row["run"] == run and row["name"] in regions]
             _draw(axes, own, regions, (number - (len(runs) - 1) / 2) * 0.7 / len(runs), COLOURS[number % len(COLOURS)])
@@ -53,13 +50,13 @@ def differences_figure(rows: Sequence[Row], *, title: str, baseline: str) -> Fig
         axes.grid(visible=True, axis="x", color=FAINT, linewidth=0.4)
         axes.set_yticks(range(len(regions)), [_plain(name) for name in regions])
         axes.set_ylim(len(regions) - 0.5, -0.5)
-    for axes in panels[len(metrics) :]:
+    for axes in places[len(metrics) :]:
         axes.set_axis_off()
     for number, run in enumerate(runs):
-        panels[0].plot([], [], color=COLOURS[number % len(COLOURS)], marker="o", linestyle="none", label=_plain(run))
+        places[0].plot([], [], color=COLOURS[number % len(COLOURS)], marker="o", linestyle="none", label=_plain(run))
     for face, label in ((INK, "which is better is certain"), ("white", "not certain")):
-        panels[0].plot([], [], color=INK, marker="o", linestyle="none", markerfacecolor=face, label=label)
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+        places[0].plot([], [], color=INK, marker="o", linestyle="none", markerfacecolor=face, label=label)
+    figure.legend(*places[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     return figure
 
 

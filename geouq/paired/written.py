@@ -6,15 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from geouq.atomic import written_whole
+from geouq.metrics import metric_label, shown_in, usual_name
 from geouq.tables.rows import Row
-from geouq.text.naming import metric_label
 from geouq.text.wording import for_people, latex_escaped, markdown_escaped, one_line
 
-SHOWN = (
-    *("bias", "rmse", "sharpness_rms", "zms", "coverage_90", "uce", "ence", "crps", "nll"),
-    *("crps_ensemble", "crps_mixture", "spread_skill", "marginal_log_loss", "joint_log_loss"),
-    *("crps_quantiles", "wis", "brier", "log_loss", "accuracy", "ece"),
-)
 NUMBERS = ("baseline", "value", "difference", "interval")
 
 
@@ -45,7 +40,8 @@ def write_texts(shown: Shown, folder: Path) -> list[Path]:
 
 def shown_rows(rows: Iterable[Row], bins: str) -> list[Row]:
     """Rows of the numbers most asked for, of binned ones those of one scheme."""
-    return [row for row in rows if row["metric"] in SHOWN and row["bins"] in ("", bins)]
+    names = set(map(usual_name, shown_in("comparison")))
+    return [row for row in rows if row["metric"] in names and row["bins"] in ("", bins)]
 
 
 def as_markdown(shown: Shown) -> str:

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
+from geouq.metrics import named
 from geouq.recalibration.corrections import Unchanged
 from geouq.recalibration.delivered import SCORE
 from geouq.tables.rows import Row
 from geouq.text.wording import for_people
 
-GUARDED = ("nll", "interval_score", "ence")  # a winner must not make any of these worse
 TITLE = "mean pinball loss"
 
 
@@ -80,8 +80,14 @@ def best_of(rows: Sequence[Row], variable: str, judge: str) -> Best | None:
 def _worse(rows: Sequence[Row], method: str) -> Iterator[str]:
     """Return what a method makes worse beyond chance; where chance is not known, whatever it makes worse."""
     for row in rows:
-        if row["method"] != method or not row["metric"].startswith(GUARDED) or row["better"] != "before":
+        if row["method"] != method or not _is_guarded(row["metric"]) or row["better"] != "before":
             continue
         low, high = row["ci_low"], row["ci_high"]
         if low is None or high is None or low > 0 or high < 0:
             yield f"{row['metric']} ({for_people(row['before'])} to {for_people(row['after'])})"
+
+
+def _is_guarded(name: str) -> bool:
+    """Whether a winner must not make a number worse."""
+    found = named(name)
+    return found is not None and found[0].is_guarded

@@ -11,16 +11,17 @@ import numpy as np
 
 from geouq.inference.differences import Key, Uncertain
 from geouq.inference.resamples import Resampled
-from geouq.metrics import FORM_METRICS, Value, level_name
+from geouq.metrics import METRICS, Value, interval_score, level_name
+from geouq.metrics.quantiles import pinball_mean
 
-SCORE = "pinball_mean"
-METRIC = next(metric for metric in FORM_METRICS if metric.name == SCORE)
+METRIC = next(metric for metric in METRICS if metric.function is pinball_mean)
+SCORE = METRIC.name
 PLACE: Key = (SCORE, "", "")
 
 
 def interval_score_of(level: float) -> Key:
     """Return the place of the interval score of a level among the numbers of a view."""
-    return level_name("interval_score", level), "", ""
+    return level_name(interval_score.__name__, level), "", ""
 
 
 def delivered_score(views: Sequence[Mapping[Key, Uncertain]], levels: Sequence[float]) -> Uncertain:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from geouq.config import BinScheme, Variable
-from geouq.drawing.cells import cells_of_tiles, unit_of_cells
+from geouq.drawing.cells import cells_of_tiles, unit_of_cells, usual_metric
 from geouq.failures import isolated
 from geouq.figures import IDEAL, PALETTE, Curve, before_after_figure, cell_map, save_figure
 from geouq.figures.style import MARKERS, decades, dress, key, new_figure, note, plain, with_units
@@ -24,7 +24,6 @@ from geouq.text.naming import file_name
 
 Floats = NDArray[np.float64]
 
-CELL_METRIC = "zms"
 MOST_LINES = 6
 POINTS = 200
 
@@ -62,13 +61,14 @@ def draw_cells(
 ) -> list[Path]:
     """Write mean z^2 of every cell on a map before, and after out of fold; `path` tells folder and name of both."""
     written = []
-    first, units = views[0], unit_of_cells(CELL_METRIC, "")
+    metric = usual_metric(None)
+    first, units = views[0], unit_of_cells(metric, "")
     for when, summaries, name in (("before", before, first.variable), ("after", after, first.label)):
         title = f"{first.variable}: {when} recalibration" + (f" ({first.method}, {first.judge})" * (when == "after"))
         own = path.with_name(f"{path.name}_cells_{when}.png")
         with isolated("figures", f"cells of {first.variable} {when} recalibration", outputs=[own]):
-            cells = cells_of_tiles(summaries, [summaries.part(t) for t in summaries.tiles], name, CELL_METRIC, scheme)
-            save_figure(cell_map(cells, CELL_METRIC, title=title, units=units), own)
+            cells = cells_of_tiles(summaries, [summaries.part(t) for t in summaries.tiles], name, metric, scheme)
+            save_figure(cell_map(cells, metric, title=title, units=units), own)
             written.append(own)
     return written
 

@@ -7,10 +7,10 @@ from typing import Any
 from geouq.config import Experiment, Groups, Variable
 from geouq.inference import Side, draw_together, judged
 from geouq.inference.differences import Key, Uncertain
-from geouq.metrics import Choices, evaluate_metrics, level_name
+from geouq.metrics import Choices, evaluate_metrics, level_name, shown_in, usual_name
 from geouq.numbers.of_run import sides_of
 from geouq.paired import rows_of_drawn
-from geouq.recalibration.delivered import PLACE, SCORE, delivered_score
+from geouq.recalibration.delivered import PLACE, delivered_score
 from geouq.regions import Pool, pools
 from geouq.runs.progress import Reporter
 from geouq.runs.store import SavedSummaries
@@ -25,10 +25,6 @@ COLUMNS = (
 )
 IN_SAMPLE = "in-sample"
 BEFORE = "before"
-OF_PIT = ("pit_mean", "pit_std", "mace", "miscalibration_area")
-OF_MOMENTS = (SCORE, "crps", "nll", "rmse", "bias", "zms", "sharpness_rms", "uce", "ence")
-OF_LEVELS = ("coverage", "width", "interval_score")
-SHOWN = (SCORE, "crps", "zms", "coverage_90", "ence", "miscalibration_area", "rmse")
 
 
 @dataclass(frozen=True)
@@ -56,10 +52,13 @@ class Seen:
     def metrics(self, levels: Sequence[float]) -> tuple[str, ...]:
         """The metrics that it tells."""
         own = levels if self.level is None else (self.level,)
-        of_levels = tuple(level_name(metric, level) for metric in OF_LEVELS for level in own)
+        shown = shown_in("corrections")
+        of_levels = tuple(level_name(one.name, level) for one in shown if one.choice == "level" for level in own)
+        of_pit = tuple(one.name for one in shown if one.family in ("pit", "curve"))
+        of_moments = tuple(one.name for one in shown if one.choice != "level" and one.name not in of_pit)
         if not self.several:
-            return (*OF_MOMENTS, *OF_PIT, *of_levels)
-        return OF_PIT if self.pit else (*(OF_MOMENTS if self.first else ()), *of_levels)
+            return (*of_moments, *of_pit, *of_levels)
+        return of_pit if self.pit else (*(of_moments if self.first else ()), *of_levels)
 
     def choices(self, choices: Choices) -> Choices:
         """What is asked of it; of bins, equal-count ones if there are some."""
@@ -176,22 +175,23 @@ def _row(row: Row, one: Seen) -> Row:
 
 def as_markdown(rows: Sequence[Row], sentences: Sequence[str], notes: Sequence[str]) -> str:
     """The numbers most asked for of the whole and each region, out of fold first, those in sample last."""
+    names = tuple(dict.fromkeys(map(usual_name, shown_in("recalibration"))))
     lines = ["# Recalibration", "", *(f"- {line}" for line in (*sentences, *notes)), ""]
     kinds = dict.fromkeys(row["judged"] for row in rows)
     for kind in sorted(kinds, key=lambda kind: kind == IN_SAMPLE):
         told = "Fitted and judged on the same tiles: no evidence" if kind == IN_SAMPLE else f"Out of fold: {kind}"
-        lines += [f"## {told}", "", f"| variable | region | method | {' | '.join(SHOWN)} |"]
-        lines += ["|---|---|---|" + "---|" * len(SHOWN)]
-        lines += [*_lines([row for row in rows if row["judged"] == kind]), ""]
+        lines += [f"## {told}", "", f"| variable | region | method | {' | '.join(names)} |"]
+        lines += ["|---|---|---|" + "---|" * len(names)]
+        lines += [*_lines([row for row in rows if row["judged"] == kind], names), ""]
     return "\n".join(lines)
 
 
-def _lines(rows: Sequence[Row]) -> list[str]:
+def _lines(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
     by_place: dict[tuple[str, ...], dict[str, Row]] = {}
     for row in rows:
         name = f"{row['variable']} ({row['model']})" if row.get("model") else row["variable"]
         by_place.setdefault((name, row["name"], row["method"]), {})[row["metric"]] = row
-    return [f"| {' | '.join((*place, *(_cell(own.get(m)) for m in SHOWN)))} |" for place, own in by_place.items()]
+    return [f"| {' | '.join((*place, *(_cell(own.get(name)) for name in names)))} |" for place, own in by_place.items()]
 
 
 def _cell(row: Row | None) -> str:

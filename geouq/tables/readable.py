@@ -6,38 +6,16 @@ from pathlib import Path
 
 from geouq.atomic import written_whole
 from geouq.config import Variable
-from geouq.metrics import FORM_METRICS, METRICS
+from geouq.metrics import metric_label, named, shown_in
 from geouq.tables.rows import Row, Table
-from geouq.text.naming import file_name, metric_label
+from geouq.text.naming import file_name
 from geouq.text.wording import for_people, latex_escaped, latex_numbers, markdown_escaped, one_line, with_interval
 
-SHOWN = (
-    *(
-        "bias",
-        "rmse",
-        "nrmse",
-        "r2",
-        "sharpness_rms",
-        "cv",
-        "zms",
-        "z_mean",
-        "z_std",
-        "coverage",
-        "uce",
-        "ence",
-        "crps",
-        "nll",
-    ),
-    *("crps_ensemble", "crps_mixture", "spread_skill", "marginal_log_loss", "joint_log_loss", "epistemic_share"),
-    *("crps_quantiles", "crps_integral", "wis", "crossing"),
-    *("brier", "brier_reliability", "brier_resolution", "log_loss", "accuracy", "ece", "ece_classwise"),
-)
 TEXTS = ("metric", "variable", "region")  # headings of columns that hold names
 WHY_EQUAL_COUNT = (
     " Equal-count bins all hold pixels. Where variances are skewed, one equal-width bin holds nearly all of them, so "
     "that UCE is one number without an interval; those numbers are in metrics.csv."
 )
-UNITS = {metric.name: metric.unit for metric in (*FORM_METRICS, *METRICS)}
 
 
 @dataclass(frozen=True)
@@ -142,18 +120,13 @@ def _is_preferred(row: Row) -> bool:
 def _names(each: Sequence[Mapping[str, Row]]) -> list[str]:
     """Names of the metrics shown, with a coverage for each level."""
     known = dict.fromkeys(name for found in each for name in found)
-    return [name for base in SHOWN for name in known if name == base or _is_level_of(name, base)]
-
-
-def _is_level_of(name: str, base: str) -> bool:
-    first, _, percent = name.rpartition("_")
-    return base == "coverage" == first and percent.replace(".", "").isdecimal()
+    shown = dict.fromkeys(metric.name for metric in shown_in("table"))
+    return [name for base in shown for name in known if (found := named(name)) and found[0].name == base]
 
 
 def _with_unit(name: str) -> str:
-    unit = UNITS.get(name, "1")
-    label = metric_label(name)
-    return label if unit == "1" else f"{label} ({unit})"
+    found, label = named(name), metric_label(name)
+    return label if found is None or found[0].unit == "1" else f"{label} ({found[0].unit})"
 
 
 def _told(row: Row | None) -> str:
@@ -168,7 +141,8 @@ def _notes(each: Sequence[Mapping[str, Row]]) -> Iterator[str]:
     levels = {row["ci_level"] for row in rows if row.get("ci_level") is not None}
     if levels:
         yield f"In brackets: intervals of level {', '.join(f'{level:g}' for level in sorted(levels))}."
-    used = [row for found in each for name in ("uce", "ence") if (row := found.get(name))]
+    used = [row for found in each for name in _names([found]) if (row := found[name])["bins"]]
     bins = dict.fromkeys(row["bins"] for row in used)
     if bins:
-        yield f"uce and ence over {', '.join(bins)} bins.{WHY_EQUAL_COUNT if any(map(_is_preferred, used)) else ''}"
+        names = " and ".join(dict.fromkeys(row["metric"] for row in used))
+        yield f"{names} over {', '.join(bins)} bins.{WHY_EQUAL_COUNT if any(map(_is_preferred, used)) else ''}"

@@ -12,7 +12,6 @@ MISSING = frozenset({
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
     "NULL", "NaN", "None", "n/a", "nan", "null",
 })  # fmt: skip
-LABELS = {"crps_quantiles": "2 x mean pinball"}  # metrics whose name in metrics.csv is not what people call them
 LONGEST = 100  # two names and what stands between them fit into the 255 bytes of a file system
 
 
@@ -38,12 +37,3 @@ def file_name(text: str) -> str:
     name = DOT_AT_AN_END.sub("%2E", escaped) or "%"
     name = DEVICE.sub(lambda device: f"{device[0][:-1]}%{ord(device[0][-1]):02X}", name, count=1)
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 17]}~{sha256(text.encode()).hexdigest()[:16]}"
-
-
-def metric_label(metric: str) -> str:
-    """Return what a metric is called in tables, figures and pages for people.
-
-    >>> metric_label("crps_quantiles"), metric_label("wis")
-    ('2 x mean pinball', 'wis')
-    """
-    return LABELS.get(metric, metric)

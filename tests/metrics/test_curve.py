@@ -15,11 +15,11 @@ from geouq.arrays.points import summarize_arrays
 from geouq.config import CALIBRATION_LEVELS
 from geouq.errors import SummaryError
 from geouq.gaussian import half_width
-from geouq.metrics import METRICS, Choices, evaluate_metrics
+from geouq.metrics import Choices, evaluate_metrics, metrics_of
 from geouq.summary import add_all, empty_summary
 
 HUNDREDTHS = tuple(k / 100 for k in range(1, 100))
-NAMES = {metric.name for metric in METRICS if metric.choice.startswith("calibration")}
+NAMES = {metric.name for metric in metrics_of(None) if metric.choice.startswith("calibration")}
 BOTH = (metrics.calibration_curve, metrics.interval_curve)
 
 

@@ -7,7 +7,7 @@ import pytest
 from everything import summary_of, values_of
 
 from geouq.config import EQUAL_COUNT_10, Groups
-from geouq.metrics import METRICS, Choices
+from geouq.metrics import Choices, metrics_of
 
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "faults.md"
 LEVEL, THRESHOLD = 0.9, 20.0
@@ -157,7 +157,7 @@ def as_markdown(measured):
 
 
 def test_every_metric_has_its_row(measured):
-    registered = {metric.name for metric in METRICS}
+    registered = {metric.name for metric in metrics_of(None)}
 
     assert not registered - set(measured["ideal"]), "metrics of which CHOICES asks no number"
     assert not registered - set(DIRECTIONS), "metrics without a row in EXPECTED: say what each fault does to them"
@@ -181,14 +181,18 @@ def test_the_documented_table_is_the_one_measured(measured, tmp_path):
 
 
 def test_every_metric_with_an_ideal_has_its_sampling_error():
-    with_ideal = {metric.name for metric in METRICS if metric.ideal in IDEALS}
+    with_ideal = {metric.name for metric in metrics_of(None) if metric.ideal in IDEALS}
 
-    assert {metric.ideal for metric in METRICS} <= {*IDEALS, "small", "large", "none"}, "an ideal that is not in IDEALS"
+    assert {metric.ideal for metric in metrics_of(None)} <= {*IDEALS, "small", "large", "none"}, (
+        "an ideal that is not in IDEALS"
+    )
     missing = with_ideal - set(SAMPLING) - MORE_THAN_CALIBRATION
     assert not missing, "metrics with an ideal: give their sampling error in SAMPLING, or why they have none"
 
 
-@pytest.mark.parametrize("metric", [metric for metric in METRICS if metric.name in SAMPLING], ids=lambda m: m.name)
+@pytest.mark.parametrize(
+    "metric", [metric for metric in metrics_of(None) if metric.name in SAMPLING], ids=lambda m: m.name
+)
 def test_a_calibrated_forecast_has_every_ideal_within_five_sampling_errors(metric, measured):
     away = abs(measured["ideal"][metric.name] - IDEALS[metric.ideal])
 

@@ -1,0 +1,133 @@
+"""Every number that an experiment asks for, from a Summary."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.config import CALIBRATION_LEVELS, GROUPS, BinScheme, CalibrationWeights, Groups
+from geouq.failures import isolated
+from geouq.metrics.record import METRICS, OF_LEVELS, Choice, FormName, Metric, level_name
+from geouq.summary import Summary
+from geouq.summary.form import Classes, Ensemble, Form, Quantiles, Split
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What an experiment asks for: levels, bin schemes with edges of their own or shared, reference mean, curve.
+
+    beside : names of the covariates and class rasters by which coverage is grouped too. form : how the forecast is
+    given, None for mean and variance. effective : number of independent pixels that each bin is worth, by the name of
+    its scheme; pixels of a scheme without it are taken as independent.
+    """
+
+    levels: Sequence[float]
+    schemes: Sequence[BinScheme]
+    reference_mean: float | None = None
+    shared_edges: dict[str, Floats] | None = None
+    calibration_levels: Sequence[float] = CALIBRATION_LEVELS
+    calibration_weights: CalibrationWeights = "equal"
+    groups: Groups = GROUPS
+    ordering: bool = False
+    thresholds: Sequence[float] = ()
+    beside: Sequence[str] = ()
+    form: Form | None = None
+    effective: Mapping[str, Floats] = field(default_factory=dict)
+
+    @property
+    def groupings(self) -> tuple[str, ...]:
+        """All that coverage is grouped by."""
+        return (*self.groups.by, *self.beside)
+
+
+@dataclass(frozen=True)
+class Value:
+    """One number (or, of a summary with leading dimensions, an array of them) with its full name; level : its own."""
+
+    metric: Metric
+    name: str
+    bins: str
+    value: Floats
+    group: str = ""
+    level: float | None = None
+
+
+@dataclass(frozen=True)
+class _Call:
+    """One call of a metric's function: what it takes beside the summary, and what its value is named by."""
+
+    arguments: tuple[Any, ...] = ()
+    suffix: str = ""
+    bins: str = ""
+    group: str = ""
+    effective: Floats | None = None
+
+
+_CALLS: Mapping[Choice, Callable[[Choices], list[_Call]]] = {
+    "none": lambda _: [_Call()],
+    "bins": lambda c: [
+        _Call((s, (c.shared_edges or {}).get(s.name)), bins=s.name, effective=c.effective.get(s.name))
+        for s in c.schemes
+    ],
+    "level": lambda c: [_Call((level,), level_name("", level)) for level in c.levels],
+    "group": lambda c: [
+        _Call((level, by, c.groups.count), level_name("", level), group=by)
+        for by, level in product(c.groupings, c.levels)
+    ],
+    "ordering": lambda c: [_Call()] if c.ordering else [],
+    "threshold": lambda c: [_Call((t,), suffix=f"_{t:g}") for t in c.thresholds],
+    "calibration": lambda c: [_Call((c.calibration_levels,))],
+    "calibration_weights": lambda c: [_Call((c.calibration_levels, c.calibration_weights))],
+    "reference_mean": lambda c: [_Call((c.reference_mean,))],
+    "quantile": lambda c: [
+        _Call((p,), level_name("", p)) for p in (c.form.levels if isinstance(c.form, Quantiles) else ())
+    ],
+    "pair": lambda c: [_Call((p,), level_name("", p)) for p in (c.form.pairs if isinstance(c.form, Quantiles) else ())],
+}
+
+
+def evaluate_metric(metric: Metric, summary: Summary, choices: Choices) -> Iterator[Value]:
+    """The values of one metric for every level, bin scheme or grouping chosen."""
+    for call in _CALLS[metric.choice](choices):
+        name, number = metric.name + call.suffix, np.full(np.shape(summary.n), np.nan)
+        with isolated("numbers", " ".join(filter(None, (name, call.bins, call.group)))):
+            effective = (call.effective,) if metric.on_effective else ()
+            number = metric.function(summary, *call.arguments, *effective)
+        level = call.arguments[0] if metric.choice in OF_LEVELS else None
+        yield Value(metric, name, call.bins, number, call.group, level)
+
+
+def has_variance(form: Form | None) -> bool:
+    """Whether a forecast of that form has a variance, so that bins, curves and maps of it have a meaning."""
+    return form is None or not form.alone
+
+
+def metrics_of(form: Form | None) -> tuple[Metric, ...]:
+    """All metrics that a forecast of that form has; None for one by mean and variance alone."""
+    name = _name_of(form)
+    return tuple(metric for metric in METRICS if name in metric.forms)
+
+
+def _name_of(form: Form | None) -> FormName:
+    match form:
+        case None:
+            return "normal"
+        case Ensemble():
+            return "densities" if form.densities else "members"
+        case Split():
+            return "split"
+        case Quantiles():
+            return "quantiles"
+        case Classes():
+            return "classes"
+
+
+def evaluate_metrics(summary: Summary, choices: Choices) -> Iterator[Value]:
+    """Every metric of the form that is chosen, for every choice, in their order."""
+    for metric in metrics_of(choices.form):
+        yield from evaluate_metric(metric, summary, choices)

@@ -1,0 +1,88 @@
+"""Norms of signed gaps between what is predicted and what is observed, over the last dimension of the gaps."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.config import CalibrationWeights
+from geouq.summary import Binned
+
+Floats = NDArray[np.float64]
+Levels = Sequence[float]
+
+
+def uce_of_gaps(gaps: Floats, weight: Floats) -> Floats:
+    """Return the UCE of gaps log(MSE / MV); weight : what each bin adds to the mean variance."""
+    return np.nansum(weight * np.abs(np.expm1(gaps)), axis=-1)
+
+
+def ence_of_gaps(gaps: Floats, _: Floats) -> Floats:
+    """Return the ENCE of gaps log(MSE / MV)."""
+    used = np.isfinite(gaps).sum(-1)
+    return np.nansum(np.abs(np.expm1(gaps / 2)), axis=-1) / np.maximum(used, 1)
+
+
+def variance_weight(per_bin: Binned) -> Floats:
+    """Return what each bin adds to the mean variance."""
+    return per_bin.share * per_bin.mean_variance
+
+
+def equal_weight(per_bin: Binned) -> Floats:
+    """Return 1 for each bin."""
+    return np.ones(per_bin.n.shape)
+
+
+def root_mean_square(gaps: Floats, _: Floats) -> Floats:
+    """Return the root mean square of the gaps that are not NaN."""
+    used = np.isfinite(gaps).sum(-1)
+    return np.sqrt(np.nansum(np.square(gaps), axis=-1) / np.maximum(used, 1))
+
+
+def root_mean_square_below(gaps: Floats, weight: Floats) -> Floats:
+    """Return the root mean square of the gaps below 0; 0 if there is none."""
+    return root_mean_square(np.where(gaps < 0, gaps, np.nan), weight)
+
+
+def weighted_square(gaps: Floats, weight: Floats) -> Floats:
+    """Return the weighted sum of the squares."""
+    return np.nansum(weight * np.square(gaps), axis=-1)
+
+
+def mean_absolute(gaps: Floats, _: Levels, __: CalibrationWeights) -> Floats:
+    """Return the mean absolute gap of the levels."""
+    return np.abs(gaps).mean(-1)
+
+
+def root_mean_square_of_levels(gaps: Floats, _: Levels, __: CalibrationWeights) -> Floats:
+    """Return the root mean square gap of the levels."""
+    return np.sqrt(np.square(gaps).mean(-1))
+
+
+def squared_error(observed: Floats, levels: Levels, weights: CalibrationWeights) -> Floats:
+    """Return the weighted sum over levels of the squared distance of a curve (..., levels) from the diagonal."""
+    squared = np.square(observed - levels)
+    if weights == "equal":
+        return squared.sum(-1)
+    mean = observed.mean(-1, keepdims=True)
+    relative = observed / np.where(mean > 0, mean, 1.0)
+    return (np.where(mean > 0, relative, 1.0) * squared).sum(-1)
+
+
+def sum_of_squares(gaps: Floats, levels: Levels, weights: CalibrationWeights) -> Floats:
+    """Return the weighted sum over levels of the squared gap."""
+    return squared_error(gaps + levels, levels, weights)
+
+
+def area_to_diagonal(gaps: Floats, levels: Levels, _: CalibrationWeights = "equal") -> Floats:
+    """Return the area between the diagonal and the line through the points of a curve and both corners."""
+    order = np.argsort(levels)
+    p = np.array([0.0, *np.asarray(levels)[order], 1.0])
+    ends = np.zeros((*gaps.shape[:-1], 1))
+    gap = np.concatenate([ends, gaps[..., order], ends], axis=-1)
+    left, right = gap[..., :-1], gap[..., 1:]
+    size = np.abs(left) + np.abs(right)
+    # two triangles that meet on the diagonal, or one trapezium
+    crossing = np.sign(left) * np.sign(right) < 0
+    height = np.where(crossing, (left**2 + right**2) / np.where(crossing, size, 1.0), size)
+    return (np.diff(p) * height / 2).sum(-1)
