@@ -10,10 +10,12 @@ from geouq.errors import ConfigError
 from geouq.experiment import run
 from geouq.inference.bootstrap import draws
 from geouq.inference.joint_rows import PairRows
+from geouq.metrics import METRICS
 from geouq.metrics.ensemble import joint_loss_of
 from geouq.summary.joint_sample import JointSample
 
 SIDE, MEMBERS, KNOWN, NEW = 64, 5, 9, 3
+LOSS, GAIN = (one.of_pairs for one in METRICS if one.of_pairs)
 REPORTED = ("marginal_log_loss", "joint_log_loss", "joint_log_loss_gain")
 
 
@@ -29,7 +31,7 @@ def test_each_tile_drawn_once_is_the_pool():
     sample, owner = sampled()
     pairs = PairRows.of(sample, owner)
 
-    joint, gain = (pairs.numbers(name).mean() for name in ("joint_log_loss", "joint_log_loss_gain"))
+    joint, gain = (of_pairs(pairs.losses).mean() for of_pairs in (LOSS, GAIN))
 
     assert joint == pytest.approx(joint_loss_of(sample, 10), rel=1e-14)
     assert gain == pytest.approx(10 * joint_loss_of(sample, 1) - joint_loss_of(sample, 10), rel=1e-10)
@@ -47,7 +49,7 @@ def test_a_pair_counts_as_often_as_its_tiles_are_drawn():
             total, weight = total + times * joint_loss_of(pair, 10), weight + times
         losses.append(total / weight)
 
-    np.testing.assert_allclose(pairs.resampled("all", "joint_log_loss", 4, 20, 0), losses, rtol=1e-12)
+    np.testing.assert_allclose(pairs.resampled("all", LOSS, 4, 20, 0), losses, rtol=1e-12)
 
 
 def test_without_a_tile_its_pairs_are_gone():
@@ -55,15 +57,15 @@ def test_without_a_tile_its_pairs_are_gone():
     pairs = PairRows.of(sample, owner)
     apart = (owner != 2) & (np.roll(owner, -1) != 2)
 
-    found = pairs.left_out("joint_log_loss", 5)
+    found = pairs.left_out(LOSS, 5)
 
-    assert found[2] == pytest.approx(pairs.numbers("joint_log_loss")[apart].mean(), rel=1e-12)
+    assert found[2] == pytest.approx(LOSS(pairs.losses)[apart].mean(), rel=1e-12)
 
 
 def test_resamples_spread_as_samples_of_other_tiles_do():
     found = [PairRows.of(*sampled(tiles=30, seed=seed)) for seed in range(60)]
-    across = np.std([pairs.numbers("joint_log_loss").mean() for pairs in found])
-    within = np.median([pairs.resampled("all", "joint_log_loss", 30, 200, 0).std() for pairs in found])
+    across = np.std([LOSS(pairs.losses).mean() for pairs in found])
+    within = np.median([pairs.resampled("all", LOSS, 30, 200, 0).std() for pairs in found])
 
     assert 0.7 < within / across < 1.4
 
