@@ -16,7 +16,7 @@ from geouq.summary.file_writer import TileWriter
 from geouq.summary.sealed_file import sealed_file
 from geouq.summary.tile import TileSummary
 
-FORMAT = "geouq zone summaries 5"
+FORMAT = "geouq zone summaries 6"
 
 
 class ZonesWriter:

@@ -37,6 +37,7 @@ from geouq.validity import Nodata
 Ints = NDArray[np.int64]
 Box = tuple[int, int, int, int]  # first row and column in the window, and those behind the last
 
+COLUMN = (1 << 32) - 1  # bits of the column in a place
 IDLE = 64  # sums of groups that a thread keeps to use again
 
 
@@ -48,11 +49,16 @@ def z_lattice_of(levels: tuple[float, ...]) -> ZLattice:
 
 @dataclass(frozen=True)
 class Read:
-    """One variable in one window, and its pixels as the kernel takes them."""
+    """One variable in one window, and its pixels as the kernel takes them.
+
+    places : int64 (rows, columns), row << 32 | column in the tile of each pixel of the window, where pixels from other
+    places are brought together in it.
+    """
 
     window: Window
     found: VariableWindow
     pixels: Pixels
+    places: Ints | None = None
 
 
 class FewPixels:
@@ -68,7 +74,8 @@ class FewPixels:
             return
         if n > sum(len(place) for _, place in self.parts):
             own, window = read.pixels, read.window
-            self.parts.append(collect_all(own, window.width, read.found.nodata, box, window.row, window.column))
+            found, place = collect_all(own, window.width, read.found.nodata, box, window.row, window.column)
+            self.parts.append((found, place if read.places is None else _true_places(place, read.places, window)))
 
 
 @dataclass(frozen=True)
@@ -84,6 +91,11 @@ class GroupSum:
     totals: Totals
     sampled: Sampled
     few: FewPixels
+
+
+def _true_places(place: Ints, places: Ints, window: Window) -> Ints:
+    """Return where pixels lie in the tile that were brought together in a window."""
+    return places[(place >> 32) - window.row, (place & COLUMN) - window.column]
 
 
 _of_thread = threading.local()

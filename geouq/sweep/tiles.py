@@ -128,10 +128,10 @@ def sweep_zones(
 ) -> Iterator[Zone | Failure | Tile]:
     """Zones of tiles, by layer, as they are completed; after the last of a tile that tile, or why it failed.
 
-    Each batch of a tile's zones is a pass over the windows that they lie in. Single pixels are not kept, so that bins
-    of zones have edges on the profile.
+    Each batch of a tile's zones is a pass over the windows that they lie in. Single pixels are kept only of zones that
+    have few, so that bins of larger ones have edges on the profile.
     """
-    coarse, passes = replace(settings, tail=0, every=False), dict[str, _Passes]()
+    coarse, passes = replace(settings, tail=0), dict[str, _Passes]()
 
     def tasks() -> Iterator[Task]:
         for tile, layers in work:

@@ -11,6 +11,7 @@ from geouq.grid import Window
 from geouq.kernel import SQUARE
 from geouq.rasters.catalog import Tile
 from geouq.reading.cutting import BAND, Reading
+from geouq.summary.kept_pixels import FEW
 from geouq.sweep.settings import LARGEST_CELL
 from geouq.sweep.workers import HELD
 from geouq.sweep.zone_sums import part_for
@@ -22,6 +23,7 @@ MIB = 1 << 20
 # as measured, of one variable
 FILLED = 1.5 * MIB  # arrays that a zone fills in a group
 PROFILE = MIB / 4  # what a zone adds up to by keys of the variance, and by each grouping
+KEPT = 32  # a single pixel that is kept, in bytes
 CELL = 600  # sums of one cell, in bytes
 ENTRIES = 5000  # profile of one cell, in bytes, until it is written
 
@@ -90,7 +92,7 @@ def _bytes_of(window: Window, tile: Tile, reading: Reading, workers: int) -> int
     bands = -(-window.width // BAND)
     profile = PROFILE * (3 + len(tile.covariates) + len(tile.classes)) * bands
     waiting = groups * (profile + _cells(min(window.width, BAND) * SQUARE) * (CELL + ENTRIES))
-    sums = profile + _cells(window.width * window.height) * CELL
+    sums = profile + _cells(window.width * window.height) * CELL + KEPT * min(window.width * window.height, FEW)
     masks = groups * SQUARE * window.width // 8
     return int(len(tile.variables) * (sums + (workers + HELD) * waiting) + workers * (groups * bands * FILLED + masks))
 

@@ -168,7 +168,9 @@ def _packed(read: Read, places: Places, box: Window) -> Read:
         groups=tuple(values.ravel()[places] for values in read.found.groups),
         layers=None if read.found.layers is None else taken(read.found.layers, places.ravel()),
     )
-    return Read(box, found, read.pixels._replace(mean=m, variance=v, truth=y, weight=weight, status=status))
+    row, column = np.divmod(places.astype(np.int64), read.window.width)
+    own = (row + read.window.row) << 32 | (column + read.window.column)
+    return Read(box, found, read.pixels._replace(mean=m, variance=v, truth=y, weight=weight, status=status), own)
 
 
 @dataclass(frozen=True)

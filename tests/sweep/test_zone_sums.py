@@ -12,11 +12,13 @@ import rasterio
 from affine import Affine
 from alike import same
 from forecasts import heteroscedastic
+from scipy.stats import spearmanr
 
 from geouq import summarize_arrays
-from geouq.config import load_experiment
+from geouq.config import EQUAL_COUNT_10, BinScheme, load_experiment
 from geouq.failures import Failure
 from geouq.grid import Grid, Window
+from geouq.metrics import ence, spearman
 from geouq.rasters.catalog import find_tiles
 from geouq.reading.cutting import Reading
 from geouq.reading.reader import TileReader
@@ -106,6 +108,35 @@ def test_a_zone_adds_up_to_what_its_pixels_alone_do(wide_tile, masks):
         np.testing.assert_allclose(zone.whole.variance.sums, alone.whole.variance.sums, rtol=1e-12)
         assert zone.whole.n + zone.excluded.sum() == mask.sum()
         assert (zone.cells.moments.n > 0).sum() == (alone.cells.moments.n > 0).sum()
+
+
+def test_of_a_zone_with_few_pixels_each_is_kept_at_its_place(tmp_path, write_raster):
+    shape = (300, 700)
+    mean, variance, truth = heteroscedastic(shape, 2)
+    variance = np.round(4 * variance + 1) / 4  # many pixels have one variance
+    for name, array in {"mean": mean, "variance": variance, "truth": truth}.items():
+        write_raster(tmp_path / f"t_{name}.tif", array, nodata=np.nan)
+    config = tmp_path / "x.yaml"
+    layers = ", ".join(f"{name}: '{{tile}}_{name}.tif'" for name in ("mean", "variance", "truth"))
+    config.write_text(f"version: 1\nname: x\ntiles: [t]\ndata: {{{layers}}}\n")
+    (tile,) = find_tiles(load_experiment(config)).tiles
+    row, column = np.mgrid[: shape[0], : shape[1]]
+    masks = {"disc": (row - 150) ** 2 + (column - 300) ** 2 < 140**2, "most": column > 10}
+    zones, _ = swept(tile, {"drawn": Masked(masks)}, Reading(256, 256), ordering=True)
+
+    valid = masks["disc"] & np.isfinite(mean + variance + truth)
+    order = np.lexsort((column[valid], row[valid], variance[valid]))
+    (few,), (many,) = (zones[name].variables.values() for name in ("disc", "most"))
+    error = mean.astype(float) - truth
+    expected = np.column_stack([variance[valid], error[valid] ** 2])[order]
+    np.testing.assert_array_equal(few.whole.variance.kept.by_place(), expected)
+    assert not many.whole.variance.kept.every
+    alone = summarize_arrays(*(np.where(masks["disc"], a, np.nan) for a in (mean, variance, truth)), (0.5, 0.9)).whole
+    for scheme in (EQUAL_COUNT_10, BinScheme(scheme="equal-split", count=100)):
+        assert float(ence(few.whole, scheme)) == pytest.approx(float(ence(alone, scheme)), rel=1e-13)
+    assert float(spearman(few.whole)) == pytest.approx(
+        spearmanr(abs(error[valid]), variance[valid]).statistic, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("reading", [Reading(256, 256), Reading(768, 2048), Reading(512, 8704)])
@@ -363,3 +394,13 @@ def test_a_tile_without_a_valid_pixel_beside_classes_stops_nothing(tile_folder, 
 
     assert geouq("run", config).exit_code == 0
     assert {row["value"] for row in rows_of(tmp_path, metric="lowest_group_coverage_90")} == {""}
+
+
+def test_regions_of_few_pixels_have_exact_bins_in_tables(landscape, geouq, tmp_path):
+    landscape(FIELDS + COVER + MADE)
+    assert geouq("run", "experiment.yaml", "--quiet").exit_code == 0
+
+    with (tmp_path / "results/small/tables/bins.csv").open() as file:
+        edges = {(row["name"], row["bins"]): row["edges"] for row in csv.DictReader(file) if row["level"] != "tile"}
+    assert {name for name, _ in edges} == {"all", "meadow", "forest", "lake", "bog", "dry", "east", "not-east"}
+    assert set(edges.values()) == {"exact"}
