@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.doctor.finding import Finding
 from geouq.doctor.pixels import FEWEST, pearson, spread, thinned
-from geouq.doctor.suspicion import Suspicion
 
 Floats = NDArray[np.float64]
 FACTORS: Mapping[float, str] = {10.0**power: f"{10**power}" for power in range(1, 7)} | {
@@ -51,7 +51,7 @@ class _Relation:
     residual: float
 
 
-def of_relation(variable: str, mean: Floats, truth: Floats) -> Iterator[Suspicion]:
+def of_relation(variable: str, mean: Floats, truth: Floats) -> Iterator[Finding]:
     """Yield the best relation of truth and prediction other than equality, if there is one.
 
     Parameters
@@ -65,7 +65,7 @@ def of_relation(variable: str, mean: Floats, truth: Floats) -> Iterator[Suspicio
     found = [*_transforms(m, t), *_factors(m, t), *_offsets(m, t)]
     if found:
         best = min(found, key=lambda one: one.residual)
-        yield Suspicion(best.kind, variable, best.evidence, best.remedy)
+        yield Finding(best.kind, variable, best.evidence, best.remedy)
 
 
 def _residual(predicted: Floats, true: Floats) -> float:

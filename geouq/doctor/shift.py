@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.doctor.finding import Finding
 from geouq.doctor.sample import Patch
-from geouq.doctor.suspicion import Suspicion
 
 Floats = NDArray[np.float64]
 Spectrum = NDArray[np.complex128]
@@ -51,14 +51,14 @@ class _Shift(NamedTuple):
         return self.gain > errors and any(abs(size) > LEAST_SHIFT + errors * error for size, error in sizes)
 
 
-def of_shift(variable: str, patches: Sequence[Patch]) -> Iterator[Suspicion]:
+def of_shift(variable: str, patches: Sequence[Patch]) -> Iterator[Finding]:
     """Yield a finding if the prediction lies beside the truth in the whole sample."""
     shifts = [shift for width in FILTERS if (shift := _shift(_pieces(patches, width)))]
     if not shifts:
         return
     best = min(shifts, key=lambda shift: shift.error)
     if best.is_significant:
-        yield Suspicion(
+        yield Finding(
             "shifted pixels",
             variable,
             f"in {best.pieces} windows the prediction fits the truth best when it is moved by {best.down:+.1f} rows "

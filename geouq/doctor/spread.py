@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.doctor.finding import Finding
 from geouq.doctor.pixels import FEWEST, joined, thinned
 from geouq.doctor.sample import Patch
-from geouq.doctor.suspicion import Suspicion
 
 Floats = NDArray[np.float64]
 FEW_VALUES = 16
@@ -33,14 +33,14 @@ REMEDIES = {
 TO_A_FILE = "if so, write the std in the units of the mean to a new file"
 
 
-def of_spread(variable: str, patches: Sequence[Patch], layer: str) -> Iterator[Suspicion]:
+def of_spread(variable: str, patches: Sequence[Patch], layer: str) -> Iterator[Finding]:
     """Yield findings about the values of one predicted variance; layer : the key of the configuration that gives it."""
     name, stored = stored_spread(patches, layer)
     if len(stored) < FEWEST:
         return
     values = np.unique(stored)
     if len(values) == 1:
-        yield Suspicion(
+        yield Finding(
             "constant variance",
             variable,
             f"all of {len(stored)} pixels have the {name} {values[0]:.4g}",
@@ -48,7 +48,7 @@ def of_spread(variable: str, patches: Sequence[Patch], layer: str) -> Iterator[S
         )
     elif len(values) <= FEW_VALUES:
         shown = ", ".join(f"{value:.4g}" for value in values[:4])
-        yield Suspicion(
+        yield Finding(
             "few distinct variances",
             variable,
             f"the {name} of {len(stored)} pixels has {len(values)} values, {shown} ...",
@@ -62,7 +62,7 @@ def stored_spread(patches: Sequence[Patch], layer: str) -> tuple[str, Floats]:
     return ("std", np.sqrt(variance)) if layer in ("std", "interval") else ("variance", variance)
 
 
-def of_reading(variable: str, mean: Floats, truth: Floats, variance: Floats, layer: str) -> Iterator[Suspicion]:
+def of_reading(variable: str, mean: Floats, truth: Floats, variance: Floats, layer: str) -> Iterator[Finding]:
     """Yield another reading of the stored values under which the errors are as large as predicted everywhere.
 
     A forecast that is over-confident by one factor everywhere is no finding, unless the factor is a power of ten.
@@ -84,14 +84,14 @@ def of_reading(variable: str, mean: Floats, truth: Floats, variance: Floats, lay
     yield from _of_power(variable, layer, written)
 
 
-def _of_power(variable: str, layer: str, written: "_Misfit") -> Iterator[Suspicion]:
+def _of_power(variable: str, layer: str, written: "_Misfit") -> Iterator[Finding]:
     """Yield a std that would fit the errors everywhere after division by a power of ten."""
     power = int(np.round(written.size / np.log(10)))
     if power in POWERS and abs(written.size - power * np.log(10)) < POWER_FITS and written.shape < FITS:
         times = 10 ** abs(power)
         factor = f"{times} times" if power > 0 else f"1/{times} of"
         scale = 10.0 ** (power if layer == "std" else 2 * power)
-        yield Suspicion(
+        yield Finding(
             f"{layer} of another scale",
             variable,
             f"the errors are {factor} the predicted std, at each size of the std and the mean",
@@ -99,8 +99,8 @@ def _of_power(variable: str, layer: str, written: "_Misfit") -> Iterator[Suspici
         )
 
 
-def _finding(name: str, layer: str, variable: str, written: "_Misfit", other: "_Misfit") -> Suspicion:
-    return Suspicion(
+def _finding(name: str, layer: str, variable: str, written: "_Misfit", other: "_Misfit") -> Finding:
+    return Finding(
         f"{name} stored as {layer}",
         variable,
         f"errors are {np.exp(written.size):.3g} times the predicted std, unevenly over sizes of the std and the mean; "
