@@ -12,6 +12,7 @@ from geouq.doctor.pixels import joined
 from geouq.doctor.placement import of_overlaps, of_placement
 from geouq.doctor.relation import of_relation
 from geouq.doctor.sample import Patch, Sampling, take_sample
+from geouq.doctor.shift import SHIFTED
 from geouq.doctor.spread import of_reading, of_spread
 from geouq.doctor.values import of_copy, of_nodata
 from geouq.doctor.wiring import of_wiring
@@ -79,7 +80,7 @@ def _of_variable(variable: str, patches: Sequence[Patch], layer: str, *, is_misp
     mean, variance, truth = mean[kept], variance[kept], truth[kept]
     relation, placement = list(of_relation(variable, mean, truth)), list(of_placement(variable, counted))
     yield from (*relation, *placement, *of_copy(variable, mean, truth))
-    if not relation and not placement:
+    if not relation and all(one.kind == SHIFTED for one in placement):  # a flip leaves errors of something else
         yield from of_reading(variable, mean, truth, variance, layer)
 
 
