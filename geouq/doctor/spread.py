@@ -165,8 +165,8 @@ def _misfit(error: Floats, std: Floats, groups: Sequence[Places]) -> _Misfit | N
 
 def _sums(values: Floats, places: Places) -> Floats:
     """Return the sum of each group that has pixels."""
-    found: Floats = np.bincount(places, values)[np.bincount(places) > 0]
-    return found
+    sums = np.bincount(places, values).astype(np.float64)
+    return sums[np.bincount(places) > 0]
 
 
 def _groups(values: Floats) -> Places:
