@@ -345,7 +345,8 @@ def _print_findings(experiment: "Experiment", catalog: "Catalog") -> int:
     for finding in findings:
         click.echo(f"finding    {finding}", err=True)
     looked = f"{min(DEEP.tiles, len(catalog.tiles))} of {len(catalog.tiles)} tiles"
-    click.echo(f"sample     up to {DEEP.windows} windows in each of {looked}: {len(findings)} findings")
+    count = f"{len(findings)} finding{'s' * (len(findings) != 1)}"
+    click.echo(f"sample     up to {DEEP.windows} windows in each of {looked}: {count}")
     return len(findings)
 
 

@@ -181,7 +181,7 @@ def _evaluated(job: _Job, catalog: Catalog, pool: Executor, *, fresh: bool, begu
     read_again = _read_again(job)
     waiting = [t for t in job.tiles if fresh or unidentified(t) or not is_valid(job.folder, t, job.settings)]
     with collecting() as unchecked:
-        doubts = _doubts(job, catalog, waiting)
+        findings = _findings(job, catalog, waiting)
     failures = _sweep(job, pool, waiting)
     if job.experiment.bins.exact:
         failures += _place_edges(job, pool, failures)
@@ -202,7 +202,7 @@ def _evaluated(job: _Job, catalog: Catalog, pool: Executor, *, fresh: bool, begu
         peak_memory_mib=peak_memory_mib(),
         config_sha256=config_digest(job.experiment),
         whole=_whole_tiles(job, done),
-        doubts=doubts,
+        findings=findings,
         polygons=vector_inputs(job.regions.polygons, polygons_without_pixels(job.regions, job.zones.values())),
         summaries=checksums_of_summaries(job.folder, {tile.name: job.zones[tile.name].layers for tile in done}),
     )
@@ -240,7 +240,7 @@ def _prepare(experiment: Experiment, options: Options, reporter: Reporter) -> tu
     return job, catalog
 
 
-def _doubts(job: _Job, catalog: Catalog, waiting: Sequence[Tile]) -> tuple[str, ...]:
+def _findings(job: _Job, catalog: Catalog, waiting: Sequence[Tile]) -> tuple[str, ...]:
     """Return the findings of the input checks.
 
     They are those of the last run if no tile waits, no check failed then and the run is not strict, so that no pixel
@@ -250,12 +250,12 @@ def _doubts(job: _Job, catalog: Catalog, waiting: Sequence[Tile]) -> tuple[str, 
         with suppress(SummaryError):
             last = load_record(job.folder)
             if not any(failure.stage == CHECKS for failure in last.failures):
-                return last.doubts
+                return last.findings
     sampling = DEEP if job.strict else CHEAP
-    doubts = tuple(str(doubt) for doubt in examine(job.experiment, catalog, sampling))
-    for doubt in doubts:
-        job.reporter.say(doubt)
-    return doubts
+    findings = tuple(str(finding) for finding in examine(job.experiment, catalog, sampling))
+    for finding in findings:
+        job.reporter.say(finding)
+    return findings
 
 
 def _sweep(job: _Job, pool: Executor, waiting: Sequence[Tile]) -> list[Failure]:

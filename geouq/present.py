@@ -65,7 +65,7 @@ class Results:
     @property
     def findings(self) -> tuple[str, ...]:
         """Return what the input checks found."""
-        return self.record.doubts
+        return self.record.findings
 
     @cached_property
     def frames(self) -> Mapping[str, "pd.DataFrame"]:
@@ -150,7 +150,7 @@ def _warnings(experiment: Experiment, record: RunRecord, numbers: Numbers, undra
     with isolated("notes", "bins that hold nearly all pixels"):
         heavy = heavy_bins(numbers.tables["bins"])
     missing = _without_pixels(experiment, metrics)
-    return Warnings((*record.doubts, *record.notes, *odd), (*heavy, *missing, *_left_to_tables(numbers), *undrawn))
+    return Warnings((*record.findings, *record.notes, *odd), (*heavy, *missing, *_left_to_tables(numbers), *undrawn))
 
 
 def _without_pixels(experiment: Experiment, metrics: Table) -> list[str]:

@@ -49,7 +49,7 @@ def write_forms(tmp_path, write_raster):
             write_raster(tmp_path / f"single/{tile}_m{k + 1}_variance.tif", variances[:, k], **where)
         for k, level in enumerate(LEVELS):
             write_raster(tmp_path / f"quantiles/{tile}_{level}.tif", np.sort(members, 1)[:, k], **where)
-        parts = {"mean": members.mean(1), "noise": variances.mean(1), "doubt": members.var(1)}
+        parts = {"mean": members.mean(1), "noise": variances.mean(1), "disagreement": members.var(1)}
         for name, layer in parts.items():
             write_raster(tmp_path / f"parts/{tile}_{name}.tif", layer, **where)
         p, codes = classes_of(i)
@@ -75,7 +75,7 @@ QUANTILES = {"quantiles": "{" + ", ".join(f"{p}: 'quantiles/{{tile}}_{p}.tif'" f
 PARTS = {
     "mean": "parts/{tile}_mean.tif",
     "variance_aleatoric": "parts/{tile}_noise.tif",
-    "variance_epistemic": "parts/{tile}_doubt.tif",
+    "variance_epistemic": "parts/{tile}_disagreement.tif",
     "truth": "truth/{tile}.tif",
 }
 CLASSES = {

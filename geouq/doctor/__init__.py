@@ -1,17 +1,17 @@
 """Checks of the input, from a sample of its pixels: findings with what was found, what it may mean and what to do."""
 
 from geouq.doctor.examine import CHEAP, CHECKS, DEEP, examine, examine_model
+from geouq.doctor.finding import Finding
 from geouq.doctor.sample import Known, Patch, Sampling, take_sample
-from geouq.doctor.suspicion import Suspicion
 
 __all__ = [
     "CHEAP",
     "CHECKS",
     "DEEP",
+    "Finding",
     "Known",
     "Patch",
     "Sampling",
-    "Suspicion",
     "examine",
     "examine_model",
     "take_sample",

@@ -5,14 +5,15 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from geouq.config import Experiment, Variable
+from geouq.doctor.finding import Finding
 from geouq.doctor.masks import of_masks
 from geouq.doctor.naming import of_order, of_training
 from geouq.doctor.pixels import joined
 from geouq.doctor.placement import of_overlaps, of_placement
 from geouq.doctor.relation import of_relation
 from geouq.doctor.sample import Patch, Sampling, take_sample
+from geouq.doctor.shift import SHIFTED
 from geouq.doctor.spread import of_reading, of_spread
-from geouq.doctor.suspicion import Suspicion
 from geouq.doctor.values import of_copy, of_nodata
 from geouq.doctor.wiring import of_wiring
 from geouq.failures import isolated
@@ -26,12 +27,12 @@ CHECKS = "input checks"  # stage of a run
 
 
 @overflow_is_missing()
-def examine(experiment: Experiment, catalog: Catalog, sampling: Sampling) -> list[Suspicion]:
+def examine(experiment: Experiment, catalog: Catalog, sampling: Sampling) -> list[Finding]:
     """Return what looks wrong in headers and in a sample of the pixels, causes before what may follow from them."""
     patches: list[Patch] = []
     with isolated(CHECKS, "sample of the pixels"):
         patches = take_sample(catalog.tiles, sampling)
-    found: list[Suspicion] = []
+    found: list[Finding] = []
     with isolated(CHECKS, "tiles that overlap"):
         found += of_overlaps(catalog.tiles, [patch for patch in patches if patch.n])
     found += of_training([tile.name for tile in catalog.tiles], experiment.training_tiles)
@@ -43,7 +44,7 @@ def examine(experiment: Experiment, catalog: Catalog, sampling: Sampling) -> lis
     return found
 
 
-def examine_model(patches: Mapping[str, Sequence[Patch]], layer: str) -> list[Suspicion]:
+def examine_model(patches: Mapping[str, Sequence[Patch]], layer: str) -> list[Finding]:
     """Return the findings about the variables of one model.
 
     Parameters
@@ -51,7 +52,7 @@ def examine_model(patches: Mapping[str, Sequence[Patch]], layer: str) -> list[Su
     patches : by variable
     layer : the key of the configuration that gives the variance
     """
-    found: list[Suspicion] = []
+    found: list[Finding] = []
     misplaced: set[str] = set()
     with isolated(CHECKS, "order of the variables"):
         for finding, odd in of_order(patches):
@@ -63,7 +64,7 @@ def examine_model(patches: Mapping[str, Sequence[Patch]], layer: str) -> list[Su
     return found
 
 
-def _of_variable(variable: str, patches: Sequence[Patch], layer: str, *, is_misplaced: bool) -> Iterator[Suspicion]:
+def _of_variable(variable: str, patches: Sequence[Patch], layer: str, *, is_misplaced: bool) -> Iterator[Finding]:
     """Yield findings about one variable: where a layer is not what its key says, no others that follow from that."""
     counted = [patch for patch in patches if patch.n]
     wrong = [*of_wiring(variable, patches, layer), *of_masks(variable, patches)]
@@ -79,7 +80,7 @@ def _of_variable(variable: str, patches: Sequence[Patch], layer: str, *, is_misp
     mean, variance, truth = mean[kept], variance[kept], truth[kept]
     relation, placement = list(of_relation(variable, mean, truth)), list(of_placement(variable, counted))
     yield from (*relation, *placement, *of_copy(variable, mean, truth))
-    if not relation and not placement:
+    if not relation and all(one.kind == SHIFTED for one in placement):  # a flip leaves errors of something else
         yield from of_reading(variable, mean, truth, variance, layer)
 
 

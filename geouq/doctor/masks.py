@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.doctor.finding import Finding
 from geouq.doctor.pixels import FEWEST, pearson, thinned
 from geouq.doctor.sample import Patch
-from geouq.doctor.suspicion import Suspicion
 
 Floats = NDArray[np.float64]
 REMEDY = (
@@ -17,7 +17,7 @@ REMEDY = (
 )
 
 
-def of_masks(variable: str, patches: Sequence[Patch]) -> Iterator[Suspicion]:
+def of_masks(variable: str, patches: Sequence[Patch]) -> Iterator[Finding]:
     """Yield a finding where the hidden pixels hold the data, or the prediction fits them and not the others."""
     known = [patch.known for patch in patches]
     if not known:
@@ -31,7 +31,7 @@ def of_masks(variable: str, patches: Sequence[Patch]) -> Iterator[Suspicion]:
     kept_truth, hidden_truth = (np.isfinite(truth[part]).mean() for part in (~hidden, hidden))
     if kept_truth < 0.2 and hidden_truth > 0.6 and np.nanstd(truth[hidden]) > 0:
         evidence = f"{hidden_truth:.0%} of the pixels excluded by the mask have a truth, {kept_truth:.0%} of those kept"
-        yield Suspicion("inverted mask", variable, evidence, REMEDY)
+        yield Finding("inverted mask", variable, evidence, REMEDY)
         return
     complete = np.isfinite(mean) & np.isfinite(truth) & (variance > 0)
     if min((complete & hidden).sum(), (complete & ~hidden).sum()) < FEWEST:
@@ -40,7 +40,7 @@ def of_masks(variable: str, patches: Sequence[Patch]) -> Iterator[Suspicion]:
         _fit(mean[part], np.sqrt(variance[part]), truth[part]) for part in (complete & hidden, complete & ~hidden)
     )
     if excluded.is_good and kept.correlation < 0.3 and (kept.is_constant or kept.z > 2 * excluded.z):
-        yield Suspicion(
+        yield Finding(
             "inverted mask",
             variable,
             f"prediction and truth correlate by {excluded.correlation:.2f} where the mask excludes pixels and by "

@@ -5,20 +5,20 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.doctor.finding import Finding
 from geouq.doctor.pixels import FEWEST, joined, pearson
 from geouq.doctor.sample import Patch
-from geouq.doctor.suspicion import Suspicion
 
 Floats = NDArray[np.float64]
 LEAST_CORRELATION = 0.3  # of a prediction and the truth of another variable
 
 
-def of_training(evaluated: Sequence[str], trained_on: Sequence[str]) -> Iterator[Suspicion]:
+def of_training(evaluated: Sequence[str], trained_on: Sequence[str]) -> Iterator[Finding]:
     """Tiles that are evaluated although the model has seen them."""
     known = set(trained_on)
     if seen := [name for name in evaluated if name in known]:
         shown = ", ".join(seen[:5]) + (", ..." if len(seen) > 5 else "")
-        yield Suspicion(
+        yield Finding(
             "training tiles",
             "tiles",
             f"{len(seen)} of {len(evaluated)} tiles are among `training_tiles`: {shown}",
@@ -26,7 +26,7 @@ def of_training(evaluated: Sequence[str], trained_on: Sequence[str]) -> Iterator
         )
 
 
-def of_order(patches: Mapping[str, Sequence[Patch]]) -> Iterator[tuple[Suspicion, tuple[str, ...]]]:
+def of_order(patches: Mapping[str, Sequence[Patch]]) -> Iterator[tuple[Finding, tuple[str, ...]]]:
     """Yield predictions that fit the truth of another variable better than their own, and their variables.
 
     patches : by variable, of one model.
@@ -44,7 +44,7 @@ def of_order(patches: Mapping[str, Sequence[Patch]]) -> Iterator[tuple[Suspicion
         shown = ", ".join(f"{names[i]} predicts the truth of {names[best[i]]}" for i in moved)
         odd = tuple(names[i] for i in moved)
         yield (
-            Suspicion(
+            Finding(
                 "bands in another order",
                 ", ".join(odd),
                 f"the prediction named {shown} better than its own",

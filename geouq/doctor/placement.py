@@ -6,9 +6,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.doctor.finding import Finding
 from geouq.doctor.sample import Patch
 from geouq.doctor.shift import FEWEST, of_shift
-from geouq.doctor.suspicion import Suspicion
 from geouq.rasters.catalog import Tile
 
 Floats = NDArray[np.float64]
@@ -22,14 +22,14 @@ FLIPS: Mapping[str, Callable[[Floats], Floats]] = {
 }
 
 
-def of_placement(variable: str, patches: Sequence[Patch]) -> Iterator[Suspicion]:
+def of_placement(variable: str, patches: Sequence[Patch]) -> Iterator[Finding]:
     """Yield findings about the place of one variable's prediction on its truth."""
     middle = [patch for patch in patches if patch.place == 0 and patch.n >= FEWEST]
     flips = list(_of_flips(variable, middle))
     yield from flips or of_shift(variable, [patch for patch in patches if patch.n >= FEWEST])
 
 
-def of_overlaps(tiles: Sequence[Tile], patches: Sequence[Patch]) -> Iterator[Suspicion]:
+def of_overlaps(tiles: Sequence[Tile], patches: Sequence[Patch]) -> Iterator[Finding]:
     """Tiles of one CRS that lie on each other by more than half a pixel.
 
     Those on the very same pixels, such as years of one place, are meant unless they have the same truth.
@@ -43,7 +43,7 @@ def of_overlaps(tiles: Sequence[Tile], patches: Sequence[Patch]) -> Iterator[Sus
         or any((one.name, name) in truths and _same(truths, one.name, other.name, name) for name in names)
     ]
     if found:
-        yield Suspicion(
+        yield Finding(
             "overlapping tiles",
             "tiles",
             f"{len(found)} pairs lie on each other: {', '.join(found[:3])}{', ...' if len(found) > 3 else ''}",
@@ -86,7 +86,7 @@ def correlation(one: Floats, other: Floats) -> float:
         return float((a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum()))
 
 
-def _of_flips(variable: str, patches: Sequence[Patch]) -> Iterator[Suspicion]:
+def _of_flips(variable: str, patches: Sequence[Patch]) -> Iterator[Finding]:
     """Windows in the middle of tiles, whose prediction fits the truth when it is turned."""
     square = [patch for patch in patches if patch.truth.shape[0] == patch.truth.shape[1]]
     if len(square) < FEW_WINDOWS:
@@ -98,7 +98,7 @@ def _of_flips(variable: str, patches: Sequence[Patch]) -> Iterator[Suspicion]:
             continue
         own, flipped = np.median(known, axis=0)
         if flipped > 0.5 and flipped > own + 0.3:
-            yield Suspicion(
+            yield Finding(
                 "flipped axes",
                 variable,
                 f"in the middle of {len(known)} tiles the prediction correlates with the truth by {own:.2f}, turned "

@@ -10,14 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.doctor.finding import Finding
 from geouq.doctor.pixels import FEWEST, pearson, spread, thinned
-from geouq.doctor.suspicion import Suspicion
 
 Floats = NDArray[np.float64]
 FACTORS: Mapping[float, str] = {10.0**power: f"{10**power}" for power in range(1, 7)} | {
     3.28084: "3.28 (feet per metre)"
 }
 FACTOR_TOLERANCE = 0.12  # of the logarithm of the ratio of means
+SLOPE_TOLERANCE = 0.2  # of the logarithm of the slope of the truth on the prediction
 OTHER_FACTOR = 3.0  # from which a ratio is more than a bias, if prediction and truth are proportional
 CLEAR_FACTOR = 5.0  # of units, beyond which it is hardly a bias
 LEAST_CORRELATION, SURE_CORRELATION = 0.3, 0.6  # for such a factor, and for any other
@@ -33,6 +34,7 @@ TRANSFORMS: Mapping[str, tuple[Callable[[Floats], Floats], float]] = {  # and ab
     "log1p": (np.log1p, -1.0),
     "log10": (np.log10, 0.0),
     "sqrt": (np.sqrt, 0.0),
+    "10 log1p": (lambda values: 10 * np.log1p(values), -1.0),  # as integers, in some products
 }
 PREFERENCE = 0.95  # of a function, which has no free factor
 UNITS = (
@@ -43,7 +45,10 @@ UNITS = (
 
 @dataclass(frozen=True)
 class _Relation:
-    """One way in which the truth may follow from the prediction; residual : robust, per spread of the truth."""
+    """One way in which the truth may follow from the prediction.
+
+    residual : robust, per spread of the truth; 0 where the relation needs no comparison with others.
+    """
 
     kind: str
     evidence: str
@@ -51,7 +56,7 @@ class _Relation:
     residual: float
 
 
-def of_relation(variable: str, mean: Floats, truth: Floats) -> Iterator[Suspicion]:
+def of_relation(variable: str, mean: Floats, truth: Floats) -> Iterator[Finding]:
     """Yield the best relation of truth and prediction other than equality, if there is one.
 
     Parameters
@@ -65,7 +70,7 @@ def of_relation(variable: str, mean: Floats, truth: Floats) -> Iterator[Suspicio
     found = [*_transforms(m, t), *_factors(m, t), *_offsets(m, t)]
     if found:
         best = min(found, key=lambda one: one.residual)
-        yield Suspicion(best.kind, variable, best.evidence, best.remedy)
+        yield Finding(best.kind, variable, best.evidence, best.remedy)
 
 
 def _residual(predicted: Floats, true: Floats) -> float:
@@ -76,24 +81,56 @@ def _factors(mean: Floats, truth: Floats) -> Iterator[_Relation]:
     """Yield a truth that is proportional to the prediction with a factor other than 1."""
     if not mean.mean() * truth.mean() > 0:
         return
-    ratio = float(truth.mean() / mean.mean())
-    known = next((f for f in FACTORS if abs(abs(np.log(ratio)) - np.log(f)) < FACTOR_TOLERANCE), None)
+    ratio, slope = float(truth.mean() / mean.mean()), _slope(mean, truth)
+    known = next((f for f in FACTORS if _is_factor(f, ratio, slope)), None)
+    is_clear = known is not None and known > CLEAR_FACTOR
     if known is None and max(ratio, 1 / ratio) < OTHER_FACTOR:
         return
-    joint = _joint(mean, truth, ratio)
-    is_sure = known is not None and known > CLEAR_FACTOR
-    if not joint.is_proportional(LEAST_CORRELATION if is_sure else SURE_CORRELATION):
+    if not is_clear and (ratio * mean - truth).std() > 0.7 * (mean - truth).std():  # a bias explains as much
         return
-    if not is_sure and (ratio * mean - truth).std() > 0.7 * (mean - truth).std():  # a bias explains as much
-        return
-    larger, smaller = ("truth", "prediction") if ratio > 1 else ("prediction", "truth")
-    times = FACTORS[known] if known else f"{max(ratio, 1 / ratio):.3g}"
-    yield _Relation(
-        "different units" if known else "different scale",
-        f"the {larger} is {times} times the {smaller}: means {truth.mean():.4g} (truth) and {mean.mean():.4g}, {joint}",
-        f"{UNITS if known else f'name the right band, or {UNITS}'}",
-        _residual(ratio * mean, truth),
-    )
+    factor = _signed(known, ratio) if known and is_clear else ratio
+    joint = _joint(mean, truth, factor)
+    is_certain = is_clear and _is_certain(factor, ratio, slope, pearson(mean, truth))
+    if is_certain or joint.is_proportional(LEAST_CORRELATION if is_clear else SURE_CORRELATION):
+        larger, smaller = ("truth", "prediction") if ratio > 1 else ("prediction", "truth")
+        times = FACTORS[known] if known else f"{max(ratio, 1 / ratio):.3g}"
+        yield _Relation(
+            "different units" if known else "different scale",
+            f"the {larger} is {times} times the {smaller}: means {truth.mean():.4g} (truth) and {mean.mean():.4g}, "
+            f"slope {slope:.3g}, {joint}",
+            f"{UNITS if known else f'name the right band, or {UNITS}'}",
+            0.0 if is_certain else _residual(factor * mean, truth),
+        )
+
+
+def _is_certain(factor: float, ratio: float, slope: float, correlation: float) -> bool:
+    """Return whether both the ratio of means and the slope are the factor, whatever the joint distribution."""
+    agrees = _near(ratio, factor, FACTOR_TOLERANCE) and _near(slope, factor, SLOPE_TOLERANCE)
+    return agrees and correlation > LEAST_CORRELATION
+
+
+def _is_factor(factor: float, ratio: float, slope: float) -> bool:
+    """Return whether a unit factor agrees with the ratio of means, or with the slope and roughly with the ratio.
+
+    Of few independent pixels, or of values on both sides of 0, the ratio of means is uncertain.
+    """
+    signed = _signed(factor, ratio)
+    by_slope = factor > CLEAR_FACTOR and _near(slope, signed, SLOPE_TOLERANCE) and _near(ratio, signed, np.log(2))
+    return by_slope or _near(ratio, signed, FACTOR_TOLERANCE)
+
+
+def _signed(factor: float, ratio: float) -> float:
+    """Return the factor of the truth, below 1 where the prediction is the larger one."""
+    return factor if ratio > 1 else 1 / factor
+
+
+def _near(value: float, factor: float, tolerance: float) -> bool:
+    return value > 0 and bool(abs(np.log(value / factor)) < tolerance)
+
+
+def _slope(mean: Floats, truth: Floats) -> float:
+    """Return the slope of the truth on the prediction, 1 for a calibrated forecast whatever its skill."""
+    return pearson(mean, truth) * float(truth.std() / mean.std())
 
 
 @dataclass(frozen=True)

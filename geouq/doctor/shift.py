@@ -12,11 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.doctor.finding import Finding
 from geouq.doctor.sample import Patch
-from geouq.doctor.suspicion import Suspicion
 
 Floats = NDArray[np.float64]
 Spectrum = NDArray[np.complex128]
+SHIFTED = "shifted pixels"  # kind of the finding
 REACH = 4  # largest shift that is looked for, in pixels
 FEWEST = 400  # pixels of a piece
 FEWEST_PIECES, MOST_PIECES = 6, 40
@@ -24,7 +25,7 @@ LARGEST_UNCUT = 64  # side of a patch that is not cut into quarters where there 
 FILTERS = (None, 8.0, 4.0, 2.0)  # std of the Gaussian, in pixels, beyond which variation is removed; None for nothing
 LEAST_CORRELATION = 0.05  # of the filtered fields at their best place
 LEAST_SHIFT = 0.35  # pixels, which resampling may cause
-SIGNIFICANT = 3.5  # standard errors beyond that, and of the correlation, from very many pieces; more from fewer
+SIGNIFICANT = 3.5  # standard errors of the shift, and of the correlation, from very many pieces; more from fewer
 
 
 class _Shift(NamedTuple):
@@ -46,25 +47,32 @@ class _Shift(NamedTuple):
 
     @property
     def is_significant(self) -> bool:
-        sizes = ((self.down, self.error_down), (self.across, self.error_across))
         errors = _as_t(SIGNIFICANT, self.pieces - 1)
-        return self.gain > errors and any(abs(size) > LEAST_SHIFT + errors * error for size, error in sizes)
+        return self.gain > errors and any(
+            abs(size) > max(LEAST_SHIFT, errors * self.error) for size in (self.down, self.across)
+        )
 
 
-def of_shift(variable: str, patches: Sequence[Patch]) -> Iterator[Suspicion]:
+def of_shift(variable: str, patches: Sequence[Patch]) -> Iterator[Finding]:
     """Yield a finding if the prediction lies beside the truth in the whole sample."""
     shifts = [shift for width in FILTERS if (shift := _shift(_pieces(patches, width)))]
     if not shifts:
         return
     best = min(shifts, key=lambda shift: shift.error)
     if best.is_significant:
-        yield Suspicion(
-            "shifted pixels",
+        yield Finding(
+            SHIFTED,
             variable,
-            f"in {best.pieces} windows the prediction fits the truth best when it is moved by {best.down:+.1f} rows "
-            f"and {best.across:+.1f} columns (standard errors {best.error_down:.2g} and {best.error_across:.2g})",
+            f"in {best.pieces} windows the prediction fits the truth best when it is moved by {_tenths(best.down)} "
+            f"rows and {_tenths(best.across)} columns "
+            f"(standard errors {best.error_down:.2g} and {best.error_across:.2g})",
             "check pixel centres and corners where it was made, and resample it to the grid of the truth",
         )
+
+
+def _tenths(pixels: float) -> str:
+    """Return a number of pixels with its sign, + for 0."""
+    return f"{round(pixels, 1) + 0.0:+.1f}"
 
 
 def _pieces(patches: Sequence[Patch], width: float | None) -> list[tuple[Floats, Floats]]:

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.doctor.finding import Finding
 from geouq.doctor.pixels import FEWEST, joined
 from geouq.doctor.sample import Patch
-from geouq.doctor.suspicion import Suspicion
 
 Floats = NDArray[np.float64]
 # that people write where nothing is known, and that few variables reach
@@ -15,7 +15,7 @@ CODES = (-9999.0, -99999.0, -999.0, -99.0, 9999.0, 99999.0, -32768.0, 32767.0, 6
 MOST_EQUAL = 0.2  # share of errors of exactly 0
 
 
-def of_nodata(variable: str, patches: Sequence[Patch], layer: str) -> Iterator[tuple[Suspicion, NDArray[np.bool_]]]:
+def of_nodata(variable: str, patches: Sequence[Patch], layer: str) -> Iterator[tuple[Finding, NDArray[np.bool_]]]:
     """Yield values that stand for nodata without being declared, and which of the pixels that count hold them."""
     layers = {"mean": joined(patches, "mean"), "truth": joined(patches, "truth")}
     if len(layers["truth"]) < FEWEST:
@@ -31,7 +31,7 @@ def of_nodata(variable: str, patches: Sequence[Patch], layer: str) -> Iterator[t
         if fill not in CODES and other is not None and not _is_elsewhere(other, filled):
             continue
         yield (
-            Suspicion(
+            Finding(
                 "undeclared nodata",
                 variable,
                 f"{filled.mean():.1%} of the {name} is {fill:.6g}, far from all other values",
@@ -62,7 +62,7 @@ def _is_elsewhere(other: Floats, filled: NDArray[np.bool_]) -> bool:
     return bool(low <= np.median(other[filled]) <= high)
 
 
-def of_copy(variable: str, mean: Floats, truth: Floats) -> Iterator[Suspicion]:
+def of_copy(variable: str, mean: Floats, truth: Floats) -> Iterator[Finding]:
     """Yield a truth that equals the prediction where neither is a bound that both are cut at."""
     if len(truth) < FEWEST:
         return
@@ -70,7 +70,7 @@ def of_copy(variable: str, mean: Floats, truth: Floats) -> Iterator[Suspicion]:
     error = (mean - truth)[inner]
     equal = float((error == 0).mean()) if len(error) else 0.0
     if equal > MOST_EQUAL and len(np.unique(truth)) > 50 and not _is_rounding(error, equal):
-        yield Suspicion(
+        yield Finding(
             "truth equal to the prediction",
             variable,
             f"{equal:.0%} of the pixels have an error of exactly 0",

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.doctor.finding import Finding
 from geouq.doctor.pixels import FEWEST
 from geouq.doctor.sample import Known, Patch
-from geouq.doctor.suspicion import Suspicion
 
 Floats = NDArray[np.float64]
 NEARLY_ALL = 0.95  # share of the pixels
@@ -15,7 +15,7 @@ FEW_VALUES = 16  # of which two layers may agree by chance
 CLOSE = 1e-6  # relative difference of values that went through a square
 
 
-def of_wiring(variable: str, patches: Sequence[Patch], layer: str) -> Iterator[Suspicion]:
+def of_wiring(variable: str, patches: Sequence[Patch], layer: str) -> Iterator[Finding]:
     """Yield layers of one variable that equal each other in nearly all pixels."""
     known = [patch.known for patch in patches]
     if layer == "interval":
@@ -27,7 +27,7 @@ def of_wiring(variable: str, patches: Sequence[Patch], layer: str) -> Iterator[S
     for name, other in (("mean", mean), ("truth", truth)):
         share, n = _equal(stored, other)
         if share >= NEARLY_ALL and not (name == "mean" and layer == "variance" and _is_count(mean, truth)):
-            yield Suspicion(
+            yield Finding(
                 f"{layer} equal to the {name}",
                 variable,
                 f"the {layer} equals the {name} in {share:.1%} of {n} pixels",
@@ -35,7 +35,7 @@ def of_wiring(variable: str, patches: Sequence[Patch], layer: str) -> Iterator[S
             )
 
 
-def _of_ends(variable: str, known: Sequence[Known]) -> Iterator[Suspicion]:
+def _of_ends(variable: str, known: Sequence[Known]) -> Iterator[Finding]:
     """Yield what equals in an interval: its ends, or the mean and one end."""
     own = [one for one in known if one.ends]
     if not own:
@@ -46,7 +46,7 @@ def _of_ends(variable: str, known: Sequence[Known]) -> Iterator[Suspicion]:
     for (name, other), (one, two) in pairs.items():
         share, n = _equal(one, two)
         if share >= NEARLY_ALL:
-            yield Suspicion(
+            yield Finding(
                 f"{name} equal to {other}",
                 variable,
                 f"`{name}` equals `{other}` in {share:.1%} of {n} pixels",

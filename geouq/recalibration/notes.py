@@ -19,7 +19,7 @@ def notes_of(everything: Fits, each: Sequence[Fits]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*everything.notes, *of_folds]))
 
 
-def doubts_of(recalibrators: Mapping[str, Recalibrator]) -> list[str]:
+def guarantee_notes_of(recalibrators: Mapping[str, Recalibrator]) -> list[str]:
     """Return what the conformal intervals that were chosen guarantee, and at which levels they do not."""
     found: list[str] = []
     for name, own in recalibrators.items():

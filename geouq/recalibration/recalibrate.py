@@ -19,7 +19,7 @@ from geouq.recalibration.choice import Best, best_of
 from geouq.recalibration.corrections import Unchanged
 from geouq.recalibration.fits import Fits, fit_all, methods_for, sets_of
 from geouq.recalibration.folds import Fold, k_fold, leave_one_region_out
-from geouq.recalibration.notes import doubts_of, notes_of
+from geouq.recalibration.notes import guarantee_notes_of, notes_of
 from geouq.recalibration.opened import Opened, groups_of, open_run, tiles_without_truth
 from geouq.recalibration.rasters import layers_of, write_rasters
 from geouq.recalibration.recalibrator import Provenance, Recalibrator, save_recalibrator
@@ -139,7 +139,7 @@ def _recalibrated(job: _Job, predictions: tuple[str, str] | None, planned: Calla
         everything = fits[tuple(opened.record.tiles)]
         recalibrators = _chosen(job, best, everything)
         table = _table(opened, rows, recalibrators)
-        notes = (*notes_of(everything, found), *doubts_of(recalibrators))
+        notes = (*notes_of(everything, found), *guarantee_notes_of(recalibrators))
         files = _write_tables(job, table, best, recalibrators, notes)
         files += _draw(job, seen, judged, recalibrators, next(iter(folds)))
         files += _write_rasters(job, to_write, recalibrators, pool)

@@ -76,7 +76,7 @@ class RunRecord:
     """What run.json holds; all that `geouq report` needs beside the summaries.
 
     whole : tiles that lie wholly in regions which are made of others. polygons : the file of those and the names of
-    which no tile holds a pixel, by key. doubts : what looks wrong in the input. summaries : checksum of each file of
+    which no tile holds a pixel, by key. findings : of the input checks. summaries : checksum of each file of
     summaries, by its path. cpu : name and features of the CPU for which code was compiled; empty in older files.
     """
 
@@ -96,13 +96,13 @@ class RunRecord:
     polygons: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=versions)
     cpu: Mapping[str, str] = field(default_factory=processor)
-    doubts: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
     summaries: Mapping[str, str] = field(default_factory=dict)
     gdal: Mapping[str, str] = field(default_factory=gdal_settings)
     command: str = field(default_factory=command)
 
     def __post_init__(self) -> None:
-        clean = {name: redacted(getattr(self, name)) for name in ("notes", "doubts", "inputs", "polygons")}
+        clean = {name: redacted(getattr(self, name)) for name in ("notes", "findings", "inputs", "polygons")}
         clean["failures"] = tuple(replace(one, message=without_secrets(one.message)) for one in self.failures)
         for name, value in clean.items():
             object.__setattr__(self, name, value)
@@ -215,14 +215,16 @@ def _intact(plain: dict[str, Any]) -> dict[str, Any]:
 def load_record(folder: Path) -> RunRecord:
     """Read run.json; raise SummaryError if the folder holds no run, or the file is damaged.
 
-    Files of earlier versions have no checksum.
+    Files of earlier versions have no checksum, and call the findings `doubts`.
     """
     path = folder / "run.json"
     try:
         plain = _intact(json.loads(path.read_text(encoding="utf-8")))
         plain["variables"] = tuple(Variable(**variable) for variable in plain["variables"])
         plain["failures"] = tuple(Failure(**failure) for failure in plain["failures"])
-        lists = {key: tuple(plain[key]) for key in ("tiles", "notes", "doubts")}
+        if "doubts" in plain:
+            plain["findings"] = plain.pop("doubts")
+        lists = {key: tuple(plain[key]) for key in ("tiles", "notes", "findings")}
         return RunRecord(**{"cpu": {}} | plain | lists)
     except FileNotFoundError:
         raise SummaryError(f"{folder} holds no run: there is no {path}") from None

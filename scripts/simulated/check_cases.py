@@ -15,6 +15,8 @@ OTHER = "y"
 HEIGHTS = ("height", "biomass")
 MEASURED = ("height", "kelvin", "celsius", "biomass", "rain", "fraction")  # of counts the variance may be the mean
 SKILLED = (0.3, 0.5, 0.8, 1.2)
+SMOOTH = (20, 30, 40)  # ranges of fields that hardly differ from those of a neighbour
+SHORT, LONG = (0, 2, 5, 12), (30, 60)  # ranges of errors, of which a sample holds many, or few, independent ones
 LEAST = 0.1  # of a variable whose logarithm is taken
 
 
@@ -37,26 +39,25 @@ def clean_cases() -> list[Case]:
         Case("std too small by 1.3 to 3", _over_confident),
         Case("std too large by 1.3 to 3", _under_confident),
         Case("slope of 0.3 to 0.8", _regressed),
+        Case("std to a power of 0.6 to 1.6", _dispersed),
+        Case("std of 4 to 12 members", _of_members),
     ]
 
 
 def fault_cases() -> list[Case]:
     """Return faults of the input, one each, of maps that are clean otherwise."""
     units = "different units"
+    shift: dict[str, Any] = {"scales": SMOOTH, "sizes": LARGE}
+    std: dict[str, Any] = {"variables": HEIGHTS, "layer": "variance"}
+    variance: dict[str, Any] = {"variables": HEIGHTS, "layer": "std"}
     return [
         _fault("truth times 10", _times(10), units),
         _fault("truth times 100", _times(100), units),
         _fault("truth times 0.01", _times(0.01), units),
         _fault("inverted mask", _inverted_mask, "inverted mask", scales=(2, 5, 12, 30)),
         _fault("logarithm of the truth", _log_truth, "transformed truth", variables=HEIGHTS),
-        _fault(
-            "shift by one pixel, ranges of 20 to 40 px",
-            _shifted,
-            "shifted pixels",
-            scales=(20, 30, 40),
-            smooth=(0.0, 0.5),
-            sizes=LARGE,
-        ),
+        _fault("shift by one pixel, errors of noise", _shifted, "shifted pixels", smooth=(0.0,), **shift),
+        _fault("shift by one pixel, errors half as smooth", _shifted, "shifted pixels", smooth=(0.5,), **shift),
         _fault(
             "bands of two variables exchanged",
             _exchanged,
@@ -64,8 +65,16 @@ def fault_cases() -> list[Case]:
             variables=HEIGHTS,
             scales=(5, 12, 30),
         ),
-        _fault("std given as variance", _as_std, "std stored as variance", variables=HEIGHTS, layer="variance"),
-        _fault("variance given as std", _as_variance, "variance stored as std", variables=HEIGHTS, layer="std"),
+        _fault("std given as variance", _as_std, "std stored as variance", scales=SHORT, **std),
+        _fault("std given as variance, ranges of 30 to 60 px", _as_std, "std stored as variance", scales=LONG, **std),
+        _fault("variance given as std", _as_variance, "variance stored as std", scales=SHORT, **variance),
+        _fault(
+            "variance given as std, ranges of 30 to 60 px",
+            _as_variance,
+            "variance stored as std",
+            scales=LONG,
+            **variance,
+        ),
         _fault("std is the mean", _std_is_mean, "std equal to the mean", layer="std"),
         _fault("std is the truth", _std_is_truth, "std equal to the truth", layer="std"),
     ]
@@ -121,6 +130,18 @@ def _under_confident(windows: Windows, rng: np.random.Generator) -> Maps:
 def _regressed(windows: Windows, rng: np.random.Generator) -> Maps:
     slope = rng.uniform(0.3, 0.8)
     return _changed(windows, mean=lambda one: one.mean.mean() + slope * (one.mean - one.mean.mean()))
+
+
+def _dispersed(windows: Windows, rng: np.random.Generator) -> Maps:
+    """Take the std to a power of 0.6 to 1.6 about its median, as models whose std varies too little or too much."""
+    power, centre = rng.uniform(0.6, 1.6), np.median([np.median(one.std) for one in windows])
+    return _changed(windows, std=lambda one: centre * (one.std / centre) ** power)
+
+
+def _of_members(windows: Windows, rng: np.random.Generator) -> Maps:
+    """Estimate the std of each pixel from 4 to 12 members."""
+    freedom = rng.integers(3, 12)
+    return _changed(windows, std=lambda one: one.std * np.sqrt(rng.chisquare(freedom, one.std.shape) / freedom))
 
 
 class _times:  # noqa: N801  a function with a state that another process can receive

@@ -28,6 +28,8 @@ FORECASTS = {
     "over-confident by 5": {"std": lambda one: one.std / 5},
     "under-confident by 2": {"std": lambda one: one.std * 2},
     "under-confident by 4": {"std": lambda one: one.std * 4},
+    "std that varies too little": {"std": lambda one: np.median(one.std) * (one.std / np.median(one.std)) ** 0.6},
+    "std that varies too much": {"std": lambda one: np.median(one.std) * (one.std / np.median(one.std)) ** 1.6},
     "biased by one std": {"mean": lambda one: one.mean + one.truth.std()},
     "too high by 30 %": {"mean": lambda one: 1.3 * one.mean},
     "too low by 40 %": {"mean": lambda one: 0.6 * one.mean},

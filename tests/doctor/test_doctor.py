@@ -14,6 +14,7 @@ from landscape import NORTH_UP, SHORT
 from geouq.config import load_experiment
 from geouq.doctor import DEEP, examine, placement, shift
 from geouq.rasters.catalog import find_tiles
+from geouq.runs.provenance import CHECKSUM, load_record
 
 SIDE = 288
 REPOSITORY = Path(__file__).parents[2]
@@ -42,7 +43,7 @@ def clean():
 
 
 @pytest.fixture
-def suspicions(tmp_path, write_raster):
+def findings(tmp_path, write_raster):
     """Write maps and examine them."""
 
     def found(maps, text="", spread="variance"):
@@ -52,7 +53,7 @@ def suspicions(tmp_path, write_raster):
                 write_raster(tmp_path / f"t{i}_{layer}.tif", getattr(maps, layer)[i].astype(np.float32), **where)
         config = tmp_path / "experiment.yaml"
         config.write_text(
-            "version: 1\nname: doubted\n"
+            "version: 1\nname: questioned\n"
             f"data: {{mean: '{{tile}}_mean.tif', {spread}: '{{tile}}_variance.tif', truth: '{{tile}}_truth.tif'}}\n"
             f"{text}",
             encoding="utf-8",
@@ -63,61 +64,61 @@ def suspicions(tmp_path, write_raster):
     return found
 
 
-def kinds(suspicions):
-    return [(suspicion.kind, suspicion.about) for suspicion in suspicions]
+def kinds(findings):
+    return [(finding.kind, finding.about) for finding in findings]
 
 
-def moved_by(suspicion):
+def moved_by(finding):
     """Rows and columns of a shift, as it is told."""
-    return tuple(map(float, re.search(r"moved by (\S+) rows and (\S+) columns", suspicion.evidence).groups()))
+    return tuple(map(float, re.search(r"moved by (\S+) rows and (\S+) columns", finding.evidence).groups()))
 
 
-def test_clean_data_raise_no_suspicion(clean, suspicions):
-    assert suspicions(clean) == []
+def test_clean_data_have_no_finding(clean, findings):
+    assert findings(clean) == []
 
 
-def test_a_std_given_as_variance_is_told_and_the_right_key_is_named(clean, suspicions):
+def test_a_std_given_as_variance_is_told_and_the_right_key_is_named(clean, findings):
     large = replace(clean, variance=np.sqrt(9 * clean.variance), truth=clean.mean + 3 * (clean.truth - clean.mean))
 
-    found = suspicions(large)
+    found = findings(large)
 
     assert kinds(found) == [("std stored as variance", "height"), ("std stored as variance", "cover")]
     assert "write `std:` in the place of `variance:`" in found[0].remedy
 
 
-def test_a_variance_given_as_std_is_told(clean, suspicions):
-    found = suspicions(clean, spread="std")
+def test_a_variance_given_as_std_is_told(clean, findings):
+    found = findings(clean, spread="std")
 
     assert kinds(found) == [("variance stored as std", "height"), ("variance stored as std", "cover")]
 
 
 @pytest.mark.parametrize("factor", [0.5, 1.5])
-def test_an_uncertainty_that_is_merely_wrong_by_a_half_is_no_mistaken_reading(clean, suspicions, factor):
-    assert suspicions(replace(clean, variance=clean.variance * factor**2)) == []
+def test_an_uncertainty_that_is_merely_wrong_by_a_half_is_no_mistaken_reading(clean, findings, factor):
+    assert findings(replace(clean, variance=clean.variance * factor**2)) == []
 
 
 @pytest.mark.parametrize("power", [-3, -2, -1, 1, 2, 3])
-def test_units_that_differ_by_a_power_of_ten_are_told(clean, suspicions, power):
+def test_units_that_differ_by_a_power_of_ten_are_told(clean, findings, power):
     truth = clean.truth.copy()
     truth[:, 0] *= 10.0**power
 
-    found = [one for one in suspicions(replace(clean, truth=truth)) if one.kind == "different units"]
+    found = [one for one in findings(replace(clean, truth=truth)) if one.kind == "different units"]
 
     assert kinds(found) == [("different units", "height")]
     assert f"{10 ** abs(power)} times" in found[0].evidence
 
 
 @pytest.mark.parametrize(("down", "across"), [(2, 0), (0, -1), (1, 1)])
-def test_a_shift_by_whole_pixels_is_told_in_rows_and_columns(clean, suspicions, down, across):
+def test_a_shift_by_whole_pixels_is_told_in_rows_and_columns(clean, findings, down, across):
     moved = replace(clean, mean=np.roll(clean.mean, (-down, -across), (-2, -1)))
 
-    found = [one for one in suspicions(moved) if one.kind == "shifted pixels"]
+    found = [one for one in findings(moved) if one.kind == "shifted pixels"]
     assert kinds(found) == [("shifted pixels", "height"), ("shifted pixels", "cover")]
     assert moved_by(found[0]) == pytest.approx((down, across), abs=0.3)
 
 
-def test_a_shift_by_half_a_pixel_is_told(clean, suspicions):
-    found = suspicions(replace(clean, mean=(clean.mean + np.roll(clean.mean, 1, -2)) / 2))
+def test_a_shift_by_half_a_pixel_is_told(clean, findings):
+    found = findings(replace(clean, mean=(clean.mean + np.roll(clean.mean, 1, -2)) / 2))
 
     assert kinds(found) == [("shifted pixels", "height"), ("shifted pixels", "cover")]
     assert moved_by(found[0]) == pytest.approx((-0.5, 0), abs=0.15)
@@ -132,8 +133,8 @@ def test_a_shift_by_half_a_pixel_is_told(clean, suspicions):
         (lambda values: values.swapaxes(-1, -2), "rows for columns"),
     ],
 )
-def test_flipped_axes_are_told_with_the_way_they_are_flipped(clean, suspicions, flip, word):
-    found = suspicions(replace(clean, mean=flip(clean.mean)))
+def test_flipped_axes_are_told_with_the_way_they_are_flipped(clean, findings, flip, word):
+    found = findings(replace(clean, mean=flip(clean.mean)))
 
     assert kinds(found) == [("flipped axes", "height"), ("flipped axes", "cover")]
     assert word in found[0].evidence
@@ -154,76 +155,76 @@ def test_correlations_of_moved_maps_with_gaps_are_those_of_the_pixels_that_both_
         assert found[down + 4, across + 4] == pytest.approx(placement.correlation(ours, theirs), abs=1e-9)
 
 
-def test_a_constant_variance_is_told(clean, suspicions):
+def test_a_constant_variance_is_told(clean, findings):
     variance = clean.variance.copy()
     variance[:, 1] = 20.25
 
-    assert kinds(suspicions(replace(clean, variance=variance))) == [("constant variance", "cover")]
+    assert kinds(findings(replace(clean, variance=variance))) == [("constant variance", "cover")]
 
 
-def test_a_variance_of_few_values_is_told(clean, suspicions):
+def test_a_variance_of_few_values_is_told(clean, findings):
     variance = clean.variance.copy()
     variance[:, 1] = np.clip(np.round(variance[:, 1] / 4), 1, 4) * 4
 
-    assert kinds(suspicions(replace(clean, variance=variance))) == [("few distinct variances", "cover")]
+    assert kinds(findings(replace(clean, variance=variance))) == [("few distinct variances", "cover")]
 
 
 @pytest.mark.parametrize(("layer", "fill"), [("truth", -9999), ("mean", 65535), ("truth", -32768)])
-def test_nodata_that_the_file_does_not_declare_is_told_with_its_value(clean, suspicions, layer, fill):
+def test_nodata_that_the_file_does_not_declare_is_told_with_its_value(clean, findings, layer, fill):
     values = getattr(clean, layer).copy()
     values[:, 0, :40] = fill
 
-    found = [one for one in suspicions(replace(clean, **{layer: values})) if one.kind == "undeclared nodata"]
+    found = [one for one in findings(replace(clean, **{layer: values})) if one.kind == "undeclared nodata"]
 
     assert kinds(found) == [("undeclared nodata", "height")]
     assert f"of the {layer} is {fill}" in found[0].evidence
 
 
-def test_zeros_that_are_values_are_no_undeclared_nodata(clean, suspicions):
+def test_zeros_that_are_values_are_no_undeclared_nodata(clean, findings):
     cut = {"truth": np.maximum(clean.truth - 20, 0), "mean": np.maximum(clean.mean - 20, 0)}
 
-    assert suspicions(replace(clean, **cut)) == []
+    assert findings(replace(clean, **cut)) == []
 
 
-def test_a_truth_that_is_the_prediction_is_told(clean, suspicions):
+def test_a_truth_that_is_the_prediction_is_told(clean, findings):
     truth = clean.truth.copy()
     truth[:, 1, :80] = clean.mean[:, 1, :80]
 
-    found = [one for one in suspicions(replace(clean, truth=truth)) if one.kind.startswith("truth equal")]
+    found = [one for one in findings(replace(clean, truth=truth)) if one.kind.startswith("truth equal")]
 
     assert kinds(found) == [("truth equal to the prediction", "cover")]
 
 
-def test_tiles_that_lie_on_each_other_are_told_with_their_names(clean, suspicions):
-    found = suspicions(replace(clean, columns=(0, SIDE - 10)))
+def test_tiles_that_lie_on_each_other_are_told_with_their_names(clean, findings):
+    found = findings(replace(clean, columns=(0, SIDE - 10)))
 
     assert kinds(found) == [("overlapping tiles", "tiles")]
     assert "t0 and t1 (2880 pixels)" in found[0].evidence
 
 
-def test_years_of_one_place_are_no_overlap_but_the_same_truth_twice_is(clean, suspicions):
+def test_years_of_one_place_are_no_overlap_but_the_same_truth_twice_is(clean, findings):
     one_place = replace(clean, columns=(0, 0))
-    assert suspicions(one_place) == []
+    assert findings(one_place) == []
 
-    found = suspicions(replace(one_place, truth=clean.truth[[0, 0]], mean=clean.mean[[0, 0]]))
+    found = findings(replace(one_place, truth=clean.truth[[0, 0]], mean=clean.mean[[0, 0]]))
     assert kinds(found) == [("overlapping tiles", "tiles")]
 
 
-def test_tiles_that_the_model_was_trained_on_are_told(clean, suspicions):
-    found = suspicions(clean, "training_tiles: [t1, elsewhere]\n")
+def test_tiles_that_the_model_was_trained_on_are_told(clean, findings):
+    found = findings(clean, "training_tiles: [t1, elsewhere]\n")
 
     assert kinds(found) == [("training tiles", "tiles")]
     assert "1 of 2 tiles" in found[0].evidence
 
 
-def test_bands_in_another_order_than_named_are_told(clean, suspicions):
-    found = suspicions(replace(clean, mean=clean.mean[:, ::-1], variance=clean.variance[:, ::-1]))
+def test_bands_in_another_order_than_named_are_told(clean, findings):
+    found = findings(replace(clean, mean=clean.mean[:, ::-1], variance=clean.variance[:, ::-1]))
 
     order = [one for one in found if one.kind == "bands in another order"]
     assert [one.about for one in order] == ["height, cover"]
 
 
-def test_the_sample_data_raise_no_suspicion():
+def test_the_sample_data_have_no_finding():
     experiment = load_experiment(REPOSITORY / "configs" / "samples.yaml")
 
     assert examine(experiment, find_tiles(experiment), DEEP) == []
@@ -247,8 +248,8 @@ def test_real_maps_raise_what_is_known_of_them(folder, tmp_path):
     assert found == REAL[folder]
 
 
-def test_check_deep_prints_findings_and_a_run_warns_and_remembers(clean, suspicions, geouq, tmp_path):
-    suspicions(replace(clean, columns=(0, SIDE - 10)))
+def test_check_deep_prints_findings_and_a_run_warns_and_remembers(clean, findings, geouq, tmp_path):
+    findings(replace(clean, columns=(0, SIDE - 10)))
 
     deep = geouq("check", "experiment.yaml", "--deep")
     assert deep.exit_code == 0
@@ -258,7 +259,7 @@ def test_check_deep_prints_findings_and_a_run_warns_and_remembers(clean, suspici
     assert first.exit_code == second.exit_code == 0
     for result in (first, second):
         assert "warning: tiles: overlapping tiles" in result.output
-    folder = tmp_path / "results" / "doubted"
+    folder = tmp_path / "results" / "questioned"
     assert not (folder / "tables" / "failures.csv").read_text().count("t0")
     (warning,) = json.loads((folder / "results.json").read_text())["warnings"]
     assert warning.startswith("tiles: overlapping tiles: 1 pairs")
@@ -266,8 +267,21 @@ def test_check_deep_prints_findings_and_a_run_warns_and_remembers(clean, suspici
     assert page.index("overlapping tiles") < page.index('id="verdict"')
 
 
-def test_strict_commands_end_with_their_own_exit_code_if_there_is_a_finding(clean, suspicions, geouq):
-    suspicions(replace(clean, columns=(0, SIDE - 10)), SHORT)
+def test_a_run_keeps_its_findings_and_those_of_files_that_call_them_doubts(clean, findings, geouq, tmp_path):
+    findings(replace(clean, columns=(0, SIDE - 10)), SHORT)
+    assert geouq("run", "experiment.yaml", "--quiet").exit_code == 0
+    file = tmp_path / "results" / "questioned" / "run.json"
+
+    now = json.loads(file.read_text())
+    assert [one.split(":")[:2] for one in now["findings"]] == [["tiles", " overlapping tiles"]]
+
+    earlier = {{"findings": "doubts"}.get(key, key): value for key, value in now.items() if key != CHECKSUM}
+    file.write_text(json.dumps(earlier))
+    assert list(load_record(file.parent).findings) == now["findings"]
+
+
+def test_strict_commands_end_with_their_own_exit_code_if_there_is_a_finding(clean, findings, geouq):
+    findings(replace(clean, columns=(0, SIDE - 10)), SHORT)
 
     assert geouq("check", "experiment.yaml").exit_code == 0
     assert geouq("check", "experiment.yaml", "--strict").exit_code == 5
@@ -276,12 +290,10 @@ def test_strict_commands_end_with_their_own_exit_code_if_there_is_a_finding(clea
     assert geouq("run", "experiment.yaml", "--quiet").exit_code == 0
 
 
-def test_strict_commands_end_with_0_without_findings_and_a_gate_comes_first(clean, suspicions, geouq):
-    suspicions(clean, SHORT)
+def test_strict_commands_end_with_0_without_findings_and_a_gate_comes_first(clean, findings, geouq):
+    findings(clean, SHORT)
     assert geouq("check", "experiment.yaml", "--strict").exit_code == 0
     assert geouq("run", "experiment.yaml", "--quiet", "--strict").exit_code == 0
 
-    suspicions(
-        replace(clean, columns=(0, SIDE - 10)), f"{SHORT}gates: [{{metric: rmse, variable: height, max: 0.1}}]\n"
-    )
+    findings(replace(clean, columns=(0, SIDE - 10)), f"{SHORT}gates: [{{metric: rmse, variable: height, max: 0.1}}]\n")
     assert geouq("run", "experiment.yaml", "--quiet", "--strict").exit_code == 1

@@ -47,6 +47,13 @@ def test_a_scale_that_no_header_declares_is_reported_with_its_factor(variable, c
     assert "gdal_edit" not in found.remedy
 
 
+@pytest.mark.parametrize(("variable", "factor"), [("celsius", 10), ("celsius", 0.01)])
+def test_a_unit_factor_is_reported_of_uncertain_forecasts_of_values_about_0(variable, factor):
+    windows = forecast(1, variable, tiles=12, shape=(64, 64), scale=2, spread=1.2, smooth=0.0)
+
+    assert kinds(each(windows, **scaled("truth", factor))) == [TRUTH_UNITS]
+
+
 @pytest.mark.parametrize(
     ("variable", "layer", "factor"), [("biomass", "truth", 6.8), ("height", "truth", 6.8), ("biomass", "mean", 5)]
 )
@@ -74,6 +81,7 @@ TRANSFORMS = [
     ("biomass", "truth", np.log1p, "of the prediction"),
     ("biomass", "truth", np.log10, "about log10 of"),
     ("biomass", "truth", np.sqrt, "about sqrt of"),
+    ("biomass", "truth", lambda values: np.round(10 * np.log1p(values)), "about 10 log1p of"),
     ("height", "truth", np.sqrt, "about sqrt of"),
     ("biomass", "mean", np.log1p, "of the truth"),
     ("height", "mean", np.sqrt, "about sqrt of"),
@@ -107,6 +115,30 @@ SPREADS = [
 @pytest.mark.parametrize(("variable", "layer", "change", "kind"), SPREADS)
 def test_a_std_that_is_not_what_its_key_says_is_reported(variable, layer, change, kind):
     assert kinds(each(forecast(7, variable, spread=0.9, **SMALL), std=change), layer) == [kind]
+
+
+@pytest.mark.parametrize(
+    ("layer", "change", "kind"),
+    [
+        ("variance", lambda one: np.sqrt(one.std), "std stored as variance"),
+        ("std", lambda one: one.std**2, "variance stored as std"),
+    ],
+)
+@pytest.mark.parametrize("scale", [2, 12])
+def test_a_wrong_reading_of_a_std_near_1_is_reported_by_its_variation(layer, change, kind, scale):
+    windows = forecast(7, "height", shape=(96, 96), tiles=4, scale=scale, spread=0.25)
+
+    (found,) = findings(each(windows, std=change), layer)
+
+    assert found.kind == kind
+    as_written, as_it_is = re.findall(r"([\d.]+) to ([\d.]+) times", found.evidence)
+    assert float(as_written[1]) / float(as_written[0]) > 1.3 > float(as_it_is[1]) / float(as_it_is[0])
+
+
+def test_a_wrong_reading_is_reported_of_few_independent_errors_where_it_is_far_off():
+    windows = forecast(7, "biomass", shape=(64, 64), tiles=12, scale=60, spread=0.5, smooth=0.5)
+
+    assert kinds(each(windows, std=lambda one: one.std**2), "std") == ["variance stored as std"]
 
 
 WIRING = [
@@ -190,6 +222,35 @@ def test_messages_on_a_std_show_the_std_and_not_its_square():
     assert constant.evidence.endswith("have the std 3")
     assert "has 3 values, 2, 3, 4 ..." in few.evidence
     assert "of the std is 9999" in filled.evidence
+
+
+def test_a_wrong_reading_of_the_std_is_reported_of_shifted_pixels_too():
+    windows = crop(forecast(3, "biomass", shape=(256, 256), scale=20, smooth=0.0), 1, 0, "mean")
+
+    found = findings(each(windows, std=lambda one: np.sqrt(one.std)), "variance")
+
+    assert [one.kind for one in found] == ["shifted pixels", "std stored as variance"]
+    assert "moved by +1.0 rows and +0.0 columns" in found[0].evidence
+
+
+def test_a_std_that_is_far_off_may_be_in_another_unit_or_another_quantity():
+    windows = forecast(7, "biomass", shape=(96, 96), tiles=4, scale=5)
+    (found,) = findings(each(windows, std=lambda one: one.std**2), "std")
+
+    assert "write `variance:` in the place of `std:`" in found.remedy
+    assert found.remedy.endswith("if not, it may be in another unit, or its header may lack a scale")
+
+
+def test_a_unit_factor_that_means_and_slope_agree_on_is_no_transform():
+    windows = forecast(1, "rain", tiles=12, shape=(64, 64), scale=2, spread=0.5, smooth=0.5)
+
+    assert kinds(each(windows, **scaled("truth", 10))) == [TRUTH_UNITS]
+
+
+def test_a_shift_by_one_pixel_is_reported_where_its_error_is_a_fifth_of_a_pixel():
+    windows = forecast(6, "height", shape=(256, 256), scale=40, spread=1.2, smooth=0.0)
+
+    assert kinds(crop(windows, 1, 0, "mean")) == ["shifted pixels"]
 
 
 SHIFTS = [(5, 1.0, 1, 0), (5, 1.0, 0, -1), (20, 0.0, 1, 0), (20, 0.5, 1, 0), (40, 0.0, 1, 0)]

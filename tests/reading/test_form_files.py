@@ -79,11 +79,11 @@ def test_a_run_of_a_variance_in_two_parts_gives_the_joint_log_loss_in_closed_for
     with rasterio.open(folder / "out/maps/a1_epistemic_share.tif") as file:
         shares = file.read(1)
     members, variances, _ = members_of(0)
-    doubt, noise = members[0].var(0), variances[0].mean(0)
+    disagreement, noise = members[0].var(0), variances[0].mean(0)
 
     assert float(rows["joint_log_loss"]["ci_low"]) < float(rows["joint_log_loss"]["value"])
     assert float(rows["joint_log_loss_gain"]["value"]) > 0
-    np.testing.assert_allclose(shares[1:], (doubt / (noise + doubt))[1:], rtol=1e-5)
+    np.testing.assert_allclose(shares[1:], (disagreement / (noise + disagreement))[1:], rtol=1e-5)
     with rasterio.open(folder / "out/maps/cells_height.tif") as file:
         assert file.descriptions == ("joint_log_loss",)
 
