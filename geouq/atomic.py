@@ -53,7 +53,7 @@ def temporary(path: Path, purpose: str = "part") -> Iterator[Path]:
 def _raise_refusal(part: Path, path: Path, cause: Exception) -> None:
     """Raise the OSError that a write to a temporary file meets now.
 
-    Libraries such as GDAL and SQLite hide its number. The file is removed afterwards, so a further write to it can do no harm.
+    Libraries such as GDAL and SQLite hide its number. The file is removed afterwards, so a further write does no harm.
     """
     if not part.is_file():
         return
