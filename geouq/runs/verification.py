@@ -70,7 +70,7 @@ def _outputs(folder: Path, record: RunRecord) -> Iterator[str]:
     Records of earlier versions have no outputs.
     """
     listed = _listed(folder)
-    for name, checksum in (record.outputs | listed).items():
+    for name, checksum in {**record.outputs, **listed}.items():
         if not (folder / name).is_file():
             yield f"output {name} is gone"
         elif _checksum(folder / name) != checksum:
