@@ -39,19 +39,21 @@ def temporary(path: Path, purpose: str = "part") -> Iterator[Path]:
         yield part
     except OSError as error:
         if error.errno is None:
-            _raise_refusal(part, error)
+            _raise_refusal(part, path, error)
+        if error.filename in (None, str(part)):
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
     except Exception as error:
-        _raise_refusal(part, error)
+        _raise_refusal(part, path, error)
         raise
     finally:
         part.unlink(missing_ok=True)
 
 
-def _raise_refusal(part: Path, cause: Exception) -> None:
-    """Raise the OSError that a write to a file meets now, as libraries such as GDAL and SQLite hide its number.
+def _raise_refusal(part: Path, path: Path, cause: Exception) -> None:
+    """Raise the OSError that a write to a temporary file meets now.
 
-    The file is removed afterwards, so a further write to it can do no harm.
+    Libraries such as GDAL and SQLite hide its number. The file is removed afterwards, so a further write does no harm.
     """
     if not part.is_file():
         return
@@ -62,7 +64,7 @@ def _raise_refusal(part: Path, cause: Exception) -> None:
                     file.write(NOTHING)
             os.fsync(file.fileno())
     except OSError as error:
-        raise OSError(error.errno, os.strerror(error.errno or 0), str(part)) from cause
+        raise OSError(error.errno, os.strerror(error.errno or 0), str(path)) from cause
 
 
 def require_room(path: Path) -> None:

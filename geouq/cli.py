@@ -319,12 +319,18 @@ def recalibrate(
 @main.command()
 @click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
 def verify(folder: Path) -> None:
-    """Tell what is no longer as a run left it: outputs, inputs, versions; exit code 1 if anything is not."""
+    """Report what is no longer as a run left it: outputs, inputs, versions; exit code 1 if anything is not.
+
+    Files that the run did not record are listed and do not change the exit code.
+    """
+    from geouq.runs.verification import unrecorded
     from geouq.runs.verification import verify as changes
 
     found = changes(folder)
     for line in found:
         click.echo(f"changed: {line}")
+    for name in unrecorded(folder):
+        click.echo(f"not recorded: {name}")
     click.echo(f"{folder}: {len(found)} changes" if found else f"{folder}: everything is as the run left it")
     raise click.exceptions.Exit(GATE_FAILED if found else 0)
 

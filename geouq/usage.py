@@ -13,6 +13,15 @@ else:
     HAS_RESOURCE = True
 
 FILES_OF_WINDOWS = 512  # of the C library
+_REMEDIES = {
+    code: remedy
+    for name, remedy in (
+        ("ENOSPC", "free space"),
+        ("EDQUOT", "raise the quota or free space"),
+        ("EFBIG", "raise the largest size of a file (ulimit -f)"),
+    )
+    if (code := getattr(errno, name, None))
+}
 ASSUMED_MEMORY = 8 << 30  # bytes; `--memory` gives another limit
 
 
@@ -25,11 +34,16 @@ def open_files_allowed() -> float:
 
 
 def advice_on(message: str) -> str:
-    """Return what to do about an error message of too many open files, with the limit; '' for another message."""
-    if os.strerror(errno.EMFILE) not in message:
-        return ""
-    limit = f"the process may have {open_files_allowed():.0f} files open"
-    return f"; {limit}: raise this limit (ulimit -n), or give fewer --workers"
+    """Return what to do about an error message that names a limit of the system; '' for another message.
+
+    >>> advice_on(f"{os.strerror(errno.ENOSPC)}: 'a1.nc'")
+    '; free space, and give the same command again: what is complete is kept'
+    """
+    if os.strerror(errno.EMFILE) in message:
+        limit = f"the process may have {open_files_allowed():.0f} files open"
+        return f"; {limit}: raise this limit (ulimit -n), or give fewer --workers"
+    remedy = next((remedy for code, remedy in _REMEDIES.items() if os.strerror(code) in message), "")
+    return f"; {remedy}, and give the same command again: what is complete is kept" if remedy else ""
 
 
 def physical_memory() -> int:

@@ -64,6 +64,8 @@ CASES = {
     "truth of 0": ("truth", filled(-0.0)),
     "huge weights": ("weights", scattered(HUGE, positive=True)),
     "tiny weights": ("weights", scattered(TINY, positive=True)),
+    "weights of 1e308": ("weights", filled(1e308)),
+    "weights of 1e-308": ("weights", filled(1e-308)),
 }
 
 
@@ -135,6 +137,52 @@ def test_extreme_pixels_cost_their_own_numbers_alone(case, tmp_path, plain):
     for row in found.tables["metrics"].rows:
         if row["value"] is None and row["level"] != "tile":
             assert row["ci_method"]
+
+
+def halves(layer):
+    """Give every second column a huge weight."""
+    layer[:, ::2] = 1e308
+
+
+def scaled(power):
+    """Change that multiplies all weights by a power of two, which changes no number."""
+    return filled(2.0**power)
+
+
+def tile_numbers(results):
+    """Values and reasons of a tile, by metric, bins and group."""
+    rows = [row for row in results.tables["metrics"].rows if (row["name"], row["variable"]) == ("west", "A")]
+    return {(row["metric"], row["bins"], row["group"]): (row["value"], row["ci_method"]) for row in rows}
+
+
+@pytest.mark.parametrize("change", [filled(1e308), halves], ids=["all", "some"])
+def test_weights_whose_sum_overflows_leave_no_number_but_a_reason(change, tmp_path):
+    found = evaluate(tmp_path, "weights", change, weights=True, figures=f"[{FIGURES}]")
+
+    assert set(tile_numbers(found).values()) == {(None, "overflow")}
+    assert {failure.stage for failure in found.failures} == {"figures"}
+    assert {failure.message for failure in found.failures} == {
+        "the weights add up to more than the largest float; divide them by a constant"
+    }
+    drawn = {path.relative_to(found.folder / "figures").as_posix() for path in found.folder.rglob("*.png")}
+    assert {"east/A_pit.png", "east/A_reliability.png", "all/A_regions.png"} <= drawn
+
+
+@pytest.mark.parametrize("power", [600, 1000, -600, -1000])
+def test_weights_times_a_power_of_two_give_the_same_numbers_or_a_reason(power, tmp_path, plain):
+    """Squares of weights, of which the null of ENCE is made, may leave the range of floats."""
+    expected, found = (
+        tile_numbers(plain[True]),
+        tile_numbers(evaluate(tmp_path, "weights", scaled(power), weights=True)),
+    )
+
+    assert found.keys() == expected.keys()
+    for key, (value, reason) in found.items():
+        if value is None and expected[key][0] is not None:
+            assert reason == "overflow"
+            assert key[0] in {"ence_null", "ence_excess"}
+        else:
+            assert value == pytest.approx(expected[key][0], rel=1e-12), key
 
 
 def test_values_that_become_infinite_by_their_scale_do_not_count(tmp_path, plain):

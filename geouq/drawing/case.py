@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from geouq.config import BinScheme, Variable
@@ -32,6 +33,8 @@ from geouq.summary import Summary
 from geouq.summary.form import Ensemble
 from geouq.tables.rows import Row
 from geouq.verdict import Place, Verdict
+
+OF_PARTS = frozenset({"regions", "shift", "cells"})  # figures of other places than the pool as a whole
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,12 @@ class Case:
 
 
 def draw(name: str, case: Case) -> Figure | None:
-    """The figure of that name; None where the case has nothing to show in it."""
+    """Return the figure of that name; None if the case has nothing to show in it.
+
+    Raises OverflowError if the figure shows sums with weights, and these exceed the largest float.
+    """
+    if case.summary.n and np.isnan(case.summary.moments.weight) and name not in OF_PARTS:
+        raise OverflowError("the weights add up to more than the largest float; divide them by a constant")
     drawers = DRAWERS if has_variance(case.choices.form) else WITHOUT_VARIANCE
     return drawers[name](case) if case.summary.n and name in drawers else None
 

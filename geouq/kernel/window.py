@@ -12,6 +12,8 @@ and add these to the totals of its group. The bits of a group's totals depend on
 else: squares of `SQUARE` pixels from left to right, in each of them cells in rows from the top left.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -81,6 +83,14 @@ def _sweep_cell(pixels, limits, nodata, columns, box, lattice, scratch, cells, c
         _flush_profile(found, scratch, cells, cell, totals)
 
 
+@compiled
+def _square_over(total, weight):
+    """Return total^2 / weight; both are divided by a power of two first, so that the square stays in range."""
+    exponent = math.frexp(weight)[1]
+    scaled = math.ldexp(total, -exponent)
+    return math.ldexp(scaled**2 / math.ldexp(weight, -exponent), exponent)
+
+
 @inlined
 def _flush_z(found, lattice, scratch, cells, cell, totals):
     """Read CRPS, NLL, interval scores and counts of a cell off its buckets, and clear them."""
@@ -99,7 +109,7 @@ def _flush_z(found, lattice, scratch, cells, cell, totals):
     for fine in range(len(counts)):
         totals.z_counts[fine] += counts[fine]
         cells.z_counts[cell, lattice.compact_of[fine]] += counts[fine]
-    squares = cells.products[cell, ZZ] + cells.sums[cell, Z] ** 2 / cells.weight[cell]
+    squares = cells.products[cell, ZZ] + _square_over(cells.sums[cell, Z], cells.weight[cell])
     cells.sums[cell, NLL] = 0.5 * (cells.weight[cell] * LOG_2PI + cells.sums[cell, NLL] + squares)
     cells.sums[cell, CRPS], cells.sums[cell, PIT], cells.sums[cell, PIT_SQUARE] = crps, pit, pit_square
     width = _sum_between(stds, 0, len(stds))

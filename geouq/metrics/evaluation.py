@@ -97,9 +97,14 @@ def evaluate_metric(metric: Metric, summary: Summary, choices: Choices) -> Itera
         name, number = metric.name + call.suffix, np.full(np.shape(summary.n), np.nan)
         with isolated("numbers", " ".join(filter(None, (name, call.bins, call.group)))):
             effective = (call.effective,) if metric.on_effective else ()
-            number = metric.function(summary, *call.arguments, *effective)
+            number = _weighed(metric.function(summary, *call.arguments, *effective), summary)
         level = call.arguments[0] if metric.choice in OF_LEVELS else None
         yield Value(metric, name, call.bins, number, call.group, level)
+
+
+def _weighed(number: Floats, summary: Summary) -> Floats:
+    """Return a number, or NaN where the sum of the weights overflows: what is left of it may be 0."""
+    return np.where(np.isnan(summary.moments.weight), np.nan, number)
 
 
 def has_variance(form: Form | None) -> bool:

@@ -123,7 +123,12 @@ def _ranks(n: Floats, values: Floats) -> Floats:
 
 
 def _correlation(n: Floats, one: Floats, other: Floats) -> Floats:
-    """Pearson's, of ranks, whose mean is half the number of pixels."""
+    """Return Pearson's correlation of ranks, whose mean is half the number of pixels, or half their weight.
+
+    All are divided by a power of two first, so that products of weights stay in the range of floats.
+    """
+    exponent = -np.frexp(n.sum(-1, keepdims=True))[1]
+    n, one, other = np.ldexp(n, exponent), np.ldexp(one, exponent), np.ldexp(other, exponent)
     middle = n.sum(-1, keepdims=True) / 2
     a, b = one - middle, other - middle
     spread = (n * a * a).sum(-1) * (n * b * b).sum(-1)

@@ -16,8 +16,9 @@ N, P, PP, HIT, PH = range(len(FIELDS))
 @metric("BS", unit="1", ideal="small", above="worse", source=BRIER, choice="threshold", bounds=SHARE)
 def threshold_brier(summary: Summary, threshold: float) -> Floats:
     """Brier score of exceeding a threshold, mean of (P(y > t) - 1{y > t})^2; unit 1, small is good (Brier 1950)."""
-    sums = summary.thresholds.of(threshold).sum(-2)
-    return _by_weight(sums[..., PP] - 2 * sums[..., PH] + sums[..., HIT], summary)
+    parts, weight = _scaled(summary, threshold)
+    sums = parts.sum(-2)
+    return (sums[..., PP] - 2 * sums[..., PH] + sums[..., HIT]) / weight
 
 
 @metric(
@@ -35,9 +36,9 @@ def threshold_reliability(summary: Summary, threshold: float) -> Floats:
 
     The score is reliability - resolution + uncertainty + within, exactly. Murphy 1973; Stephenson et al. 2008.
     """
-    sums = summary.thresholds.of(threshold)
+    sums, weight = _scaled(summary, threshold)
     n, gap = _used(sums), sums[..., P] - sums[..., HIT]
-    return _by_weight(np.nansum(gap**2 / n, axis=-1), summary)
+    return np.nansum(gap**2 / n, axis=-1) / weight
 
 
 @metric(
@@ -52,10 +53,10 @@ def threshold_reliability(summary: Summary, threshold: float) -> Floats:
 )
 def threshold_resolution(summary: Summary, threshold: float) -> Floats:
     """Part of the Brier score by which frequencies differ between the bins; unit 1, large is good (Murphy 1973)."""
-    sums = summary.thresholds.of(threshold)
+    sums, weight = _scaled(summary, threshold)
     n = _used(sums)
-    away = sums[..., HIT] / n - _by_weight(sums[..., HIT].sum(-1), summary)[..., np.newaxis]
-    return _by_weight(np.nansum(n * away**2, axis=-1), summary)
+    away = sums[..., HIT] / n - (sums[..., HIT].sum(-1) / weight)[..., np.newaxis]
+    return np.nansum(n * away**2, axis=-1) / weight
 
 
 @metric(
@@ -70,7 +71,8 @@ def threshold_resolution(summary: Summary, threshold: float) -> Floats:
 )
 def threshold_uncertainty(summary: Summary, threshold: float) -> Floats:
     """Part of the Brier score that no forecast can mend, f (1 - f) of the frequency f; unit 1 (Murphy 1973)."""
-    frequency = _by_weight(summary.thresholds.of(threshold)[..., HIT].sum(-1), summary)
+    sums, weight = _scaled(summary, threshold)
+    frequency = sums[..., HIT].sum(-1) / weight
     return frequency * (1 - frequency)
 
 
@@ -86,11 +88,11 @@ def threshold_uncertainty(summary: Summary, threshold: float) -> Floats:
 )
 def threshold_within(summary: Summary, threshold: float) -> Floats:
     """Variance of P within the bins less twice its covariance with the truth there; unit 1 (Stephenson et al. 2008)."""
-    sums = summary.thresholds.of(threshold)
+    sums, weight = _scaled(summary, threshold)
     n = _used(sums)
     variance = sums[..., PP] - sums[..., P] ** 2 / n
     covariance = sums[..., PH] - sums[..., P] * sums[..., HIT] / n
-    return _by_weight(np.nansum(variance - 2 * covariance, axis=-1), summary)
+    return np.nansum(variance - 2 * covariance, axis=-1) / weight
 
 
 def _used(sums: Floats) -> Floats:
@@ -98,5 +100,11 @@ def _used(sums: Floats) -> Floats:
     return np.where(sums[..., N] > 0, sums[..., N], np.nan)
 
 
-def _by_weight(total: Floats, summary: Summary) -> Floats:
-    return total / np.where(summary.n > 0, summary.moments.weight, np.nan)
+def _scaled(summary: Summary, threshold: float) -> tuple[Floats, Floats]:
+    """Return the sums of a threshold and the weight, NaN where there is none, over a power of two.
+
+    The weight is then near 1, so that no product of sums overflows, and no digit changes.
+    """
+    weight = np.where(summary.n > 0, summary.moments.weight, np.nan)
+    exponent = -np.frexp(weight)[1]
+    return np.ldexp(summary.thresholds.of(threshold), exponent[..., np.newaxis, np.newaxis]), np.ldexp(weight, exponent)

@@ -77,7 +77,8 @@ class RunRecord:
 
     whole : tiles that lie wholly in regions which are made of others. polygons : the file of those and the names of
     which no tile holds a pixel, by key. findings : of the input checks. summaries : checksum of each file of
-    summaries, by its path. cpu : name and features of the CPU for which code was compiled; empty in older files.
+    summaries, by its path. outputs : SHA-256 of each other file, by its path; empty until all are written.
+    cpu : name and features of the CPU for which code was compiled; empty in older files.
     """
 
     name: str
@@ -98,6 +99,7 @@ class RunRecord:
     cpu: Mapping[str, str] = field(default_factory=processor)
     findings: tuple[str, ...] = ()
     summaries: Mapping[str, str] = field(default_factory=dict)
+    outputs: Mapping[str, str] = field(default_factory=dict)
     gdal: Mapping[str, str] = field(default_factory=gdal_settings)
     command: str = field(default_factory=command)
 

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from geouq.processor import processor
 from geouq.rasters.catalog import find_tiles
 from geouq.runs.checksums import with_checksums
 from geouq.runs.credentials import require_credentials
-from geouq.runs.provenance import RunRecord, config_digest, inputs_of, load_record, vector_inputs, versions
+from geouq.runs.provenance import RunRecord, config_digest, inputs_of, load_record, save_record, vector_inputs, versions
 from geouq.summary.sealed_file import checksum_of
 from geouq.zones import open_regions, placed
 
@@ -21,18 +22,20 @@ SUMS = "SHA256SUMS"
 
 
 def save_checksums(files: Iterable[Path], folder: Path) -> Path:
-    """Write the SHA-256 of every file as `sha256sum` does, so that `sha256sum -c` can tell too; the file written."""
-    lines = sorted({f"{_checksum(path)}  {path.relative_to(folder).as_posix()}\n" for path in files})
+    """Write the SHA-256 of every file in the format of `sha256sum`, and record them in run.json; return the file."""
+    outputs = {path.relative_to(folder).as_posix(): _checksum(path) for path in files}
+    lines = sorted(f"{checksum}  {name}\n" for name, checksum in outputs.items())
     with written_whole(folder / SUMS) as part:
         part.write_text("".join(lines), encoding="utf-8", newline="\n")
+    save_record(replace(load_record(folder), outputs=dict(sorted(outputs.items()))), folder)
     return folder / SUMS
 
 
 def verify(folder: Path) -> list[str]:
-    """What is no longer as the run left it, a sentence each; [] where all is. SummaryError where there is no run."""
+    """Return a sentence for each difference from what the run left; raise SummaryError if there is no run."""
     record = load_record(folder)
     return [
-        *_outputs(folder),
+        *_outputs(folder, record),
         *_summaries(folder, record),
         *_configuration(folder, record),
         *_inputs(folder, record),
@@ -40,18 +43,43 @@ def verify(folder: Path) -> list[str]:
     ]
 
 
-def _outputs(folder: Path) -> Iterator[str]:
+def unrecorded(folder: Path) -> list[str]:
+    """Return the files in the folder of a run that it did not record, such as notes or a later recalibration.
+
+    Summaries of tiles that are not part of the run are left out: later runs may use them.
+    """
+    known = {"run.json", SUMS, *load_record(folder).outputs, *_listed(folder)}
+    files = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    own = (path for path in files if path.parts[0] != "summaries" and not path.name.startswith(".geouq"))
+    return sorted({path.as_posix() for path in own} - known)
+
+
+def _listed(folder: Path) -> dict[str, str]:
+    """Return the checksums in SHA256SUMS by the name of the file."""
     path = folder / SUMS
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError:
         raise SummaryError(f"{folder} holds no finished run: there is no {path}") from None
-    for line in lines:
-        checksum, _, name = line.partition("  ")
+    return {name: checksum for checksum, _, name in (line.partition("  ") for line in lines)}
+
+
+def _outputs(folder: Path, record: RunRecord) -> Iterator[str]:
+    """Report outputs that differ from SHA256SUMS, and lines of it that differ from run.json.
+
+    Records of earlier versions have no outputs.
+    """
+    listed = _listed(folder)
+    for name, checksum in {**record.outputs, **listed}.items():
         if not (folder / name).is_file():
             yield f"output {name} is gone"
         elif _checksum(folder / name) != checksum:
             yield f"output {name} has other bytes than the run wrote"
+    for name, checksum in record.outputs.items():
+        if name not in listed:
+            yield f"{SUMS} has no line for output {name}"
+        elif listed[name] != checksum:
+            yield f"{SUMS} has another checksum for output {name} than the run wrote"
 
 
 def _summaries(folder: Path, record: RunRecord) -> Iterator[str]:

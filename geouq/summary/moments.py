@@ -34,7 +34,7 @@ class Moments:
     """First and second moments of a set of pixels; leading dimensions are free.
 
     n : int64 (...), the number of pixels.
-    weight : float64 (...), the sum of their weights; n where pixels have no weights.
+    weight : float64 (...), the sum of their weights; n where pixels have no weights, NaN where it overflows.
     sums : float64 (..., 14), weighted, in the order of `SUMS`. Those of `GIVEN` are of the interval that a forecast
         gives, 0 where it gives none: truth below and above it, its width, and how far truth lies outside.
     products : float64 (..., 7), weighted sums of products of deviations from the means, in the order of `PRODUCTS`.
@@ -46,6 +46,9 @@ class Moments:
     weight: Floats
     sums: Floats
     products: Floats
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weight", finite_or_missing(self.weight))
 
     def mean(self, name: str) -> Floats:
         """Mean of one of `SUMS`; NaN where there is no pixel."""
@@ -84,6 +87,11 @@ class Moments:
 def no_moments() -> Moments:
     """The moments of no pixel."""
     return Moments(np.zeros((), np.int64), np.zeros(()), np.zeros(len(SUMS)), np.zeros(len(PRODUCTS)))
+
+
+def finite_or_missing(weight: Floats) -> Floats:
+    """Return sums of weights with NaN instead of infinity, so that no finite sum divided by one becomes 0."""
+    return np.where(np.isinf(weight), np.nan, weight) if np.isinf(weight).any() else weight
 
 
 def _divide(total: Floats, weight: Floats, empty: float = np.nan) -> Floats:

@@ -73,8 +73,8 @@ class Summary:
 
     @property
     def overflows(self) -> bool:
-        """Whether a sum exceeds the largest float, so that numbers that follow from it are missing."""
-        sums = [self.moments.sums, self.moments.products, self.interval_scores]
+        """Whether a sum leaves the range of floats, so that numbers that follow from it are missing."""
+        sums = [self.moments.weight, self.moments.sums, self.moments.products, self.interval_scores, self.variance.sums]
         return not all(np.isfinite(own).all() for own in (*sums, *([] if self.form is None else [self.form.sums])))
 
     def level_index(self, level: float) -> int:

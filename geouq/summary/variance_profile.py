@@ -16,6 +16,7 @@ from geouq.errors import SummaryError
 from geouq.summary.binning import bin_rows, order_statistics
 from geouq.summary.equal_split import Runs, runs_of, split_row
 from geouq.summary.kept_pixels import BUDGET, FEW, KeptPixels
+from geouq.summary.moments import finite_or_missing
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -48,7 +49,8 @@ def lower_bound(keys: Ints, shift: int) -> Floats:
 class Binned:
     """Sums of pixels by bin of predicted variance; leading dimensions as the profile's, bins last.
 
-    edges : float64 (..., bins + 1). n : pixels. weight : sums of their weights, n where they have none.
+    edges : float64 (..., bins + 1). n : pixels. weight : sums of their weights, n where they have none, NaN where these
+    overflow.
     variance, squared_error : weighted sums. squared_variance : sums of (weight x variance)^2.
     exact : bool (...), False where an edge splits a key of the profile.
     """
@@ -60,6 +62,9 @@ class Binned:
     n: Floats
     weight: Floats
     exact: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weight", finite_or_missing(self.weight))
 
     @property
     def mean_variance(self) -> Floats:
@@ -95,6 +100,14 @@ class VarianceProfile:
     lowest: Floats
     highest: Floats
     kept: KeptPixels | None = None
+
+    @property
+    def loses_squares(self) -> bool:
+        """Whether the square of a (weighted) variance is too small for a float."""
+        variance = self.sums[..., FIELDS.index("variance")]
+        square = FIELDS.index("weighted_variance_square")
+        squares = self.sums[..., square] if self.sums.shape[-1] > square else variance**2
+        return bool(((variance > 0) & (squares < np.finfo(np.float64).tiny)).any())
 
     def quantiles(self, probabilities: Sequence[float]) -> Floats:
         """Quantiles of the variance, interpolated as numpy's default does, (..., probabilities); NaN without pixels.

@@ -159,7 +159,7 @@ def metric_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str,
             "null": _null_of(value, choices[variable.name]),
             "resolution": _resolution_of(value, pool.variables[variable.name]),
             "group": value.group,
-            **_overflow(value.value, pool.variables[variable.name]),
+            **_overflow(value, pool.variables[variable.name]),
             "n": int(pool.variables[variable.name].n),
         }
         for variable in variables
@@ -375,11 +375,11 @@ def _number(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _overflow(value: Floats, summary: Summary) -> Row:
-    """Return the reason of a number that is missing because it, or a sum behind it, exceeds the largest float."""
-    if not summary.n or np.isfinite(value) or not (np.isinf(value) or summary.overflows):
-        return {}
-    return {"ci_method": OVERFLOW}
+def _overflow(value: Value, summary: Summary) -> Row:
+    """Return the reason of a number that is missing because it, or a sum behind it, leaves the range of floats."""
+    number = value.value
+    lost = summary.overflows or (value.metric.on_effective and summary.variance.loses_squares)
+    return {} if not summary.n or np.isfinite(number) or not (np.isinf(number) or lost) else {"ci_method": OVERFLOW}
 
 
 def _cell(value: Any) -> str:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
-from geouq.text.secret_parts import Part, joined, secret_parts
+from geouq.text.secret_parts import PRIVATE_NAME, Part, joined, secret_parts
 
 MARK = "***"
 SHORTEST = 6  # characters of a value that is recognised alone; shorter ones are part of many words
@@ -21,13 +21,20 @@ PLACEHOLDER = re.compile(r"\{(?:tile|model|member)\}")
 _DIVIDERS = re.compile(r"[&;#?\s]+|%(?:25)*(?:26|3b|23|3f)", re.IGNORECASE)
 _EQUALS = re.compile(r"=|%(?:25)*3d", re.IGNORECASE)
 _HARMLESS = re.compile(
-    r"url|list_dir|use_head|empty_dir|max_retry|retry_delay|bands?|ovr|a_srs|if|versionid", re.IGNORECASE
+    r"url|file|list_dir|use_head|empty_dir|max_retry|retry_delay|bands?|ovr|a_srs|if|versionid", re.IGNORECASE
 )
 _OF_SERVERS = re.compile(r"(?:GDAL|CPL|VSI|OGR|AWS|AZURE|GS|GOOGLE|GOA2|OSS|SWIFT|PG|MYSQL|MSSQL|HTTPS?|CURL)")
 _PRIVATE_OF_SERVERS = re.compile(
     r"SECRET|TOKEN|PASS|PWD|AUTH|BEARER|COOKIE|CREDENTIAL|SIGNATURE|STRING|HEADERS?|KEY|SAS"
 )
 _PRIVATE = re.compile(r"SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|(?<![A-Z])TOKEN(?![A-Z])")
+# what may stand before the secret within a value, and stands in many other texts
+_OPENING = re.compile(
+    rf"(?:(?:{PRIVATE_NAME}|{_HARMLESS.pattern})(?:{_EQUALS.pattern})|(?:bearer|basic)(?:\s|\+|%(?:25)*20)+"
+    r"|/vsi\w+/?|[a-z][a-z0-9+.-]*:/+)*",
+    re.IGNORECASE,
+)
+_OF_USER = re.compile(r"[^:/]+:(?!//)(.+)", re.DOTALL)
 _OF_ADDRESSES = re.compile(r"PROXY|UR[IL]|DSN|CONN|ENDPOINT", re.IGNORECASE)
 _NAME_OF_FILE = re.compile(r"_?FILE$|APPLICATION_CREDENTIALS$|_PATH$")
 _WAYS_TO_LOG_IN = frozenset({"BASIC", "NTLM", "NEGOTIATE", "ANY", "ANYSAFE", "BEARER", "DIGEST"})
@@ -95,7 +102,7 @@ def _of_environment(variables: frozenset[tuple[str, str]]) -> frozenset[str]:
         if _OF_SERVERS.match(name) or _OF_ADDRESSES.search(name):
             for first, last in secret_parts(value, whole=True):
                 found.update(_values(value[first:last]))
-    return frozenset(found - _WAYS_TO_LOG_IN)
+    return frozenset(found)
 
 
 def _redacted(value: Any, known: frozenset[str]) -> Any:
@@ -114,21 +121,30 @@ def _without(text: str, known: Iterable[str], *, whole: bool) -> str:
 
 
 def _values(secret: str) -> Iterator[str]:
-    """Split what stands in the place of a secret into values that may be repeated alone."""
-    yield from _long_enough([secret, secret.strip("'\"")])
+    """Split what stands in the place of a secret, also once it is decoded, into values that may be repeated alone."""
+    for written in {secret, unquote(secret), unquote(unquote(secret))}:
+        yield from _values_as_written(written)
+
+
+def _values_as_written(secret: str) -> Iterator[str]:
+    yield from _long_enough([secret, secret.strip("'\""), *_EQUALS.split(secret, maxsplit=1)[1:]])
     user, colon, password = secret.partition(":")
-    if colon:
+    if colon and not _EQUALS.search(user):
         yield from _long_enough([password, base64.b64encode(secret.encode()).decode().rstrip("=")])
     for option in _DIVIDERS.split(secret):
-        name, *value = _EQUALS.split(option, maxsplit=1)
-        if not _HARMLESS.fullmatch(name):
-            yield from _long_enough(value or [option])
-        for nested in value if name.lower() == "url" else ():
-            yield from (
-                part for first, last in secret_parts(unquote(nested)) for part in _values(unquote(nested)[first:last])
-            )
+        yield from _of_option(option)
     if not colon:
         yield from _long_enough([user])
+
+
+def _of_option(option: str) -> Iterator[str]:
+    """Yield the value of an option; if it is an address, only the secrets of this address."""
+    name, *value = _EQUALS.split(option, maxsplit=1)
+    if not _HARMLESS.fullmatch(name):
+        yield from _long_enough([option, *value, *(found[1] for text in value if (found := _OF_USER.match(text)))])
+    for nested in map(unquote, value):
+        for first, last in secret_parts(nested, whole=True):
+            yield from _values(nested[first:last])
 
 
 def _long_enough(values: list[str]) -> Iterator[str]:
@@ -137,7 +153,8 @@ def _long_enough(values: list[str]) -> Iterator[str]:
 
 
 def _is_long_enough(value: str) -> bool:
-    return len(PLACEHOLDER.sub("", value).replace(MARK, "")) >= SHORTEST
+    own = PLACEHOLDER.sub("", value).replace(MARK, "")
+    return len(own) >= SHORTEST and own.upper() not in _WAYS_TO_LOG_IN
 
 
 def _pieces(text: str, parts: list[Part]) -> Iterator[str]:
@@ -171,7 +188,8 @@ def _parts_of_one(text: str, secret: str) -> Iterator[Part]:
 def _written(secret: str) -> tuple[re.Pattern[str], list[list[re.Pattern[str]]]]:
     """Return a pattern of the beginning of a secret, and patterns of each of its letters, however these are written."""
     ways = [_ways(letter) for letter in secret]
-    beginning = "".join(f"(?:{'|'.join(own)})" for own in ways[:SHORTEST])
+    opening = _OPENING.match(secret)
+    beginning = "".join(f"(?:{'|'.join(own)})" for own in ways[: (opening.end() if opening else 0) + SHORTEST])
     return re.compile(beginning), [[re.compile(way) for way in own] for own in ways]
 
 
@@ -180,7 +198,8 @@ def _ways(letter: str) -> list[str]:
     encoded = "".join(f"%(?:25)*(?i:{byte:02x})" for byte in letter.encode("utf-8", "surrogatepass"))
     ways = [
         re.escape(repr(letter)[1:-1]),
-        rf"\\?{re.escape(letter)}",
+        re.escape(letter),
+        rf"\\{re.escape(letter)}",
         encoded,
         rf"\\u(?i:{ord(letter):04x})",
         rf"&#(?:{ord(letter)}|(?i:x0*{ord(letter):x}));",

@@ -10,14 +10,19 @@ Part = tuple[int, int]
 
 _COLON, _SLASH, _AT = r"(?::|%(?:25)*3a)", r"(?:/|%(?:25)*2f)", r"(?:@|%(?:25)*40)"
 _SEPARATOR, _EQUALS = r"(?:[;&]|%(?:25)*(?:3b|26))", r"(?:=|%(?:25)*3d)"
+_OF_SERVERS = (
+    r"(?:https?|s?ftps?|s3|gs|az|abfss?|wasbs?|adl|oss|swift|(?:web)?hdfs|postgres(?:ql)?|mysql|mongodb(?:\+srv)?)"
+)
+# `https:/host` is how a normalised path writes an address, with a backslash on Windows; JSON may write `https:\/\/host`
+_NORMALISED = rf"{_OF_SERVERS}{_COLON}(?:{_SLASH}|\\)+"
 _START = re.compile(
-    rf"[a-z][a-z0-9+.-]{{0,30}}{_COLON}{_SLASH}{_SLASH}|{_SLASH}vsi[a-z0-9_]+(?:(?={_SLASH}|\?|%(?:25)*3f))",
+    rf"[a-z][a-z0-9+.-]{{0,30}}{_COLON}{_SLASH}{_SLASH}|{_NORMALISED}"
+    rf"|{_SLASH}vsi[a-z0-9_]+(?:(?={_SLASH}|\?|%(?:25)*3f))",
     re.IGNORECASE,
 )
-_SCHEME_NEXT = re.compile(  # `https:/host` is how a normalised path writes an address
-    rf"{_SLASH}(?=[a-z][a-z0-9+.-]*{_COLON}{_SLASH}{_SLASH}|(?:https?|ftp|file|s3|gs|az){_COLON}{_SLASH}|{_SLASH}|vsi|\{{)",
-    re.IGNORECASE,
-)
+_ADDRESS = rf"[a-z][a-z0-9+.-]*{_COLON}{_SLASH}{_SLASH}|{_NORMALISED}"
+_ADDRESS_NEXT = re.compile(rf"{_ADDRESS}|{_SLASH}(?:{_ADDRESS}|file{_COLON}{_SLASH}|{_SLASH}|vsi|\{{)", re.IGNORECASE)
+_HOST = re.compile(r"(?:\[[0-9a-f:.]+\]|\d+(?:\.\d+){3}|localhost)(?::\d+)?", re.IGNORECASE)
 _VIRTUAL = re.compile(rf"{_SLASH}vsi", re.IGNORECASE)
 _END = re.compile(r"[\s'\"<>`]")  # of an address within a sentence
 _AUTHORITY_END = re.compile(r"[/?#\\]")
@@ -27,22 +32,32 @@ _LAST_AT = re.compile(rf"(?P<user>.*){_AT}", re.IGNORECASE | re.DOTALL)
 _OPEN_PASSWORD = re.compile(rf"[^:%\[]+{_COLON}(?!\d*$)(?=.)", re.IGNORECASE | re.DOTALL)
 _QUERY = re.compile(rf"(?:[?#]|%(?:25)*(?:3f|23))|{_SEPARATOR}(?=[^=/\s]{{0,100}}{_EQUALS})", re.IGNORECASE)
 
-_PRIVATE = (
+PRIVATE_NAME = (
     r"[\w.-]{0,60}(?:passw(?:or)?d|passphrase|pwd|secret|token|signature|credential|bearer|api[_-]?key|access[_-]?key"
     r"|account[_-]?key|shared[_-]?key|authorization|cookie|header|connection[_-]?string|x-(?:amz|goog|ms)-)[\w.-]{0,60}"
-    r"|sig|sas|pass|auth|key"
+    r"|sig|sas|pass|auth|key(?:_b64)?"
 )
 _VALUE = r"""(?:'(?:[^'\\]|\\.|'')*(?:'|$)|"(?:[^"\\]|\\.)*(?:"|$)|(?:\\.|[^\s\\])+?(?=[])'"]*(?:\s|$)))"""
-_HEADER = r"(?:proxy-)?authorization|(?:set-)?cookie|x-[\w-]*(?:token|key|auth)[\w-]*"
+_HEADER = (
+    r"(?:proxy-)?authorization|(?:set-)?cookie"
+    r"|(?:x|private|job|deploy|access|auth|api|ocp)-[\w-]*(?:token|key|auth)[\w-]*"
+)
+_KEY = (  # of YAML; only whole words, as sentences may begin with others, such as `tokens: 5`
+    r"(?:(?:client|user|db|access|auth|api|aws)[_-]?)?(?:password|passwd|passphrase|pwd|secret|token)"
+    r"|(?:aws_)?(?:api|access|account|secret_access)[_-]?key"
+)
 _PATTERNS = tuple(
     re.compile(pattern, re.IGNORECASE | re.DOTALL)
     for pattern in (
-        rf"(?<![\w.-])(?:{_PRIVATE})\s*{_EQUALS}\s*(?P<secret>{_VALUE})",
-        rf"""["'](?:{_PRIVATE})["']\s*:\s*(?P<secret>{_VALUE})""",
+        rf"(?<![\w.-])(?:{PRIVATE_NAME})\s*{_EQUALS}\s*(?P<secret>{_VALUE})",
+        rf"""["'](?:{PRIVATE_NAME})["']\s*:\s*(?P<secret>{_VALUE})""",
         rf"(?<![\w-])(?:{_HEADER})\s*(?::|%(?:25)*3a)\s*(?P<secret>[^\n]+)",
         r"(?<!\w)bearer(?:\s|\+|%(?:25)*20)+(?P<secret>[^\s'\"]{4,})",
-        rf"<(?:{_PRIVATE})(?:\s[^>]*)?>(?P<secret>[^<]+)",
-        r"(?<!\w)(?:oci|geor|georaster|idb):[^\s/,@]*/(?P<secret>[^\s,@]+)",
+        rf"<(?:{PRIVATE_NAME})(?:\s[^>]*)?>(?P<secret>[^<]+)",
+        rf"""(?:^|[\n{{,(\[`'"])[ \t-]*(?:{_KEY})[ \t]*:[ \t]+(?P<secret>{_VALUE})""",
+        rf"(?<![\w-])--(?:config[ \t]+)?(?:{PRIVATE_NAME})[ \t]+(?P<secret>{_VALUE})",
+        r"(?<!\w)(?:oci|odbc|geor|georaster|idb):[^\s/,@]*/(?P<secret>\S*(?=@)|[^\s,@]+)",
+        r"(?<!\w)(?:geor|georaster):[^\s/,@]*,(?P<secret>[^\s,@]+)",
     )
 )
 
@@ -78,10 +93,12 @@ def _of_user(rest: str, start: str) -> Iterator[Part]:
     start : what stands before it, the beginning of an address or of a virtual file. In an address that is encoded as a
     whole, encoded characters end the host, too.
     """
-    begin, is_encoded = 0, start[-1] != "/"
+    begin, is_encoded = 0, start[-1] not in "/\\"
+    if _ADDRESS_NEXT.match(rest):
+        return
     if rest[:1] == "/" or (rest[:1] == "%" and _VIRTUAL.match(start)):
         is_encoded = rest[:1] == "%"
-        if _SCHEME_NEXT.match(rest) or not (slash := re.match(_SLASH, rest, re.IGNORECASE)):
+        if not (slash := re.match(_SLASH, rest, re.IGNORECASE)):
             return
         begin = slash.end()
         if _DRIVE.match(rest, begin):
@@ -89,6 +106,8 @@ def _of_user(rest: str, start: str) -> Iterator[Part]:
     found = (_ENCODED_AUTHORITY_END if is_encoded else _AUTHORITY_END).search(rest, begin)
     authority = rest[begin : found.start() if found else len(rest)]
     last = _LAST_AT.match(rest, begin)
+    if _HOST.fullmatch(authority):
+        return
     if last and re.search(rf"{_AT}|{_COLON}", authority, re.IGNORECASE):
         yield begin, last.end("user")
     elif password := _OPEN_PASSWORD.match(authority):

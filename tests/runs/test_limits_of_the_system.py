@@ -92,6 +92,21 @@ def test_what_a_library_makes_of_a_refused_write_becomes_the_error_of_the_file_s
     assert isinstance(found.value.__cause__, RuntimeError)
 
 
+def refuse_part(path, *, named):
+    with written_whole(path) as part:
+        part.write_bytes(b"half")
+        raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT), *([str(part)] if named else []))
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_refused_write_names_the_file_and_not_the_temporary_one(named, tmp_path):
+    with pytest.raises(OSError, match=os.strerror(errno.EDQUOT)) as found:
+        refuse_part(tmp_path / "a.html", named=named)
+
+    assert (found.value.errno, found.value.filename) == (errno.EDQUOT, str(tmp_path / "a.html"))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_error_that_is_not_of_the_file_system_stays_what_it_is(tmp_path):
     with pytest.raises(RuntimeError, match="no such colour"):
         fail_with("no such colour", tmp_path / "a.png")
@@ -107,7 +122,8 @@ def test_a_refused_write_ends_a_command_with_one_message(tile_folder, geouq, mon
     done = geouq("run", config, "--quiet")
 
     assert done.exit_code == 2
-    assert done.stderr == f"geouq: [Errno {errno.EDQUOT}] {os.strerror(errno.EDQUOT)}: 'a1.nc'\n"
+    remedy = "raise the quota or free space, and give the same command again: what is complete is kept"
+    assert done.stderr == f"geouq: [Errno {errno.EDQUOT}] {os.strerror(errno.EDQUOT)}: 'a1.nc'; {remedy}\n"
 
 
 @pytest.mark.parametrize("workers", [2, 8])

@@ -1,5 +1,6 @@
 """Runs know what they read and wrote, and who writes to a folder."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -21,7 +22,7 @@ def finished(tile_folder, geouq, tmp_path):
 def test_a_run_that_nobody_touched_verifies_and_its_checksums_are_those_of_sha256sum(finished, geouq):
     result = geouq("verify", finished)
 
-    assert (result.exit_code, result.output.split(": ")[-1]) == (0, "everything is as the run left it\n")
+    assert (result.exit_code, result.output) == (0, f"{finished}: everything is as the run left it\n")
     done = subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=finished, check=False)  # noqa: S607
     assert done.returncode == 0
     listed = {line.split("  ")[1] for line in (finished / "SHA256SUMS").read_text().splitlines()}
@@ -37,6 +38,62 @@ def test_outputs_that_changed_or_are_gone_are_named(finished, geouq):
     assert result.exit_code == 1
     assert "changed: output tables/bins.csv has other bytes than the run wrote" in result.output
     assert "changed: output gates.json is gone" in result.output
+
+
+def drop_line(finished, name):
+    """Remove the line of a file from SHA256SUMS."""
+    path = finished / "SHA256SUMS"
+    lines = path.read_text().splitlines(keepends=True)
+    kept = [line for line in lines if not line.endswith(f"  {name}\n")]
+    assert len(kept) == len(lines) - 1
+    path.write_text("".join(kept))
+
+
+def test_a_line_that_is_missing_from_the_checksums_is_a_change(finished, geouq):
+    drop_line(finished, "tables/bins.csv")
+
+    result = geouq("verify", finished)
+
+    assert result.exit_code == 1
+    assert "changed: SHA256SUMS has no line for output tables/bins.csv" in result.output
+
+
+def test_an_output_that_is_gone_with_its_line_is_a_change(finished, geouq):
+    drop_line(finished, "tables/bins.csv")
+    (finished / "tables" / "bins.csv").unlink()
+
+    result = geouq("verify", finished)
+
+    assert result.exit_code == 1
+    assert "changed: output tables/bins.csv is gone" in result.output
+
+
+def test_an_output_that_changed_with_its_line_is_a_change(finished, geouq):
+    drop_line(finished, "tables/bins.csv")
+    (finished / "tables" / "bins.csv").write_text("changed")
+    with (finished / "SHA256SUMS").open("a") as file:
+        file.write(f"{hashlib.sha256(b'changed').hexdigest()}  tables/bins.csv\n")
+
+    result = geouq("verify", finished)
+
+    assert result.exit_code == 1
+    assert "changed: SHA256SUMS has another checksum for output tables/bins.csv than the run wrote" in result.output
+
+
+def test_files_that_the_run_did_not_record_are_named_and_are_no_change(finished, geouq):
+    (finished / "tables" / "notes.txt").write_text("mine")
+
+    result = geouq("verify", finished)
+
+    assert result.exit_code == 0
+    assert result.output.splitlines()[0] == "not recorded: tables/notes.txt"
+
+
+def test_a_report_records_its_outputs_anew(finished, geouq):
+    (finished / "tables" / "bins.csv").unlink()
+    assert geouq("report", finished, "--quiet").exit_code == 0
+
+    assert geouq("verify", finished).exit_code == 0
 
 
 def test_inputs_that_changed_or_are_gone_are_named(finished, geouq, tmp_path):

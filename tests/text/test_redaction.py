@@ -29,6 +29,11 @@ FORMS = {
     "password beside a port": "https://bob:{}@host:8443/{{tile}}.tif",
     "keys before a bucket": "/vsis3/KEY:{}@bucket/{{tile}}.tif",
     "key before a bucket": "/vsis3/{}:WORD@bucket/{{tile}}.tif",
+    "address with one slash": "https:/bob:{}@host/{{tile}}.tif",
+    "address behind a folder": "/data/https:/bob:{}@host:8443/{{tile}}.tif",
+    "virtual file with one slash": "/vsicurl/https:/bob:{}@host/{{tile}}.tif",
+    "query behind one slash": "http:/host/{{tile}}.tif?sig={}",
+    "address of Windows": "https:\\bob:{}@host\\{{tile}}.tif",
     "query": "/vsicurl/https://host/{{tile}}.tif?sig={}",
     "query of one word": "/vsicurl/https://host/{{tile}}.tif?{}",
     "second of a query": "/vsicurl/https://host/{{tile}}.tif?a=1&token={}",
@@ -47,13 +52,16 @@ FORMS = {
     "GCS query": "https://storage.googleapis.com/b/{{tile}}.tif?X-Goog-Credential=c&X-Goog-Signature={}",
     "subset": 'ZARR:"/vsicurl/https://host/{{tile}}.zarr?sig={}":/mean',
     "vrt": "vrt:///vsicurl/https://bob:{}@host/{{tile}}.tif?bands=1",
+    "address in vrt": "vrt://https://bob:{}@host/{{tile}}.tif?bands=1",
+    "encrypted file": "/vsicrypt/key_b64={},file={{tile}}.tif",
+    "ODBC": "ODBC:u/{}@source,{{tile}}",
     "PostgreSQL": "PG:host=h user=u password='{}' table={{tile}}",
     "PostgreSQL address": "postgresql://u:{}@h/{{tile}}",
     "MySQL": "MySQL:db,user=u,password={},tables={{tile}}",
     "XML": "<GDAL_WMS><UserPwd>u:{}</UserPwd><X>{{tile}}</X></GDAL_WMS>",
 }
 SPECIAL = "@:/?#&=;%'\" +,~!$^()[]|\\"
-HTTP = sorted(name for name, form in FORMS.items() if "//bob:{}@" in form and "vrt" not in form)
+HTTP = sorted(name for name, form in FORMS.items() if "/bob:{}@" in form and "vrt" not in form)
 
 
 @pytest.fixture(autouse=True)
@@ -98,6 +106,16 @@ def test_an_error_tells_an_address_without_its_secrets(text, told):
         "/vsis3%2Fbucket%2Fa%402x.tif",
         "https://host:8080/{tile}.tif",
         "https://[::1]:8080/a.tif",
+        "https://[::1]:8080/a@2x.tif",
+        "https://127.0.0.1:8080/a@2x.tif",
+        "/data/https:/host/a@2x.tif",
+        "http: error 404 at 12:30",
+        "C:\\data\\a@2x.tif",
+        "NETCDF:/data/a@2x.nc:v",
+        'NETCDF:"f.nc":v',
+        "x=1;y=2",
+        "x.yaml:3: password: unknown key; known are a, b",
+        "regions: unknown key 'token'; did you mean 'tokens'?",
         "file:///C:/data/{tile}.tif",
         "/vsizip/C:/data/x.zip/{tile}.tif",
         "/data/a#1;b/{tile}?.tif",
@@ -111,6 +129,53 @@ def test_an_error_tells_an_address_without_its_secrets(text, told):
 def test_what_holds_no_secret_stays_as_it_is(text):
     assert without_secrets(text) == without_secrets(text, whole=True) == text
     assert not holds_secret(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password: {}",
+        "a: 1\n  api_key: {}\nb: 2",
+        "{{user: bob, token: {}}}",
+        "gdalinfo --config AWS_SECRET_ACCESS_KEY {} a.tif",
+        "gdalinfo --password {}",
+        "PRIVATE-TOKEN: {}",
+        "georaster:u,{},db,T,C,1",
+        "OCI:u/p@{}@db:t",
+        r"https:\/\/bob:{}@host\/a.tif",
+        "https%3A%2Fbob%3A{}%40host%2Fa.tif",
+    ],
+)
+def test_options_headers_and_lines_of_yaml_are_shown_without_secrets(text):
+    assert_unsaid(without_secrets(text.format(UNSEEN)), UNSEEN)
+
+
+@pytest.mark.parametrize(
+    ("address", "secret"),
+    [
+        ("/vsicurl?max_retry=3&url=https%3A%2F%2Fbob%3APass%25word1%40host%2Fa.tif", "Pass%word1"),
+        ("/vsicurl?header.Authorization=Bearer%20Token4word&url=https%3A%2F%2Fhost", "Token4word"),
+        ("/vsicurl?userpwd=bob:Pass4word&url=https://host/a.tif", "Pass4word"),
+        ("/vsicached?file=/vsicurl/https%3A%2F%2Fbob%3APass4word%40host%2Fa.tif", "Pass4word"),
+        ("vrt://a.tif?oo=PASSWORD=Pass4word", "Pass4word"),
+        ("https://host/a.tif?sig=a#b=", "sig=a#b="),
+        (r"https://bob:pa\\ss4word@host/a.tif", r"pa\\ss4word"),
+    ],
+)
+def test_the_secret_of_an_encoded_address_is_recognised_alone(address, secret):
+    remember_secrets(address)
+
+    assert without_secrets(f"server said: {secret} is wrong") == "server said: *** is wrong"
+
+
+@pytest.mark.parametrize(
+    "text", ["see //host/a.tif", "Bearer of news", "the header of a.tif", "https://host/a.tif", "/vsicurl/https://host"]
+)
+def test_what_stands_around_a_secret_hides_nothing(text):
+    remember_secrets("/vsicurl?max_retry=3&header.Authorization=Bearer%20Token4word&url=https%3A%2F%2Fhost%2Fa.tif")
+    remember_secrets("/vsicached?file=/vsicurl/https://host&token=Token4word")
+
+    assert without_secrets(text) == text
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -133,7 +198,7 @@ def test_a_value_is_cleaned_whatever_its_secret_is_made_of_and_once_is_enough(fo
         inside = inside.replace("\\", "\\\\").replace("'", "\\'")
     if form in {"a user alone", "key before a bucket"}:  # where a host would end
         inside = "".join(letter for letter in inside if letter not in "/?#\\")
-    if form in {"XML", "MySQL"}:
+    if form in {"XML", "MySQL", "encrypted file", "ODBC"}:
         inside = "".join(letter for letter in inside if letter not in "<&\\ ")
     value = of(form, inside)
 
