@@ -54,7 +54,7 @@ from geouq.runs.store import (
     unidentified,
     zones_are_valid,
 )
-from geouq.runs.verification import save_checksums
+from geouq.runs.verification import require_intact_summaries, save_checksums
 from geouq.sweep.settings import Settings
 from geouq.sweep.tiles import Zone, collect_pixels, for_each_tile, sweep_tiles, sweep_zones
 from geouq.sweep.workers import workers
@@ -142,6 +142,7 @@ def report(folder: Path | str, reporter: Reporter | None = None) -> Results:
     record = load_record(folder)
     with owned(folder):
         experiment = load_experiment(folder / "config.yaml")
+        require_intact_summaries(folder, record)  # before results.json of the run is replaced
         if config_digest(experiment) != record.config_sha256:
             record = replace(record, notes=(*record.notes, CONFIG_CHANGED))
         return _presented(experiment, record, folder, reporter or Silent())

@@ -12,6 +12,7 @@ from rasterio.errors import CRSError
 from geouq.errors import GridError
 
 TOLERANCE = 0.01  # pixels, at any corner
+POINT = 4  # numbers of a ground control point
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,8 @@ class Grid:
     def __str__(self) -> str:
         t = self.transform
         size = f"{self.shape[0]} rows x {self.shape[1]} columns, pixel {t.a:.10g} x {t.e:.10g}"
+        if self.control:
+            return f"{size}, {_control_name(self.control)}, {_crs_name(self.control_crs)}"
         return f"{size}, upper left corner ({t.c:.10g}, {t.f:.10g}), {_crs_name(self.crs)}"
 
 
@@ -128,6 +131,15 @@ def _same_control(one: Grid, other: Grid) -> bool:
 
 def _same_crs(one: str, other: str) -> bool:
     return one == other or (bool(one) and bool(other) and CRS.from_wkt(one) == CRS.from_wkt(other))
+
+
+def _control_name(control: tuple[tuple[float, ...], ...]) -> str:
+    """Return what places a raster without a transform."""
+    if any(len(point) != POINT for point in control):
+        return "coefficients of a sensor model"
+    row, column, x, y = control[0]
+    where = f"row {row:.10g}, column {column:.10g} at ({x:.10g}, {y:.10g})"
+    return f"{len(control)} ground control points, the first: {where}"
 
 
 def _crs_name(wkt: str) -> str:

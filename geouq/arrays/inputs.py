@@ -276,8 +276,8 @@ def _negative(points: Points) -> str:
     if points.bounds:
         return f"{count} intervals have their upper end below the lower one; set those to NaN that are not to count"
     return (
-        f"{count} predicted variances are negative, the lowest {lowest:.6g}; is it a variance? set those to NaN that "
-        "are not to count"
+        f"{count} predicted variances are negative, the lowest {lowest:.6g} (a std of {-np.sqrt(-lowest):.6g}, if stds "
+        "were given); set those to NaN that are not to count"
     )
 
 

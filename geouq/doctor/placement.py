@@ -64,7 +64,8 @@ def _pairs(tiles: Sequence[Tile]) -> Iterator[tuple[Tile, Tile, float]]:
         sides = np.minimum(boxes[i, 2:], boxes[i + 1 :, 2:]) - np.maximum(boxes[i, :2], boxes[i + 1 :, :2])
         pixel = abs(tile.grid.transform.determinant)
         for j in map(int, np.flatnonzero((sides > np.sqrt(pixel) / 2).all(-1))):
-            if tiles[i + 1 + j].grid.crs == tile.grid.crs:
+            other = tiles[i + 1 + j].grid
+            if (other.crs, other.control) == (tile.grid.crs, tile.grid.control):
                 yield tile, tiles[i + 1 + j], float(sides[j].prod() / pixel)
 
 

@@ -10,6 +10,8 @@ from geouq.summary import Summary
 
 Floats = NDArray[np.float64]
 
+UNRESOLVED = 1.0  # resolution from which a number says nothing
+
 
 @metric(
     "AUSE",
@@ -44,6 +46,10 @@ def spearman(summary: Summary) -> Floats:
     """Rank correlation of |error| and predicted std; unit 1, large is good, missing where either is constant.
 
     Exact where the summary keeps every pixel (at most 65 536). Elsewhere pixels of one class of std or |error| share a
-    rank, and `spearman_resolution` estimates the error. Raises SummaryError as `ause` does.
+    rank, and `spearman_resolution` estimates the error; missing where that is 1 or more. Raises SummaryError as `ause`
+    does.
     """
-    return rank_correlation(summary)
+    found = rank_correlation(summary)
+    if np.ndim(found) == 0 and spearman_resolution(summary) >= UNRESOLVED:
+        return np.full((), np.nan)
+    return found

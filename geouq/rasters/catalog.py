@@ -168,6 +168,8 @@ def find_tiles(experiment: Experiment) -> Catalog:
     if faults:
         raise config_error(faults)
     names, notes = wanted_names(experiment, found)
+    if not names:
+        raise config_error([experiment.fault("tiles", message=f"there is no tile to evaluate; {'; '.join(notes)}")])
     if faults := missing_in_tables(experiment, names):
         raise config_error(faults)
     failures = [failure for name in names if (failure := _missing_layers(name, patterns, found))]

@@ -20,6 +20,7 @@ from rasterio.errors import NotGeoreferencedWarning, RasterioError
 
 from geouq.errors import ChangedError, DataError
 from geouq.grid import Grid, Window
+from geouq.rasters.origins import Origin, origins_of
 from geouq.rasters.reasons import WITHOUT_REASON, explained, open_as
 from geouq.rasters.server_files import as_gdal_names_it, cache_options, forget, is_remote
 from geouq.rasters.sources import Known, files_behind, stamp_before_opening
@@ -85,6 +86,7 @@ class Raster:
     of a VRT. unidentified : names of those of which nothing is known that changes when their pixels do.
     identity : what identifies the file whatever its path: links to one file have the same.
     read_at : time (ns) at which the header of an unidentified raster was read, so that no older handle is read; else 0.
+    origins : the file and band that each band of a VRT passes through as it is.
     """
 
     path: str
@@ -99,6 +101,7 @@ class Raster:
     unidentified: tuple[str, ...]
     identity: str
     read_at: int = 0
+    origins: tuple[Origin | None, ...] = ()
 
     @property
     def variables(self) -> dict[str, int]:
@@ -110,6 +113,11 @@ class Raster:
             for number, name in enumerate(described, 1)
             if number != self.alpha
         }
+
+    def origin(self, band: int) -> Origin:
+        """Return what tells a band from any other one, whatever names it has: a file and the number of its band."""
+        passed = self.origins[band - 1] if band <= len(self.origins) else None
+        return passed or (self.identity, band)
 
     @property
     def tiff(self) -> bool:
@@ -159,6 +167,7 @@ def read_header(path: str, drivers: Sequence[str] = DRIVERS) -> Raster:
             unidentified,
             _identity(path, source.files),
             time.time_ns() if unidentified else 0,
+            origins_of(source, lambda name: _identity(name, [name])),
         )
         _require_possible(raster, source)
         _versions[path] = _version(raster)

@@ -117,10 +117,10 @@ def _named_by(source: Any) -> Iterable[str]:
 def _sources_in(text: str, path: str) -> Iterator[str]:
     for attributes, name in SOURCE.findall(text):
         plain = html.unescape(name).strip()
-        yield _beside(path, plain) if 'relativeToVRT="1"' in attributes else as_gdal_names_it(plain)
+        yield beside(path, plain) if 'relativeToVRT="1"' in attributes else as_gdal_names_it(plain)
 
 
-def _beside(path: str, name: str) -> str:
+def beside(path: str, name: str) -> str:
     """Return a path that is relative to the folder of a file."""
     if name.startswith(("/", "<")) or "://" in name or Path(name).is_absolute():
         return as_gdal_names_it(name)
@@ -138,7 +138,7 @@ def _locations(path: str) -> list[str]:
     index = told.get("IndexDataset", path)  # GDAL takes it as it stands
     column = told.get("LocationField", "location")
     _, _, _, columns = read(index, layer=told.get("IndexLayer"), columns=[column], read_geometry=False)
-    return [_beside(path, str(name)) for name in columns[0]]
+    return [beside(path, str(name)) for name in columns[0]]
 
 
 def _may_name_others(name: str) -> bool:

@@ -26,7 +26,7 @@ class Wire:
     @property
     def place(self) -> tuple[str, int]:
         """What tells the band from any other one: the file and the number."""
-        return self.raster.identity, self.band
+        return self.raster.origin(self.band)
 
     @property
     def role(self) -> str:
@@ -116,7 +116,7 @@ def _contradictions(wires: list[Wire], described: Mapping[str, Mapping[str, int]
     for wire in wires:
         for name, source in names.items():
             band = described[wire.raster.path].get(name, 0)
-            if wire.auxiliary or not band or _plain(wire.description) == name or (wire.raster.identity, band) in own:
+            if wire.auxiliary or not band or _plain(wire.description) == name or wire.raster.origin(band) in own:
                 continue
             yield wire.layer, _other_order(wire, band, source, wires)
             return

@@ -21,6 +21,7 @@ from geouq.runs.checksums import with_checksums
 from geouq.runs.credentials import require_credentials
 from geouq.runs.provenance import RunRecord, load_record
 from geouq.runs.store import SavedSummaries, is_valid, zones_are_valid
+from geouq.runs.verification import require_intact_summaries
 from geouq.sweep.settings import Settings
 from geouq.sweep.tiles import untold
 from geouq.zones import TileZones, Zones, open_regions, placed
@@ -146,6 +147,7 @@ def _as_they_were(
             if isinstance(outcome, Failure):
                 raise DataError(f"tile {outcome.tile}: {outcome.message}")
             found[outcome[0].name] = outcome[0], outcome[1].layers.get("")
+    require_intact_summaries(folder, record)
     settings = replace(settings_of(record), levels=experiment.levels)
     for name, (tile, zones) in found.items():
         valid = is_valid(folder, tile, settings)

@@ -15,7 +15,7 @@ from geouq.rasters.catalog import find_tiles
 from geouq.runs.checksums import with_checksums
 from geouq.runs.credentials import require_credentials
 from geouq.runs.provenance import RunRecord, config_digest, inputs_of, load_record, save_record, vector_inputs, versions
-from geouq.summary.sealed_file import checksum_of
+from geouq.summary.sealed_file import checksum_of, require_intact
 from geouq.zones import open_regions, placed
 
 SUMS = "SHA256SUMS"
@@ -80,6 +80,12 @@ def _outputs(folder: Path, record: RunRecord) -> Iterator[str]:
             yield f"{SUMS} has no line for output {name}"
         elif listed[name] != checksum:
             yield f"{SUMS} has another checksum for output {name} than the run wrote"
+
+
+def require_intact_summaries(folder: Path, record: RunRecord) -> None:
+    """Raise SummaryError that names the first file of summaries whose content does not match its checksum."""
+    for path in record.summaries:
+        require_intact(folder / path)
 
 
 def _summaries(folder: Path, record: RunRecord) -> Iterator[str]:

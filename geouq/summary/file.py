@@ -116,9 +116,9 @@ def form_of_file(path: Path) -> Form | None:
         return _form_given(file)
 
 
-def load_tile(path: Path) -> TileSummary:
+def load_tile(path: str | Path) -> TileSummary:
     """Read all of a tile's summaries; SummaryError where the file is damaged or of another kind."""
-    with opened(path) as file:
+    with opened(Path(path)) as file:
         return _tile(file)
 
 

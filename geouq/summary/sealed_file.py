@@ -67,13 +67,18 @@ def _closed_at_once(file: h5py.File) -> Iterator[h5py.File]:
 @contextmanager
 def intact_file(path: Path) -> Iterator[h5py.File]:
     """Open a file for reading; raise SummaryError where its content does not match its checksum."""
-    if _checksum_as_it_is(path) is None:
+    require_intact(path)
+    with h5py.File(path) as file:
+        yield file
+
+
+def require_intact(path: Path) -> None:
+    """Raise SummaryError where the content of a file does not match its checksum."""
+    if checksum_of(path) is None:
         raise SummaryError(
             f"{path} cannot be read as saved summaries: its content does not match its checksum, or it is of an "
             "earlier version; run the experiment again, which sweeps its tile anew"
         )
-    with h5py.File(path) as file:
-        yield file
 
 
 def checksum_of(path: Path) -> str | None:

@@ -35,6 +35,7 @@ from geouq.metrics import (
     sparsification_curve,
     unit_of,
 )
+from geouq.metrics.ordering import UNRESOLVED
 from geouq.regions import Pool
 from geouq.summary import Summary, TileWholes
 from geouq.summary.form import Form
@@ -79,6 +80,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 HEAVY_BIN = 0.95
 OVERFLOW = "overflow"
+NOT_RESOLVED = "not resolved: one class holds nearly all errors"
 NO_GROUPS = Groups(by=())
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 WHOLE = ("n", "n_cells", "n_baseline", "n_in", "n_out", "n_pixels", "n_blocks", "bin", "pairs")
@@ -159,7 +161,7 @@ def metric_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str,
             "null": _null_of(value, choices[variable.name]),
             "resolution": _resolution_of(value, pool.variables[variable.name]),
             "group": value.group,
-            **_overflow(value, pool.variables[variable.name]),
+            **_why_missing(value, pool.variables[variable.name]),
             "n": int(pool.variables[variable.name].n),
         }
         for variable in variables
@@ -375,9 +377,11 @@ def _number(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _overflow(value: Value, summary: Summary) -> Row:
-    """Return the reason of a number that is missing because it, or a sum behind it, leaves the range of floats."""
+def _why_missing(value: Value, summary: Summary) -> Row:
+    """Return the reason of a number that is missing: a sum leaves the range of floats, or classes hold too much."""
     number = value.value
+    if np.isnan(number) and value.metric.resolution and value.metric.resolution(summary) >= UNRESOLVED:
+        return {"ci_method": NOT_RESOLVED}
     lost = summary.overflows or (value.metric.on_effective and summary.variance.loses_squares)
     return {} if not summary.n or np.isfinite(number) or not (np.isinf(number) or lost) else {"ci_method": OVERFLOW}
 

@@ -49,6 +49,19 @@ def test_a_damaged_run_is_told_by_report_and_mended_by_run(tile_folder, geouq, t
     assert geouq("report", "results/small", "--quiet").exit_code == 0
 
 
+def test_a_report_of_damaged_summaries_leaves_the_results_of_the_run(tile_folder, geouq, tmp_path):
+    geouq("run", tile_folder(("a1",), text=SHORT), "--quiet")
+    folder = tmp_path / "results" / "small"
+    before = (folder / "results.json").read_bytes()
+    (folder / "summaries/a1.nc").write_bytes((folder / "summaries/a1.nc").read_bytes()[:-100])
+
+    for command in (("report", "results/small"), ("recalibrate", "results/small")):
+        told = geouq(*command, "--quiet")
+        assert told.exit_code == 2
+        assert "a1.nc cannot be read as saved summaries: its content does not match its checksum" in told.stderr
+    assert (folder / "results.json").read_bytes() == before
+
+
 def test_a_damaged_record_of_a_run_gives_no_other_numbers_and_no_traceback(tile_folder, geouq, tmp_path):
     config = tile_folder(("a1", "a2"), text=SHORT)
     geouq("run", config, "--quiet")

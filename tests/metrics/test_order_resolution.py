@@ -11,6 +11,7 @@ from geouq import metrics, summarize_arrays
 from geouq.arrays import points as arrays
 from geouq.config import Variable
 from geouq.metrics import LEFT_OUT, Choices, keeps_every_pixel
+from geouq.metrics.sparsification import rank_correlation
 from geouq.regions import Pool
 from geouq.sweep.settings import Settings
 from geouq.tables.rows import metric_rows
@@ -89,9 +90,19 @@ def test_the_resolution_is_below_1e_2_where_no_bias_dominates(bias, spread, degr
 def test_a_bias_that_dominates_is_reported_as_a_coarse_resolution():
     error, std = errors_and_stds(100, 0.02, 1000)
     summary = summary_of(error, std)
-    assert abs(metrics.spearman(summary) - exact_spearman(error, std)) > 0.5  # the fault that must show
-    assert metrics.spearman_resolution(summary) > 0.5
+    assert abs(rank_correlation(summary) - exact_spearman(error, std)) > 0.5  # what would be a wrong number
+    assert metrics.spearman_resolution(summary) > 1
+    assert np.isnan(metrics.spearman(summary))
     assert metrics.ause_resolution(summary) > 0.02
+
+
+def test_the_table_says_why_a_number_that_says_nothing_is_missing():
+    summary = summary_of(*errors_and_stds(100, 0.02, 1000))
+    choices = replace(Choices(LEVELS, ()), ordering=True)
+    rows = metric_rows(Pool("all", "all", (), {"v": summary}), [Variable(name="v", band=1)], {"v": choices})
+    (row,) = (row for row in rows if row["metric"] == "spearman")
+    assert row["value"] is None
+    assert row["ci_method"] == "not resolved: one class holds nearly all errors"
 
 
 def test_stds_of_few_values_are_ties_and_not_unresolved():

@@ -93,6 +93,11 @@ def test_tiles_whose_names_begin_with_a_dot_are_reported_and_evaluated_only_by_n
     assert [tile.name for tile in tiles_of(config).tiles] == ["a1", ".a1"]
 
 
+def test_files_that_are_all_hidden_are_no_run_without_tiles(tile_folder):
+    with pytest.raises(ConfigError, match=r"there is no tile to evaluate; tiles whose names begin with a dot"):
+        tiles_of(tile_folder((".a1", "._b")))
+
+
 def test_all_layers_in_one_folder_are_told_apart(tmp_path, tile_folder):
     """With truth {tile}.tif, a file e1_mean.tif is no truth of a tile e1_mean."""
     config = tile_folder(("e1", "e2"))

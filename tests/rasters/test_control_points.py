@@ -6,6 +6,8 @@ from rasterio.control import GroundControlPoint
 from rasterio.rpc import RPC
 
 from geouq.config import load_experiment
+from geouq.doctor.placement import of_overlaps
+from geouq.doctor.sample import Patch
 from geouq.rasters.catalog import find_tiles
 
 pytestmark = pytest.mark.filterwarnings("ignore::rasterio.errors.NotGeoreferencedWarning")
@@ -49,6 +51,10 @@ def test_layers_of_other_places_are_refused(tile, placed):
 
     assert failure.error == "GridError"
     assert "its ground control points, or the coefficients of its sensor model, differ" in failure.message
+    shown = [line for line in failure.message.splitlines() if "rows x" in line]
+    assert len(set(shown)) == 2
+    if placed is points_at:
+        assert "the first: row 0, column 0 at (10, 50), EPSG:4326" in shown[0]
 
 
 @pytest.mark.parametrize("placed", [points_at, model_at])
@@ -61,3 +67,16 @@ def test_a_layer_without_a_place_is_not_on_the_pixels_of_one_that_has_one(tile, 
     (failure,) = tile(placed(10), NOWHERE)
 
     assert failure.error == "GridError"
+
+
+@pytest.mark.parametrize(("longitude", "overlap"), [(15, False), (10, True)])
+def test_tiles_overlap_only_if_they_have_the_same_control_points(tmp_path, write_raster, longitude, overlap):
+    for tile, place in (("a", points_at(10)), ("b", points_at(longitude))):
+        for name in ("mean", "variance", "truth"):
+            write_raster(tmp_path / f"{tile}_{name}.tif", np.ones(SHAPE, np.float32), **place)
+    data = "".join(f"  {name}: '{{tile}}_{name}.tif'\n" for name in ("mean", "variance", "truth"))
+    (tmp_path / "one.yaml").write_text(f"version: 1\nname: one\ndata:\n{data}", encoding="utf-8")
+    tiles = find_tiles(load_experiment(tmp_path / "one.yaml")).tiles
+    patches = [Patch(tile.name, "v", 0, *3 * [np.ones(SHAPE)], None) for tile in tiles]
+
+    assert bool(list(of_overlaps(tiles, patches))) == overlap

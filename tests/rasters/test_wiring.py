@@ -84,6 +84,41 @@ def test_a_link_to_the_mean_is_no_std(folder, link):
     assert "which is the same file as" in told
 
 
+BAND = (
+    '<VRTRasterBand dataType="Float32" band="{band}"><{kind}Source><SourceFilename relativeToVRT="1">{tile}_mean.tif'
+    '</SourceFilename><SourceBand>{band}</SourceBand><SrcRect xOff="0" yOff="0" xSize="50" ySize="40"/>'
+    '<DstRect xOff="{shift}" yOff="0" xSize="50" ySize="40"/>{more}</{kind}Source></VRTRasterBand>'
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "shift", "same"),
+    [
+        ("Simple", "", 0, True),
+        ("Complex", "", 0, True),
+        ("Complex", "<ScaleOffset>1</ScaleOffset><ScaleRatio>0.1</ScaleRatio>", 0, False),
+        ("Simple", "", 1, False),
+    ],
+)
+def test_a_vrt_of_the_mean_is_no_std_unless_it_changes_the_values(folder, kind, more, shift, same):
+    for tile in "ab":
+        with rasterio.open(folder / f"{tile}_mean.tif") as mean:
+            transform = ",".join(map(str, mean.transform.to_gdal()))
+            place = f"<SRS>{mean.crs.to_wkt()}</SRS><GeoTransform>{transform}</GeoTransform>"
+        bands = "".join(BAND.format(band=band, kind=kind, tile=tile, more=more, shift=shift) for band in (1, 2))
+        text = f'<VRTDataset rasterXSize="50" rasterYSize="40">{place}{bands}</VRTDataset>'
+        (folder / f"{tile}_std.vrt").write_text(text, encoding="utf-8")
+    experiment(folder, "drivers: [GTiff, VRT]\n", mean="mean", std="std", truth="truth")
+    config = folder / "one.yaml"
+    config.write_text(config.read_text().replace("_std.tif", "_std.vrt"))
+
+    if same:
+        with pytest.raises(ConfigError, match="mean and std are one band"):
+            find_tiles(load_experiment(config))
+    else:
+        assert not find_tiles(load_experiment(config)).failures
+
+
 def test_a_tile_alone_whose_layers_are_one_band_fails_alone(folder):
     (folder / "b_truth.tif").unlink()
     (folder / "b_truth.tif").symlink_to("b_mean.tif")
