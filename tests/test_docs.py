@@ -13,8 +13,8 @@ from geouq.metrics.record import as_markdown
 from geouq.text.wording import for_people
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
-FORMS = (ROOT / "docs" / "forms.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
+FORMS = (ROOT / "docs" / "reference" / "forms.md").read_text(encoding="utf-8")
 
 
 def test_the_table_is_that_of_the_records():
@@ -67,8 +67,8 @@ def test_the_example_prints_what_is_shown():
 
 
 def test_the_example_of_several_layers_in_one_file_is_a_configuration(tmp_path):
-    page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    page = (ROOT / "docs" / "reference" / "configuration.md").read_text(encoding="utf-8")
+    (example,) = (text for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "name: stacks" in text)
     (tmp_path / "stacks.yaml").write_text(example, encoding="utf-8")
 
     height, gini = load_experiment(tmp_path / "stacks.yaml").variables

@@ -1,4 +1,4 @@
-"""What the README says is so."""
+"""What the README and the pages of docs say is so."""
 
 import re
 from pathlib import Path
@@ -10,21 +10,28 @@ from click.testing import CliRunner
 import geouq
 from geouq.cli import main
 from geouq.config import load_experiment
-from geouq.metrics import metrics_of
-from geouq.metrics.record import as_markdown
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = ROOT / "README.md"
+REFERENCE = ROOT / "docs" / "reference"
+COMMANDS = (REFERENCE / "commands.md").read_text(encoding="utf-8")
+PAGES = sorted([README, *(ROOT / "docs").rglob("*.md")])
 
 
-def test_the_table_of_metrics_is_that_of_the_records():
-    _, _, rest = README.partition("<!-- metrics: generated from geouq.metrics.record -->\n")
+def examples(path, of):
+    """The blocks of a page that are marked as yaml and hold a text."""
+    return [
+        text for text in re.findall(r"```yaml\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL) if of in text
+    ]
 
-    assert rest.partition("<!-- end of metrics -->")[0] == as_markdown(metrics_of(None))
+
+def test_the_readme_is_short():
+    assert README.read_text(encoding="utf-8").count("\n") <= 150
 
 
-def test_the_configuration_loads(tmp_path):
-    text, *_ = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+@pytest.mark.parametrize("page", [README, REFERENCE / "configuration.md"], ids=lambda page: page.stem)
+def test_the_configuration_loads(page, tmp_path):
+    (text,) = examples(page, "name: amazon-biomass")
     (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
 
     experiment = load_experiment(tmp_path / "a.yaml")
@@ -34,7 +41,7 @@ def test_the_configuration_loads(tmp_path):
 
 
 def test_the_configuration_of_several_models_loads(tmp_path):
-    (text,) = (text for text in re.findall(r"```yaml\n(.*?)```", README, re.DOTALL) if text.startswith("models:"))
+    (text,) = examples(ROOT / "docs" / "how-to" / "compare.md", "models:")
     (tmp_path / "a.yaml").write_text(f"version: 1\nname: a\n{text}", encoding="utf-8")
 
     assert list(load_experiment(tmp_path / "a.yaml").predictions) == ["baseline", "ensemble"]
@@ -42,11 +49,12 @@ def test_the_configuration_of_several_models_loads(tmp_path):
 
 @pytest.mark.parametrize("command", sorted(main.commands))
 def test_every_command_is_documented_and_has_help(command):
-    assert f"`geouq {command}" in README
+    (row,) = re.findall(rf"^\| `geouq {command}\b.*$", COMMANDS, re.MULTILINE)
     result = CliRunner().invoke(main, [command, "--help"])
     assert result.exit_code == 0
-    for option in re.findall(r"--[a-z]+", result.output):
-        assert option in README or option == "--help"
+    missing = {option for option in re.findall(r"--[a-z-]+", result.output) if option not in COMMANDS} - {"--help"}
+    assert not missing
+    assert len(row.split(" | ")) == 3
 
 
 def test_every_public_name_is_there():
@@ -56,6 +64,20 @@ def test_every_public_name_is_there():
         _ = geouq.nothing
 
 
-def test_links_lead_somewhere():
-    for target in re.findall(r"\]\(([^)#]+)\)", README):
-        assert (ROOT / target).exists(), target
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page):
+    targets = re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8"))
+    assert [
+        target for target in targets if not target.startswith("https://") and not (page.parent / target).exists()
+    ] == []
+
+
+def test_every_page_can_be_reached_from_the_readme():
+    found, waiting = set(), [README]
+    while waiting:
+        page = waiting.pop()
+        found.add(page)
+        targets = re.findall(r"\]\(([^)#]+\.md)\)", page.read_text(encoding="utf-8"))
+        linked = {(page.parent / target).resolve() for target in targets if not target.startswith("https://")}
+        waiting += linked - found - set(waiting)
+    assert set(PAGES) <= found

@@ -13,7 +13,7 @@ from simulated.checks import Case, Row, measured, simulate
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "scripts" / "check_rates"
-PAGE = ROOT / "docs" / "checks.md"
+PAGE = ROOT / "docs" / "explanation" / "checks.md"
 
 
 def test_a_share_counts_maps_and_others_count_kinds():

@@ -99,10 +99,10 @@ def test_of_very_many_figures_those_of_the_whole_come_first(monkeypatch):
 
 
 def test_the_gallery_shows_every_figure_and_no_other():
-    page = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
-    pictures = {path.stem for path in (ROOT / "docs" / "gallery").glob("*.png")}
+    page = (ROOT / "docs" / "reference" / "gallery.md").read_text(encoding="utf-8")
+    pictures = {path.stem for path in (ROOT / "docs" / "reference" / "gallery").glob("*.png")}
 
     assert set(FIGURES) == {*DRAWERS, "before_after"} == pictures
     assert set(re.findall(r"\]\(gallery/(\w+)\.png\)", page)) == pictures
     assert all(about.title in page and about.shows in page for about in FIGURES.values())
-    assert sum(path.stat().st_size for path in (ROOT / "docs" / "gallery").glob("*.png")) < 1_500_000
+    assert sum(path.stat().st_size for path in (ROOT / "docs" / "reference" / "gallery").glob("*.png")) < 1_500_000

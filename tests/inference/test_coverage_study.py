@@ -142,7 +142,11 @@ def test_the_script_writes_the_same_table_whatever_the_number_of_processes(tmp_p
 
 
 def test_the_table_of_the_page_has_a_row_for_each_field():
-    _, _, rest = (ROOT / "docs" / "intervals.md").read_text(encoding="utf-8").partition("<!-- coverage study -->\n")
+    _, _, rest = (
+        (ROOT / "docs" / "explanation" / "intervals.md")
+        .read_text(encoding="utf-8")
+        .partition("<!-- coverage study -->\n")
+    )
     lines = [line.strip("| ").split(" | ") for line in rest.partition("<!-- /coverage")[0].splitlines() if "|" in line]
 
     assert tuple(lines[0]) == COLUMNS

@@ -9,7 +9,7 @@ from everything import summary_of, values_of
 from geouq.config import EQUAL_COUNT_10, Groups
 from geouq.metrics import Choices, metrics_of
 
-DOCUMENTED = Path(__file__).parents[2] / "docs" / "faults.md"
+DOCUMENTED = Path(__file__).parents[2] / "docs" / "reference" / "faults.md"
 LEVEL, THRESHOLD = 0.9, 20.0
 SHAPE = (500, 500)
 ONE = 1 / np.sqrt(SHAPE[0] * SHAPE[1])  # standard error of a mean of unit variance
@@ -177,7 +177,7 @@ def test_the_documented_table_is_the_one_measured(measured, tmp_path):
     text = as_markdown(measured)
     (tmp_path / "faults.md").write_text(text, encoding="utf-8")
 
-    assert DOCUMENTED.read_text(encoding="utf-8") == text, f"copy {tmp_path / 'faults.md'} to docs/faults.md"
+    assert DOCUMENTED.read_text(encoding="utf-8") == text, f"copy {tmp_path / 'faults.md'} to docs/reference/faults.md"
 
 
 def test_every_metric_with_an_ideal_has_its_sampling_error():

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "reliability.md"
+PAGE = ROOT / "docs" / "explanation" / "reliability.md"
 SECTIONS = ("configs", "rasters", "servers", "kills", "disks")
 ROW = re.compile(r"\| .+ \| (\d+) \| .+ \|")
 
