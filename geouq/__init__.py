@@ -11,10 +11,10 @@ from geouq.version import __version__ as __version__
 if TYPE_CHECKING:
     from geouq.arrays.datasets import evaluate as evaluate
     from geouq.arrays.datasets import table as table
-    from geouq.arrays.inputs import summarize as summarize
-    from geouq.arrays.inputs import summarize_intervals as summarize_intervals
     from geouq.arrays.points import summarize_arrays as summarize_arrays
     from geouq.arrays.summary_array import SummaryArray as SummaryArray
+    from geouq.arrays.validation import summarize as summarize
+    from geouq.arrays.validation import summarize_intervals as summarize_intervals
     from geouq.comparison import compare as compare
     from geouq.config import Experiment as Experiment
     from geouq.config import load_experiment as load_experiment
@@ -56,10 +56,10 @@ def __getattr__(name: str) -> Any:
     if name == "__all__":
         return ["__version__", *_ROOM_OF, *_measures().measure_names()]
     if name in _FORMS:
-        import_module("geouq.metrics.brief")
+        import_module("geouq.metrics.reprs")
         return import_module(f"geouq.{name}")
     if name in _ROOM_OF:
-        import_module("geouq.metrics.brief")  # summaries show these numbers of themselves
+        import_module("geouq.metrics.reprs")  # summaries show these numbers of themselves
         return getattr(import_module(f"geouq.{_ROOM_OF[name]}"), name)
     if not name.startswith("_") and name in _measures().measure_names():
         return _measures().measure(name)
@@ -71,4 +71,4 @@ def __dir__() -> list[str]:
 
 
 def _measures() -> Any:
-    return import_module("geouq.arrays.measures")
+    return import_module("geouq.arrays.metric_functions")

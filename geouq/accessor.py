@@ -12,8 +12,8 @@ import pandas as pd
 import xarray as xr
 
 from geouq.arrays.datasets import evaluate, table
-from geouq.arrays.inputs import summarize
-from geouq.arrays.measures import measure, measure_names
+from geouq.arrays.metric_functions import measure, measure_names
+from geouq.arrays.validation import summarize
 from geouq.errors import DataError
 
 

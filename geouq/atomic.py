@@ -22,11 +22,11 @@ NOTHING = bytes(1 << 20)
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """A temporary path to write to; it takes the name `path` when the block ends well, and is removed when not."""
     with temporary(path) as part:
         yield part
-        take_place(part, path)
+        commit(part, path)
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def require_room(path: Path) -> None:
         raise OSError(errno.ENOSPC, message, str(path))
 
 
-def take_place(part: Path, path: Path) -> None:
+def commit(part: Path, path: Path) -> None:
     """Rename a file that is written, so that after a crash either all of it is there or what stood there before."""
     with part.open("rb") as file:
         os.fsync(file.fileno())

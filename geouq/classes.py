@@ -7,8 +7,8 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from geouq.arrays.forms import VALUE
-from geouq.arrays.inputs import Dim, of_layers
 from geouq.arrays.layers import layers_of
+from geouq.arrays.validation import Dim, of_layers
 from geouq.config.model import LEVELS
 from geouq.errors import ConfigError, DataError
 from geouq.kernel import SQUARE

@@ -110,7 +110,7 @@ def main() -> None:
 @click.argument("truth", type=click.Path(path_type=Path))
 def init(predictions: Path, truth: Path) -> None:
     """Write a configuration for two folders of rasters to standard output."""
-    from geouq.runs.starter import starter_config
+    from geouq.runs.init_config import starter_config
 
     click.echo(starter_config(predictions, truth), nl=False)
 
@@ -188,7 +188,7 @@ def run(configs: tuple[Path, ...], *, how: "How | None", **options: Any) -> None
     for config, experiment in zip(configs, experiments, strict=True):
         with reporter(how or "fitting") as progress:
             results = evaluate(experiment, Options(**options), progress)
-        code = _tell(config, results, traces=how == "verbose")
+        code = _describe(config, results, traces=how == "verbose")
         if options["strict"] and results.findings:
             code = code or FINDINGS
         worst = max(worst, code, key=BY_SEVERITY.index)
@@ -207,7 +207,7 @@ def report(folder: Path, *, opens: bool, quiet: bool) -> None:
 
     with reporter("quiet" if quiet else "fitting") as progress:
         results = present_again(folder, progress)
-    code = _tell(folder, results)
+    code = _describe(folder, results)
     if opens and (told := open_page(results.folder, os.environ)):
         click.echo(told)
     raise click.exceptions.Exit(code)
@@ -345,7 +345,7 @@ def schema() -> None:
 
 def _print_findings(experiment: "Experiment", catalog: "Catalog") -> int:
     """Print the findings of the input checks; return how many there are."""
-    from geouq.doctor import DEEP, examine
+    from geouq.checks import DEEP, examine
 
     findings = examine(experiment, catalog, DEEP)
     for finding in findings:
@@ -375,7 +375,7 @@ def _print_failures(failures: "Iterable[Failure]", *, traces: bool = False) -> N
             click.echo(failure.trace, err=True, nl=False)
 
 
-def _tell(source: Path, results: "Results", *, traces: bool = False) -> int:
+def _describe(source: Path, results: "Results", *, traces: bool = False) -> int:
     """Print warnings, failures and the last line of a run, with the tracebacks of unexpected errors; its exit code."""
     for warning in results.input_warnings:
         click.echo(f"warning: {warning}", err=True)

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from geouq.arrays.array_types import is_xarray
 from geouq.arrays.forms import MORE, VALUE
-from geouq.arrays.inputs import Dim, checked_levels, of_layers
-from geouq.arrays.kinds import is_xarray
 from geouq.arrays.layers import in_front, labels_of, layers_of
+from geouq.arrays.validation import Dim, checked_levels, of_layers
 from geouq.config.model import LEVELS
 from geouq.errors import DataError, GeouqError
 from geouq.kernel import SQUARE

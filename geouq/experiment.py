@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from geouq.atomic import remove_leftovers, written_whole
+from geouq.atomic import atomic_write, remove_leftovers
+from geouq.checks import CHEAP, CHECKS, DEEP, examine
 from geouq.config import Experiment, is_pixel_map, load_experiment
-from geouq.doctor import CHEAP, CHECKS, DEEP, examine
 from geouq.errors import ChangedError, ConfigError, SummaryError
 from geouq.failures import Failure, collecting
-from geouq.maps import missing_maps, require_time, write_each_map
+from geouq.maps import missing_maps, validate_source_date_epoch, write_each_map
 from geouq.numbers.gates import require_known, require_possible
 from geouq.numbers.of_run import choices_of
 from geouq.overflow import overflow_is_missing
@@ -22,10 +22,9 @@ from geouq.reading.cutting import Reading
 from geouq.recalibration import recalibrate_run
 from geouq.regions import pools
 from geouq.runs.checksums import catalog_with_checksums, require_local
-from geouq.runs.choice import restricted, settings_for
-from geouq.runs.exact import wanted_keys, with_kept
+from geouq.runs.exact_bins import wanted_keys, with_kept
+from geouq.runs.lock import owned
 from geouq.runs.memory import give_back, peak_memory_mib, resources
-from geouq.runs.owner import owned
 from geouq.runs.plan import Plan, plan_run, slots
 from geouq.runs.progress import Reporter, Silent
 from geouq.runs.provenance import (
@@ -39,6 +38,7 @@ from geouq.runs.provenance import (
     utc,
     vector_inputs,
 )
+from geouq.runs.selection import restricted, settings_for
 from geouq.runs.store import (
     SavedSummaries,
     SummariesUnderWay,
@@ -114,7 +114,7 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
     where the configuration names nothing that can be evaluated.
     """
     begun, reporter = Begun(), reporter or Silent()
-    require_time()
+    validate_source_date_epoch()
     if not isinstance(experiment, Experiment):
         experiment = load_experiment(experiment)
     job, catalog = _prepare(experiment, options, reporter)
@@ -126,7 +126,7 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
             job, record = _once_more(job, record, pool, options, begun)
             workforce.close()
             give_back()
-            with written_whole(job.folder / "config.yaml") as part:
+            with atomic_write(job.folder / "config.yaml") as part:
                 part.write_text(resolved(job.experiment), encoding="utf-8")
             save_record(record, job.folder)
             with collecting() as missing:

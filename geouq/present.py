@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from geouq.config import ClassRegions, Experiment
 from geouq.failures import Failure, collecting, isolated
-from geouq.maps.of_run import Evaluated, write_maps
-from geouq.metrics import Choices
+from geouq.maps.pipeline import Evaluated, write_maps
+from geouq.metrics import MetricOptions
 from geouq.numbers.gates import GateResult, judge, save_gates
 from geouq.numbers.of_run import Numbers, choices_of, numbers_of, preferred_scheme, sides_of
 from geouq.numbers.outcome import Warnings, write_outcome
 from geouq.overflow import overflow_is_missing
 from geouq.pages import CellMaps, ReportContent, cell_maps, read_recalibration, write_report
 from geouq.paired import Shown, shown_rows, write_texts
-from geouq.regions import Pool
+from geouq.regions import EvaluationUnit
 from geouq.runs.progress import Reporter
 from geouq.runs.provenance import RunRecord, inputs_in_words, resolved
 from geouq.runs.store import SavedSummaries
@@ -217,8 +217,8 @@ def cells_of_pages(
     experiment: Experiment,
     record: RunRecord,
     summaries: SavedSummaries,
-    choices: Mapping[str, Choices],
-    shown: Sequence[Pool],
+    choices: Mapping[str, MetricOptions],
+    shown: Sequence[EvaluationUnit],
 ) -> CellMaps | None:
     """The sums of the cells of all tiles, for the map of the pages."""
     whole = next(pool for pool in shown if pool.level == "all")
@@ -233,7 +233,7 @@ def draw_figures(
     record: RunRecord,
     numbers: Numbers,
     summaries: SavedSummaries,
-    choices: Mapping[str, Choices],
+    choices: Mapping[str, MetricOptions],
     *,
     folder: Path,
     reporter: Reporter,
@@ -270,7 +270,7 @@ def draw_figures(
 def _content(
     experiment: Experiment,
     results: Results,
-    shown: Sequence[Pool],
+    shown: Sequence[EvaluationUnit],
     figures: Mapping[tuple[str, str, str], str],
     maps: Sequence[str],
 ) -> ReportContent:

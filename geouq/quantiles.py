@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.arrays.forms import VALUE
-from geouq.arrays.inputs import Dim, checked_levels, of_layers
 from geouq.arrays.layers import in_front, labels_of, layers_of
+from geouq.arrays.validation import Dim, checked_levels, of_layers
 from geouq.config.model import LEVELS
 from geouq.errors import DataError
 from geouq.kernel import SQUARE

@@ -11,7 +11,7 @@ Level = Literal["all", "region", "tile"]
 
 
 @dataclass(frozen=True)
-class Pool:
+class EvaluationUnit:
     """A set of pixels with a name: the whole, a region or a tile, and the summary of each variable in it.
 
     tiles : where the pixels are; a `zone` has not all pixels of these, but those in a polygon, for example.
@@ -24,7 +24,7 @@ class Pool:
     zone: bool = False
 
 
-def pools(experiment: Experiment, variables: Iterable[str], tiles: Iterable[TileWholes]) -> Iterator[Pool]:
+def pools(experiment: Experiment, variables: Iterable[str], tiles: Iterable[TileWholes]) -> Iterator[EvaluationUnit]:
     """Each tile as it comes, then the whole, then each region that is a list of tiles.
 
     Tiles are added in the order in which they come, so that the same tiles give the same bits; one tile at a time is
@@ -36,7 +36,7 @@ def pools(experiment: Experiment, variables: Iterable[str], tiles: Iterable[Tile
     members: dict[str, list[str]] = {region: [] for region in regions}
     for tile in tiles:
         own = {name: part.whole for name, part in tile.variables.items()}
-        yield Pool("tile", tile.tile, (tile.tile,), own)
+        yield EvaluationUnit("tile", tile.tile, (tile.tile,), own)
         for region, wanted in regions.items():
             if wanted is None or tile.tile in wanted:
                 members[region].append(tile.tile)
@@ -44,12 +44,12 @@ def pools(experiment: Experiment, variables: Iterable[str], tiles: Iterable[Tile
                     totals[region][name].add(part)
     for region, wanted in regions.items():
         sums = {name: total.summary() for name, total in totals[region].items()}
-        yield Pool("all" if wanted is None else "region", region, tuple(members[region]), sums)
+        yield EvaluationUnit("all" if wanted is None else "region", region, tuple(members[region]), sums)
 
 
 def zone_pools(
     levels: Sequence[float], variables: Iterable[str], zones: Iterable[tuple[str, Iterable[TileWholes]]]
-) -> Iterator[Pool]:
+) -> Iterator[EvaluationUnit]:
     """A pool for each zone, of which the parts in its tiles are given; one part at a time is held."""
     names = tuple(variables)
     for zone, parts in zones:
@@ -59,4 +59,4 @@ def zone_pools(
             for name, own in part.variables.items():
                 totals[name].add(own.whole)
         sums = {name: total.summary() for name, total in totals.items()}
-        yield Pool("region", zone, tuple(members), sums, zone=True)
+        yield EvaluationUnit("region", zone, tuple(members), sums, zone=True)

@@ -10,11 +10,11 @@ from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10
 from geouq.grid import Grid
 from geouq.inference import infer
-from geouq.metrics import Choices
+from geouq.metrics import MetricOptions
 from geouq.summary import TilePlace, add_all
 
 LEVELS = (0.5, 0.9)
-CHOICES = Choices(LEVELS, (EQUAL_COUNT_10,))
+CHOICES = MetricOptions(LEVELS, (EQUAL_COUNT_10,))
 CELL = 16
 UTM = CRS.from_epsg(32633).to_wkt()
 

@@ -4,13 +4,13 @@ import numpy as np
 
 from geouq.arrays.points import Points, summarize_points
 from geouq.config import BinScheme, Groups
-from geouq.metrics import Choices, evaluate_metrics
+from geouq.metrics import MetricOptions, evaluate_metrics
 from geouq.summary import GROUPED_BY
 from geouq.sweep.settings import Settings
 
 LEVELS = (0.5, 0.9)
 SCHEMES = tuple(BinScheme(scheme=scheme, count=10) for scheme in ("equal-width", "equal-count", "log-width"))
-CHOICES = Choices(LEVELS, SCHEMES, groups=Groups(by=GROUPED_BY), ordering=True)
+CHOICES = MetricOptions(LEVELS, SCHEMES, groups=Groups(by=GROUPED_BY), ordering=True)
 
 
 def summary_of(mean, variance, truth, *, tail=10, thresholds=()):

@@ -14,7 +14,7 @@ FLOORS = (
     {"summary"},
     {"kernel", "metrics", "rasters", "regions"},
     {"inference", "reading", "tables", "verdict", "zones"},
-    {"doctor", "figures", "sweep"},
+    {"checks", "figures", "sweep"},
     {"arrays", "paired", "runs"},
     {"accessor", "classes", "ensemble", "maps", "numbers", "quantiles"},
     {"comparison", "drawing", "pages"},

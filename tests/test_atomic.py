@@ -10,7 +10,7 @@ from unittest.mock import Mock
 import pytest
 
 from geouq import atomic
-from geouq.atomic import remove_leftovers, written_whole
+from geouq.atomic import atomic_write, remove_leftovers
 
 WRITE_AND_WAIT = """
 import sys, time
@@ -25,7 +25,7 @@ with written_whole(Path(sys.argv[1])) as part:
 
 def test_a_file_appears_when_it_is_whole(tmp_path):
     path = tmp_path / "new" / "table.csv"
-    with written_whole(path) as part:
+    with atomic_write(path) as part:
         part.write_text("all")
         assert not path.exists()
 
@@ -36,7 +36,7 @@ def test_a_file_appears_when_it_is_whole(tmp_path):
 def test_a_failure_leaves_what_was_there(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("before")
-    with pytest.raises(ZeroDivisionError), written_whole(path) as part:
+    with pytest.raises(ZeroDivisionError), atomic_write(path) as part:
         part.write_text(f"after {1 / 0}")
 
     assert path.read_text() == "before"
@@ -51,7 +51,7 @@ def test_file_and_folder_reach_the_disk_before_and_after_the_rename(tmp_path, mo
 
     folder = os.open(tmp_path, os.O_RDONLY)
     monkeypatch.setattr(os, "fsync", sync)
-    with written_whole(path) as part:
+    with atomic_write(path) as part:
         part.write_text("all")
     os.close(folder)
 
@@ -59,7 +59,7 @@ def test_file_and_folder_reach_the_disk_before_and_after_the_rename(tmp_path, mo
 
 
 def test_a_folder_that_cannot_be_synced_is_no_failure(tmp_path, monkeypatch):
-    with written_whole(tmp_path / "table.csv") as part:
+    with atomic_write(tmp_path / "table.csv") as part:
         part.write_text("all")
         monkeypatch.setattr(os, "open", Mock(side_effect=PermissionError))
 
@@ -102,13 +102,13 @@ def test_a_folder_that_is_not_there_has_no_leftovers(tmp_path):
 
 def test_names_leave_room_for_the_longest_that_are_written(tmp_path):
     """Two names of 100 letters and what stands between them."""
-    with written_whole(tmp_path / f"{'a' * 100}_cells_{'b' * 100}.tif") as part:
+    with atomic_write(tmp_path / f"{'a' * 100}_cells_{'b' * 100}.tif") as part:
         part.touch()
 
 
 def test_a_disk_that_is_all_but_full_is_told_before_anything_is_written(tmp_path, monkeypatch):
     monkeypatch.setattr("geouq.atomic.SPARE", 1 << 60)
 
-    with pytest.raises(OSError, match="No space left on device"), written_whole(tmp_path / "a.txt"):
+    with pytest.raises(OSError, match="No space left on device"), atomic_write(tmp_path / "a.txt"):
         pass
     assert list(tmp_path.iterdir()) == []

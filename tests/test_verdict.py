@@ -7,7 +7,7 @@ from correlated import Tiles, gaussian_field
 from geouq.config import Variable
 from geouq.inference import Intervals, adjusted, with_intervals
 from geouq.inference import test_rows as rows_of_tests
-from geouq.regions import Pool
+from geouq.regions import EvaluationUnit
 from geouq.tables.rows import metric_rows
 from geouq.verdict import verdict_of, verdicts_of
 
@@ -91,7 +91,7 @@ def simulated(seed, shift=0.0, factor=1.0):
     tiles = Tiles((np.zeros_like(z), variance, np.sqrt(variance) * (shift + factor * z)))
     variable = Variable(name="v", band=1)
     found = {"v": tiles.infer(QUICK)}
-    rows = metric_rows(Pool("all", "all", (), {"v": tiles.whole}), [variable], {"v": tiles.choices})
+    rows = metric_rows(EvaluationUnit("all", "all", (), {"v": tiles.whole}), [variable], {"v": tiles.choices})
     tests = adjusted(rows_of_tests(OF, found["v"]))
     return verdict_of(list(with_intervals(rows, found)), tests)
 

@@ -9,15 +9,15 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from geouq.arrays.inputs import Dim
-from geouq.arrays.measures import Bins, bin_scheme, summary_of
+from geouq.arrays.metric_functions import Bins, bin_scheme, summary_of
 from geouq.arrays.points import TAIL
 from geouq.arrays.summary_array import SummaryArray
+from geouq.arrays.validation import Dim
 from geouq.config import GROUPS, BinScheme, preferred_first
 from geouq.config import Bins as BinsOfARun
 from geouq.config.model import LEVELS
 from geouq.errors import SummaryError
-from geouq.metrics import Choices, Metric, Value, evaluate_metric, metrics_of, unit_of
+from geouq.metrics import Metric, MetricOptions, Value, evaluate_metric, metrics_of, unit_of
 from geouq.summary import Summary, empty_summary
 
 SCHEMES = preferred_first(BinsOfARun().schemes)
@@ -147,7 +147,7 @@ def _numbers(
     """Every metric with its values."""
     summaries = list(summary) if isinstance(summary, SummaryArray) else [summary]
     some = next((one for one in summaries if one.n.any()), empty_summary(levels or _levels_of(summaries)))
-    chosen = Choices(
+    chosen = MetricOptions(
         tuple(levels or some.levels),
         _schemes(bins),
         reference_mean,
@@ -171,7 +171,7 @@ def _levels_of(summaries: Sequence[Summary]) -> Sequence[float]:
     return summaries[0].levels if summaries else LEVELS
 
 
-def _values(metric: Metric, summary: Summary, chosen: Choices) -> list[Value]:
+def _values(metric: Metric, summary: Summary, chosen: MetricOptions) -> list[Value]:
     """What a metric is worth; nothing of the calibration curve where its levels, which nobody named, were not kept."""
     try:
         return list(evaluate_metric(metric, summary, chosen))

@@ -12,12 +12,12 @@ from geouq.config.model import LEVELS
 from geouq.errors import DataError
 from geouq.grid import Grid, Window
 from geouq.kernel import SQUARE
-from geouq.kernel.gathered import Layers
+from geouq.kernel.gather import Layers
 from geouq.reading.cutting import BAND, Pieces, Reading
 from geouq.reading.decoded import NO_STATUS, merged
 from geouq.reading.variable_window import NO_WEIGHT, VariableWindow
 from geouq.summary import Summary, VariableSummary
-from geouq.sweep.piecework import sweep_windows
+from geouq.sweep.scheduling import sweep_windows
 from geouq.sweep.settings import Settings, cell_size_for
 from geouq.sweep.tile_sum import InMemory, TileSum
 from geouq.validity import WEIGHT_ZERO, Nodata

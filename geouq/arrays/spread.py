@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from geouq.arrays.kinds import is_dask, is_xarray
+from geouq.arrays.array_types import is_dask, is_xarray
 from geouq.errors import DataError, GeouqError
 
 

@@ -9,10 +9,10 @@ from typing import Any
 from geouq.config import Experiment, Variable, load_experiment, quoted, suggestion
 from geouq.errors import ConfigError, DataError
 from geouq.grid import require_same_grid
-from geouq.metrics import Choices
+from geouq.metrics import MetricOptions
 from geouq.numbers.of_run import choices_of
 from geouq.rasters.tile_names import path_of
-from geouq.regions import Pool, pools, zone_pools
+from geouq.regions import EvaluationUnit, pools, zone_pools
 from geouq.runs.provenance import RunRecord, load_record
 from geouq.runs.store import Part, SavedSummaries
 from geouq.summary import TilePlace, TileWholes
@@ -72,11 +72,11 @@ class Restricted:
     run: Run
     summaries: SavedSummaries
     experiment: Experiment
-    choices: Mapping[str, Choices]
+    choices: Mapping[str, MetricOptions]
     zones: Mapping[str, Sequence[Part]]
     names: Mapping[str, str]
 
-    def pools(self) -> Iterator[tuple[Pool, list[Part]]]:
+    def pools(self) -> Iterator[tuple[EvaluationUnit, list[Part]]]:
         """The whole, then each region with its parts."""
         variables = list(self.names.values())
         for pool in pools(self.experiment, variables, self._named(self.summaries.wholes())):
@@ -195,7 +195,7 @@ def _require_same_truth(runs: Sequence[Run], tiles: Sequence[str]) -> None:
             if not _same_file(one, two):
                 raise DataError(
                     f"tile {tile}: {first.label} and {other.label} were not evaluated on the same truth: "
-                    f"{first.truth(tile)} ({_told(one)}) and {other.truth(tile)} ({_told(two)}); evaluate both on the "
+                    f"{first.truth(tile)} ({_shown(one)}) and {other.truth(tile)} ({_shown(two)}); evaluate both on the "
                     "same files, or, where these are copies, both with `fingerprint: checksum`"
                 )
 
@@ -207,7 +207,7 @@ def _same_file(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return all(one.get(key) == other.get(key) for key in ("file", "bytes", "modified_ns", "versions"))
 
 
-def _told(record: Mapping[str, Any]) -> str:
+def _shown(record: Mapping[str, Any]) -> str:
     sums = "".join(f", SHA-256 {file['sha256'][:12]}..." for file in record.get("files", ()))
     return f"{record['bytes']} bytes, changed at {record['modified_ns']} ns{sums}"
 

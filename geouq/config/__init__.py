@@ -2,7 +2,6 @@
 
 from geouq.config.bins import EQUAL_COUNT_10, EQUAL_WIDTH_10, GROUPS, Bins, BinScheme, Groups, preferred_first
 from geouq.config.data import Data, FormData, SharedData
-from geouq.config.faults import Fault, config_error, quoted, suggestion
 from geouq.config.intervals import Intervals, length
 from geouq.config.layer_bands import OF_PREDICTIONS, LayerBands
 from geouq.config.load import json_schema, load_experiment, to_yaml
@@ -12,6 +11,7 @@ from geouq.config.prediction import PredictionFiles, key_of, model_and_layer
 from geouq.config.recalibration import K_FOLD, LEAVE_ONE_REGION_OUT, Recalibration, fault_of_groups
 from geouq.config.regions import ClassRegions, DerivedRegion, PolygonRegions
 from geouq.config.splits import IN, OUT
+from geouq.config.validation_errors import Fault, config_error, quoted, suggestion
 from geouq.config.values import (
     CALIBRATION_LEVELS,
     CELL_MAPS,

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_serializer, model_validator
 
-from geouq.config.faults import quoted, raise_each
-from geouq.config.section import Section
+from geouq.config.base import Section
+from geouq.config.validation_errors import quoted, raise_each
 from geouq.config.values import GroupedBy, increasing, repeated, unique
 
 Edges = Annotated[tuple[float, ...], Field(min_length=2, max_length=1001), AfterValidator(increasing)]

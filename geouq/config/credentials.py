@@ -5,7 +5,7 @@ Every other text, such as the name of a region, is written to tables, figures an
 
 from collections.abc import Iterator
 
-from geouq.config.faults import Fault, Steps
+from geouq.config.validation_errors import Fault, Steps
 from geouq.config.yaml_text import Written
 from geouq.text.redaction import holds_secret
 

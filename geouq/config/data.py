@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, WithJsonSchema, field_validator
 
-from geouq.config.faults import Steps, quoted, raise_each
+from geouq.config.base import Section, Text
 from geouq.config.forms import BandOrder, FormFiles
 from geouq.config.prediction import BY_NAMES, PredictionFiles
-from geouq.config.section import Section, Text
+from geouq.config.validation_errors import Steps, quoted, raise_each
 from geouq.config.values import AREA, FORM_KEYS, MODEL, grouping_name, tile_pattern, weights_pattern
 from geouq.config.variables import Variable
 

@@ -5,9 +5,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from geouq.config.faults import Steps, quoted, raise_each
+from geouq.config.base import Names, Section, Text
 from geouq.config.prediction import Level, Predicted
-from geouq.config.section import Names, Section, Text
+from geouq.config.validation_errors import Steps, quoted, raise_each
 from geouq.config.values import (
     CELL_MAPS,
     CELL_MAPS_OF_FORMS,

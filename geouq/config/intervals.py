@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from geouq.config.faults import quoted
+from geouq.config.base import Section, Text
 from geouq.config.prediction import Level
-from geouq.config.section import Section, Text
+from geouq.config.validation_errors import quoted
 
 Unit = Literal["m", "px"]
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from geouq.config.faults import Steps, quoted, raise_each, suggestion
-from geouq.config.section import Section
+from geouq.config.base import Section
+from geouq.config.validation_errors import Steps, quoted, raise_each, suggestion
 
 OF_PREDICTIONS = ("mean", "variance", "std", "lower", "upper", "variance_aleatoric", "variance_epistemic")
 OF_ONE_RASTER = ("truth", "truth_variance", "mask", "weights")

@@ -11,8 +11,8 @@ import yaml
 from pydantic import ValidationError
 
 from geouq.config.credentials import faults_of_credentials
-from geouq.config.faults import Fault, config_error, one_line
 from geouq.config.model import Experiment
+from geouq.config.validation_errors import Fault, config_error, one_line
 from geouq.config.values import FORM_KEYS
 from geouq.config.yaml_text import Written, as_written, is_file, merged, read_yaml
 from geouq.errors import ConfigError

@@ -16,6 +16,7 @@ from pydantic import (
     field_validator,
 )
 
+from geouq.config.base import Names, Section, Text
 from geouq.config.bins import GROUPS, Bins, BinScheme, Groups
 from geouq.config.data import (
     Data,
@@ -27,15 +28,14 @@ from geouq.config.data import (
     noise_given,
     predictions_read,
 )
-from geouq.config.faults import Fault, quoted, raise_each, suggestion
 from geouq.config.forms import lacking, names_of_maps
 from geouq.config.intervals import Intervals
 from geouq.config.output import Gate, Output, VarianceRule
 from geouq.config.prediction import CompareOn, Level, Models, PredictionFiles, key_of, model_and_layer, models_of
 from geouq.config.recalibration import NOT_RECALIBRATED, Recalibration, fault_of_groups, method_alone
-from geouq.config.regions import ALL, Regions, faults_of, tile_lists, told_by_files, written_names
-from geouq.config.section import Names, Section, Text
+from geouq.config.regions import ALL, Regions, faults_of, names_from_files, tile_lists, written_names
 from geouq.config.splits import Splits, faults_of_splits, split_lists
+from geouq.config.validation_errors import Fault, quoted, raise_each, suggestion
 from geouq.config.values import (
     CALIBRATION_LEVELS,
     calibration_level,
@@ -73,7 +73,7 @@ def _groups(written: object) -> object:
     return {"by": written} if isinstance(written, list | tuple) else written
 
 
-def _bands_told(bands: Any) -> str:
+def _bands_from_files(bands: Any) -> str:
     number, others = bands
     return f"this set of bands ({others})" if others else f"band {number}"
 
@@ -268,7 +268,7 @@ class Experiment(Section):
     @classmethod
     def _complete(cls, variables: tuple[Variable, ...], info: ValidationInfo) -> tuple[Variable, ...]:
         """Variables have bands of their own, and the reference means of these."""
-        raise_each(repeated([variable.bands for variable in variables], _bands_told))
+        raise_each(repeated([variable.bands for variable in variables], _bands_from_files))
         raise_each(repeated([variable.name for variable in variables], quoted))
         raise_each(((i,), fault) for i, v in enumerate(variables) if (fault := fault_of_name(v.name)))
         raise_each(
@@ -348,7 +348,7 @@ class Experiment(Section):
             known["variable"] = [variable.name for variable in read["variables"]]
         if "models" in read:
             known["model"] = [*(read["models"] or ())]
-        if "regions" in read and not told_by_files(read["regions"]):
+        if "regions" in read and not names_from_files(read["regions"]):
             known["region"] = [ALL, *written_names(read["regions"]), *(read.get("splits") or ())]
         if "bins" in read:
             known["bins"] = [scheme.name for scheme in read["bins"].schemes]

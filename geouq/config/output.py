@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from geouq.config.section import Section, Text
+from geouq.config.base import Section, Text
 from geouq.config.values import FIGURES_OF_RUNS, directory_pattern, figure_name, map_name, metric_name, unique
 
 MAPS = ("cells",)  # maps with a value a pixel cost more than the sweep

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationInfo, field_validator
 
-from geouq.config.faults import Steps, quoted, raise_each
-from geouq.config.section import Section, Text
+from geouq.config.base import Section, Text
+from geouq.config.validation_errors import Steps, quoted, raise_each
 from geouq.config.values import FORM_KEYS, MODEL, level, model_name, predicted_pattern, repeated
 
 Predicted = Annotated[str, Field(min_length=1), AfterValidator(predicted_pattern)]

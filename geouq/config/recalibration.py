@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
-from geouq.config.section import Names, Section, Text
+from geouq.config.base import Names, Section, Text
 
 LEAVE_ONE_REGION_OUT, K_FOLD = "leave-one-region-out", "k-fold"
 NOT_RECALIBRATED = "corrections are of mean and variance; leave recalibration out, or give the forecast as these"

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
-from geouq.config.faults import Steps, quoted, suggestion
-from geouq.config.section import Names, Section, Text
+from geouq.config.base import Names, Section, Text
+from geouq.config.validation_errors import Steps, quoted, suggestion
 from geouq.config.values import fault_of_name
 
 ALL = "all"
@@ -120,7 +120,7 @@ def written_names(regions: Mapping[str, Any]) -> dict[str, Steps]:
     return names
 
 
-def told_by_files(regions: Mapping[str, Any]) -> bool:
+def names_from_files(regions: Mapping[str, Any]) -> bool:
     """Whether only files tell the names of all regions."""
     return any(isinstance(region, PolygonRegions) for region in regions.values())
 

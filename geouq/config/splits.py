@@ -5,9 +5,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from geouq.config.faults import Steps, quoted, suggestion
+from geouq.config.base import Names
 from geouq.config.regions import tile_lists, written_names
-from geouq.config.section import Names
+from geouq.config.validation_errors import Steps, quoted, suggestion
 
 IN, OUT = "in", "out"
 Splits = dict[Literal["in", "out"], Annotated[Names, Field(min_length=1)]]

@@ -8,8 +8,8 @@ from typing import Literal, TypeVar, get_args
 
 import rasterio
 
-from geouq.config.faults import Steps, quoted, raise_each, suggestion
 from geouq.config.figure_names import FIGURES
+from geouq.config.validation_errors import Steps, quoted, raise_each, suggestion
 from geouq.text.naming import DEVICE, reads_as_missing
 
 H = TypeVar("H", bound=Hashable)

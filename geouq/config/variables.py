@@ -5,9 +5,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, TypeAdapter, WithJsonSchema
 
-from geouq.config.faults import Steps, raise_each
+from geouq.config.base import Names, Text
 from geouq.config.layer_bands import LayerBands, faults_of_bands
-from geouq.config.section import Names, Text
+from geouq.config.validation_errors import Steps, raise_each
 from geouq.config.values import finite, unique
 from geouq.text.naming import file_name
 

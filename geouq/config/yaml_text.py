@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from geouq.config.faults import Fault, Steps, config_error, one_line, quoted
+from geouq.config.validation_errors import Fault, Steps, config_error, one_line, quoted
 from geouq.text.redaction import remember_secrets
 
 MOST_BYTES = 2_000_000  # 10 seconds of reading

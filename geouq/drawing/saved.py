@@ -7,15 +7,15 @@ from itertools import chain
 from pathlib import Path
 
 from geouq.config import Experiment, Variable, load_experiment, suggestion
-from geouq.drawing.case import DRAWERS, Case, Source, draw
 from geouq.drawing.cells import cell_metrics, usual_metric
-from geouq.drawing.chosen import by_default
+from geouq.drawing.default_figures import by_default
+from geouq.drawing.figure_context import DRAWERS, Case, Source, draw
 from geouq.errors import ConfigError
 from geouq.figures import DOTS_PER_INCH, save_figure
 from geouq.inference import Inference, infer
-from geouq.metrics import Choices
+from geouq.metrics import MetricOptions
 from geouq.numbers.of_run import ZONES_SHOWN, choices_of, preferred_scheme, sides_of
-from geouq.regions import Pool, pools, zone_pools
+from geouq.regions import EvaluationUnit, pools, zone_pools
 from geouq.runs.progress import Reporter
 from geouq.runs.provenance import RunRecord, load_record
 from geouq.runs.store import Part, SavedSummaries
@@ -23,7 +23,7 @@ from geouq.tables.rows import Row
 from geouq.text.naming import file_name
 from geouq.verdict import verdicts_of
 
-Inferred = Callable[[Pool, str], Inference]
+Inferred = Callable[[EvaluationUnit, str], Inference]
 
 WORDS = {
     "level",
@@ -88,7 +88,11 @@ def path_of_figure(case: Case, figure: str, kind: str = "png") -> Path:
 
 
 def _wanted(
-    source: Source, asked: Sequence[Pool], variables: Sequence[Variable], selection: Selection, reporter: Reporter
+    source: Source,
+    asked: Sequence[EvaluationUnit],
+    variables: Sequence[Variable],
+    selection: Selection,
+    reporter: Reporter,
 ) -> Iterator[tuple[Case, str]]:
     """Each case with the figure that is wanted of it."""
     if selection.only:
@@ -103,7 +107,7 @@ def _wanted(
 
 def _open(
     folder: Path, experiment: Experiment, record: RunRecord, selection: Selection
-) -> tuple[Source, Sequence[Pool]]:
+) -> tuple[Source, Sequence[EvaluationUnit]]:
     """What figures are drawn from, and the pools that are asked for: those named, or else all that are shown."""
     summaries = SavedSummaries(folder, record.tiles, experiment.levels, experiment.zone_layers, record.whole)
     zones = summaries.zones()
@@ -122,20 +126,20 @@ def _open(
     return source, _asked(kept, shown, selection.regions)
 
 
-def _is_shown(pool: Pool, zones: Mapping[str, Sequence[Part]]) -> bool:
+def _is_shown(pool: EvaluationUnit, zones: Mapping[str, Sequence[Part]]) -> bool:
     return pool.level != "tile" and (not pool.zone or len(zones) <= ZONES_SHOWN)
 
 
 def _inferring(
     experiment: Experiment,
-    choices: Mapping[str, Choices],
+    choices: Mapping[str, MetricOptions],
     zones: Mapping[str, Sequence[Part]],
     summaries: SavedSummaries,
 ) -> Inferred:
     """What infers each variable of each pool once, when it is first asked for."""
     found: dict[tuple[str, str, str], Inference] = {}
 
-    def inferred(pool: Pool, variable: str) -> Inference:
+    def inferred(pool: EvaluationUnit, variable: str) -> Inference:
         place = pool.level, pool.name, variable
         if place not in found:
             parts = zones[pool.name] if pool.zone else [summaries.part(tile) for tile in pool.tiles]
@@ -149,7 +153,9 @@ def _inferring(
     return inferred
 
 
-def _asked(kept: Sequence[Pool], shown: Sequence[Pool], names: Sequence[str]) -> Sequence[Pool]:
+def _asked(
+    kept: Sequence[EvaluationUnit], shown: Sequence[EvaluationUnit], names: Sequence[str]
+) -> Sequence[EvaluationUnit]:
     """Pools by their names, in the order given; a region before a tile of the same name."""
     order = sorted(kept, key=lambda pool: pool.level == "tile")
     return [next(pool for pool in order if pool.name == name) for name in dict.fromkeys(names)] or shown

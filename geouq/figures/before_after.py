@@ -15,6 +15,7 @@ from geouq.figures.style import (
     IDEAL,
     WIDE,
     Curve,
+    described,
     dress,
     key,
     new_figure,
@@ -22,7 +23,6 @@ from geouq.figures.style import (
     pixels,
     plain,
     squared,
-    told,
     with_units,
     without_pixels,
 )
@@ -67,7 +67,7 @@ def before_after_figure(
     note(
         right,
         pixels(before.summary.n),
-        told(before.bands, before.bands.calibration if before.bands else None),
+        described(before.bands, before.bands.calibration if before.bands else None),
         width=48,
     )
     key(figure, [left], columns=4)

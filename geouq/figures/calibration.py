@@ -14,13 +14,13 @@ from geouq.figures.style import (
     MARKERS,
     PALETTE,
     Curve,
+    described,
     dress,
     key,
     new_figure,
     note,
     pixels,
     plain,
-    told,
     without_pixels,
 )
 from geouq.metrics import calibration_curve, mace
@@ -54,7 +54,7 @@ def calibration_figure(
     dress(bottom, "predicted quantile (level, 1)", "less the level (1)")
     first = next(iter(curves.values()))
     shown = f"{len(chosen)} of {len(curves)} regions in colour" if len(chosen) < len(curves) else ""
-    note(top, pixels(first.summary.n), shown, told(first.bands, first.bands.calibration if first.bands else None))
+    note(top, pixels(first.summary.n), shown, described(first.bands, first.bands.calibration if first.bands else None))
     key(figure, [top], columns=2)
     return figure
 

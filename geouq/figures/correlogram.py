@@ -19,7 +19,7 @@ def correlogram_figure(blocks: Blocks, *, title: str) -> Figure:
     metres = np.isfinite(blocks.cell_metres)
     cell, unit = (blocks.cell_metres / 1000, "km") if metres else (blocks.cell_pixels, "pixels")
     styles = zip(("error", "squared error", "z²"), (DATA, IDEAL, GREEN), MARKERS, strict=False)
-    for one, (name, colour, marker) in zip(_told(blocks), styles, strict=False):
+    for one, (name, colour, marker) in zip(_shown(blocks), styles, strict=False):
         axes.plot(
             one.lags * cell,
             one.correlation,
@@ -47,7 +47,7 @@ def correlogram_figure(blocks: Blocks, *, title: str) -> Figure:
     return figure
 
 
-def _told(blocks: Blocks) -> list[Correlogram]:
+def _shown(blocks: Blocks) -> list[Correlogram]:
     """Those of the residuals, without that of z² where it is the squared error, as of predictions without a std."""
     error, squared, z = (reach.correlogram for reach in blocks.reaches.values())
     alike = np.array_equal(squared.correlation, z.correlation, equal_nan=True)

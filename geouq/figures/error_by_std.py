@@ -105,6 +105,6 @@ def _edges(values: Floats, weight: Floats, steps: int, low: float, high: float) 
 def _draw_quantiles(axes: Axes, std: Floats, error: Floats, weight: Floats, ends: Floats) -> None:
     for level, colour, marker in zip(LEVELS, (DATA, GREEN), ("o", "s"), strict=True):
         x, y = _quantiles(std, error, weight, level)
-        told = f"{percent(level)} if calibrated"
+        described = f"{percent(level)} if calibrated"
         axes.plot(x, y, color=colour, marker=marker, markersize=3.5, linewidth=1.4, label=f"{percent(level)} of pixels")
-        axes.plot(ends, half_width(level) * ends, color=colour, linewidth=1.2, linestyle="--", label=told)
+        axes.plot(ends, half_width(level) * ends, color=colour, linewidth=1.2, linestyle="--", label=described)

@@ -57,7 +57,7 @@ def region_figure(rows: Sequence[Row], *, title: str) -> Figure:
     for own in axes[len(panels) :]:
         own.remove()
     axes[0].set_ylim(len(shown) - 0.4, -0.6)
-    _tell(figure, rows, names, shown, panels)
+    _describe(figure, rows, names, shown, panels)
     key(figure, axes[:1], columns=4)
     return figure
 
@@ -131,7 +131,7 @@ def is_signed(name: str) -> bool:
     return found is not None and isinstance(found[0].scale, Around) and ideal_value(*found) == 0
 
 
-def _tell(
+def _describe(
     figure: Figure, rows: Sequence[Row], names: Sequence[str], shown: Sequence[str], panels: Sequence[Panel]
 ) -> None:
     whole = [row for row in rows if row["level"] == "all"]

@@ -13,13 +13,13 @@ from geouq.figures.style import (
     INK,
     Curve,
     decades,
+    described,
     dress,
     key,
     new_figure,
     note,
     pixels,
     squared,
-    told,
     with_units,
     without_pixels,
 )
@@ -59,13 +59,13 @@ def reliability_diagram(
     _draw_shares(bottom, per_bin)
     gap = f"{for_people(float(uce(summary, scheme, edges)))} {squared(units).removesuffix('1')}".rstrip()
     numbers = f"UCE {gap}, ENCE {for_people(float(ence(summary, scheme, edges)))}"
-    note(top, f"{pixels(summary.n)}, {used.sum()} of {len(used)} {scheme.scheme} bins", numbers, _told(bands, scheme))
+    note(top, f"{pixels(summary.n)}, {used.sum()} of {len(used)} {scheme.scheme} bins", numbers, _shown(bands, scheme))
     key(figure, [top])
     return figure
 
 
-def _told(bands: Bands | None, scheme: BinScheme) -> str:
-    return told(bands, bands.mse[scheme.name] if bands else None)
+def _shown(bands: Bands | None, scheme: BinScheme) -> str:
+    return described(bands, bands.mse[scheme.name] if bands else None)
 
 
 def draw_bins(

@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogFormatterSciNotation, LogLocator, NullFormatter
 from numpy.typing import ArrayLike, NDArray
 
-from geouq.atomic import written_whole
+from geouq.atomic import atomic_write
 from geouq.errors import ConfigError
 from geouq.inference import Bands
 from geouq.metrics import metric_label
@@ -122,7 +122,7 @@ def save_figure(figure: Figure, path: Path, dots_per_inch: int = DOTS_PER_INCH) 
         raise ConfigError(f"{path}: figures are written as {', '.join(FORMATS)}, not as {kind or 'nothing'}")
     metadata = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}[kind]
     letters: dict[Any, Any] = {"svg.hashsalt": "geouq", "pdf.fonttype": 42}
-    with written_whole(path) as part, mpl.rc_context(letters), warnings.catch_warnings():
+    with atomic_write(path) as part, mpl.rc_context(letters), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")  # letters of which there is no font are drawn as boxes
         figure.savefig(part, format=kind, dpi=dots_per_inch, metadata=metadata)
 
@@ -145,7 +145,7 @@ def percent(share: float) -> str:
     return f"{round(100 * share, 10):g} %"
 
 
-def told(bands: Bands | None, limits: Floats | None) -> str:
+def described(bands: Bands | None, limits: Floats | None) -> str:
     """What the bands with these limits are, or why there are none, for a note; nothing where nothing is inferred."""
     if bands is None or limits is None:
         return ""

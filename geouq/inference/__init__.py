@@ -3,11 +3,17 @@
 from geouq.config import Intervals
 from geouq.inference.bands import Bands
 from geouq.inference.correlogram import Correlogram
-from geouq.inference.differences import Difference, Side, draw_together, paired_difference, unpaired_difference
-from geouq.inference.foreseen import why_never
+from geouq.inference.differences import (
+    Difference,
+    ForecastSample,
+    draw_together,
+    paired_difference,
+    unpaired_difference,
+)
+from geouq.inference.evaluation_unit import Blocks, CorrelationRange
+from geouq.inference.feasibility import why_never
 from geouq.inference.intervals import FAILED, Inference, Interval, Test, infer, without_intervals
 from geouq.inference.limits import false_discovery_adjusted
-from geouq.inference.pool import Blocks, Reach
 from geouq.inference.rows import (
     adjusted,
     block_rows,
@@ -27,13 +33,13 @@ __all__ = [
     "FEWEST_TILES",
     "Bands",
     "Blocks",
+    "CorrelationRange",
     "Correlogram",
     "Difference",
+    "ForecastSample",
     "Inference",
     "Interval",
     "Intervals",
-    "Reach",
-    "Side",
     "Test",
     "TileRows",
     "adjusted",

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.errors import SummaryError
+from geouq.inference.evaluation_unit import Blocks
 from geouq.inference.limits import percentile_limits, widened
-from geouq.inference.pool import Blocks
 from geouq.inference.settings import FEWEST_EFFECTIVE
-from geouq.metrics import Choices, binned, calibration_curve
+from geouq.metrics import MetricOptions, binned, calibration_curve
 from geouq.summary import Summary
 
 Floats = NDArray[np.float64]
@@ -35,7 +35,7 @@ class Bands:
     pit_effective: float
 
 
-def bands_of(whole: Summary, drawn: Summary, choices: Choices, blocks: Blocks, level: float) -> Bands:
+def bands_of(whole: Summary, drawn: Summary, choices: MetricOptions, blocks: Blocks, level: float) -> Bands:
     """Bands around the curves of `whole`, whose resamples are `drawn`; all bins have the shared edges of `choices`."""
     widening = {
         name: reach.widening(level) if reach.effective >= FEWEST_EFFECTIVE else np.nan
@@ -52,7 +52,7 @@ def bands_of(whole: Summary, drawn: Summary, choices: Choices, blocks: Blocks, l
     return Bands(level, blocks.count, calibration, mse, _pit_effective(whole, drawn) / farthest**2)
 
 
-def _calibration(whole: Summary, drawn: Summary, choices: Choices, widening: float, level: float) -> Floats:
+def _calibration(whole: Summary, drawn: Summary, choices: MetricOptions, widening: float, level: float) -> Floats:
     levels = choices.calibration_levels
     try:
         others = calibration_curve(drawn, levels)

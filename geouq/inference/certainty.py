@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.inference.folded import folded_limits, folded_p_value
-from geouq.inference.gaps import Gaps
+from geouq.inference.bin_gaps import Gaps
 from geouq.inference.limits import bca_limits, p_value, percentile_limits, widened
+from geouq.inference.norm_intervals import folded_limits, folded_p_value
 from geouq.inference.resamples import Resampled
 
 Floats = NDArray[np.float64]
@@ -25,7 +25,7 @@ class Certainty:
     method: str
 
     @property
-    def untold(self) -> str:
+    def missing_reason(self) -> str:
         """Why there are no limits, or nothing."""
         if not np.isfinite(self.numbers.value.value):
             return "no value"

@@ -16,9 +16,9 @@ from geouq.config import Intervals
 from geouq.inference.bootstrap import resampled
 from geouq.inference.certainty import rounded
 from geouq.inference.effective import with_effective
+from geouq.inference.evaluation_unit import CellsOf, N, cut_into_blocks, on_common_squares, side_of_blocks, units_of
 from geouq.inference.features import frame_of, summary_of
 from geouq.inference.long_run import LongRun, long_run
-from geouq.inference.pool import CellsOf, N, cut_into_blocks, on_common_squares, side_of_blocks, units_of
 from geouq.inference.resamples import (
     NOT_KEPT,
     Parts,
@@ -28,7 +28,7 @@ from geouq.inference.resamples import (
     too_few,
     too_uncertain,
 )
-from geouq.metrics import Choices, Value, evaluate_metrics, loss
+from geouq.metrics import MetricOptions, Value, evaluate_metrics, loss
 from geouq.summary import Summary, TilePlace
 
 Floats = NDArray[np.float64]
@@ -37,11 +37,11 @@ Transform = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True)
-class Side:
+class ForecastSample:
     """The summary of one variable of a pool, what is asked of it, and its cells."""
 
     whole: Summary
-    choices: Choices
+    choices: MetricOptions
     places: Sequence[TilePlace]
     cells_of: CellsOf
 
@@ -80,7 +80,7 @@ class Difference:
     reason: str = ""
 
 
-def draw_together(name: str, sides: Sequence[Side], settings: Intervals) -> Drawn:
+def draw_together(name: str, sides: Sequence[ForecastSample], settings: Intervals) -> Drawn:
     """The numbers of forecasts of the same tiles and cells, with the same blocks drawn for all.
 
     Blocks are as large as the forecast needs whose residuals reach farthest, and those count in which any has a pixel.
@@ -203,12 +203,12 @@ def _median(replicates: Floats) -> float:
     return float(np.median(defined)) if len(defined) else np.nan
 
 
-def _bare(side: Side, reason: str) -> dict[Key, Uncertain]:
+def _bare(side: ForecastSample, reason: str) -> dict[Key, Uncertain]:
     return {_key(value): Uncertain(value, reason=reason) for value in evaluate_metrics(side.whole, side.choices)}
 
 
 def _uncertain(
-    numbers: Iterator[Resampled | Value], whole: Summary, drawn: Summary, choices: Choices
+    numbers: Iterator[Resampled | Value], whole: Summary, drawn: Summary, choices: MetricOptions
 ) -> Iterator[Uncertain]:
     for one in numbers:
         if isinstance(one, Value):

@@ -11,9 +11,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.inference.pool import Blocks
+from geouq.inference.evaluation_unit import Blocks
 from geouq.inference.settings import FEWEST_EFFECTIVE
-from geouq.metrics import Choices, binned
+from geouq.metrics import MetricOptions, binned
 from geouq.summary import Summary
 
 Floats = NDArray[np.float64]
@@ -22,7 +22,7 @@ ONE_SIGMA = 0.6827  # level at which the widening of deviations is that of their
 RESIDUAL = "squared_error"
 
 
-def with_effective(choices: Choices, whole: Summary, each: Summary, blocks: Blocks) -> Choices:
+def with_effective(choices: MetricOptions, whole: Summary, each: Summary, blocks: Blocks) -> MetricOptions:
     """Return the choices with the effective number of pixels of each bin, for the schemes where it is known.
 
     Parameters
@@ -41,7 +41,7 @@ def with_effective(choices: Choices, whole: Summary, each: Summary, blocks: Bloc
     return replace(choices, effective=found)
 
 
-def effective_pixels(choices: Choices, whole: Summary, each: Summary, widening: float) -> Mapping[str, Floats]:
+def effective_pixels(choices: MetricOptions, whole: Summary, each: Summary, widening: float) -> Mapping[str, Floats]:
     """Return effective numbers of pixels, float64 (bins), by scheme; without schemes where a used bin has none.
 
     Of n independent normal errors with predicted variances v, the relative variance of the mean square is

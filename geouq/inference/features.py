@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.compiled import compiled
-from geouq.metrics import Choices, bin_edges
+from geouq.metrics import MetricOptions, bin_edges
 from geouq.summary import Binned, CellSummaries, FormSums, Moments, Summary, VarianceProfile, ZHistogram
 from geouq.summary.binning import square_of_variance
 from geouq.summary.form import Form
@@ -31,7 +31,7 @@ BINNED = 5  # variance, squared error, squared variance, n, weight: the sums of 
 
 
 @dataclass(frozen=True)
-class Frame:
+class BootstrapBasis:
     """What the cells of a pool are measured against.
 
     centre : float64 (5), means of what is `CENTRED`; mean_squares : of error and z, of the pool. edges : of the bins,
@@ -61,7 +61,7 @@ class Frame:
         return (MOMENTS, len(self.levels), len(self.edge_probabilities) + 1, bins, form)
 
 
-def frame_of(whole: Summary, choices: Choices) -> Frame:
+def frame_of(whole: Summary, choices: MetricOptions) -> BootstrapBasis:
     """The frame of a pool whose summary is `whole`, with at least one pixel."""
     shared = choices.shared_edges or {}
     schemes = {scheme.name: scheme for scheme in choices.schemes}
@@ -75,10 +75,10 @@ def frame_of(whole: Summary, choices: Choices) -> Frame:
     together = np.concatenate(shares, axis=1) if shares else np.empty((spanned, 0, BINNED))
     squares = float(whole.moments.mean_square("error")), float(whole.moments.mean_square("z"))
     first = int(keys[0]) if len(keys) else 0
-    return Frame(whole.levels, centre, squares, edges, first, together, whole.given, whole.given_as)
+    return BootstrapBasis(whole.levels, centre, squares, edges, first, together, whole.given, whole.given_as)
 
 
-def features_of(parts: Iterable[tuple[Ints, CellSummaries]], cells: int, frame: Frame) -> Floats:
+def features_of(parts: Iterable[tuple[Ints, CellSummaries]], cells: int, frame: BootstrapBasis) -> Floats:
     """A row for each of the `cells` of a tile, float64 (cells, columns); parts may come in any order."""
     rows = np.zeros((cells, sum(frame.widths)))
     for numbers, part in parts:
@@ -86,7 +86,7 @@ def features_of(parts: Iterable[tuple[Ints, CellSummaries]], cells: int, frame: 
     return rows
 
 
-def summary_of(rows: Floats, frame: Frame) -> Summary:
+def summary_of(rows: Floats, frame: BootstrapBasis) -> Summary:
     """The Summary that sums of features are, with the leading dimension of `rows` (R, columns)."""
     of_moments, scores, z, bins, of_form = np.split(rows, np.cumsum(frame.widths)[:-1], axis=-1)
     moments = moments_of(of_moments, frame.centre)
@@ -124,7 +124,7 @@ class _BinsOfResamples(VarianceProfile):
     bins: Mapping[bytes, Binned] | None = None
 
     @classmethod
-    def of(cls, sums: Floats, frame: Frame, rows: int) -> "_BinsOfResamples":
+    def of(cls, sums: Floats, frame: BootstrapBasis, rows: int) -> "_BinsOfResamples":
         columns, start, bins = sums.reshape(rows, -1, BINNED), 0, {}
         for edges in frame.edges.values():
             variance, squared_error, squared_variance, n, weight = np.moveaxis(
@@ -140,7 +140,7 @@ class _BinsOfResamples(VarianceProfile):
         return (self.bins or {})[np.asarray(edges).tobytes()]
 
 
-def _columns(part: CellSummaries, frame: Frame) -> list[Floats]:
+def _columns(part: CellSummaries, frame: BootstrapBasis) -> list[Floats]:
     bins = np.zeros((len(part), *frame.shares.shape[1:]))
     key = part.entry_key.astype(np.int64) - frame.first_key
     _sort_into(part.entry_cell.astype(np.int64), key, part.entry_sums.astype(np.float64), frame.shares, bins)

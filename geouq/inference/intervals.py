@@ -10,24 +10,24 @@ from numpy.typing import NDArray
 from geouq.config import Intervals
 from geouq.failures import isolated
 from geouq.inference.bands import Bands, bands_of
+from geouq.inference.bin_gaps import gaps_of
 from geouq.inference.bootstrap import resampled
 from geouq.inference.certainty import Certainty
 from geouq.inference.effective import with_effective
+from geouq.inference.evaluation_unit import Blocks, CellsOf, N, cut_into_blocks, side_of_blocks, units_of
 from geouq.inference.features import frame_of, summary_of
-from geouq.inference.gaps import gaps_of
-from geouq.inference.pool import Blocks, CellsOf, N, cut_into_blocks, side_of_blocks, units_of
 from geouq.inference.resamples import (
     FEW_TILES,
     NOT_KEPT,
     Parts,
     Resampled,
+    missing_reason,
     resampled_numbers,
     too_few,
-    untold,
 )
 from geouq.inference.settings import DEFAULTS, FEWEST_TILES
 from geouq.inference.tile_rows import TileRows, resampled_by_tiles
-from geouq.metrics import Choices, Value, evaluate_metrics, has_variance, ideal_value
+from geouq.metrics import MetricOptions, Value, evaluate_metrics, has_variance, ideal_value
 from geouq.summary import Summary, TilePlace
 
 Floats = NDArray[np.float64]
@@ -82,10 +82,10 @@ class Inference:
     effective: Mapping[str, Floats] = field(default_factory=dict)
 
 
-Told = tuple[Resampled | Value, Certainty | str]
+Assessed = tuple[Resampled | Value, Certainty | str]
 
 
-def without_intervals(whole: Summary, choices: Choices, settings: Intervals, reason: str) -> Inference:
+def without_intervals(whole: Summary, choices: MetricOptions, settings: Intervals, reason: str) -> Inference:
     """Return the inference that has no interval for any number, for one reason."""
     return Inference(tuple(_without(whole, choices, reason)), (), None, settings.level)
 
@@ -93,7 +93,7 @@ def without_intervals(whole: Summary, choices: Choices, settings: Intervals, rea
 def infer(
     name: str,
     whole: Summary,
-    choices: Choices,
+    choices: MetricOptions,
     *,
     places: Sequence[TilePlace],
     cells_of: CellsOf,
@@ -120,11 +120,13 @@ def infer(
     choices = with_effective(choices, whole, summary_of(sums, frame), blocks)
     parts = Parts(sums, units.rows, units.squares)
     numbers = resampled_numbers(whole, partial(summary_of, frame=frame), drawn, parts, choices, wanted=wanted)
-    told = list(_told(numbers, whole, drawn, choices, settings.method))
-    by_tiles = {_key(number): (number, how) for number, how in _told_by_tiles(name, choices, places, tiles, settings)}
+    assessed = list(_assessed(numbers, whole, drawn, choices, settings.method))
+    by_tiles = {
+        _key(number): (number, how) for number, how in _assessed_by_tiles(name, choices, places, tiles, settings)
+    }
     intervals: list[Interval] = []
     tests: list[Test] = []
-    for number, how in told:
+    for number, how in assessed:
         other = by_tiles.get(_key(number), (number, FEW_TILES if len(places) < FEWEST_TILES else NOT_KEPT))
         one = Interval(*_key(number), reason=FAILED)
         with isolated("intervals", _key(number)[0]):
@@ -138,32 +140,32 @@ def infer(
     return Inference(tuple(intervals), tuple(tests), blocks, settings.level, bands, choices.effective)
 
 
-def _told(
-    numbers: Iterable[Resampled | Value], whole: Summary, drawn: Summary, choices: Choices, method: str
-) -> Iterator[Told]:
+def _assessed(
+    numbers: Iterable[Resampled | Value], whole: Summary, drawn: Summary, choices: MetricOptions, method: str
+) -> Iterator[Assessed]:
     """Each number and how certain it is, or why that is not known."""
     for one in numbers:
         how: Certainty | str = NOT_KEPT if isinstance(one, Value) else FAILED
         if not isinstance(one, Value):
             with isolated("intervals", _key(one)[0]):
-                how = untold(one, whole, drawn, choices) or _certainty(one, whole, drawn, choices, method)
+                how = missing_reason(one, whole, drawn, choices) or _certainty(one, whole, drawn, choices, method)
         yield one, how
 
 
-def _certainty(one: Resampled, whole: Summary, drawn: Summary, choices: Choices, method: str) -> Certainty:
+def _certainty(one: Resampled, whole: Summary, drawn: Summary, choices: MetricOptions, method: str) -> Certainty:
     """Return how certain a number is."""
     gaps = gaps_of(one.value, whole, drawn, choices)
     return Certainty(one, gaps, method)
 
 
-def _told_by_tiles(
-    name: str, choices: Choices, places: Sequence[TilePlace], tiles: TileRows | None, settings: Intervals
-) -> Iterator[Told]:
+def _assessed_by_tiles(
+    name: str, choices: MetricOptions, places: Sequence[TilePlace], tiles: TileRows | None, settings: Intervals
+) -> Iterator[Assessed]:
     """The same of what cells do not keep, each tile being a block."""
     if tiles is None or len(tiles.rows) < FEWEST_TILES:
         return
     numbers, drawn = resampled_by_tiles(name, choices, tiles, places, settings)
-    yield from _told(numbers, tiles.frame.whole, drawn, choices, settings.method)
+    yield from _assessed(numbers, tiles.frame.whole, drawn, choices, settings.method)
 
 
 def _key(number: Resampled | Value) -> tuple[str, str, str]:
@@ -171,14 +173,14 @@ def _key(number: Resampled | Value) -> tuple[str, str, str]:
     return value.name, value.bins, value.group
 
 
-def _without(whole: Summary, choices: Choices, reason: str) -> Iterator[Interval]:
+def _without(whole: Summary, choices: MetricOptions, reason: str) -> Iterator[Interval]:
     for value in evaluate_metrics(whole, choices):
         yield Interval(*_key(value), reason=reason)
 
 
 def _interval(number: Resampled | Value, how: Certainty | str, settings: Intervals, blocks: str) -> Interval:
     """The interval of a number, or why it has none; blocks : what they are, where they are not made of cells."""
-    reason = how if isinstance(how, str) else how.untold
+    reason = how if isinstance(how, str) else how.missing_reason
     if not reason and isinstance(how, Certainty) and not how.defined(settings.level):
         reason = "not defined in all resamples"
     effective = None if isinstance(number, Value) else number.effective

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.errors import SummaryError
-from geouq.inference.gaps import rests_on_few_blocks
+from geouq.inference.bin_gaps import rests_on_few_blocks
 from geouq.inference.influence import Probes, influences
 from geouq.inference.long_run import LongRun, long_run
 from geouq.inference.settings import FEWEST_BLOCKS, FEWEST_CELLS, FEWEST_CERTAIN, FEWEST_EFFECTIVE, FEWEST_TILES
 from geouq.inference.squares import Squares
-from geouq.metrics import Choices, Metric, Value, evaluate_metric, metrics_of
+from geouq.metrics import Metric, MetricOptions, Value, evaluate_metric, metrics_of
 from geouq.summary import Summary
 
 Floats = NDArray[np.float64]
@@ -71,7 +71,7 @@ def resampled_numbers(
     summarized: Callable[[Floats], Summary],
     drawn: Summary,
     parts: Parts,
-    choices: Choices,
+    choices: MetricOptions,
     *,
     wanted: Container[str] | None = None,
 ) -> Iterator[Resampled | Value]:
@@ -101,7 +101,7 @@ def resampled_numbers(
         yield Resampled(*one[:2], blocks, parts.squares.sums(cells), cells, parts.squares)
 
 
-def of_cells(metric: Metric, summary: Summary, choices: Choices) -> list[Value]:
+def of_cells(metric: Metric, summary: Summary, choices: MetricOptions) -> list[Value]:
     """The values of a metric; SummaryError where cells keep too little for it."""
     if metric.choice in NOT_BY_CELL:
         raise SummaryError(f"{metric.name} does not follow from cells")
@@ -115,12 +115,12 @@ def too_few(cells: int, blocks: int) -> str:
     return f"fewer than {FEWEST_BLOCKS} blocks" if blocks < FEWEST_BLOCKS else ""
 
 
-def untold(numbers: Resampled, whole: Summary, drawn: Summary, choices: Choices) -> str:
+def missing_reason(numbers: Resampled, whole: Summary, drawn: Summary, choices: MetricOptions) -> str:
     """Why resamples do not tell how certain a number is, or nothing."""
     return too_uncertain(numbers.long_run) or few_in_a_bin(numbers, whole, drawn, choices)
 
 
-def few_in_a_bin(numbers: Resampled, whole: Summary, drawn: Summary, choices: Choices) -> str:
+def few_in_a_bin(numbers: Resampled, whole: Summary, drawn: Summary, choices: MetricOptions) -> str:
     """Return the reason if a bin of a number lies in so few blocks that its resamples are worthless, or ''."""
     if not rests_on_few_blocks(numbers.value, whole, drawn, choices):
         return ""

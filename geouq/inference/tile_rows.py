@@ -20,7 +20,7 @@ from geouq.inference.joint_rows import PairRows, SampleOwners
 from geouq.inference.order_rows import OrderFrame, moment_row
 from geouq.inference.resamples import NOT_BY_CELL, Resampled
 from geouq.inference.squares import Positions, Squares, positions_of
-from geouq.metrics import Choices, Metric, Value, evaluate_metric, metrics_of
+from geouq.metrics import Metric, MetricOptions, Value, evaluate_metric, metrics_of
 from geouq.summary import CoverageProfile, Summary, TilePlace, ZHistogram
 from geouq.summary.moments import CENTRED
 from geouq.summary.threshold_sums import ThresholdSums
@@ -46,7 +46,7 @@ class TileFrame:
     order: OrderFrame | None
 
     @classmethod
-    def of(cls, whole: Summary, choices: Choices) -> "TileFrame":
+    def of(cls, whole: Summary, choices: MetricOptions) -> "TileFrame":
         """The frame of a pool whose summary is `whole`, with at least one pixel."""
         groups = {by: whole.coverage_by(by) for by in choices.groupings}
         shares = {by: (one.keys, one.group_shares(choices.groups.count, int(whole.n))) for by, one in groups.items()}
@@ -110,7 +110,7 @@ class TileRows:
 
 
 def rows_of_tiles(
-    wholes: Mapping[str, Summary], choices: Mapping[str, Choices], tiles: Tiles, count: int
+    wholes: Mapping[str, Summary], choices: Mapping[str, MetricOptions], tiles: Tiles, count: int
 ) -> dict[str, TileRows]:
     """The rows of each variable that has pixels, of `count` tiles that are gone through once, in their order."""
     frames = {name: TileFrame.of(whole, choices[name]) for name, whole in wholes.items() if whole.n}
@@ -135,7 +135,7 @@ def _stacked(frame: TileFrame, rows: Mapping[int, list[Floats]], tiles: Ints, ow
 
 
 def resampled_by_tiles(
-    name: str, choices: Choices, tiles: TileRows, places: Sequence[TilePlace], settings: Intervals
+    name: str, choices: MetricOptions, tiles: TileRows, places: Sequence[TilePlace], settings: Intervals
 ) -> tuple[Iterator[Resampled], Summary]:
     """All numbers that cells do not keep, and the summary of the resamples, in which tiles are drawn."""
     squares = tiles.squares(places)
@@ -162,7 +162,7 @@ def _resampled(value: Value, squares: Squares, replicates: Floats, without: Floa
 
 
 def _joint_of(
-    name: str, choices: Choices, tiles: TileRows, squares: Squares, settings: Intervals
+    name: str, choices: MetricOptions, tiles: TileRows, squares: Squares, settings: Intervals
 ) -> Iterator[Resampled]:
     """The numbers of pairs of pixels."""
     if tiles.pairs is None:
@@ -177,7 +177,7 @@ def _joint_of(
 
 
 def _order_of(
-    name: str, choices: Choices, tiles: TileRows, squares: Squares, settings: Intervals
+    name: str, choices: MetricOptions, tiles: TileRows, squares: Squares, settings: Intervals
 ) -> Iterator[Resampled]:
     """Yield the numbers that follow from the order, of some resamples at a time.
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from geouq.kernel.lanes import EIGHT
+from geouq.kernel.vector_ops import EIGHT
 from geouq.kernel.z_lattice import ZLattice
 from geouq.summary.coverage_profile import GROUPED_BY, POSITIVE
 from geouq.summary.joint_sample import SIZE

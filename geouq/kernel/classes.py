@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from geouq.compiled import compiled, entry, inlined, inlined_reordered
 from geouq.kernel.accumulators import CellSums, Pixels, Totals
-from geouq.kernel.gathered import SLAB, Gathered, Layers, add_plain, filled_up, gather
-from geouq.kernel.lanes import EIGHT, LANES, add_rows, add_to_bins
+from geouq.kernel.gather import SLAB, Gathered, Layers, add_plain, filled_up, gather
+from geouq.kernel.vector_ops import EIGHT, LANES, add_rows, add_to_bins
 from geouq.summary.form import BINS, BY_BIN
 from geouq.validity import CLASS_NOT_MAPPED, NOT_A_DISTRIBUTION, Nodata, stored_limits
 

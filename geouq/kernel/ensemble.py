@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from geouq.compiled import compiled, inlined, inlined_reordered
 from geouq.gaussian import LOG_2PI
 from geouq.kernel.accumulators import Pixels, Sampled
-from geouq.kernel.gathered import SLAB, Gathered, Layers, add_up_weighted, filled_up, gather, sort_lanes
-from geouq.kernel.lanes import LANES
+from geouq.kernel.gather import SLAB, Gathered, Layers, add_up_weighted, filled_up, gather, sort_lanes
 from geouq.kernel.mixture import log_density, mix, mixture_crps
+from geouq.kernel.vector_ops import LANES
 from geouq.summary.form import PIT_BINS, Ensemble
 from geouq.summary.joint_sample import SIZE
 from geouq.validity import Nodata, stored_limits
@@ -23,7 +23,7 @@ SPREAD, BELOW, AT_MOST, CRPS, INNER, DENSITY, CDF, ALEATORIC, ROOM = range(9)
 WORK = ROOM + 4
 
 
-class Asked(NamedTuple):
+class Wanted(NamedTuple):
     """What is asked of an ensemble.
 
     at : first column of each sum, in the order of `Ensemble.fields`. ends : (2, levels), what lies below the first or
@@ -57,14 +57,14 @@ def shares_of_ties(members: int) -> Floats:
     return np.stack([share, residue, 1 - ranks * share - (ranks - 1) * residue])
 
 
-def asked_of(form: Ensemble, pairs: Ints) -> Asked:
+def wanted_of(form: Ensemble, pairs: Ints) -> Wanted:
     """What is asked of an ensemble of that form."""
     low, high = (1 - np.array(form.levels)) / 2, (1 + np.array(form.levels)) / 2
     if not form.densities:  # quantiles of the members: the smallest of which so large a share does not lie above it
         low, high = (np.ceil(np.round(side * form.members, 9)) for side in (low, high))
         high -= 1
     at = np.array([form.places[name].start for name in form.fields])
-    return Asked(at, np.stack([low, high]), pairs, shares_of_ties(form.members))
+    return Wanted(at, np.stack([low, high]), pairs, shares_of_ties(form.members))
 
 
 @compiled
@@ -74,7 +74,7 @@ def add_ensemble(
     nodata: Nodata,
     slabs: Ints,
     layers: Layers,
-    asked: Asked,
+    asked: Wanted,
     into: Gathered,
     sums: Floats,
     sampled: Sampled,

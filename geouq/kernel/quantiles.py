@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from geouq.compiled import compiled, inlined, inlined_fused, inlined_reordered
 from geouq.kernel.accumulators import CellSums, Pixels, Totals
-from geouq.kernel.gathered import SLAB, Gathered, Layers, add_plain, add_up_weighted, filled_up, gather, sort_lanes
+from geouq.kernel.gather import SLAB, Gathered, Layers, add_plain, add_up_weighted, filled_up, gather, sort_lanes
 from geouq.kernel.mixture import exp_below_zero
 from geouq.validity import Nodata, stored_limits
 

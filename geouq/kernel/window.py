@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from geouq.compiled import compiled, entry, inlined, inlined_reordered
 from geouq.gaussian import LOG_2PI
 from geouq.kernel.accumulators import COMPACT_STEP, FEW, KEYS, SLAB, CellSums, Pixels, Scratch, Totals
-from geouq.kernel.lanes import move_row
-from geouq.kernel.slab import add_slab, compact, key, prune
+from geouq.kernel.gaussian import add_slab, compact, key, prune
+from geouq.kernel.vector_ops import move_row
 from geouq.kernel.z_lattice import ZLattice
 from geouq.summary.moments import PRODUCTS, SUMS
 from geouq.validity import Nodata, is_valid, stored_limits

@@ -1,11 +1,11 @@
 """Maps that GIS programs open: a value for every pixel of a tile, or for every cell, with styles and mosaics."""
 
-from geouq.maps.beside import write_beside
+from geouq.maps.cell_metrics import Cellwise
 from geouq.maps.cells import paths_of_cells, write_cell_maps
-from geouq.maps.geotiff import require_time
+from geouq.maps.geotiff import validate_source_date_epoch
 from geouq.maps.lattice import corners_on_lattice
-from geouq.maps.measured import Cellwise
 from geouq.maps.pixels import missing_maps, path_of_map, write_each_map, write_pixel_maps
+from geouq.maps.sidecars import write_sidecars
 
 __all__ = [
     "Cellwise",
@@ -13,9 +13,9 @@ __all__ = [
     "missing_maps",
     "path_of_map",
     "paths_of_cells",
-    "require_time",
-    "write_beside",
+    "validate_source_date_epoch",
     "write_cell_maps",
     "write_each_map",
     "write_pixel_maps",
+    "write_sidecars",
 ]

@@ -8,9 +8,9 @@ import numpy as np
 
 from geouq.config import Variable
 from geouq.grid import Window
+from geouq.maps.cell_metrics import Cellwise, Measured
 from geouq.maps.geotiff import MapWriter, cog_writer
 from geouq.maps.lattice import Mosaic, mosaic_of
-from geouq.maps.measured import Cellwise, Measured
 from geouq.maps.polygons import polygon_writer
 from geouq.maps.style import style_of_scale, write_style
 from geouq.metrics import shown_in

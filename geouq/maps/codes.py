@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from geouq.atomic import written_whole
+from geouq.atomic import atomic_write
 from geouq.maps.palette import Rgb, colours_of_codes
 
 COLUMNS = (("Value", 0, 5), ("Class", 2, 2), ("Red", 0, 6), ("Green", 0, 7), ("Blue", 0, 8))  # name, type, usage
@@ -20,7 +20,7 @@ def write_codes(path: Path, codes: Sequence[str], bands: int) -> None:
         add_names(own, codes)
         own.append(_attributes(codes, colours_of_codes(codes)))
     ET.indent(root)
-    with written_whole(path.with_name(f"{path.name}.aux.xml")) as part:
+    with atomic_write(path.with_name(f"{path.name}.aux.xml")) as part:
         part.write_text(ET.tostring(root, encoding="unicode") + "\n", encoding="utf-8")
 
 

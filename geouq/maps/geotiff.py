@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rasterio.enums import ColorInterp
 from rasterio.windows import Window as RasterioWindow
 
-from geouq.atomic import temporary, written_whole
+from geouq.atomic import atomic_write, temporary
 from geouq.errors import DataError
 from geouq.grid import Grid, Window
 from geouq.rasters.raster import gdal_options
@@ -87,7 +87,7 @@ def cog_writer(
         with gdal_options(WRITE_CACHE), rasterio.open(plain, "w", **PLAIN | shape | place) as target:
             _label(target, bands, tags)
             yield MapWriter(target)
-        with gdal_options(WRITE_CACHE), written_whole(path) as part:
+        with gdal_options(WRITE_CACHE), atomic_write(path) as part:
             made = {"BLOCKSIZE": str(largest), "OVERVIEW_RESAMPLING": stored.overviews}
             rasterio.shutil.copy(plain, part, **OPTIMISED | made)
 
@@ -103,16 +103,16 @@ def _label(target: Any, bands: Sequence[BandLabel], tags: Mapping[str, str]) -> 
 
 
 def _time() -> dict[str, str]:
-    told = told_time()
+    told = source_date_epoch()
     return {"TIFFTAG_DATETIME": told.strftime("%Y:%m:%d %H:%M:%S")} if told else {}
 
 
-def require_time() -> None:
+def validate_source_date_epoch() -> None:
     """DataError where SOURCE_DATE_EPOCH tells no time."""
-    told_time()
+    source_date_epoch()
 
 
-def told_time() -> datetime | None:
+def source_date_epoch() -> datetime | None:
     """The time that SOURCE_DATE_EPOCH tells, and none else, so that the same inputs give the same bytes."""
     told = os.environ.get("SOURCE_DATE_EPOCH")
     if not told:

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from rasterio.crs import CRS
 from rasterio.warp import transform
 
-from geouq.atomic import written_whole
-from geouq.maps.geotiff import told_time
-from geouq.maps.measured import PIXELS, Measured
+from geouq.atomic import atomic_write
+from geouq.maps.cell_metrics import PIXELS, Measured
+from geouq.maps.geotiff import source_date_epoch
 
 Floats = NDArray[np.float64]
 
@@ -79,7 +79,7 @@ def polygon_writer(stem: Path, crs: Sequence[str]) -> Iterator[Polygons]:
     """A file `<stem>.gpkg`, or `<stem>.geojson`; whole, or not there. crs : of all tiles, as WKT."""
     has_library = find_spec("pyogrio") is not None and ARCHIVE not in str(stem)
     path = stem.with_name(f"{stem.name}{'.gpkg' if has_library else '.geojson'}")
-    with written_whole(path) as part:
+    with atomic_write(path) as part:
         if has_library:
             package = _Package(path, part, layers_of(stem.name, crs))
             yield package
@@ -122,7 +122,7 @@ class _Package:
 
         rings = np.concatenate([part.rings for part in parts])
         columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns}
-        with warnings.catch_warnings(), _at_a_told_time():
+        with warnings.catch_warnings(), _at_source_date_epoch():
             warnings.filterwarnings("ignore", message="'crs' was not provided")  # as the rasters have none
             try:
                 pyogrio.raw.write(
@@ -142,11 +142,11 @@ class _Package:
 
 
 @contextmanager
-def _at_a_told_time() -> Iterator[None]:
+def _at_source_date_epoch() -> Iterator[None]:
     """GeoPackages hold the time of their last change: that of SOURCE_DATE_EPOCH, or the first one that there is."""
     import pyogrio  # noqa: PLC0415  an optional extra
 
-    told = told_time() or datetime.fromtimestamp(0, UTC)
+    told = source_date_epoch() or datetime.fromtimestamp(0, UTC)
     pyogrio.set_gdal_config_options({"OGR_CURRENT_DATE": told.strftime("%Y-%m-%dT%H:%M:%S.000Z")})
     try:
         yield

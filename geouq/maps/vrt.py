@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 from rasterio.crs import CRS
 
-from geouq.atomic import written_whole
+from geouq.atomic import atomic_write
 from geouq.config import Variable
 from geouq.grid import Grid
 from geouq.maps.codes import add_names
@@ -33,7 +33,7 @@ def write_mosaics(name: str, places: Sequence[TilePlace], variables: Sequence[Va
     for suffix, lattice in _named(lattices):
         path = folder / f"{name}{suffix}.vrt"
         text = mosaic_text(name, lattice, {tile: grids[tile] for tile in lattice.corners}, variables)
-        with written_whole(path) as part:
+        with atomic_write(path) as part:
             part.write_text(text, encoding="utf-8")
         written.append(path)
     return written

@@ -27,7 +27,7 @@ from geouq.metrics.curve import (
     rmsce,
     rmsce_interval,
 )
-from geouq.metrics.evaluation import Choices, Value, evaluate_metric, evaluate_metrics, has_variance, metrics_of
+from geouq.metrics.evaluation import MetricOptions, Value, evaluate_metric, evaluate_metrics, has_variance, metrics_of
 from geouq.metrics.form_curves import form_curves
 from geouq.metrics.groups import group_coverage, group_places, lowest_group_coverage, rmscd, rmscd_under
 from geouq.metrics.ideal import change, deviation, ideal_value, is_judged, loss
@@ -59,8 +59,8 @@ from geouq.metrics.thresholds import (
 __all__ = [
     "LEFT_OUT",
     "METRICS",
-    "Choices",
     "Metric",
+    "MetricOptions",
     "Value",
     "ause",
     "ause_resolution",

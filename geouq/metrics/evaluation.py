@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Choices:
+class MetricOptions:
     """What an experiment asks for: levels, bin schemes with edges of their own or shared, reference mean, curve.
 
     beside : names of the covariates and class rasters by which coverage is grouped too. form : how the forecast is
@@ -68,7 +68,7 @@ class _Call:
     effective: Floats | None = None
 
 
-_CALLS: Mapping[Choice, Callable[[Choices], list[_Call]]] = {
+_CALLS: Mapping[Choice, Callable[[MetricOptions], list[_Call]]] = {
     "none": lambda _: [_Call()],
     "bins": lambda c: [
         _Call((s, (c.shared_edges or {}).get(s.name)), bins=s.name, effective=c.effective.get(s.name))
@@ -91,7 +91,7 @@ _CALLS: Mapping[Choice, Callable[[Choices], list[_Call]]] = {
 }
 
 
-def evaluate_metric(metric: Metric, summary: Summary, choices: Choices) -> Iterator[Value]:
+def evaluate_metric(metric: Metric, summary: Summary, choices: MetricOptions) -> Iterator[Value]:
     """The values of one metric for every level, bin scheme or grouping chosen."""
     for call in _CALLS[metric.choice](choices):
         name, number = metric.name + call.suffix, np.full(np.shape(summary.n), np.nan)
@@ -132,7 +132,7 @@ def _name_of(form: Form | None) -> FormName:
             return "classes"
 
 
-def evaluate_metrics(summary: Summary, choices: Choices) -> Iterator[Value]:
+def evaluate_metrics(summary: Summary, choices: MetricOptions) -> Iterator[Value]:
     """Every metric of the form that is chosen, for every choice, in their order."""
     for metric in metrics_of(choices.form):
         yield from evaluate_metric(metric, summary, choices)

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from geouq.atomic import written_whole
+from geouq.atomic import atomic_write
 from geouq.config import Experiment, Gate, Variable, config_error, suggestion
 from geouq.inference import why_never
-from geouq.metrics import METRICS, Choices, Metric, evaluate_metrics, metrics_of
+from geouq.metrics import METRICS, Metric, MetricOptions, evaluate_metrics, metrics_of
 from geouq.metrics.ensemble import ONE_VARIANCE
 from geouq.rasters.catalog import Catalog
-from geouq.regions import Pool
+from geouq.regions import EvaluationUnit
 from geouq.summary import Summary, TilePlace, empty_summary
 from geouq.summary.form import Form, no_sums
 from geouq.summary.threshold_sums import no_thresholds
@@ -66,9 +66,9 @@ def require_known(
         return
     choices = {variable.name: choices_for(experiment, variable, None, form) for variable in variables}
     nothing = {variable.name: _nothing(variable, choices[variable.name]) for variable in variables}
-    rows = metric_rows(Pool("all", "all", (), nothing), variables, choices)
+    rows = metric_rows(EvaluationUnit("all", "all", (), nothing), variables, choices)
     for region in regions:
-        rows += metric_rows(Pool("region", region, (), nothing), variables, choices)
+        rows += metric_rows(EvaluationUnit("region", region, (), nothing), variables, choices)
     judge(experiment, by_model(sorted_table("metrics", rows), variables, experiment.compare_on))
 
 
@@ -103,7 +103,7 @@ def _why_never(
     return why_never(metric, choices, places, experiment.intervals)
 
 
-def metrics_by_name(variable: Variable, choices: Choices) -> dict[str, Metric]:
+def metrics_by_name(variable: Variable, choices: MetricOptions) -> dict[str, Metric]:
     """The metrics that there are of a variable, by the names of their values, such as coverage_90."""
     return {value.name: value.metric for value in evaluate_metrics(_nothing(variable, choices), choices)}
 
@@ -114,7 +114,7 @@ def _needs_two_variances(metric: str, known: Iterable[str]) -> bool:
     return of_pairs and not {one.name for one in metrics_of(None)}.isdisjoint(known)
 
 
-def _nothing(variable: Variable, choices: Choices) -> Summary:
+def _nothing(variable: Variable, choices: MetricOptions) -> Summary:
     """What no pixel of a variable gives."""
     form = None if choices.form is None else no_sums(choices.form)
     return replace(empty_summary(tuple(choices.levels)), thresholds=no_thresholds(variable.thresholds), form=form)
@@ -175,5 +175,5 @@ def _judged(gate: Gate, row: Row) -> GateResult:
 
 def save_gates(results: Iterable[GateResult], path: Path) -> None:
     """Write gates.json: a list of what each gate judged."""
-    with written_whole(path) as part:
+    with atomic_write(path) as part:
         part.write_text(json.dumps([asdict(gate) for gate in results], indent=1, ensure_ascii=False) + "\n", "utf-8")

@@ -14,9 +14,9 @@ from geouq.failures import isolated
 from geouq.inference import (
     FAILED,
     FEWEST_TILES,
+    ForecastSample,
     Inference,
     Intervals,
-    Side,
     TileRows,
     adjusted,
     block_rows,
@@ -27,10 +27,10 @@ from geouq.inference import (
     with_intervals,
     without_intervals,
 )
-from geouq.metrics import Choices, has_variance
+from geouq.metrics import MetricOptions, has_variance
 from geouq.numbers.shift import shift_table
 from geouq.paired import paired_rows, uneven, with_verdicts
-from geouq.regions import Pool, pools, zone_pools
+from geouq.regions import EvaluationUnit, pools, zone_pools
 from geouq.runs.progress import Reporter
 from geouq.runs.provenance import RunRecord
 from geouq.runs.store import Part, SavedSummaries
@@ -50,7 +50,7 @@ from geouq.tables.rows import (
 )
 from geouq.verdict import Place, Verdict, verdicts_of
 
-MAKERS: Mapping[str, Callable[[Pool, Sequence[Variable], Mapping[str, Choices]], list[Row]]] = {
+MAKERS: Mapping[str, Callable[[EvaluationUnit, Sequence[Variable], Mapping[str, MetricOptions]], list[Row]]] = {
     "metrics": metric_rows,
     "bins": bin_rows,
     "curves": curve_rows,
@@ -66,7 +66,7 @@ class Numbers:
         the same pixels. verdicts : of the whole and of regions; those that could be reached.
     """
 
-    shown: Sequence[Pool]
+    shown: Sequence[EvaluationUnit]
     inferred: Mapping[str, Mapping[str, Inference]]
     tables: Mapping[str, Table]
     unshown: int = 0
@@ -74,7 +74,9 @@ class Numbers:
     verdicts: Mapping[Place, Verdict] = field(default_factory=dict)
 
 
-def choices_of(experiment: Experiment, variables: Sequence[Variable], summaries: SavedSummaries) -> dict[str, Choices]:
+def choices_of(
+    experiment: Experiment, variables: Sequence[Variable], summaries: SavedSummaries
+) -> dict[str, MetricOptions]:
     """Choices of each variable; shared edges need the whole, and so a pass over the summaries."""
     whole: Mapping[str, Summary] = {}
     if experiment.bins.scope == "experiment" and has_variance(summaries.form()):
@@ -93,13 +95,13 @@ def numbers_of(
     experiment: Experiment,
     record: RunRecord,
     summaries: SavedSummaries,
-    choices: Mapping[str, Choices],
+    choices: Mapping[str, MetricOptions],
     reporter: Reporter,
 ) -> Numbers:
     """All numbers of a run, pool by pool, of which one at a time is held but those that are shown."""
     rows: dict[str, list[Row]] = {"metrics": [], "bins": [], "curves": [], "excluded": []}
     inferred: dict[tuple[str, str], Mapping[str, Inference]] = {}
-    shown: list[Pool] = []
+    shown: list[EvaluationUnit] = []
     names, zones = [variable.name for variable in record.variables], summaries.zones()
     settings, beside = experiment.intervals, _Differences(experiment, record.variables)
 
@@ -143,7 +145,9 @@ def numbers_of(
     return Numbers(shown, by_name, tables, unshown, beside.uneven, verdicts)
 
 
-def _rows_of(pool: Pool, variables: Sequence[Variable], choices: Mapping[str, Choices]) -> dict[str, list[Row]]:
+def _rows_of(
+    pool: EvaluationUnit, variables: Sequence[Variable], choices: Mapping[str, MetricOptions]
+) -> dict[str, list[Row]]:
     """Return the rows of a pool for each table; what fails is missing from one variable of one table."""
     rows: dict[str, list[Row]] = {name: [] for name in MAKERS}
     for variable, (table, rows_of) in product(variables, MAKERS.items()):
@@ -186,9 +190,9 @@ class _Differences:
     variables: Sequence[Variable]
     models: list[Row] = field(default_factory=list)
     uneven: list[str] = field(default_factory=list)
-    splits: dict[str, Mapping[str, Side]] = field(default_factory=dict)
+    splits: dict[str, Mapping[str, ForecastSample]] = field(default_factory=dict)
 
-    def add(self, pool: Pool, sides: Mapping[str, Side]) -> None:
+    def add(self, pool: EvaluationUnit, sides: Mapping[str, ForecastSample]) -> None:
         """Take in a pool, of which the sides are given by the names of the variables."""
         if pool.name in (self.experiment.splits or ()):
             self.splits[pool.name] = sides
@@ -200,7 +204,7 @@ class _Differences:
             if len(labels) > 1:
                 self._compare(of, labels, sides)
 
-    def _compare(self, of: Mapping[str, str], labels: Sequence[Variable], sides: Mapping[str, Side]) -> None:
+    def _compare(self, of: Mapping[str, str], labels: Sequence[Variable], sides: Mapping[str, ForecastSample]) -> None:
         """Add the differences of the models of one variable from the first of them."""
         variable = labels[0].variable
         with isolated("numbers", f"models of {variable} compared in {of['name']}"):
@@ -226,17 +230,17 @@ class _Differences:
 
 
 def sides_of(
-    pool: Pool, choices: Mapping[str, Choices], parts: Sequence[Part], summaries: SavedSummaries
-) -> dict[str, Side]:
+    pool: EvaluationUnit, choices: Mapping[str, MetricOptions], parts: Sequence[Part], summaries: SavedSummaries
+) -> dict[str, ForecastSample]:
     """Each variable of a pool that is made of these parts, one a tile, with its cells."""
     places, of_tile = [summaries.place(part) for part in parts], {part.tile: part for part in parts}
     return {
-        variable: Side(summary, choices[variable], places, partial(_cells_of, summaries, of_tile, variable))
+        variable: ForecastSample(summary, choices[variable], places, partial(_cells_of, summaries, of_tile, variable))
         for variable, summary in pool.variables.items()
     }
 
 
-def _inferred(name: str, side: Side, tiles: TileRows | None, settings: Intervals, variable: str) -> Inference:
+def _inferred(name: str, side: ForecastSample, tiles: TileRows | None, settings: Intervals, variable: str) -> Inference:
     with isolated("intervals", f"{variable} in {name}"):
         places, cells_of = side.places, side.cells_of
         return infer(name, side.whole, side.choices, places=places, cells_of=cells_of, settings=settings, tiles=tiles)
@@ -244,7 +248,7 @@ def _inferred(name: str, side: Side, tiles: TileRows | None, settings: Intervals
 
 
 def _drawn_tiles(
-    pool: Pool, choices: Mapping[str, Choices], parts: Sequence[Part], summaries: SavedSummaries
+    pool: EvaluationUnit, choices: Mapping[str, MetricOptions], parts: Sequence[Part], summaries: SavedSummaries
 ) -> dict[str, TileRows]:
     """What each tile adds to the numbers that cells do not keep; nothing where tiles are too few to be drawn."""
     if len(parts) < FEWEST_TILES:

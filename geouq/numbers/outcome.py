@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from geouq.atomic import written_whole
+from geouq.atomic import atomic_write
 from geouq.failures import Failure
 from geouq.numbers.gates import GateResult
 from geouq.runs.provenance import RunRecord
@@ -39,7 +39,7 @@ def write_outcome(  # noqa: PLR0917  what results.json holds
     """Write what `outcome_of` returns as strict JSON: a number that is missing is null."""
     found = outcome_of(record, gates, tables, verdicts, failures, warnings)
     text = json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False)
-    with written_whole(path) as part:
+    with atomic_write(path) as part:
         part.write_text(text + "\n", encoding="utf-8")
     return path
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from geouq.config import IN, OUT, Variable
 from geouq.inference import (
     Difference,
+    ForecastSample,
     Intervals,
-    Side,
     difference_row,
     draw_together,
     finite,
@@ -17,7 +17,9 @@ from geouq.metrics import Value, change, deviation, ideal_value, is_judged, unit
 from geouq.tables.rows import COLUMNS, Row, Table
 
 
-def shift_table(sides: Mapping[str, tuple[Side, Side]], variables: Sequence[Variable], settings: Intervals) -> Table:
+def shift_table(
+    sides: Mapping[str, tuple[ForecastSample, ForecastSample]], variables: Sequence[Variable], settings: Intervals
+) -> Table:
     """Every number of each variable in and out, from the two sides by the name of the variable.
 
     Both are drawn for themselves, as they have no pixel in common.
@@ -30,7 +32,9 @@ def shift_table(sides: Mapping[str, tuple[Side, Side]], variables: Sequence[Vari
     return Table(COLUMNS["shift"], tuple(told))
 
 
-def _differences(inside: Side, outside: Side, settings: Intervals) -> Iterator[tuple[Value, Value, Difference]]:
+def _differences(
+    inside: ForecastSample, outside: ForecastSample, settings: Intervals
+) -> Iterator[tuple[Value, Value, Difference]]:
     (here,) = draw_together(IN, [inside], settings).sides
     (there,) = draw_together(OUT, [outside], settings).sides
     for key, number in there.items():

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import BinScheme, Variable
-from geouq.inference import Side
-from geouq.inference.features import Frame, features_of, frame_of, summary_of
-from geouq.metrics import Choices, binned, coverage, has_variance, level_name, metrics_of, unit_of
+from geouq.inference import ForecastSample
+from geouq.inference.features import BootstrapBasis, features_of, frame_of, summary_of
+from geouq.metrics import MetricOptions, binned, coverage, has_variance, level_name, metrics_of, unit_of
 from geouq.pages.layout import Layout, joined, layout_of
 from geouq.summary import Summary
 from geouq.summary.form import Quantiles
@@ -107,7 +107,7 @@ class CellMaps:
         }
 
 
-def cell_maps(sides: Mapping[str, Side], variables: Sequence[Variable], scheme: BinScheme) -> CellMaps | None:
+def cell_maps(sides: Mapping[str, ForecastSample], variables: Sequence[Variable], scheme: BinScheme) -> CellMaps | None:
     """The sums of the cells of a pool, of which each variable is given with its cells; None where it has no pixel.
 
     Bins are those of the whole pool, so that those of cells add.
@@ -119,7 +119,7 @@ def cell_maps(sides: Mapping[str, Side], variables: Sequence[Variable], scheme: 
     return CellMaps(layout, [_sums_of(sides[variable.name], variable, scheme, layout) for variable in measured])
 
 
-def _sums_of(side: Side, variable: Variable, scheme: BinScheme, layout: Layout) -> CellSums:
+def _sums_of(side: ForecastSample, variable: Variable, scheme: BinScheme, layout: Layout) -> CellSums:
     if not has_variance(side.choices.form):
         return _means_of(side, variable, layout)
     frame = frame_of(side.whole, replace(side.choices, schemes=(scheme,)))
@@ -133,7 +133,7 @@ def _sums_of(side: Side, variable: Variable, scheme: BinScheme, layout: Layout) 
     return CellSums(variable, level, frame.edges[scheme.name], whole)
 
 
-def _means_of(side: Side, variable: Variable, layout: Layout) -> CellSums:
+def _means_of(side: ForecastSample, variable: Variable, layout: Layout) -> CellSums:
     """Sums of what is a mean of each pixel; without those that are infinite somewhere."""
     frame = frame_of(side.whole, replace(side.choices, schemes=()))
     parts = [_summary_of_blocks(side, frame, number, layout) for number in range(len(layout.tiles))]
@@ -149,7 +149,7 @@ def _means_of(side: Side, variable: Variable, layout: Layout) -> CellSums:
     return CellSums(variable, 0.0, np.empty(0), kept, means)
 
 
-def _means(choices: Choices, units: str) -> Iterator[tuple[str, tuple[MeanOfCells, Callable[[Summary], Floats]]]]:
+def _means(choices: MetricOptions, units: str) -> Iterator[tuple[str, tuple[MeanOfCells, Callable[[Summary], Floats]]]]:
     """What the map shows of a prediction without a variance: only what is a mean over pixels adds up."""
     pairs = choices.form.pairs if isinstance(choices.form, Quantiles) else ()
     for metric in metrics_of(choices.form):
@@ -165,13 +165,13 @@ def _means(choices: Choices, units: str) -> Iterator[tuple[str, tuple[MeanOfCell
             yield level_name(metric.name, level), (mean, partial(metric.function, level=level))
 
 
-def _summary_of_blocks(side: Side, frame: Frame, number: int, layout: Layout) -> Summary:
+def _summary_of_blocks(side: ForecastSample, frame: BootstrapBasis, number: int, layout: Layout) -> Summary:
     tile = layout.tiles[number]
     rows = features_of(side.cells_of(tile.place.tile), tile.place.cell_grid.pixels, frame)
     return summary_of(joined(rows, tile, layout.side), frame)
 
 
-def _columns(summary: Summary, frame: Frame, scheme: BinScheme, level: float) -> dict[str, NDArray[Any]]:
+def _columns(summary: Summary, frame: BootstrapBasis, scheme: BinScheme, level: float) -> dict[str, NDArray[Any]]:
     """What is kept of summaries with one leading dimension."""
     moments, some = summary.moments, summary.n > 0
     per_bin = binned(summary, scheme, frame.edges[scheme.name])

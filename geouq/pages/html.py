@@ -8,7 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from geouq.atomic import written_whole
+from geouq.atomic import atomic_write
 from geouq.config.figure_names import FIGURES
 from geouq.failures import isolated
 from geouq.pages.content import ReportContent
@@ -49,7 +49,7 @@ def write_report(content: ReportContent, folder: Path) -> list[Path]:
 
 
 def _write(html: str, path: Path) -> Path:
-    with written_whole(path) as part:
+    with atomic_write(path) as part:
         part.write_text(html, encoding="utf-8")
     return path
 

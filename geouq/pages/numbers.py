@@ -145,14 +145,14 @@ def _number_cells(content: ReportContent, rows: Mapping[str, Row]) -> list[Cell]
     some = any(row.get("ci_low") is not None for row in rows.values())
     return [
         Cell(thousands(next(iter(rows.values()))["n"])),
-        *(_number_cell(rows.get(name), tell_reason=some) for name, _ in shown_metrics(content)),
+        *(_number_cell(rows.get(name), show_reason=some) for name, _ in shown_metrics(content)),
     ]
 
 
-def _number_cell(row: Row | None, *, tell_reason: bool) -> Cell:
+def _number_cell(row: Row | None, *, show_reason: bool) -> Cell:
     if row is None:
         return Cell("n/a")
-    under = interval_text(row) or (without_interval(row) if tell_reason else "")
+    under = interval_text(row) or (without_interval(row) if show_reason else "")
     return Cell(for_people(row["value"]), under, interval_says(row))
 
 

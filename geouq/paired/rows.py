@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from geouq.config import Intervals, Variable
-from geouq.inference import Difference, Side, difference_row, draw_together, finite, judged, paired_difference
+from geouq.inference import Difference, ForecastSample, difference_row, draw_together, finite, judged, paired_difference
 from geouq.inference.differences import Key, Uncertain
 from geouq.metrics import Value, change, unit_of
 from geouq.tables.rows import Row
@@ -13,7 +13,7 @@ METHOD = "paired"
 
 
 def paired_rows(
-    of: Mapping[str, Any], sides: Mapping[str, Side], variable: Variable, settings: Intervals
+    of: Mapping[str, Any], sides: Mapping[str, ForecastSample], variable: Variable, settings: Intervals
 ) -> tuple[list[Row], bool]:
     """A row for every number of every side but the first, and whether all count the same pixels.
 
@@ -63,7 +63,7 @@ def rows_of_drawn(
             }
 
 
-def uneven(variable: str, pool: str, sides: Mapping[str, Side], compared: str) -> str:
+def uneven(variable: str, pool: str, sides: Mapping[str, ForecastSample], compared: str) -> str:
     """A note that sides do not count the same pixels. compared : what they are, such as `runs`."""
     counts = ", ".join(f"{int(side.whole.n)} in {name}" for name, side in sides.items())
     return f"{variable}, {pool}: {compared} do not count the same pixels: {counts}"

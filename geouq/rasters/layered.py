@@ -59,7 +59,7 @@ class Layered:
             if variables * count != len(raster.variables) or variables not in (described, len(bands)):
                 every = f", or {count * described} for all bands of {truth.path}" if described > len(bands) else ""
                 raise DataError(
-                    f"{raster.path} has {_counted(raster)}; {_told(form)} of the variables asked for are "
+                    f"{raster.path} has {_counted(raster)}; {_shown(form)} of the variables asked for are "
                     f"{count * len(bands)}{every}"
                 )
         places = {own: of_truth if variables == described else i for i, (own, of_truth) in enumerate(bands.items(), 1)}
@@ -160,7 +160,7 @@ def _counted(raster: Raster) -> str:
     return f"{len(raster.variables)} {'band' if len(raster.variables) == 1 else 'bands'}"
 
 
-def _told(form: Form) -> str:
+def _shown(form: Form) -> str:
     """What a form has as many of as it has layers."""
     names = {"ensemble": "members", "quantiles": "quantiles", "classes": "classes"}
     return f"{_layers_of(form)} {names[form.kind]}"

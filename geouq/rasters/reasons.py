@@ -12,9 +12,9 @@ from rasterio._err import CPLE_BaseError  # what properties of a damaged header 
 from rasterio.errors import RasterioError
 
 from geouq.errors import DataError
+from geouq.rasters.http_errors import unanswered
 from geouq.rasters.server_files import as_gdal_names_it, forget, is_remote
 from geouq.rasters.stamps import physical
-from geouq.rasters.unanswered import unanswered
 from geouq.text.gdal_names import format_in_name
 from geouq.usage import advice_on
 

@@ -20,8 +20,8 @@ from geouq.kernel import CellSums, Pixels, Sampled, Totals
 from geouq.kernel.classes import WORK as CLASSES_WORK
 from geouq.kernel.classes import add_classes, matched
 from geouq.kernel.ensemble import WORK as ENSEMBLE_WORK
-from geouq.kernel.ensemble import Asked, add_ensemble, add_split, asked_of, fair_crps_of, mixed
-from geouq.kernel.gathered import Gathered, Layers, comparators, mark_not_finite, new_gathered, slabs_of
+from geouq.kernel.ensemble import Wanted, add_ensemble, add_split, fair_crps_of, mixed, wanted_of
+from geouq.kernel.gather import Gathered, Layers, comparators, mark_not_finite, new_gathered, slabs_of
 from geouq.kernel.quantiles import WORK as QUANTILES_WORK
 from geouq.kernel.quantiles import add_losses, add_quantiles
 from geouq.summary.form import TAU, Classes, Ensemble, Form, Quantiles, Split
@@ -125,8 +125,8 @@ def _gathered(kind: str, values: Values, more: int) -> Gathered:
 
 
 @lru_cache(maxsize=8)
-def _asked(form: Ensemble) -> Asked:
-    return asked_of(form, _comparators(form.members))
+def _asked(form: Ensemble) -> Wanted:
+    return wanted_of(form, _comparators(form.members))
 
 
 @lru_cache(maxsize=8)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.kernel import Pixels
-from geouq.kernel.gathered import Layers
+from geouq.kernel.gather import Layers
 from geouq.reading.decoded import NO_STATUS, Doubles, Status, Values
 from geouq.validity import Nodata
 

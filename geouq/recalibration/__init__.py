@@ -1,9 +1,9 @@
 """From a predicted distribution to a better one: fitted on some tiles, judged on others, written as rasters."""
 
 from geouq.recalibration.of_run import recalibrate_run
-from geouq.recalibration.opened import wanted_of
 from geouq.recalibration.recalibrate import Outcome, recalibrate
 from geouq.recalibration.recalibrator import Recalibrated, Recalibrator, load_recalibrator
+from geouq.recalibration.source_run import wanted_of
 
 __all__ = [
     "Outcome",

@@ -16,8 +16,8 @@ from geouq.figures.style import MARKERS, decades, dress, key, new_figure, note, 
 from geouq.gaussian import cdf, half_width
 from geouq.recalibration.corrections import ByGroup, Conformal, Isotonic, Single
 from geouq.recalibration.recalibrator import Recalibrator
-from geouq.recalibration.rows import Seen
-from geouq.regions import Pool
+from geouq.recalibration.rows import ScoreKey
+from geouq.regions import EvaluationUnit
 from geouq.runs.store import SavedSummaries
 from geouq.summary import Summary
 from geouq.text.naming import file_name
@@ -29,9 +29,9 @@ POINTS = 200
 
 
 def draw_before_after(
-    before: Sequence[Pool],
-    after: Sequence[Pool],
-    seen: Mapping[str, Sequence[Seen]],
+    before: Sequence[EvaluationUnit],
+    after: Sequence[EvaluationUnit],
+    seen: Mapping[str, Sequence[ScoreKey]],
     scheme: BinScheme,
     *,
     variables: Sequence[Variable],
@@ -57,7 +57,7 @@ def draw_before_after(
 
 
 def draw_cells(
-    before: SavedSummaries, after: SavedSummaries, views: Sequence[Seen], scheme: BinScheme, path: Path
+    before: SavedSummaries, after: SavedSummaries, views: Sequence[ScoreKey], scheme: BinScheme, path: Path
 ) -> list[Path]:
     """Write mean z^2 of every cell on a map before, and after out of fold; `path` tells folder and name of both."""
     written = []
@@ -114,7 +114,7 @@ def correction_figure(recalibrator: Recalibrator, whole: Summary) -> Figure:
     return figure
 
 
-def _as_one(pool: Pool, views: Sequence[Seen]) -> Summary:
+def _as_one(pool: EvaluationUnit, views: Sequence[ScoreKey]) -> Summary:
     """Mean and variance from the first view; of what is not normal, z from that of PIT."""
     found = pool.variables[views[0].label]
     for view in views:

@@ -33,8 +33,8 @@ from geouq.recalibration.corrections import (
     corrected_quantile,
     is_conformal,
 )
+from geouq.recalibration.projection import places_of, views_of
 from geouq.recalibration.recalibrator import SMALLEST, Provenance, Recalibrator
-from geouq.recalibration.views import places_of, views_of
 from geouq.text.naming import file_name
 from geouq.text.redaction import last_part
 from geouq.zones import Zones

@@ -7,26 +7,26 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from geouq.atomic import remove_leftovers, written_whole
+from geouq.atomic import atomic_write, remove_leftovers
 from geouq.config import K_FOLD, LEAVE_ONE_REGION_OUT, Experiment, Recalibration, suggestion
 from geouq.errors import ConfigError, DataError, SummaryError
 from geouq.failures import Failure
 from geouq.numbers.of_run import choices_of, preferred_scheme
 from geouq.rasters.catalog import Catalog, Tile
-from geouq.recalibration.again import NAME as EVALUATE
-from geouq.recalibration.again import write_evaluation
 from geouq.recalibration.choice import Best, best_of
 from geouq.recalibration.corrections import Unchanged
+from geouq.recalibration.evaluation_config import NAME as EVALUATE
+from geouq.recalibration.evaluation_config import write_evaluation
 from geouq.recalibration.fits import Fits, fit_all, methods_for, sets_of
 from geouq.recalibration.folds import Fold, k_fold, leave_one_region_out
 from geouq.recalibration.notes import guarantee_notes_of, notes_of
-from geouq.recalibration.opened import Opened, groups_of, open_run, tiles_without_truth
+from geouq.recalibration.projection import Projection, views_of
 from geouq.recalibration.rasters import layers_of, write_rasters
 from geouq.recalibration.recalibrator import Provenance, Recalibrator, save_recalibrator
-from geouq.recalibration.rows import COLUMNS, IN_SAMPLE, Seen, as_markdown, before_and_after, regions_of
+from geouq.recalibration.rows import COLUMNS, IN_SAMPLE, ScoreKey, as_markdown, before_and_after, regions_of
+from geouq.recalibration.source_run import Opened, groups_of, open_run, tiles_without_truth
 from geouq.recalibration.sweeping import Judged, sweep_judged
-from geouq.recalibration.views import View, views_of
-from geouq.runs.owner import owned
+from geouq.runs.lock import owned
 from geouq.runs.plan import Plan, plan_run, slots
 from geouq.runs.progress import Reporter, Silent
 from geouq.runs.store import SavedSummaries, SummariesUnderWay
@@ -64,7 +64,7 @@ class Outcome:
     best: tuple[Best, ...]
     notes: tuple[str, ...]
     judged: SavedSummaries
-    seen: tuple[Seen, ...]
+    seen: tuple[ScoreKey, ...]
     files: tuple[Path, ...] = ()
 
     def lines(self) -> list[str]:
@@ -164,7 +164,7 @@ def folds_of(opened: Opened, wanted: Recalibration) -> dict[str, tuple[Fold, ...
     return found
 
 
-def _seen(job: _Job, judges: Collection[str], fits: Mapping[tuple[str, ...], Fits]) -> list[Seen]:
+def _seen(job: _Job, judges: Collection[str], fits: Mapping[tuple[str, ...], Fits]) -> list[ScoreKey]:
     """What is judged; SummaryError where that is nothing."""
     seen = [one for one in _all_seen(job, fits) if one.judge in (*judges, IN_SAMPLE)]
     if not seen:
@@ -175,7 +175,7 @@ def _seen(job: _Job, judges: Collection[str], fits: Mapping[tuple[str, ...], Fit
 
 def _judge(
     job: _Job,
-    seen: Sequence[Seen],
+    seen: Sequence[ScoreKey],
     folds: Mapping[str, Sequence[Fold]],
     fits: Mapping[tuple[str, ...], Fits],
     pool: Executor,
@@ -189,7 +189,8 @@ def _judge(
     def judged(name: str, tile: Tile) -> Judged:
         own = {one: fits[fitted_on[one.judge, name]].corrections[one.variable][one.method] for one in seen}
         views = {
-            one.label: View(numbers[one.variable], correction, one.level, one.pit) for one, correction in own.items()
+            one.label: Projection(numbers[one.variable], correction, one.level, one.pit)
+            for one, correction in own.items()
         }
         return Judged(tile, views, opened.zones.get(name))
 
@@ -224,9 +225,9 @@ def _done(outcome: Done | Failure) -> Done:
     return outcome
 
 
-def _all_seen(job: _Job, fits: Mapping[tuple[str, ...], Fits]) -> list[Seen]:
+def _all_seen(job: _Job, fits: Mapping[tuple[str, ...], Fits]) -> list[ScoreKey]:
     """All that is judged: each view of each method that could be fitted on every set of tiles."""
-    levels, found = job.opened.experiment.levels, list[Seen]()
+    levels, found = job.opened.experiment.levels, list[ScoreKey]()
     for name in (variable.name for variable in job.opened.record.variables):
         for method in methods_for(job.wanted):
             each = [one for own in fits.values() if (one := own.corrections[name].get(method))]
@@ -234,14 +235,14 @@ def _all_seen(job: _Job, fits: Mapping[tuple[str, ...], Fits]) -> list[Seen]:
                 continue
             views = views_of(each[0], levels)
             found += [
-                Seen(name, method, judge, level, pit, i == 0, len(views) > 1)
+                ScoreKey(name, method, judge, level, pit, i == 0, len(views) > 1)
                 for judge in (LEAVE_ONE_REGION_OUT, K_FOLD, IN_SAMPLE)
                 for i, (level, pit) in enumerate(views)
             ]
     return found
 
 
-def _rows(job: _Job, seen: Sequence[Seen], judged: SavedSummaries) -> list[Row]:
+def _rows(job: _Job, seen: Sequence[ScoreKey], judged: SavedSummaries) -> list[Row]:
     experiment, variables, before = job.opened.experiment, job.opened.record.variables, job.opened.summaries
     choices = choices_of(experiment, variables, before)
     return before_and_after(
@@ -290,7 +291,7 @@ def _write_tables(
 ) -> list[Path]:
     out = job.out
     write_csv(table, out / "recalibration.csv")
-    with written_whole(out / "recalibration.md") as part:
+    with atomic_write(out / "recalibration.md") as part:
         text = as_markdown(table.rows, [one.sentence() for one in best], notes)
         part.write_text(text, encoding="utf-8")
     files = [out / "recalibration.csv", out / "recalibration.md"]
@@ -302,7 +303,7 @@ def _write_tables(
 
 
 def _draw(
-    job: _Job, seen: Sequence[Seen], judged: SavedSummaries, recalibrators: Mapping[str, Recalibrator], judge: str
+    job: _Job, seen: Sequence[ScoreKey], judged: SavedSummaries, recalibrators: Mapping[str, Recalibrator], judge: str
 ) -> list[Path]:
     """Figures of what was chosen: before and after on tiles that it was not fitted on, and the correction itself."""
     from geouq.recalibration.figures import draw_before_after, draw_cells, draw_correction  # noqa: PLC0415  matplotlib is large

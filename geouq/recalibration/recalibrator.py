@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.atomic import written_whole
+from geouq.atomic import atomic_write
 from geouq.errors import DataError, SummaryError
 from geouq.recalibration.corrections import (
     SINGLE,
@@ -139,7 +139,7 @@ def save_recalibrator(recalibrator: Recalibrator, path: Path) -> None:
         "notes": recalibrator.notes,
         "fitted_on": asdict(recalibrator.fitted_on),
     }
-    with written_whole(path) as part:
+    with atomic_write(path) as part:
         part.write_text(json.dumps(plain, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from geouq.config import Experiment, Groups, Variable
-from geouq.inference import Side, draw_together, judged
+from geouq.inference import ForecastSample, draw_together, judged
 from geouq.inference.differences import Key, Uncertain
-from geouq.metrics import Choices, evaluate_metrics, level_name, shown_in, usual_name
+from geouq.metrics import MetricOptions, evaluate_metrics, level_name, shown_in, usual_name
 from geouq.numbers.of_run import sides_of
 from geouq.paired import rows_of_drawn
 from geouq.recalibration.delivered import PLACE, delivered_score
-from geouq.regions import Pool, pools
+from geouq.regions import EvaluationUnit, pools
 from geouq.runs.progress import Reporter
 from geouq.runs.store import SavedSummaries
 from geouq.summary import TileWholes
@@ -28,7 +28,7 @@ BEFORE = "before"
 
 
 @dataclass(frozen=True)
-class Seen:
+class ScoreKey:
     """What a summary is of: a variable, a method, on what it is judged, and the view; several : there are others."""
 
     variable: str
@@ -45,7 +45,7 @@ class Seen:
         view = "PIT" if self.pit else "normal" if self.level is None else f"{self.level:.12g}"
         return f"{self.variable}|{self.method}|{self.judge}|{view}"
 
-    def is_of(self, other: "Seen") -> bool:
+    def is_of(self, other: "ScoreKey") -> bool:
         """Whether it is a view of the same corrected forecast."""
         return (self.variable, self.method, self.judge) == (other.variable, other.method, other.judge)
 
@@ -60,7 +60,7 @@ class Seen:
             return (*of_moments, *of_pit, *of_levels)
         return of_pit if self.pit else (*(of_moments if self.first else ()), *of_levels)
 
-    def choices(self, choices: Choices) -> Choices:
+    def choices(self, choices: MetricOptions) -> MetricOptions:
         """What is asked of it; of bins, equal-count ones if there are some."""
         schemes = [s for s in choices.schemes if s.scheme == "equal-count"] or list(choices.schemes)
         levels = choices.levels if self.level is None else (self.level,)
@@ -71,17 +71,17 @@ class Seen:
 def before_and_after(
     experiment: Experiment,
     variables: Sequence[Variable],
-    seen: Sequence[Seen],
+    seen: Sequence[ScoreKey],
     *,
     before: SavedSummaries,
     after: SavedSummaries,
-    choices: Mapping[str, Choices],
+    choices: Mapping[str, MetricOptions],
     reporter: Reporter,
 ) -> list[Row]:
     """A row for each number of each method and variable, of the whole and of each region that is a list of tiles."""
     rows, by_label = [], {one.label: one for one in seen}
     of_seen = {label: one.choices(choices[one.variable]) for label, one in by_label.items()}
-    of_variables = {name: Seen(name, "", "", None, pit=False, first=True, several=False) for name in choices}
+    of_variables = {name: ScoreKey(name, "", "", None, pit=False, first=True, several=False) for name in choices}
     own_choices = {name: one.choices(choices[name]) for name, one in of_variables.items()}
     reporter.stage("before and after", 1 + len(experiment.tile_lists))
     pairs = zip(regions_of(experiment, own_choices, before), regions_of(experiment, of_seen, after), strict=True)
@@ -94,7 +94,7 @@ def before_and_after(
             place, base = {"level": one.level, "name": one.name}, sides[variable.name]
             found = _out_of_fold_rows(place, {BEFORE: base, **own}, by_label, variable, experiment)
             found += _in_sample_rows(place, {BEFORE: base, **apart}, by_label, variable, experiment.levels)
-            rows += [_row(row, by_label[row["run"]]) for row in found if _is_told(row, by_label, experiment.levels)]
+            rows += [_row(row, by_label[row["run"]]) for row in found if _is_shown(row, by_label, experiment.levels)]
         reporter.advance(one.name)
     kinds = dict.fromkeys(row["judged"] for row in rows)
     return [
@@ -106,8 +106,8 @@ def before_and_after(
 
 def _out_of_fold_rows(
     of: Mapping[str, Any],
-    sides: Mapping[str, Side],
-    by_label: Mapping[str, Seen],
+    sides: Mapping[str, ForecastSample],
+    by_label: Mapping[str, ScoreKey],
     variable: Variable,
     experiment: Experiment,
 ) -> list[Row]:
@@ -121,8 +121,8 @@ def _out_of_fold_rows(
 
 def _in_sample_rows(
     of: Mapping[str, Any],
-    sides: Mapping[str, Side],
-    by_label: Mapping[str, Seen],
+    sides: Mapping[str, ForecastSample],
+    by_label: Mapping[str, ScoreKey],
     variable: Variable,
     levels: Sequence[float],
 ) -> list[Row]:
@@ -139,7 +139,7 @@ def _in_sample_rows(
 
 
 def _with_scores(
-    numbers: Mapping[str, Mapping[Key, Uncertain]], by_label: Mapping[str, Seen], levels: Sequence[float]
+    numbers: Mapping[str, Mapping[Key, Uncertain]], by_label: Mapping[str, ScoreKey], levels: Sequence[float]
 ) -> dict[str, Mapping[Key, Uncertain]]:
     """Return the numbers with the score of what each method delivers, which stands with its first view."""
     found = dict(numbers)
@@ -152,7 +152,7 @@ def _with_scores(
     return found
 
 
-def regions_of(experiment: Experiment, names: Iterable[str], summaries: SavedSummaries) -> list[Pool]:
+def regions_of(experiment: Experiment, names: Iterable[str], summaries: SavedSummaries) -> list[EvaluationUnit]:
     """The whole, and each region that is a list of tiles."""
     return [pool for pool in pools(experiment, names, _only(names, summaries)) if pool.level != "tile"]
 
@@ -163,11 +163,11 @@ def _only(names: Iterable[str], summaries: SavedSummaries) -> Iterator[TileWhole
         yield replace(tile, variables={name: tile.variables[name] for name in names})
 
 
-def _is_told(row: Row, by_label: Mapping[str, Seen], levels: Sequence[float]) -> bool:
+def _is_shown(row: Row, by_label: Mapping[str, ScoreKey], levels: Sequence[float]) -> bool:
     return not row["group"] and row["metric"] in by_label[row["run"]].metrics(levels)
 
 
-def _row(row: Row, one: Seen) -> Row:
+def _row(row: Row, one: ScoreKey) -> Row:
     better = {one.label: "after", BEFORE: BEFORE, "": ""}[row["better"]]
     told = {"method": one.method, "judged": one.judge, "before": row["baseline"], "after": row["value"]}
     return row | told | {"better": better}

@@ -12,10 +12,10 @@ from geouq.failures import Failure
 from geouq.rasters.catalog import Tile
 from geouq.rasters.raster import Raster, gdal_options, unchanged
 from geouq.reading.cutting import Piece, Reading
-from geouq.recalibration.views import CorrectedWindows, View
+from geouq.recalibration.projection import Projection, RecalibratedReader
 from geouq.summary import TileSummary
-from geouq.sweep.parts import PieceSum
-from geouq.sweep.piecework import Visit, place_of_variance, sweep_windows
+from geouq.sweep.accumulate import PieceSum
+from geouq.sweep.scheduling import Visit, place_of_variance, sweep_windows
 from geouq.sweep.settings import Settings
 from geouq.sweep.tile_sum import EntryStore, TileSum
 from geouq.sweep.tiles import added_up, tasks_of
@@ -30,7 +30,7 @@ class Judged:
     """A tile, the views of it that are summed up, by their labels, and the zones that corrections by group need."""
 
     tile: Tile
-    views: Mapping[str, View]
+    views: Mapping[str, Projection]
     zones: Zones | None = None
 
 
@@ -70,7 +70,7 @@ def _rasters(one: Judged) -> list[Raster]:
 
 def _sweep_piece(settings: Settings, one: Judged, piece: Piece, reading: Reading) -> PieceSum:
     views = list(one.views.values())
-    windows = CorrectedWindows(one.tile, views, one.zones)
+    windows = RecalibratedReader(one.tile, views, one.zones)
     names = [place_of_variance(one.tile, one.tile.variables[view.variable]) for view in views]
     with gdal_options(reading.cache), unchanged(_rasters(one)):
         return sweep_windows(
@@ -84,7 +84,7 @@ def _sweep_piece(settings: Settings, one: Judged, piece: Piece, reading: Reading
         )
 
 
-def _visits(views: list[View], piece: Piece) -> list[Visit]:
+def _visits(views: list[Projection], piece: Piece) -> list[Visit]:
     """All windows for some views of a variable, then for the next."""
     by_variable: dict[int, list[int]] = {}
     for i, view in enumerate(views):

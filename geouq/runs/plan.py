@@ -230,7 +230,7 @@ def describe(plan: Plan, catalog: Catalog, *, checksums: bool = False) -> list[s
         f"tiles      {plan.tiles}",
         f"variables  {len(units)}: {names}",
         *_bands_of_layers(catalog),
-        *([f"prediction {_told(catalog.form)}"] if catalog.form else []),
+        *([f"prediction {_shown(catalog.form)}"] if catalog.form else []),
         *([f"models     {len(models)}: {', '.join(models)}; {_compared(catalog)}"] if models else []),
         f"pixels     {plan.pixels:,} in a variable, {plan.pixels * plan.variables:,} in all",
         f"files      {plan.bytes_on_disk / MIB:,.1f} MiB",
@@ -258,7 +258,7 @@ def _bands_of_layers(catalog: Catalog) -> list[str]:
     ]
 
 
-def _told(form: Form) -> str:
+def _shown(form: Form) -> str:
     """In which form predictions are given."""
     match form:
         case Ensemble():

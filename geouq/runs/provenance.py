@@ -16,7 +16,7 @@ from typing import Any
 
 import rasterio
 
-from geouq.atomic import written_whole
+from geouq.atomic import atomic_write
 from geouq.config import Experiment, Variable, to_yaml
 from geouq.errors import SummaryError
 from geouq.failures import Failure
@@ -195,7 +195,7 @@ def save_record(record: RunRecord, folder: Path) -> None:
         "variables": [variable.model_dump(exclude_none=True) for variable in record.variables],
         "failures": [failure.row for failure in record.failures],
     }
-    with written_whole(folder / "run.json") as part:
+    with atomic_write(folder / "run.json") as part:
         part.write_text(_as_json(plain | {CHECKSUM: _checksum(plain)}) + "\n", encoding="utf-8")
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from geouq.atomic import written_whole
+from geouq.atomic import atomic_write
 from geouq.config import load_experiment
 from geouq.errors import GeouqError, SummaryError
 from geouq.failures import Failure
@@ -25,7 +25,7 @@ def save_checksums(files: Iterable[Path], folder: Path) -> Path:
     """Write the SHA-256 of every file in the format of `sha256sum`, and record them in run.json; return the file."""
     outputs = {path.relative_to(folder).as_posix(): _checksum(path) for path in files}
     lines = sorted(f"{checksum}  {name}\n" for name, checksum in outputs.items())
-    with written_whole(folder / SUMS) as part:
+    with atomic_write(folder / SUMS) as part:
         part.write_text("".join(lines), encoding="utf-8", newline="\n")
     save_record(replace(load_record(folder), outputs=dict(sorted(outputs.items()))), folder)
     return folder / SUMS

@@ -1,10 +1,10 @@
 """What pixels contribute, and how contributions add."""
 
+from geouq.summary.accumulate import RunningTotal
 from geouq.summary.coverage_profile import GROUPED_BY, ClassCoverage, CoverageProfile
 from geouq.summary.form import FormSums
 from geouq.summary.kept_pixels import KeptPixels
 from geouq.summary.moments import Moments
-from geouq.summary.running import RunningTotal
 from geouq.summary.summary import Summary, add_all, empty_summary
 from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes, VariableSummary, VariableWhole
 from geouq.summary.variance_profile import Binned, VarianceProfile

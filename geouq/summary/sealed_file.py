@@ -13,7 +13,7 @@ from typing import BinaryIO, Protocol, TypeVar
 
 import h5py
 
-from geouq.atomic import take_place, temporary
+from geouq.atomic import commit, temporary
 from geouq.errors import SummaryError
 from geouq.interrupts import deferred_interrupts
 from geouq.summary.hdf5_target import Hdf5Target
@@ -51,7 +51,7 @@ def sealed_file(path: Path, writer_of: Callable[[h5py.File, Callable[[], None]],
             yield writer
         if writer.finished:
             _seal(part)
-            take_place(part, path)
+            commit(part, path)
 
 
 @contextmanager

@@ -30,7 +30,7 @@ from geouq.reading.form_pixels import NO_LAYERS, add_form
 from geouq.reading.variable_window import VariableWindow
 from geouq.summary.form import Ensemble
 from geouq.summary.kept_pixels import FEW
-from geouq.sweep.parts import Every, VariablePart, take_part
+from geouq.sweep.accumulate import Every, VariablePart, take_part
 from geouq.sweep.settings import Settings
 from geouq.validity import Nodata
 
@@ -150,10 +150,10 @@ def add_box(read: Read, box: Window, group: GroupSum, settings: Settings) -> Non
     if form is not None and (layers is not None or form.alone):
         in_group = column, group.across, settings.cell_size
         add_form(form, layers or NO_LAYERS, part, in_group, (group.cells, group.totals, group.sampled))
-    _add_beside(read.found, part, column, group, settings)
+    _add_auxiliary(read.found, part, column, group, settings)
 
 
-def _add_beside(
+def _add_auxiliary(
     found: VariableWindow, part: tuple[Pixels, int, Nodata, Box], column: int, group: GroupSum, settings: Settings
 ) -> None:
     """Add the given interval, and what the pixels are grouped by in other rasters."""

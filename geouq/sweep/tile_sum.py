@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from geouq.grid import Grid
 from geouq.summary import TileSummary
-from geouq.sweep.parts import PieceSum, VariableSum
+from geouq.sweep.accumulate import PieceSum, VariableSum
 from geouq.sweep.settings import Settings
 
 NOTHING: Mapping[str, float] = MappingProxyType({})

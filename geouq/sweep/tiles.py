@@ -22,10 +22,10 @@ from geouq.rasters.raster import gdal_options, require_same_versions, unchanged
 from geouq.reading.cutting import Piece, Pieces, Reading
 from geouq.reading.reader import TileReader
 from geouq.summary import KeptPixels, TileSummary
-from geouq.sweep.piecework import sweep_piece, visits_of
+from geouq.sweep.scheduling import sweep_piece, visits_of
 from geouq.sweep.settings import Settings
 from geouq.sweep.tile_sum import EntryStore, InMemory, TileSum
-from geouq.sweep.workers import Task, in_order, stop_if_asked
+from geouq.sweep.workers import Task, in_order, stop_if_requested
 from geouq.sweep.zone_sums import StoreFor, ZonePart, ZoneSums, in_memory, sweep_zones_of_piece
 from geouq.zones.part import Zones
 
@@ -41,7 +41,7 @@ def reading_by_default(tile: Tile) -> Reading:  # noqa: ARG001  that of any tile
     return Reading()
 
 
-def untold(tile: str, share: float) -> None:
+def no_progress(tile: str, share: float) -> None:
     """Say nothing of a tile that is under way."""
 
 
@@ -58,7 +58,7 @@ def sweep_tiles(
     *,
     reading_of: ReadingOf = reading_by_default,
     store_for: Callable[[Tile], EntryStore] = lambda _: InMemory(),
-    under_way: UnderWay = untold,
+    under_way: UnderWay = no_progress,
 ) -> Iterator[TileSummary | Failure]:
     """Summaries of tiles as they are completed, or why there is none; at most `in_flight` pieces at once.
 
@@ -76,7 +76,7 @@ def sweep_tiles(
 
 
 def added_up(
-    outcomes: Iterable[tuple[Task, Any]], begin: Callable[[Tile], TileSum], under_way: UnderWay = untold
+    outcomes: Iterable[tuple[Task, Any]], begin: Callable[[Tile], TileSum], under_way: UnderWay = no_progress
 ) -> Iterator[TileSummary | Failure]:
     """Summaries of tiles from their pieces in order, each begun with its first piece, or why there is none."""
     sums: dict[str, TileSum] = {}
@@ -124,7 +124,7 @@ def sweep_zones(
     reading_of: ReadingOf = reading_by_default,
     batched: Batched = all_together,
     store_for: StoreFor = in_memory,
-    under_way: UnderWay = untold,
+    under_way: UnderWay = no_progress,
 ) -> Iterator[Zone | Failure | Tile]:
     """Zones of tiles, by layer, as they are completed; after the last of a tile that tile, or why it failed.
 
@@ -193,7 +193,7 @@ def collect_pixels(
     in_flight: int,
     *,
     reading_of: ReadingOf = reading_by_default,
-    under_way: UnderWay = untold,
+    under_way: UnderWay = no_progress,
 ) -> Iterator[tuple[Tile, dict[str, KeptPixels] | Failure]]:
     """Second sweep: every pixel of the wanted keys of each tile and variable."""
     found: dict[str, list[Mapping[str, NDArray[np.float64]]]] = {}
@@ -228,7 +228,7 @@ def _on_piece(work: OnPiece, pieces: Pieces, place: int) -> Any:
 
 
 def _with_gdal_options(work: Callable[[], Any]) -> Any:
-    stop_if_asked()
+    stop_if_requested()
     with gdal_options():
         return work()
 
@@ -244,7 +244,7 @@ def _collect_piece(
             wanting = [name for i in variables if len(keys.get(name := tile.variables[i].name, ()))]
             for window in windows:
                 for variable in (variable for variable in tile.variables if variable.name in wanting):
-                    stop_if_asked()
+                    stop_if_requested()
                     pixels = reader.read(variable, window)
                     if pixels.read:
                         found[variable.name].append(collect_keys(pixels.pixels, pixels.nodata, keys[variable.name]))

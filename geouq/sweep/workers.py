@@ -46,7 +46,7 @@ _stopping = threading.Event()
 _clients: WeakKeyDictionary[Executor, Any] = WeakKeyDictionary()  # of the pools that are workers of a scheduler
 
 
-def stop_if_asked() -> None:
+def stop_if_requested() -> None:
     """Raise StoppedError where the work is being interrupted; tasks ask now and then."""
     if _stopping.is_set():
         raise StoppedError

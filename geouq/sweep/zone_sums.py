@@ -19,12 +19,12 @@ from geouq.reading.cutting import BAND, Piece, Reading, boxes_of, overlap
 from geouq.reading.form_pixels import taken
 from geouq.reading.reader import TileReader
 from geouq.summary import TileSummary
+from geouq.sweep.accumulate import VariablePart
 from geouq.sweep.group_sums import GroupSum, Read, add_box, emptied, new_group_sum, refuse_negative
-from geouq.sweep.parts import VariablePart
-from geouq.sweep.piecework import place_of_variance, visits_of
+from geouq.sweep.scheduling import place_of_variance, visits_of
 from geouq.sweep.settings import Settings
 from geouq.sweep.tile_sum import EntryStore, InMemory, TileSum
-from geouq.sweep.workers import stop_if_asked
+from geouq.sweep.workers import stop_if_requested
 from geouq.validity import OUTSIDE, TRUTH_NODATA
 from geouq.zones.packing import NOWHERE, Bits, Places, as_bits, places_of
 from geouq.zones.part import Zones, meet, within
@@ -67,7 +67,7 @@ def sweep_zones_of_piece(
         for variables, windows in visits_of(tile, piece):
             for window in (window for window in windows if squares[window]):
                 for i in variables:
-                    stop_if_asked()
+                    stop_if_requested()
                     filling.add(i, window, squares[window])
                     for place in ending[window]:
                         found[place][i] = emptied(filling.sums.pop((place, i)))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from geouq.atomic import written_whole
+from geouq.atomic import atomic_write
 from geouq.config import Variable
 from geouq.metrics import metric_label, named, shown_in
 from geouq.tables.rows import Row, Table
@@ -45,7 +45,7 @@ def write_readable(metrics: Table, variables: Sequence[Variable], regions: Seque
         if path not in texts and path.suffix in (".md", ".tex"):
             path.unlink()
     for path, text in texts.items():
-        with written_whole(path) as part:
+        with atomic_write(path) as part:
             part.write_text(text, encoding="utf-8")
     return list(texts)
 
@@ -54,7 +54,7 @@ def sheet_of(region: str, rows: Mapping[str, Mapping[str, Row]], variables: Sequ
     """A line for each metric, and a column for each variable; rows : by variable and metric."""
     own = [rows.get(variable.name, {}) for variable in variables]
     lines = [("n", *(for_count(found) for found in own))]
-    lines += [(_with_unit(name), *(_told(found.get(name)) for found in own)) for name in _names(own)]
+    lines += [(_with_unit(name), *(_shown(found.get(name)) for found in own)) for name in _names(own)]
     units = (f" ({variable.units})" if variable.units not in ("", "1") else "" for variable in variables)
     headings = ("metric", *(f"{variable.name}{unit}" for variable, unit in zip(variables, units, strict=True)))
     title = "All tiles together" if region == "all" else f"Region {region}"
@@ -129,7 +129,7 @@ def _with_unit(name: str) -> str:
     return label if found is None or found[0].unit == "1" else f"{label} ({found[0].unit})"
 
 
-def _told(row: Row | None) -> str:
+def _shown(row: Row | None) -> str:
     if row is None:
         return ""
     return with_interval(row["value"], row.get("ci_low"), row.get("ci_high"))

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.atomic import written_whole
+from geouq.atomic import atomic_write
 from geouq.config import BinScheme, Experiment, Groups, Variable, preferred_first
 from geouq.failures import Failure, isolated
 from geouq.metrics import (
     LEFT_OUT,
-    Choices,
+    MetricOptions,
     Value,
     bin_edges,
     binned,
@@ -36,7 +36,7 @@ from geouq.metrics import (
     unit_of,
 )
 from geouq.metrics.ordering import UNRESOLVED
-from geouq.regions import Pool
+from geouq.regions import EvaluationUnit
 from geouq.summary import Summary, TileWholes
 from geouq.summary.form import Form
 from geouq.validity import CLASS_NOT_MAPPED, NOT_A_DISTRIBUTION, REASONS
@@ -121,17 +121,19 @@ class Table:
     rows: tuple[Row, ...]
 
 
-def choices_for(experiment: Experiment, variable: Variable, whole: Summary | None, form: Form | None = None) -> Choices:
+def choices_for(
+    experiment: Experiment, variable: Variable, whole: Summary | None, form: Form | None = None
+) -> MetricOptions:
     """What the experiment asks of a variable; `whole` gives the edges that all pools share, None for own ones.
 
     form : in which the prediction is given; without a variance, nothing is asked of bins and groups.
     """
     if not has_variance(form):
-        return Choices(experiment.levels, (), variable.reference_mean, form=form, groups=NO_GROUPS)
+        return MetricOptions(experiment.levels, (), variable.reference_mean, form=form, groups=NO_GROUPS)
     shared = None
     if whole is not None:
         shared = {scheme.name: bin_edges(whole.variance, scheme) for scheme in experiment.bins.schemes}
-    return Choices(
+    return MetricOptions(
         experiment.levels,
         preferred_first(experiment.bins.schemes),
         variable.reference_mean,
@@ -146,7 +148,7 @@ def choices_for(experiment: Experiment, variable: Variable, whole: Summary | Non
     )
 
 
-def metric_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str, Choices]) -> list[Row]:
+def metric_rows(pool: EvaluationUnit, variables: Sequence[Variable], choices: Mapping[str, MetricOptions]) -> list[Row]:
     """Return every metric of every variable of a pool.
 
     A metric over no pixel is missing, and one that overflows, which `ci_method` then says.
@@ -169,7 +171,7 @@ def metric_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str,
     ]
 
 
-def _null_of(value: Value, choices: Choices) -> str:
+def _null_of(value: Value, choices: MetricOptions) -> str:
     """Return what the null of ENCE takes pixels as, `effective` or `independent`; empty for other numbers."""
     if not value.metric.on_effective:
         return ""
@@ -185,7 +187,7 @@ def _resolution_of(value: Value, summary: Summary) -> float | None:
     return found
 
 
-def bin_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str, Choices]) -> list[Row]:
+def bin_rows(pool: EvaluationUnit, variables: Sequence[Variable], choices: Mapping[str, MetricOptions]) -> list[Row]:
     """Every bin of every variable of a pool; `edges` says whether they are exact or placed on the profile."""
     return [
         _of(pool, variable) | row
@@ -195,7 +197,7 @@ def bin_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str, Ch
     ]
 
 
-def curve_rows(pool: Pool, variables: Sequence[Variable], choices: Mapping[str, Choices]) -> list[Row]:
+def curve_rows(pool: EvaluationUnit, variables: Sequence[Variable], choices: Mapping[str, MetricOptions]) -> list[Row]:
     """PIT histograms (density at the middle of 20 bins), calibration curves, coverage by group; none without pixels.
 
     The x of a group is the middle of the share of pixels that it holds, in the order of what they are grouped by; that
@@ -282,7 +284,7 @@ def _of_model(row: Row) -> str:
 
 def write_csv(table: Table, path: Path) -> None:
     """Write rows as UTF-8 CSV; numbers as repr, missing ones as empty, and text so that no spreadsheet computes it."""
-    with written_whole(path) as part, part.open("w", encoding="utf-8", newline="") as file:
+    with atomic_write(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         file.write(as_csv(table))
 
 
@@ -319,18 +321,18 @@ def write_parquet(table: Table, path: Path, metadata: Mapping[str, str]) -> bool
         for column in table.columns
     ]
     schema = pa.schema(kinds, metadata={f"geouq.{key}": value for key, value in metadata.items()})
-    with written_whole(path) as part:
+    with atomic_write(path) as part:
         pq.write_table(
             pa.Table.from_pylist([*table.rows], schema=schema), part.absolute()
         )  # `a:b/c` would be an address
     return True
 
 
-def _of(pool: Pool, variable: Variable) -> Row:
+def _of(pool: EvaluationUnit, variable: Variable) -> Row:
     return {"level": pool.level, "name": pool.name, "variable": variable.name, "model": variable.model}
 
 
-def _bins_of(summary: Summary, scheme: BinScheme, choices: Choices) -> Iterator[Row]:
+def _bins_of(summary: Summary, scheme: BinScheme, choices: MetricOptions) -> Iterator[Row]:
     if not summary.n:
         return
     per_bin = binned(summary, scheme, (choices.shared_edges or {}).get(scheme.name))
@@ -348,7 +350,7 @@ def _bins_of(summary: Summary, scheme: BinScheme, choices: Choices) -> Iterator[
         }
 
 
-def _points(summary: Summary, choices: Choices) -> Iterator[tuple[str, float, float]]:
+def _points(summary: Summary, choices: MetricOptions) -> Iterator[tuple[str, float, float]]:
     """Name, x and y of each point of the curves of a variable."""
     yield from (point for curve in form_curves(summary) for point in _curve(*curve))
     if not has_variance(choices.form):

@@ -8,10 +8,10 @@ from benchmarks.sweeps import sweep_of
 from benchmarks.tiles import write_config
 from geouq import summarize_arrays
 from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10
-from geouq.metrics import Choices, evaluate_metrics
+from geouq.metrics import MetricOptions, evaluate_metrics
 from geouq.summary import Summary
 
-CHOICES = Choices(LEVELS, (EQUAL_WIDTH_10, EQUAL_COUNT_10))
+CHOICES = MetricOptions(LEVELS, (EQUAL_WIDTH_10, EQUAL_COUNT_10))
 
 
 def metrics_of(summary: Summary) -> Numbers:

@@ -16,8 +16,8 @@ from geouq.config import load_experiment
 from geouq.experiment import Options, run
 from geouq.failures import Failure
 from geouq.rasters.catalog import find_tiles
-from geouq.runs.choice import settings_for
 from geouq.runs.progress import Silent
+from geouq.runs.selection import settings_for
 from geouq.summary import TileSummary
 from geouq.sweep.tiles import sweep_tiles
 from geouq.sweep.workers import workers

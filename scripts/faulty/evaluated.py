@@ -8,12 +8,12 @@ from click.testing import CliRunner
 from geouq.cli import main
 from geouq.config import load_experiment
 from geouq.failures import Failure
-from geouq.metrics import Choices, evaluate_metrics
+from geouq.metrics import MetricOptions, evaluate_metrics
 from geouq.rasters.catalog import find_tiles
 from geouq.sweep.settings import Settings
 from geouq.sweep.tiles import sweep_tiles
 
-CHOICES = Choices((0.9,), ())
+CHOICES = MetricOptions((0.9,), ())
 NUMBERS = ("n", "bias", "rmse", "zms", "sharpness")
 
 

@@ -11,7 +11,7 @@ from multiprocessing import get_context
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.doctor import Patch, examine_model
+from geouq.checks import Patch, examine_model
 from simulated.inputs import VARIABLES, Window, forecast, patches_of
 
 Floats = NDArray[np.float64]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from geouq.doctor import Known, Patch
+from geouq.checks import Known, Patch
 from simulated.fields import gaussian_field
 
 Floats = NDArray[np.float64]

@@ -9,7 +9,7 @@ from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10
 from geouq.gaussian import crps, half_width, nll
 from geouq.inference import Blocks, Interval, Intervals, infer
-from geouq.metrics import Choices
+from geouq.metrics import MetricOptions
 from geouq.summary import TilePlace, VariableSummary, add_all
 from geouq.sweep.settings import cell_size_for
 from simulated.forecasts import LEVEL
@@ -18,7 +18,7 @@ from simulated.maps import Layers, Layout
 Floats = NDArray[np.float64]
 Limits = Mapping[str, tuple[float, float]]
 
-CHOICES = Choices((LEVEL,), (EQUAL_COUNT_10,))
+CHOICES = MetricOptions((LEVEL,), (EQUAL_COUNT_10,))
 NUMBERS = ("bias", "mae", "rmse", "zms", "coverage_90", "nll", "crps", "uce", "ence")
 METRICS = ("bias", "mae", "rmse", "zms", "coverage", "nll", "crps", "uce", "ence")
 

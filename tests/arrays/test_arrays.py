@@ -7,7 +7,7 @@ from forecasts import heteroscedastic
 
 from geouq.arrays.points import Points, summarize_arrays, summarize_points
 from geouq.errors import DataError
-from geouq.metrics import Choices, evaluate_metrics
+from geouq.metrics import MetricOptions, evaluate_metrics
 from geouq.summary import empty_summary
 from geouq.sweep.settings import Settings
 from geouq.validity import WEIGHT_ZERO
@@ -17,7 +17,7 @@ SETTINGS = Settings(LEVELS, 256)
 
 
 def numbers(summary):
-    return {(v.name, v.bins, v.group): float(v.value) for v in evaluate_metrics(summary, Choices(LEVELS, ()))}
+    return {(v.name, v.bins, v.group): float(v.value) for v in evaluate_metrics(summary, MetricOptions(LEVELS, ()))}
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 100), (256, 256), (257, 300), (1100, 2003)])

@@ -6,8 +6,8 @@ import xarray as xr
 from alike import same
 from forecasts import heteroscedastic
 
-from geouq.arrays.inputs import summarize
 from geouq.arrays.summary_array import SummaryArray
+from geouq.arrays.validation import summarize
 from geouq.errors import SummaryError
 
 

@@ -10,7 +10,7 @@ from csv_rows import rows_of
 
 from geouq import verdict
 from geouq.cli import main
-from geouq.drawing.case import DRAWERS
+from geouq.drawing.figure_context import DRAWERS
 from geouq.inference import FAILED
 from geouq.maps.values import pixel_map
 from geouq.numbers.of_run import MAKERS
@@ -41,7 +41,7 @@ def break_intervals(monkeypatch):
 
 
 def break_maps(monkeypatch):
-    monkeypatch.setattr("geouq.maps.of_run.write_cell_maps", broken)
+    monkeypatch.setattr("geouq.maps.pipeline.write_cell_maps", broken)
 
 
 def break_figures(monkeypatch):
@@ -61,7 +61,7 @@ def break_tables(monkeypatch):
 
 
 def break_checks(monkeypatch):
-    monkeypatch.setattr(import_module("geouq.doctor.examine"), "of_masks", broken)
+    monkeypatch.setattr(import_module("geouq.checks.examine"), "of_masks", broken)
 
 
 def break_notes(monkeypatch):
@@ -190,7 +190,7 @@ def test_a_map_of_pixels_that_fails_costs_itself_alone(earlier, tile_folder, geo
 
 def test_a_map_of_cells_whose_place_cannot_be_found_costs_itself_alone(tile_folder, geouq, tmp_path, monkeypatch):
     config = tile_folder(("a1", "a2"), text=TEXT)
-    monkeypatch.setattr("geouq.maps.of_run.paths_of_cells", broken)
+    monkeypatch.setattr("geouq.maps.pipeline.paths_of_cells", broken)
 
     assert geouq("run", config, "--quiet").exit_code == 3
     assert {row["item"] for row in outcome_of(tmp_path)["failures"]} == {"cells of height"}

@@ -7,8 +7,8 @@ import pytest
 
 from geouq.config.figure_names import FIGURES
 from geouq.drawing import DRAWERS, by_default
-from geouq.drawing import chosen as choosing
-from geouq.regions import Pool
+from geouq.drawing import default_figures as choosing
+from geouq.regions import EvaluationUnit
 
 ROOT = Path(__file__).parents[2]
 MORE = (
@@ -89,7 +89,7 @@ def test_a_name_that_the_run_does_not_know_is_told_in_one_line(finished, geouq, 
 
 def test_of_very_many_figures_those_of_the_whole_come_first(monkeypatch):
     monkeypatch.setattr(choosing, "MOST", 20)
-    shown = [Pool("all", "all", (), {}), *(Pool("region", f"r{k}", (), {}) for k in range(40))]
+    shown = [EvaluationUnit("all", "all", (), {}), *(EvaluationUnit("region", f"r{k}", (), {}) for k in range(40))]
 
     wanted, left = by_default(shown, ["v"], DRAWERS)
 

@@ -13,7 +13,7 @@ from geouq.inference import bootstrap
 from geouq.inference.bootstrap import draws, left_out, resampled, sums_by_block
 from geouq.inference.features import features_of, frame_of, summary_of
 from geouq.inference.resamples import NOT_BY_CELL
-from geouq.metrics import Choices, bias, binned, coverage, evaluate_metric, metrics_of, rmse, uce, zms
+from geouq.metrics import MetricOptions, bias, binned, coverage, evaluate_metric, metrics_of, rmse, uce, zms
 from geouq.summary import add_all
 
 
@@ -105,7 +105,7 @@ def test_a_resample_is_the_sum_of_the_cells_drawn():
 )
 def test_all_cells_together_have_the_bins_of_the_whole(scheme):
     tiles = Tiles(forecast(1, 128, 20))
-    frame = frame_of(tiles.whole, Choices(CHOICES.levels, (scheme,)))
+    frame = frame_of(tiles.whole, MetricOptions(CHOICES.levels, (scheme,)))
     rows = features_of(tiles.cells_of("r0c0"), 64, frame)
 
     found = summary_of(sums_by_block(rows, np.zeros(64, np.int64), 1), frame)
@@ -120,7 +120,7 @@ def test_all_cells_together_have_the_bins_of_the_whole(scheme):
 def test_a_constant_variance_falls_into_one_bin():
     mean, _, truth = forecast(2, 128, 20)
     tiles = Tiles((mean, np.full_like(mean, 2.0), truth))
-    frame = frame_of(tiles.whole, Choices(CHOICES.levels, (EQUAL_WIDTH_10, *CHOICES.schemes)))
+    frame = frame_of(tiles.whole, MetricOptions(CHOICES.levels, (EQUAL_WIDTH_10, *CHOICES.schemes)))
     rows = features_of(tiles.cells_of("r0c0"), 64, frame)
 
     found = summary_of(sums_by_block(rows, np.zeros(64, np.int64), 1), frame)
@@ -149,7 +149,7 @@ def test_all_cells_together_have_every_number_of_the_whole(given):
     tiles = Tiles(forecast(4, 128, 20))
     schemes = (EQUAL_WIDTH_10, *CHOICES.schemes)
     whole = replace(tiles.whole, given=given)
-    choices = Choices(CHOICES.levels, schemes)
+    choices = MetricOptions(CHOICES.levels, schemes)
     frame = frame_of(whole, choices)
     rows = features_of(tiles.cells_of("r0c0"), 64, frame)
 

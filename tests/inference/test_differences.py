@@ -7,7 +7,7 @@ import pytest
 from correlated import CHOICES, Tiles, forecast
 
 from geouq.config import EQUAL_WIDTH_10
-from geouq.inference import Intervals, Side, draw_together, paired_difference, unpaired_difference
+from geouq.inference import ForecastSample, Intervals, draw_together, paired_difference, unpaired_difference
 from geouq.inference.blocks import block_numbers
 from geouq.inference.bootstrap import draws
 from geouq.inference.differences import two_sided
@@ -21,7 +21,7 @@ BLOCKS = Intervals(resamples=100, block="64 px")
 
 
 def side(tiles):
-    return Side(tiles.whole, tiles.choices, tiles.places, tiles.cells_of)
+    return ForecastSample(tiles.whole, tiles.choices, tiles.places, tiles.cells_of)
 
 
 @pytest.fixture(scope="module")

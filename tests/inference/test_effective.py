@@ -9,7 +9,7 @@ from correlated import CHOICES, Tiles, forecast
 from geouq.config import EQUAL_COUNT_10, Variable
 from geouq.inference import Intervals
 from geouq.metrics import ence, ence_excess, ence_null
-from geouq.regions import Pool
+from geouq.regions import EvaluationUnit
 from geouq.tables.rows import metric_rows
 
 QUICK = Intervals(resamples=200)
@@ -65,7 +65,7 @@ def test_as_many_effective_pixels_as_there_are_give_the_null_of_independent_ones
 
 def test_the_table_says_which_null_was_used():
     tiles = Tiles(forecast(0, 128, 4))
-    pool = Pool("all", "all", (), {"v": tiles.whole})
+    pool = EvaluationUnit("all", "all", (), {"v": tiles.whole})
     variable = Variable(name="v", band=1)
     on_map = replace(CHOICES, effective={SCHEME: np.full(10, 100.0)})
 

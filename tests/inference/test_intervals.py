@@ -190,7 +190,7 @@ def test_automatic_blocks_reach_as_far_as_the_correlation_or_say_that_they_do_no
 
 
 def test_more_cells_than_are_held_at_once_are_joined(monkeypatch, tiles):
-    monkeypatch.setattr("geouq.inference.pool.MOST_UNITS", 100)
+    monkeypatch.setattr("geouq.inference.evaluation_unit.MOST_UNITS", 100)
 
     found = tiles.infer(Intervals(resamples=200, block="32 px")).blocks
 

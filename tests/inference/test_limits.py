@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from geouq.inference import false_discovery_adjusted
-from geouq.inference.folded import Noise, folded_limits, folded_p_value
 from geouq.inference.limits import (
     bca_limits,
     p_value,
     percentile_limits,
     widened,
 )
+from geouq.inference.norm_intervals import Noise, folded_limits, folded_p_value
 
 
 @pytest.mark.parametrize("method", ["BCa", "percentile"])

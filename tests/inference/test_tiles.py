@@ -12,14 +12,14 @@ from geouq.grid import Grid
 from geouq.inference import Intervals, infer, rows_of_tiles
 from geouq.inference.bootstrap import draws, sums_by_block
 from geouq.inference.tile_rows import TileFrame
-from geouq.metrics import Choices, evaluate_metrics, group_coverage, interval_curve, threshold_brier
+from geouq.metrics import MetricOptions, evaluate_metrics, group_coverage, interval_curve, threshold_brier
 from geouq.summary import Summary, TilePlace, add_all
 from geouq.summary.ordering_profile import CLASS_SHIFT, CLASSES, FIRST_CLASS, SHIFT, OrderingProfile
 from geouq.summary.variance_profile import key_of
 
 SIDE, ACROSS = 256, 4
 THRESHOLDS = (0.0, 0.5)
-CHOICES = Choices(LEVELS, (EQUAL_COUNT_10,), ordering=True, thresholds=THRESHOLDS)
+CHOICES = MetricOptions(LEVELS, (EQUAL_COUNT_10,), ordering=True, thresholds=THRESHOLDS)
 QUICK = Intervals(resamples=200)
 
 

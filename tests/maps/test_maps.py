@@ -20,7 +20,7 @@ from geouq.maps import Cellwise, missing_maps, path_of_map, write_cell_maps, wri
 from geouq.maps.geotiff import BandLabel, cog_writer
 from geouq.maps.lattice import mosaic_of
 from geouq.maps.values import pixel_map
-from geouq.metrics import METRICS, Choices
+from geouq.metrics import METRICS, MetricOptions
 from geouq.rasters.catalog import find_tiles
 from geouq.reading.cutting import Reading
 from geouq.summary import TilePlace, TileSummary, add_all
@@ -46,7 +46,7 @@ def in_parts(cells):
 def cell_maps(tiles, names, folder, **choices):
     cells = {tile.tile: [in_parts(tile.variables["cover"].cells)] for tile in tiles}
     whole = add_all(tile.variables["cover"].whole for tile in tiles)
-    cellwise = Cellwise(COVER, cells.pop, names, Choices((0.5, 0.9), (), **choices), whole)
+    cellwise = Cellwise(COVER, cells.pop, names, MetricOptions((0.5, 0.9), (), **choices), whole)
     paths = write_cell_maps(tiles, cellwise, folder, {"GEOUQ_INPUTS": "a, b"})
     return [path for path in paths if path.suffix == ".tif"]
 

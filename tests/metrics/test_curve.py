@@ -15,7 +15,7 @@ from geouq.arrays.points import summarize_arrays
 from geouq.config import CALIBRATION_LEVELS
 from geouq.errors import SummaryError
 from geouq.gaussian import half_width
-from geouq.metrics import Choices, evaluate_metrics, metrics_of
+from geouq.metrics import MetricOptions, evaluate_metrics, metrics_of
 from geouq.summary import add_all, empty_summary
 
 HUNDREDTHS = tuple(k / 100 for k in range(1, 100))
@@ -24,7 +24,7 @@ BOTH = (metrics.calibration_curve, metrics.interval_curve)
 
 
 def numbers(summary, levels=CALIBRATION_LEVELS, weights="equal"):
-    choices = Choices((), (), calibration_levels=levels, calibration_weights=weights)
+    choices = MetricOptions((), (), calibration_levels=levels, calibration_weights=weights)
     return {value.name: float(value.value) for value in evaluate_metrics(summary, choices) if value.name in NAMES}
 
 

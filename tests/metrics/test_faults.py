@@ -7,13 +7,15 @@ import pytest
 from everything import summary_of, values_of
 
 from geouq.config import EQUAL_COUNT_10, Groups
-from geouq.metrics import Choices, metrics_of
+from geouq.metrics import MetricOptions, metrics_of
 
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "reference" / "faults.md"
 LEVEL, THRESHOLD = 0.9, 20.0
 SHAPE = (500, 500)
 ONE = 1 / np.sqrt(SHAPE[0] * SHAPE[1])  # standard error of a mean of unit variance
-CHOICES = Choices((LEVEL,), (EQUAL_COUNT_10,), groups=Groups(by=("variance",)), ordering=True, thresholds=(THRESHOLD,))
+CHOICES = MetricOptions(
+    (LEVEL,), (EQUAL_COUNT_10,), groups=Groups(by=("variance",)), ordering=True, thresholds=(THRESHOLD,)
+)
 
 # What each fault does to each number: rises, falls, same, or any: what it does depends on the data.
 EXPECTED = """

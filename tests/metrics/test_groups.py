@@ -9,7 +9,7 @@ from scipy.stats import norm
 from geouq import metrics
 from geouq.arrays.points import summarize_arrays
 from geouq.config import Groups
-from geouq.metrics import Choices, evaluate_metrics
+from geouq.metrics import MetricOptions, evaluate_metrics
 from geouq.summary import empty_summary
 
 GROUPED = ("rmscd", "rmscd_under", "lowest_group_coverage")
@@ -137,7 +137,7 @@ def test_shuffled_variance_shows_in_groups_by_variance_alone():
 
 def test_groups_are_a_choice_of_the_configuration():
     summary = summarize_arrays(*heteroscedastic((50, 50), seed=28)).whole
-    wanted = Choices((0.5, 0.9), (), groups=Groups(by=("variance",), count=4))
+    wanted = MetricOptions((0.5, 0.9), (), groups=Groups(by=("variance",), count=4))
 
     found = [(v.name, v.group) for v in evaluate_metrics(summary, wanted) if v.metric.choice == "group"]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from geouq.config import EQUAL_COUNT_10
-from geouq.metrics import Choices, Value, change, evaluate_metrics, ideal_value, loss, metrics_of
+from geouq.metrics import MetricOptions, Value, change, evaluate_metrics, ideal_value, loss, metrics_of
 from geouq.summary import empty_summary
 
 LESS = {
@@ -76,7 +76,7 @@ def test_a_change_of_width_is_told_as_such_and_any_other_by_its_size():
 
 
 def test_the_level_of_a_value_is_its_own():
-    values = evaluate_metrics(empty_summary((0.5, 0.9)), Choices((0.5, 0.9), (EQUAL_COUNT_10,)))
+    values = evaluate_metrics(empty_summary((0.5, 0.9)), MetricOptions((0.5, 0.9), (EQUAL_COUNT_10,)))
 
     levels = {value.name: value.level for value in values}
 

@@ -9,8 +9,8 @@ from restatement import binned_metrics, bins, edges, valid
 from geouq import metrics
 from geouq.arrays.points import summarize_arrays
 from geouq.config import BinScheme, Groups
-from geouq.metrics import Choices, bin_edges, evaluate_metrics, metrics_of
-from geouq.runs.exact import split_keys
+from geouq.metrics import MetricOptions, bin_edges, evaluate_metrics, metrics_of
+from geouq.runs.exact_bins import split_keys
 from geouq.summary import KeptPixels
 from geouq.summary.variance_profile import key_of
 
@@ -113,7 +113,9 @@ def test_kept_keys_make_every_binning_exact(scheme, kind):
         variance = np.where(np.arange(100) % 3 == 0, variance * 3, variance / 2).astype(np.float32)
     wanted = BinScheme(scheme=scheme, count=10)
     summary = summarize_arrays(mean, variance, truth, tail=0).whole
-    profile = with_pixels(summary.variance, split_keys(summary.variance, Choices((), (wanted,))), mean, variance, truth)
+    profile = with_pixels(
+        summary.variance, split_keys(summary.variance, MetricOptions((), (wanted,))), mean, variance, truth
+    )
     exact = type(summary)(summary.levels, summary.moments, summary.interval_scores, summary.z, profile)
 
     clean = valid(mean, variance, truth)
@@ -223,7 +225,7 @@ def test_a_fault_moves_each_number_as_documented(fault, rises, falls):
     def measured(**fault):
         summary = summarize_arrays(*heteroscedastic((200, 200), seed=15, **fault)).whole
         groups = Groups(by=("truth", "variance"))
-        wanted = Choices((0.9,), (BinScheme(scheme="equal-count", count=10),), groups=groups)
+        wanted = MetricOptions((0.9,), (BinScheme(scheme="equal-count", count=10),), groups=groups)
         found = evaluate_metrics(summary, wanted)
         return {f"{value.name} {value.group}".strip(): float(value.value) for value in found}
 

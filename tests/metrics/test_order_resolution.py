@@ -10,9 +10,9 @@ from scipy.stats import rankdata, spearmanr
 from geouq import metrics, summarize_arrays
 from geouq.arrays import points as arrays
 from geouq.config import Variable
-from geouq.metrics import LEFT_OUT, Choices, keeps_every_pixel
+from geouq.metrics import LEFT_OUT, MetricOptions, keeps_every_pixel
 from geouq.metrics.sparsification import rank_correlation
-from geouq.regions import Pool
+from geouq.regions import EvaluationUnit
 from geouq.sweep.settings import Settings
 from geouq.tables.rows import metric_rows
 
@@ -98,8 +98,8 @@ def test_a_bias_that_dominates_is_reported_as_a_coarse_resolution():
 
 def test_the_table_says_why_a_number_that_says_nothing_is_missing():
     summary = summary_of(*errors_and_stds(100, 0.02, 1000))
-    choices = replace(Choices(LEVELS, ()), ordering=True)
-    rows = metric_rows(Pool("all", "all", (), {"v": summary}), [Variable(name="v", band=1)], {"v": choices})
+    choices = replace(MetricOptions(LEVELS, ()), ordering=True)
+    rows = metric_rows(EvaluationUnit("all", "all", (), {"v": summary}), [Variable(name="v", band=1)], {"v": choices})
     (row,) = (row for row in rows if row["metric"] == "spearman")
     assert row["value"] is None
     assert row["ci_method"] == "not resolved: one class holds nearly all errors"
@@ -159,8 +159,8 @@ def test_errors_beyond_the_classes_are_missing_or_unresolved(factor):
 @pytest.mark.parametrize(("shape", "exact"), [((50, 50), True), (LARGE, False)])
 def test_the_table_reports_the_resolution_and_nothing_where_numbers_are_exact(shape, exact):
     summary = summary_of(*errors_and_stds(5, 0.3, 3, shape))
-    choices = replace(Choices(LEVELS, ()), ordering=True)
-    rows = metric_rows(Pool("all", "all", (), {"v": summary}), [Variable(name="v", band=1)], {"v": choices})
+    choices = replace(MetricOptions(LEVELS, ()), ordering=True)
+    rows = metric_rows(EvaluationUnit("all", "all", (), {"v": summary}), [Variable(name="v", band=1)], {"v": choices})
     found = {row["metric"]: row["resolution"] for row in rows}
     if exact:
         assert set(found.values()) == {None}

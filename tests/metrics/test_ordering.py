@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 from geouq import metrics, summarize_arrays
 from geouq.arrays import points as arrays
 from geouq.errors import SummaryError
-from geouq.metrics import Choices, evaluate_metrics
+from geouq.metrics import MetricOptions, evaluate_metrics
 from geouq.summary import RunningTotal, empty_summary
 from geouq.sweep.settings import Settings
 
@@ -112,7 +112,7 @@ def test_it_is_given_only_where_it_is_asked_for(monkeypatch):
     monkeypatch.setattr(arrays, "Settings", Settings)
     summary = summarize_arrays(*heteroscedastic((20, 20), seed=8), LEVELS).whole
 
-    names = [value.name for value in evaluate_metrics(summary, Choices(LEVELS, ()))]
+    names = [value.name for value in evaluate_metrics(summary, MetricOptions(LEVELS, ()))]
     assert not {"ause", "spearman"}.intersection(names)
     with pytest.raises(SummaryError, match="ordering: true"):
         metrics.ause(summary)
@@ -120,6 +120,7 @@ def test_it_is_given_only_where_it_is_asked_for(monkeypatch):
 
 def test_no_pixel_gives_no_number():
     nothing = {
-        value.name: value.value for value in evaluate_metrics(empty_summary(LEVELS), Choices(LEVELS, (), ordering=True))
+        value.name: value.value
+        for value in evaluate_metrics(empty_summary(LEVELS), MetricOptions(LEVELS, (), ordering=True))
     }
     assert np.isnan([nothing["ause"], nothing["spearman"]]).all()

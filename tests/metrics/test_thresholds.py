@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from geouq import metrics, summarize_arrays
 from geouq.errors import SummaryError
-from geouq.metrics import Choices, evaluate_metrics
+from geouq.metrics import MetricOptions, evaluate_metrics
 from geouq.summary import RunningTotal, empty_summary
 
 LEVELS = (0.5, 0.9)
@@ -110,7 +110,7 @@ def test_a_bias_worsens_the_score_and_its_reliability():
 def test_scores_are_given_for_the_thresholds_asked_for(layers):
     summary = summarize_arrays(*layers, LEVELS, thresholds=(5.0, 12.5)).whole
 
-    names = [value.name for value in evaluate_metrics(summary, Choices(LEVELS, (), thresholds=(12.5,)))]
+    names = [value.name for value in evaluate_metrics(summary, MetricOptions(LEVELS, (), thresholds=(12.5,)))]
 
     assert [name for name in names if name.startswith("threshold_brier")] == ["threshold_brier_12.5"]
     with pytest.raises(SummaryError, match=r"threshold 3 was not kept; the thresholds of this summary are 5, 12\.5"):

@@ -12,8 +12,8 @@ from landscape import NORTH_UP
 
 from geouq.config import BinScheme, Variable
 from geouq.grid import Grid
-from geouq.inference import Side
-from geouq.metrics import Choices, binned, coverage, crps, zms
+from geouq.inference import ForecastSample
+from geouq.metrics import MetricOptions, binned, coverage, crps, zms
 from geouq.pages.cells import LARGEST_FILE, cell_maps
 from geouq.pages.layout import MOST_CELLS, joined, layout_of
 from geouq.summary import TilePlace, add_all, empty_summary
@@ -73,7 +73,7 @@ def side(tile_folder, sweep_one):
         cells = tiles[name].variables["height"].cells
         yield np.arange(len(cells)), cells
 
-    return Side(whole, Choices((0.5, 0.9), (SCHEME,)), places, cells_of)
+    return ForecastSample(whole, MetricOptions((0.5, 0.9), (SCHEME,)), places, cells_of)
 
 
 def test_the_sums_of_all_cells_are_those_of_the_whole(side):
@@ -107,6 +107,6 @@ def test_files_hold_the_columns_in_pieces_of_bounded_size(side):
 
 
 def test_a_run_without_a_pixel_has_no_map(side):
-    empty = Side(empty_summary((0.5, 0.9)), side.choices, side.places, side.cells_of)
+    empty = ForecastSample(empty_summary((0.5, 0.9)), side.choices, side.places, side.cells_of)
 
     assert cell_maps({"height": empty}, [Variable(name="height", band=1)], SCHEME) is None

@@ -13,7 +13,7 @@ from geouq.config import BinScheme
 from geouq.experiment import run
 from geouq.numbers.of_run import choices_of, sides_of
 from geouq.pages.cells import cell_maps
-from geouq.regions import Pool
+from geouq.regions import EvaluationUnit
 from geouq.runs.store import SavedSummaries
 from geouq.summary import add_all
 
@@ -34,7 +34,9 @@ def maps_of(folder, data, text=QUIET):
     names = [variable.name for variable in record.variables]
     wholes = {name: add_all(tile.variables[name].whole for tile in saved.wholes()) for name in names}
     choices = choices_of(experiment, record.variables, saved)
-    sides = sides_of(Pool("all", "all", record.tiles, wholes), choices, list(map(saved.part, record.tiles)), saved)
+    sides = sides_of(
+        EvaluationUnit("all", "all", record.tiles, wholes), choices, list(map(saved.part, record.tiles)), saved
+    )
     return cell_maps(sides, record.variables, SCHEME), wholes[names[0]]
 
 

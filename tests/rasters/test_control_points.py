@@ -5,9 +5,9 @@ import pytest
 from rasterio.control import GroundControlPoint
 from rasterio.rpc import RPC
 
+from geouq.checks.placement import of_overlaps
+from geouq.checks.sample import Patch
 from geouq.config import load_experiment
-from geouq.doctor.placement import of_overlaps
-from geouq.doctor.sample import Patch
 from geouq.rasters.catalog import find_tiles
 
 pytestmark = pytest.mark.filterwarnings("ignore::rasterio.errors.NotGeoreferencedWarning")

@@ -30,7 +30,7 @@ from geouq.errors import ConfigError
 from geouq.experiment import run
 from geouq.rasters.catalog import find_tiles
 from geouq.reading.cutting import MOST_VALUES, reading_for
-from geouq.runs.choice import settings_for
+from geouq.runs.selection import settings_for
 from geouq.summary.file import load_tile
 
 

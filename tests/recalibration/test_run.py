@@ -14,7 +14,7 @@ import geouq
 from geouq.config import Recalibration, load_experiment
 from geouq.recalibration.fits import Fits
 from geouq.recalibration.notes import notes_of
-from geouq.runs.owner import owned
+from geouq.runs.lock import owned
 
 LISTS = "regions: {west: [a1, a2], east: [b1, b2]}"
 REGIONS = f"{LISTS}\nintervals: {{resamples: 100}}\nvariables: [height]\n"

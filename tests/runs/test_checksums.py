@@ -39,13 +39,13 @@ def no_zones(tiles):
     return dict.fromkeys((tile.name for tile in tiles), TileZones(("all",), {}))
 
 
-def untold(*_):
+def no_progress(*_):
     pass
 
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_every_file_has_the_checksum_of_its_bytes(tiles, no_zones, threads):
-    done = [tile for tile, _ in with_checksums(tiles, no_zones, threads, untold)]
+    done = [tile for tile, _ in with_checksums(tiles, no_zones, threads, no_progress)]
 
     files = [file for tile in done for raster in tile.rasters.values() for file in raster.files]
     assert {file.name for file in files} >= {"a1.vrt", "a2.vrt", "all.tif", "a2_mean.tif"}
@@ -76,7 +76,7 @@ def test_a_file_that_cannot_be_read_fails_its_tile_alone(tiles, no_zones, tmp_pa
     gone = tmp_path / "predictions" / "a1_mean.tif"
     gone.unlink()
 
-    first, (second, _) = with_checksums(tiles, no_zones, 2, untold)
+    first, (second, _) = with_checksums(tiles, no_zones, 2, no_progress)
 
     assert first == Failure("a1", "checksums", "DataError", f"{gone} cannot be read: No such file or directory")
     assert all(file.sha256 for raster in second.rasters.values() for file in raster.files)

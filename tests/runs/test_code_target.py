@@ -8,7 +8,7 @@ import pytest
 from geouq import processor
 from geouq.config import load_experiment
 from geouq.rasters.catalog import find_tiles
-from geouq.runs.choice import settings_for
+from geouq.runs.selection import settings_for
 from geouq.runs.store import key_of_tile
 
 TEXT = "variables: [height]\noutput: {maps: none, figures: none}\nintervals: {resamples: 100}\n"

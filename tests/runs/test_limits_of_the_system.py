@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from geouq.atomic import written_whole
+from geouq.atomic import atomic_write
 from geouq.summary import file as summary_file
 from geouq.summary.file import load_tile, save_tile
 
@@ -74,7 +74,7 @@ def test_a_refused_write_of_a_summary_is_the_error_of_the_file_system(code, afte
 
 
 def fail_with(message, path):
-    with written_whole(path) as part:
+    with atomic_write(path) as part:
         part.write_bytes(b"half")
         raise RuntimeError(message)
 
@@ -93,7 +93,7 @@ def test_what_a_library_makes_of_a_refused_write_becomes_the_error_of_the_file_s
 
 
 def refuse_part(path, *, named):
-    with written_whole(path) as part:
+    with atomic_write(path) as part:
         part.write_bytes(b"half")
         raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT), *([str(part)] if named else []))
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from geouq.runs.owner import owned
+from geouq.runs.lock import owned
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_a_folder_without_a_run_is_a_plain_error(geouq, tmp_path):
 def test_a_second_run_on_the_same_folder_stops_and_names_the_owner(tile_folder, geouq, tmp_path):
     tile_folder(("a1",))
     code = (
-        "import sys, time; from pathlib import Path; from geouq.runs.owner import owned\n"
+        "import sys, time; from pathlib import Path; from geouq.runs.lock import owned\n"
         "with owned(Path('results/small')): print('owned', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(

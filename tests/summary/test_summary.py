@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from geouq.arrays.points import summarize_arrays
 from geouq.config import BinScheme
 from geouq.errors import SummaryError
-from geouq.metrics import Choices, bin_edges, evaluate_metrics, metrics_of
+from geouq.metrics import MetricOptions, bin_edges, evaluate_metrics, metrics_of
 from geouq.summary import Moments, add_all, empty_summary
 
 LEVELS = (0.5, 0.9)
@@ -23,7 +23,7 @@ def summary_of(arrays, tail=10):
 
 
 def numbers(summary):
-    return {(v.name, v.bins): float(v.value) for v in evaluate_metrics(summary, Choices(LEVELS, SCHEMES))}
+    return {(v.name, v.bins): float(v.value) for v in evaluate_metrics(summary, MetricOptions(LEVELS, SCHEMES))}
 
 
 @given(cuts=st.lists(st.integers(1, 79), max_size=6), order=st.randoms(use_true_random=False))

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10, Variable
 from geouq.failures import Failure
-from geouq.metrics import Choices
+from geouq.metrics import MetricOptions
 from geouq.numbers.gates import GateResult
 from geouq.numbers.outcome import Warnings, outcome_of, write_outcome
-from geouq.regions import Pool
+from geouq.regions import EvaluationUnit
 from geouq.runs.provenance import RunRecord
 from geouq.tables.readable import as_latex, as_markdown, sheet_of, write_readable
 from geouq.tables.rows import metric_rows, sorted_table
@@ -31,9 +31,9 @@ def metrics():
     """Rows of two variables of the whole, two regions and a tile, with intervals of some."""
     summary = summarize_arrays(*heteroscedastic((80, 80)), (0.5, 0.9)).whole
     variables = {P95.name: summary, HOSTILE: summary}
-    pools = [Pool("all", "all", ("t",), variables), Pool("region", "west", ("t",), variables)]
-    pools += [Pool("region", HOSTILE, ("t",), variables), Pool("tile", "tile|1", ("t",), variables)]
-    choices = dict.fromkeys(variables, Choices((0.5, 0.9), (EQUAL_WIDTH_10, EQUAL_COUNT_10)))
+    pools = [EvaluationUnit("all", "all", ("t",), variables), EvaluationUnit("region", "west", ("t",), variables)]
+    pools += [EvaluationUnit("region", HOSTILE, ("t",), variables), EvaluationUnit("tile", "tile|1", ("t",), variables)]
+    choices = dict.fromkeys(variables, MetricOptions((0.5, 0.9), (EQUAL_WIDTH_10, EQUAL_COUNT_10)))
     rows = [row for pool in pools for row in metric_rows(pool, [P95, HOSTILE_ONE], choices)]
     for row in rows:
         if row["metric"] in ("bias", "rmse") and row["value"] is not None:
@@ -207,8 +207,8 @@ def test_a_gate_on_an_interval_tells_the_end_that_was_judged(metrics):
 @pytest.mark.parametrize("schemes", [(EQUAL_WIDTH_10, EQUAL_COUNT_10), (EQUAL_COUNT_10, EQUAL_WIDTH_10)])
 def test_equal_count_bins_are_shown_in_any_order_of_the_schemes_with_the_reason(tmp_path, schemes):
     summary = summarize_arrays(*heteroscedastic((80, 80)), (0.5, 0.9)).whole
-    choices = {P95.name: Choices((0.5, 0.9), schemes)}
-    rows = metric_rows(Pool("all", "all", ("t",), {P95.name: summary}), [P95], choices)
+    choices = {P95.name: MetricOptions((0.5, 0.9), schemes)}
+    rows = metric_rows(EvaluationUnit("all", "all", ("t",), {P95.name: summary}), [P95], choices)
 
     write_readable(sorted_table("metrics", rows), [P95], [], tmp_path)
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10, Groups, Variable
-from geouq.metrics import Choices
-from geouq.regions import Pool
+from geouq.metrics import MetricOptions
+from geouq.regions import EvaluationUnit
 from geouq.summary import empty_summary
 from geouq.tables.rows import (
     Table,
@@ -27,7 +27,7 @@ from geouq.tables.rows import (
 )
 
 P95 = Variable(name="P95", band=1, units="m")
-CHOICES = {"P95": Choices((0.5, 0.9), (EQUAL_WIDTH_10, EQUAL_COUNT_10))}
+CHOICES = {"P95": MetricOptions((0.5, 0.9), (EQUAL_WIDTH_10, EQUAL_COUNT_10))}
 
 CURVES = ("pit_histogram", "calibration", "calibration_interval", "coverage_50_by_truth", "coverage_90_by_truth")
 
@@ -35,7 +35,7 @@ CURVES = ("pit_histogram", "calibration", "calibration_interval", "coverage_50_b
 @pytest.fixture(scope="module")
 def pool():
     summary = summarize_arrays(*heteroscedastic((80, 80)), (0.5, 0.9)).whole
-    return Pool("all", "all", ("t",), {"P95": summary})
+    return EvaluationUnit("all", "all", ("t",), {"P95": summary})
 
 
 def test_units_follow_the_metric(pool):
@@ -45,7 +45,7 @@ def test_units_follow_the_metric(pool):
 
 
 def test_an_empty_pool_has_missing_values():
-    nothing = Pool("region", "sea", (), {"P95": empty_summary((0.5, 0.9))})
+    nothing = EvaluationUnit("region", "sea", (), {"P95": empty_summary((0.5, 0.9))})
 
     assert {row["value"] for row in metric_rows(nothing, [P95], CHOICES)} == {None}
     assert {row["n"] for row in metric_rows(nothing, [P95], CHOICES)} == {0}
@@ -62,7 +62,7 @@ def test_bins_hold_all_pixels_once(pool):
 
 
 def test_curves_are_a_histogram_two_calibration_curves_and_coverage_by_group(pool):
-    choices = {"P95": Choices((0.5, 0.9), (), calibration_levels=(0.25, 0.5, 0.9), groups=Groups(by=("truth",)))}
+    choices = {"P95": MetricOptions((0.5, 0.9), (), calibration_levels=(0.25, 0.5, 0.9), groups=Groups(by=("truth",)))}
     rows = curve_rows(pool, [P95], choices)
 
     points = {curve: [(row["x"], row["y"]) for row in rows if row["curve"] == curve] for curve in CURVES}
@@ -82,7 +82,7 @@ def test_a_bin_with_nearly_all_pixels_is_warned_of():
     variance = np.full((50, 50), 1.0)
     variance[0, 0] = 1000
     summary = summarize_arrays(np.zeros((50, 50)), variance, np.ones((50, 50)), (0.5, 0.9)).whole
-    pool = Pool("all", "all", ("t",), {"P95": summary})
+    pool = EvaluationUnit("all", "all", ("t",), {"P95": summary})
 
     warnings = heavy_bins(sorted_table("bins", bin_rows(pool, [P95], CHOICES)))
 

@@ -1,0 +1,214 @@
+"""Every metric of the registry as a function of arrays, or of a Summary in their place.
+
+`measure("uce")` is what `geouq.uce` is: signature and documentation follow from the function on summaries, so that a
+new row of the registry needs nothing here.
+"""
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, TypeGuard
+
+import numpy as np
+from pydantic import ValidationError
+
+from geouq.arrays.array_types import is_xarray
+from geouq.arrays.points import TAIL
+from geouq.arrays.spread import variance_of
+from geouq.arrays.summary_array import SummaryArray
+from geouq.arrays.validation import Dim, summarize
+from geouq.config import BinScheme
+from geouq.errors import ConfigError, GeouqError, SummaryError
+from geouq.metrics import Metric, metrics_of
+from geouq.summary import Summary
+
+Bins = int | str | BinScheme | Sequence[float]
+LEVEL = 0.9
+OWN_NAMES = {"weights": "level_weights"}  # what is called weights here are those of pixels
+SEVERAL = {"level": "levels", "threshold": "thresholds"}  # of which several may be given at once
+ARRAYS = """
+mean, variance, truth : numpy, dask or xarray, any number of dimensions; or a Summary in the place of mean, and no
+others. std : in the place of variance. weights : how much each pixel counts. dim : axes or names of dimensions to
+reduce, None for all."""
+BINS = """
+bins : a number of bins of the default scheme, the name of a scheme such as "equal-count-20", edges, or a BinScheme.
+Default: {default}."""
+OF_SEVERAL = """
+Of several, such as {name}=[{values}], the numbers are along a last dimension."""
+RETURNS = """
+A float; with `dim` an array of what is kept, a DataArray where the arrays are. Dask arrays are computed."""
+
+
+def measure_names() -> tuple[str, ...]:
+    """Names of all metrics."""
+    return tuple(metric.name for metric in metrics_of(None))
+
+
+@cache
+def measure(name: str) -> Callable[..., Any]:
+    """The metric of that name as a function of arrays or of a Summary; GeouqError where there is none.
+
+    >>> measure("coverage")([1.0, 2, 3], [0.01, 0.25, 1], [1.5, 3, 2], level=0.8)
+    0.333
+    """
+    for metric in metrics_of(None):
+        if metric.name == name:
+            return _on_arrays(metric)
+    raise GeouqError(f"there is no metric {name!r}; they are {', '.join(measure_names())}")
+
+
+def bin_scheme(bins: Bins, default: BinScheme) -> BinScheme:
+    """The scheme that is meant; ConfigError where there is none.
+
+    >>> from geouq.config import EQUAL_COUNT_10
+    >>> bin_scheme(20, EQUAL_COUNT_10).name, bin_scheme("equal-width", EQUAL_COUNT_10).name
+    ('equal-count-20', 'equal-width-10')
+    """
+    if isinstance(bins, BinScheme):
+        return bins
+    wanted: Mapping[str, Any]
+    if isinstance(bins, str):
+        scheme, _, count = bins.rpartition("-")
+        wanted = {"scheme": scheme, "count": int(count)} if count.isdecimal() else {"scheme": bins}
+    elif np.ndim(bins):
+        wanted = {"edges": [float(edge) for edge in bins]}  # type: ignore[union-attr]
+    else:
+        wanted = {"scheme": default.scheme, "count": bins}
+    try:
+        return BinScheme.model_validate(wanted)
+    except ValidationError as error:
+        raise ConfigError(f"bins={bins!r}: {error.errors()[0]['msg']}") from None
+
+
+def summary_of(
+    mean: Any, variance: Any, truth: Any, *, std: Any, weights: Any, dim: Dim, **kept: Any
+) -> Summary | SummaryArray:
+    """Return the summary in the place of `mean`, or that of the arrays, with what is to be kept; computed if lazy."""
+    found = mean
+    if not (isinstance(mean, Summary | SummaryArray) or is_lazy(mean)):
+        spread = variance_of(variance, std)
+        if spread is None or truth is None:
+            raise GeouqError(
+                f"mean is a {type(mean).__name__}; give a Summary alone, or three arrays: mean, variance, truth (or "
+                "std= in the place of the variance)"
+            )
+        found = summarize(mean, spread, truth, weights=weights, dim=dim, **kept)
+    elif any(given is not None for given in (variance, truth, std, weights, dim)):
+        raise GeouqError("a Summary stands alone; variance, truth, std, weights and dim were settled when it was made")
+    return found.compute() if is_lazy(found) else found
+
+
+def is_lazy(value: Any) -> TypeGuard[Any]:
+    """Whether it is a `dask.delayed`, such as `summarize` makes of dask arrays."""
+    delayed = sys.modules.get("dask.delayed")
+    return delayed is not None and isinstance(value, delayed.Delayed)
+
+
+def _on_arrays(metric: Metric) -> Callable[..., Any]:
+    """A metric that takes arrays, or a Summary."""
+    choices = _choices(metric)
+    defaults = {name: parameter.default for name, parameter in choices.items()}
+
+    def numbers(
+        mean: Any,
+        variance: Any = None,
+        truth: Any = None,
+        *,
+        weights: Any = None,
+        dim: Dim = None,
+        std: Any = None,
+        **chosen: Any,
+    ) -> Any:
+        if unknown := chosen.keys() - choices.keys():
+            known = ", ".join(choices) or "no choices"
+            raise TypeError(f"{metric.name}() got an unexpected argument {min(unknown)!r}; it takes {known}")
+        chosen = defaults | chosen
+        if missing := [choice for choice, value in chosen.items() if value is inspect.Parameter.empty]:
+            raise TypeError(f"{metric.name}() needs {missing[0]}=, a number")
+        kept: dict[str, Any] = {"ordering": metric.choice == "ordering"}
+        several = [name for name in SEVERAL if np.ndim(chosen.get(name, 0))]
+        for name, kept_as in SEVERAL.items():
+            if name in chosen:
+                kept[kept_as] = tuple(np.atleast_1d(chosen[name]).tolist())
+        if "bins" in chosen:
+            chosen["bins"] = bin_scheme(chosen["bins"], _scheme_of(metric))
+            kept["tail"] = max(TAIL, chosen["bins"].count)
+        summary = summary_of(mean, variance, truth, std=std, weights=weights, dim=dim, **kept)
+        theirs = {own: theirs for theirs, own in OWN_NAMES.items()}
+        chosen = {theirs.get(name, name): value for name, value in chosen.items()}
+        if not several:
+            return _of(metric, summary, chosen)
+        each = [chosen | {several[0]: value} for value in kept[SEVERAL[several[0]]]]
+        return _side_by_side([_of(metric, summary, own) for own in each], several[0], kept[SEVERAL[several[0]]])
+
+    shown = list(inspect.signature(numbers).parameters.values())[:-1]
+    numbers.__name__ = numbers.__qualname__ = metric.name
+    numbers.__module__ = "geouq"
+    numbers.__doc__ = _documentation(metric)
+    signature = inspect.Signature([*shown, *choices.values()], return_annotation=Any)
+    numbers.__signature__ = signature  # type: ignore[attr-defined]
+    numbers.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()} | {"return": Any}
+    return numbers
+
+
+def _side_by_side(numbers: Sequence[Any], name: str, values: Sequence[float]) -> Any:
+    """Return the numbers of several levels or thresholds along a last dimension of that name."""
+    if not values:
+        raise ConfigError(f"{name}=[] names none; give a number, or several")
+    if is_xarray(numbers[0]):
+        import xarray as xr  # noqa: PLC0415  loaded already, as DataArrays were summarised
+
+        dims = (*numbers[0].dims, name)
+        return xr.concat(numbers, xr.DataArray(list(values), dims=name, name=name)).transpose(*dims)
+    return np.stack([np.asarray(number) for number in numbers], axis=-1)
+
+
+def _choices(metric: Metric) -> dict[str, inspect.Parameter]:
+    """What a metric takes beside the summary, by keyword; edges are a kind of bins here, and pixels are independent."""
+    found = {}
+    for parameter in list(inspect.signature(metric.function).parameters.values())[1:]:
+        name, kind, default = OWN_NAMES.get(parameter.name, parameter.name), parameter.annotation, parameter.default
+        if name in ("edges", "effective"):
+            continue
+        if name == "bins":
+            kind, default = Bins, default.count
+        elif name == "level":
+            default = LEVEL
+        found[name] = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+    return found
+
+
+def _scheme_of(metric: Metric) -> BinScheme:
+    """The bins that a metric takes unless told otherwise."""
+    default: BinScheme = inspect.signature(metric.function).parameters["bins"].default
+    return default
+
+
+def _documentation(metric: Metric) -> str:
+    bins = BINS.format(default=_scheme_of(metric).name) if metric.choice == "bins" else ""
+    several = {"level": "0.5, 0.9", "threshold": "10, 20"}
+    bins += "".join(OF_SEVERAL.format(name=name, values=several[name]) for name in _choices(metric) if name in several)
+    return f"{inspect.getdoc(metric.function)}\n{ARRAYS}{bins}\n{RETURNS}\n"
+
+
+def _of(metric: Metric, summary: Summary | SummaryArray, chosen: Mapping[str, Any]) -> Any:
+    """The number of one summary, or those of many in the form of what was summarised."""
+    if isinstance(summary, Summary):
+        value = np.asarray(_function(metric, summary)(summary, **chosen))
+        return value if value.ndim else float(value)
+    values = summary.map(lambda one: _function(metric, one)(one, **chosen))
+    if summary.coords is None:
+        return values
+    import xarray as xr  # noqa: PLC0415  loaded already, as DataArrays were summarised
+
+    attrs = {"long_name": metric.claim, "symbol": metric.symbol}
+    return xr.DataArray(values, dict(summary.coords), summary.dims, metric.name, attrs)
+
+
+def _function(metric: Metric, summary: Summary) -> Callable[..., Any]:
+    """What the metric of that name is of a forecast of this form; SummaryError where there is none."""
+    for own in metrics_of(summary.given_as):
+        if own.name == metric.name:
+            return own.function
+    raise SummaryError(f"{metric.name} is of a forecast with a variance; this summary is of a {summary.kind} one")

@@ -1,0 +1,91 @@
+"""From an experiment and its headers to findings about its input."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from geouq.checks.finding import Finding
+from geouq.checks.masks import of_masks
+from geouq.checks.naming import of_order, of_training
+from geouq.checks.pixels import joined
+from geouq.checks.placement import of_overlaps, of_placement
+from geouq.checks.relation import of_relation
+from geouq.checks.sample import Patch, Sampling, take_sample
+from geouq.checks.shift import SHIFTED
+from geouq.checks.spread import of_reading, of_spread
+from geouq.checks.values import of_copy, of_nodata
+from geouq.checks.wiring import of_wiring
+from geouq.config import Experiment, Variable
+from geouq.failures import isolated
+from geouq.metrics import has_variance
+from geouq.overflow import overflow_is_missing
+from geouq.rasters.catalog import Catalog
+
+CHEAP = Sampling(tiles=4, windows=1)
+DEEP = Sampling(tiles=24, windows=5)
+CHECKS = "input checks"  # stage of a run
+
+
+@overflow_is_missing()
+def examine(experiment: Experiment, catalog: Catalog, sampling: Sampling) -> list[Finding]:
+    """Return what looks wrong in headers and in a sample of the pixels, causes before what may follow from them."""
+    patches: list[Patch] = []
+    with isolated(CHECKS, "sample of the pixels"):
+        patches = take_sample(catalog.tiles, sampling)
+    found: list[Finding] = []
+    with isolated(CHECKS, "tiles that overlap"):
+        found += of_overlaps(catalog.tiles, [patch for patch in patches if patch.n])
+    found += of_training([tile.name for tile in catalog.tiles], experiment.training_tiles)
+    if not has_variance(catalog.form):  # what is looked for is in mean and variance
+        return found
+    for model, together in _by_model(catalog.variables).items():
+        own = {v.name: [patch for patch in patches if patch.variable == v.name] for v in together}
+        found += examine_model(own, catalog.tiles[0].predictions[model].spread)
+    return found
+
+
+def examine_model(patches: Mapping[str, Sequence[Patch]], layer: str) -> list[Finding]:
+    """Return the findings about the variables of one model.
+
+    Parameters
+    ----------
+    patches : by variable
+    layer : the key of the configuration that gives the variance
+    """
+    found: list[Finding] = []
+    misplaced: set[str] = set()
+    with isolated(CHECKS, "order of the variables"):
+        for finding, odd in of_order(patches):
+            misplaced.update(odd)
+            found.append(finding)
+    for variable, own in patches.items():
+        with isolated(CHECKS, variable):
+            found += _of_variable(variable, own, layer, is_misplaced=variable in misplaced)
+    return found
+
+
+def _of_variable(variable: str, patches: Sequence[Patch], layer: str, *, is_misplaced: bool) -> Iterator[Finding]:
+    """Yield findings about one variable: where a layer is not what its key says, no others that follow from that."""
+    counted = [patch for patch in patches if patch.n]
+    wrong = [*of_wiring(variable, patches, layer), *of_masks(variable, patches)]
+    yield from wrong
+    yield from of_spread(variable, counted, layer)
+    if wrong or is_misplaced:
+        return
+    mean, variance, truth = (joined(counted, name) for name in ("mean", "variance", "truth"))
+    kept = np.ones(len(truth), np.bool_)
+    for finding, filled in of_nodata(variable, counted, layer):
+        kept &= ~filled
+        yield finding
+    mean, variance, truth = mean[kept], variance[kept], truth[kept]
+    relation, placement = list(of_relation(variable, mean, truth)), list(of_placement(variable, counted))
+    yield from (*relation, *placement, *of_copy(variable, mean, truth))
+    if not relation and all(one.kind == SHIFTED for one in placement):  # a flip leaves errors of something else
+        yield from of_reading(variable, mean, truth, variance, layer)
+
+
+def _by_model(variables: Sequence[Variable]) -> Mapping[str, list[Variable]]:
+    found: dict[str, list[Variable]] = {}
+    for variable in variables:
+        found.setdefault(variable.model, []).append(variable)
+    return found

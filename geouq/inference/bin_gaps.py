@@ -1,0 +1,116 @@
+"""Numbers that are norms of signed gaps between what is predicted and what is observed: too large, however calibrated.
+
+Gaps of the variance are told as log(MSE / MV) of each bin, whose noise is alike on both sides and wherever it stands;
+those of the calibration curve as differences of shares. UCE has the unit of the variance: a resample has a share of
+pixels and a mean variance of its own in each bin, by which it weighs its gaps.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.config import BinScheme
+from geouq.inference.norm_intervals import Noise
+from geouq.metrics import MetricOptions, Value, binned, group_coverage
+from geouq.metrics.record import CurveGaps, GroupGaps, ProbabilityGaps, VarianceGaps
+from geouq.summary import Binned, Summary
+
+Floats = NDArray[np.float64]
+Weighted = Callable[[Floats, Floats], Floats]
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Signed gaps of a pool and its resamples, and the number that they give.
+
+    signed : float64 (gaps), NaN where a bin is empty; drawn : the same of each resample, (R, gaps). weighted : the
+    number, of gaps and their weights; weight, drawn_weight : of the pool and of each resample. whole : False where
+    errors of exactly 0 fill a bin, so that its gap is infinite.
+    """
+
+    signed: Floats
+    drawn: Floats
+    weighted: Weighted
+    weight: Floats
+    drawn_weight: Floats
+    whole: bool = True
+
+    def norm(self, gaps: Floats) -> Floats:
+        """The number that gaps give in the pool."""
+        return self.weighted(gaps, self.weight)
+
+    def noise(self, widening: float) -> Noise:
+        """What may lie between gaps observed and true ones: deviations of resamples, that much wider.
+
+        Weights, which are above 0, are widened in the logarithm.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):  # the weight of a bin that was not drawn is 0
+            weight = self.weight * np.exp(widening * np.log(self.drawn_weight / self.weight))
+        return Noise(widening * (self.drawn - self.signed), lambda gaps: self.weighted(gaps, weight))
+
+
+def gaps_of(value: Value, whole: Summary, resamples: Summary, choices: MetricOptions) -> Gaps | None:
+    """Return the gaps of the whole pool and of its resamples; None of a number that is no norm of gaps."""
+    match value.metric.gaps:
+        case CurveGaps(curve, norm):
+            levels, weights = choices.calibration_levels, choices.calibration_weights
+            own, others = (curve(summary, levels) - levels for summary in (whole, resamples))
+            equal = np.ones(len(own))
+            return Gaps(own, others, lambda gaps, _: norm(gaps, levels, weights), equal, equal)
+        case GroupGaps(group_norm):
+            own, others = (_groups(value, summary, choices) - (value.level or 0.0) for summary in (whole, resamples))
+            return Gaps(own, others, group_norm, np.ones(len(own)), np.ones(len(own)))
+        case ProbabilityGaps(probability_norm):
+            (own, weight), (others, drawn) = (_probability_gaps(value, one, choices) for one in (whole, resamples))
+            return Gaps(own, others, probability_norm, weight, drawn)
+        case VarianceGaps():
+            return _variance_gaps(value, value.metric.gaps, whole, resamples, choices)
+    return None
+
+
+def _variance_gaps(
+    value: Value, gaps: VarianceGaps, whole: Summary, resamples: Summary, choices: MetricOptions
+) -> Gaps:
+    scheme = next(scheme for scheme in choices.schemes if scheme.name == value.bins)
+    bins = [_binned(summary, scheme, choices) for summary in (whole, resamples)]
+    (own, others), (weight, drawn) = map(_log_ratio, bins), map(gaps.weight, bins)
+    some_error = bool((bins[0].squared_error[bins[0].n > 0] > 0).all())
+    return Gaps(own, others, gaps.norm, weight, drawn, some_error)
+
+
+def rests_on_few_blocks(value: Value, whole: Summary, resamples: Summary, choices: MetricOptions) -> bool:
+    """Whether a number is of bins, one of which lies in so few blocks that a resample drew none of them."""
+    if value.bins:
+        scheme = next(scheme for scheme in choices.schemes if scheme.name == value.bins)
+        own, others = (_binned(summary, scheme, choices).n > 0 for summary in (whole, resamples))
+    elif value.group:
+        own, others = (np.isfinite(_groups(value, summary, choices)) for summary in (whole, resamples))
+    elif value.metric.in_probability_bins:
+        own, others = (_probability_gaps(value, summary, choices)[1] > 0 for summary in (whole, resamples))
+    else:
+        return False
+    return bool((own & ~others).any())
+
+
+def _binned(summary: Summary, scheme: BinScheme, choices: MetricOptions) -> Binned:
+    return binned(summary, scheme, (choices.shared_edges or {})[scheme.name])
+
+
+def _log_ratio(per_bin: Binned) -> Floats:
+    ratio = per_bin.mse / per_bin.mean_variance
+    return np.log(np.where(ratio > 0, ratio, np.nan))
+
+
+def _groups(value: Value, summary: Summary, choices: MetricOptions) -> Floats:
+    """Coverage of each group."""
+    return group_coverage(summary, value.level or 0.0, value.group, choices.groups.count)
+
+
+def _probability_gaps(value: Value, summary: Summary, choices: MetricOptions) -> tuple[Floats, Floats]:
+    """Mean probability of exceeding less the frequency of it in each bin, NaN where it is empty; and its share."""
+    threshold = next(t for t in choices.thresholds if value.name == f"{value.metric.name}_{t:g}")
+    n, probability, _, exceeded, _ = np.moveaxis(summary.thresholds.of(threshold), -1, 0)
+    gaps = np.divide(probability - exceeded, n, out=np.full(n.shape, np.nan), where=n > 0)
+    return gaps, n / np.maximum(n.sum(-1, keepdims=True), np.finfo(np.float64).tiny)

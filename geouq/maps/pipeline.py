@@ -1,0 +1,62 @@
+"""All maps of a run, and what stands beside them; no pixel is read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from geouq.config import Experiment, is_pixel_map
+from geouq.failures import isolated
+from geouq.maps import Cellwise, path_of_map, paths_of_cells, write_cell_maps, write_sidecars
+from geouq.metrics import MetricOptions
+from geouq.runs.progress import Reporter
+from geouq.runs.provenance import RunRecord
+from geouq.runs.store import SavedSummaries
+from geouq.summary import Summary
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """A run whose pixels are summarised; choices and wholes : of each variable, by its name."""
+
+    experiment: Experiment
+    record: RunRecord
+    summaries: SavedSummaries
+    choices: Mapping[str, MetricOptions]
+    wholes: Mapping[str, Summary]
+
+
+def write_maps(run: Evaluated, folder: Path, reporter: Reporter) -> list[Path]:
+    """Write styles and mosaics of the maps of pixels, and the maps of cells; the paths of all, those of pixels too."""
+    if not run.record.tiles:
+        return []
+    return _sidecars_of_pixel_maps(run, folder) + _maps_of_cells(run, folder, reporter)
+
+
+def _sidecars_of_pixel_maps(run: Evaluated, folder: Path) -> list[Path]:
+    places = list(run.summaries.places())
+    written: list[Path] = []
+    for name in filter(is_pixel_map, run.experiment.output.maps):
+        there = [place for place in places if path_of_map(place.tile, name, folder).exists()]
+        written += [path_of_map(place.tile, name, folder) for place in there]
+        with isolated("maps", f"mosaic and styles of {name}"):
+            written += write_sidecars(name, there, run.record.variables, run.wholes, folder) if there else []
+    return written
+
+
+def _maps_of_cells(run: Evaluated, folder: Path, reporter: Reporter) -> list[Path]:
+    names = [name for name in run.experiment.output.maps if not is_pixel_map(name)]
+    tags = {"GEOUQ_INPUTS": ", ".join(run.record.tiles), "GEOUQ_CONFIG_SHA256": run.record.config_sha256}
+    written: list[Path] = []
+    if not names:
+        return written
+    places = tuple(run.summaries.places())
+    reporter.stage("cell maps", len(run.record.variables))
+    for variable in run.record.variables:
+        cells_of, outputs = partial(run.summaries.cells, variable=variable.name), list[Path]()
+        cells = Cellwise(variable, cells_of, names, run.choices[variable.name], run.wholes[variable.name])
+        with isolated("maps", f"cells of {variable.name}", outputs=outputs):
+            outputs += paths_of_cells(places, variable, folder)
+            written += write_cell_maps(places, cells, folder, tags)
+        reporter.advance(variable.name)
+    return written

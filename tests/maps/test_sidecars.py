@@ -1,0 +1,290 @@
+"""What stands beside maps: mosaics, styles of QGIS, and cells as polygons."""
+
+import json
+import re
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pyogrio
+import pyogrio.raw
+import pytest
+import rasterio
+import shapely
+from affine import Affine
+from forecasts import heteroscedastic
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rasterio.warp import transform
+
+from geouq.arrays.points import summarize_arrays
+from geouq.config import EQUAL_COUNT_10, PIXEL_MAPS, Variable, load_experiment
+from geouq.grid import Grid
+from geouq.maps import Cellwise, path_of_map, write_cell_maps, write_pixel_maps, write_sidecars
+from geouq.maps import polygons as polygons_room
+from geouq.maps.palette import colours_of_codes
+from geouq.maps.scales import cell_scale, pixel_scale
+from geouq.maps.style import style_of_codes, style_of_scale
+from geouq.maps.vrt import write_mosaics
+from geouq.metrics import MetricOptions, evaluate_metrics
+from geouq.rasters.catalog import find_tiles
+from geouq.summary import TilePlace, TileSummary, add_all, empty_summary
+from geouq.validity import REASONS
+
+PLACE = Affine(10, 0, 500_000, 0, -10, 7_000_000)
+UTM33, UTM34 = (rasterio.CRS.from_epsg(32600 + zone).to_wkt() for zone in (33, 34))
+COVER = Variable(name="cover", band=1, units="%")
+SCALED = [name for name in PIXEL_MAPS if name != "status"]
+SUMMARY = summarize_arrays(*heteroscedastic((40, 48)), (0.5, 0.9), cell_size=16)
+
+
+def swept(name, column, shape=(40, 48), crs=UTM33):
+    part = summarize_arrays(*heteroscedastic(shape, column), (0.5, 0.9), cell_size=16)
+    return TileSummary(name, Grid(shape, PLACE @ Affine.translation(column, 0), crs), 16, {"cover": part})
+
+
+def cell_maps(tiles, folder, names=("cells",)):
+    cells = {t.tile: [(np.arange(len(t.variables["cover"].cells)), t.variables["cover"].cells)] for t in tiles}
+    whole = add_all(tile.variables["cover"].whole for tile in tiles)
+    return list(
+        write_cell_maps(tiles, Cellwise(COVER, cells.pop, names, MetricOptions((0.5, 0.9), ()), whole), folder, {})
+    )
+
+
+def style(text):
+    """The renderer of a style, and its values and colours."""
+    assert text.startswith("<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>\n<qgis ")
+    renderer = ET.fromstring(text).find("pipe/rasterrenderer")  # noqa: S314  written here
+    items = [*renderer.iter("item"), *renderer.iter("paletteEntry")]
+    return renderer, [float(one.get("value")) for one in items], [one.get("color") for one in items]
+
+
+# mosaics
+
+
+@pytest.fixture
+def mapped(tile_folder, tmp_path):
+    """Maps of three tiles side by side, and where these are."""
+    tiles = find_tiles(load_experiment(tile_folder())).tiles
+    for tile in tiles:
+        write_pixel_maps(tile, ["z", "status"], tmp_path / "maps", {})
+    return [TilePlace(tile.name, tile.grid, 16) for tile in tiles], tiles[0].variables
+
+
+@pytest.mark.parametrize("name", ["z", "status"])
+def test_a_mosaic_shows_the_maps_of_all_tiles_wherever_the_folder_is_moved(mapped, tmp_path, name):
+    places, variables = mapped
+    (path,) = write_mosaics(name, [places[2], places[0]], variables, tmp_path / "maps")
+    (tmp_path / "maps").rename(tmp_path / "moved")
+    path = tmp_path / "moved" / path.name
+
+    with rasterio.open(path) as mosaic:
+        values, nodata = mosaic.read(), mosaic.nodatavals[0]
+        assert mosaic.descriptions == (f"{name}_height", f"{name}_cover", f"{name}_gini")
+        assert mosaic.transform == places[0].grid.transform
+        assert mosaic.crs.to_wkt() == places[0].grid.crs
+        assert "long_name" in mosaic.tags(1)
+        assert {file.rsplit("/", 1)[1] for file in mosaic.files} == {f"{name}.vrt", f"a1_{name}.tif", f"b1_{name}.tif"}
+    assert values.shape == (3, 40, 150)
+    for place, column in ((places[0], 0), (places[2], 100)):
+        with rasterio.open(tmp_path / "moved" / f"{place.tile}_{name}.tif") as source:
+            np.testing.assert_array_equal(values[:, :, column : column + 50], source.read())
+    np.testing.assert_array_equal(values[:, :, 50:100], np.full((3, 40, 50), nodata, values.dtype))
+
+
+def test_tiles_of_several_grids_make_several_mosaics(tmp_path):
+    grids = {
+        "a": Grid((40, 50), PLACE, UTM33),
+        "b": Grid((40, 50), PLACE @ Affine.translation(50, 0), UTM33),
+        "half": Grid((40, 50), PLACE @ Affine.translation(100.5, 0), UTM33),
+        "other": Grid((40, 50), PLACE, UTM34),
+        "nowhere": Grid((40, 50), PLACE, ""),
+    }
+    places = [TilePlace(name, grid, 16) for name, grid in grids.items()]
+    (tmp_path / "z.vrt").write_text("of an earlier run")
+
+    paths = write_mosaics("z", places, [COVER], tmp_path)
+
+    names = ["z_EPSG32633.vrt", "z_EPSG32633_2.vrt", "z_EPSG32634.vrt", "z_local.vrt"]
+    assert [path.name for path in paths] == names
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
+    assert re.findall(r">(\w+_z.tif)<", paths[0].read_text()) == ["a_z.tif", "b_z.tif"]
+
+
+def test_tiles_on_each_other_and_a_single_tile_make_no_mosaic(tmp_path):
+    jan, feb = (TilePlace(name, Grid((40, 50), PLACE, UTM33), 16) for name in ("jan", "feb"))
+
+    assert write_mosaics("z", [jan, feb], [COVER], tmp_path) == []
+    assert write_mosaics("z", [jan], [COVER], tmp_path) == []
+
+
+def test_names_of_tiles_stay_text_in_a_mosaic(tmp_path):
+    places = [
+        TilePlace(name, Grid((40, 50), PLACE @ Affine.translation(column, 0), UTM33), 16)
+        for name, column in (('<a href="x">&', 0), ("b", 50))
+    ]
+    (path,) = write_mosaics("z", places, [Variable(name="<h> & co", band=1, units="<m>")], tmp_path)
+
+    root = ET.parse(path).getroot()  # noqa: S314  written here
+    assert root.find("VRTRasterBand/Description").text == "z_<h> & co"
+    assert (
+        root.find("VRTRasterBand/SimpleSource/SourceFilename").text == path_of_map(places[0].tile, "z", tmp_path).name
+    )
+
+
+# styles
+
+
+def test_every_map_has_a_style_beside_it_and_every_band_one_of_its_own(mapped, tmp_path):
+    places, variables = mapped
+    wholes = {variable.name: SUMMARY.whole for variable in variables}
+    for name in ("z", "status"):
+        written = write_sidecars(name, places, variables, wholes, tmp_path / "maps")
+        stems = [f"{tile}_{name}" for tile in ("a1", "a2", "b1")] + [name]
+        own = [tmp_path / "maps/styles" / name / f"{variable.name}.qml" for variable in variables]
+        assert written == [tmp_path / "maps" / f"{name}.vrt", *(tmp_path / "maps" / f"{s}.qml" for s in stems), *own]
+        assert [style(path.read_text())[0].get("band") for path in own] == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize("name", ["z", "error"])
+def test_what_has_a_sign_is_symmetric_about_0(name):
+    renderer, values, colours = style(style_of_scale(pixel_scale(name, SUMMARY.whole), "m"))
+
+    assert renderer.get("type") == "singlebandpseudocolor"
+    assert float(renderer.get("classificationMin")) == -float(renderer.get("classificationMax")) < 0
+    assert values == [-value for value in values[::-1]]
+    assert values[len(values) // 2] == 0
+    assert colours[len(values) // 2] == "#f7f7f7"
+
+
+def test_ratios_are_symmetric_about_1_and_coverage_about_its_level():
+    scales = {
+        value.name: cell_scale(value, SUMMARY.whole)
+        for value in evaluate_metrics(SUMMARY.whole, MetricOptions((0.5, 0.9), (EQUAL_COUNT_10,)))
+    }
+
+    for name in ("zms", "z_std"):
+        assert [a * b for a, b in zip(scales[name].values, scales[name].values[::-1], strict=True)] == pytest.approx(
+            [1] * 7, rel=1e-2
+        )
+        assert scales[name].values[3] == 1
+    for name, level in (("coverage_50", 0.5), ("coverage_90", 0.9)):
+        assert [a + b for a, b in zip(scales[name].values, scales[name].values[::-1], strict=True)] == pytest.approx(
+            [2 * level] * 7
+        )
+    assert scales["zms"].colours == scales["coverage_90"].colours[::-1]  # over-confident is one colour
+    for name in ("bias", "z_mean", "rce", "nbias", "ence_excess"):
+        assert scales[name].values[3] == 0
+        assert scales[name].values[0] == -scales[name].values[-1]
+
+
+@settings(deadline=None, max_examples=30)
+@given(size=st.floats(1e-30, 1e30), units=st.text(max_size=5).filter(str.isprintable))
+def test_a_style_is_valid_and_increasing_for_numbers_of_any_size_and_any_unit(size, units):
+    mean, variance, truth = heteroscedastic((20, 20))
+    whole = summarize_arrays(mean * np.sqrt(size), variance * size, truth * np.sqrt(size), (0.9,)).whole
+    for name in SCALED:
+        _, values, colours = style(style_of_scale(pixel_scale(name, whole), units))
+        assert len(values) == len(colours) == 7
+        assert all(np.diff(values) > 0)
+        assert np.isfinite(values).all()
+
+
+def test_a_run_without_a_pixel_has_styles_too():
+    nothing = empty_summary((0.9,))
+    for name in SCALED:
+        style(style_of_scale(pixel_scale(name, nothing), "m"))
+    for value in evaluate_metrics(nothing, MetricOptions((0.9,), ())):
+        assert np.isfinite(cell_scale(value, nothing).values).all()
+
+
+@pytest.mark.parametrize("codes", [("valid", *REASONS), ("missed", "covered")])
+def test_codes_have_a_colour_and_a_label_each(codes):
+    renderer, values, colours = style(style_of_codes(codes, 2))
+
+    assert (renderer.get("type"), renderer.get("band")) == ("paletted", "2")
+    assert values == list(range(len(codes)))
+    assert len(set(colours)) == len(codes) == len(colours_of_codes(codes))
+    assert [one.get("label") for one in renderer.iter("paletteEntry")] == [code.replace("_", " ") for code in codes]
+
+
+# polygons
+
+
+def read_package(path, layer=None):
+    meta, _, geometry, columns = pyogrio.raw.read(path, layer=layer)
+    return meta, shapely.from_wkb(geometry), dict(zip(meta["fields"], columns, strict=True))
+
+
+def test_every_cell_with_pixels_is_a_polygon_with_every_metric_of_the_map(tmp_path):
+    tiles = [swept("a", 0), swept("b", 48)]
+    paths = cell_maps(tiles, tmp_path)
+    meta, squares, columns = read_package(tmp_path / "cells_cover.gpkg")
+
+    assert [path.name for path in paths][:3] == ["cells_cover.tif", "cells_cover.gpkg", "cells_cover.qml"]
+    assert meta["crs"] == "EPSG:32633"
+    assert list(columns["tile"]) == ["a"] * 9 + ["b"] * 9
+    with rasterio.open(tmp_path / "cells_cover.tif") as source:
+        assert list(columns) == ["tile", "row", "col", *source.descriptions]
+        assert set(source.descriptions) >= {"zms", "crps", "nll", "coverage_90", "width_50", "mace", "r2", "n"}
+        inside = shapely.point_on_surface(squares)
+        places = list(zip(shapely.get_x(inside), shapely.get_y(inside), strict=True))
+        sampled = np.array(list(source.sample(places)))
+        for name, values in zip(source.descriptions, sampled.T, strict=True):
+            np.testing.assert_array_equal(columns[name], values.astype(columns[name].dtype), err_msg=name)
+        assert (tmp_path / "styles/cells_cover").is_dir()
+        assert {path.stem for path in (tmp_path / "styles/cells_cover").iterdir()} == set(source.descriptions)
+    assert shapely.area(squares).sum() == 2 * 40 * 48 * 100  # cut at the border of the tiles
+    assert shapely.is_valid(squares).all()
+    assert not shapely.is_empty(shapely.union_all(squares))
+    renderer, _, _ = style((tmp_path / "cells_cover.qml").read_text())
+    assert list(columns)[2 + int(renderer.get("band"))] == "zms"
+
+
+def test_a_cell_without_a_pixel_is_no_polygon(tmp_path):
+    mean, variance, truth = heteroscedastic((40, 48))
+    truth[:16, 16:32] = np.nan
+    part = summarize_arrays(mean, variance, truth, (0.5, 0.9), cell_size=16)
+    cell_maps([TileSummary("a", Grid((40, 48), PLACE, UTM33), 16, {"cover": part})], tmp_path)
+
+    _, _, columns = read_package(tmp_path / "cells_cover.gpkg")
+    assert list(zip(columns["row"], columns["col"], strict=True)) == [
+        (row, column) for row in range(3) for column in range(3) if (row, column) != (0, 1)
+    ]
+
+
+def test_tiles_of_two_crs_are_two_layers(tmp_path):
+    cell_maps([swept("a", 0), swept("b", 0, crs=UTM34), swept("c", 48)], tmp_path, ("n",))
+
+    layers = [name for name, _ in pyogrio.list_layers(tmp_path / "cells_cover.gpkg")]
+    found = [read_package(tmp_path / "cells_cover.gpkg", layer) for layer in layers]
+    assert layers == ["cells_cover", "cells_cover_2"]
+    assert [meta["crs"] for meta, *_ in found] == ["EPSG:32633", "EPSG:32634"]
+    assert [set(columns["tile"]) for *_, columns in found] == [{"a", "c"}, {"b"}]
+
+
+def test_rasters_without_a_crs_give_polygons_without_one(tmp_path):
+    cell_maps([swept("a", 0, crs="")], tmp_path, ("n",))
+
+    meta, squares, _ = read_package(tmp_path / "cells_cover.gpkg")
+    assert (
+        meta["crs"] in (None, "Undefined Cartesian SRS", 'ENGCRS["Undefined Cartesian SRS"]')
+        or "ndefined" in meta["crs"]
+    )
+    assert len(squares) == 9
+
+
+def test_without_pyogrio_cells_are_geojson_in_degrees(tmp_path, monkeypatch):
+    monkeypatch.setattr(polygons_room, "find_spec", lambda _: None)
+    tile = swept('"><img>', 0)
+    cell_maps([tile], tmp_path, ("zms", "n"))
+
+    content = json.loads((tmp_path / "cells_cover.geojson").read_text())
+    first = content["features"][0]
+    assert len(content["features"]) == 9
+    assert first["properties"]["tile"] == '"><img>'
+    assert (first["properties"]["row"], first["properties"]["col"]) == (0, 0)
+    assert first["properties"]["n"] == tile.variables["cover"].cells.summary().n[0]
+    ring = np.array(first["geometry"]["coordinates"][0])
+    x, y = transform("EPSG:32633", "EPSG:4326", [500_000, 500_000, 500_160], [7_000_000, 6_999_840, 6_999_840])
+    np.testing.assert_allclose(ring[:3], np.stack([x, y], -1), atol=1e-7)
+    assert shapely.is_ccw(shapely.linearrings(ring))
