@@ -195,8 +195,8 @@ def _require_same_truth(runs: Sequence[Run], tiles: Sequence[str]) -> None:
             if not _same_file(one, two):
                 raise DataError(
                     f"tile {tile}: {first.label} and {other.label} were not evaluated on the same truth: "
-                    f"{first.truth(tile)} ({_shown(one)}) and {other.truth(tile)} ({_shown(two)}); evaluate both on the "
-                    "same files, or, where these are copies, both with `fingerprint: checksum`"
+                    f"{first.truth(tile)} ({_shown(one)}) and {other.truth(tile)} ({_shown(two)}); evaluate both on "
+                    "the same files, or, where these are copies, both with `fingerprint: checksum`"
                 )
 
 
