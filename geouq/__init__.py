@@ -44,9 +44,9 @@ _ROOM_OF = {
     "recalibrate": "recalibration",
     "report": "experiment",
     "run": "experiment",
-    "summarize": "arrays.inputs",
+    "summarize": "arrays.validation",
     "summarize_arrays": "arrays.points",
-    "summarize_intervals": "arrays.inputs",
+    "summarize_intervals": "arrays.validation",
     "table": "arrays.datasets",
 }
 

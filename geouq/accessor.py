@@ -41,14 +41,14 @@ class GeouqAccessor:
         weights: str | None = None,
         std: str | None = None,
     ) -> Self:
-        """The same where variables have other names: `ds.geouq.named(truth="lidar", weights="area")`.
+        """Return the same where variables have other names: `ds.geouq.named(truth="lidar", weights="area")`.
 
         std : name of a variable that stands in the place of the variance.
         """
         return replace(self, mean=mean, variance=variance, truth=truth, weights=weights, std=std)
 
     def summarize(self, **options: Any) -> Any:
-        """What the pixels contribute; options as in `geouq.summarize`."""
+        """Return what the pixels contribute; options as in `geouq.summarize`."""
         return self._called(summarize, options)
 
     def evaluate(self, **options: Any) -> xr.Dataset:

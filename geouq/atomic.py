@@ -23,7 +23,7 @@ NOTHING = bytes(1 << 20)
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """A temporary path to write to; it takes the name `path` when the block ends well, and is removed when not."""
+    """Yield a temporary path that is renamed to `path` if the block ends without an error, and removed otherwise."""
     with temporary(path) as part:
         yield part
         commit(part, path)
@@ -31,7 +31,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def temporary(path: Path, purpose: str = "part") -> Iterator[Path]:
-    """A temporary path beside `path`, in a folder that exists; what stands there when the block ends is removed."""
+    """Yield a temporary path next to `path`, in a folder that exists; remove what is there when the block ends."""
     path.parent.mkdir(parents=True, exist_ok=True)
     require_room(path)
     part = path.with_name(f".geouq-{_host()}-{os.getpid()}.{purpose}.{path.name}")

@@ -29,35 +29,35 @@ PART: dict[str, Any] = PLAIN | {"forceinline": True, "_nrt": False}
 
 
 def compiled(function: F) -> F:
-    """The function compiled at its first call, released from the GIL; sums keep the order in which they are written."""
+    """Return the function, compiled at its first call without the GIL; sums keep the order of the source."""
     return _compile(function, numba.njit, **PLAIN)
 
 
 def entry(function: F) -> F:
-    """The same for a function that allocates nothing, so that no reference to an array need be counted."""
+    """Return the same for a function that allocates nothing, so that no reference to an array need be counted."""
     return _compile(function, numba.njit, _nrt=False, **PLAIN)
 
 
 def inlined(function: F) -> F:
-    """A part of the compiled functions that call it, which allocates nothing; called from Python it is Python."""
+    """Return a function that is inlined into compiled ones and allocates nothing; from Python it is plain Python."""
     made: Any = register_jitable(**PART)(function)
     return cast("F", made)
 
 
 def inlined_fused(function: F) -> F:
-    """The same, free to round a product and a sum together, as processors do in one step."""
+    """Return the same, free to round a product and a sum together, as processors do in one step."""
     made: Any = register_jitable(fastmath=FUSED, **PART)(function)
     return cast("F", made)
 
 
 def inlined_reordered(function: F) -> F:
-    """The same, free to reorder sums so that they use the processor's lanes; NaN and inf are still told apart."""
+    """Return the same, free to reorder sums so that they use vector lanes; NaN and inf are still recognised."""
     made: Any = register_jitable(fastmath=REORDERED, **PART)(function)
     return cast("F", made)
 
 
 def elementwise(function: Callable[[float], float]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    """A function of one number compiled for arrays of any shape."""
+    """Return a function of one number compiled for arrays of any shape."""
     return cast("Any", _compile(function, numba.vectorize, ["float64(float64)"]))
 
 

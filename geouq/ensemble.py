@@ -130,7 +130,7 @@ def summarize_split(
     dim: Dim = None,
     levels: Sequence[float] = LEVELS,
 ) -> Any:
-    """The same of a forecast by mean and variance, the latter in two parts: of noise, and of ignorance of the model.
+    """Return the summary of a forecast whose variance has two parts, of noise and of the model's ignorance.
 
     All observations at one pixel share one epistemic error, so that the joint log-loss has a closed form. Raises
     GeouqError where one part is missing.

@@ -165,7 +165,7 @@ def _recalibrated(job: _Job, memory: str | None) -> tuple[Sequence[Path], Sequen
 
 
 def _once_more(job: _Job, record: RunRecord, pool: Executor, options: Options, begun: Begun) -> tuple[_Job, RunRecord]:
-    """The same with headers read anew where files changed while they were read; there is no third time."""
+    """Return the same with headers read anew where files changed while they were read; there is no third time."""
     changed = [failure.tile for failure in record.failures if failure.error == ChangedError.__name__]
     if changed:
         job.reporter.say(f"files of tile {', '.join(changed)} changed while they were read, and are read once more")
@@ -323,7 +323,7 @@ def _sweep_zones(job: _Job, pool: Executor, failures: Sequence[Failure], *, fres
 
 
 def _zones_to_sweep(job: _Job, tile: Tile, *, fresh: bool) -> dict[str, Zones]:
-    """The layers of zones of a tile that have no valid summaries; those of layers that are gone from it are removed."""
+    """Return the layers of zones of a tile without valid summaries; remove summaries of layers that are gone."""
     own = job.zones[tile.name].layers
     for layer in job.experiment.zone_layers:
         if layer not in own:

@@ -22,7 +22,7 @@ INV_SQRT_2PI = 1 / math.sqrt(2 * math.pi)
 
 
 def quantile(probability: float) -> float:
-    """Standard normal quantile q_p, exactly antisymmetric about p = 1/2.
+    """Return the standard normal quantile q_p, exactly antisymmetric about p = 1/2.
 
     >>> round(quantile(0.95), 12)
     1.644853626951

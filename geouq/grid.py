@@ -61,12 +61,12 @@ class Grid:
                 yield Window(row, column, min(size, rows - row), min(size, columns - column))
 
     def part(self, window: Window) -> Self:
-        """The grid of the pixels in a window."""
+        """Return the grid of the pixels in a window."""
         moved = self.transform @ Affine.translation(window.column, window.row)
         return type(self)((window.height, window.width), moved, self.crs)
 
     def coarsened(self, size: int) -> Self:
-        """The grid of the squares of `size` pixels; those at the right and lower border reach beyond it."""
+        """Return the grid of the squares of `size` pixels; those at the right and lower border reach beyond it."""
         rows, columns = (-(-length // size) for length in self.shape)
         return type(self)((rows, columns), self.transform @ Affine.scale(size), self.crs)
 

@@ -154,7 +154,7 @@ def _warnings(experiment: Experiment, record: RunRecord, numbers: Numbers, undra
 
 
 def _without_pixels(experiment: Experiment, metrics: Table) -> list[str]:
-    """Notes on classes of which no tile holds a pixel."""
+    """Return notes on classes of which no tile holds a pixel."""
     found = {row["name"] for row in metrics.rows if row["level"] == "region"}
     return [
         f"regions of {key}: no tile holds a pixel of {', '.join(missing)}"
@@ -165,7 +165,7 @@ def _without_pixels(experiment: Experiment, metrics: Table) -> list[str]:
 
 
 def _left_to_tables(numbers: Numbers) -> list[str]:
-    """A note where there are too many zones to be shown."""
+    """Return a note where there are too many zones to be shown."""
     if not numbers.unshown:
         return []
     return [
@@ -195,7 +195,7 @@ def write_tables(tables: Mapping[str, Table], record: RunRecord, folder: Path) -
 
 
 def write_comparison(experiment: Experiment, record: RunRecord, numbers: Numbers, folder: Path) -> list[Path]:
-    """The comparison of models for people, as Markdown and LaTeX, and a figure of each variable; the files written.
+    """Write the comparison of models as Markdown and LaTeX, and a figure of each variable; return the files.
 
     Without several models, the tables of an earlier run are removed.
     """
@@ -220,7 +220,7 @@ def cells_of_pages(
     choices: Mapping[str, MetricOptions],
     shown: Sequence[EvaluationUnit],
 ) -> CellMaps | None:
-    """The sums of the cells of all tiles, for the map of the pages."""
+    """Return the sums of the cells of all tiles, for the map of the pages."""
     whole = next(pool for pool in shown if pool.level == "all")
     with isolated("pages", "map of the cells"):
         sides = sides_of(whole, choices, [summaries.part(tile) for tile in whole.tiles], summaries)

@@ -50,7 +50,7 @@ def pools(experiment: Experiment, variables: Iterable[str], tiles: Iterable[Tile
 def zone_pools(
     levels: Sequence[float], variables: Iterable[str], zones: Iterable[tuple[str, Iterable[TileWholes]]]
 ) -> Iterator[EvaluationUnit]:
-    """A pool for each zone, of which the parts in its tiles are given; one part at a time is held."""
+    """Yield a pool for each zone, of which the parts in its tiles are given; one part at a time is held."""
     names = tuple(variables)
     for zone, parts in zones:
         totals, members = {name: RunningTotal(levels) for name in names}, []

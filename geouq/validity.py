@@ -50,7 +50,7 @@ class Nodata(NamedTuple):
 
 @inlined
 def stored_limits(mean, variance, truth, nodata):
-    """What pixels are compared with, in the type of each array: nodata as stored, infinity, and zero."""
+    """Return what pixels are compared with, in the type of each array: nodata as stored, infinity, and zero."""
     real_m, real_v, real_y = mean.dtype.type, variance.dtype.type, truth.dtype.type
     no_mean, no_variance, no_truth = (
         real_m(nodata.values[0]),

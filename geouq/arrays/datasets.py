@@ -116,7 +116,7 @@ def table(
 def _summary_of(
     mean: Any, variance: Any, truth: Any, levels: Sequence[float] | None, bins: Any, **options: Any
 ) -> Summary | SummaryArray:
-    """The summary given, or that of the arrays with all that any metric needs."""
+    """Return the summary given, or that of the arrays with all that any metric needs."""
     tail = max([TAIL, *(scheme.count for scheme in _schemes(bins))])
     return summary_of(mean, variance, truth, levels=levels or LEVELS, tail=tail, ordering=True, **options)
 
@@ -126,7 +126,7 @@ def _units(truth: Any) -> str:
 
 
 def _schemes(bins: Any) -> tuple[BinScheme, ...]:
-    """The schemes that are meant: one alone needs no list."""
+    """Return the schemes that are meant: one alone needs no list."""
     each = [bins] if isinstance(bins, int | str | BinScheme) else bins
     return tuple(bin_scheme(one, SCHEMES[0]) for one in each)
 
@@ -167,12 +167,12 @@ def _numbers(
 
 
 def _levels_of(summaries: Sequence[Summary]) -> Sequence[float]:
-    """The levels that summaries keep."""
+    """Return the levels that summaries keep."""
     return summaries[0].levels if summaries else LEVELS
 
 
 def _values(metric: Metric, summary: Summary, chosen: MetricOptions) -> list[Value]:
-    """What a metric is worth; nothing of the calibration curve where its levels, which nobody named, were not kept."""
+    """Return the values of a metric; none of the calibration curve if its default levels were not kept."""
     try:
         return list(evaluate_metric(metric, summary, chosen))
     except SummaryError:

@@ -21,7 +21,7 @@ def is_sampled(form: Form | None) -> bool:
 
 
 def places_in(layers: Mapping[str, Any]) -> dict[str, Any]:
-    """The number of each pixel in the order of its array, by which pixels are sampled."""
+    """Return the number of each pixel in the order of its array, by which pixels are sampled."""
     some = next((layer for layer in layers.values() if np.ndim(layer)), None)
     if some is None:
         return {}

@@ -47,7 +47,7 @@ def measure_names() -> tuple[str, ...]:
 
 @cache
 def measure(name: str) -> Callable[..., Any]:
-    """The metric of that name as a function of arrays or of a Summary; GeouqError where there is none.
+    """Return the metric of that name as a function of arrays or of a Summary; GeouqError where there is none.
 
     >>> measure("coverage")([1.0, 2, 3], [0.01, 0.25, 1], [1.5, 3, 2], level=0.8)
     0.333
@@ -59,7 +59,7 @@ def measure(name: str) -> Callable[..., Any]:
 
 
 def bin_scheme(bins: Bins, default: BinScheme) -> BinScheme:
-    """The scheme that is meant; ConfigError where there is none.
+    """Return the scheme that is meant; ConfigError where there is none.
 
     >>> from geouq.config import EQUAL_COUNT_10
     >>> bin_scheme(20, EQUAL_COUNT_10).name, bin_scheme("equal-width", EQUAL_COUNT_10).name
@@ -106,7 +106,7 @@ def is_lazy(value: Any) -> TypeGuard[Any]:
 
 
 def _on_arrays(metric: Metric) -> Callable[..., Any]:
-    """A metric that takes arrays, or a Summary."""
+    """Return a metric that takes arrays, or a Summary."""
     choices = _choices(metric)
     defaults = {name: parameter.default for name, parameter in choices.items()}
 
@@ -165,7 +165,7 @@ def _side_by_side(numbers: Sequence[Any], name: str, values: Sequence[float]) ->
 
 
 def _choices(metric: Metric) -> dict[str, inspect.Parameter]:
-    """What a metric takes beside the summary, by keyword; edges are a kind of bins here, and pixels are independent."""
+    """Return the keyword parameters of a metric; edges are given as bins, and pixels are independent."""
     found = {}
     for parameter in list(inspect.signature(metric.function).parameters.values())[1:]:
         name, kind, default = OWN_NAMES.get(parameter.name, parameter.name), parameter.annotation, parameter.default
@@ -180,7 +180,7 @@ def _choices(metric: Metric) -> dict[str, inspect.Parameter]:
 
 
 def _scheme_of(metric: Metric) -> BinScheme:
-    """The bins that a metric takes unless told otherwise."""
+    """Return the bins that a metric takes unless told otherwise."""
     default: BinScheme = inspect.signature(metric.function).parameters["bins"].default
     return default
 
@@ -193,7 +193,7 @@ def _documentation(metric: Metric) -> str:
 
 
 def _of(metric: Metric, summary: Summary | SummaryArray, chosen: Mapping[str, Any]) -> Any:
-    """The number of one summary, or those of many in the form of what was summarised."""
+    """Return the number of one summary, or those of many in the form of what was summarised."""
     if isinstance(summary, Summary):
         value = np.asarray(_function(metric, summary)(summary, **chosen))
         return value if value.ndim else float(value)
@@ -207,7 +207,7 @@ def _of(metric: Metric, summary: Summary | SummaryArray, chosen: Mapping[str, An
 
 
 def _function(metric: Metric, summary: Summary) -> Callable[..., Any]:
-    """What the metric of that name is of a forecast of this form; SummaryError where there is none."""
+    """Return what the metric of that name is of a forecast of this form; SummaryError where there is none."""
     for own in metrics_of(summary.given_as):
         if own.name == metric.name:
             return own.function

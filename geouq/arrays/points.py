@@ -117,7 +117,7 @@ def _rows(points: NDArray[Any], shape: tuple[int, int], empty: float) -> NDArray
 def _swept(
     read: Callable[[int, Window], VariableWindow], grid: Grid, settings: Settings, tile: str = ARRAY, *, weighted: bool
 ) -> VariableSummary:
-    """The sum over all windows of a grid."""
+    """Return the sum over all windows of a grid."""
     thresholds = settings.thresholds
     total = TileSum.empty(tile, grid, {ARRAY: thresholds}, settings, InMemory(), weighted=weighted)
     for piece in Pieces(grid, Reading(SQUARE, -(-grid.shape[1] // SQUARE) * SQUARE)):  # whole rows need no copy

@@ -41,17 +41,17 @@ class SummaryArray:
         return iter(self.summaries.ravel().tolist())
 
     def map(self, number: Callable[[Summary], Any]) -> NDArray[Any]:
-        """A number of each summary, (dims)."""
+        """Return a number of each summary, (dims)."""
         return np.array([number(summary) for summary in self]).reshape(self.shape)
 
     def total(self) -> Summary:
-        """The sum of all of them, in the order of the dimensions; SummaryError where there are none."""
+        """Return the sum of all of them, in the order of the dimensions; SummaryError where there are none."""
         if not self.summaries.size:
             raise SummaryError(f"there is no summary in an array of shape {self.shape}")
         return add_all(self)
 
     def isel(self, **places: int) -> "Summary | SummaryArray":
-        """The summary or summaries at places along dimensions; SummaryError for an unknown dimension or place."""
+        """Return the summaries at places along dimensions; raise SummaryError for an unknown dimension or place."""
         if unknown := [name for name in places if name not in self.dims]:
             raise SummaryError(f"there is no dimension {unknown[0]!r}; the dimensions are {', '.join(self.dims)}")
         try:

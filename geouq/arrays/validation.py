@@ -54,7 +54,7 @@ def summarize(
     ordering: bool = False,
     thresholds: Sequence[float] = (),
 ) -> Any:
-    """What pixels contribute: a Summary of all, or a SummaryArray along the dimensions that `dim` does not name.
+    """Return what pixels contribute: a Summary of all, or a SummaryArray along the dimensions that `dim` does not name.
 
     mean, variance, truth : numpy, dask or xarray, any number of dimensions; of one shape, or single numbers. Masked and
     NaN pixels, and those without positive variance, do not count. xarray arrays are matched by the names of dimensions.
@@ -100,7 +100,7 @@ def summarize_intervals(
     ordering: bool = False,
     thresholds: Sequence[float] = (),
 ) -> Any:
-    """The same of a forecast that gives intervals, closed ones from `lower` to `upper`, in the place of a variance.
+    """Return the summary of a forecast that gives closed intervals from `lower` to `upper` instead of a variance.
 
     Coverage, misses, width and interval score of `level` are those of the intervals as they were given. For all else
     the forecast is normal about its mean, with the std width / (2 h), where h is half the width of a standard normal's
@@ -159,7 +159,7 @@ class _Places:
     coords: Coordinates | None = None
 
     def filled(self, found: NDArray[np.object_]) -> Summary | SummaryArray:
-        """The one summary, or all of them."""
+        """Return the one summary, or all of them."""
         array = SummaryArray(self.dims, found, self.coords)
         return array if self.dims else array.total()
 
@@ -225,7 +225,7 @@ def _summarized(layers: Mapping[str, Any], places: _Places, settings: Settings) 
 
 
 def _of_block(layers: Mapping[str, NDArray[Any]], kept: int, settings: Settings) -> list[Summary]:
-    """A summary for each place along the first dimensions, in their order."""
+    """Return a summary for each place along the first dimensions, in their order."""
     found = []
     for index in np.ndindex(layers["truth"].shape[:kept]):
         points = _points({name: layer[index].reshape(-1) for name, layer in layers.items()}, settings)
@@ -258,7 +258,7 @@ def _points(layers: Mapping[str, NDArray[Any]], settings: Settings) -> Points:
 
 
 def _with_that_of_truth(variance: NDArray[Any], more: NDArray[Any]) -> NDArray[np.float64]:
-    """The predicted variance, where it is one, with that of the truth's own error; NaN where that is not known."""
+    """Return the predicted variance plus that of the truth's own error; NaN where that is missing."""
     if (more < 0).any():
         raise DataError(f"the lowest truth_variance is {np.nanmin(more):.6g}; variances are >= 0")
     values = variance.astype(np.float64)
@@ -314,7 +314,7 @@ def _added(parts: Sequence[list[Summary]]) -> list[Summary]:
 def _assembled(
     parts: Sequence[list[Summary]], lengths: Sequence[Sequence[int]], places: _Places
 ) -> Summary | SummaryArray:
-    """The summaries of all chunks in their places."""
+    """Return the summaries of all chunks in their places."""
     found = np.empty([sum(length) for length in lengths], np.object_)
     spans = [[range(end - size, end) for size, end in zip(n, accumulate(n), strict=True)] for n in lengths]
     for part, span in zip(parts, product(*spans), strict=True):
@@ -328,7 +328,7 @@ def _is_pixels(name: str) -> bool:
 
 
 def _array(layer: Any, name: str) -> Any:
-    """A numpy or dask array of float32 or float64 (weights: float64), NaN where masked."""
+    """Return a numpy or dask array of float32 or float64 (weights: float64), NaN where masked."""
     if is_dask(layer):
         import dask.array as da  # noqa: PLC0415  loaded already
 
@@ -365,7 +365,7 @@ def _broadcast(layer: Any, shape: tuple[int, ...], name: str) -> Any:
 
 
 def checked_levels(levels: Sequence[float]) -> tuple[float, ...]:
-    """The levels as numbers; ConfigError where they are none."""
+    """Return the levels as numbers; ConfigError where they are none."""
     found = tuple(map(float, levels))
     if not found or len(set(found)) < len(found) or not all(0 < level < 1 for level in found):
         raise ConfigError(f"levels {list(levels)}: give different numbers between 0 and 1, such as 0.9")

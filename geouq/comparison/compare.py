@@ -41,7 +41,7 @@ class Comparison:
         return self.shown.notes
 
     def lines(self) -> list[str]:
-        """The numbers most asked for of all tiles together, as lines of text."""
+        """Return the numbers most asked for of all tiles together, as lines of text."""
         return as_text(replace(self.shown, rows=[row for row in self.shown.rows if row["level"] == "all"]))
 
 
@@ -82,5 +82,5 @@ def compare(
 
 
 def _metrics_of(run: Restricted, variables: Sequence[Variable]) -> dict[str, dict[str, Metric]]:
-    """The metrics of each variable, by name."""
+    """Return the metrics of each variable, by name."""
     return {variable.name: metrics_by_name(variable, run.choices[run.names[variable.name]]) for variable in variables}

@@ -46,7 +46,7 @@ class Worse:
 
 
 def bound_of(written: str, metrics_of: MetricsOf, regions: Collection[str]) -> Bound:
-    """The number that METRIC, METRIC:VARIABLE or METRIC:VARIABLE:REGION names; either name may hold colons itself.
+    """Return the number that METRIC, METRIC:VARIABLE or METRIC:VARIABLE:REGION names; names may hold colons.
 
     metrics_of : by variable, the metrics that there are by name. Raises ConfigError where a part is not known, or where
     no value of the metric is better than another.
@@ -72,7 +72,7 @@ def bound_of(written: str, metrics_of: MetricsOf, regions: Collection[str]) -> B
 
 
 def worse(rows: Sequence[Row], bounds: Sequence[Bound], level: float) -> list[Worse]:
-    """What fails of the numbers bounded; p-values are adjusted among those alone that one bound names."""
+    """Return what fails of the numbers bounded; p-values are adjusted among those alone that one bound names."""
     return [one for bound in bounds for one in _failing(judged([row for row in rows if bound.is_about(row)], level))]
 
 

@@ -77,7 +77,7 @@ class Restricted:
     names: Mapping[str, str]
 
     def pools(self) -> Iterator[tuple[EvaluationUnit, list[Part]]]:
-        """The whole, then each region with its parts."""
+        """Yield the whole, then each region with its parts."""
         variables = list(self.names.values())
         for pool in pools(self.experiment, variables, self._named(self.summaries.wholes())):
             if pool.level != "tile":
@@ -120,7 +120,7 @@ def open_runs(folders: Sequence[Path]) -> tuple[Run, ...]:
 
 
 def _folder_and_model(written: Path) -> tuple[Path, str]:
-    """The folder of a run, and the model after the last @ where the folder of that whole name holds no run."""
+    """Return the folder of a run, and the model after the last @ where the folder of that whole name holds no run."""
     folder, mark, model = str(written).rpartition("@")
     if not mark or (written / "run.json").exists():
         return written, ""
@@ -231,7 +231,7 @@ def _common_variables(runs: Sequence[Run]) -> tuple[tuple[Variable, ...], list[s
 
 
 def _common_settings(runs: Sequence[Run], tiles: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
-    """Settings that make the same numbers of all runs: what is asked of the first, as far as all keep it."""
+    """Return settings that make the same numbers of all runs: what is asked of the first, as far as all keep it."""
     first = runs[0].experiment
     levels, notes = _common("levels", [[str(p) for p in run.experiment.levels] for run in runs], runs)
     schemes = [s for s in first.bins.schemes if all(s in run.experiment.bins.schemes for run in runs)]
@@ -252,7 +252,7 @@ def _common_settings(runs: Sequence[Run], tiles: Sequence[str]) -> tuple[dict[st
 
 
 def _common_regions(runs: Sequence[Run], tiles: Sequence[str]) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """Lists of tiles that all runs have, restricted to the tiles that all have in them."""
+    """Return lists of tiles that all runs have, restricted to the tiles that all have in them."""
     lists = [run.experiment.tile_lists for run in runs]
     found, notes = {}, []
     for name in dict.fromkeys(name for own in lists for name in own):

@@ -138,7 +138,7 @@ def _is_in_parts(written: Mapping[str, Any]) -> bool:
 
 
 def _without_prediction(written: Mapping[str, Any], models: Mapping[str, PredictionFiles]) -> SharedData:
-    """The layers beside the predictions, with every fault."""
+    """Return the layers beside the predictions, with every fault."""
     faults: list[tuple[Steps, str]] = [
         ((key,), "models gives the rasters of each prediction; write this key below a model")
         for key in written
@@ -169,7 +169,7 @@ def _placeholders(paths: Mapping[Steps, str], *, several: bool) -> Iterator[tupl
 
 
 def predictions_read(read: Mapping[str, Any]) -> list[PredictionFiles]:
-    """The predictions among keys that are read already and free of faults."""
+    """Return the predictions among keys that are read already and free of faults."""
     models, data = read.get("models"), read.get("data")
     if isinstance(models, dict):
         return list(models.values())
@@ -177,7 +177,7 @@ def predictions_read(read: Mapping[str, Any]) -> list[PredictionFiles]:
 
 
 def faults_of_variables(data: object, variables: Sequence[Variable]) -> Iterator[tuple[Steps, str]]:
-    """What is asked of variables that a prediction in another form than mean and variance does not have."""
+    """Yield what is asked of variables that a prediction in another form than mean and variance does not have."""
     if not isinstance(data, FormData):
         return
     for i, variable in enumerate(variables):
@@ -196,6 +196,6 @@ def layers_given(read: Mapping[str, Any]) -> set[str]:
 
 
 def noise_given(read: Mapping[str, Any]) -> Iterator[str]:
-    """What leaves no room for a noise of the truth that is told by variable."""
+    """Yield what leaves no room for a noise of the truth that is told by variable."""
     if any(files.lower is not None for files in predictions_read(read)):
         yield "models gives lower" if isinstance(read.get("models"), dict) else "data gives lower"

@@ -47,7 +47,7 @@ _OF_QUANTILES = ("pinball", "quantile_coverage")
 
 
 def lacking(maps: Iterable[str], files: object) -> Iterator[tuple[Steps, str]]:
-    """Maps that a prediction given by these files does not have."""
+    """Yield maps that a prediction given by these files does not have."""
     form = files.form if isinstance(files, FormFiles) else ""
     for place, name in enumerate(maps):
         owners = _owners(map_without_level(name) or name)
@@ -58,7 +58,7 @@ def lacking(maps: Iterable[str], files: object) -> Iterator[tuple[Steps, str]]:
 
 
 def _owners(base: str) -> tuple[str, ...]:
-    """What has a map of that name, without its level: keys of `_WORDS`."""
+    """Return what has a map of that name, without its level: keys of `_WORDS`."""
     if base in ("status", "n", CELLS):
         return tuple(_WORDS)
     if base in OF_MEMBERS or base in OF_CLASSES:
@@ -168,7 +168,7 @@ class FormFiles(Section):
         return {steps: path for steps, path in found.items() if path is not None}
 
     def of_model(self, name: str) -> Self:
-        """The rasters of one model, where its name stands for {model}."""
+        """Return the rasters of one model, where its name stands for {model}."""
         own: dict[str, object] = {
             key: path.replace(MODEL, name) for key in _PATHS if (path := getattr(self, key)) is not None
         }
@@ -208,7 +208,7 @@ class FormFiles(Section):
     @field_validator("quantiles", "probabilities", SPLIT)
     @classmethod
     def _alone(cls, given: object, info: ValidationInfo) -> object:
-        """The prediction is given in one form."""
+        """Require that the prediction is given in one form."""
         for other in ("members", "quantiles", "probabilities"):
             if given is not None and other != info.field_name and info.data.get(other) is not None:
                 raise ValueError(f"give either {other} or {info.field_name}, not both")

@@ -13,7 +13,7 @@ Unit = Literal["m", "px"]
 
 
 def length(text: str) -> tuple[float, Unit]:
-    """A length and its unit, metres or pixels.
+    """Return a length and its unit, metres or pixels.
 
     >>> length("5 km"), length("512 px")
     ((5000.0, 'm'), (512.0, 'px'))

@@ -139,7 +139,7 @@ def _with_paths(root: Written) -> Written:
 
 
 def _with_files(regions: Written) -> Written:
-    """The same for the file of each region that has one."""
+    """Return the same for the file of each region that has one."""
     entries = {
         name: replace(region, value={k: _resolved(v) if k in FILES else v for k, v in region.entries.items()})
         if isinstance(region.value, dict)
@@ -150,7 +150,7 @@ def _with_files(regions: Written) -> Written:
 
 
 def _with_layers(data: Written) -> Written:
-    """The same for each layer; what has no {tile} is a word, or faulty."""
+    """Return the same for each layer; what has no {tile} is a word, or faulty."""
     if isinstance(data.value, dict):
         return replace(data, value={key: _with_layers(node) for key, node in data.value.items()})
     return _resolved(data) if "{tile}" in str(data.value) else data

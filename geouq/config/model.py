@@ -290,7 +290,7 @@ class Experiment(Section):
     @field_validator("levels")
     @classmethod
     def _with_that_of_the_interval(cls, levels: tuple[float, ...], info: ValidationInfo) -> tuple[float, ...]:
-        """The level of intervals that are given is one of those that are told."""
+        """Add the level of the given intervals to the levels."""
         given = {own.level for own in predictions_read(info.data) if own.level is not None}
         return tuple(sorted({*levels, *given}))
 

@@ -58,13 +58,13 @@ class PredictionFiles(Section):
         return {layer: text for layer, text in layers.items() if isinstance(text, str)}
 
     def of_model(self, name: str) -> Self:
-        """The rasters of one model, where its name stands for {model}."""
+        """Return the rasters of one model, where its name stands for {model}."""
         return self.model_copy(update={layer: text.replace(MODEL, name) for layer, text in self.predicted.items()})
 
     @field_validator("std", "lower", "upper", "level")
     @classmethod
     def _instead_of_the_others(cls, given: H | None, info: ValidationInfo) -> H | None:
-        """The uncertainty is given once."""
+        """Require that the uncertainty is given once."""
         own = next(layers for layers in SPREADS if info.field_name in layers)
         for other in (layer for layers in SPREADS if layers != own for layer in layers):
             if given is not None and info.data.get(other) is not None:
@@ -74,7 +74,7 @@ class PredictionFiles(Section):
     @field_validator("level")
     @classmethod
     def _whole(cls, level: float | None, info: ValidationInfo) -> float | None:
-        """The uncertainty is given, and an interval with both ends and its level; what is faulty is told already."""
+        """Require an uncertainty, and an interval with both ends and its level."""
         read = {"level": level, **info.data}
         if any(layer not in read for layers in SPREADS for layer in layers):
             return level
@@ -123,7 +123,7 @@ def _of_forms(written: Mapping[Any, Any]) -> Iterator[tuple[Steps, str]]:
 
 
 def key_of(model: str, layer: str) -> str:
-    """What a layer of a prediction is called: as in the configuration, below its model where there are several.
+    """Return what a layer of a prediction is called: as in the configuration, below its model where there are several.
 
     >>> key_of("", "mean"), key_of("v1.2", "mean")
     ('mean', 'models.v1.2.mean')
@@ -132,7 +132,7 @@ def key_of(model: str, layer: str) -> str:
 
 
 def model_and_layer(key: str) -> tuple[str, str]:
-    """The model of such a key, empty for the only one, and the layer.
+    """Return the model of such a key, empty for the only one, and the layer.
 
     >>> model_and_layer("models.v1.2.mean"), model_and_layer("mean")
     (('v1.2', 'mean'), ('', 'mean'))

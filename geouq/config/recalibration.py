@@ -49,12 +49,12 @@ class Recalibration(Section):
 
 
 def method_alone(written: object) -> object:
-    """Settings from the name of a method alone."""
+    """Return settings from the name of a method alone."""
     return {"method": written} if isinstance(written, str) else written
 
 
 def fault_of_groups(recalibration: Recalibration, regions: Mapping[str, Any]) -> str | None:
-    """What is wrong with the groups; None for nothing. regions : by key, lists of tiles among them."""
+    """Return what is wrong with the groups; None for nothing. regions : by key, lists of tiles among them."""
     layers = [key for key, region in regions.items() if not isinstance(region, tuple)]
     if recalibration.by is None and recalibration.method == "by_group":
         return "by_group needs by: the key of regions of classes or polygons that are its groups"

@@ -126,7 +126,7 @@ def names_from_files(regions: Mapping[str, Any]) -> bool:
 
 
 def faults_of(regions: Mapping[str, Any], tiles: Sequence[str] | None) -> Iterator[tuple[Steps, str]]:
-    """What is wrong with regions as far as the configuration tells; `tiles` is None where the rasters are to tell."""
+    """Yield what is wrong with regions in the configuration; `tiles` is None if the rasters give their names."""
     yield from _reserved(regions)
     yield from _missing_in_tables(regions)
     yield from _clashes(regions)

@@ -14,7 +14,7 @@ Splits = dict[Literal["in", "out"], Annotated[Names, Field(min_length=1)]]
 
 
 def split_lists(splits: Mapping[Any, Sequence[str]] | None, regions: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """The tiles of either side, of which names of regions stand for theirs.
+    """Return the tiles of either side, of which names of regions stand for theirs.
 
     >>> split_lists({"in": ["west", "c"], "out": ["d"]}, {"west": ("a", "b")})
     {'in': ('a', 'b', 'c'), 'out': ('d',)}
@@ -29,7 +29,7 @@ def split_lists(splits: Mapping[Any, Sequence[str]] | None, regions: Mapping[str
 def faults_of_splits(
     splits: Mapping[Any, Sequence[str]], regions: Mapping[str, Any], tiles: Sequence[str] | None
 ) -> Iterator[tuple[Steps, str]]:
-    """What is wrong with splits as far as the configuration tells; `tiles` is None where the rasters are to tell."""
+    """Yield what is wrong with splits in the configuration; `tiles` is None if the rasters give their names."""
     for side in (IN, OUT):
         if side not in splits:
             yield (), f"missing key {quoted(side)}: names of tiles, or of regions that are lists of tiles"

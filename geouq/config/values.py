@@ -110,7 +110,7 @@ def member_pattern(path: str) -> str:
 
 
 def _with_tile(path: str, pattern: str) -> str:
-    """The path, if {tile}, and nothing else, stands for something in its pattern."""
+    """Return the path, if {tile}, and nothing else, stands for something in its pattern."""
     rest = pattern.replace("{tile}", "")
     if "{" in rest or "}" in rest:
         raise ValueError(f"{quoted(path)}: the only placeholder is {{tile}}")
@@ -249,7 +249,7 @@ def map_name(name: str) -> str:
 
 
 def map_without_level(name: str) -> str | None:
-    """What a map of a level is of, such as covered of covered_90; None of any other map."""
+    """Return what a map of a level is of, such as covered of covered_90; None of any other map."""
     found = _OF_LEVEL.fullmatch(name)
     return found and found[1]
 

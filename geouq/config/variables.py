@@ -53,7 +53,7 @@ class Variable(VariableSettings):
         return file_name(self.variable) + (f"@{self.model}" if self.model else "")
 
     def of_model(self, model: str) -> "Variable":
-        """The variable as one of several models predicts it; as it is where there is one alone."""
+        """Return the variable as one of several models predicts it; as it is where there is one alone."""
         own = {"name": f"{self.name} ({model})" if model else self.name, "model": model}
         return self.model_copy(update={**self.of_one_model(model), **own})
 

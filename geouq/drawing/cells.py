@@ -20,14 +20,14 @@ Floats = NDArray[np.float64]
 def cells_of_tiles(
     summaries: SavedSummaries, parts: Sequence[Part], variable: str, metric: str, scheme: BinScheme
 ) -> list[TileCells]:
-    """The cells of each part that holds a pixel. metric : one of `cell_metrics`."""
+    """Return the cells of each part that holds a pixel. metric : one of `cell_metrics`."""
     function = _function(metric, scheme, summaries.form())
     found = [_tile(summaries, part, variable, function) for part in parts]
     return [tile for tile in found if tile.n]
 
 
 def usual_metric(form: Form | None) -> str:
-    """The metric that a map of cells shows unless another one is asked for."""
+    """Return the metric that a map of cells shows unless another one is asked for."""
     own = metrics_of(form)
     return next(metric.name for metric in shown_in("cell map") if metric in own)
 
@@ -48,7 +48,7 @@ def cell_metrics(form: Form | None, levels: Sequence[float]) -> list[str]:
 
 
 def unit_of_cells(metric: str, units: str, form: Form | None = None) -> str:
-    """Unit of a metric of cells of a variable in `units`."""
+    """Return the unit of a metric of cells of a variable in `units`."""
     return unit_of(_known(metric, form), units)
 
 

@@ -24,7 +24,7 @@ class Wanted:
 def by_default(
     shown: Sequence[EvaluationUnit], variables: Sequence[Variable], figures: Collection[str]
 ) -> tuple[list[Wanted], int]:
-    """The figures to draw, those of the whole first, then one kind after the other of the regions; and how many not.
+    """Return the figures to draw, the whole first, then one kind after the other of the regions; and how many not.
 
     figures : those that the experiment asks for.
     """

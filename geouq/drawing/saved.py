@@ -108,7 +108,7 @@ def _wanted(
 def _open(
     folder: Path, experiment: Experiment, record: RunRecord, selection: Selection
 ) -> tuple[Source, Sequence[EvaluationUnit]]:
-    """What figures are drawn from, and the pools that are asked for: those named, or else all that are shown."""
+    """Return what figures are drawn from, and the pools that are asked for: those named, or else all that are shown."""
     summaries = SavedSummaries(folder, record.tiles, experiment.levels, experiment.zone_layers, record.whole)
     zones = summaries.zones()
     _require_known("--region", selection.regions, ["all", *experiment.tile_lists, *zones, *record.tiles])
@@ -136,7 +136,7 @@ def _inferring(
     zones: Mapping[str, Sequence[Part]],
     summaries: SavedSummaries,
 ) -> Inferred:
-    """What infers each variable of each pool once, when it is first asked for."""
+    """Return what infers each variable of each pool once, when it is first asked for."""
     found: dict[tuple[str, str, str], Inference] = {}
 
     def inferred(pool: EvaluationUnit, variable: str) -> Inference:

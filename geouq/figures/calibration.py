@@ -81,7 +81,7 @@ def _draw(
 
 
 def _farthest(curves: Mapping[str, Curve], levels: Sequence[float]) -> list[str]:
-    """The first name, then those with the largest mean distance from the diagonal, in the order given."""
+    """Return the first name, then those with the largest mean distance from the diagonal, in the order given."""
     first, *others = curves
     ranked = sorted(others, key=lambda name: -float(mace(curves[name].summary, levels)))[: MOST - 1]
     return [first, *(name for name in others if name in ranked)]

@@ -57,7 +57,7 @@ class TileCells:
 
 
 def cell_map(tiles: Sequence[TileCells], metric: str, *, title: str, units: str) -> Figure:
-    """A metric in every cell, with a scale bar and north; tiles that lie far apart have a panel each.
+    """Return a metric in every cell, with a scale bar and north; tiles that lie far apart have a panel each.
 
     Colours: around 0 where the metric has a sign, around 1 in equal ratios where it is a ratio, around its level where
     it is a coverage; otherwise from low to high. They end where 2 % of the cells are left out, which arrows tell. Of
@@ -176,7 +176,7 @@ def _draw(axes: Axes, tiles: Sequence[TileCells], norm: Normalize, metric: str) 
 
 
 def _scale_bar(axes: Axes, ends: tuple[float, float], metres: float) -> None:
-    """A bar of a round length below the map, at its left."""
+    """Draw a bar of a round length below the map, at its left."""
     length = scale_length((ends[1] - ends[0]) * metres)
     right = ends[0] + length / metres
     below = axes.get_xaxis_transform()
@@ -186,7 +186,7 @@ def _scale_bar(axes: Axes, ends: tuple[float, float], metres: float) -> None:
 
 
 def _north(axes: Axes) -> None:
-    """An arrow to the north of the map below it, at its right: up, as y grows to the north."""
+    """Draw an arrow to the north below the map, at its right: up, as y grows to the north."""
     axes.annotate(
         "N", xy=(0.97, 0.0), xytext=(0.97, -26), xycoords="axes fraction",
         textcoords=("axes fraction", "offset points"), ha="center", va="bottom", fontsize=LETTERS, color=INK,
@@ -209,7 +209,7 @@ def metres_a_unit(grid: Grid, latitude: float) -> tuple[float, bool]:
 
 
 def scale_length(metres: float) -> float:
-    """The largest 1, 2 or 5 times a power of ten that is no longer than a third of so many metres.
+    """Return the largest 1, 2 or 5 times a power of ten that is no longer than a third of so many metres.
 
     >>> scale_length(1000.0), scale_length(16_000.0)
     (200.0, 5000.0)

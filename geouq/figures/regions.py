@@ -34,7 +34,7 @@ Panel = tuple[str, str]
 
 
 def region_figure(rows: Sequence[Row], *, title: str) -> Figure:
-    """A dot with its interval for each region, a panel for each variable and metric of the rows, sorted by the first.
+    """Return a figure with a dot and interval for each region, a panel for each variable and metric of the rows.
 
     rows : of the table of metrics, of the whole and of regions. The whole comes first; the dashed line is the ideal
     value, where there is one. A dot without an interval is empty. Of more than 60 regions the 30 lowest and the 30
@@ -63,7 +63,7 @@ def region_figure(rows: Sequence[Row], *, title: str) -> Figure:
 
 
 def _sorted_names(rows: Sequence[Row], panels: Sequence[Panel]) -> list[str]:
-    """The whole, then the regions from the lowest value of the first panel to the highest; missing ones last."""
+    """Return the whole, then the regions from the lowest value of the first panel to the highest; missing ones last."""
     values = {row["name"]: row["value"] for row in rows if (row["variable"], row["metric"]) in panels[:1]}
     whole = {row["name"]: 0 if row["level"] == "all" else 1 for row in rows}
     return sorted(values, key=lambda name: (whole[name], np.inf if values[name] is None else values[name]))
@@ -97,7 +97,7 @@ def _draw(axes: Axes, found: dict[str, Row], names: Sequence[str], *, several: b
 
 
 def draw_ideal(axes: Axes, metric: str) -> None:
-    """A dashed line at the ideal value that numbers lie around; none where it is an end that they cannot pass."""
+    """Draw a dashed line at the ideal value, unless it is a limit that numbers cannot pass."""
     ideal = ideal_of(metric)
     if ideal is not None and (ideal or is_signed(metric)):
         axes.axvline(ideal, color=IDEAL, linewidth=1.2, linestyle="--", label="ideal", zorder=1)
@@ -110,7 +110,7 @@ def region_panels() -> list[str]:
 
 
 def ideal_of(name: str) -> float | None:
-    """The ideal value of a number by its name in the tables; None where it is small or large.
+    """Return the ideal value of a number by its name in the tables; None where it is small or large.
 
     >>> ideal_of("zms"), ideal_of("coverage_90"), ideal_of("crps")
     (1.0, 0.9, None)

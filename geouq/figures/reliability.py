@@ -78,7 +78,7 @@ def draw_bins(
     marker: str = "o",
     label: str = "bins",
 ) -> None:
-    """The bins that hold a pixel as points, with their bands."""
+    """Draw the bins that hold a pixel as points, with their bands."""
     per_bin = binned(curve.summary, scheme, edges)
     used = per_bin.n > 0
     predicted, observed = per_bin.mean_variance[used], per_bin.mse[used]
@@ -90,7 +90,7 @@ def draw_bins(
 
 
 def fit(axes: Axes, curves: list[tuple[Curve, Floats | None]], scheme: BinScheme) -> None:
-    """The diagonal, and limits that hold all points and bands on equal axes."""
+    """Draw the diagonal, and set limits that hold all points and bands on equal axes."""
     found = []
     for curve, edges in curves:
         per_bin = binned(curve.summary, scheme, edges)

@@ -51,7 +51,7 @@ class Curve:
 
 
 def new_figure(title: str, width: float = NARROW, height: float = 4.4) -> Figure:
-    """An empty figure with a title; nothing global is touched."""
+    """Return an empty figure with a title; nothing global is touched."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     across = int(width * LETTERS_AN_INCH)
@@ -61,7 +61,7 @@ def new_figure(title: str, width: float = NARROW, height: float = 4.4) -> Figure
 
 
 def without_pixels(figure: Figure) -> Figure:
-    """The figure of nothing, which says so."""
+    """Return the figure of nothing, which says so."""
     figure.text(0.5, 0.5, "no valid pixels", ha="center", va="center", fontsize=HEADING, color=INK)
     return figure
 
@@ -137,7 +137,7 @@ def pixels(number: ArrayLike) -> str:
 
 
 def percent(share: float) -> str:
-    """A share as a percentage.
+    """Return a share as a percentage.
 
     >>> percent(0.9), percent(0.6827)
     ('90 %', '68.27 %')
@@ -146,7 +146,7 @@ def percent(share: float) -> str:
 
 
 def described(bands: Bands | None, limits: Floats | None) -> str:
-    """What the bands with these limits are, or why there are none, for a note; nothing where nothing is inferred."""
+    """Return what the bands with these limits are, or why there are none, for a note; empty without inference."""
     if bands is None or limits is None:
         return ""
     if not np.isfinite(limits).any():
@@ -186,7 +186,7 @@ def shortened(text: str, longest: int) -> str:
 
 
 def plain(text: str, longest: int = 32) -> str:
-    """A label that is not too long, and in which no $ begins a formula."""
+    """Return a label that is not too long, and in which no $ begins a formula."""
     return shortened(text, longest).replace("$", r"\$")
 
 

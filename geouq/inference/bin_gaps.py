@@ -38,11 +38,11 @@ class Gaps:
     whole: bool = True
 
     def norm(self, gaps: Floats) -> Floats:
-        """The number that gaps give in the pool."""
+        """Return the number that gaps give in the pool."""
         return self.weighted(gaps, self.weight)
 
     def noise(self, widening: float) -> Noise:
-        """What may lie between gaps observed and true ones: deviations of resamples, that much wider.
+        """Return what may lie between gaps observed and true ones: deviations of resamples, that much wider.
 
         Weights, which are above 0, are widened in the logarithm.
         """

@@ -12,7 +12,7 @@ Ints = NDArray[np.int64]
 
 
 def block_numbers(shape: tuple[int, int], side: int) -> Ints:
-    """Number of the block of each cell of a tile of `shape` cells, in rows from the top left; int64 (cells).
+    """Return the number of the block of each cell of a tile of `shape` cells, in rows from the top left; int64 (cells).
 
     A tile is cut into as many rows and columns of blocks of `side` cells as fit, of nearly equal height and width, so
     that no block is narrower than `side` unless the tile is.

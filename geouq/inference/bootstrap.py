@@ -23,7 +23,7 @@ MOST_LEFT_OUT = 200
 
 
 def sums_by_block(rows: Floats, block: Ints, blocks: int) -> Floats:
-    """Sums of the rows of each block, float64 (blocks, columns)."""
+    """Return sums of the rows of each block, float64 (blocks, columns)."""
     sums = np.zeros((blocks, rows.shape[1]))
     _add_rows(rows, block, sums)
     return sums
@@ -51,7 +51,7 @@ def draws(blocks: int, resamples: int, seed: int, name: str) -> Iterator[Counts]
 
 
 def resampled(sums: Floats, resamples: int, seed: int, name: str) -> Floats:
-    """Sums of the blocks of each resample, float64 (resamples, columns)."""
+    """Return sums of the blocks of each resample, float64 (resamples, columns)."""
     found = np.zeros((resamples, sums.shape[1]))
     first = 0
     for some in draws(len(sums), resamples, seed, name):
@@ -61,7 +61,7 @@ def resampled(sums: Floats, resamples: int, seed: int, name: str) -> Floats:
 
 
 def left_out(sums: Floats) -> Floats:
-    """Sums of all blocks but some, each block left out once, at most 200 at a time; float64 (groups, columns).
+    """Return sums of all blocks but some, each block left out once, at most 200 at a time; float64 (groups, columns).
 
     NaN where sums are infinite, as of a log-loss is where the true class was given the probability 0.
     """
@@ -73,7 +73,7 @@ def left_out(sums: Floats) -> Floats:
 
 
 def left_out_groups(blocks: int) -> Ints:
-    """Number of the group with which each block is left out."""
+    """Return the number of the group with which each block is left out."""
     return np.arange(blocks) * min(blocks, MOST_LEFT_OUT) // blocks
 
 

@@ -81,7 +81,7 @@ class Difference:
 
 
 def draw_together(name: str, sides: Sequence[ForecastSample], settings: Intervals) -> Drawn:
-    """The numbers of forecasts of the same tiles and cells, with the same blocks drawn for all.
+    """Return the numbers of forecasts of the same tiles and cells, with the same blocks drawn for all.
 
     Blocks are as large as the forecast needs whose residuals reach farthest, and those count in which any has a pixel.
     name : of the pool, from which the draws follow.
@@ -116,12 +116,12 @@ Deviations = Callable[[Resampled, Resampled, float, Transform], tuple[Floats, li
 
 
 def paired_difference(other: Uncertain, base: Uncertain, level: float) -> Difference:
-    """The difference of two forecasts of the same pixels, drawn together."""
+    """Return the difference of two forecasts of the same pixels, drawn together."""
     return _difference(other, base, level, _paired)
 
 
 def unpaired_difference(other: Uncertain, base: Uncertain, level: float) -> Difference:
-    """The difference of two pools without a common pixel, drawn each for itself."""
+    """Return the difference of two pools without a common pixel, drawn each for itself."""
     return _difference(other, base, level, _unpaired)
 
 
@@ -181,7 +181,7 @@ def _beyond_rounding(one: Floats, other: Floats) -> Floats:
 
 
 def _unpaired(other: Resampled, base: Resampled, level: float, of: Transform) -> tuple[Floats, list[LongRun]]:
-    """The same of numbers that are drawn each for itself."""
+    """Return the same of numbers that are drawn each for itself."""
     found = [long_run(one.squares, *_moved(one, of)) for one in (other, base)]
     away = [_around(of(one.replicates), own, level) for one, own in zip((other, base), found, strict=True)]
     return away[0] - away[1], found

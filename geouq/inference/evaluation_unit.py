@@ -99,7 +99,7 @@ class Units:
 
 
 def units_of(places: Sequence[TilePlace], cells_of: CellsOf, frame: BootstrapBasis) -> Units:
-    """The cells of the tiles of a pool; of more than 131072, squares of them, so that the memory is bounded."""
+    """Return the cells of the tiles of a pool; of more than 131072, squares of them, so that the memory is bounded."""
     places = sorted(places, key=lambda place: place.tile)
     joined = int(np.ceil(np.sqrt(sum(place.cell_grid.pixels for place in places) / MOST_UNITS))) or 1
     tiles, cells = [], 0
@@ -149,7 +149,7 @@ def cut_into_blocks(units: Units, side: int, capped: bool) -> tuple[Blocks, Floa
 
 
 def _numbers(tiles: Sequence[_Tile], side: int) -> tuple[Ints, int]:
-    """Number of the block of each unit, and how many blocks there are."""
+    """Return the number of the block of each unit, and how many blocks there are."""
     found, blocks = [], 0
     for tile in tiles:
         own = block_numbers(tile.shape, side)
@@ -166,7 +166,7 @@ def _joined(rows: Floats, shape: tuple[int, int], side: int) -> _Tile:
 
 
 def _residuals(tile: _Tile, frame: BootstrapBasis) -> Floats:
-    """What each unit adds to mean error, squared error and z^2, less what it would on average, (rows, columns, 3)."""
+    """Return what each unit adds to mean error, squared error and z^2, minus the average, (rows, columns, 3)."""
     weight = tile.rows[:, WEIGHT]
     found = [tile.rows[:, FIRST + CENTRED.index("error")]]
     for name, mean_square in zip(("error", "z"), frame.mean_squares, strict=True):

@@ -62,7 +62,7 @@ class BootstrapBasis:
 
 
 def frame_of(whole: Summary, choices: MetricOptions) -> BootstrapBasis:
-    """The frame of a pool whose summary is `whole`, with at least one pixel."""
+    """Return the frame of a pool whose summary is `whole`, with at least one pixel."""
     shared = choices.shared_edges or {}
     schemes = {scheme.name: scheme for scheme in choices.schemes}
     edges = {
@@ -79,7 +79,7 @@ def frame_of(whole: Summary, choices: MetricOptions) -> BootstrapBasis:
 
 
 def features_of(parts: Iterable[tuple[Ints, CellSummaries]], cells: int, frame: BootstrapBasis) -> Floats:
-    """A row for each of the `cells` of a tile, float64 (cells, columns); parts may come in any order."""
+    """Return a row for each of the `cells` of a tile, float64 (cells, columns); parts may come in any order."""
     rows = np.zeros((cells, sum(frame.widths)))
     for numbers, part in parts:
         rows[numbers] = np.concatenate(_columns(part, frame), axis=1)
@@ -87,7 +87,7 @@ def features_of(parts: Iterable[tuple[Ints, CellSummaries]], cells: int, frame: 
 
 
 def summary_of(rows: Floats, frame: BootstrapBasis) -> Summary:
-    """The Summary that sums of features are, with the leading dimension of `rows` (R, columns)."""
+    """Return the Summary that sums of features are, with the leading dimension of `rows` (R, columns)."""
     of_moments, scores, z, bins, of_form = np.split(rows, np.cumsum(frame.widths)[:-1], axis=-1)
     moments = moments_of(of_moments, frame.centre)
     counts: NDArray[Any] = z  # whole numbers, or weights
@@ -107,7 +107,7 @@ def moment_columns(moments: Moments, centre: Floats) -> Floats:
 
 
 def moments_of(columns: Floats, centre: Floats) -> Moments:
-    """The moments that sums of such columns are."""
+    """Return the moments that sums of such columns are."""
     n, weight, sums, products = np.split(columns, np.cumsum([1, 1, len(SUMS)]), axis=-1)
     away = np.divide(sums[:, :C], weight, out=np.zeros_like(sums[:, :C]), where=weight > 0)
     sums = sums.copy()

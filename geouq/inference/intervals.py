@@ -161,7 +161,7 @@ def _certainty(one: Resampled, whole: Summary, drawn: Summary, choices: MetricOp
 def _assessed_by_tiles(
     name: str, choices: MetricOptions, places: Sequence[TilePlace], tiles: TileRows | None, settings: Intervals
 ) -> Iterator[Assessed]:
-    """The same of what cells do not keep, each tile being a block."""
+    """Yield the same of what cells do not keep, each tile being a block."""
     if tiles is None or len(tiles.rows) < FEWEST_TILES:
         return
     numbers, drawn = resampled_by_tiles(name, choices, tiles, places, settings)
@@ -179,7 +179,7 @@ def _without(whole: Summary, choices: MetricOptions, reason: str) -> Iterator[In
 
 
 def _interval(number: Resampled | Value, how: Certainty | str, settings: Intervals, blocks: str) -> Interval:
-    """The interval of a number, or why it has none; blocks : what they are, where they are not made of cells."""
+    """Return the interval of a number, or why it has none; blocks : what they are, where they are not made of cells."""
     reason = how if isinstance(how, str) else how.missing_reason
     if not reason and isinstance(how, Certainty) and not how.defined(settings.level):
         reason = "not defined in all resamples"
@@ -194,7 +194,7 @@ def _interval(number: Resampled | Value, how: Certainty | str, settings: Interva
 
 
 def _tests(how: Certainty | str, interval: Interval, settings: Intervals) -> Iterator[Test]:
-    """A test of a number that has an interval and is tested: it is significant where that leaves the ideal out."""
+    """Yield a test of a number that has an interval: it is significant if the interval excludes the ideal."""
     if isinstance(how, str) or interval.low is None or interval.high is None:
         return
     value = how.numbers.value

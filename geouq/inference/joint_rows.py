@@ -38,7 +38,7 @@ class SampleOwners:
             self._owner[np.isin(self._sample.number, own.number)] = number
 
     def pairs(self, numbers: Sequence[int]) -> "PairRows | None":
-        """The pairs of the sample, by the places of their tiles among these numbers; None where there are none."""
+        """Return the pairs of the sample, by the places of their tiles among these numbers; None if there are none."""
         if self._sample is None or len(self._sample.number) < 2:
             return None
         return PairRows.of(self._sample, np.searchsorted(numbers, self._owner))
@@ -53,16 +53,16 @@ class PairRows:
 
     @classmethod
     def of(cls, sample: JointSample, owner: Ints) -> Self:
-        """The pairs of a sample, of which each pixel belongs to a tile."""
+        """Return the pairs of a sample, of which each pixel belongs to a tile."""
         losses = {count: joint_losses_of(sample, count) for count in (1, TAU)}
         return cls(np.stack([owner, np.roll(owner, -1)]), losses)
 
     def resampled(self, name: str, metric: OfPairs, tiles: int, resamples: int, seed: int) -> Floats:
-        """The metric in each resample of so many tiles, which follow from the seed and the name; NaN without a pair."""
+        """Return the metric in each resample of so many tiles, drawn from the seed and the name; NaN without a pair."""
         return np.concatenate([self._means(some, metric) for some in draws(tiles, resamples, seed, name)])
 
     def left_out(self, metric: OfPairs, tiles: int) -> Floats:
-        """The metric without each tile, or, of more than 200, without each group of them."""
+        """Return the metric without each tile, or, of more than 200, without each group of them."""
         group = left_out_groups(tiles)
         groups = int(group[-1]) + 1
         return self._means((np.arange(groups)[:, np.newaxis] != group).astype(np.uint16), metric)

@@ -71,7 +71,7 @@ def _unbounded(x: float, lowest: float, highest: float) -> float:
 
 
 def _bounded(x: float, lowest: float, highest: float) -> float:
-    """What `_unbounded` makes x of."""
+    """Return what `_unbounded` makes x of."""
     if np.isinf(lowest):
         return x if np.isinf(highest) else highest - _exp(-x)
     return lowest + _exp(x) if np.isinf(highest) else lowest + (highest - lowest) / (1 + _exp(-x))
@@ -99,7 +99,7 @@ def p_value(leaves_out: Callable[[float], bool], level: float, least: float) -> 
 
 
 def false_discovery_adjusted(p_values: ArrayLike) -> Floats:
-    """Adjusted p-values: rejecting those below q lets at most a share q of the rejections be false.
+    """Return adjusted p-values: rejecting those below q lets at most a share q of the rejections be false.
 
     Benjamini and Hochberg 1995, Journal of the Royal Statistical Society B 57, 289.
 

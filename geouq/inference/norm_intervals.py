@@ -65,7 +65,7 @@ class _Multiples:
         return float(self.norm(s * self.shape))
 
     def place_of(self, number: float) -> float:
-        """The s at which the norm without noise is a number, or the largest one."""
+        """Return the s at which the norm without noise is a number, or the largest one."""
         return _border(lambda s: self.without_noise(s) < number, 0.0, LARGEST_FACTOR) if number > 0 else 0.0
 
     def too_small(self, s: float) -> bool:
@@ -75,7 +75,7 @@ class _Multiples:
         return self.tails(s)[1] <= self.alpha
 
     def tails(self, s: float) -> tuple[float, float]:
-        """The largest alpha at which s is not too small, and that at which it is not too large."""
+        """Return the largest alpha at which s is not too small, and that at which it is not too large."""
         noisy, lower = self.noise.norm(s * self.shape + self.noise.gaps), self._lower_share(s)
         smaller = float((noisy <= self.observed).mean())
         return float((noisy >= self.observed).mean()) / (1 - lower), smaller / lower if lower > 0 else np.inf

@@ -39,7 +39,7 @@ class OrderFrame:
 
     @classmethod
     def of(cls, whole: Summary, centre: Floats) -> Self | None:
-        """The frame of a pool; None where the order was not kept."""
+        """Return the frame of a pool; None where the order was not kept."""
         order, profile = whole.ordering, whole.variance
         if order is None or not whole.n:
             return None
@@ -60,7 +60,7 @@ class OrderFrame:
         return cls(whole, centre, alone, both, *means)
 
     def row(self, tile: Summary) -> Floats:
-        """What a tile adds, float64 (columns)."""
+        """Return what a tile adds, float64 (columns)."""
         order, profile, (alone, pairs) = tile.ordering, tile.variance, self._classes
         if order is None:
             raise ValueError("a tile of a pool that keeps the order keeps it too")
@@ -70,7 +70,7 @@ class OrderFrame:
         return np.concatenate([moment_row(tile.moments, self.centre), *columns, np.bincount(both, order.n, pairs)])
 
     def summary(self, rows: Floats) -> Summary:
-        """The Summary that sums of rows (R, columns) are, of what order takes."""
+        """Return the Summary that sums of rows (R, columns) are, of what order takes."""
         alone, pairs = self._classes
         moments, squared_error, n, both = np.split(rows, np.cumsum([MOMENTS, alone, alone]), axis=-1)
         sums = np.stack([np.zeros_like(n), squared_error, n], axis=-1)
@@ -104,7 +104,7 @@ class _Ordered(OrderingProfile):
 
 
 def moment_row(moments: Moments, centre: Floats) -> Floats:
-    """What the moments of one tile add, float64 (columns)."""
+    """Return what the moments of one tile add, float64 (columns)."""
     one = Moments(*(np.asarray(part)[np.newaxis] for part in vars(moments).values()))
     return moment_columns(one, centre)[0]
 
@@ -114,7 +114,7 @@ def _keys(whole: Summary) -> Ints:
 
 
 def _classes(values: NDArray[np.generic], n: Floats, count: int) -> Ints:
-    """Number of the class of each value: about as many pixels each, and equal values in one."""
+    """Return the number of the class of each value: about as many pixels each, and equal values in one."""
     distinct, place = np.unique(values, return_inverse=True)
     pixels = np.bincount(place, n, len(distinct))
     found = np.floor((np.cumsum(pixels) - pixels / 2) / max(pixels.sum(), 1) * count).astype(np.int64)

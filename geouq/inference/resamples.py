@@ -102,7 +102,7 @@ def resampled_numbers(
 
 
 def of_cells(metric: Metric, summary: Summary, choices: MetricOptions) -> list[Value]:
-    """The values of a metric; SummaryError where cells keep too little for it."""
+    """Return the values of a metric; SummaryError where cells keep too little for it."""
     if metric.choice in NOT_BY_CELL:
         raise SummaryError(f"{metric.name} does not follow from cells")
     return list(evaluate_metric(metric, summary, choices))

@@ -65,7 +65,7 @@ def adjusted(rows: Iterable[Row]) -> list[Row]:
 
 
 def difference_row(found: Difference, level: float, method: str) -> Row:
-    """A difference and its interval; `ci_method` tells why there is none."""
+    """Return a difference and its interval; `ci_method` tells why there is none."""
     return {
         "difference": found.value,
         "ci_low": found.low,
@@ -77,7 +77,7 @@ def difference_row(found: Difference, level: float, method: str) -> Row:
 
 
 def finite(value: Value) -> float | None:
-    """The number of a value; None where it is missing."""
+    """Return the number of a value; None where it is missing."""
     return _number(float(value.value))
 
 
@@ -93,7 +93,7 @@ def judged(rows: Sequence[Row], level: float) -> list[Row]:
 
 
 def correlogram_rows(of: Of, inference: Inference) -> list[Row]:
-    """A row for each lag between cells of a variable of a pool at which pairs are enough."""
+    """Return a row for each lag between cells of a variable of a pool at which pairs are enough."""
     blocks = inference.blocks
     if blocks is None:
         return []

@@ -142,7 +142,7 @@ def _models(distance: Floats) -> list[tuple[float, float, Floats]]:
 
 
 def _cut(positions: Positions, weight: Floats) -> tuple[Ints, Floats, Floats, Ints, float]:
-    """Number of the square of each part, and of each square the centre and the sheet; and the side."""
+    """Return the number of the square of each part, and of each square the centre and the sheet; and the side."""
     side = float(np.sqrt(positions.area / min(WANTED, len(positions.x))))
     sheets = int(positions.sheet.max()) + 1
     if sheets > WANTED:
@@ -160,14 +160,14 @@ def _cut(positions: Positions, weight: Floats) -> tuple[Ints, Floats, Floats, In
 
 
 def _numbers(positions: Positions, side: float) -> tuple[Ints, Ints]:
-    """Number of the square of each part, and sheet of each square."""
+    """Return the number of the square of each part, and sheet of each square."""
     place = np.stack([positions.sheet, *(_along(one, side) for one in (positions.y, positions.x))])
     squares, number = np.unique(place, axis=1, return_inverse=True)
     return number.ravel().astype(np.int64), squares[0]
 
 
 def _along(centres: Floats, side: float) -> Ints:
-    """Number of the row or column of squares, which are placed evenly between the outermost centres."""
+    """Return the number of the row or column of squares, which are placed evenly between the outermost centres."""
     lowest, length = centres.min(), float(np.ptp(centres))
     count = max(1, round(length / side + 0.5))
     return np.minimum(np.floor((centres - lowest) / max(length, 1e-9) * count), count - 1).astype(np.int64)

@@ -47,14 +47,14 @@ class TileFrame:
 
     @classmethod
     def of(cls, whole: Summary, choices: MetricOptions) -> "TileFrame":
-        """The frame of a pool whose summary is `whole`, with at least one pixel."""
+        """Return the frame of a pool whose summary is `whole`, with at least one pixel."""
         groups = {by: whole.coverage_by(by) for by in choices.groupings}
         shares = {by: (one.keys, one.group_shares(choices.groups.count, int(whole.n))) for by, one in groups.items()}
         centre = np.array([whole.moments.mean(name) for name in CENTRED])
         return cls(whole, centre, shares, OrderFrame.of(whole, centre) if choices.ordering else None)
 
     def row(self, tile: Summary) -> Floats:
-        """What a tile with pixels adds, float64 (columns), but for the order."""
+        """Return what a tile with pixels adds, float64 (columns), but for the order."""
         parts = [moment_row(tile.moments, self.centre), tile.z.counts, tile.thresholds.sums.ravel()]
         for by, (keys, shares) in self.groups.items():
             profile = tile.coverage_by(by)
@@ -64,7 +64,7 @@ class TileFrame:
         return np.concatenate(parts)
 
     def summary(self, rows: Floats) -> Summary:
-        """The Summary that sums of rows (R, columns) are, of what follows from them."""
+        """Return the Summary that sums of rows (R, columns) are, of what follows from them."""
         whole, columns = self.whole, len(self.whole.levels) + 1
         shapes = [(whole.z.counts.size,), whole.thresholds.sums.shape]
         shapes += [(shares.shape[1], columns) for _, shares in self.groups.values()]
@@ -112,7 +112,7 @@ class TileRows:
 def rows_of_tiles(
     wholes: Mapping[str, Summary], choices: Mapping[str, MetricOptions], tiles: Tiles, count: int
 ) -> dict[str, TileRows]:
-    """The rows of each variable that has pixels, of `count` tiles that are gone through once, in their order."""
+    """Return the rows of each variable that has pixels, of `count` tiles that are gone through once, in their order."""
     frames = {name: TileFrame.of(whole, choices[name]) for name, whole in wholes.items() if whole.n}
     found: dict[str, dict[int, list[Floats]]] = {name: {} for name in frames}
     owners = {name: SampleOwners(frame.whole) for name, frame in frames.items()}
@@ -164,7 +164,7 @@ def _resampled(value: Value, squares: Squares, replicates: Floats, without: Floa
 def _joint_of(
     name: str, choices: MetricOptions, tiles: TileRows, squares: Squares, settings: Intervals
 ) -> Iterator[Resampled]:
-    """The numbers of pairs of pixels."""
+    """Yield the numbers of pairs of pixels."""
     if tiles.pairs is None:
         return
     count = len(tiles.rows)

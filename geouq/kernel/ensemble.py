@@ -58,7 +58,7 @@ def shares_of_ties(members: int) -> Floats:
 
 
 def wanted_of(form: Ensemble, pairs: Ints) -> Wanted:
-    """What is asked of an ensemble of that form."""
+    """Return what is asked of an ensemble of that form."""
     low, high = (1 - np.array(form.levels)) / 2, (1 + np.array(form.levels)) / 2
     if not form.densities:  # quantiles of the members: the smallest of which so large a share does not lie above it
         low, high = (np.ceil(np.round(side * form.members, 9)) for side in (low, high))
@@ -118,7 +118,7 @@ def _add_slab(n, asked, into, room, sums):
 
 @inlined
 def _spread_and_ranks(n, members, into):
-    """The epistemic variance, and the ranks of the truth."""
+    """Return the epistemic variance, and the ranks of the truth."""
     values, work, truth, mean = into.values, into.work, into.truth, into.mean
     spread, below, at_most = work[SPREAD], work[BELOW], work[AT_MOST]
     for i in range(n):

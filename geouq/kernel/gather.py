@@ -137,7 +137,7 @@ def _fill_up(n, into):
 
 @inlined
 def _find_valid(pixels, limits, columns, slab, place, excluded):
-    """Number of valid pixels, with the places of these and of the others."""
+    """Return the number of valid pixels, with the places of these and of the others."""
     m, v, y, _, status = pixels
     n, none, eights = 0, 0, (slab[4] - slab[2]) // EIGHT
     for r in range(slab[1], slab[3]):
@@ -172,7 +172,7 @@ def _add_places(p, valid, n, place):
 
 @inlined
 def _runs(n, place, run):
-    """Number of runs of pixels that lie side by side in the window; run : filled in with the ends of each."""
+    """Return the number of runs of adjacent pixels in the window; run : filled in with the ends of each."""
     count = 0
     for i in range(1, n):
         run[count] = i

@@ -294,7 +294,7 @@ def _scatter(n, scratch):
 
 @inlined
 def _scatter_weighted(n, scratch):
-    """The same, weighted; weights and squares of weighted variances by key go to a table of their own."""
+    """Do the same with weights; weights and squares of weighted variances by key go to a table of their own."""
     w, e, s, v = scratch.weight, scratch.error, scratch.std, scratch.variance
     we, ws, wszz, wv, wee = scratch.weighted
     for i in range(n):

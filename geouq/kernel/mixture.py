@@ -61,7 +61,7 @@ def exp_below_zero(x):
 
 @inlined_fused
 def share_beyond(z, bell):
-    """What a normal distribution holds beyond |z| on one side, of exp(-z^2 / 2)."""
+    """Return what a normal distribution holds beyond |z| on one side, of exp(-z^2 / 2)."""
     x = min(abs(z) * SQRT_HALF, NOTHING)
     sum_, slope = x + MIDDLE, 1.0 + 2.0 * x
     inverse = 1.0 / (sum_ * slope)
@@ -155,7 +155,7 @@ def _add_mean_distance(n, one, room, factor, own, out):
 
 @inlined_fused
 def _standardize(n, own, variance, truth, z, inverse):
-    """A member's z and the inverse of its std, of which the first guess, of the stored type, is mended in double."""
+    """Return a member's z and the inverse of its std; a first guess of the stored type is refined in double."""
     one = variance.dtype.type(1)
     for i in range(n):
         guess = np.float64(one / math.sqrt(variance[i]))

@@ -15,7 +15,7 @@ ROW = ir.VectorType(DOUBLE, LANES)
 
 @intrinsic
 def bits_of_single(_typing: Any, _number: Any) -> Any:
-    """The bits of a number rounded to float32."""
+    """Return the bits of a number rounded to float32."""
     signature = types.uint32(types.float64)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001  numba's signature
@@ -26,18 +26,18 @@ def bits_of_single(_typing: Any, _number: Any) -> Any:
 
 @intrinsic
 def bits_of_double(_typing: Any, _number: Any) -> Any:
-    """The bits of a double."""
+    """Return the bits of a double."""
     return types.int64(types.float64), _as_it_stands(INDEX)
 
 
 @intrinsic
 def double_of_bits(_typing: Any, _bits: Any) -> Any:
-    """The double of these bits."""
+    """Return the double of these bits."""
     return types.float64(types.int64), _as_it_stands(DOUBLE)
 
 
 def _as_it_stands(kind: Any) -> Any:
-    """What makes code that takes the bits of a number for another type."""
+    """Return what makes code that takes the bits of a number for another type."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], kind)
@@ -46,7 +46,7 @@ def _as_it_stands(kind: Any) -> Any:
 
 
 def polynomial(coefficients: Sequence[float]) -> Any:
-    """The polynomial with these coefficients, highest power first, spelled out.
+    """Return the polynomial with these coefficients, highest power first, spelled out.
 
     Even and odd powers have a chain each, so that they need not wait; products and sums may be rounded together.
     """
@@ -65,7 +65,7 @@ def polynomial(coefficients: Sequence[float]) -> Any:
 
 
 def _chain(builder: Any, x: Any, rising: Sequence[float]) -> Any:
-    """A polynomial whose lowest power comes first, by Horner's rule."""
+    """Return a polynomial whose lowest power comes first, by Horner's rule."""
     *lower, total = (ir.Constant(DOUBLE, coefficient) for coefficient in rising)
     for coefficient in reversed(lower):
         total = builder.fadd(builder.fmul(total, x, FUSED), coefficient, FUSED)
@@ -251,7 +251,7 @@ def _eight(context: Any, builder: Any, kind: Any, array: Any, first: Any) -> Any
 
 
 def _eights(values: Any, number: float) -> Any:
-    """A number eight times, of the type of a vector."""
+    """Return a number eight times, of the type of a vector."""
     return ir.Constant(values.type, [number] * EIGHT)
 
 
@@ -261,7 +261,7 @@ def _as_bits(builder: Any, flags: Any) -> Any:
 
 
 def _repeated(builder: Any, number: Any, times: int) -> Any:
-    """A vector of one number."""
+    """Return a vector of one number."""
     empty = ir.Constant(ir.VectorType(number.type, times), ir.Undefined)
     single = builder.insert_element(empty, number, ir.Constant(WORD, 0))
     return builder.shuffle_vector(single, single, _mask(*[0] * times))

@@ -122,7 +122,7 @@ def _coarsest(thresholds: Floats, levels: Sequence[float]) -> int:
 
 
 def _count_outside(bin_of: Ints, outside: Ints) -> NDArray[np.uint32]:
-    """Number of levels whose interval does not hold the z of each bucket."""
+    """Return the number of levels whose interval does not hold the z of each bucket."""
     beyond = (bin_of[:, np.newaxis] <= outside[:, 0]) | (bin_of[:, np.newaxis] >= outside[:, 1])
     return beyond.sum(-1).astype(np.uint32)
 

@@ -47,7 +47,7 @@ class Cellwise:
     whole: Summary
 
     def measured(self, place: TilePlace) -> Measured:
-        """The metrics of all cells of a tile, measured some at a time."""
+        """Return the metrics of all cells of a tile, measured some at a time."""
         waiting = iter(self.cells_of(place.tile))
         first_part = next(waiting)
         labels: list[BandLabel] = []
@@ -80,7 +80,7 @@ class Cellwise:
             yield BandLabel(PIXELS, "1", "Number of valid pixels."), summary.n.astype(np.float64)
 
     def _kept(self, summary: Summary) -> Iterator[Value]:
-        """The metrics wanted, without those that cells keep too little for."""
+        """Yield the metrics wanted, without those that cells keep too little for."""
         own = replace(self.choices, schemes=(EQUAL_COUNT_10,), shared_edges=None)
         for metric in metrics_of(self.choices.form):
             if metric.choice in NOT_BY_CELL:

@@ -81,7 +81,7 @@ def _write_tile(tile: Measured, path: Path, tags: Mapping[str, str]) -> None:
 
 
 def _styles(cells: Cellwise, tile: Measured, paths: Sequence[Path], folder: Path) -> Iterator[Path]:
-    """A style beside each map, of the band that says most, and one for each band in a folder."""
+    """Yield a style beside each map, of the band that says most, and one for each band in a folder."""
     scales = cells.scales(tile.place.cell_size**2)
     texts = {
         label.name: style_of_scale(scales[label.name], label.units, band)

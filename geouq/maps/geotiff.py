@@ -77,7 +77,7 @@ class MapWriter:
 def cog_writer(
     path: Path, grid: Grid, bands: Sequence[BandLabel], tags: Mapping[str, str], stored: Stored = CONTINUOUS
 ) -> Iterator[MapWriter]:
-    """A map on a grid, nodata where nothing is known; it stands under its name only when it is whole."""
+    """Yield a writer of a map on a grid, nodata where nothing is known; the file gets its name when it is complete."""
     largest = BLOCK if len(bands) <= MANY else BLOCK_OF_MANY
     side = min(largest, max(SMALLEST_BLOCK, -(-max(grid.shape) // SMALLEST_BLOCK) * SMALLEST_BLOCK))
     crs = rasterio.CRS.from_wkt(grid.crs) if grid.crs else None
@@ -113,7 +113,7 @@ def validate_source_date_epoch() -> None:
 
 
 def source_date_epoch() -> datetime | None:
-    """The time that SOURCE_DATE_EPOCH tells, and none else, so that the same inputs give the same bytes."""
+    """Return the time that SOURCE_DATE_EPOCH tells, and none else, so that the same inputs give the same bytes."""
     told = os.environ.get("SOURCE_DATE_EPOCH")
     if not told:
         return None

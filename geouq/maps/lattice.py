@@ -35,7 +35,7 @@ class Mosaic:
 
 
 def mosaic_of(tiles: Sequence[TilePlace]) -> Mosaic | None:
-    """The mosaic of tiles; None where they do not make one of a sensible size."""
+    """Return the mosaic of tiles; None where they do not make one of a sensible size."""
     lattice = _of_like_cells(tiles)
     if lattice is None:
         return None
@@ -61,13 +61,13 @@ def corners_on_lattice(tiles: Sequence[TilePlace]) -> dict[str, tuple[int, int]]
 
 
 def _of_like_cells(tiles: Sequence[TilePlace]) -> Lattice | None:
-    """The lattice of tiles that all lie on it, with cells of one size."""
+    """Return the lattice of tiles that all lie on it, with cells of one size."""
     found = lattices_of(tiles) if len({tile.cell_size for tile in tiles}) == 1 else []
     return found[0] if len(found) == 1 else None
 
 
 def lattices_of(tiles: Sequence[TilePlace]) -> list[Lattice | None]:
-    """A lattice for each set of tiles that share one, in the order of their first ones; None where tiles overlap."""
+    """Return a lattice for each set of tiles that share one, ordered by their first tile; None if tiles overlap."""
     groups: list[dict[str, tuple[Grid, int, int]]] = []
     for tile in tiles:
         for group in groups:

@@ -10,7 +10,7 @@ def _rgb(*colours: str) -> tuple[Rgb, ...]:
 
 
 def hexadecimal(colour: Rgb) -> str:
-    """A colour as #rrggbb."""
+    """Return a colour as #rrggbb."""
     return "#{:02x}{:02x}{:02x}".format(*colour)
 
 
@@ -30,7 +30,7 @@ MISSED, COVERED = _rgb("d55e00", "e0e0e0")
 
 
 def colours_of_codes(codes: Sequence[str]) -> tuple[Rgb, ...]:
-    """A colour for each code: what is as it should be is light grey.
+    """Return a colour for each code: what is as it should be is light grey.
 
     >>> [hexadecimal(colour) for colour in colours_of_codes(("missed", "covered"))]
     ['#d55e00', '#e0e0e0']

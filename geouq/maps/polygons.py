@@ -57,7 +57,7 @@ class Polygons(Protocol):
 
 
 def cell_polygons(tile: Measured) -> CellPolygons:
-    """The cells of a tile that hold pixels, cut at its border."""
+    """Return the cells of a tile that hold pixels, cut at its border."""
     has_pixels = np.isfinite(tile.values).any(axis=0)
     row, column = np.nonzero(has_pixels)
     ends = np.array(tile.place.grid.shape)
@@ -76,7 +76,7 @@ def cell_polygons(tile: Measured) -> CellPolygons:
 
 @contextmanager
 def polygon_writer(stem: Path, crs: Sequence[str]) -> Iterator[Polygons]:
-    """A file `<stem>.gpkg`, or `<stem>.geojson`; whole, or not there. crs : of all tiles, as WKT."""
+    """Yield a writer of `<stem>.gpkg`, or `<stem>.geojson`; complete, or absent. crs : of all tiles, as WKT."""
     has_library = find_spec("pyogrio") is not None and ARCHIVE not in str(stem)
     path = stem.with_name(f"{stem.name}{'.gpkg' if has_library else '.geojson'}")
     with atomic_write(path) as part:
@@ -193,6 +193,6 @@ def in_degrees(rings: Floats, crs: str) -> Floats:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it; None where it is not a number."""
+    """Return a value as JSON has it; None where it is not a number."""
     plain = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(plain, float) and not math.isfinite(plain) else plain

@@ -137,6 +137,6 @@ def _about_one(factor: float, colours: Sequence[Rgb]) -> Scale:
 
 
 def _usable(number: ArrayLike) -> float:
-    """A size above 0 that a scale can span; 1 where there is no pixel, or nothing to be told apart."""
+    """Return a size above 0 that a scale can span; 1 where there is no pixel, or nothing to be told apart."""
     found = abs(float(np.asarray(number)))
     return min(max(found, SMALLEST), LARGEST) if math.isfinite(found) and found > 0 else 1.0

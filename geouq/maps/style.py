@@ -63,7 +63,7 @@ def write_style(text: str, path: Path) -> Path:
 
 
 def _renderer(kind: str, band: int) -> tuple[ET.Element, ET.Element]:
-    """A style and the renderer within it, to which its colours are added."""
+    """Return a style and the renderer within it, to which its colours are added."""
     root = ET.Element("qgis", version=VERSION, styleCategories="Symbology", hasScaleBasedVisibilityFlag="0")
     pipe = ET.SubElement(root, "pipe")
     ET.SubElement(
@@ -88,7 +88,7 @@ def _renderer(kind: str, band: int) -> tuple[ET.Element, ET.Element]:
 
 
 def _ramp(shader: ET.Element, scale: Scale) -> None:
-    """The colours as a ramp, from which QGIS makes other classes when it is asked to."""
+    """Add the colours as a ramp, from which QGIS makes other classes on request."""
     colours = [",".join(map(str, (*colour, 255))) for colour in scale.colours]
     low, span = scale.values[0], scale.values[-1] - scale.values[0]
     inner = zip(scale.values[1:-1], colours[1:-1], strict=True)

@@ -54,7 +54,7 @@ class PixelMap:
         return CODES if self.codes else CONTINUOUS
 
     def label(self, name: str, variable: Variable) -> BandLabel:
-        """What the band of a variable says of itself."""
+        """Return what the band of a variable says of itself."""
         tags = dict(self.limits)
         if self.codes:
             tags["flag_values"] = " ".join(map(str, range(len(self.codes))))
@@ -129,7 +129,7 @@ _MAPS: Mapping[str, PixelMap] = {
 
 
 def pixel_map(name: str) -> PixelMap:
-    """The map of a name that a configuration accepts for maps of pixels."""
+    """Return the map of a name that a configuration accepts for maps of pixels."""
     if name in _MAPS:
         return _MAPS[name]
     percent = name.rpartition("_")[2]

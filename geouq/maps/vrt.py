@@ -40,7 +40,7 @@ def write_mosaics(name: str, places: Sequence[TilePlace], variables: Sequence[Va
 
 
 def mosaic_text(name: str, lattice: Lattice, grids: Mapping[str, Grid], variables: Sequence[Variable]) -> str:
-    """The virtual raster of one map over tiles on a lattice."""
+    """Return the virtual raster of one map over tiles on a lattice."""
     rows, columns = lattice.grid.shape
     root = ET.Element("VRTDataset", rasterXSize=str(columns), rasterYSize=str(rows))
     if lattice.grid.crs:
@@ -98,7 +98,7 @@ def _metadata(element: ET.Element, tags: Mapping[str, str]) -> None:
 
 
 def _source(band: ET.Element, file: str, grid: Grid, corner: tuple[int, int]) -> None:
-    """The same band of a tile: its file, and where that goes; told in full, so that no file need be opened early."""
+    """Add the band of a tile with its file and place, in full, so that no file has to be opened early."""
     rows, columns = grid.shape
     side = str(min(BLOCK, max(SMALLEST_BLOCK, -(-max(rows, columns) // SMALLEST_BLOCK) * SMALLEST_BLOCK)))
     source = ET.SubElement(band, "SimpleSource")

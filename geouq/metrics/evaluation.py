@@ -92,7 +92,7 @@ _CALLS: Mapping[Choice, Callable[[MetricOptions], list[_Call]]] = {
 
 
 def evaluate_metric(metric: Metric, summary: Summary, choices: MetricOptions) -> Iterator[Value]:
-    """The values of one metric for every level, bin scheme or grouping chosen."""
+    """Yield the values of one metric for every level, bin scheme or grouping chosen."""
     for call in _CALLS[metric.choice](choices):
         name, number = metric.name + call.suffix, np.full(np.shape(summary.n), np.nan)
         with isolated("numbers", " ".join(filter(None, (name, call.bins, call.group)))):

@@ -10,7 +10,7 @@ Floats = NDArray[np.float64]
 
 
 def sums_of(summary: Summary, kinds: str | tuple[str, ...]) -> FormSums:
-    """The sums of a forecast of one of these kinds; SummaryError where it is of another."""
+    """Return the sums of a forecast of one of these kinds; SummaryError where it is of another."""
     wanted = (kinds,) if isinstance(kinds, str) else kinds
     if summary.form is None or summary.kind not in wanted:
         raise SummaryError(f"this number is of {' or '.join(wanted)} forecasts; the summary is of a {summary.kind} one")

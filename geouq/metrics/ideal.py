@@ -45,7 +45,7 @@ def is_judged(metric: Metric) -> bool:
 
 
 def ideal_value(metric: Metric, level: float | None = None) -> float | None:
-    """The number that is ideal for a metric, of a level where it has one; None where that is `small` or `large`.
+    """Return the number that is ideal for a metric, of a level where it has one; None where that is `small` or `large`.
 
     >>> from geouq.metrics import METRICS
     >>> {metric.name: ideal_value(metric, 0.9) for metric in METRICS if metric.name in ("zms", "coverage", "crps")}
@@ -57,7 +57,7 @@ def ideal_value(metric: Metric, level: float | None = None) -> float | None:
 
 
 def change(metric: Metric, difference: float) -> str:
-    """What a difference says of a metric of which no value is better than another, in a word.
+    """Return what a difference says of a metric of which no value is better than another, in a word.
 
     >>> from geouq.metrics import METRICS
     >>> {change(metric, -0.1) for metric in METRICS if metric.name in ("width", "ence_null")} == {"sharper", "smaller"}

@@ -309,7 +309,7 @@ def named(name: str, metrics: Iterable[Metric] | None = None) -> tuple[Metric, f
 
 
 def as_markdown(metrics: Iterable[Metric]) -> str:
-    """A list of metrics as a Markdown table."""
+    """Return a list of metrics as a Markdown table."""
     lines = ["| name | what | unit | ideal | above means | source |", "|---|---|---|---|---|---|"]
     for metric in metrics:
         what = metric.claim.split(";")[0].rstrip(".").replace("|", "\\|")
@@ -319,7 +319,7 @@ def as_markdown(metrics: Iterable[Metric]) -> str:
 
 
 def unit_of(metric: Metric, units: str) -> str:
-    """Unit of a metric of a variable in `units`.
+    """Return the unit of a metric of a variable in `units`.
 
     >>> unit_of(METRICS[0], "Mg ha-1")
     '(Mg ha-1)^2'

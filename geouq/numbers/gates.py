@@ -104,7 +104,7 @@ def _why_never(
 
 
 def metrics_by_name(variable: Variable, choices: MetricOptions) -> dict[str, Metric]:
-    """The metrics that there are of a variable, by the names of their values, such as coverage_90."""
+    """Return the metrics that there are of a variable, by the names of their values, such as coverage_90."""
     return {value.name: value.metric for value in evaluate_metrics(_nothing(variable, choices), choices)}
 
 
@@ -115,7 +115,7 @@ def _needs_two_variances(metric: str, known: Iterable[str]) -> bool:
 
 
 def _nothing(variable: Variable, choices: MetricOptions) -> Summary:
-    """What no pixel of a variable gives."""
+    """Return what no pixel of a variable gives."""
     form = None if choices.form is None else no_sums(choices.form)
     return replace(empty_summary(tuple(choices.levels)), thresholds=no_thresholds(variable.thresholds), form=form)
 

@@ -157,7 +157,7 @@ def _rows_of(
 
 
 def _counted(zone: str, parts: Iterable[Part], summaries: SavedSummaries, pixels: Counter[str]) -> Iterator[TileWholes]:
-    """The parts of a zone, whose pixels are counted."""
+    """Yield the parts of a zone, whose pixels are counted."""
     for whole in map(summaries.whole, parts):
         one = next(iter(whole.variables.values()))
         pixels[zone] += int(one.whole.n) + int(one.excluded.sum())
@@ -216,7 +216,7 @@ class _Differences:
             self.models += [row | plain | {"model": row["run"]} for row in rows]
 
     def tables(self) -> dict[str, Table]:
-        """The tables of what there is to be compared."""
+        """Return the tables of what there is to be compared."""
         found, settings = {}, self.experiment.intervals
         if self.models:
             with isolated("numbers", "comparison of models"):
@@ -250,7 +250,7 @@ def _inferred(name: str, side: ForecastSample, tiles: TileRows | None, settings:
 def _drawn_tiles(
     pool: EvaluationUnit, choices: Mapping[str, MetricOptions], parts: Sequence[Part], summaries: SavedSummaries
 ) -> dict[str, TileRows]:
-    """What each tile adds to the numbers that cells do not keep; nothing where tiles are too few to be drawn."""
+    """Yield what each tile adds to the numbers that cells do not keep; nothing where tiles are too few to be drawn."""
     if len(parts) < FEWEST_TILES:
         return {}
 
@@ -266,12 +266,12 @@ def _drawn_tiles(
 def _cells_of(
     summaries: SavedSummaries, parts: Mapping[str, Part], variable: str, tile: str
 ) -> Iterator[tuple[NDArray[np.int64], CellSummaries]]:
-    """The cells of the part in a tile."""
+    """Return the cells of the part in a tile."""
     return summaries.cells_of(parts[tile], variable)
 
 
 def inference_tables(inferred: Mapping[tuple[str, str], Mapping[str, Inference]]) -> dict[str, Table]:
-    """Tests of calibration, correlograms of the residuals and the blocks drawn, by level and name of the pool."""
+    """Return tests of calibration, correlograms of the residuals and the blocks, by level and name of the unit."""
     each = [
         ({"level": level, "name": name, "variable": variable}, inference)
         for (level, name), of_pool in inferred.items()

@@ -83,7 +83,7 @@ def _verdicts(verdicts: Mapping[Place, Verdict]) -> Iterator[dict[str, Any]]:
 
 
 def _bounds(gate: GateResult) -> Iterator[dict[str, Any]]:
-    """An entry for each bound of a gate; the value is the end of the interval that was judged, where it was that."""
+    """Yield an entry for each bound of a gate; its value is the end of the interval if the interval was judged."""
     model = f" ({gate.model})" if gate.model else ""
     judged = {">=": (gate.min, gate.low), "<=": (gate.max, gate.high)}
     for operator, (limit, end) in judged.items():

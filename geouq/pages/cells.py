@@ -108,7 +108,7 @@ class CellMaps:
 
 
 def cell_maps(sides: Mapping[str, ForecastSample], variables: Sequence[Variable], scheme: BinScheme) -> CellMaps | None:
-    """The sums of the cells of a pool, of which each variable is given with its cells; None where it has no pixel.
+    """Return the sums of the cells of an evaluation unit, by variable; None if it has no valid pixel.
 
     Bins are those of the whole pool, so that those of cells add.
     """
@@ -134,7 +134,7 @@ def _sums_of(side: ForecastSample, variable: Variable, scheme: BinScheme, layout
 
 
 def _means_of(side: ForecastSample, variable: Variable, layout: Layout) -> CellSums:
-    """Sums of what is a mean of each pixel; without those that are infinite somewhere."""
+    """Return sums of what is a mean of each pixel; without those that are infinite somewhere."""
     frame = frame_of(side.whole, replace(side.choices, schemes=()))
     parts = [_summary_of_blocks(side, frame, number, layout) for number in range(len(layout.tiles))]
     found = dict(_means(side.choices, variable.units))
@@ -150,7 +150,7 @@ def _means_of(side: ForecastSample, variable: Variable, layout: Layout) -> CellS
 
 
 def _means(choices: MetricOptions, units: str) -> Iterator[tuple[str, tuple[MeanOfCells, Callable[[Summary], Floats]]]]:
-    """What the map shows of a prediction without a variance: only what is a mean over pixels adds up."""
+    """Yield what the map shows of a prediction without a variance: only what is a mean over pixels adds up."""
     pairs = choices.form.pairs if isinstance(choices.form, Quantiles) else ()
     for metric in metrics_of(choices.form):
         if "cell sums" not in metric.shown:
@@ -172,7 +172,7 @@ def _summary_of_blocks(side: ForecastSample, frame: BootstrapBasis, number: int,
 
 
 def _columns(summary: Summary, frame: BootstrapBasis, scheme: BinScheme, level: float) -> dict[str, NDArray[Any]]:
-    """What is kept of summaries with one leading dimension."""
+    """Return what is kept of summaries with one leading dimension."""
     moments, some = summary.moments, summary.n > 0
     per_bin = binned(summary, scheme, frame.edges[scheme.name])
     means = {
@@ -193,7 +193,7 @@ def _columns(summary: Summary, frame: BootstrapBasis, scheme: BinScheme, level: 
 
 
 def _narrow(column: NDArray[Any]) -> NDArray[Any]:
-    """The narrowest type: unsigned for whole numbers, float32 for all others."""
+    """Return the narrowest type: unsigned for whole numbers, float32 for all others."""
     whole = np.rint(column)
     if (whole == column).all() and (column >= 0).all() and column.max(initial=0) < 1 << 32:
         return whole.astype(np.min_scalar_type(int(column.max(initial=0))))
@@ -201,7 +201,7 @@ def _narrow(column: NDArray[Any]) -> NDArray[Any]:
 
 
 def _packed(sums: CellSums, rows: slice) -> dict[str, Any]:
-    """Some blocks: names and types of the columns, and these behind one another, compressed."""
+    """Return some blocks: names and types of the columns, and these behind one another, compressed."""
     columns = {name: column[rows] for name, column in sums.columns.items()}
     data = b"".join(column.astype(column.dtype.newbyteorder("<")).tobytes() for column in columns.values())
     return {

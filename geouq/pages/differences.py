@@ -17,7 +17,7 @@ SHIFT_KINDS = ("text", "name", "number", "number", "number", "text")
 
 
 def shift_sheet(content: ReportContent) -> Sheet:
-    """The numbers shown, in and out of distribution."""
+    """Return the numbers shown, in and out of distribution."""
     groups: dict[str, list[list[Cell]]] = {}
     for row in content.shift:
         if row["metric"] in headings() and row["bins"] in ("", content.bins):
@@ -28,7 +28,7 @@ def shift_sheet(content: ReportContent) -> Sheet:
 
 
 def models_sheet(content: ReportContent) -> Sheet:
-    """The numbers shown of each model less those of the first one."""
+    """Return the numbers shown of each model less those of the first one."""
     found: dict[tuple[str, ...], dict[str, Row]] = {}
     for row in content.comparison:
         if row["metric"] in headings() and row["bins"] in ("", content.bins):

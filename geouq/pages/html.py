@@ -134,7 +134,7 @@ class _Report:
         return [Cell("all"), *(Cell(region, link=_url(page_name(region))) for region in self.content.regions)]
 
     def _tiles_of(self, tiles: Sequence[str]) -> Sheet | None:
-        """The table of some tiles; of many, that of all tiles, of which the page is to show some."""
+        """Return the table of some tiles; of many, that of all tiles, of which the page is to show some."""
         if len(tiles) * len(self.content.variables) > SHORT:
             return self.tiles
         return tiles_sheet(self.content, self.numbers, tiles) if tiles else None
@@ -157,7 +157,7 @@ def _recalibrated_figures(content: ReportContent) -> list[tuple[str, list[tuple[
 
 
 def _url(path: str) -> str:
-    """A relative path as a URL: file names hold no character but % that means something there."""
+    """Return a relative path as a URL: file names hold no character but % that means something there."""
     return path.replace("%", "%25")
 
 

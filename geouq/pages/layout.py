@@ -68,7 +68,7 @@ def layout_of(places: Sequence[TilePlace], variables: int) -> Layout:
 
 
 def joined(rows: Floats, tile: Placed, side: int) -> Floats:
-    """Sums of the rows of a tile's cells, float64 (cells, columns), over each of its blocks."""
+    """Return sums of the rows of a tile's cells, float64 (cells, columns), over each of its blocks."""
     if side == 1:
         return rows
     down, across = (np.arange(cells) // side for cells in tile.place.cell_grid.shape)
@@ -103,7 +103,7 @@ def _corners(places: Sequence[TilePlace]) -> tuple[Mapping[str, tuple[int, int]]
 
 
 def _squeezed(starts: Sequence[int], lengths: Sequence[int]) -> tuple[list[int], bool]:
-    """Starts of intervals, from 0, where what none of them holds is no wider than a quarter of the longest.
+    """Return starts of intervals, from 0, with gaps no wider than a quarter of the longest interval.
 
     The second value is whether anything was cut.
 

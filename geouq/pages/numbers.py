@@ -25,7 +25,7 @@ def place_of(row: Row) -> Place:
 
 
 def shown_numbers(content: ReportContent) -> Numbers:
-    """The rows of the metrics that are shown, by what they are of, then by metric."""
+    """Return the rows of the metrics that are shown, by what they are of, then by metric."""
     found: dict[Place, dict[str, Row]] = {}
     names = headings()
     for row in content.metrics:
@@ -76,7 +76,7 @@ def regions_sheet(
 
 
 def tiles_sheet(content: ReportContent, numbers: Numbers, tiles: Iterable[str]) -> Sheet:
-    """The numbers of these tiles, variable by variable; tiles have no intervals."""
+    """Return the numbers of these tiles, variable by variable; tiles have no intervals."""
     wanted = list(tiles)
     columns = (Column("variable", "text"), Column("tile", "name"), Column("pixels"), *_headed(content))
     groups = {
@@ -113,14 +113,14 @@ def count_of_verdicts(found: Mapping[Place, Verdict]) -> dict[str, int]:
 
 
 def interval_text(row: Row) -> str:
-    """The ends of an interval, on one line; empty where there is none."""
+    """Return the ends of an interval, on one line; empty where there is none."""
     if row.get("ci_low") is None:
         return ""
     return f"{for_people(row['ci_low'])}\u00a0to\u00a0{for_people(row['ci_high'])}"
 
 
 def thousands(number: int) -> str:
-    """A whole number with thin spaces between thousands.
+    """Return a whole number with thin spaces between thousands.
 
     >>> thousands(1234567)
     '1\u202f234\u202f567'

@@ -31,7 +31,7 @@ def excluded_sheet(content: ReportContent) -> Sheet:
 
 
 def excluded_total(content: ReportContent) -> Sheet:
-    """The same of all tiles together."""
+    """Return the same of all tiles together."""
     totals: dict[tuple[str, str], tuple[int, int]] = {}
     for row in content.excluded:
         n, tiles = totals.get((_named(row), row["reason"]), (0, 0))

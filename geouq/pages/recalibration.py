@@ -30,7 +30,7 @@ class Recalibrated:
 
 
 def read_recalibration(folder: Path, started: str, variables: Mapping[str, str]) -> Recalibrated | None:
-    """The recalibration in the folder of a run; None where there is none of that run.
+    """Return the recalibration in the folder of a run; None where there is none of that run.
 
     started : of the run. variables : name in files of each variable.
     """
@@ -59,7 +59,7 @@ def read_recalibration(folder: Path, started: str, variables: Mapping[str, str])
 
 
 def recalibration_sheet(recalibrated: Recalibrated | None) -> Sheet:
-    """The numbers of the corrections chosen, out of fold."""
+    """Return the numbers of the corrections chosen, out of fold."""
     found: dict[tuple[str, ...], dict[str, Row]] = {}
     for row in recalibrated.rows if recalibrated else ():
         variable = f"{row['variable']} ({row['model']})" if row["model"] else str(row["variable"])

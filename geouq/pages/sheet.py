@@ -50,7 +50,7 @@ class Sheet:
         return sum(map(len, self.groups.values())) > SHORT
 
     def index(self, only: Sequence[str] = ()) -> dict[str, object]:
-        """What a page needs to load the rows: all, or those of these names."""
+        """Return what a page needs to load the rows: all, or those of these names."""
         return {
             "name": self.name,
             "groups": list(self.groups),
@@ -72,7 +72,7 @@ class Sheet:
 
 
 def _pieces(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
-    """The rows as JSON, in as many pieces as keep files small; at least one."""
+    """Yield the rows as JSON, in as many pieces as keep files small; at least one."""
     lines = [json.dumps([_short(cell) for cell in row], separators=(",", ":")) for row in rows]
     waiting: list[str] = []
     size = 0
@@ -86,7 +86,7 @@ def _pieces(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
 
 
 def _short(cell: Cell) -> str | list[str]:
-    """A cell without the empty texts at its end."""
+    """Return a cell without the empty texts at its end."""
     values = list(cell)
     while len(values) > 1 and not values[-1]:
         values.pop()

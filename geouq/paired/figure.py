@@ -16,7 +16,7 @@ MOST_REGIONS = 40
 
 
 def draw_differences(rows: Sequence[Row], paths: Mapping[str, Path], *, bins: str, baseline: str) -> list[Path]:
-    """A figure of each variable to the path given by its name, of binned numbers with one scheme; the files written."""
+    """Write a figure of each variable to its path, of binned numbers with one scheme; return the files."""
     for variable, path in paths.items():
         own = [row for row in rows if row["variable"] == variable and row["bins"] in ("", bins)]
         save_figure(differences_figure(own, title=variable, baseline=baseline), path)

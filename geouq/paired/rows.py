@@ -15,7 +15,7 @@ METHOD = "paired"
 def paired_rows(
     of: Mapping[str, Any], sides: Mapping[str, ForecastSample], variable: Variable, settings: Intervals
 ) -> tuple[list[Row], bool]:
-    """A row for every number of every side but the first, and whether all count the same pixels.
+    """Return a row for every number of every side but the first, and whether all count the same pixels.
 
     of : level and name of the pool. sides : by their names, of one variable; `variable` gives its units. In a row,
     `run` names the side, `better` the one that is, empty where neither is, and `claim` is what the difference says of
@@ -64,7 +64,7 @@ def rows_of_drawn(
 
 
 def uneven(variable: str, pool: str, sides: Mapping[str, ForecastSample], compared: str) -> str:
-    """A note that sides do not count the same pixels. compared : what they are, such as `runs`."""
+    """Return a note that sides do not count the same pixels. compared : what they are, such as `runs`."""
     counts = ", ".join(f"{int(side.whole.n)} in {name}" for name, side in sides.items())
     return f"{variable}, {pool}: {compared} do not count the same pixels: {counts}"
 

@@ -45,7 +45,7 @@ def shown_rows(rows: Iterable[Row], bins: str) -> list[Row]:
 
 
 def as_markdown(shown: Shown) -> str:
-    """A table in Markdown, below what it compares and what the reader should know."""
+    """Return a table in Markdown, below what it compares and what the reader should know."""
     lines = [f"Differences from {markdown_escaped(shown.baseline)}.", ""]
     lines += [f"- {markdown_escaped(note)}" for note in shown.notes]
     lines += [""] if shown.notes else []
@@ -56,7 +56,7 @@ def as_markdown(shown: Shown) -> str:
 
 
 def as_latex(shown: Shown) -> str:
-    """A `tabular` with the rules of the package booktabs; the notes are comments above it."""
+    """Return a `tabular` with the rules of the package booktabs; the notes are comments above it."""
     headings = shown.headings
     columns = "".join("r" if heading in NUMBERS else "l" for heading in headings)
     lines = [f"% {one_line(line)}" for line in (f"Differences from {shown.baseline}.", *shown.notes)]
@@ -78,7 +78,7 @@ def _padded(heading: str, text: str, width: int) -> str:
 
 
 def _set(heading: str, text: str) -> str:
-    """A cell in LaTeX, with a minus where a hyphen would stand before a number."""
+    """Return a cell in LaTeX, with a minus where a hyphen would stand before a number."""
     escaped = latex_escaped(text)
     return re.sub(r"(?<!\w)-(?=\d)", "$-$", escaped) if heading in NUMBERS else escaped
 

@@ -97,7 +97,7 @@ class Tile:
         return found | {f"classes.{name}": raster for name, raster in self.classes.items()}
 
     def together(self, variable: Variable) -> tuple[Variable, ...]:
-        """The same variable of all models."""
+        """Return the same variable of all models."""
         return tuple(other for other in self.variables if other.variable == variable.variable)
 
     def variables_of(self, layer: str) -> tuple[Variable, ...]:
@@ -110,7 +110,7 @@ class Tile:
         return {layer: number_of_band(raster, layer, variable) for layer, raster in own}
 
     def with_rasters(self, rasters: Mapping[str, Raster]) -> Self:
-        """The same tile with these layers, by their keys as in `rasters`."""
+        """Return the same tile with these layers, by their keys as in `rasters`."""
         predictions = {
             model: own.with_rasters({layer: rasters[key_of(model, layer)] for layer in own.rasters})
             for model, own in self.predictions.items()

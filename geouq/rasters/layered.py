@@ -43,7 +43,7 @@ class Layered:
         truth: Raster,
         bands: Mapping[int, int],
     ) -> Self:
-        """A prediction from these rasters for these bands of the truth; DataError where a file's bands do not fit.
+        """Return a prediction from these rasters for these bands of the truth; raise DataError if bands do not fit.
 
         bands : by the band that a variable has in layers without one of their own, that of the truth.
 
@@ -81,7 +81,7 @@ class Layered:
         return None if self.places is None else tuple(self.places.items()), self.by_layer, self.variables, self.order
 
     def with_rasters(self, rasters: Mapping[str, Raster]) -> Self:
-        """The same prediction with these layers, by their keys."""
+        """Return the same prediction with these layers, by their keys."""
         return replace(self, rasters=dict(rasters))
 
     def values(self, variable: Variable) -> Bands:
@@ -119,7 +119,7 @@ class Layered:
 def layered_models(
     forms: Mapping[str, FormData], levels: tuple[float, ...], rasters: Mapping[str, Raster], bands: Mapping[int, int]
 ) -> dict[str, Layered]:
-    """The prediction of each model, from rasters by their keys; DataError where these have other numbers of members."""
+    """Return the prediction of each model, from rasters by their keys; raise DataError if numbers of members differ."""
     found = {
         model: Layered.of(
             own, levels, {layer: rasters[key_of(model, layer)] for layer in own.predicted}, rasters["truth"], bands
@@ -137,7 +137,7 @@ def layered_models(
 
 
 def _members_of(rasters: Sequence[Raster], described: int, files: FormData, truth: Raster) -> int:
-    """Number of members in these rasters, 0 of another form; DataError where there are fewer than two, or parts."""
+    """Return the number of members, 0 of another form; raise DataError if there are fewer than two, or parts."""
     first = rasters[0]
     if files.members is None:
         return 0
@@ -161,13 +161,13 @@ def _counted(raster: Raster) -> str:
 
 
 def _shown(form: Form) -> str:
-    """What a form has as many of as it has layers."""
+    """Return what a form has as many of as it has layers."""
     names = {"ensemble": "members", "quantiles": "quantiles", "classes": "classes"}
     return f"{_layers_of(form)} {names[form.kind]}"
 
 
 def _form_of(files: FormData, levels: tuple[float, ...], members: int) -> Form:
-    """The form of a prediction from files of which there are, or that hold, so many members."""
+    """Return the form of a prediction from files of which there are, or that hold, so many members."""
     if files.members is not None:
         return Ensemble(members, levels, files.member_variance is not None)
     if files.form == SPLIT:
@@ -185,7 +185,7 @@ def _order_of(files: FormData, count: int) -> tuple[int, ...]:
 
 
 def _layers_of(form: Form) -> int:
-    """Number of members, quantiles or classes."""
+    """Return the number of members, quantiles or classes."""
     match form:
         case Ensemble():
             return form.members

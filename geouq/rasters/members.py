@@ -12,7 +12,7 @@ NAMES = {"tile": f"[^{re.escape(os.sep)}]+?", "member": "[A-Za-z0-9-]+"}
 
 
 def with_members(experiment: Experiment) -> Experiment:
-    """The experiment with the names of its members; as it is where they are given, or bands of one file.
+    """Return the experiment with the names of its members; as it is where they are given, or bands of one file.
 
     They are in the order of their names, numbers by their values.
     """

@@ -37,7 +37,7 @@ class Prediction:
 
     @classmethod
     def of(cls, files: PredictionFiles, rasters: Mapping[str, Raster]) -> Self:
-        """A prediction from these rasters, by their keys in the configuration."""
+        """Return a prediction from these rasters, by their keys in the configuration."""
         upper = rasters["upper" if files.spread == "interval" else files.spread]
         return cls(rasters["mean"], upper, files.spread, rasters.get("lower"), files.level)
 
@@ -53,6 +53,6 @@ class Prediction:
         return layers | ({"lower": self.lower} if self.lower else {})
 
     def with_rasters(self, rasters: Mapping[str, Raster]) -> Self:
-        """The same prediction with these layers, by their keys."""
+        """Return the same prediction with these layers, by their keys."""
         (spread,) = (raster for layer, raster in rasters.items() if layer in SPREAD_LAYERS)
         return replace(self, mean=rasters["mean"], variance=spread, lower=rasters.get("lower"))

@@ -203,7 +203,7 @@ def _stamped_and_opened(path: str, drivers: Sequence[str]) -> Iterator[tuple[Kno
 
 @contextmanager
 def opened(raster: Raster) -> Iterator[Any]:
-    """The raster opened for this thread alone; the `most_open` last used stay open. DataError where reading fails."""
+    """Yield the raster opened for this thread; the `most_open` last used stay open. Raise DataError on failure."""
     handles = _handles()
     key = (raster.path, raster.files, raster.read_at)
     with explained(raster.path, (raster.driver,), reading=True):

@@ -65,7 +65,7 @@ def reading_for(tile: Tile, workers: int = 1, widest: int | None = None) -> Read
 
 
 def _up(length: int) -> int:
-    """The next multiple of `SQUARE`."""
+    """Return the next multiple of `SQUARE`."""
     return -(-length // SQUARE) * SQUARE
 
 
@@ -80,7 +80,7 @@ def _touched(raster: Raster, height: int, width: int) -> int:
 
 
 def bands_of(grid: Grid) -> int:
-    """Number of bands of a grid."""
+    """Return the number of bands of a grid."""
     return -(-grid.shape[1] // BAND)
 
 
@@ -127,7 +127,7 @@ class Pieces:
 
 
 def overlap(one: Window, other: Window) -> Window:
-    """The pixels of both; its height or width is 0 or less where there are none."""
+    """Return the pixels of both; its height or width is 0 or less where there are none."""
     row, column = max(one.row, other.row), max(one.column, other.column)
     bottom = min(one.row + one.height, other.row + other.height)
     return Window(row, column, bottom - row, min(one.column + one.width, other.column + other.width) - column)

@@ -54,7 +54,7 @@ def squared(std: Decoded) -> Decoded:
 
 
 def with_one_nodata(raw: NDArray[np.generic], band: Band) -> NDArray[np.generic]:
-    """The lowest float32 is declared as nodata in many roundings, such as -3.4e38: any of them means all of them."""
+    """Treat all roundings of the lowest float32, such as -3.4e38, as nodata if one of them is declared."""
     if band.dtype != "float32" or band.nodata is None or not ALMOST_LARGEST < abs(band.nodata) < np.inf:
         return raw
     values = raw.astype(np.float32, copy=False)
@@ -70,12 +70,12 @@ def equals(raw: NDArray[np.generic], nodata: float | None) -> NDArray[np.bool_]:
 
 
 def status_where(excluded: NDArray[np.bool_], reason: int) -> Status:
-    """A status with this reason where pixels are excluded."""
+    """Return a status with this reason where pixels are excluded."""
     return excluded.astype(np.uint8) * np.uint8(reason + 1)
 
 
 def merged(*parts: Status) -> Status:
-    """The first reason of several statuses, 0 where none has one."""
+    """Return the first reason of several statuses, 0 where none has one."""
     present = [part for part in parts if part.size]
     if not present:
         return NO_STATUS

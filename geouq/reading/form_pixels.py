@@ -141,7 +141,7 @@ def _shares() -> NDArray[np.float64]:
 
 
 def taken(layers: Layers, places: Ints) -> Layers:
-    """The layers of the pixels at these places, side by side."""
+    """Return the layers of the pixels at these places, side by side."""
     own = layers.first + places
     values, more = np.ascontiguousarray(layers.values[:, own]), np.ascontiguousarray(layers.more[:, own])
     return Layers(values, more, layers.number[own] if layers.number.size else layers.number)

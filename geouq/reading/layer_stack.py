@@ -89,7 +89,7 @@ class LayerStack:
     def _decoded(
         self, key: str, raster: Raster, numbers: tuple[int, ...], window: Window, out: Values | None
     ) -> NDArray[np.generic]:
-        """Stored values (bands, rows, columns), in `out` where it is given."""
+        """Return the stored values (bands, rows, columns), in `out` if it is given."""
         place = rasterio.windows.Window(window.column, window.row, window.width, window.height)
         if not raster.interleaved or len(numbers) == len(raster.bands):
             with opened(raster) as source:

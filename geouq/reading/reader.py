@@ -149,7 +149,7 @@ class TileReader:
         return m.values, v.values, known
 
     def _without_prediction(self, variable: Variable, window: Window) -> "VariableWindow | _Beside":
-        """What all models of a variable share, which is all there is where no truth is valid."""
+        """Return what all models of a variable share, which is all there is where no truth is valid."""
         band = self._truth.number_of(variable)
         if is_absent(self.tile.truth, band, window):
             return _without_truth(window, self.tile.truth.bands[band - 1])
@@ -169,7 +169,7 @@ class TileReader:
         return VariableWindow(nothing, nothing, y.values, status, nodata, read=False, sources=sources)
 
     def _with_prediction(self, variable: Variable, window: Window, beside: "_Beside") -> VariableWindow:
-        """What one model predicts, and what stands beside it."""
+        """Return what one model predicts, and what stands beside it."""
         if variable.model in self._stacks:
             return _of_layers(self._stacks[variable.model], variable, window, beside)
         m, v, bounds = self._models[variable.model].decoded(variable, window)
@@ -212,7 +212,7 @@ class _Model:
         self._variance = layers["upper" if self._spread == "interval" else self._spread]
 
     def decoded(self, variable: Variable, window: Window) -> tuple[Decoded, Decoded, tuple[Doubles, ...]]:
-        """The predicted mean and variance, and the ends of the interval where one is given."""
+        """Return the predicted mean and variance, and the ends of the interval where one is given."""
         m = self._mean.decoded(variable, window, MEAN_NODATA)
         v = self._variance.decoded(variable, window, VARIANCE_NODATA)
         if self._lower is not None and self._level is not None:
@@ -231,7 +231,7 @@ class _Layer:
         self._buffer: NDArray[np.generic] = np.empty(0)
 
     def decoded(self, variable: Variable, window: Window, nodata_reason: int) -> Decoded:
-        """A band as float32 or float64."""
+        """Return a band as float32 or float64."""
         number = self.number_of(variable)
         band = self._raster.bands[number - 1]
         raw = with_one_nodata(self._read(number, window), band)
@@ -331,7 +331,7 @@ class _Layer:
 
 
 def _of_layers(stack: LayerStack, variable: Variable, window: Window, beside: _Beside) -> VariableWindow:
-    """What is predicted by members, quantiles or probabilities, and what stands beside it."""
+    """Return what is predicted by members, quantiles or probabilities, and what stands beside it."""
     y = beside.truth
     truth, nodata = y.values, y.nodata
     if stack.of_classes:
@@ -359,7 +359,7 @@ def _placeholder(shape: tuple[int, int], dtype: np.dtype[np.floating]) -> Values
 
 
 def _on_common_pixels(windows: Sequence[VariableWindow]) -> list[VariableWindow]:
-    """The models of a variable in a window, each without the pixels that do not count for another one."""
+    """Return the models of a variable in a window, each without the pixels that do not count for another one."""
     if len(windows) < 2:
         return list(windows)
     out = np.zeros(windows[0].truth.shape, np.bool_)
@@ -373,7 +373,7 @@ def _on_common_pixels(windows: Sequence[VariableWindow]) -> list[VariableWindow]
 
 
 def _without_truth(window: Window, band: Band) -> VariableWindow:
-    """A window in which every truth is nodata."""
+    """Return a window in which every truth is nodata."""
     shape = window.height, window.width
     nothing = _placeholder(shape, np.dtype(np.float32))
     truth = np.broadcast_to(np.float64(np.nan if band.nodata is None else band.nodata), shape)

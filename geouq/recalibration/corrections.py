@@ -56,7 +56,7 @@ class Unchanged(Normal):
     tails: ClassVar[str] = "nothing is changed"
 
     def moments(self, mean: Floats, variance: Floats) -> Pair:
-        """The same mean and variance."""
+        """Return the same mean and variance."""
         return mean, variance
 
 
@@ -69,7 +69,7 @@ class Scale(Normal):
     tails: ClassVar[str] = "one factor for all variances"
 
     def moments(self, mean: Floats, variance: Floats) -> Pair:
-        """The same mean; the variance times the factor."""
+        """Return the same mean; the variance times the factor."""
         return mean, self.factor * variance
 
 
@@ -84,7 +84,7 @@ class ScaleBias(Normal):
     moves_mean: ClassVar[bool] = True
 
     def moments(self, mean: Floats, variance: Floats) -> Pair:
-        """The mean less the bias; the variance times the factor."""
+        """Return the mean less the bias; the variance times the factor."""
         return mean - self.bias, self.factor * variance
 
 
@@ -98,7 +98,7 @@ class Affine(Normal):
     tails: ClassVar[str] = "one line for all variances"
 
     def moments(self, mean: Floats, variance: Floats) -> Pair:
-        """The same mean; slope times variance plus intercept."""
+        """Return the same mean; slope times variance plus intercept."""
         return mean, self.slope * variance + self.intercept
 
 
@@ -115,7 +115,7 @@ class IsotonicVariance(Normal):
     tails: ClassVar[str] = "below the first knot and above the last the variance is times that knot's factor"
 
     def moments(self, mean: Floats, variance: Floats) -> Pair:
-        """The same mean; the variance that the knots tell."""
+        """Return the same mean; the variance that the knots tell."""
         x, y = np.log(self.variances), np.log(self.errors)
         at = np.log(variance)
         beyond = np.minimum(at - x[0], 0.0) + np.maximum(at - x[-1], 0.0)
@@ -146,7 +146,7 @@ class Isotonic:
         return mean + self.z_mean * np.sqrt(variance), self.z_std**2 * variance
 
     def quantile(self, probability: float, mean: Floats, variance: Floats) -> Floats:
-        """The value y with R(PIT of y) = probability."""
+        """Return the value y with R(PIT of y) = probability."""
         return mean + self.standard_quantile(probability) * np.sqrt(variance)
 
     def standard_quantile(self, probability: float) -> float:
@@ -158,7 +158,7 @@ class Isotonic:
         return float(np.interp(score, self.scores, self.z)) + self.z_std * beyond
 
     def scores_of(self, z: Floats) -> Floats:
-        """Standard normal quantile of R(PIT of z): a normal z where the correction is right."""
+        """Return the standard normal quantile of R(PIT of z): a normal z where the correction is right."""
         if not self.z:
             return (z - self.z_mean) / self.z_std
         beyond = np.minimum(z - self.z[0], 0.0) + np.maximum(z - self.z[-1], 0.0)
@@ -182,11 +182,11 @@ class Conformal:
     moves_mean: ClassVar[bool] = False
 
     def moments(self, mean: Floats, variance: Floats) -> Pair:
-        """The same mean; the variance of the normal whose central interval of `level` is the conformal one."""
+        """Return the same mean; the variance of the normal whose central interval of `level` is the conformal one."""
         return mean, (self.multiple(self.level) / half_width(self.level)) ** 2 * variance
 
     def quantile(self, probability: float, mean: Floats, variance: Floats) -> Floats:
-        """An end of the interval of one of the levels, or the mean; SummaryError for any other probability."""
+        """Return an end of the interval of one of the levels, or the mean; SummaryError for any other probability."""
         if probability == 0.5:
             return mean
         side = 1 if probability > 0.5 else -1
@@ -241,7 +241,7 @@ def is_conformal(correction: Single | ByGroup) -> bool:
 
 
 def parts_of(correction: Single | ByGroup, group: NDArray[np.integer] | None) -> Iterator[tuple[Single, Any]]:
-    """The corrections of an array, and where each holds: a mask, or all.
+    """Yield the corrections of an array, and where each holds: a mask, or all.
 
     group : place of each pixel's group among `groups`, negative for none; of any other correction None.
     """

@@ -83,7 +83,7 @@ def draw_correction(recalibrator: Recalibrator, whole: Summary, variable: Variab
 
 
 def correction_figure(recalibrator: Recalibrator, whole: Summary) -> Figure:
-    """The fitted correction: corrected against predicted std; of `isotonic` R(p), of `conformal` multiples by level.
+    """Return a figure of the correction: corrected against predicted std; of `isotonic` R(p), of `conformal` factors.
 
     On the dashed line nothing is changed. Of a correction by group, the first six groups.
     """
@@ -142,6 +142,6 @@ def _line(correction: Single, whole: Summary) -> tuple[Floats, Floats]:
 
 
 def _moved(corrections: Mapping[str, Single]) -> str:
-    """What is not to be seen: by how much a mean is moved."""
+    """Return what is not to be seen: by how much a mean is moved."""
     biases = [(name, getattr(one, "bias", None)) for name, one in corrections.items()]
     return ", ".join(f"{name}: bias {bias:.4g} taken away" for name, bias in biases if bias is not None)

@@ -25,7 +25,7 @@ class Fits:
 
 
 def methods_for(wanted: Recalibration) -> tuple[str, ...]:
-    """The methods that are fitted and judged."""
+    """Return the methods that are fitted and judged."""
     if wanted.method != "best":
         return (wanted.method,)
     return (*(name for name in FITTED if name != "none"), *([ByGroup.method] if wanted.by else []))
@@ -38,7 +38,7 @@ def fit_all(
     wanted: Recalibration,
     sets: Iterable[tuple[str, ...]],
 ) -> list[Fits]:
-    """What each set of tiles gives; every summary is read once."""
+    """Return what each set of tiles gives; every summary is read once."""
     sets, names = list(sets), [variable.name for variable in variables]
     totals = _totals(summaries, names, [(tiles, summaries.part(tile)) for tile in summaries.tiles for tiles in sets])
     groups: dict[str, dict[tuple[str, ...], dict[str, Summary]]] = {}
@@ -58,7 +58,7 @@ def fit_all(
 def _totals(
     summaries: SavedSummaries, names: Sequence[str], parts: Sequence[tuple[tuple[str, ...], Part]]
 ) -> dict[tuple[str, ...], dict[str, Summary]]:
-    """Sums of the parts that lie in tiles of each set, by variable."""
+    """Return sums of the parts that lie in tiles of each set, by variable."""
     found: dict[tuple[str, ...], dict[str, RunningTotal]] = {}
     last, whole = None, None
     for tiles, part in parts:
@@ -97,7 +97,7 @@ def _fits(
 def _by_group(
     wanted: Recalibration, whole: Summary, groups: Mapping[str, Summary], codes: Mapping[int, str]
 ) -> ByGroup:
-    """A correction for each group of which there are pixels enough, and that of all for the others."""
+    """Return a correction for each group of which there are pixels enough, and that of all for the others."""
     own = {}
     for zone, summary in groups.items():
         try:
@@ -114,5 +114,5 @@ def _codes(experiment: Experiment, layer: str | None) -> dict[int, str]:
 
 
 def sets_of(tiles: Sequence[str], folds: Mapping[str, Sequence[Fold]]) -> list[tuple[str, ...]]:
-    """The sets of tiles that are fitted on: all, and those of each fold."""
+    """Return the sets of tiles that are fitted on: all, and those of each fold."""
     return list(dict.fromkeys([tuple(tiles), *(fold.fitted for own in folds.values() for fold in own)]))

@@ -52,12 +52,12 @@ def fit(method: str, summary: Summary) -> Single:
 
 
 def scale(summary: Summary) -> Scale:
-    """The factor of the variance that minimises the NLL, mean z^2 (Laves 2021, arXiv 2104.12376)."""
+    """Return the factor of the variance that minimises the NLL, mean z^2 (Laves 2021, arXiv 2104.12376)."""
     return Scale(float(summary.moments.mean_square("z")))
 
 
 def scale_bias(summary: Summary) -> ScaleBias:
-    """The mean error, and the factor that makes the mean variance the variance of the errors.
+    """Return the mean error, and the factor that makes the mean variance the variance of the errors.
 
     The factor that minimises the NLL would need sums of error / variance, which no summary keeps.
     """
@@ -138,7 +138,7 @@ def isotonic(summary: Summary) -> Isotonic:
 
 
 def conformal(summary: Summary) -> Conformal:
-    """The smallest edge of the z histogram that holds the ceil((n + 1) level)-th smallest |z|, for each level.
+    """Return the smallest edge of the z histogram that holds the ceil((n + 1) level)-th smallest |z|, for each level.
 
     Edges lie 1 % of a standard normal apart, so that coverage exceeds the level by as much as the pixels between two.
     """

@@ -22,7 +22,7 @@ class Fold:
 
 
 def leave_one_region_out(tiles: Sequence[str], regions: Mapping[str, Iterable[str]]) -> tuple[Fold, ...]:
-    """A fold for each region, fitted on all tiles outside it; none where there are not two.
+    """Return a fold for each region, fitted on all tiles outside it; none where there are not two.
 
     Regions that share a tile are one fold, so that no correction has seen a tile of any region that it is judged on.
     Tiles in no region are a fold of their own.

@@ -9,7 +9,7 @@ from geouq.recalibration.recalibrator import Recalibrator
 
 
 def notes_of(everything: Fits, each: Sequence[Fits]) -> tuple[str, ...]:
-    """What could not be fitted on all tiles, and what not on those of a fold alone, so that it is not judged."""
+    """Return what could not be fitted on all tiles, and what not on those of a fold alone, so that it is not judged."""
     of_folds = (
         f"{note} (on the {len(own.tiles)} tiles of a fold), so that it is not judged"
         for own in each

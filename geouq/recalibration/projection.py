@@ -65,7 +65,7 @@ class RecalibratedReader:
         self._found: _Valid | VariableWindow | None = None
 
     def read(self, i: int, window: Window) -> VariableWindow:
-        """The view of that number."""
+        """Return the view of that number."""
         view = self._views[i]
         if self._place != (view.variable, window):
             found = self._reader.read(self._tile.variables[view.variable], window)
@@ -119,7 +119,7 @@ def _seen(found: _Valid, view: Projection, places: Places | None) -> VariableWin
 
 
 def _scores(found: _Valid, correction: Correcting, places: Places | None) -> Floats:
-    """Standard normal quantile of the PIT of the corrected forecast."""
+    """Return the standard normal quantile of the PIT of the corrected forecast."""
     z = (found.truth - found.mean) / np.sqrt(found.variance)
     for own, place in parts_of(correction, places):
         if isinstance(own, Isotonic):

@@ -183,7 +183,7 @@ def _require_others(paths: Iterable[Path], inputs: Sequence[Raster]) -> None:
 def layers_of(
     tile: Tile, model: str, recalibrators: Mapping[str, Recalibrator], levels: Sequence[float]
 ) -> list[Layer]:
-    """The rasters of one model of a tile."""
+    """Return the rasters of one model of a tile."""
     return layers_for(_of_bands(tile, model, recalibrators), levels)
 
 

@@ -68,7 +68,7 @@ class Outcome:
     files: tuple[Path, ...] = ()
 
     def lines(self) -> list[str]:
-        """What is best and by how much, what was chosen, notes, and where the table is."""
+        """Return what is best and by how much, what was chosen, notes, and where the table is."""
         chosen = [
             f"{name}: {one.correction.method} was asked for"
             for name, one in self.recalibrators.items()
@@ -115,7 +115,7 @@ def recalibrate(
 
 
 def _no_run(out: Path) -> Path:
-    """The folder to write to; ConfigError where a run lies there."""
+    """Return the folder to write to; ConfigError where a run lies there."""
     if (out / "run.json").exists():
         raise ConfigError(f"--out {out} is the folder of a run, which would be overwritten; name another one")
     return out
@@ -165,7 +165,7 @@ def folds_of(opened: Opened, wanted: Recalibration) -> dict[str, tuple[Fold, ...
 
 
 def _seen(job: _Job, judges: Collection[str], fits: Mapping[tuple[str, ...], Fits]) -> list[ScoreKey]:
-    """What is judged; SummaryError where that is nothing."""
+    """Return what is judged; SummaryError where that is nothing."""
     seen = [one for one in _all_seen(job, fits) if one.judge in (*judges, IN_SAMPLE)]
     if not seen:
         notes = dict.fromkeys(note for own in fits.values() for note in own.notes)
@@ -219,7 +219,7 @@ def _judge(
 
 
 def _done(outcome: Done | Failure) -> Done:
-    """What was done; DataError where it failed."""
+    """Return what was done; DataError where it failed."""
     if isinstance(outcome, Failure):
         raise DataError(f"tile {outcome.tile}: {outcome.message}")
     return outcome
@@ -251,7 +251,7 @@ def _rows(job: _Job, seen: Sequence[ScoreKey], judged: SavedSummaries) -> list[R
 
 
 def _chosen(job: _Job, best: Sequence[Best], everything: Fits) -> dict[str, Recalibrator]:
-    """The recalibrator of each variable, fitted on all tiles; of `best`, where one is better than none."""
+    """Return the recalibrator of each variable, fitted on all tiles; of `best`, where one is better than none."""
     opened, wanted = job.opened, job.wanted
     of_variable = {variable.name: variable for variable in opened.record.variables}
     found = {}
@@ -327,7 +327,7 @@ def _draw(
 
 
 def _tiles_to_write(job: _Job, predictions: tuple[str, str] | None) -> list[Tile]:
-    """The tiles whose rasters are written: those named, and those of predictions without truth."""
+    """Return the tiles whose rasters are written: those named, and those of predictions without truth."""
     opened, wanted = job.opened, job.wanted
     names = tuple(opened.tiles) if ALL in wanted.apply else wanted.apply
     more: list[Tile] = []
@@ -347,7 +347,7 @@ def _tiles_to_write(job: _Job, predictions: tuple[str, str] | None) -> list[Tile
 def _write_rasters(
     job: _Job, tiles: Sequence[Tile], recalibrators: Mapping[str, Recalibrator], pool: Executor
 ) -> list[Path]:
-    """The rasters of some tiles, each as soon as it is whole."""
+    """Return the rasters of some tiles, each as soon as it is whole."""
     opened, levels = job.opened, job.opened.experiment.levels
     more = tuple(tile for tile in tiles if tile is not opened.tiles.get(tile.name))
     zones = {**opened.zones, **groups_of(opened.experiment, Catalog(more, (), ()), job.wanted.by)}
@@ -367,7 +367,7 @@ def _write_rasters(
 
 
 def _configuration(job: _Job, tiles: Sequence[Tile], recalibrators: Mapping[str, Recalibrator]) -> list[Path]:
-    """The configuration that evaluates the rasters of all tiles of the run; none where some are not written now."""
+    """Return the configuration that evaluates the rasters of all tiles; None if some are not written now."""
     opened, names = job.opened, {tile.name for tile in tiles}
     if any(name not in names or file_name(name) != name for name in opened.tiles):
         (job.out / EVALUATE).unlink(missing_ok=True)

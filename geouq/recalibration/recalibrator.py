@@ -75,7 +75,7 @@ class Recalibrator:
         return Recalibrated(*(_mapped(self._part(part), *arrays) for part in (0, 1)))
 
     def quantile(self, probability: float, mean: Any, variance: Any, group: Any = None) -> Any:
-        """The quantile of the corrected forecast; arguments as of `apply`.
+        """Return the quantile of the corrected forecast; arguments as of `apply`.
 
         Of `conformal` there are those of the levels that it was fitted for.
         """
@@ -101,7 +101,7 @@ class Recalibrator:
         return self._on_valid(moments)
 
     def _on_valid(self, compute: Callable[..., NDArray[Any]]) -> Callable[..., NDArray[Any]]:
-        """The function on arrays with pixels that do not count."""
+        """Return the function on arrays with pixels that do not count."""
 
         def on_block(mean: NDArray[Any], variance: NDArray[Any], group: NDArray[Any] | None = None) -> NDArray[Any]:
             mean, variance = np.broadcast_arrays(mean, variance)
@@ -144,7 +144,7 @@ def save_recalibrator(recalibrator: Recalibrator, path: Path) -> None:
 
 
 def load_recalibrator(path: Path | str) -> Recalibrator:
-    """The recalibrator in a JSON file that `geouq recalibrate` wrote; SummaryError where there is none."""
+    """Return the recalibrator in a JSON file that `geouq recalibrate` wrote; SummaryError where there is none."""
     try:
         plain = json.loads(Path(path).read_text(encoding="utf-8"))
         if plain["format"] != FORMAT:
@@ -191,7 +191,7 @@ def _single(plain: Mapping[str, Any]) -> Single:
 
 
 def _unmasked(array: Any) -> NDArray[Any]:
-    """The array; of a masked one, what is masked is NaN, or no name."""
+    """Return the array; of a masked one, what is masked is NaN, or no name."""
     if not np.ma.isMaskedArray(array):
         return np.asarray(array)
     if array.dtype.kind in "UO":
@@ -200,7 +200,7 @@ def _unmasked(array: Any) -> NDArray[Any]:
 
 
 def _mapped(compute: Callable[..., NDArray[Any]], *arrays: Any) -> Any:
-    """A function of blocks over arrays of whatever kind; DataError where they do not match."""
+    """Return a function of blocks over arrays of whatever kind; DataError where they do not match."""
 
     def function(*blocks: Any) -> NDArray[Any]:
         return compute(*map(_unmasked, blocks))

@@ -50,7 +50,7 @@ class ScoreKey:
         return (self.variable, self.method, self.judge) == (other.variable, other.method, other.judge)
 
     def metrics(self, levels: Sequence[float]) -> tuple[str, ...]:
-        """The metrics that it tells."""
+        """Return the metrics that it tells."""
         own = levels if self.level is None else (self.level,)
         shown = shown_in("corrections")
         of_levels = tuple(level_name(one.name, level) for one in shown if one.choice == "level" for level in own)
@@ -61,7 +61,7 @@ class ScoreKey:
         return of_pit if self.pit else (*(of_moments if self.first else ()), *of_levels)
 
     def choices(self, choices: MetricOptions) -> MetricOptions:
-        """What is asked of it; of bins, equal-count ones if there are some."""
+        """Return what is asked of it; of bins, equal-count ones if there are some."""
         schemes = [s for s in choices.schemes if s.scheme == "equal-count"] or list(choices.schemes)
         levels = choices.levels if self.level is None else (self.level,)
         plain = replace(choices, groups=Groups(by=()), ordering=False, thresholds=(), beside=(), shared_edges=None)
@@ -78,7 +78,7 @@ def before_and_after(
     choices: Mapping[str, MetricOptions],
     reporter: Reporter,
 ) -> list[Row]:
-    """A row for each number of each method and variable, of the whole and of each region that is a list of tiles."""
+    """Return a row for each number of each method and variable, of the whole and of each list of tiles."""
     rows, by_label = [], {one.label: one for one in seen}
     of_seen = {label: one.choices(choices[one.variable]) for label, one in by_label.items()}
     of_variables = {name: ScoreKey(name, "", "", None, pit=False, first=True, several=False) for name in choices}
@@ -153,12 +153,12 @@ def _with_scores(
 
 
 def regions_of(experiment: Experiment, names: Iterable[str], summaries: SavedSummaries) -> list[EvaluationUnit]:
-    """The whole, and each region that is a list of tiles."""
+    """Return the whole, and each region that is a list of tiles."""
     return [pool for pool in pools(experiment, names, _only(names, summaries)) if pool.level != "tile"]
 
 
 def _only(names: Iterable[str], summaries: SavedSummaries) -> Iterator[TileWholes]:
-    """The tiles, told of some of their variables."""
+    """Yield the tiles, told of some of their variables."""
     for tile in summaries.wholes():
         yield replace(tile, variables={name: tile.variables[name] for name in names})
 
@@ -174,7 +174,7 @@ def _row(row: Row, one: ScoreKey) -> Row:
 
 
 def as_markdown(rows: Sequence[Row], sentences: Sequence[str], notes: Sequence[str]) -> str:
-    """The numbers most asked for of the whole and each region, out of fold first, those in sample last."""
+    """Return the numbers most asked for of the whole and each region, out of fold first, those in sample last."""
     names = tuple(dict.fromkeys(map(usual_name, shown_in("recalibration"))))
     lines = ["# Recalibration", "", *(f"- {line}" for line in (*sentences, *notes)), ""]
     kinds = dict.fromkeys(row["judged"] for row in rows)

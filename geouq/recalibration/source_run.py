@@ -46,7 +46,7 @@ class Opened:
 
 
 def wanted_of(folder: Path, asked: Mapping[str, Any]) -> Recalibration:
-    """What the configuration of a run asks for, but where it is asked otherwise; ConfigError for what cannot be."""
+    """Return the settings of a run's configuration with those of the command; raise ConfigError for impossible ones."""
     load_record(folder)  # its message is about the run
     written = load_experiment(folder / "config.yaml").recalibration or Recalibration()
     changed = {key: value for key, value in asked.items() if value}
@@ -86,13 +86,13 @@ def open_run(
 
 
 def settings_of(record: RunRecord) -> Settings:
-    """What the sweep of a run measured."""
+    """Return what the sweep of a run measured."""
     plain: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in record.settings.items()}
     return Settings(**plain)
 
 
 def groups_of(experiment: Experiment, catalog: Catalog, layer: str | None) -> dict[str, Zones]:
-    """The zones of each tile that has some of the layer; DataError where they have no place on a tile."""
+    """Return the zones of each tile that has some of the layer; DataError where they have no place on a tile."""
     if layer is None:
         return {}
     zones, found = placed(open_regions(experiment), catalog)
@@ -135,7 +135,7 @@ def _without_truth(name: str, m: Raster, v: Raster, *, like: Tile) -> Tile:
 def _as_they_were(
     folder: Path, experiment: Experiment, record: RunRecord, by: str | None, threads: int
 ) -> tuple[dict[str, Tile], dict[str, Zones]]:
-    """The tiles of a run and the zones of a layer in them, whose summaries are those of the files as they are now."""
+    """Return the tiles of a run and the zones of a layer, if their summaries are those of the files as they are now."""
     catalog = find_tiles(experiment.model_copy(update={"tiles": record.tiles}))
     for failure in catalog.failures:
         raise DataError(f"tile {failure.tile}: {failure.message}")

@@ -33,7 +33,7 @@ def require_local(experiment: Experiment, tiles: Sequence[Tile], zones: Mapping[
 def with_checksums(
     tiles: Sequence[Tile], zones: Mapping[str, TileZones], threads: int, under_way: Callable[[str, float], None]
 ) -> Generator[tuple[Tile, TileZones] | Failure, None, None]:
-    """The tiles and their zones with the SHA-256 of all their files, or why one has none.
+    """Yield the tiles and their zones with the SHA-256 of all their files, or why one has none.
 
     Each file is read once, by one thread.
 

@@ -68,7 +68,7 @@ def _keys_of_splits(profile: VarianceProfile, count: int) -> Ints:
 
 
 def with_kept(summary: TileSummary, kept: Mapping[str, KeptPixels]) -> TileSummary:
-    """The summary with these pixels kept beside those of its tail."""
+    """Return the summary with these pixels kept beside those of its tail."""
     variables = {
         name: replace(part, whole=replace(part.whole, variance=_keeping(part.whole.variance, kept[name])))
         for name, part in summary.variables.items()

@@ -110,7 +110,7 @@ def _rasters(folder: Path) -> list[Path]:
 
 
 def _with_ending(paths: Iterable[Path], words: Sequence[str]) -> tuple[str, list[str]] | None:
-    """The first ending that some names have, with its separator and suffix, and the names without it."""
+    """Return the first ending that some names have, with its separator and suffix, and the names without it."""
     for word in words:
         found: dict[str, list[str]] = {}
         for path in paths:
@@ -123,7 +123,7 @@ def _with_ending(paths: Iterable[Path], words: Sequence[str]) -> tuple[str, list
 
 
 def _truth_ending(folder: Path, tiles: Sequence[str], taken: set[Path]) -> str:
-    """What follows the tile's name in the names of most truth files."""
+    """Return what follows the tile's name in the names of most truth files."""
     endings: dict[str, int] = {}
     for path in _rasters(folder):
         if path not in taken:

@@ -24,7 +24,7 @@ def machine_memory() -> int:
 
 
 def resources(seconds: float) -> str:
-    """What the work of so many seconds has taken, in words."""
+    """Return what the work of so many seconds has taken, in words."""
     busy = processor_seconds()
     return f"took {seconds:.1f} s, {busy:.1f} s of processors, {peak_memory_mib():.0f} MiB of memory at most"
 

@@ -69,7 +69,7 @@ def plan_run(
     *,
     views: int = 0,
 ) -> Plan:
-    """The plan for a catalog: as many workers as asked for, or as fit into the memory given.
+    """Return the plan for a catalog: as many workers as asked for, or as fit into the memory given.
 
     zones : of each tile, by its name and their layer. views : forecasts that are summed up beside those of the catalog.
     Raises ConfigError where not even one worker fits into that, or into the machine, naming what needs so much.
@@ -133,7 +133,7 @@ def _bytes_of_zones(
 def _plan_of_zones(
     catalog: Catalog, zones: Mapping[str, Layers], readings: Mapping[str, Reading], workers: int, left: int
 ) -> ZonesPlan:
-    """What zones take together: no more than is left; one alone may need more."""
+    """Return what zones take together: no more than is left; one alone may need more."""
     tiles = {tile.name: tile for tile in catalog.tiles if zones.get(tile.name)}
     needs = [bytes_of_zones(zones[name], tile, readings[name], workers) for name, tile in tiles.items()]
     room = min(max(left, *(need.largest for need in needs)), max(need.together for need in needs)) if needs else 0
@@ -165,7 +165,7 @@ def _cells_at_most(catalog: Catalog) -> int:
 
 
 def _cells(tile: Tile) -> int:
-    """Number of cells of a large tile; those of smaller ones are as small as to be few."""
+    """Return the number of cells of a large tile; those of smaller ones are as small as to be few."""
     return max(tile.grid.pixels // LARGEST_CELL**2, CELLS_IN_TILE)
 
 
@@ -222,7 +222,7 @@ def parse_memory(text: str) -> int:
 
 
 def describe(plan: Plan, catalog: Catalog, *, checksums: bool = False) -> list[str]:
-    """The plan in lines for people; checksums : whether the run goes by those of files."""
+    """Return the plan in lines for people; checksums : whether the run goes by those of files."""
     models = list(dict.fromkeys(v.model for v in catalog.variables if v.model))
     units = {v.variable: v.units for v in catalog.variables}
     names = ", ".join(f"{name} ({unit})" if unit else name for name, unit in units.items())
@@ -276,7 +276,7 @@ def _compared(catalog: Catalog) -> str:
 
 
 def problems(catalog: Catalog) -> list[str]:
-    """What cannot be evaluated, a line each."""
+    """Return what cannot be evaluated, a line each."""
     return [f"tile {failure.tile}: {failure.message}" for failure in catalog.failures]
 
 

@@ -181,7 +181,7 @@ def reporter(how: How = "fitting") -> Iterator[Reporter]:
 
 @contextmanager
 def _shown(how: How) -> Iterator[Reporter]:
-    """The reporter that is asked for, which may fit where standard error goes."""
+    """Yield the requested reporter, or one that fits where standard error goes."""
     console = Console(stderr=True)
     if how == "quiet":
         yield Silent()

@@ -57,7 +57,7 @@ def versions() -> dict[str, str]:
 
 
 def gdal_settings() -> dict[str, str]:
-    """Settings of GDAL and PROJ in force: those of geouq, and those of the environment, without what is private."""
+    """Return the settings of GDAL and PROJ: those of geouq and of the environment, without private ones."""
     own = {name: str(value) for name, value in GDAL_OPTIONS.items()}
     told = {name: value for name, value in os.environ.items() if name.startswith(LIBRARIES)}
     return {
@@ -67,7 +67,7 @@ def gdal_settings() -> dict[str, str]:
 
 
 def command() -> str:
-    """The command line of this process."""
+    """Return the command line of this process."""
     return shlex.join([Path(sys.argv[0]).name, *redacted(sys.argv[1:])])
 
 
@@ -149,7 +149,7 @@ def _input(raster: Raster) -> dict[str, Any]:
 
 
 def inputs_in_words(inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Number and size of the files of each layer.
+    """Return the number and size of the files of each layer.
 
     >>> inputs_in_words({"t1": {"truth": {"bytes": 2_500_000}}, "t2": {"truth": {"bytes": 500_000}}})
     {'truth': '2 files, 3.0 MB'}
@@ -185,7 +185,7 @@ class Begun:
 
 
 def utc(seconds: float) -> str:
-    """A time as ISO 8601 in UTC, to the second."""
+    """Return a time as ISO 8601 in UTC, to the second."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

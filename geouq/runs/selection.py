@@ -11,7 +11,7 @@ from geouq.sweep.settings import Settings, cell_size_for
 
 
 def restricted(experiment: Experiment, catalog: Catalog, only: Sequence[str]) -> tuple[Experiment, Catalog]:
-    """The experiment and catalog as if they named these tiles and regions only; ConfigError for an unknown name."""
+    """Return the experiment and catalog restricted to these tiles and regions; raise ConfigError for unknown names."""
     if not only:
         return experiment, catalog
     tiles = {tile.name for tile in catalog.tiles} | {failure.tile for failure in catalog.failures}
@@ -40,7 +40,7 @@ def restricted(experiment: Experiment, catalog: Catalog, only: Sequence[str]) ->
 
 
 def settings_for(experiment: Experiment, catalog: Catalog) -> Settings:
-    """What the sweep is to measure."""
+    """Return what the sweep is to measure."""
     if not has_variance(catalog.form):
         return Settings(experiment.levels, _cell_size(experiment, catalog), tail=0, groups=(), form=catalog.form)
     widths = [scheme.count for scheme in experiment.bins.schemes if scheme.scheme == "equal-width"]

@@ -196,15 +196,15 @@ class SavedSummaries:
         return found
 
     def whole(self, part: Part) -> TileWholes:
-        """The summary of a part without its cells."""
+        """Return the summary of a part without its cells."""
         return load_wholes(part.path, part.group).at_levels(self.levels)
 
     def wholes(self) -> Iterator[TileWholes]:
-        """The summaries of the tiles without their cells."""
+        """Return the summaries of the tiles without their cells."""
         return (self.whole(self.part(tile)) for tile in self.tiles)
 
     def form(self) -> Form | None:
-        """The form in which the predictions are given; None for mean and variance, and where there is no tile."""
+        """Return the form of the predictions; None for mean and variance, and if there is no tile."""
         if not self.tiles:
             return None
         form = form_of_file(self.part(self.tiles[0]).path)
@@ -219,11 +219,11 @@ class SavedSummaries:
         return (self.place(self.part(tile)) for tile in self.tiles)
 
     def cells(self, tile: str, variable: str) -> Iterator[tuple[NDArray[np.int64], CellSummaries]]:
-        """The cells of one tile and variable, some at a time: their numbers and summaries."""
+        """Return the cells of one tile and variable, some at a time: their numbers and summaries."""
         return self.cells_of(self.part(tile), variable)
 
     def cells_of(self, part: Part, variable: str) -> Iterator[tuple[NDArray[np.int64], CellSummaries]]:
-        """The same of one part."""
+        """Return the same of one part."""
         found = cells_in_parts(part.path, variable, part.group)
         return ((numbers, cells.at_levels(self.levels)) for numbers, cells in found)
 
@@ -243,7 +243,7 @@ class SummariesUnderWay:
             self.abandon(name)
 
     def begin(self, tile: Tile) -> "_EntriesOnDisk":
-        """A new file for a tile, to which entries of cells are written as they come."""
+        """Return a new file for a tile, to which entries of cells are written as they come."""
         stack = ExitStack()
         path, key = path_of_tile(self._folder, tile.name), key_of_tile(tile, self._settings)
         self._open[tile.name] = stack, stack.enter_context(tile_writer(path, key))

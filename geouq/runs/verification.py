@@ -119,7 +119,7 @@ def _inputs(folder: Path, record: RunRecord) -> Iterator[str]:
 
 
 def _inputs_now(folder: Path, record: RunRecord) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What the record would tell of rasters and polygons now."""
+    """Return what the record would tell of rasters and polygons now."""
     experiment = load_experiment(folder / "config.yaml")
     require_credentials(experiment)
     regions = open_regions(experiment)

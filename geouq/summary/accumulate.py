@@ -56,7 +56,7 @@ class RunningTotal:
         self._add_form(summary, before)
 
     def summary(self) -> Summary:
-        """What has been added up; of nothing, the summary of no pixel."""
+        """Return what has been added up; of nothing, the summary of no pixel."""
         ordering = None if self._ordering is None else OrderingProfile(*self._ordering.settled())
         groups = {name: kind(*running.settled()) for name, (kind, running) in self._groups.items()}
         return Summary(
@@ -172,7 +172,7 @@ class _RunningProfile:
             self._settle()
 
     def profile(self) -> VarianceProfile:
-        """The profile of all; its kept pixels in their one order."""
+        """Return the profile of all; its kept pixels in their one order."""
         self._settle()
         kept = self._kept and self._kept.in_order()
         return self._with(np.flatnonzero(self._used) + self._first, self._sums[self._used], kept)
@@ -208,7 +208,7 @@ class _RunningProfile:
         return waiting > max(len(self._kept.pixels), PATIENCE) or self._pixels_in_tail() > BUDGET
 
     def _pixels_in_tail(self) -> int:
-        """Number of pixels of the keys that the tail reaches; all of them are kept."""
+        """Return the number of pixels of the keys that the tail reaches; all of them are kept."""
         if self._kept is None or self._kept.tail == 0:
             return 0
         keys = self._first + np.flatnonzero(self._used)

@@ -41,7 +41,7 @@ class CoverageProfile(KeyedCounts):
     """
 
     def at(self, chosen: list[int]) -> Self:
-        """The same pixels, told of some of the levels: places in the order of the widths of their intervals."""
+        """Return the same pixels, told of some of the levels: places in the order of the widths of their intervals."""
         outside = np.searchsorted(np.sort(chosen), np.arange(self.counts.shape[-1]))
         counts = np.zeros((*self.counts.shape[:-1], len(chosen) + 1))
         np.add.at(np.moveaxis(counts, -1, 0), outside, np.moveaxis(self.counts, -1, 0))
@@ -91,7 +91,7 @@ class ClassCoverage(CoverageProfile):
 
 
 def _shared(counts: Floats, groups: int, n: int) -> Floats:
-    """Counts by key (keys, columns) as pixels inside the intervals by group (groups, columns)."""
+    """Return counts by key (keys, columns) as pixels inside the intervals by group (groups, columns)."""
     inside = np.cumsum(counts, axis=-1)
     up_to = np.concatenate([np.zeros((1, counts.shape[-1])), np.cumsum(inside, axis=0)]).T
     borders = _borders(float(up_to[-1, -1]), groups, n)

@@ -31,14 +31,14 @@ def show_with(numbers: Numbers) -> None:
 
 
 def as_text(summary: _Shown) -> str:
-    """What it is of, and (without leading dimensions) its numbers, four a line."""
+    """Return what it is of, and (without leading dimensions) its numbers, four a line."""
     cells = [f"{name} {value}" for name, value in _values(summary).items()]
     lines = ["   ".join(cells[i : i + PER_LINE]) for i in range(0, len(cells), PER_LINE)]
     return "\n  ".join([_heading(summary), *lines])
 
 
 def as_html(summary: _Shown) -> str:
-    """The same as a table."""
+    """Return the same as a table."""
     rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(v)}</td></tr>" for name, v in _values(summary).items())
     return f"<div><p>{escape(_heading(summary))}</p><table>{rows}</table></div>"
 

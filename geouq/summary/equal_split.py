@@ -74,13 +74,13 @@ def _parts_ties(runs: Runs, place: NDArray[np.int64], first: NDArray[np.int64], 
 
 
 def _of_keys(sums: Floats) -> Floats:
-    """Sums of keys as of `Runs`."""
+    """Return sums of keys as of `Runs`."""
     squares = np.array([square_of_variance(row) for row in sums])
     return np.stack([sums[:, 0], sums[:, 1], squares, sums[:, N], sums[:, -1]], axis=-1)
 
 
 def _of_pixels(pixels: Floats) -> Floats:
-    """Sums of single pixels as of `Runs`."""
+    """Return sums of single pixels as of `Runs`."""
     variance, squared_error = pixels[:, 0], pixels[:, 1]
     weight = pixels[:, 2] if pixels.shape[1] > 2 else np.ones(len(pixels))
     fields = (weight * variance, weight * squared_error, (weight * variance) ** 2, np.ones(len(pixels)), weight)

@@ -75,7 +75,7 @@ def rewrite_tile(path: Path, key: str, change: Callable[[TileSummary], TileSumma
 
 
 def key_of_file(path: Path, kind: str = FORMAT) -> str | None:
-    """The key under which a file of that kind was saved; None where there is no readable one."""
+    """Return the key under which a file of that kind was saved; None where there is no readable one."""
     try:
         with intact_file(path) as file:
             return str(file.attrs["key"]) if file.attrs["format"] == kind else None
@@ -84,7 +84,7 @@ def key_of_file(path: Path, kind: str = FORMAT) -> str | None:
 
 
 def levels_of_file(path: Path) -> tuple[float, ...]:
-    """The levels whose coverage and interval scores a file holds; none where it cannot be read."""
+    """Return the levels whose coverage and interval scores a file holds; none where it cannot be read."""
     try:
         with intact_file(path) as file:
             return tuple(map(float, file["level"][()]))
@@ -111,7 +111,7 @@ def keeps_ordering(path: Path) -> bool:
 
 
 def form_of_file(path: Path) -> Form | None:
-    """The form in which the variables of a file are given; None for mean and variance."""
+    """Return the form in which the variables of a file are given; None for mean and variance."""
     with opened(path) as file:
         return _form_given(file)
 
@@ -160,7 +160,7 @@ def cells_in_parts(path: Path, variable: str, group: str = WHOLE) -> Iterator[tu
 
 @contextmanager
 def opened(path: Path, group: str = WHOLE, kind: str = FORMAT) -> Iterator[h5py.Group]:
-    """A part of a file of that kind; SummaryError where it is damaged or of another kind."""
+    """Yield a part of a file of that kind; raise SummaryError if it is damaged or of another kind."""
     try:
         with intact_file(path) as file:
             if file[group].attrs["format"] != kind:
@@ -191,7 +191,7 @@ def _place(file: h5py.Group) -> TilePlace:
 
 
 def _wholes(file: h5py.Group) -> dict[str, VariableWhole]:
-    """The variables by name; of what comes in entries, nothing is in the file where there is no entry."""
+    """Return the variables by name; of what comes in entries, nothing is in the file where there is no entry."""
     names, levels, columns = _names(file), _levels(file), len(file["field"])
     edges, moments = edge_probabilities(levels, FINE), [read_variable(file, name) for name in MOMENTS]
     scores, z_counts, excluded = (read_variable(file, name) for name in ("interval_scores", "z_counts", "excluded"))
@@ -271,18 +271,18 @@ def _orderings(file: h5py.Group, variables: int) -> Sequence[OrderingProfile | N
 
 
 def _groupings(file: h5py.Group) -> tuple[str, ...]:
-    """What the pixels of an open file are grouped by."""
+    """Return what the pixels of an open file are grouped by."""
     return tuple(str(name) for name in file["grouping"].asstr()[()]) if "grouping" in file else ()
 
 
 def _form_given(file: h5py.Group) -> Form | None:
-    """The form in which the variables are given; None for mean and variance."""
+    """Return the form in which the variables are given; None for mean and variance."""
     words = str(file.attrs["form"])
     return form_of_words(json.loads(words)) if words else None
 
 
 def _forms(file: h5py.Group, variables: int) -> Sequence[FormSums | None]:
-    """Sums of the form of each variable, where they are given in one."""
+    """Return sums of the form of each variable, where they are given in one."""
     form = _form_given(file)
     if form is None:
         return [None] * variables
@@ -312,7 +312,7 @@ def _tile(file: h5py.Group, *, entries: bool = True) -> TileSummary:
 
 
 def _cells(file: h5py.Group, number: int, *, entries: bool = True) -> CellSummaries:
-    """The cells of the variable of that number."""
+    """Return the cells of the variable of that number."""
     cell, key, sums = _joined(file, number if entries else None)
     return CellSummaries(
         _levels(file),
@@ -335,7 +335,7 @@ def _no_entries(file: h5py.Group) -> tuple[Array, ...]:
 def _some_cells(
     bare: CellSummaries, left: NDArray[np.bool_], entries: Sequence[Array]
 ) -> tuple[NDArray[np.int64], CellSummaries]:
-    """The cells of these entries, which are no longer left."""
+    """Return the cells of these entries, which are no longer left."""
     numbers, place = np.unique(entries[0], return_inverse=True)
     left[numbers] = False
     order = np.lexsort((entries[1], place))

@@ -87,7 +87,7 @@ class TileWriter:
         self._count -= count
 
     def _write_entries(self) -> None:
-        """What is left of the entries; few of them need no room to grow."""
+        """Write what is left of the entries; few of them need no room to grow."""
         if self._grown:
             self._write_waiting(self._count)
             for (name, dimensions), dataset in zip(ENTRY.items(), self._grown, strict=True):

@@ -179,7 +179,7 @@ class FormSums:
         return type(self)(self.form, self.sums.sum(range(self.sums.ndim - 1)[axis]))
 
     def at_levels(self, levels: tuple[float, ...]) -> Self:
-        """The same pixels, told of fewer levels of the mixture's intervals; of other forms all."""
+        """Return the same pixels, told of fewer levels of the mixture's intervals; of other forms all."""
         form = at_levels(self.form, levels)
         if not isinstance(self.form, Ensemble) or form == self.form:
             return self
@@ -193,28 +193,28 @@ class FormSums:
 
 
 def at_levels(form: Form, levels: tuple[float, ...]) -> Form:
-    """The form with these levels of the mixture's intervals, if it is an ensemble."""
+    """Return the form with these levels of the mixture's intervals, if it is an ensemble."""
     return replace(form, levels=levels) if isinstance(form, Ensemble) else form
 
 
 def kind_of(form: Form | None) -> Kind:
-    """The kind of a form; mean and variance alone are the normal one."""
+    """Return the kind of a form; mean and variance alone are the normal one."""
     return "normal" if form is None else form.kind
 
 
 def no_sums(form: Form) -> FormSums:
-    """The sums of no pixel."""
+    """Return the sums of no pixel."""
     sample = JointSample.empty(form.members) if isinstance(form, Ensemble) and form.densities else None
     return FormSums(form, np.zeros(form.width), sample)
 
 
 def form_as_words(form: Form) -> dict[str, Any]:
-    """A form as plain values, of which `form_of_words` makes it again."""
+    """Return a form as plain values, of which `form_of_words` makes it again."""
     return {"kind": form.kind} | asdict(form)
 
 
 def form_of_words(words: Mapping[str, Any]) -> Form:
-    """The form that `form_as_words` gave the plain values of."""
+    """Return the form that `form_as_words` gave the plain values of."""
     values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in words.items()}
     kind = values.pop("kind")
     return _FORMS[kind](**values)

@@ -32,12 +32,12 @@ class JointSample:
 
     @classmethod
     def empty(cls, members: int) -> Self:
-        """The sample of no pixel."""
+        """Return the sample of no pixel."""
         return cls(np.empty(0, np.uint64), np.empty((0, members)))
 
     @classmethod
     def lowest(cls, number: Numbers, log_density: Floats) -> Self:
-        """The sample of these pixels; those of one number (which differ, if at all, by chance) by their densities."""
+        """Return the sample of these pixels; those of one number are ordered by their densities."""
         order = np.lexsort((log_density[:, 0], number))[:SIZE]
         return cls(number[order], log_density[order])
 
@@ -49,7 +49,7 @@ class JointSample:
 
 
 def salt_of(name: str) -> np.uint64:
-    """What a tile of that name adds to the numbers of its pixels before they are hashed."""
+    """Return what a tile of that name adds to the numbers of its pixels before they are hashed."""
     return np.frombuffer(hashlib.sha256(name.encode()).digest()[:8], "<u8")[0]
 
 

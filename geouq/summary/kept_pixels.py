@@ -62,7 +62,7 @@ class KeptPixels:
         return cls(tail, pixels=pixels, every=True, place=place, owner=owner, tiles=(tile,)).in_order()
 
     def in_order(self) -> Self:
-        """The same in their one order."""
+        """Return the same in their one order."""
         places = (self.place, self.owner) if self.every else ()
         order = np.lexsort((*places, *self.pixels.T[::-1]))
         place, owner = (of[order] if len(of) else of for of in (self.place, self.owner))
@@ -78,7 +78,7 @@ class KeptPixels:
         return self.pixels[np.lexsort((self.place, self.owner, self.variance))] if self.every else self.pixels
 
     def joined(self, others: Sequence[Self]) -> Self:
-        """The same with the pixels of others too, in no order; one that keeps none may lack weights."""
+        """Return the same with the pixels of others too, in no order; one that keeps none may lack weights."""
         parts = [part for part in (self, *others) if len(part.pixels)] or [self]
         tiles = tuple(sorted({name for part in parts for name in part.tiles}))
         owner = [np.searchsorted(np.array(tiles, str), np.array(part.tiles, str))[part.owner] for part in parts]

@@ -84,7 +84,7 @@ Make = Callable[[Dimensions, Values, Sequence[Any]], tuple[Dimensions, Array]]
 
 
 def long_name(name: str) -> str:
-    """What a variable says of itself; what is kept by cell as of the whole is said once."""
+    """Return what a variable says of itself; what is kept by cell as of the whole is said once."""
     base = name.removeprefix("cell_")
     return EXPLAINED[name] if name in EXPLAINED else f"{EXPLAINED[base]}, by cell"
 
@@ -108,7 +108,7 @@ def coordinates(summary: TileSummary, columns: int) -> dict[str, Any]:
 
 
 def global_attributes(summary: TileSummary, key: str) -> dict[str, Any]:
-    """What the file says of itself."""
+    """Return what the file says of itself."""
     return {
         "format": FORMAT,
         "key": key,
@@ -180,7 +180,7 @@ def arrays(summary: TileSummary) -> Iterator[tuple[str, Dimensions, Array]]:
 def _of_form(
     form: Form, wholes: Sequence[Any], cells: Sequence[Any]
 ) -> dict[str, tuple[Make, Dimensions, Values, Sequence[Any]]]:
-    """Sums of variables that are given as ensembles, quantiles or probabilities."""
+    """Return sums of variables that are given as ensembles, quantiles or probabilities."""
     found: dict[str, tuple[Make, Dimensions, Values, Sequence[Any]]] = {
         "form_sums": (_stacked, ("form_sum",), lambda s: s.form.sums, wholes),
         "cell_form_sums": (_stacked, ("cell", "form_sum"), lambda c: c.form.sums, cells),
@@ -195,26 +195,26 @@ def _of_form(
 
 
 def _form(summary: TileSummary) -> Form | None:
-    """The form in which the variables are given, one and the same."""
+    """Return the form in which the variables are given, one and the same."""
     return next(iter(summary.variables.values())).whole.given_as
 
 
 def _groupings(summary: TileSummary) -> Mapping[str, Any]:
-    """What the pixels of each variable are grouped by."""
+    """Return what the pixels of each variable are grouped by."""
     return next(iter(summary.variables.values())).whole.groups
 
 
 def _stacked(dimensions: Dimensions, values: Values, of: Sequence[Any]) -> tuple[Dimensions, Array]:
-    """What each variable has, all of one shape."""
+    """Return what each variable has, all of one shape."""
     return ("variable", *dimensions), np.stack([np.asarray(values(one)) for one in of])
 
 
 def _ragged(dimensions: Dimensions, values: Values, of: Sequence[Any]) -> tuple[Dimensions, Array]:
-    """What each variable has, one after the other."""
+    """Return what each variable has, one after the other."""
     found = [values(one) for one in of] or [np.empty(0)]
     return dimensions, np.concatenate([some for some in found if len(some)] or found[:1])
 
 
 def _owner(dimensions: Dimensions, values: Values, of: Sequence[Any]) -> tuple[Dimensions, Array]:
-    """Number of the variable to which each of these belongs."""
+    """Return the number of the variable to which each of these belongs."""
     return dimensions, np.repeat(np.arange(len(of), dtype=np.uint16), [len(values(one)) for one in of])

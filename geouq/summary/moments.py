@@ -85,7 +85,7 @@ class Moments:
 
 
 def no_moments() -> Moments:
-    """The moments of no pixel."""
+    """Return the moments of no pixel."""
     return Moments(np.zeros((), np.int64), np.zeros(()), np.zeros(len(SUMS)), np.zeros(len(PRODUCTS)))
 
 

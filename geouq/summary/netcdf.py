@@ -31,12 +31,12 @@ class NetCDFWriter:
         self._scales: dict[str, tuple[Any, int]] = {}
 
     def attributes(self, attributes: Mapping[str, Any]) -> None:
-        """What the file says of itself."""
+        """Write what the file says of itself."""
         for name, value in attributes.items():
             self._file.attrs[name] = value
 
     def coordinate(self, name: str, values: Array | Sequence[str], long_name: str) -> None:
-        """The dimension `name` with a value for each of its places; text, or numbers."""
+        """Write the dimension `name` with a value for each of its places; text, or numbers."""
         kind = None if isinstance(values, np.ndarray) else h5py.string_dtype()
         made = self._file.create_dataset(name, data=values, dtype=kind).id
         h5ds.set_scale(made, name.encode())
@@ -44,7 +44,7 @@ class NetCDFWriter:
         self._scales[name] = made, len(values)
 
     def variable(self, name: str, dimensions: Sequence[str], values: Array, long_name: str) -> None:
-        """A variable with all its values."""
+        """Write a variable with all its values."""
         values = np.asarray(values, order="C")
         if self._compressed and values.nbytes > WORTHWHILE:
             made = self._file.create_dataset(name, data=values, chunks=values.shape, **COMPRESSION).id
@@ -56,13 +56,13 @@ class NetCDFWriter:
         self._label(made, dimensions, values.shape, long_name)
 
     def growing(self, name: str, dtype: DTypeLike, columns: tuple[int, ...], chunk: int, *, compressed: bool) -> Any:
-        """A dataset without rows, to be resized; `label_grown` gives it its dimensions when it is complete."""
+        """Return a dataset without rows, to be resized; `label_grown` gives it its dimensions when it is complete."""
         how = COMPRESSION if compressed else {}
         shape = {"shape": (0, *columns), "maxshape": (None, *columns), "chunks": (chunk, *columns)}
         return self._file.create_dataset(name, dtype=dtype, **shape, **how)
 
     def label_grown(self, dataset: Any, dimensions: Sequence[str], long_name: str) -> None:
-        """The dimensions of a complete dataset; the first is an unlimited one."""
+        """Write the dimensions of a complete dataset; the first is unlimited."""
         self._scale(dimensions[0], len(dataset), unlimited=True)
         self._label(dataset.id, dimensions, dataset.shape, long_name)
 

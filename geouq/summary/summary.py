@@ -86,7 +86,7 @@ class Summary:
             raise SummaryError(f"level {level} was not kept; the levels of this summary are {kept}") from None
 
     def at_levels(self, levels: tuple[float, ...]) -> Self:
-        """The same pixels, told of fewer levels; SummaryError where one of these was not kept."""
+        """Return the same pixels, told of fewer levels; SummaryError where one of these was not kept."""
         if levels == self.levels:
             return self
         chosen = [self.level_index(level) for level in levels]
@@ -164,7 +164,7 @@ def _groups_of_both(one: Summary, other: Summary) -> Mapping[str, CoverageProfil
 
 
 def _ordering_of_both(one: Summary, other: Summary) -> OrderingProfile | None:
-    """The order of both, where both keep it, or of one where the other has no pixel."""
+    """Return the order of both, where both keep it, or of one where the other has no pixel."""
     if one.ordering is None or other.ordering is None:
         keeps, lacks = (one, other) if other.ordering is None else (other, one)
         return None if lacks.n.any() else keeps.ordering
@@ -172,7 +172,7 @@ def _ordering_of_both(one: Summary, other: Summary) -> OrderingProfile | None:
 
 
 def _thresholds_of_both(one: Summary, other: Summary) -> ThresholdSums:
-    """The sums of both; one that has neither thresholds nor pixels says nothing."""
+    """Return the sums of both; one that has neither thresholds nor pixels says nothing."""
     for empty, full in ((one, other), (other, one)):
         if not empty.thresholds.thresholds and not empty.n.any():
             return full.thresholds
@@ -189,7 +189,7 @@ def _given_by_both(one: Summary, other: Summary) -> float | None:
 
 
 def _form_of_both(one: Summary, other: Summary) -> FormSums | None:
-    """The sums of both; one that has neither a form nor pixels says nothing."""
+    """Return the sums of both; one that has neither a form nor pixels says nothing."""
     if one.form is None or other.form is None:
         has, lacks = (one, other) if other.form is None else (other, one)
         if has.form is not None and lacks.n.any():
@@ -199,7 +199,7 @@ def _form_of_both(one: Summary, other: Summary) -> FormSums | None:
 
 
 def empty_summary(levels: Iterable[float]) -> Summary:
-    """The summary of no pixel: adding it changes nothing."""
+    """Return the summary of no pixel: adding it changes nothing."""
     levels = tuple(levels)
     probabilities = edge_probabilities(levels, FINE)
     return Summary(

@@ -35,7 +35,7 @@ class ThresholdSums:
         return type(self)(self.thresholds, self.sums.sum(range(self.sums.ndim - 3)[axis]))
 
     def of(self, threshold: float) -> Floats:
-        """Sums of one threshold, (..., 10, 5); SummaryError where it was not kept."""
+        """Return sums of one threshold, (..., 10, 5); SummaryError where it was not kept."""
         if threshold not in self.thresholds:
             kept = ", ".join(f"{t:g}" for t in self.thresholds) or "none"
             raise SummaryError(f"threshold {threshold:g} was not kept; the thresholds of this summary are {kept}")
@@ -43,5 +43,5 @@ class ThresholdSums:
 
 
 def no_thresholds(thresholds: tuple[float, ...] = ()) -> ThresholdSums:
-    """The sums of no pixel."""
+    """Return the sums of no pixel."""
     return ThresholdSums(thresholds, np.zeros((len(thresholds), BINS, len(FIELDS))))

@@ -45,7 +45,7 @@ class CellSummaries:
         return None if self.form is None else replace(self.form, sums=self.form.sums[cells])
 
     def some(self, numbers: NDArray[np.integer]) -> Self:
-        """The cells of these numbers, without their profiles."""
+        """Return the cells of these numbers, without their profiles."""
         moments = Moments(*(getattr(self.moments, field.name)[numbers] for field in fields(Moments)))
         return type(self)(
             self.levels,
@@ -61,7 +61,7 @@ class CellSummaries:
         )
 
     def at_levels(self, levels: tuple[float, ...]) -> Self:
-        """The same cells, told of fewer levels, each of which must have been kept."""
+        """Return the same cells, told of fewer levels, each of which must have been kept."""
         chosen = [self.levels.index(level) for level in levels]
         kept = ZHistogram(edge_probabilities(self.levels, COMPACT), self.z_counts)
         z = kept.at(edge_probabilities(levels, COMPACT))
@@ -132,7 +132,7 @@ class TileWholes(TilePlace):
     variables: dict[str, VariableWhole]
 
     def at_levels(self, levels: tuple[float, ...]) -> Self:
-        """The same tile, told of fewer levels; SummaryError where one of these was not kept."""
+        """Return the same tile, told of fewer levels; SummaryError where one of these was not kept."""
         parts = {name: replace(part, whole=part.whole.at_levels(levels)) for name, part in self.variables.items()}
         return replace(self, variables=parts)
 

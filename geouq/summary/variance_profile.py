@@ -122,7 +122,7 @@ class VarianceProfile:
         return self._found[key].copy()
 
     def binned(self, edges: Floats) -> Binned:
-        """Sums by bin [edge_k, edge_k+1), the last closed; edges (..., bins + 1), not decreasing."""
+        """Return sums by bin [edge_k, edge_k+1), the last closed; edges (..., bins + 1), not decreasing."""
         edges = np.broadcast_to(edges, (*self.lowest.shape, np.shape(edges)[-1]))
         key = edges.shape, edges.tobytes()
         if key not in self._binned:
@@ -130,7 +130,7 @@ class VarianceProfile:
         return self._binned[key]
 
     def split(self, bins: int) -> Binned:
-        """Sums of groups of pixels in the order of their variance, as `numpy.array_split` forms them.
+        """Return sums of groups of pixels in the order of their variance, as `numpy.array_split` forms them.
 
         Groups differ by one pixel at most, the larger ones first; pixels of one variance are in the order of their
         tile, row and column. Of a key whose pixels are not kept, a border takes a share; then the groups are not exact.
@@ -171,7 +171,7 @@ class VarianceProfile:
         return self.keys[whole | (self.keys >= self._tail_key())]
 
     def compact(self) -> Self:
-        """The same sums with 16 keys an octave, and no pixel kept."""
+        """Return the same sums with 16 keys an octave, and no pixel kept."""
         coarse = self.keys >> (COMPACT_SHIFT - self.shift)
         keys, group = np.unique(coarse, return_inverse=True)
         sums = np.zeros((*self.sums.shape[:-2], len(keys), self.sums.shape[-1]))

@@ -50,18 +50,18 @@ class ZHistogram:
     counts: Counts
 
     def below(self, probability: float) -> Counts:
-        """Number of pixels with PIT at most `probability` (below it, for probabilities under 1/2).
+        """Return the number of pixels with PIT at most `probability` (below it, for probabilities under 1/2).
 
         Raises SummaryError where that probability is no edge.
         """
         return self.counts[..., : self._edge(probability) + 1].sum(-1)
 
     def above(self, probability: float) -> Counts:
-        """Number of pixels beyond the quantile of `probability`."""
+        """Return the number of pixels beyond the quantile of `probability`."""
         return self.counts[..., self._edge(probability) + 1 :].sum(-1)
 
     def regular(self, bins: int) -> Counts:
-        """Counts of the PIT histogram of that many bins of equal width, (..., bins)."""
+        """Return counts of the PIT histogram of that many bins of equal width, (..., bins)."""
         edges = [0, *(self._edges(np.arange(1, bins) / bins) + 1), self.counts.shape[-1]]
         return np.stack([self.counts[..., a:b].sum(-1) for a, b in pairwise(edges)], axis=-1)
 
@@ -72,7 +72,7 @@ class ZHistogram:
         return type(self)(self.probabilities, self.counts + other.counts)
 
     def at(self, probabilities: Floats) -> Self:
-        """The same counts between fewer edges; SummaryError where one of these is no edge."""
+        """Return the same counts between fewer edges; SummaryError where one of these is no edge."""
         starts = [0, *(self._edges(probabilities) + 1)]
         return type(self)(probabilities, np.add.reduceat(self.counts, starts, axis=-1))
 
@@ -97,5 +97,5 @@ class ZHistogram:
 
 
 def edge_quantiles(probabilities: Floats) -> Floats:
-    """Standard normal quantiles of the edges."""
+    """Return the standard normal quantiles of the edges."""
     return np.array([quantile(float(p)) for p in probabilities])

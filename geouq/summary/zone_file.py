@@ -32,12 +32,12 @@ class ZonesWriter:
         self.finished = False
 
     def begin(self, zone: str) -> TileWriter:
-        """The part of the file that a zone has, to which entries of cells may be written as they come."""
+        """Return the part of the file that a zone has, to which entries of cells may be written as they come."""
         group = self._file.create_group(str(self._names.index(zone)))
         return self._begun.setdefault(zone, TileWriter(group, self._key, self._require_room, compressed=True))
 
     def add(self, zone: str, summary: TileSummary) -> None:
-        """The summary of one more zone, with its cells."""
+        """Add the summary of one more zone, with its cells."""
         (self._begun.pop(zone, None) or self.begin(zone)).finish(summary)
         self._done.add(zone)
 
@@ -60,7 +60,7 @@ def zones_writer(path: Path, key: str, names: Sequence[str]) -> Iterator[ZonesWr
 
 
 def zones_of_file(path: Path) -> dict[str, str]:
-    """The zones of which a file holds summaries, each with its group; SummaryError where it is damaged."""
+    """Return the zones of which a file holds summaries, each with its group; SummaryError where it is damaged."""
     with opened(path, kind=FORMAT) as file:
         return {str(zone): str(place) for zone, place in zip(file["zone"].asstr()[()], file["place"][()], strict=True)}
 

@@ -72,7 +72,7 @@ PieceSum = list[tuple[Window, list[VariablePart]]]
 
 
 def take_part(cells: CellSums, totals: Totals, sampled: Sampled, every: Sequence[Every] | None = None) -> VariablePart:
-    """The part that the kernel's arrays hold, copied without their unused room; the arrays are empty afterwards."""
+    """Return the part that the kernel's arrays hold, copied without unused room; empty the arrays."""
     lowest, highest = cells.extremes[:, 0].min(), cells.extremes[:, 1].max()
     prune_tail(totals)
     tail, stored = (int(number) for number in totals.kept_state)
@@ -93,7 +93,7 @@ def take_part(cells: CellSums, totals: Totals, sampled: Sampled, every: Sequence
 
 
 def _sample(sampled: Sampled) -> JointSample | None:
-    """The pixels with the lowest numbers, copied; there are none afterwards."""
+    """Return the pixels with the lowest numbers, copied; there are none afterwards."""
     if not sampled.number.size:
         return None
     used = int(sampled.used[0])
@@ -102,7 +102,7 @@ def _sample(sampled: Sampled) -> JointSample | None:
 
 
 def _profiled(totals: Totals, first: int, last: int) -> Rows:
-    """The blocks of keys of the variance from that of `first` to that of `last`; they are empty afterwards."""
+    """Return the blocks of keys of the variance from that of `first` to that of `last`; they are empty afterwards."""
     blocks = np.arange(first // TOGETHER, last // TOGETHER + 1)
     seen = slice(first // TOGETHER * TOGETHER, (last // TOGETHER + 1) * TOGETHER)
     rows = totals.profile[seen].copy()
@@ -114,7 +114,7 @@ def _profiled(totals: Totals, first: int, last: int) -> Rows:
 
 
 def _grouped(counts: Floats, touched: NDArray[np.uint8]) -> Rows:
-    """The blocks of keys that are in use, copied; they are empty afterwards."""
+    """Return the blocks of keys that are in use, copied; they are empty afterwards."""
     blocks, rows = np.flatnonzero(touched), counts.reshape(BLOCKS, -1)
     part = blocks, rows[blocks]
     rows[blocks], touched[:] = 0, 0
@@ -131,7 +131,7 @@ def _ordered(counts: Floats, first: int, last: int) -> Rows:
 
 
 def _taken(cells: CellSums) -> CellSums:
-    """A copy of the cells, which are empty afterwards."""
+    """Return a copy of the cells, which are empty afterwards."""
     used = int(cells.entries[0])
     taken = CellSums(
         *(array[:used].copy() if name.startswith("entry") else array.copy() for name, array in _named(cells))
@@ -202,7 +202,7 @@ class VariableSum:
             self._every = None
 
     def _keeping_few(self, profile: VarianceProfile) -> VarianceProfile:
-        """The profile with every pixel, where they are few."""
+        """Return the profile with every pixel, where they are few."""
         if self._every is None:
             return profile
         pixels = np.concatenate([np.empty((0, 3 if self._weighted else 2)), *(own for own, _ in self._every)])
@@ -221,7 +221,7 @@ class VariableSum:
         self._append(place[cells.entry_cell].astype(np.uint32), cells.entry_key, cells.entry_sums)
 
     def summary(self, cell: NDArray[np.uint32], key: NDArray[np.uint16], sums: NDArray[np.float32]) -> VariableSummary:
-        """The whole and its cells, with these entries of cells."""
+        """Return the whole and its cells, with these entries of cells."""
         moments = Moments(self._n, self._weight, self._sums, self._products)
         extremes = self._extremes[:, 0].min(initial=np.inf), self._extremes[:, 1].max(initial=-np.inf)
         z_counts = np.sum([band.z_counts for band in self._bands], axis=0)
@@ -248,7 +248,7 @@ class VariableSum:
         return VariableSummary(whole, cells, self._excluded)
 
     def _places(self, group: Window) -> Ints:
-        """Number within the tile of each cell of a group."""
+        """Return the number within the tile of each cell of a group."""
         size, columns = self._settings.cell_size, self._shape[1]
         rows = np.arange(group.row // size, -(-(group.row + group.height) // size))
         across = np.arange(group.column // size, -(-(group.column + group.width) // size))
@@ -289,7 +289,7 @@ class _BandSum:
             self._keep(part.kept.pixels)
 
     def profile(self, lowest: float, highest: float) -> VarianceProfile:
-        """The sums of the band, told the tile's extremes, which prune its tail to the tile's."""
+        """Return the sums of the band, told the tile's extremes, which prune its tail to the tile's."""
         kept = KeptPixels.ordered(self._tail, np.empty(0, np.int64), self._rows_of_tail(highest))
         extremes = np.asarray(lowest), np.asarray(highest)
         blocks = self._profile.numbers
@@ -320,7 +320,7 @@ class _BandSum:
             self._give_up()
 
     def _rows_of_tail(self, highest: float) -> Floats:
-        """Stored pixels that belong to the tail below that highest variance."""
+        """Return the stored pixels that belong to the tail below that highest variance."""
         rows = np.concatenate(self._kept)
         if self._tail and np.isfinite(highest):
             rows = rows[key_of(rows[:, 0], FINE_SHIFT) >= key_of(highest / self._tail, FINE_SHIFT)]

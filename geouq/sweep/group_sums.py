@@ -43,7 +43,7 @@ IDLE = 64  # sums of groups that a thread keeps to use again
 
 @lru_cache(maxsize=8)
 def z_lattice_of(levels: tuple[float, ...]) -> ZLattice:
-    """The lattice of these levels, made once."""
+    """Return the lattice of these levels, made once."""
     return z_lattice(levels)
 
 
@@ -102,7 +102,7 @@ _of_thread = threading.local()
 
 
 def new_group_sum(group: Window, settings: Settings, thresholds: tuple[float, ...], *, weighted: bool) -> GroupSum:
-    """An empty sum, in arrays of this thread that were used before if there are any: fresh memory costs time."""
+    """Return an empty sum, in arrays of this thread that were used before if there are any: fresh memory costs time."""
     lattice, size = z_lattice_of(settings.levels), settings.cell_size
     down, across = -(-group.height // size), -(-group.width // size)
     kind, room = (settings, thresholds, weighted), (down * across, group.height * group.width)
@@ -125,7 +125,7 @@ def new_group_sum(group: Window, settings: Settings, thresholds: tuple[float, ..
 
 
 def emptied(group: GroupSum) -> VariablePart:
-    """What a group holds; its arrays are free for another."""
+    """Return what a group holds; its arrays are free for another."""
     part = take_part(group.cells, group.totals, group.sampled, group.few.parts)
     _of_thread.idle.append(group)
     del _of_thread.idle[:-IDLE]

@@ -20,7 +20,7 @@ Visit = tuple[Sequence[int], Sequence[Window]]  # variables, windows: all variab
 
 
 def sweep_piece(settings: Settings, tile: Tile, piece: Piece, reading: Reading) -> PieceSum:
-    """What a piece of a tile adds up to; DataError names the first negative variance."""
+    """Return what a piece of a tile adds up to; DataError names the first negative variance."""
     reader = TileReader(tile, reuse=True)
     names = [place_of_variance(tile, variable) for variable in tile.variables]
 

@@ -70,7 +70,7 @@ class TileSum:
         weighted: bool,
         given: Mapping[str, float] = NOTHING,
     ) -> Self:
-        """A tile of which no piece has come in; `variables` gives the thresholds of each by name.
+        """Return a tile of which no piece has come in; `variables` gives the thresholds of each by name.
 
         given : level of the intervals that the forecast gives, by variable, where that is not the same for all.
         """

@@ -46,7 +46,7 @@ def no_progress(tile: str, share: float) -> None:
 
 
 def all_together(tile: Tile, layers: Mapping[str, Zones]) -> Sequence[Mapping[str, Zones]]:  # noqa: ARG001  any tile
-    """The zones of a tile in one batch."""
+    """Return the zones of a tile in one batch."""
     return [layers]
 
 
@@ -179,7 +179,7 @@ class _Passes:
 def for_each_tile(
     work: Iterable[tuple[Tile, Callable[[], Any]]], stage: str, pool: Executor, in_flight: int
 ) -> Iterator[tuple[Tile, Any]]:
-    """What the work on each tile gives, or a Failure, as they are completed."""
+    """Yield what the work on each tile gives, or a Failure, as they are completed."""
     tasks = (Task(tile, 0, 1, partial(_with_gdal_options, on_tile)) for tile, on_tile in work)
     for task, outcome in in_order(tasks, stage, pool, in_flight):
         yield task.tile, outcome
@@ -217,7 +217,7 @@ def _tasks(tiles: Iterable[Tile], reading_of: ReadingOf, work: Callable[[Tile, P
 
 
 def tasks_of(tile: Tile, reading: Reading, work: OnPiece) -> Iterator[Task]:
-    """A task for each piece of a tile."""
+    """Yield a task for each piece of a tile."""
     pieces = Pieces(tile.grid, reading)
     for place in range(count := len(pieces)):
         yield Task(tile, place, count, partial(_on_piece, work, pieces, place))

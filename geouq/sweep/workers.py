@@ -119,7 +119,7 @@ def _require_cluster(pool: Executor) -> None:
 
 
 def _next_task(tasks: Iterator[Task], progress: dict[str, _Progress]) -> Task | None:
-    """The next task of a tile that has not failed."""
+    """Return the next task of a tile that has not failed."""
     for task in tasks:
         if not progress.setdefault(task.tile.name, _Progress()).failed:
             return task

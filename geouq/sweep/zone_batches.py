@@ -40,7 +40,7 @@ class _Place(NamedTuple):
 
 
 def batches_of(layers: Layers, tile: Tile, reading: Reading, workers: int, room: int) -> list[dict[str, Zones]]:
-    """The layers in parts that take no more than `room` bytes each; a zone that alone takes more is a part of its own.
+    """Return the layers in parts of no more than `room` bytes each; a zone that needs more is a part of its own.
 
     Zones that lie near each other come together, so that few windows are read for several parts.
     """
@@ -68,7 +68,7 @@ class BytesOfZones(NamedTuple):
 
 
 def bytes_of_zones(layers: Layers, tile: Tile, reading: Reading, workers: int) -> BytesOfZones:
-    """What the zones of a tile take at most."""
+    """Return what the zones of a tile take at most."""
     rows: dict[int, int] = {}
     largest = 0
     for place in _places(layers, tile, reading, workers):
@@ -87,7 +87,7 @@ def _places(layers: Layers, tile: Tile, reading: Reading, workers: int) -> Itera
 
 
 def _bytes_of(window: Window, tile: Tile, reading: Reading, workers: int) -> int:
-    """What a zone takes at most: its sums, those of pieces that wait for their turn, and what workers fill."""
+    """Return what a zone takes at most: its sums, those of pieces that wait for their turn, and what workers fill."""
     groups = min(reading.height, window.height) // SQUARE + 1
     bands = -(-window.width // BAND)
     profile = PROFILE * (3 + len(tile.covariates) + len(tile.classes)) * bands
@@ -98,5 +98,5 @@ def _bytes_of(window: Window, tile: Tile, reading: Reading, workers: int) -> int
 
 
 def _cells(pixels: int) -> int:
-    """Number of cells of a large zone; those of smaller ones are as small as to be few."""
+    """Return the number of cells of a large zone; those of smaller ones are as small as to be few."""
     return max(pixels // LARGEST_CELL**2, 1)

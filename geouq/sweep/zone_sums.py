@@ -57,7 +57,7 @@ class ZonePart:
 def sweep_zones_of_piece(
     settings: Settings, layers: Mapping[str, Zones], tile: Tile, piece: Piece, reading: Reading
 ) -> list[ZonePart]:
-    """The parts of a piece, group by group from top to bottom; only windows with a zone in them are read."""
+    """Return the parts of a piece, group by group from top to bottom; only windows with a zone in them are read."""
     rasters = [*tile.rasters.values(), *(raster for zones in layers.values() for raster in zones.rasters)]
     with gdal_options(reading.cache), unchanged(rasters):
         squares = {window: _squares(layers, window) for window in piece.windows}
@@ -77,7 +77,7 @@ def sweep_zones_of_piece(
 
 
 def _squares(layers: Mapping[str, Zones], window: Window) -> list[_Square]:
-    """The zones in a window, by squares."""
+    """Return the zones in a window, by squares."""
     found, squares = [], list(boxes_of(window, SQUARE, SQUARE))
     for layer, zones in layers.items():
         for zone, box, mask in zones.zones_in(window):
@@ -91,7 +91,7 @@ def _squares(layers: Mapping[str, Zones], window: Window) -> list[_Square]:
 
 
 def _spans(squares: Squares) -> tuple[dict[GroupPlace, Window], dict[Window, list[GroupPlace]]]:
-    """The part of each group from the first square of a zone to the last one, and in which window that is."""
+    """Return the part of each group from the first square of a zone to the last one, and in which window that is."""
     spans: dict[GroupPlace, Window] = {}
     last: dict[GroupPlace, Window] = {}
     for window, own in squares.items():
@@ -157,7 +157,7 @@ def _add_square(read: Read, own: _Square, group: GroupSum, settings: Settings) -
 
 
 def _packed(read: Read, places: Places, box: Window) -> Read:
-    """The pixels at these places as a window of their own."""
+    """Return the pixels at these places as a window of their own."""
     given = read.pixels.status
     status = np.where(places == NOWHERE, OUTSIDE, given[places] if given.size else 0).astype(np.uint8).ravel()
     m, v, y = (values[places.ravel()] for values in read.pixels[:3])
@@ -193,7 +193,7 @@ class ZoneSums:
             total.add([(window, part.parts)])
 
     def completed(self, row: int) -> Iterator[tuple[str, str, TileSummary]]:
-        """The zones of which no part will come any more, once pieces begin at that row: layer, name and summary."""
+        """Yield the zones that are complete once pieces begin at that row: layer, name and summary."""
         for zone in [zone for zone, (whole, _) in self._open.items() if whole.row + whole.height <= row]:
             _, total = self._open.pop(zone)
             layer, number = zone
@@ -215,12 +215,12 @@ class ZoneSums:
 
 
 def in_memory(tile: Tile, layer: str, zone: str) -> EntryStore:  # noqa: ARG001  one for any
-    """A store of its own."""
+    """Return a store of its own."""
     return InMemory()
 
 
 def part_for(extent: Window, grid: Grid) -> Window:
-    """The part of a tile in whole squares that holds a zone; where that spans bands, it begins where one does.
+    """Return the part of a tile in whole squares that holds a zone; where that spans bands, it begins where one does.
 
     Bands are added one by one, so that their borders must not move. extent : may reach beyond the tile.
     """

@@ -51,7 +51,7 @@ def write_readable(metrics: Table, variables: Sequence[Variable], regions: Seque
 
 
 def sheet_of(region: str, rows: Mapping[str, Mapping[str, Row]], variables: Sequence[Variable]) -> Sheet:
-    """A line for each metric, and a column for each variable; rows : by variable and metric."""
+    """Return a line for each metric, and a column for each variable; rows : by variable and metric."""
     own = [rows.get(variable.name, {}) for variable in variables]
     lines = [("n", *(for_count(found) for found in own))]
     lines += [(_with_unit(name), *(_shown(found.get(name)) for found in own)) for name in _names(own)]
@@ -62,7 +62,7 @@ def sheet_of(region: str, rows: Mapping[str, Mapping[str, Row]], variables: Sequ
 
 
 def overview(rows: Mapping[tuple[str, str], Mapping[str, Mapping[str, Row]]], variables: Sequence[Variable]) -> Sheet:
-    """A line for each variable and region, the whole first, with as many digits as fit beside each other."""
+    """Return a line for each variable and region, the whole first, with as many digits as fit beside each other."""
     pools = {name: own for (level, name), own in rows.items() if level != "tile"}
     names = _names([found for own in pools.values() for found in own.values()])
     lines = [
@@ -75,7 +75,7 @@ def overview(rows: Mapping[tuple[str, str], Mapping[str, Mapping[str, Row]]], va
 
 
 def as_markdown(sheet: Sheet) -> str:
-    """A table in Markdown under its title."""
+    """Return a table in Markdown under its title."""
     is_text = [heading in TEXTS for heading in sheet.headings]
     rows = [
         [markdown_escaped(text) if named else text for named, text in zip(is_text, row, strict=True)]
@@ -88,7 +88,7 @@ def as_markdown(sheet: Sheet) -> str:
 
 
 def as_latex(sheet: Sheet) -> str:
-    """A `tabular` alone, with the rules of the package booktabs, ready for `input`; title and notes are comments."""
+    """Return a `tabular` with the rules of booktabs, ready for `input`; title and notes are comments."""
     comments = [f"% {one_line(text)}" for text in (sheet.title, *sheet.notes)]
     head = " & ".join(map(latex_escaped, sheet.headings))
     lines = [" & ".join((latex_escaped(name), *map(latex_numbers, numbers))) for name, *numbers in sheet.rows]
@@ -98,7 +98,7 @@ def as_latex(sheet: Sheet) -> str:
 
 
 def for_count(found: Mapping[str, Row]) -> str:
-    """Number of pixels of a pool."""
+    """Return the number of pixels of a pool."""
     return str(next(iter(found.values()))["n"]) if found else "0"
 
 

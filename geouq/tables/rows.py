@@ -124,7 +124,7 @@ class Table:
 def choices_for(
     experiment: Experiment, variable: Variable, whole: Summary | None, form: Form | None = None
 ) -> MetricOptions:
-    """What the experiment asks of a variable; `whole` gives the edges that all pools share, None for own ones.
+    """Return what the experiment asks of a variable; `whole` gives the edges that all pools share, None for own ones.
 
     form : in which the prediction is given; without a variance, nothing is asked of bins and groups.
     """
@@ -233,12 +233,12 @@ def excluded_table(rows: Iterable[Row]) -> Table:
 
 
 def failure_table(failures: Iterable[Failure]) -> Table:
-    """What could not be evaluated."""
+    """Return what could not be evaluated."""
     return Table(COLUMNS["failures"], tuple(failure.row for failure in failures))
 
 
 def by_model(table: Table, variables: Sequence[Variable], compare_on: str) -> Table:
-    """The same table with the names of variables that all models share, each beside its model.
+    """Return the same table with the names of variables that all models share, each beside its model.
 
     compare_on : of the experiment, which metrics tell where there are models.
     """
@@ -370,7 +370,7 @@ def _points(summary: Summary, choices: MetricOptions) -> Iterator[tuple[str, flo
 
 
 def _curve(name: str, x: Iterable[float], y: Iterable[float]) -> Iterator[tuple[str, float, float]]:
-    """The points of one curve, but where it is missing."""
+    """Return the points of one curve, but where it is missing."""
     return ((name, float(a), float(b)) for a, b in zip(x, y, strict=True) if np.isfinite(b))
 
 

@@ -17,7 +17,7 @@ LATEX = {
 
 
 def for_people(value: float | None) -> str:
-    """A number with three significant digits, all of those before the point up to a million; n/a where missing.
+    """Return a number with three significant digits, all of those before the point up to a million; n/a where missing.
 
     >>> for_people(0.123456), for_people(2400.0905), for_people(999.7), for_people(None)
     ('0.123', '2400', '1000', 'n/a')
@@ -29,7 +29,7 @@ def for_people(value: float | None) -> str:
 
 
 def with_interval(value: float | None, low: float | None, high: float | None) -> str:
-    """A number and its interval, all of them to the place of the second digit of the interval's width.
+    """Return a number and its interval, all of them to the place of the second digit of the interval's width.
 
     Where one end is nearer, it is the width that would be if both were as near; that gives at most two digits more.
 
@@ -50,7 +50,7 @@ def with_interval(value: float | None, low: float | None, high: float | None) ->
 
 
 def _to_place(number: float, place: int) -> str:
-    """A number rounded to a power of ten, written out where that is neither long nor small."""
+    """Return a number rounded to a power of ten, written out where that is neither long nor small."""
     if not -DECIMALS <= place <= DECIMALS:
         digits = 0 if number == 0 else max(0, math.floor(math.log10(abs(number))) - place)
         return f"{number + 0.0:.{digits}e}"

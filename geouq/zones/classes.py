@@ -50,7 +50,7 @@ class ClassZones:
         return (self.raster,)
 
     def with_rasters(self, rasters: Mapping[str, Raster]) -> Self:
-        """The same from the raster of that path."""
+        """Return the same from the raster of that path."""
         return replace(self, raster=rasters[self.raster.path])
 
     def only(self, names: Collection[str]) -> Self:
@@ -60,7 +60,7 @@ class ClassZones:
         return replace(self, names=own, codes=tuple((code, own.index(name)) for code, name in codes if name in own))
 
     def zones_in(self, window: Window) -> Iterator[Part]:
-        """The zones that have pixels in a window; DataError where the file cannot be read."""
+        """Yield the zones that have pixels in a window; DataError where the file cannot be read."""
         box = meet(window, self.extent(0))
         if box is None:
             return
@@ -81,7 +81,7 @@ class ClassZones:
         return {int(c): int(n) for c, n in zip(codes, counts, strict=True) if np.isfinite(c) and c not in known}
 
     def _numbers(self, box: Window) -> NDArray[np.intp]:
-        """Number of the zone of each pixel, NONE for none."""
+        """Return the number of the zone of each pixel, NONE for none."""
         values, hidden = self._read(box)
         if values.dtype.kind == "u" and values.dtype.itemsize <= 2:
             numbers = self._table[values]
@@ -111,7 +111,7 @@ class ClassZones:
 
 
 def read_classes(regions: ClassRegions, tile: str, grid: Grid, drivers: Sequence[str] = DRIVERS) -> ClassZones:
-    """The zones of a tile; its raster, or that part of the mosaic, lies on the pixels of the tile.
+    """Return the zones of a tile; its raster, or that part of the mosaic, lies on the pixels of the tile.
 
     DataError where there is no such raster, band or whole code; GridError where pixels do not coincide.
     """

@@ -47,7 +47,7 @@ class DerivedZones:
         return repr((self.shape, self.steps, [layer.fingerprint for layer in self.layers], self.whole))
 
     def extent(self, zone: int) -> Window:  # noqa: ARG002  there is one
-        """The tile."""
+        """Return the tile."""
         return Window(0, 0, *self.shape)
 
     @property
@@ -56,15 +56,15 @@ class DerivedZones:
         return tuple(raster for layer in self.layers for raster in layer.rasters)
 
     def with_rasters(self, rasters: Mapping[str, Raster]) -> Self:
-        """The same from the rasters of these paths."""
+        """Return the same from the rasters of these paths."""
         return replace(self, layers=tuple(layer.with_rasters(rasters) for layer in self.layers))
 
     def only(self, names: Collection[str]) -> Self:  # noqa: ARG002  there is one
-        """The same."""
+        """Return the same."""
         return self
 
     def zones_in(self, window: Window) -> Iterator[Part]:
-        """The region, if it has pixels in a window."""
+        """Yield the region, if it has pixels in a window."""
         parts: dict[str, Part] = {}
         for layer in self.layers:
             parts |= {layer.names[part.zone]: part for part in layer.zones_in(window)}
@@ -88,7 +88,7 @@ class DerivedZones:
 def settled(
     derivations: Mapping[str, Derivation], whole: Collection[str], parts: Collection[str]
 ) -> dict[str, Derivation | None]:
-    """What regions made of others come to on one tile: None where they hold all of it; those that hold none fall out.
+    """Return what regions made of others are on one tile: None if they hold all of it; those that hold none are absent.
 
     whole, parts : the other regions that hold all of the tile, or may hold a part. `derivations` are in an order in
     which each follows those that it is made of.
@@ -119,7 +119,7 @@ def derived_zones(
     whole: Collection[str],
     shape: tuple[int, int],
 ) -> dict[str, DerivedZones]:
-    """The regions that may hold a part of a tile, each with what it is made of and nothing else."""
+    """Return the regions that may hold a part of a tile, each with what it is made of and nothing else."""
     partly = {name: own for name, own in derivations.items() if own is not None}
     all_of = (*whole, *(name for name, own in derivations.items() if own is None))
     found: dict[str, DerivedZones] = {}
@@ -132,7 +132,7 @@ def derived_zones(
 
 
 def _made_of(region: str, derivations: Mapping[str, Derivation]) -> set[str]:
-    """The region, and all that it is made of."""
+    """Return the region, and all that it is made of."""
     own = derivations.get(region)
     below = () if own is None else own.of + own.without
     return {region}.union(*(_made_of(name, derivations) for name in below))

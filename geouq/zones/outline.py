@@ -152,7 +152,7 @@ def _touch(bounds: Floats, box: Box) -> NDArray[np.bool_]:
 
 
 def _clipped(shapely: Any, shapes: NDArray[Any], box: Box) -> NDArray[Any]:
-    """The parts near the tile of polygons that reach beyond, as the far ones may have no place in its CRS."""
+    """Return the parts near the tile of polygons that reach beyond, as the far ones may have no place in its CRS."""
     left, bottom, right, top = shapely.bounds(shapes).T
     far = (left < box[0]) | (right > box[2]) | (bottom < box[1]) | (top > box[3])
     clipped = shapes.copy()

@@ -14,7 +14,7 @@ BYTE, FIRST_BIT = 8, 0x80
 
 
 def as_bits(mask: Mask) -> Bits:
-    """A mask (rows, columns), eight columns in a byte."""
+    """Return a mask (rows, columns), eight columns in a byte."""
     return np.packbits(mask, axis=1)
 
 

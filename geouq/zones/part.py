@@ -35,24 +35,24 @@ class Zones(Protocol):
         """What changes when the pixels of a zone, or their order, may."""
 
     def extent(self, zone: int) -> Window:
-        """A window that holds all pixels of a zone; it may reach beyond the tile."""
+        """Return a window that holds all pixels of a zone; it may reach beyond the tile."""
 
     @property
     def rasters(self) -> tuple[Raster, ...]:
         """The rasters that tell which pixels belong to the zones."""
 
     def with_rasters(self, rasters: Mapping[str, Raster]) -> Self:
-        """The same zones with these rasters, by their paths."""
+        """Return the same zones with these rasters, by their paths."""
 
     def only(self, names: Collection[str]) -> Self:
         """Those zones alone that have these names."""
 
     def zones_in(self, window: Window) -> Iterator[Part]:
-        """The zones that have pixels in a window, in the order of their numbers; none has an empty mask."""
+        """Return the zones that have pixels in a window, in the order of their numbers; none has an empty mask."""
 
 
 def shrunk(zone: int, box: Window, mask: Mask) -> Part | None:
-    """The part with the smallest box that holds all its pixels; None where there are none."""
+    """Return the part with the smallest box that holds all its pixels; None where there are none."""
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
     if not rows.size:
         return None
@@ -62,7 +62,7 @@ def shrunk(zone: int, box: Window, mask: Mask) -> Part | None:
 
 
 def meet(one: Window, other: Window) -> Window | None:
-    """The pixels of both windows; None where there are none."""
+    """Return the pixels of both windows; None where there are none."""
     row, column = max(one.row, other.row), max(one.column, other.column)
     height = min(one.row + one.height, other.row + other.height) - row
     width = min(one.column + one.width, other.column + other.width) - column

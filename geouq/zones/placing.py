@@ -9,7 +9,7 @@ from geouq.zones.regions import Regions, TileZones, without_pixels
 
 
 def placed(regions: Regions, catalog: Catalog) -> tuple[dict[str, TileZones], Catalog]:
-    """The zones of each tile by name; tiles on which a region has no place become failures.
+    """Return the zones of each tile by name; tiles on which a region has no place become failures.
 
     Notes of the catalog then tell of polygons that were mended or left out, and of regions without a pixel.
     """

@@ -42,7 +42,7 @@ class PolygonZones:
         return digest.hexdigest()
 
     def extent(self, zone: int) -> Window:
-        """The smallest window that holds the boxes of a zone's polygons."""
+        """Return the smallest window that holds the boxes of a zone's polygons."""
         own = self.boxes[self.zones == zone]
         return _window((*own[:, :2].min(axis=0), *own[:, 2:].max(axis=0)))
 
@@ -52,7 +52,7 @@ class PolygonZones:
         return ()
 
     def with_rasters(self, rasters: Mapping[str, Raster]) -> Self:  # noqa: ARG002  there are none
-        """The same."""
+        """Return the same."""
         return self
 
     def only(self, names: Collection[str]) -> Self:
@@ -68,7 +68,7 @@ class PolygonZones:
         )
 
     def zones_in(self, window: Window) -> Iterator[Part]:
-        """The zones that have pixels in a window; polygons of one zone that overlap count once."""
+        """Yield the zones that have pixels in a window; polygons of one zone that overlap count once."""
         top, left, bottom, right = self.boxes.T
         rows = (top < window.row + window.height) & (bottom > window.row)
         touched = np.flatnonzero(rows & (left < window.column + window.width) & (right > window.column))
@@ -89,7 +89,7 @@ class PolygonZones:
 
 
 def polygon_zones(polygons: Polygons, grid: Grid) -> PolygonZones:
-    """The zones of a tile; DataError where the polygons have no place on it."""
+    """Return the zones of a tile; DataError where the polygons have no place on it."""
     edges, owner = outlines(polygons, grid)
     numbers, starts = np.unique(owner, return_index=True)
     slices = np.split(edges, starts[1:]) if len(numbers) else []
@@ -122,7 +122,7 @@ def _window(box: Iterable[int]) -> Window:
 
 
 def _around(boxes: NDArray[np.int64], window: Window) -> Window:
-    """The smallest part of a window that holds all pixels of boxes in it."""
+    """Return the smallest part of a window that holds all pixels of boxes in it."""
     top, left = np.maximum(boxes[:, :2].min(axis=0), (window.row, window.column))
     ends = (window.row + window.height, window.column + window.width)
     bottom, right = np.minimum(boxes[:, 2:].max(axis=0), ends)

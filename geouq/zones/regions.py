@@ -64,7 +64,7 @@ class Regions:
         return (*self.tiles, *read, *self.derived)
 
     def on(self, tile: str, grid: Grid) -> TileZones:
-        """The regions of one tile; DataError or GridError where one has no place on it."""
+        """Return the regions of one tile; DataError or GridError where one has no place on it."""
         layers: dict[str, Zones] = {key: polygon_zones(own, grid) for key, own in self.polygons.items()}
         layers |= {key: read_classes(own, tile, grid, self.drivers) for key, own in self.classes.items()}
         layers = {key: layer for key, layer in layers.items() if layer.names}
@@ -107,7 +107,7 @@ def polygons_without_pixels(regions: Regions, tiles: Iterable[TileZones]) -> dic
 
 
 def without_pixels(regions: Regions, tiles: Iterable[TileZones]) -> list[str]:
-    """Notes on these polygons; of classes and of what is made of others, only reading tells."""
+    """Return notes on these polygons; of classes and of what is made of others, only reading tells."""
     notes = []
     for key, empty in polygons_without_pixels(regions, tiles).items():
         if empty:
@@ -120,7 +120,7 @@ def without_pixels(regions: Regions, tiles: Iterable[TileZones]) -> list[str]:
 
 
 def _inexact(experiment: Experiment) -> list[str]:
-    """A note where bins are to be exact that are not."""
+    """Return a note where bins are to be exact that are not."""
     if not experiment.bins.exact or not experiment.zone_layers:
         return []
     keys = ", ".join(experiment.zone_layers)

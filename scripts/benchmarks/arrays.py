@@ -37,7 +37,7 @@ def kernel_section(choice: Choice) -> Table:
 
 
 def _peers(mean: Floats, variance: Floats, truth: Floats) -> dict[str, tuple[Callable[[], object] | None, str]]:
-    """What each peer does, None where it is not installed, and how many times longer it is to take."""
+    """Return what each peer does, None where it is not installed, and how many times longer it is to take."""
     lazy = [da.from_array(layer, chunks=CHUNK) for layer in (mean, variance, truth)]
     crps = {
         "scoringrules.crps_normal alone": _optional("scoringrules", "crps_normal"),

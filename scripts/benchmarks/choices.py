@@ -26,5 +26,5 @@ class Choice:
         return self.size or default
 
     def times(self, default: int = 5) -> int:
-        """Number of rounds."""
+        """Return the number of rounds."""
         return self.rounds or default

@@ -31,7 +31,7 @@ class FormFiles:
         return [path_of(folder, TILE, layer) for layer in (*self.layers, self.truth)]
 
     def config(self, folder: Path) -> Path:
-        """A configuration of the tile."""
+        """Return a configuration of the tile."""
         path = folder / f"{self.name.replace(' ', '-')}.yaml"
         path.write_text(
             f'version: 1\nname: {path.stem}\ndata:\n  {self.data}\n  truth: "{{tile}}_{self.truth}.tif"\n'
@@ -55,7 +55,7 @@ FORMS = (
 
 
 def make_forms(folder: Path, size: int) -> Path:
-    """The folder of the files of all forms, which are made unless they are there."""
+    """Return the folder of the files of all forms, which are made unless they are there."""
     made = folder / f"forms-{size}"
     if made.exists():
         return made

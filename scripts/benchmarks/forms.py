@@ -100,7 +100,7 @@ def brier_in_numpy(probabilities: Singles, truth: Singles) -> NDArray[np.float64
 
 
 def brier_by_class(probabilities: Singles, truth: Singles) -> NDArray[np.float64]:
-    """The same numbers with arrays of one class at a time, which take less memory and time."""
+    """Return the same numbers with arrays of one class at a time, which take less memory and time."""
     parts = [brier_in_numpy(own[np.newaxis], truth.ravel() - k) for k, own in enumerate(probabilities)]
     return np.sum(parts, axis=0)
 

@@ -46,7 +46,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
     def markdown(self) -> str:
-        """The table in Markdown, under its title and note."""
+        """Return the table in Markdown, under its title and note."""
         lines = [f"### {self.title}", "", self.note, "", _row(self.columns), _row(["---"] * len(self.columns))]
         return "\n".join([*lines, *map(_row, self.rows)]) + "\n"
 
@@ -55,7 +55,7 @@ RATIO = ("ratio", "spread", "target", "others' CPUs")
 
 
 def ratio_row(what: str, ratio: Ratio | str, target: str) -> tuple[str, ...]:
-    """A row of a table of ratios; a text says why there is none."""
+    """Return a row of a table of ratios; a text says why there is none."""
     if isinstance(ratio, str):
         return (what, ratio, "", target, "")
     median, spread, others = ratio.cells

@@ -41,7 +41,7 @@ def notebook_ence(*layers: Sequence[Floats], normalized: bool = False) -> float:
 
 
 def in_notebook(*layers: Sequence[Floats]) -> Numbers:
-    """The notebook's four calls, each over all pixels of lists of tiles: means, variances, truths."""
+    """Return the notebook's four calls, each over all pixels of lists of tiles: means, variances, truths."""
     return {
         "uce": notebook_uce(*layers),
         "ence": notebook_ence(*layers),
@@ -51,7 +51,7 @@ def in_notebook(*layers: Sequence[Floats]) -> Numbers:
 
 
 def of_tile(folder: Path, name: str, _threads: int) -> list[Numbers]:
-    """The four calls for each variable of a tile: its files are loaded whole, and stay beside their valid pixels."""
+    """Run the four calls for each variable of a tile, whose files are loaded whole and stay in memory."""
     loaded = [_loaded(path_of(folder, name, layer)) for layer in LAYERS]
     valid = [_without_missing(*bands) for bands in zip(*loaded, strict=True)]
     return [in_notebook(*([pixels] for pixels in layers)) for layers in valid]

@@ -19,7 +19,7 @@ TINY = 64  # pixels
 
 
 def overhead_section(choice: Choice) -> Table:
-    """Starting by starting with click alone; a window; a check of many tiles."""
+    """Measure the start of the program, a window, and a check of many tiles."""
     side, rounds = choice.side(SIDE), choice.times()
     rows = (
         ratio_row("`geouq --help` / `import click`", starting(rounds), "<= 5"),
@@ -65,11 +65,11 @@ def many_tiles(folder: Path, count: int) -> Path:
 
 
 def windows_in(side: int) -> int:
-    """Number of windows of a tile."""
+    """Return the number of windows of a tile."""
     return (-(-side // BLOCK)) ** 2
 
 
 def _repeated(work: Callable[[], object], rounds: int, scale: float) -> Ratio:
-    """Times of some rounds by a scale."""
+    """Return the times of some rounds, times a scale."""
     watch = Watch()
     return summarized([scale * seconds(work) for _ in range(rounds)], watch)

@@ -34,7 +34,7 @@ def in_numpy(mean: Floats, variance: Floats, truth: Floats) -> Numbers:
 
 
 def sums(error: Any, v: Any, truth: Any, total: Any) -> dict[str, Any]:
-    """What metrics without bins are made of, by a function that adds up; arrays of numpy or dask."""
+    """Return what metrics without bins are made of, by a function that adds up; arrays of numpy or dask."""
     s = np.sqrt(v)
     z = -error / s
     size = abs(error)

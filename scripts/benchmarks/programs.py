@@ -13,12 +13,12 @@ SMALL = 256  # pixels
 
 
 def geouq(*arguments: object) -> list[str]:
-    """The command of this interpreter's geouq."""
+    """Return the command of this interpreter's geouq."""
     return [sys.executable, "-m", "geouq", *map(str, arguments)]
 
 
 def printed_by(command: Sequence[str], env: Mapping[str, str] | None = None) -> str:
-    """What a command prints; SystemExit with it where the command fails."""
+    """Return what a command prints; SystemExit with it where the command fails."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, env=env)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)} ended with {done.returncode}: {done.stdout}")

@@ -31,7 +31,7 @@ GEOTIFF = {"driver": "GTiff", "tiled": True, "blockxsize": BLOCK, "blockysize": 
 
 
 def field(size: int, slope: float, rng: Rng) -> Floats:
-    """A random field (size, size) of mean 0 and std 1 whose amplitude falls with the frequency to that power."""
+    """Return a random field (size, size) of mean 0 and std 1 whose amplitude falls with the frequency to that power."""
     spectrum = fft.rfft2(rng.standard_normal((size, size), dtype=np.float32), workers=os.cpu_count())
     down = np.fft.fftfreq(size).astype(np.float32)[:, np.newaxis]
     along = np.fft.rfftfreq(size).astype(np.float32)
@@ -92,7 +92,7 @@ def make_tile(folder: Path, size: int, codec: str, interleave: str = "band") -> 
 
 
 def profile_of(size: int, bands: int = len(SCALES)) -> dict[str, Any]:
-    """What a new GeoTIFF of this size is to be like, without compression."""
+    """Return what a new GeoTIFF of this size is to be like, without compression."""
     where = {"crs": "EPSG:32633", "transform": Affine(10, 0, 500_000, 0, -10, 7_000_000)}
     shape = {"count": bands, "height": size, "width": size, "dtype": "float32", "nodata": np.nan}
     return GEOTIFF | where | shape | {"interleave": "band"}

@@ -45,13 +45,13 @@ def repeat_blocks(source: Path, target: Path, profile: dict[str, Any]) -> None:
 
 
 def _blocks_in(file: rasterio.DatasetReader) -> tuple[int, int]:
-    """Number of blocks down and across."""
+    """Return the number of blocks down and across."""
     (height, width) = file.block_shapes[0]
     return -(-file.height // height), -(-file.width // width)
 
 
 def _column(file: BinaryIO, tags: set[int]) -> Column:
-    """The column that has one of these tags; one value alone stands in the directory itself."""
+    """Return the column that has one of these tags; one value alone stands in the directory itself."""
     file.seek(8)
     (directory,) = struct.unpack("<Q", file.read(8))
     file.seek(directory)

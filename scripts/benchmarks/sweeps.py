@@ -27,7 +27,7 @@ TARGETS = {"deflate": "<= 1.20", "zstd": "<= 1.35", "lerc": "<= 1.40", "none": "
 
 
 def sweep_of(config: Path, threads: int, tail: int | None = None) -> Callable[[], list[TileSummary]]:
-    """The sweep alone of an experiment's tiles: summaries in memory; no table, map or figure."""
+    """Return the sweep alone of an experiment's tiles: summaries in memory; no table, map or figure."""
     experiment = load_experiment(config)
     catalog = find_tiles(experiment)
     settings = settings_for(experiment, catalog)

@@ -13,7 +13,7 @@ def path_of(folder: Path, name: str, layer: str) -> Path:
 def write_config(
     folder: Path, name: str, truth: str = "truth", *, exact: bool = False, maps: str = "none", tiles: str = ""
 ) -> Path:
-    """A configuration of the tile of that name or of the tiles, YAML as `maps` is."""
+    """Return a configuration of the tile of that name or of the tiles, YAML as `maps` is."""
     path = folder / f"{name}-{truth}{'-exact' if exact else ''}.yaml"
     path.write_text(
         f"version: 1\nname: {name}\n"

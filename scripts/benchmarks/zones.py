@@ -29,7 +29,7 @@ CORNERS = 12
 
 
 def zones_section(choice: Choice) -> Table:
-    """The summaries of many zones of one tile against decoding the tile."""
+    """Return the summaries of many zones of one tile against decoding the tile."""
     name = make_tile(choice.data, choice.side(), "deflate")
     regions = {f"{CLASSES} classes in patches of {PATCH} pixels": partial(_classes, choice.data, name)}
     for count in POLYGONS:

@@ -41,7 +41,7 @@ RIGHT = "right numbers, or no pixel that counts in both"
 
 
 def limited(case: Callable[[], str]) -> tuple[str, float]:
-    """What a case gives, and in how many seconds."""
+    """Return what a case gives, and in how many seconds."""
     faulthandler.dump_traceback_later(MOST_SECONDS, exit=True)
     begun = time.monotonic()
     try:
@@ -51,7 +51,7 @@ def limited(case: Callable[[], str]) -> tuple[str, float]:
 
 
 def row(section: str, tried: str, cases: list[Callable[[], str]]) -> Row:
-    """The cases of a kind, until time is up, what came of them, and how long the slowest took."""
+    """Return the cases of a kind, until time is up, what came of them, and how long the slowest took."""
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     logging.disable()
     warnings.simplefilter("ignore")
@@ -118,7 +118,7 @@ def servers(times: int, folder: Path) -> Iterator[Row]:
 
 
 def _asked(folder: Path, fault: str, faulty: int, at: str) -> str:
-    """What a process of its own makes of a raster with a mask: a server in this one could not answer it."""
+    """Return what a process of its own makes of a raster with a mask: a server in this one could not answer it."""
     with serving(folder, fault, faulty, f"/a_mean.tif{at}") as (address, _):
         command = [sys.executable, "-c", READ, f"/vsicurl/{address}/a_mean.tif"]
         told = subprocess.run(command, capture_output=True, text=True, check=False, timeout=MOST_SECONDS)

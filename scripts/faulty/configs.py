@@ -40,7 +40,7 @@ VALUES = (
 
 
 def replaced(random: Random) -> bytes:
-    """A value of a configuration that is whole, or several, written anew."""
+    """Return a value of a configuration that is whole, or several, written anew."""
     lines = WHOLE.splitlines()
     for _ in range(random.randint(1, 3)):
         number = random.randrange(len(lines))
@@ -71,7 +71,7 @@ def bomb(random: Random) -> bytes:
 
 
 def keyed(value: str, count: int) -> str:
-    """A mapping of so many keys to one value."""
+    """Return a mapping of so many keys to one value."""
     return "{" + ", ".join(f"k{j}: {value}" for j in range(count)) + "}"
 
 
@@ -108,7 +108,7 @@ def huge(random: Random) -> bytes:
 
 
 def scrambled(random: Random) -> bytes:
-    """A whole configuration with bytes changed."""
+    """Return a whole configuration with bytes changed."""
     return mutated(WHOLE.encode(), random)
 
 

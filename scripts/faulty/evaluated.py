@@ -32,7 +32,7 @@ def numbers_of(config: Path) -> dict[str, float] | str:
 
 
 def verdict_on(*arguments: str) -> str:
-    """What is wrong with how the program answers: nothing, or a traceback, an unknown exit code, or no message."""
+    """Return what is wrong with an answer of the program: nothing, a traceback, an unknown exit code, or no message."""
     result = CliRunner().invoke(main, list(arguments))
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         return f"traceback: {result.exception!r}"

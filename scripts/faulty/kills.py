@@ -39,7 +39,7 @@ def undisturbed(folder: Path) -> Undisturbed:
 
 
 def killed(times: int, folder: Path) -> Iterator[Row]:
-    """The process itself, a worker of a cluster, and its scheduler."""
+    """Yield the process itself, a worker of a cluster, and its scheduler."""
     random, whole = Random(), undisturbed(folder)
 
     def moment() -> float:
@@ -79,7 +79,7 @@ def _row(victim: str, times: int, folder: Path, whole: Undisturbed, once: Callab
 
 
 def filled(times: int, folder: Path) -> Iterator[Row]:
-    """A disk that fills, of so many sizes."""
+    """Yield a disk that fills, of so many sizes."""
     whole = undisturbed(folder)
     yield from _full(times, whole.config, folder, whole.tables)
 
@@ -113,7 +113,7 @@ def _of_cluster(config: Path, moment: Callable[[], float], folder: Path, out: Pa
 
 @contextmanager
 def cluster(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes], subprocess.Popen[bytes]]]:
-    """The address of a dask scheduler, its process, and that of one of its two workers."""
+    """Yield the address of a dask scheduler, its process, and that of one of its two workers."""
     folder.mkdir(parents=True)
     place = folder / "scheduler.json"
     common = ["--scheduler-file", str(place), "--no-dashboard", "--host", "127.0.0.1"]

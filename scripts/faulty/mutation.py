@@ -32,7 +32,7 @@ ODD = (
 
 
 def mutated(content: bytes, random: Random, most: int = 6) -> bytes:
-    """The bytes after one to `most` changes, each at a place of its own."""
+    """Return the bytes after one to `most` changes, each at a place of its own."""
     for _ in range(random.randint(1, most)):
         place = random.randrange(len(content) + 1)
         end = min(len(content), place + random.choice((1, 1, 2, 4, 8, 40)))
@@ -41,7 +41,7 @@ def mutated(content: bytes, random: Random, most: int = 6) -> bytes:
 
 
 def instead(found: bytes, random: Random) -> bytes:
-    """What stands in the place of some bytes."""
+    """Return what stands in the place of some bytes."""
     odd = random.choice(ODD)
     flipped = bytes(byte ^ 1 << random.randrange(8) for byte in found[:1]) + found[1:]
     return random.choice((flipped, random.randbytes(len(found)), b"", found * 2, odd + found, odd[: len(found)]))

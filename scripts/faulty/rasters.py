@@ -82,7 +82,7 @@ def header(random: Random) -> dict[str, Any]:
 
 
 def write(path: Path, one: Layer, shift: float = 0) -> None:
-    """The file of a layer, so many pixels to the east."""
+    """Write the file of a layer, so many pixels to the east."""
     place = {"transform": Affine(10, 0, 500_000 + 10 * shift, 0, -10, 7_000_000), "crs": "EPSG:32633"}
     size = {"count": 1, "height": one.stored.shape[0], "width": one.stored.shape[1], "dtype": one.stored.dtype}
     with (
@@ -111,7 +111,7 @@ def scene(random: Random, folder: Path) -> tuple[Doubles, Doubles, Doubles]:
 
 
 def expected(m: Doubles, v: Doubles, y: Doubles) -> dict[str, float]:
-    """Some numbers of the pixels that count."""
+    """Return some numbers of the pixels that count."""
     error = m - y
     return {
         "n": float(len(m)),
@@ -133,7 +133,7 @@ def claiming(
     compression: int = 1,
     order: str = "<",
 ) -> bytes:
-    """A TIFF file of a hundred bytes or two whose header claims so many pixels, in blocks of which it holds one."""
+    """Return a TIFF file of some hundred bytes whose header claims so many pixels, and which holds one block."""
     sides = {322: tile, 323: tile, 324: 8, 325: 4} if tile else {273: 8, 278: rows or height, 279: 4}
     tags = {256: width, 257: height, 258: bits, 259: compression, 262: 1, 277: bands, 339: 3} | sides
     short = {258, 259, 262, 277, 339}

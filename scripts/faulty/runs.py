@@ -62,7 +62,7 @@ def experiment(folder: Path, tiles: tuple[str, ...] = TILES, side: int = 400) ->
 
 
 def started(config: Path, out: Path, *options: str) -> subprocess.Popen[str]:
-    """A run of the program, in a session of its own."""
+    """Return a run of the program, in a session of its own."""
     command = [*PROGRAM, "run", str(config), "--out", str(out), "--workers", "1", "--quiet", *options]
     return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
 
@@ -84,7 +84,7 @@ def kill(process: subprocess.Popen[str]) -> None:
 
 
 def tables(out: Path) -> Mapping[str, bytes]:
-    """The bytes of the tables of a run."""
+    """Return the bytes of the tables of a run."""
     return {path.name: path.read_bytes() for path in sorted((out / "tables").glob("*.csv"))}
 
 

@@ -35,7 +35,7 @@ class Server(ThreadingHTTPServer):
         return in_turn and path.startswith(self.at) and method.startswith(self.method)
 
     def handle_error(self, *_: object) -> None:
-        """A client that gave up is no fault of the server."""
+        """Ignore clients that gave up."""
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -13,7 +13,7 @@ APART = {"gauss": 2.5, "exp": 4.0}  # a field is cut from a periodic one, which 
 
 
 def gaussian_field(rng: np.random.Generator, shape: tuple[int, int], scale: float, kind: Shape) -> Floats:
-    """A field of mean 0, variance 1 and the correlation of that kind: exp(-(distance / scale)^2) or without the square.
+    """Return a field of mean 0, variance 1 and correlation exp(-(distance / scale)^2), or without the square.
 
     shape : rows and columns; scale : in pixels. White noise is filtered by the root of the spectrum.
     """

@@ -48,7 +48,7 @@ def by_blocks(
 
 
 def by_pixels(layers: Layers, level: float) -> Limits:
-    """The normal limits of means of independent pixels; none of UCE and ENCE."""
+    """Return the normal limits of means of independent pixels; none of UCE and ENCE."""
     mean, variance, truth = layers
     valid = np.isfinite(truth)
     error, v = (mean - truth)[valid], variance[valid]

@@ -75,7 +75,7 @@ class Row:
 
 
 def simulate(field: Field, seed: int, number: int) -> Simulation:
-    """The map of that number; what is drawn follows from the seed, the field's name and the number alone."""
+    """Return the map of that number; what is drawn follows from the seed, the field's name and the number alone."""
     name = int.from_bytes(hashlib.sha256(field.name.encode()).digest()[:8], "little")
     rng = np.random.default_rng([seed, name, number])
     layers = field.layout.with_gaps(field.forecast.simulated(rng, field.layout.shape))
@@ -97,7 +97,7 @@ def _holds(low: float | None, high: float | None, number: float) -> float:
 
 
 def studied(fields: Iterable[Field], simulations: int, seed: int, workers: int) -> Iterable[Row]:
-    """The rows of the fields, one after the other; `workers` processes simulate, or this one alone where there is 1."""
+    """Yield the rows of the fields, one after the other, simulated by `workers` processes, or this one if 1."""
     if workers == 1:
         for field in fields:
             yield Row(field, [simulate(field, seed, number) for number in range(simulations)])

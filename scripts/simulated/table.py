@@ -72,7 +72,7 @@ def _number(effective: float, share: float, other: float, count: int, maps: int)
 
 
 def _share(share: float, count: int) -> str:
-    """A share in percent and its standard error, in bold outside the target."""
+    """Return a share in percent and its standard error, in bold outside the target."""
     shown = f"{100 * share:.0f} ± {100 * np.sqrt(share * (1 - share) / count):.0f}"
     return shown if TARGET[0] <= round(share, 2) <= TARGET[1] else f"**{shown}**"
 
