@@ -39,7 +39,7 @@ from geouq.metrics.ordering import UNRESOLVED
 from geouq.regions import EvaluationUnit
 from geouq.summary import Summary, TileWholes
 from geouq.summary.form import Form
-from geouq.validity import CLASS_NOT_MAPPED, NOT_A_DISTRIBUTION, REASONS
+from geouq.validity import CLASS_NOT_MAPPED, NOT_A_DISTRIBUTION, REASONS, VARIANCE_NOT_POSITIVE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +107,12 @@ WARNINGS = 6
 _ODD = {
     REASONS[NOT_A_DISTRIBUTION]: "hold probabilities that are negative or do not sum to 1 (are these percentages?)",
     REASONS[CLASS_NOT_MAPPED]: "hold a code in the truth that is none of class_codes",
+    REASONS[
+        VARIANCE_NOT_POSITIVE
+    ]: "have no variance above 0 (all members of an ensemble agree): they are left out, so "
+    "that ranks, scores and coverage are those of the others",
 }
+ODD_SHARE = {REASONS[VARIANCE_NOT_POSITIVE]: 0.01}  # of the pixels, from which a reason is reported; else a half
 
 Row = dict[str, Any]
 Floats = NDArray[np.float64]
@@ -266,7 +271,7 @@ def heavy_bins(bins: Table) -> list[str]:
 
 
 def mostly_odd(metrics: Table, excluded: Table) -> list[str]:
-    """Warnings where more pixels do not count for what their probabilities or codes are than do count."""
+    """Return warnings about reasons for which many pixels do not count: `ODD_SHARE` of them, or more than do count."""
     counts = {_of_model(row): row["n"] for row in metrics.rows if row["level"] == "all"}
     lost = Counter[tuple[str, str]]()
     for row in excluded.rows:
@@ -274,7 +279,7 @@ def mostly_odd(metrics: Table, excluded: Table) -> list[str]:
     return [
         f"{name}: {n} pixels {_ODD[reason]}, and {counts.get(name, 0)} count"
         for (name, reason), n in lost.items()
-        if reason in _ODD and n > counts.get(name, 0)
+        if reason in _ODD and n > ODD_SHARE.get(reason, 0.5) * (n + counts.get(name, 0))
     ]
 
 

@@ -22,6 +22,7 @@ from geouq.tables.rows import (
     curve_rows,
     heavy_bins,
     metric_rows,
+    mostly_odd,
     sorted_table,
     write_parquet,
 )
@@ -88,6 +89,16 @@ def test_a_bin_with_nearly_all_pixels_is_warned_of():
 
     assert "bin 1 of equal-width-10 holds 100.0% of the pixels" in warnings[0]
     assert not any("of equal-count-10" in warning for warning in warnings)  # which is what they tell one to read
+
+
+@pytest.mark.parametrize(("lost", "warned"), [(2, False), (20, True)])
+def test_pixels_without_a_variance_that_are_more_than_one_in_a_hundred_are_warned_of(lost, warned):
+    metrics = Table(("level",), ({"level": "all", "variable": "rain", "model": "", "n": 1000},))
+    excluded = Table(("tile",), ({"variable": "rain", "model": "", "reason": "variance_not_positive", "n": lost},))
+    found = mostly_odd(metrics, excluded)
+
+    assert bool(found) == warned
+    assert all(f"rain: {lost} pixels have no variance above 0" in text and "1000 count" in text for text in found)
 
 
 @given(value=st.floats(allow_nan=False, allow_infinity=False), text=st.text(max_size=20))
