@@ -1,32 +1,13 @@
 """geouq: whether the predicted uncertainty of every pixel can be trusted, everywhere and region by region.
 
-Every metric is a function of this package, of arrays or of a Summary: `geouq.uce(mean, variance, truth)`.
+Every metric is a function of this package, of arrays or of a Summary: `geouq.uce(mean, variance, truth)`. Signatures
+for editors and type checkers are in __init__.pyi, which scripts/stub writes.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from geouq.version import __version__ as __version__
-
-if TYPE_CHECKING:
-    from geouq.arrays.datasets import evaluate as evaluate
-    from geouq.arrays.datasets import table as table
-    from geouq.arrays.points import summarize_arrays as summarize_arrays
-    from geouq.arrays.summary_array import SummaryArray as SummaryArray
-    from geouq.arrays.validation import summarize as summarize
-    from geouq.arrays.validation import summarize_intervals as summarize_intervals
-    from geouq.comparison import compare as compare
-    from geouq.config import Experiment as Experiment
-    from geouq.config import load_experiment as load_experiment
-    from geouq.errors import GeouqError as GeouqError
-    from geouq.experiment import Options as Options
-    from geouq.experiment import report as report
-    from geouq.experiment import run as run
-    from geouq.reading.stack import open_stack as open_stack
-    from geouq.recalibration import load_recalibrator as load_recalibrator
-    from geouq.recalibration import recalibrate as recalibrate
-    from geouq.summary import Summary as Summary
-    from geouq.summary.file import load_tile as load_tile
 
 _FORMS = ("classes", "ensemble", "quantiles")  # modules of their own
 _ROOM_OF = {
@@ -67,7 +48,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_FORMS, *__getattr__("__all__")]
+    return [*_FORMS, *__getattr__("__all__")]
 
 
 def _measures() -> Any:

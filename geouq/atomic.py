@@ -40,7 +40,7 @@ def temporary(path: Path, purpose: str = "part") -> Iterator[Path]:
     except OSError as error:
         if error.errno is None:
             _raise_refusal(part, path, error)
-        if error.filename in (None, str(part)):
+        elif error.filename in (None, str(part)):
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
     except Exception as error:

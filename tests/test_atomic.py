@@ -15,8 +15,8 @@ from geouq.atomic import atomic_write, remove_leftovers
 WRITE_AND_WAIT = """
 import sys, time
 from pathlib import Path
-from geouq.atomic import written_whole
-with written_whole(Path(sys.argv[1])) as part:
+from geouq.atomic import atomic_write
+with atomic_write(Path(sys.argv[1])) as part:
     part.write_text("half of it")
     print("writing", flush=True)
     time.sleep(60)

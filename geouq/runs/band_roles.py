@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from geouq.errors import ConfigError
 from geouq.rasters.bands import descriptions_of
 from geouq.rasters.raster import Raster
+from geouq.text.naming import reads_as_missing
 
 WORDS = {
     "mean": ("mean", "mu", "pred", "prediction", "predicted"),
@@ -91,10 +92,19 @@ def truth_bands(predicted: Sequence[Predicted], truth: Raster) -> list[int]:
 def name_of(one: Predicted, truth: Raster, band: int) -> str:
     """Return the name of a variable: that of the prediction, or of the band of its truth, or the place of its mean."""
     if one.name and not one.name.isdecimal():
-        return one.name
+        return kept_name(one.name, one.bands["mean"])
     described: Mapping[int, str] = {number: name for name, number in truth.variables.items()}
     own = truth.bands[band - 1].description
-    return own if own and described[band] == own else f"band_{one.bands['mean']}"
+    return kept_name(own if own and described[band] == own else "", one.bands["mean"])
+
+
+def kept_name(name: str, band: int) -> str:
+    """Return a name, or that of the band if programs that read tables take the name for a missing value.
+
+    >>> kept_name("height", 2), kept_name("NULL", 2), kept_name("", 2)
+    ('height', 'band_2', 'band_2')
+    """
+    return f"band_{band}" if reads_as_missing(name) else name
 
 
 def _unclear(raster: Raster, what: str) -> ConfigError:

@@ -10,7 +10,7 @@ import yaml
 from geouq.errors import ConfigError
 from geouq.rasters.bands import descriptions_of
 from geouq.rasters.raster import Raster, read_header
-from geouq.runs.band_roles import WORDS, name_of, predicted_in, truth_bands
+from geouq.runs.band_roles import WORDS, kept_name, name_of, predicted_in, truth_bands
 
 RASTERS = (".tif", ".tiff", ".vrt", ".img")
 OF_BANDS = ("prediction", "predictions", "predicted", "pred", "output", "stack", "bands")  # of files of several layers
@@ -39,7 +39,9 @@ def starter_config(predictions: Path, truth: Path) -> str:
         spread: predictions / f"{{tile}}{layers[spread][0]}",
         "truth": truth / f"{{tile}}{truth_ending}",
     }
-    variables = {name: {"band": number} | _units(header, number) for name, number in header.variables.items()}
+    variables = {
+        kept_name(name, number): {"band": number} | _units(header, number) for name, number in header.variables.items()
+    }
     return _as_yaml(predictions, patterns, variables)
 
 

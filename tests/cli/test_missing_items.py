@@ -156,7 +156,7 @@ def test_a_verdict_that_fails_is_missing_and_the_others_stay(tile_folder, geouq,
 
 def test_a_number_whose_certainty_fails_loses_its_interval_alone(tile_folder, geouq, tmp_path, monkeypatch):
     config = tile_folder(("a1", "a2"), text=TEXT)
-    monkeypatch.setattr("geouq.inference.intervals.gaps_of", broken)
+    monkeypatch.setattr("geouq.inference.bin_gaps._variance_gaps", broken)
     assert geouq("run", config, "--quiet").exit_code == 3
 
     rows = [row for row in rows_of(tmp_path / OUT / "tables/metrics.csv") if row["level"] == "all"]

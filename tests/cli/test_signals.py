@@ -68,11 +68,11 @@ def test_a_second_signal_does_not_interrupt_the_removal_of_partial_files(tmp_pat
     program = """
 import os, signal, sys
 from pathlib import Path
-from geouq.atomic import written_whole
+from geouq.atomic import atomic_write
 from geouq.interrupts import Interrupted, interrupts
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 try:
-    with interrupts(), written_whole(Path(sys.argv[1])) as part:
+    with interrupts(), atomic_write(Path(sys.argv[1])) as part:
         part.write_text("half")
         try:
             os.kill(os.getpid(), signal.SIGTERM)

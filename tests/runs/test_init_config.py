@@ -9,6 +9,7 @@ from geouq.config import load_experiment
 from geouq.errors import ConfigError
 from geouq.rasters.catalog import find_tiles
 from geouq.runs.init_config import starter_config
+from geouq.text.naming import reads_as_missing
 
 ONE = np.ones((1, 4, 4), np.float32)
 
@@ -85,7 +86,15 @@ def test_whatever_bands_are_called_the_configuration_loads(rasters, write_raster
 
     (variable,) = started(folder, folder / "p", folder / "t").variables
 
-    assert (variable.name, variable.units) == (shown or "band_1", unit)
+    assert (variable.name, variable.units) == ("band_1" if reads_as_missing(shown) else shown, unit)
+
+
+def test_a_description_that_reads_as_missing_is_no_name(rasters):
+    folder = rasters("p/a_mean.tif", "p/a_variance.tif", "t/a.tif", names=["NULL"])
+
+    (variable,) = started(folder, folder / "p", folder / "t").variables
+
+    assert (variable.name, variable.band) == ("band_1", 1)
 
 
 @pytest.mark.parametrize("name", ["no", "1e3", "0346", "a: b", "#x", "[1]", "{tile}", "'", '"', "~", "Ö %"])
