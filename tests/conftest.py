@@ -162,5 +162,5 @@ def interval_demo():
 @pytest.fixture
 def tail_alone(monkeypatch):
     """Keep the pixels of the tail alone, as of more pixels than are all kept."""
-    for module in ("sweep.group_sums", "sweep.parts", "summary.running", "summary.variance_profile"):
+    for module in ("sweep.group_sums", "sweep.accumulate", "summary.accumulate", "summary.variance_profile"):
         monkeypatch.setattr(f"geouq.{module}.FEW", 0)

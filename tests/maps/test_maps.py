@@ -20,7 +20,7 @@ from geouq.maps import Cellwise, missing_maps, path_of_map, write_cell_maps, wri
 from geouq.maps.geotiff import BandLabel, cog_writer
 from geouq.maps.lattice import mosaic_of
 from geouq.maps.values import pixel_map
-from geouq.metrics import METRICS, MetricOptions
+from geouq.metrics import MetricOptions, metrics_of
 from geouq.rasters.catalog import find_tiles
 from geouq.reading.cutting import Reading
 from geouq.summary import TilePlace, TileSummary, add_all
@@ -91,12 +91,12 @@ def require_equal(folder, tile, names, expected, ok):
 
 
 def test_every_map_that_a_configuration_may_name_exists():
-    of_cells = {metric.name for metric in METRICS if metric.choice not in ("group", "ordering", "threshold")}
-    of_levels = {metric.name for metric in METRICS if metric.choice == "level"}
+    of_cells = {metric.name for metric in metrics_of(None) if metric.choice not in ("group", "ordering", "threshold")}
+    of_levels = {metric.name for metric in metrics_of(None) if metric.choice == "level"}
 
     assert all(pixel_map(name).long_name for name in ALL)
     assert set(CELL_MAPS_OF_LEVELS) == of_levels
-    curves = {metric.name for metric in METRICS if metric.choice.startswith("calibration")}
+    curves = {metric.name for metric in metrics_of(None) if metric.choice.startswith("calibration")}
     assert set(CELL_MAPS) - {"n"} == of_cells - of_levels - curves - set(PIXEL_MAPS)
 
 
