@@ -1,6 +1,7 @@
 """Pages in a real browser: they load from disk alone, can be asked with mouse and keyboard, and names stay text."""
 
 import importlib.util
+import re
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -262,12 +263,19 @@ def test_pointing_at_a_cell_shows_its_name_and_numbers(opened, run):
     assert shown["pixels"] == len(truth) < CELL * CELL
 
 
+def expect_chosen(page, pattern):
+    """Wait until the map shows what is chosen; a page may not evaluate text, so that waiting for a function cannot."""
+    from playwright.sync_api import expect
+
+    expect(page.locator("#map .chosen")).to_have_text(re.compile(pattern))
+
+
 def test_clicking_a_cell_shows_the_diagrams_of_its_pixels(opened, run):
     page = opened()
 
     page.mouse.click(*locate(page, 16 + 6))
 
-    page.wait_for_function("document.querySelector('#map .chosen').textContent.includes('row 2, column 3')")
+    expect_chosen(page, "row 2, column 3")
     mean, variance, truth = pixels(run, sorted(TILES)[1], slice(1, 2), slice(2, 3))
     z = (truth - mean) / np.sqrt(variance)
     shown = told(page)
@@ -295,7 +303,7 @@ def test_a_box_shows_the_diagrams_of_the_merged_summary_of_its_cells(opened, run
     page.mouse.move(*(end + 2), steps=5)
     page.mouse.up()
 
-    page.wait_for_function("document.querySelector('#map .chosen').textContent.endsWith(' cells')")
+    expect_chosen(page, r"\d cells$")
     chosen = boxed()
     assert page.locator("#map .chosen").inner_text() == f"{len(chosen)} cells"
     merged, own = summary_of_cells(run, chosen)
@@ -348,7 +356,7 @@ def test_the_map_of_classes_tells_the_numbers_of_a_cell_and_has_no_diagrams(open
         own = geouq.classes.summarize(p.read()[:, :CELL, :CELL], np.where(truth == 0, np.nan, truth), codes=(3, 7, 9))
 
     page.mouse.click(*locate(page, 0))
-    page.wait_for_function("document.querySelector('#map .chosen').textContent.includes('row 1, column 1')")
+    expect_chosen(page, "row 1, column 1")
 
     shown = told(page)
     assert shown["Brier score"] == pytest.approx(float(geouq.classes.brier(own)), rel=1e-6)
@@ -362,7 +370,7 @@ def test_a_region_has_the_map_of_its_own_tiles(opened, run):
 
     assert page.locator("#map .chosen").inner_text() == "all 32 cells"
     page.locator("#map select").nth(0).select_option("<b>cover</b>")
-    page.wait_for_function("!document.querySelector('#map .cells[aria-busy]')")
+    page.locator("#map .cells[aria-busy]").wait_for(state="detached")
     layers = [pixels(run, tile, slice(0, 4), slice(0, 4), band=2) for tile in TILES[:2]]
     mean, variance, truth = np.concatenate(layers, axis=1)
     assert told(page, column=3)["mean z²"] == pytest.approx(np.mean((truth - mean) ** 2 / variance), rel=1e-6)

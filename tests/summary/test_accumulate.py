@@ -78,7 +78,7 @@ def many(*, weighted):
 @settings(max_examples=200, deadline=None)
 def test_a_running_total_has_the_bits_of_adding_one_by_one(parts, budget, few):
     with pytest.MonkeyPatch.context() as patch:
-        for room in ("variance_profile", "running"):
+        for room in ("variance_profile", "accumulate"):
             patch.setattr(f"geouq.summary.{room}.BUDGET", budget)
             patch.setattr(f"geouq.summary.{room}.FEW", few)
         patch.setattr("geouq.summary.accumulate.PATIENCE", 4)
