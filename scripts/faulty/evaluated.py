@@ -9,6 +9,7 @@ from geouq.cli import main
 from geouq.config import load_experiment
 from geouq.failures import Failure
 from geouq.metrics import MetricOptions, evaluate_metrics
+from geouq.overflow import overflow_is_missing
 from geouq.rasters.catalog import find_tiles
 from geouq.sweep.settings import Settings
 from geouq.sweep.tiles import sweep_tiles
@@ -27,7 +28,8 @@ def numbers_of(config: Path) -> dict[str, float] | str:
     if isinstance(outcome, Failure):
         return outcome.message
     (own,) = outcome.variables.values()
-    found = {value.name: float(value.value) for value in evaluate_metrics(own.whole, CHOICES)}
+    with overflow_is_missing():  # as in a run
+        found = {value.name: float(value.value) for value in evaluate_metrics(own.whole, CHOICES)}
     return {"n": float(own.whole.n)} | {name: found[name] for name in NUMBERS if name in found}
 
 
