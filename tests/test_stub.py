@@ -1,5 +1,6 @@
 """The static signatures of the package are those of its functions, and type checkers use them."""
 
+import ast
 import os
 import re
 import subprocess
@@ -44,15 +45,14 @@ follow_imports = normal
 """
 
 
-def test_the_stub_is_that_of_the_functions(tmp_path):
+def test_the_stub_is_that_of_the_functions():
     loader = SourceFileLoader("stub", str(ROOT / "scripts" / "stub"))
     module = module_from_spec(spec_from_loader("stub", loader))
     loader.exec_module(module)
-    (tmp_path / "stub.pyi").write_text(module.stub(), encoding="utf-8")
-    command = ["-m", "ruff", "format", "-q", "--config", ROOT / "pyproject.toml", tmp_path / "stub.pyi"]
-    subprocess.run([sys.executable, *command], check=True)
 
-    assert (tmp_path / "stub.pyi").read_text(encoding="utf-8") == STUB.read_text(encoding="utf-8"), "run scripts/stub"
+    assert ast.dump(ast.parse(module.stub())) == ast.dump(ast.parse(STUB.read_text(encoding="utf-8"))), (
+        "run scripts/stub"
+    )
 
 
 @pytest.mark.parametrize(("text", "wrong"), [(GOOD, {}), (BAD, {7: "lvel", 8: "nosuchmetric", 9: "str"})])

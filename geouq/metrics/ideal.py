@@ -30,8 +30,12 @@ _OPPOSITE: Mapping[str, str] = {
 def deviation(metric: Metric, *, is_above: bool) -> str:
     """Return what a value above or below the ideal means, such as over-confident; empty where no word is defined.
 
-    >>> from geouq.metrics import METRICS
-    >>> [deviation(metric, is_above=False) for metric in METRICS if metric.name in ("z_std", "coverage", "crps")]
+    >>> from geouq.metrics import metrics_of
+    >>> [
+    ...     deviation(metric, is_above=False)
+    ...     for metric in metrics_of(None)
+    ...     if metric.name in ("z_std", "coverage", "crps")
+    ... ]
     ['under-confident', 'covers too little', '']
     """
     if metric.above not in _OPPOSITE:
@@ -47,8 +51,12 @@ def is_judged(metric: Metric) -> bool:
 def ideal_value(metric: Metric, level: float | None = None) -> float | None:
     """Return the number that is ideal for a metric, of a level where it has one; None where that is `small` or `large`.
 
-    >>> from geouq.metrics import METRICS
-    >>> {metric.name: ideal_value(metric, 0.9) for metric in METRICS if metric.name in ("zms", "coverage", "crps")}
+    >>> from geouq.metrics import metrics_of
+    >>> {
+    ...     metric.name: ideal_value(metric, 0.9)
+    ...     for metric in metrics_of(None)
+    ...     if metric.name in ("zms", "coverage", "crps")
+    ... }
     {'zms': 1.0, 'coverage': 0.9, 'crps': None}
     """
     if metric.ideal in _OF_LEVEL and level is not None:
@@ -59,8 +67,11 @@ def ideal_value(metric: Metric, level: float | None = None) -> float | None:
 def change(metric: Metric, difference: float) -> str:
     """Return what a difference says of a metric of which no value is better than another, in a word.
 
-    >>> from geouq.metrics import METRICS
-    >>> {change(metric, -0.1) for metric in METRICS if metric.name in ("width", "ence_null")} == {"sharper", "smaller"}
+    >>> from geouq.metrics import metrics_of
+    >>> {change(metric, -0.1) for metric in metrics_of(None) if metric.name in ("width", "ence_null")} == {
+    ...     "sharper",
+    ...     "smaller",
+    ... }
     True
     """
     larger, smaller = ("wider", "sharper") if metric.above == "wide" else ("larger", "smaller")
