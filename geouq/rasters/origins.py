@@ -7,7 +7,9 @@ from typing import Any
 from geouq.rasters.sources import beside
 
 Origin = tuple[str, int]  # identity of a file, and the number of a band
-CHANGES = ("ScaleOffset", "ScaleRatio", "LUT", "NODATA", "ColorTableComponent", "UseMaskBand")
+# elements with which a source, or a band of a VRT, has other values than the band that it is made of
+OF_SOURCE = ("ScaleOffset", "ScaleRatio", "Exponent", "LUT", "NODATA", "ColorTableComponent", "UseMaskBand")
+OF_BAND = ("PixelFunctionType", "Scale", "Offset")
 
 
 def origins_of(source: Any, identity: Callable[[str], str]) -> tuple[Origin | None, ...]:
@@ -28,11 +30,13 @@ def origins_of(source: Any, identity: Callable[[str], str]) -> tuple[Origin | No
 
 def _origin(band: ET.Element, source: Any) -> Origin | None:
     sources = [child for child in band if child.tag.endswith("Source")]
+    if band.get("subClass") or any(band.find(tag) is not None for tag in OF_BAND):
+        return None
     if len(sources) != 1 or sources[0].tag not in ("SimpleSource", "ComplexSource") or len(set(_rects(sources[0]))) > 1:
         return None
     (one,) = sources
     name, number = one.find("SourceFilename"), one.findtext("SourceBand", "1")
-    if name is None or not name.text or not number.isdecimal() or any(one.find(tag) is not None for tag in CHANGES):
+    if name is None or not name.text or not number.isdecimal() or any(one.find(tag) is not None for tag in OF_SOURCE):
         return None
     path = name.text.strip()
     return (beside(source.name, path) if name.get("relativeToVRT") == "1" else path), int(number)

@@ -84,28 +84,37 @@ def test_a_link_to_the_mean_is_no_std(folder, link):
     assert "which is the same file as" in told
 
 
+EXPONENT = "<Exponent>0.5</Exponent><SrcMin>0</SrcMin><SrcMax>99</SrcMax><DstMin>0</DstMin><DstMax>9</DstMax>"
 BAND = (
-    '<VRTRasterBand dataType="Float32" band="{band}"><{kind}Source><SourceFilename relativeToVRT="1">{tile}_mean.tif'
+    '<VRTRasterBand dataType="Float32" band="{band}"{band_class}>{of_band}<{kind}Source>'
+    '<SourceFilename relativeToVRT="1">{tile}_mean.tif'
     '</SourceFilename><SourceBand>{band}</SourceBand><SrcRect xOff="0" yOff="0" xSize="50" ySize="40"/>'
     '<DstRect xOff="{shift}" yOff="0" xSize="50" ySize="40"/>{more}</{kind}Source></VRTRasterBand>'
 )
 
 
 @pytest.mark.parametrize(
-    ("kind", "more", "shift", "same"),
+    ("kind", "more", "shift", "of_band", "same"),
     [
-        ("Simple", "", 0, True),
-        ("Complex", "", 0, True),
-        ("Complex", "<ScaleOffset>1</ScaleOffset><ScaleRatio>0.1</ScaleRatio>", 0, False),
-        ("Simple", "", 1, False),
+        ("Simple", "", 0, "", True),
+        ("Complex", "", 0, "", True),
+        ("Complex", "<ScaleOffset>1</ScaleOffset><ScaleRatio>0.1</ScaleRatio>", 0, "", False),
+        ("Complex", EXPONENT, 0, "", False),
+        ("Simple", "", 1, "", False),
+        ("Simple", "", 0, "<Scale>0.1</Scale>", False),
+        ("Simple", "", 0, "<PixelFunctionType>sqrt</PixelFunctionType>", False),
     ],
 )
-def test_a_vrt_of_the_mean_is_no_std_unless_it_changes_the_values(folder, kind, more, shift, same):
+def test_a_vrt_of_the_mean_is_no_std_unless_it_changes_the_values(folder, kind, more, shift, of_band, same):
+    band_class = ' subClass="VRTDerivedRasterBand"' if "PixelFunction" in of_band else ""
     for tile in "ab":
         with rasterio.open(folder / f"{tile}_mean.tif") as mean:
             transform = ",".join(map(str, mean.transform.to_gdal()))
             place = f"<SRS>{mean.crs.to_wkt()}</SRS><GeoTransform>{transform}</GeoTransform>"
-        bands = "".join(BAND.format(band=band, kind=kind, tile=tile, more=more, shift=shift) for band in (1, 2))
+        bands = "".join(
+            BAND.format(band=band, kind=kind, tile=tile, more=more, shift=shift, band_class=band_class, of_band=of_band)
+            for band in (1, 2)
+        )
         text = f'<VRTDataset rasterXSize="50" rasterYSize="40">{place}{bands}</VRTDataset>'
         (folder / f"{tile}_std.vrt").write_text(text, encoding="utf-8")
     experiment(folder, "drivers: [GTiff, VRT]\n", mean="mean", std="std", truth="truth")
