@@ -107,7 +107,7 @@ def ence_null(
     edges: Floats | None = None,
     effective: Floats | None = None,
 ) -> Floats:
-    """Return the ENCE that a perfect Gaussian forecaster scores with these bins; unit 1.
+    """ENCE that a perfect Gaussian forecaster scores with these bins; unit 1.
 
     Mean over used bins of sqrt(sum w^2 v^2 / pi) / sum w v, about sqrt(bins / (n pi)). Pernot, arXiv 2305.11905.
 

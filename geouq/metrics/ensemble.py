@@ -34,7 +34,7 @@ NO_DENSITY = "members without a variance of their own have no density; give one 
     shown=("page", "table", "summary", "comparison", "regions", "differences"),
 )
 def crps_ensemble(summary: Summary) -> Floats:
-    """Return the mean fair CRPS of members without variances; the variable's unit, small is good.
+    """Mean fair CRPS of members without variances; the variable's unit, small is good.
 
     Mean |x - y| less half the mean distance between two different members, so that its expectation does not depend on
     their number. Ferro 2014. Raises SummaryError where members have variances: the fair CRPS of their means ignores
@@ -58,7 +58,7 @@ def crps_ensemble(summary: Summary) -> Floats:
     shown=("page", "table", "summary", "comparison", "regions", "differences"),
 )
 def crps_mixture(summary: Summary) -> Floats:
-    """Return the mean CRPS of the mixture of members with variances; the variable's unit, small is good.
+    """Mean CRPS of the mixture of members with variances; the variable's unit, small is good.
 
     In closed form: with A(m, v) = E|X| of X ~ N(m, v), the mean of A(y - mean_k, v_k) less half the mean of
     A(mean_j - mean_k, v_j + v_k) over all pairs of members. Grimit et al. 2006. Raises SummaryError where members have

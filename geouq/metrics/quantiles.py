@@ -62,7 +62,7 @@ def pinball_mean(summary: Summary) -> Floats:
     label="2 x mean pinball",
 )
 def crps_quantiles(summary: Summary) -> Floats:
-    """Return twice the mean pinball loss over all quantiles; the variable's unit, small is good.
+    """Twice the mean pinball loss over all quantiles; the variable's unit, small is good.
 
     It is a proper score of these quantiles, but not the CRPS, which it nears only where quantiles are many and spread
     evenly over the levels: of the levels 0.05, 0.5 and 0.95 it is some 30 % below it. Gneiting and Ranjan 2011.
