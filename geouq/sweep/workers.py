@@ -63,7 +63,7 @@ def workers(count: int, scheduler: str | None = None) -> Iterator[Executor]:
         from distributed import Client  # noqa: PLC0415  an optional dependency
     except ImportError:
         raise ConfigError("--scheduler needs the package distributed; install geouq[cluster]") from None
-    for name in ("distributed.client", "tornado.application"):
+    for name in ("distributed", "distributed.client", "tornado.application", "asyncio"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters is told in one message
     try:
         client = Client(scheduler, timeout=PATIENCE)

@@ -1,5 +1,6 @@
 """Tasks: results in their order, failures that end one tile alone, never more under way than allowed."""
 
+import logging
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -8,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from geouq.errors import ConfigError
 from geouq.failures import Failure
-from geouq.sweep.workers import Task, in_order
+from geouq.sweep.workers import Task, in_order, workers
 
 
 @dataclass(frozen=True)
@@ -106,3 +108,15 @@ def test_a_slow_task_holds_back_what_follows_but_not_without_bound(monkeypatch):
 
     assert first.place == 0
     assert len(started) <= 8
+
+
+def test_what_dask_logs_of_a_lost_connection_is_not_shown(monkeypatch):
+    """It logs tracebacks, at the level of information also (`distributed.batched`)."""
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("geouq.sweep.workers.PATIENCE", 0.2)
+
+    with pytest.raises(ConfigError, match="no dask scheduler answers"), workers(1, "tcp://127.0.0.1:1"):
+        pass
+
+    names = ("distributed.batched", "distributed.client", "distributed.core", "tornado.application", "asyncio")
+    assert not [name for name in names if logging.getLogger(name).isEnabledFor(logging.ERROR)]
