@@ -1,6 +1,6 @@
 """Large squares across the tiles of an evaluation unit, and how correlated they may be.
 
-The long-run variance of a number is estimated from some 64 squares, which cross the edges of tiles. Few and large ones
+The long-run variance of a number is estimated from some 49 squares, which cross the edges of tiles. Few and large ones
 show what matters for the variance of a mean, which is the correlation over long distances.
 """
 
@@ -19,13 +19,13 @@ from geouq.summary import TilePlace
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-WANTED = 64  # squares, if all of the area is used
-MOST = 81
+WANTED = 49  # squares, if all of the area is used
+MOST = 62
 GROWTH = 1.05  # of the side, until there are few enough
-RANGES = (0.8, 1.6, 3.2, 6.4)  # sides of a square
-NUGGETS = (0.0, 0.4, 0.8)
-LEAST_NUGGET = 0.0005  # keeps the matrices regular; smooth fields of long range are recognised by a smaller one
-UNCORRELATED = 0.8  # prior probability
+RANGES = (1.6, 3.2, 4.8)  # sides of a square
+NUGGETS = (0.05, 0.2, 0.4)
+SHAPES = {1: 0.3, 2: 1.0}  # exponential and Gaussian correlation, by its power, and prior weight
+UNCORRELATED = 0.72  # prior probability; with these priors, intervals of simulated maps hold what they claim
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,8 @@ class Squares:
 def _models(distance: Floats) -> list[tuple[float, float, Floats]]:
     """Prior, nugget and correlation of each model: none, exponential and Gaussian ones."""
     found = [
-        (1 / np.sqrt(1 + reach), max(nugget, LEAST_NUGGET), np.exp(-((distance / reach) ** power)))
-        for power, reach, nugget in product((1, 2), RANGES, NUGGETS)
+        (weight / np.sqrt(1 + reach), nugget, np.exp(-((distance / reach) ** power)))
+        for (power, weight), reach, nugget in product(SHAPES.items(), RANGES, NUGGETS)
     ]
     share = (1 - UNCORRELATED) / sum(prior for prior, _, _ in found)
     return [(UNCORRELATED, 1.0, np.zeros_like(distance)), *((share * prior, *one) for prior, *one in found)]
