@@ -22,10 +22,10 @@ Ints = NDArray[np.int64]
 WANTED = 49  # squares, if all of the area is used
 MOST = 62
 GROWTH = 1.05  # of the side, until there are few enough
-RANGES = (1.6, 3.2, 4.8)  # sides of a square
+RANGES = (1.6, 3.2)  # sides of a square
 NUGGETS = (0.05, 0.2, 0.4)
 SHAPES = {1: 0.3, 2: 1.0}  # exponential and Gaussian correlation, by its power, and prior weight
-UNCORRELATED = 0.72  # prior probability; with these priors, intervals of simulated maps hold what they claim
+UNCORRELATED = 0.7  # prior probability; with these priors, intervals of simulated maps hold what they claim
 
 
 @dataclass(frozen=True)
