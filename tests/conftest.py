@@ -89,7 +89,7 @@ def geouq(tmp_path, monkeypatch):
     def run(*arguments):
         result = CliRunner().invoke(main, [str(argument) for argument in arguments])
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
-        assert "Traceback" not in result.output
+        assert "Traceback" not in result.output, result.output
         return result
 
     return run
@@ -162,5 +162,5 @@ def interval_demo():
 @pytest.fixture
 def tail_alone(monkeypatch):
     """Keep the pixels of the tail alone, as of more pixels than are all kept."""
-    for module in ("sweep.group_sums", "sweep.accumulate", "summary.accumulate", "summary.variance_profile"):
+    for module in ("sweep.group_sums", "sweep.accumulate", "summary.variance_profile"):
         monkeypatch.setattr(f"geouq.{module}.FEW", 0)

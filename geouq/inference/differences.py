@@ -17,7 +17,7 @@ from geouq.inference.bootstrap import resampled
 from geouq.inference.certainty import rounded
 from geouq.inference.effective import with_effective
 from geouq.inference.evaluation_unit import CellsOf, N, cut_into_blocks, on_common_squares, side_of_blocks, units_of
-from geouq.inference.features import frame_of, summary_of
+from geouq.inference.features import basis_of, summary_of
 from geouq.inference.long_run import LongRun, long_run
 from geouq.inference.resamples import (
     NOT_KEPT,
@@ -89,7 +89,7 @@ def draw_together(name: str, sides: Sequence[ForecastSample], settings: Interval
     counts = {int(side.whole.n) for side in sides}
     if 0 in counts:
         return Drawn(tuple(_bare(side, "no pixel") for side in sides), len(counts) == 1)
-    frames = [frame_of(side.whole, side.choices) for side in sides]
+    frames = [basis_of(side.whole, side.choices) for side in sides]
     units = on_common_squares(
         [units_of(side.places, side.cells_of, frame) for side, frame in zip(sides, frames, strict=True)]
     )

@@ -18,7 +18,6 @@ from geouq.summary import Summary
 
 Floats = NDArray[np.float64]
 
-ONE_SIGMA = 0.6827  # level at which the widening of deviations is that of their standard deviation
 RESIDUAL = "squared_error"
 
 
@@ -37,16 +36,16 @@ def with_effective(choices: MetricOptions, whole: Summary, each: Summary, blocks
     reach = blocks.reaches[RESIDUAL]
     if reach.effective < FEWEST_EFFECTIVE:
         return choices
-    found = effective_pixels(choices, whole, each, reach.widening(ONE_SIGMA))
+    found = effective_pixels(choices, whole, each, reach.long_run.ratio)
     return replace(choices, effective=found)
 
 
-def effective_pixels(choices: MetricOptions, whole: Summary, each: Summary, widening: float) -> Mapping[str, Floats]:
+def effective_pixels(choices: MetricOptions, whole: Summary, each: Summary, ratio: float) -> Mapping[str, Floats]:
     """Return effective numbers of pixels, float64 (bins), by scheme; without schemes where a used bin has none.
 
     Of n independent normal errors with predicted variances v, the relative variance of the mean square is
-    2 sum v^2 / (sum v)^2. What each block adds gives that variance, without any draw; `widening` accounts for the
-    correlation between blocks.
+    2 sum v^2 / (sum v)^2. What each block adds gives that variance, without any draw; `ratio`, of the long-run
+    deviation to that of blocks, accounts for the correlation between blocks.
     """
     found = {}
     for scheme in choices.schemes:
@@ -55,7 +54,7 @@ def effective_pixels(choices: MetricOptions, whole: Summary, each: Summary, wide
         used = own.n > 0
         with np.errstate(all="ignore"):  # what overflows or is not defined leaves the scheme out
             added = part.squared_error[:, used] / own.squared_error[used] - part.weight[:, used] / own.weight[used]
-            observed = widening**2 * np.square(added).sum(axis=0)
+            observed = ratio**2 * np.square(added).sum(axis=0)
             independent = 2 * own.squared_variance[used] / np.square(own.variance[used])
         if np.isfinite(observed).all() and np.isfinite(independent).all() and (observed > 0).all():
             numbers = np.zeros(len(own.n))

@@ -8,11 +8,12 @@ import numpy as np
 from geouq.config import Intervals
 from geouq.errors import SummaryError
 from geouq.inference.blocks import block_numbers, cell_metres, side_in_cells
-from geouq.inference.features import BootstrapBasis, summary_of
+from geouq.inference.features import BINNED, BinRows, BootstrapBasis, rows_of, summary_of
 from geouq.inference.resamples import FEW_TILES, of_cells, too_few
 from geouq.inference.settings import FEWEST_TILES
 from geouq.metrics import Metric, MetricOptions
-from geouq.summary import TilePlace
+from geouq.summary import TilePlace, empty_summary
+from geouq.summary.form import no_sums
 from geouq.summary.moments import CENTRED
 
 
@@ -27,11 +28,12 @@ def why_never(metric: Metric, choices: MetricOptions, places: Sequence[TilePlace
 def _follows_from_cells(metric: Metric, choices: MetricOptions) -> bool:
     """Whether the summary of a cell, here of one without a pixel, tells the metric."""
     edges = {scheme.name: np.linspace(0, 1, scheme.count + 1) for scheme in choices.schemes}
-    bins = sum(scheme.count for scheme in choices.schemes)
-    shares = np.zeros((1, bins, 5))
-    frame = BootstrapBasis(tuple(choices.levels), np.zeros(len(CENTRED)), (0, 0), edges, 0, shares, None, choices.form)
+    whole, centre = empty_summary(choices.levels), np.zeros(len(CENTRED))
+    whole = whole.having(form=None if choices.form is None else no_sums(choices.form))
+    bins = BinRows(edges, 0, np.zeros((1, sum(scheme.count for scheme in choices.schemes), BINNED)))
+    basis = BootstrapBasis(whole.levels, centre, (0, 0), rows_of(whole, centre, bins))
     try:
-        of_cells(metric, summary_of(np.zeros((1, sum(frame.widths))), frame), replace(choices, shared_edges=edges))
+        of_cells(metric, summary_of(np.zeros((1, basis.width)), basis), replace(choices, shared_edges=edges))
     except SummaryError:
         return False
     return True

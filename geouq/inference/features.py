@@ -8,25 +8,22 @@ pool's bins.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geouq.compiled import compiled
+from geouq.inference.statistic_rows import MomentRows, PlainRows, StatisticRows
 from geouq.metrics import MetricOptions, bin_edges
-from geouq.summary import Binned, CellSummaries, FormSums, Moments, Summary, VarianceProfile, ZHistogram
+from geouq.summary import Binned, CellSummaries, Summary, VarianceProfile
 from geouq.summary.binning import square_of_variance
-from geouq.summary.form import Form
-from geouq.summary.moments import CENTRED, LEFT, PRODUCTS, RIGHT, SUMS
+from geouq.summary.moments import CENTRED
+from geouq.summary.statistic import Statistic
 from geouq.summary.variance_profile import COMPACT_SHIFT, FINE_SHIFT, UNWEIGHTED, N, lower_bound
-from geouq.summary.z_histogram import COMPACT, edge_probabilities
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-C = len(CENTRED)
-MOMENTS = 2 + len(SUMS) + len(PRODUCTS)  # columns of n, weight, sums and products
 BINNED = 5  # variance, squared error, squared variance, n, weight: the sums of `Binned`
 
 
@@ -34,87 +31,100 @@ BINNED = 5  # variance, squared error, squared variance, n, weight: the sums of 
 class BootstrapBasis:
     """What the cells of a pool are measured against.
 
-    centre : float64 (5), means of what is `CENTRED`; mean_squares : of error and z, of the pool. edges : of the bins,
-    by the name of their scheme. shares : float64 (keys, bins of all schemes, 5), the share that each bin has of each
-    compact key from `first_key` on. given : level of the intervals that the forecast gives
-    itself. form : in which it is given, None for mean and variance.
+    centre : float64 (5), means of what is `CENTRED`; mean_squares : of error and z, of the pool. rows : of each
+    statistic that cells keep, by its name, moments first.
     """
 
     levels: tuple[float, ...]
     centre: Floats
     mean_squares: tuple[float, float]
-    edges: dict[str, Floats]
-    first_key: int
-    shares: Floats
-    given: float | None
-    form: Form | None = None
+    rows: Mapping[str, StatisticRows]
 
     @property
-    def edge_probabilities(self) -> Floats:
-        """Edges between which a cell counts z."""
-        return edge_probabilities(self.levels, COMPACT)
+    def edges(self) -> Mapping[str, Floats]:
+        """Edges of the bins, by the name of their scheme."""
+        bins = self.rows["variance"]
+        return bins.edges if isinstance(bins, BinRows) else {}
 
     @property
-    def widths(self) -> tuple[int, ...]:
-        """Columns of moments, interval scores, z counts, bins, and the sums of the form."""
-        bins, form = self.shares.shape[1] * BINNED, 0 if self.form is None else self.form.width
-        return (MOMENTS, len(self.levels), len(self.edge_probabilities) + 1, bins, form)
+    def width(self) -> int:
+        """Number of columns of all statistics."""
+        return sum(own.width for own in self.rows.values())
 
 
-def frame_of(whole: Summary, choices: MetricOptions) -> BootstrapBasis:
-    """Return the frame of a pool whose summary is `whole`, with at least one pixel."""
+def basis_of(whole: Summary, choices: MetricOptions) -> BootstrapBasis:
+    """Return what cells of a pool whose summary is `whole`, with at least one pixel, are measured against."""
     shared = choices.shared_edges or {}
     schemes = {scheme.name: scheme for scheme in choices.schemes}
     edges = {
         name: shared[name] if name in shared else bin_edges(whole.variance, scheme) for name, scheme in schemes.items()
     }
-    keys = np.unique(whole.variance.keys >> (COMPACT_SHIFT - FINE_SHIFT))
     centre = np.array([whole.moments.mean(name) for name in CENTRED])
-    shares = [_shares(whole.variance, own, keys) for own in edges.values()]
-    spanned = int(keys[-1] - keys[0]) + 1 if len(keys) else 0
-    together = np.concatenate(shares, axis=1) if shares else np.empty((spanned, 0, BINNED))
     squares = float(whole.moments.mean_square("error")), float(whole.moments.mean_square("z"))
-    first = int(keys[0]) if len(keys) else 0
-    return BootstrapBasis(whole.levels, centre, squares, edges, first, together, whole.given, whole.given_as)
+    return BootstrapBasis(whole.levels, centre, squares, rows_of(whole, centre, BinRows.of(whole.variance, edges)))
+
+
+def rows_of(whole: Summary, centre: Floats, bins: "BinRows") -> dict[str, StatisticRows]:
+    """Return the rows of each statistic of a summary that cells keep."""
+    special: dict[str, StatisticRows] = {"moments": MomentRows(centre), "variance": bins}
+    return {
+        name: special[name] if name in special else PlainRows.of(own.of_no_cell(whole.levels))
+        for name, own in whole.items()
+        if own.kept_by_cell
+    }
 
 
 def features_of(parts: Iterable[tuple[Ints, CellSummaries]], cells: int, frame: BootstrapBasis) -> Floats:
     """Return a row for each of the `cells` of a tile, float64 (cells, columns); parts may come in any order."""
-    rows = np.zeros((cells, sum(frame.widths)))
+    rows = np.zeros((cells, frame.width))
     for numbers, part in parts:
-        rows[numbers] = np.concatenate(_columns(part, frame), axis=1)
+        rows[numbers] = np.concatenate([own.of_cells(part, name) for name, own in frame.rows.items()], axis=1)
     return rows
 
 
 def summary_of(rows: Floats, frame: BootstrapBasis) -> Summary:
     """Return the Summary that sums of features are, with the leading dimension of `rows` (R, columns)."""
-    of_moments, scores, z, bins, of_form = np.split(rows, np.cumsum(frame.widths)[:-1], axis=-1)
-    moments = moments_of(of_moments, frame.centre)
-    counts: NDArray[Any] = z  # whole numbers, or weights
-    profile = _BinsOfResamples.of(bins, frame, len(rows))
-    form = None if frame.form is None else FormSums(frame.form, of_form)
-    z_histogram = ZHistogram(frame.edge_probabilities, counts)
-    return Summary(frame.levels, moments, scores, z_histogram, profile, given=frame.given, form=form)
+    ends = np.cumsum([own.width for own in frame.rows.values()])
+    parts = zip(frame.rows.items(), np.split(rows, ends[:-1], axis=-1), strict=True)
+    return Summary(frame.levels, {name: own.statistic(part) for (name, own), part in parts})
 
 
-def moment_columns(moments: Moments, centre: Floats) -> Floats:
-    """Columns of n, weight, sums and products about the centre, which add; float64 (rows, `MOMENTS`)."""
-    weight, sums = moments.weight[:, np.newaxis], moments.sums.copy()
-    sums[:, :C] -= weight * centre
-    away = np.divide(sums[:, :C], weight, out=np.zeros_like(sums[:, :C]), where=weight > 0)
-    products = moments.products + weight * away[:, LEFT] * away[:, RIGHT]
-    return np.concatenate([moments.n[:, np.newaxis].astype(np.float64), weight, sums, products], axis=1)
+@dataclass(frozen=True)
+class BinRows:
+    """Rows of the sums in the bins of the pool.
 
+    edges : of the bins, by the name of their scheme. shares : float64 (keys, bins of all schemes, 5), the share that
+    each bin has of each compact key from `first_key` on.
+    """
 
-def moments_of(columns: Floats, centre: Floats) -> Moments:
-    """Return the moments that sums of such columns are."""
-    n, weight, sums, products = np.split(columns, np.cumsum([1, 1, len(SUMS)]), axis=-1)
-    away = np.divide(sums[:, :C], weight, out=np.zeros_like(sums[:, :C]), where=weight > 0)
-    sums = sums.copy()
-    sums[:, :C] += weight * centre
-    products = products - weight * away[:, LEFT] * away[:, RIGHT]
-    products[:, :C] = np.maximum(products[:, :C], 0)  # squares, of which the last digit may be left over
-    return Moments(np.rint(n[:, 0]).astype(np.int64), weight[:, 0], sums, products)
+    edges: Mapping[str, Floats]
+    first_key: int
+    shares: Floats
+
+    @classmethod
+    def of(cls, profile: VarianceProfile, edges: Mapping[str, Floats]) -> "BinRows":
+        """Return the rows of bins with these edges of a pool that has this profile."""
+        keys = np.unique(profile.keys >> (COMPACT_SHIFT - FINE_SHIFT))
+        shares = [_shares(profile, own, keys) for own in edges.values()]
+        spanned = int(keys[-1] - keys[0]) + 1 if len(keys) else 0
+        together = np.concatenate(shares, axis=1) if shares else np.empty((spanned, 0, BINNED))
+        return cls(edges, int(keys[0]) if len(keys) else 0, together)
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return self.shares.shape[1] * BINNED
+
+    def of_cells(self, cells: CellSummaries, name: str) -> Floats:  # noqa: ARG002  entries stand apart
+        """Return the sums of each cell in the bins."""
+        bins = np.zeros((len(cells), *self.shares.shape[1:]))
+        key = cells.entry_key.astype(np.int64) - self.first_key
+        _sort_into(cells.entry_cell.astype(np.int64), key, cells.entry_sums.astype(np.float64), self.shares, bins)
+        return bins.reshape(len(cells), self.width)
+
+    def statistic(self, rows: Floats) -> Statistic:
+        """Return a profile that is known by these bins alone."""
+        return _BinsOfResamples.of(rows, self.edges)
 
 
 @dataclass(frozen=True)
@@ -124,9 +134,10 @@ class _BinsOfResamples(VarianceProfile):
     bins: Mapping[bytes, Binned] | None = None
 
     @classmethod
-    def of(cls, sums: Floats, frame: BootstrapBasis, rows: int) -> "_BinsOfResamples":
-        columns, start, bins = sums.reshape(rows, -1, BINNED), 0, {}
-        for edges in frame.edges.values():
+    def of(cls, sums: Floats, schemes: Mapping[str, Floats]) -> "_BinsOfResamples":
+        rows = len(sums)
+        columns, start, bins = sums.reshape(rows, sums.shape[1] // BINNED, BINNED), 0, {}
+        for edges in schemes.values():
             variance, squared_error, squared_variance, n, weight = np.moveaxis(
                 columns[:, start : start + len(edges) - 1], -1, 0
             )
@@ -138,16 +149,6 @@ class _BinsOfResamples(VarianceProfile):
 
     def binned(self, edges: Floats) -> Binned:
         return (self.bins or {})[np.asarray(edges).tobytes()]
-
-
-def _columns(part: CellSummaries, frame: BootstrapBasis) -> list[Floats]:
-    bins = np.zeros((len(part), *frame.shares.shape[1:]))
-    key = part.entry_key.astype(np.int64) - frame.first_key
-    _sort_into(part.entry_cell.astype(np.int64), key, part.entry_sums.astype(np.float64), frame.shares, bins)
-    z = part.z_counts.astype(np.float64)
-    moments = moment_columns(part.moments, frame.centre)
-    form = np.empty((len(part), 0)) if part.form is None else part.form.sums
-    return [moments, part.interval_scores, z, bins.reshape(len(part), frame.widths[-2]), form]
 
 
 @compiled

@@ -15,7 +15,7 @@ from geouq.inference.bootstrap import resampled
 from geouq.inference.certainty import Certainty
 from geouq.inference.effective import with_effective
 from geouq.inference.evaluation_unit import Blocks, CellsOf, N, cut_into_blocks, side_of_blocks, units_of
-from geouq.inference.features import frame_of, summary_of
+from geouq.inference.features import basis_of, summary_of
 from geouq.inference.resamples import (
     FEW_TILES,
     NOT_KEPT,
@@ -109,7 +109,7 @@ def infer(
     """
     if not whole.n:
         return without_intervals(whole, choices, settings, "no pixel")
-    frame = frame_of(whole, choices)
+    frame = basis_of(whole, choices)
     units = units_of(places, cells_of, frame)
     blocks, sums = cut_into_blocks(units, *side_of_blocks(units, settings))
     sums = sums[sums[:, N] > 0]

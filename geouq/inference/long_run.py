@@ -37,6 +37,8 @@ class LongRun:
         Standard deviation that resamples of blocks give the number, to first order.
     effective : float
         Number of uncorrelated cells that would make the number as certain.
+    deviation : float
+        Standard deviation of the number, the geometric mean of those of the models.
     """
 
     chances: Floats
@@ -44,6 +46,12 @@ class LongRun:
     freedom: float
     drawn: float
     effective: float
+    deviation: float
+
+    @property
+    def ratio(self) -> float:
+        """Return the standard deviation over that which resamples of blocks give."""
+        return self.deviation / self.drawn if self.drawn > 0 else 1.0
 
     def widening(self, level: float) -> float:
         """Return the factor by which deviations of resamples are multiplied to hold the level."""
@@ -64,10 +72,10 @@ def long_run(squares: Squares, of_squares: Floats, of_blocks: Floats, of_cells: 
     with np.errstate(over="ignore", invalid="ignore"):
         count, size = len(of_squares), float(np.square(of_squares).mean())
     if not np.isfinite(size) or count == 1:
-        return LongRun(np.ones(1), np.zeros(1), 0.0, 0.0, 1.0)
+        return LongRun(np.ones(1), np.zeros(1), 0.0, 0.0, 1.0, 0.0)
     sizes = _quadratic_forms(squares.precisions, of_squares / math.sqrt(size)) if size > 0 else np.zeros(1)
     if not sizes.min() > ROUNDING:
-        return LongRun(np.ones(1), np.zeros(1), np.inf, 0.0, float(len(of_cells)))
+        return LongRun(np.ones(1), np.zeros(1), np.inf, 0.0, float(len(of_cells)), 0.0)
     tempered = 1 / (1 + _excess(of_squares / np.sqrt(squares.weight)) / 2)
     logarithm = squares.prior + tempered * (squares.determinants - (count - 1) / 2 * np.log(sizes))
     chances = np.exp(logarithm - logarithm.max())
@@ -76,7 +84,7 @@ def long_run(squares: Squares, of_squares: Floats, of_blocks: Floats, of_cells: 
     variance = math.exp(float((chances * np.log(np.square(deviations))).sum()))
     effective = len(of_cells) * min(1.0, float(np.square(of_cells).sum()) / variance)
     drawn = math.sqrt(float(np.square(of_blocks).sum()))
-    return LongRun(chances, deviations, tempered * (count - 1), drawn, effective)
+    return LongRun(chances, deviations, tempered * (count - 1), drawn, effective, math.sqrt(variance))
 
 
 def _excess(values: Floats) -> float:

@@ -4,13 +4,13 @@ Each order is told by classes of the pool of about as many pixels: 200 of errors
 200 of variances alone; so a row has some thousand numbers at most.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.inference.features import MOMENTS, moment_columns, moments_of
+from geouq.inference.statistic_rows import MOMENTS, moment_columns, moments_of
 from geouq.summary import Moments, Summary, VarianceProfile
 from geouq.summary.ordering_profile import OrderingProfile
 from geouq.summary.variance_profile import FINE_SHIFT
@@ -75,8 +75,7 @@ class OrderFrame:
         moments, squared_error, n, both = np.split(rows, np.cumsum([MOMENTS, alone, alone]), axis=-1)
         sums = np.stack([np.zeros_like(n), squared_error, n], axis=-1)
         none = np.zeros(len(rows))
-        return replace(
-            self.whole,
+        return self.whole.having(
             moments=moments_of(moments, self.centre),
             variance=VarianceProfile(FINE_SHIFT, np.arange(alone), sums, none, none),
             ordering=_Ordered(np.arange(pairs), both[:, :, np.newaxis], self.variances, self.squared_errors),

@@ -5,7 +5,7 @@ of that key that it has in the pool.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,15 +14,16 @@ from numpy.typing import NDArray
 from geouq.compiled import compiled
 from geouq.config import Intervals
 from geouq.inference.bootstrap import left_out, left_out_groups, resampled
-from geouq.inference.features import MOMENTS, moments_of
 from geouq.inference.influence import WEIGHT
 from geouq.inference.joint_rows import PairRows, SampleOwners
 from geouq.inference.order_rows import OrderFrame, moment_row
 from geouq.inference.resamples import NOT_BY_CELL, Resampled
 from geouq.inference.squares import Positions, Squares, positions_of
+from geouq.inference.statistic_rows import MOMENTS, moments_of
 from geouq.metrics import Metric, MetricOptions, Value, evaluate_metric, metrics_of
 from geouq.summary import CoverageProfile, Summary, TilePlace, ZHistogram
 from geouq.summary.moments import CENTRED
+from geouq.summary.summary import COVERAGE_BY
 from geouq.summary.threshold_sums import ThresholdSums
 
 Floats = NDArray[np.float64]
@@ -73,12 +74,11 @@ class TileFrame:
         shaped = [part.reshape(len(rows), *shape) for part, shape in zip(parts, shapes, strict=True)]
         counts: NDArray[Any] = shaped[0]  # whole numbers, or weights
         inside = dict(zip(self.groups, shaped[2:], strict=True))
-        return replace(
-            whole,
+        return whole.having(
             moments=moments_of(moments, self.centre),
             z=ZHistogram(whole.z.probabilities, counts),
-            groups={by: _Grouped(np.arange(one.shape[1]), one) for by, one in inside.items()},
             thresholds=ThresholdSums(whole.thresholds.thresholds, shaped[1]),
+            **{COVERAGE_BY + by: _Grouped(np.arange(one.shape[1]), one) for by, one in inside.items()},
         )
 
 

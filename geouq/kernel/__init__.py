@@ -12,7 +12,7 @@ from geouq.kernel.accumulators import (
     new_totals,
 )
 from geouq.kernel.covariates import add_grouped, add_interval
-from geouq.kernel.window import SQUARE, collect_all, collect_keys, prune_tail, sweep_box
+from geouq.kernel.window import SQUARE, collect_all, collect_by_cell, collect_keys, prune_tail, sweep_box
 
 __all__ = [
     "SQUARE",
@@ -24,6 +24,7 @@ __all__ = [
     "add_grouped",
     "add_interval",
     "collect_all",
+    "collect_by_cell",
     "collect_keys",
     "new_cells",
     "new_sampled",

@@ -227,6 +227,37 @@ def collect_all(
 
 
 @compiled
+def collect_by_cell(
+    pixels: Pixels,
+    columns: int,
+    nodata: Nodata,
+    box: tuple[int, int, int, int],
+    column: int,
+    across: int,
+    cell_size: int,
+) -> tuple[Floats, Ints]:
+    """Return mean, variance, truth and weight (1 without weights) of the valid pixels of a box, (4, pixels), and cells.
+
+    column, across, cell_size : place of the box in its group, as of `sweep_box`.
+    """
+    m, v, y, weight, status = pixels
+    limits, weighted = stored_limits(m, v, y, nodata), weight.size > 0
+    top, left, bottom, right = box
+    kept, found = np.ones((4, (bottom - top) * (right - left))), 0
+    cell = np.empty(kept.shape[1], np.int64)
+    for r in range(top, bottom):
+        for c in range(left, right):
+            p = r * columns + c
+            if is_valid(m[p], v[p], y[p], limits) and (status.size == 0 or status[p] == 0):
+                kept[0, found], kept[1, found], kept[2, found] = m[p], v[p], y[p]
+                if weighted:
+                    kept[3, found] = weight[p]
+                cell[found] = (column + c - left) // cell_size + (r - top) // cell_size * across
+                found += 1
+    return kept[:, :found].copy(), cell[:found].copy()
+
+
+@compiled
 def collect_keys(pixels: Pixels, nodata: Nodata, wanted: Ints) -> Floats:
     """Variance, squared error and any weight of the valid pixels whose key is wanted, (pixels, 2 or 3)."""
     m, v, y, weight, status = pixels

@@ -29,7 +29,7 @@ class MetricOptions:
     levels: Sequence[float]
     schemes: Sequence[BinScheme]
     reference_mean: float | None = None
-    shared_edges: dict[str, Floats] | None = None
+    shared_edges: Mapping[str, Floats] | None = None
     calibration_levels: Sequence[float] = CALIBRATION_LEVELS
     calibration_weights: CalibrationWeights = "equal"
     groups: Groups = GROUPS

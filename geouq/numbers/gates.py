@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from geouq.atomic import atomic_write
@@ -117,7 +117,7 @@ def _needs_two_variances(metric: str, known: Iterable[str]) -> bool:
 def _nothing(variable: Variable, choices: MetricOptions) -> Summary:
     """Return what no pixel of a variable gives."""
     form = None if choices.form is None else no_sums(choices.form)
-    return replace(empty_summary(tuple(choices.levels)), thresholds=no_thresholds(variable.thresholds), form=form)
+    return empty_summary(tuple(choices.levels)).having(thresholds=no_thresholds(variable.thresholds), form=form)
 
 
 def judge(experiment: Experiment, metrics: Table) -> list[GateResult]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from geouq.config import BinScheme, Variable
 from geouq.inference import ForecastSample
-from geouq.inference.features import BootstrapBasis, features_of, frame_of, summary_of
+from geouq.inference.features import BootstrapBasis, basis_of, features_of, summary_of
 from geouq.metrics import MetricOptions, binned, coverage, has_variance, level_name, metrics_of, unit_of
 from geouq.pages.layout import Layout, joined, layout_of
 from geouq.summary import Summary
@@ -122,7 +122,7 @@ def cell_maps(sides: Mapping[str, ForecastSample], variables: Sequence[Variable]
 def _sums_of(side: ForecastSample, variable: Variable, scheme: BinScheme, layout: Layout) -> CellSums:
     if not has_variance(side.choices.form):
         return _means_of(side, variable, layout)
-    frame = frame_of(side.whole, replace(side.choices, schemes=(scheme,)))
+    frame = basis_of(side.whole, replace(side.choices, schemes=(scheme,)))
     level = 0.9 if 0.9 in frame.levels else frame.levels[-1]
     parts = [
         _columns(_summary_of_blocks(side, frame, tile_number, layout), frame, scheme, level)
@@ -135,7 +135,7 @@ def _sums_of(side: ForecastSample, variable: Variable, scheme: BinScheme, layout
 
 def _means_of(side: ForecastSample, variable: Variable, layout: Layout) -> CellSums:
     """Return sums of what is a mean of each pixel; without those that are infinite somewhere."""
-    frame = frame_of(side.whole, replace(side.choices, schemes=()))
+    frame = basis_of(side.whole, replace(side.choices, schemes=()))
     parts = [_summary_of_blocks(side, frame, number, layout) for number in range(len(layout.tiles))]
     found = dict(_means(side.choices, variable.units))
     columns = {"n": np.concatenate([part.n for part in parts])}

@@ -1,7 +1,6 @@
 """Figures of a recalibration: the forecast before and after, out of fold, and the fitted correction itself."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -119,8 +118,8 @@ def _as_one(pool: EvaluationUnit, views: Sequence[ScoreKey]) -> Summary:
     found = pool.variables[views[0].label]
     for view in views:
         if view.pit:
-            found = replace(found, z=pool.variables[view.label].z, given=None)
-    return replace(found, given=None)
+            found = found.having(z=pool.variables[view.label].z)
+    return found.having(given=None)
 
 
 def _singles(correction: Single | ByGroup) -> Iterator[tuple[str, Single]]:

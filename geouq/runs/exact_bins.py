@@ -70,7 +70,7 @@ def _keys_of_splits(profile: VarianceProfile, count: int) -> Ints:
 def with_kept(summary: TileSummary, kept: Mapping[str, KeptPixels]) -> TileSummary:
     """Return the summary with these pixels kept beside those of its tail."""
     variables = {
-        name: replace(part, whole=replace(part.whole, variance=_keeping(part.whole.variance, kept[name])))
+        name: replace(part, whole=part.whole.having(variance=_keeping(part.whole.variance, kept[name])))
         for name, part in summary.variables.items()
     }
     return replace(summary, variables=variables)

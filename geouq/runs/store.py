@@ -18,13 +18,12 @@ from geouq.summary.file import (
     WHOLE,
     cells_in_parts,
     form_of_file,
-    groupings_of_file,
-    keeps_ordering,
     key_of_file,
     levels_of_file,
     load_place,
     load_wholes,
     rewrite_tile,
+    statistics_of_file,
     tile_writer,
 )
 from geouq.summary.file_writer import TileWriter
@@ -68,11 +67,7 @@ def is_valid(folder: Path, tile: Tile, settings: Settings) -> bool:
     path = path_of_tile(folder, tile.name)
     if not path.exists() or key_of_file(path) != key_of_tile(tile, settings):
         return False
-    return (
-        set(levels_of_file(path)) >= set(settings.levels)
-        and set(groupings_of_file(path)) >= set(settings.groups)
-        and (keeps_ordering(path) or not settings.ordering)
-    )
+    return set(levels_of_file(path)) >= set(settings.levels) and statistics_of_file(path) >= settings.statistics
 
 
 def outdated(folder: Path, tiles: Sequence[Tile], settings: Settings) -> list[str]:
@@ -123,7 +118,7 @@ def zones_are_valid(folder: Path, tile: Tile, layer: str, zones: Zones, settings
     path = path_of_zones(folder, tile.name, layer)
     if not path.exists() or key_of_file(path, ZONE_FORMAT) != key_of_zones(tile, zones, settings):
         return False
-    return zones_keep(path, settings.levels, settings.groups, ordering=settings.ordering)
+    return zones_keep(path, settings.levels, settings.statistics)
 
 
 def summary_files(folder: Path, tile: str, layers: Iterable[str]) -> list[Path]:
@@ -309,7 +304,7 @@ class ZonesUnderWay:
         for layer in self._zones[tile.name]:
             writer, (stack, _) = self._writer(tile, layer), self._open.pop((tile.name, layer))
             with stack:
-                writer.finish(self._settings.levels, self._settings.groups, ordering=self._settings.ordering)
+                writer.finish(self._settings.levels, self._settings.statistics)
 
     def abandon(self, tile: str) -> None:
         """Remove the files of a tile, complete or under way."""

@@ -4,14 +4,16 @@ The key of a value is the leading bits of its float32, as in the variance profil
 512), numbered in the order of the values, from -2^17 for the lowest negative ones.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geouq.summary.keyed_counts import KeyedCounts
+from geouq.summary.statistic import Dimensions
 from geouq.summary.variance_profile import FINE_SHIFT
 
 Floats = NDArray[np.float64]
@@ -39,6 +41,20 @@ class CoverageProfile(KeyedCounts):
     counts : float64 (..., keys, levels + 1). Column k counts the pixels outside the k narrowest of the intervals, and
         inside all others: intervals of one pixel lie within each other.
     """
+
+    FIRST_KEY: ClassVar[int] = -POSITIVE
+    kept_by_cell: ClassVar[bool] = False
+    dimensions: ClassVar[Dimensions] = {"keys": ("*key",), "counts": ("*key", "outside")}
+    LAST_KEY: ClassVar[int] = POSITIVE
+    explained: ClassVar[Mapping[str, str]] = {
+        "keys": "leading bits of the float32 value, shifted right by 14, in the order of the values, 0 for 0; or codes",
+        "counts": "pixels (weights) of one key outside the k narrowest intervals and inside the others, k from 0",
+    }
+
+    def at_levels(self, levels: tuple[float, ...], kept: tuple[float, ...]) -> Self:
+        """Return the same pixels with some of the levels that were kept."""
+        narrow = sorted(kept)
+        return self.at([narrow.index(level) for level in levels])
 
     def at(self, chosen: list[int]) -> Self:
         """Return the same pixels, told of some of the levels: places in the order of the widths of their intervals."""

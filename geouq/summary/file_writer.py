@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geouq.interrupts import deferred_interrupts
-from geouq.summary.layout import ENTRY, EXPLAINED, arrays, coordinates, global_attributes, long_name
+from geouq.summary.layout import ENTRY, EXPLAINED, coordinates, global_attributes, variables
 from geouq.summary.netcdf import NetCDFWriter
 from geouq.summary.tile import TileSummary
 
@@ -63,11 +63,11 @@ class TileWriter:
             self.append(number, part.cells.entry_cell, part.cells.entry_key, part.cells.entry_sums)
         columns = next(iter(summary.variables.values())).cells.entry_sums.shape[-1]
         self._file.attributes(global_attributes(summary, self._key))
-        for name, values in coordinates(summary, columns).items():
-            self._file.coordinate(name, values, EXPLAINED[name])
-        for name, dimensions, values in arrays(summary):
-            if values.size:
-                self._file.variable(name, dimensions, values, long_name(name))
+        for coordinate in coordinates(summary, columns):
+            self._file.coordinate(*coordinate)
+        for variable in variables(summary):
+            if variable.values.size:
+                self._file.variable(*variable)
         self._write_entries()
 
     def _write_waiting(self, count: int) -> None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from geouq.errors import SummaryError
 from geouq.summary.joint_sample import JointSample
+from geouq.summary.statistic import Array, Dimensions, Spec, Statistic
 
 Floats = NDArray[np.float64]
 Kind = Literal["normal", "ensemble", "split", "quantiles", "classes"]
@@ -152,7 +153,7 @@ _FORMS: Mapping[str, type[Form]] = {form.kind: form for form in (Ensemble, Split
 
 
 @dataclass(frozen=True)
-class FormSums:
+class FormSums(Statistic):
     """Sums of a form over a set of pixels, weighted where these have weights; leading dimensions are free.
 
     sums : float64 (..., form.width), in the order of `form.fields`. sample : of pixels for the joint log-loss; None
@@ -162,6 +163,47 @@ class FormSums:
     form: Form
     sums: Floats
     sample: JointSample | None = None
+    required: ClassVar[bool] = True
+    dimensions: ClassVar[Dimensions] = {
+        "sums": ("form_sum",),
+        "sample_number": ("*sampled",),
+        "sample_log_density": ("*sampled", "member"),
+    }
+    explained: ClassVar[Mapping[str, str]] = {
+        "sums": "sums over the valid pixels of a forecast that is given as an ensemble, quantiles or probabilities",
+        "sample_number": "hashed number of a pixel that is sampled for the joint log-loss",
+        "sample_log_density": "logarithm of the density of each member at the truth",
+        "form_sum": "what is summed of an ensemble, quantiles or probabilities, and its place",
+    }
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Return the sums, and the sample where there is one."""
+        if self.sample is None:
+            return {"sums": self.sums}
+        number, density = self.sample.number, self.sample.log_density
+        return {"sums": self.sums, "sample_number": number, "sample_log_density": density}
+
+    def spec(self) -> dict[str, Any]:
+        """Return the form, and whether there is a sample."""
+        return {"form": form_as_words(self.form), "sampled": self.sample is not None}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array], spec: Spec) -> Self:
+        """Return the sums that were saved."""
+        form, sample = form_of_words(spec["form"]), None
+        if spec["sampled"] and isinstance(form, Ensemble):
+            empty = JointSample.empty(form.members)
+            number = arrays.get("sample_number", empty.number)
+            sample = JointSample(number, arrays.get("sample_log_density", empty.log_density))
+        return cls(form, arrays["sums"], sample)
+
+    def with_arrays(self, arrays: Mapping[str, Array]) -> Self:
+        """Return other sums of the same form, without a sample."""
+        return type(self)(self.form, arrays["sums"])
+
+    def labels(self) -> dict[str, Any]:
+        """Return what is summed."""
+        return {"form_sum": self.form.columns}
 
     def of(self, name: str) -> Floats:
         """One of the sums, (..., and its own shape)."""
@@ -176,20 +218,20 @@ class FormSums:
 
     def total(self, axis: int = 0) -> Self:
         """Sum over one leading axis."""
-        return type(self)(self.form, self.sums.sum(range(self.sums.ndim - 1)[axis]))
+        return type(self)(self.form, self.sums.sum(axis))
 
-    def at_levels(self, levels: tuple[float, ...]) -> Self:
-        """Return the same pixels, told of fewer levels of the mixture's intervals; of other forms all."""
+    def at_levels(self, levels: tuple[float, ...], kept: tuple[float, ...]) -> Self:  # noqa: ARG002  the form has them
+        """Return the same pixels with fewer levels of the mixture's intervals; of other forms, all."""
         form = at_levels(self.form, levels)
         if not isinstance(self.form, Ensemble) or form == self.form:
             return self
         chosen = [self.form.levels.index(level) for level in levels]
         lead = self.sums.shape[:-1]
-        kept = [
+        columns = [
             (own[..., chosen] if name in ("below", "above") else own).reshape((*lead, -1))
             for name, own in ((name, self.of(name)) for name in self.form.fields)
         ]
-        return replace(self, form=form, sums=np.concatenate(kept, axis=-1))
+        return replace(self, form=form, sums=np.concatenate(columns, axis=-1))
 
 
 def at_levels(form: Form, levels: tuple[float, ...]) -> Form:

@@ -1,26 +1,50 @@
 """Counts of pixels by key, and how they add."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geouq.errors import SummaryError
+from geouq.summary.statistic import Array, Dimensions, Spec, Statistic
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class KeyedCounts:
+class KeyedCounts(Statistic):
     """Number of pixels (their weight, where they have one) by key, in columns.
 
-    keys : int64 (keys), increasing; shared by all leading dimensions. counts : float64 (..., keys, columns).
+    keys : int64 (keys), increasing, from `FIRST_KEY` to before `LAST_KEY`; shared by all leading dimensions.
+    counts : float64 (..., keys, columns).
     """
 
     keys: Ints
     counts: Floats
+    FIRST_KEY: ClassVar[int]
+    LAST_KEY: ClassVar[int]
+    dimensions: ClassVar[Dimensions] = {"keys": ("*key",), "counts": ("*key", "column")}
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Return keys, which fit into 32 bits, and counts."""
+        return {"keys": self.keys.astype(np.int32), "counts": self.counts}
+
+    def spec(self) -> dict[str, Any]:
+        """Return the number of columns."""
+        return {"columns": self.counts.shape[-1]}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array], spec: Spec) -> Self:
+        """Return the counts that were saved."""
+        keys = arrays.get("keys", np.empty(0, np.int32)).astype(np.int64)
+        return cls(keys, arrays.get("counts", np.empty((0, spec["columns"]))))
+
+    def running(self) -> "RunningCounts":
+        """Return a sum to which others are added, and that holds this one."""
+        return RunningCounts(self)
 
     def __add__(self, other: Self) -> Self:
         if self.counts.shape[-1] != other.counts.shape[-1]:
@@ -29,10 +53,31 @@ class KeyedCounts:
         return type(self)(keys, self._spread(keys) + other._spread(keys))
 
     def total(self, axis: int = 0) -> Self:
-        """Sum over one leading axis."""
-        return type(self)(self.keys, self.counts.sum(range(self.counts.ndim - 2)[axis]))
+        """Return the sum over one leading axis."""
+        return type(self)(self.keys, self.counts.sum(axis))
 
     def _spread(self, keys: Ints) -> Floats:
         counts = np.zeros((*self.counts.shape[:-2], len(keys), self.counts.shape[-1]))
         counts[..., np.searchsorted(keys, self.keys), :] = self.counts
         return counts
+
+
+class RunningCounts:
+    """Counts in one array that spans all keys; memory is taken only where there are some."""
+
+    def __init__(self, first: KeyedCounts) -> None:
+        self._kind, self._first = type(first), first.FIRST_KEY
+        span = first.LAST_KEY - first.FIRST_KEY
+        self._counts = np.zeros((span, first.counts.shape[-1]))
+        self._used = np.zeros(span, np.bool_)
+        self.add(first)
+
+    def add(self, more: KeyedCounts) -> None:
+        """Add some."""
+        self._counts[more.keys - self._first] += more.counts
+        self._used[more.keys - self._first] = True
+
+    def settled(self) -> KeyedCounts:
+        """Return what has been added up."""
+        used = np.flatnonzero(self._used)
+        return self._kind(used + self._first, self._counts[used])

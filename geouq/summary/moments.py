@@ -4,11 +4,14 @@ Second moments are kept about the mean and merged pairwise (Chan, Golub and LeVe
 large sums: errors of 0.1 about a truth of 10 000 keep all their digits.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from geouq.summary.statistic import Dimensions, Statistic
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -30,7 +33,7 @@ RIGHT = np.array([CENTRED.index(right) for _, right in PRODUCTS])
 
 
 @dataclass(frozen=True)
-class Moments:
+class Moments(Statistic):
     """First and second moments of a set of pixels; leading dimensions are free.
 
     n : int64 (...), the number of pixels.
@@ -46,6 +49,20 @@ class Moments:
     weight: Floats
     sums: Floats
     products: Floats
+    required: ClassVar[bool] = True
+    dimensions: ClassVar[Dimensions] = {"n": (), "weight": (), "sums": ("sum",), "products": ("product",)}
+    explained: ClassVar[Mapping[str, str]] = {
+        "n": "number of valid pixels",
+        "weight": "sum of the weights of the valid pixels; their number where there are no weights",
+        "sums": "sums over the valid pixels; divide by weight for means",
+        "products": "sums of products of deviations from the means",
+        "sum": "what is summed",
+        "product": "which deviations are multiplied",
+    }
+
+    def labels(self) -> dict[str, Any]:
+        """Return what is summed, and which deviations are multiplied."""
+        return {"sum": list(SUMS), "product": [f"{left}*{right}" for left, right in PRODUCTS]}
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weight", finite_or_missing(self.weight))
@@ -63,15 +80,15 @@ class Moments:
         return self.product(name, name) + self.mean(name) ** 2
 
     def __add__(self, other: Self) -> Self:
-        stacked = [np.stack(np.broadcast_arrays(a, b)) for a, b in zip(self._arrays(), other._arrays(), strict=True)]
-        return type(self)(*stacked).total(axis=0)
+        more = other.to_arrays()
+        pairs = {name: np.stack(np.broadcast_arrays(own, more[name])) for name, own in self.to_arrays().items()}
+        return self.with_arrays(pairs).total(axis=0)
 
     def total(self, axis: int = 0) -> Self:
         """Sum over one leading axis: the k-way form of the pairwise rule.
 
         The products of the whole are those within the parts plus those between the parts' means.
         """
-        axis = range(self.n.ndim)[axis]
         weight, sums = self.weight.sum(axis), self.sums.sum(axis)
         centres = len(CENTRED)
         part_means = _divide(self.sums[..., :centres], self.weight[..., np.newaxis], empty=0.0)
@@ -79,9 +96,6 @@ class Moments:
         away = part_means - np.expand_dims(means, axis)
         between = self.weight[..., np.newaxis] * away[..., LEFT] * away[..., RIGHT]
         return type(self)(self.n.sum(axis), weight, sums, (self.products + between).sum(axis))
-
-    def _arrays(self) -> tuple[Counts, Floats, Floats, Floats]:
-        return self.n, self.weight, self.sums, self.products
 
 
 def no_moments() -> Moments:

@@ -4,8 +4,9 @@ Variances have 64 keys an octave; |z| has 8 classes an octave from 2^-16 to 2^16
 below, the last all above. From both follows |error|, closely enough to put pixels in order.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,14 @@ ROWS = 1 << (31 - SHIFT)
 @dataclass(frozen=True)
 class OrderingProfile(KeyedCounts):
     """Pixels by variance and |z|: a key is that of the variance times 256, plus the class of |z|; one column."""
+
+    FIRST_KEY: ClassVar[int] = 0
+    kept_by_cell: ClassVar[bool] = False
+    LAST_KEY: ClassVar[int] = ROWS * CLASSES
+    explained: ClassVar[Mapping[str, str]] = {
+        "keys": "leading bits of the float32 variance, shifted right by 17, times 256, plus the class of |z|",
+        "counts": "pixels (weights) of one key of the variance and one class of |z|, 8 an octave from 2^-16 on",
+    }
 
     @classmethod
     def of(cls, keys: Ints, table: Floats) -> Self:

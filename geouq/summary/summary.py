@@ -3,11 +3,12 @@
 It is small, it adds exactly, and every number reported is a function of one.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Self
+from pathlib import Path
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,12 @@ from geouq.summary.coverage_profile import CoverageProfile
 from geouq.summary.display import as_html, as_text
 from geouq.summary.equality import are_equal
 from geouq.summary.form import Form, FormSums, Kind, kind_of
+from geouq.summary.given_level import GivenLevel
+from geouq.summary.interval_scores import IntervalScores
 from geouq.summary.moments import Moments, no_moments
 from geouq.summary.ordering_profile import OrderingProfile
+from geouq.summary.statistic import Statistic
+from geouq.summary.statistics_file import load_statistics, save_statistics
 from geouq.summary.threshold_sums import ThresholdSums, no_thresholds
 from geouq.summary.variance_profile import FINE_SHIFT, UNWEIGHTED, VarianceProfile
 from geouq.summary.z_histogram import FINE, ZHistogram, edge_probabilities
@@ -26,35 +31,89 @@ from geouq.summary.z_histogram import FINE, ZHistogram, edge_probabilities
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
+COVERAGE_BY = "coverage_by_"
+
 
 @dataclass(frozen=True, eq=False)
-class Summary:
-    """Moments, z histogram and variance profile of a set of pixels; leading dimensions (cells, resamples) are free.
+class Summary(Mapping[str, Statistic]):
+    """Statistics of a set of pixels by name; leading dimensions (cells, resamples) are free.
 
     levels : nominal levels whose coverage and interval scores are kept.
-    interval_scores : float64 (..., levels), sums over the pixels.
-    groups : by what the pixels are grouped, such as truth, and their coverage by that; a cell has none.
-    ordering : pixels by variance and |z|; None where it was not asked for.
-    thresholds : forecasts of exceeding some thresholds; a cell has none.
-    given : level of the intervals that the forecast gives itself; None where it gives none.
-    form : sums of a forecast that is given as an ensemble, quantiles or probabilities. Of the last two, n and weight
-        are all that counts beside these: they have no variance, and moments are those of a residual.
+    statistics : moments, interval_scores, z and variance; and, where they were wanted or the forecast has them,
+        coverage_by_truth (mean, variance, or the name of a layer), ordering, thresholds, given, form. A statistic that
+        is absent was not kept.
 
-    Two sizes exist: of a tile, with 200 quantiles and 512 keys an octave, and of a cell, with 20 and 16.
+    Two sizes exist: of a tile, with 200 quantiles and 512 keys an octave, and of a cell, with 20 and 16. A cell has no
+    coverage by groups, no ordering and no thresholds.
 
     Two summaries are equal if all their sums are, to the last bit. A sum of many is `sum(summaries)`.
     """
 
     levels: tuple[float, ...]
-    moments: Moments
-    interval_scores: Floats
-    z: ZHistogram
-    variance: VarianceProfile
-    groups: Mapping[str, CoverageProfile] = field(default_factory=dict)
-    ordering: OrderingProfile | None = None
-    thresholds: ThresholdSums = field(default_factory=no_thresholds)
-    given: float | None = None
-    form: FormSums | None = None
+    statistics: Mapping[str, Statistic]
+
+    def __getitem__(self, name: str) -> Statistic:
+        return self.statistics[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.statistics)
+
+    def __len__(self) -> int:
+        return len(self.statistics)
+
+    @property
+    def moments(self) -> Moments:
+        """Counts, sums and centred products."""
+        return cast("Moments", self["moments"])
+
+    @property
+    def interval_scores(self) -> Floats:
+        """Sums of the interval score of each level, float64 (..., levels)."""
+        return cast("IntervalScores", self["interval_scores"]).sums
+
+    @property
+    def z(self) -> ZHistogram:
+        """Counts of z."""
+        return cast("ZHistogram", self["z"])
+
+    @property
+    def variance(self) -> VarianceProfile:
+        """Sums by predicted variance."""
+        return cast("VarianceProfile", self["variance"])
+
+    @property
+    def groups(self) -> Mapping[str, CoverageProfile]:
+        """Coverage by what the pixels are grouped by, such as truth."""
+        return {
+            name.removeprefix(COVERAGE_BY): cast("CoverageProfile", own)
+            for name, own in self.items()
+            if name.startswith(COVERAGE_BY)
+        }
+
+    @property
+    def ordering(self) -> OrderingProfile | None:
+        """Pixels by variance and |z|; None where that was not kept."""
+        return cast("OrderingProfile | None", self.get("ordering"))
+
+    @property
+    def thresholds(self) -> ThresholdSums:
+        """Forecasts of exceeding some thresholds."""
+        return cast("ThresholdSums", self.get("thresholds", no_thresholds()))
+
+    @property
+    def given(self) -> float | None:
+        """Level of the intervals that the forecast gives itself; None where it gives none."""
+        level = cast("GivenLevel | None", self.get("given"))
+        return None if level is None else level.level
+
+    @property
+    def form(self) -> FormSums | None:
+        """Sums of a forecast that is given as an ensemble, quantiles or probabilities.
+
+        Of the last two, n and weight are all that counts beside these: they have no variance, and moments are those of
+        a residual.
+        """
+        return cast("FormSums | None", self.get("form"))
 
     @property
     def given_as(self) -> Form | None:
@@ -77,6 +136,11 @@ class Summary:
         sums = [self.moments.weight, self.moments.sums, self.moments.products, self.interval_scores, self.variance.sums]
         return not all(np.isfinite(own).all() for own in (*sums, *([] if self.form is None else [self.form.sums])))
 
+    def having(self, **statistics: Statistic | None) -> Self:
+        """Return the same with other statistics; without those that are None."""
+        changed = {**self.statistics, **statistics}
+        return type(self)(self.levels, {name: own for name, own in changed.items() if own is not None})
+
     def level_index(self, level: float) -> int:
         """Place of a level among those kept; SummaryError where it is none of them."""
         try:
@@ -86,28 +150,26 @@ class Summary:
             raise SummaryError(f"level {level} was not kept; the levels of this summary are {kept}") from None
 
     def at_levels(self, levels: tuple[float, ...]) -> Self:
-        """Return the same pixels, told of fewer levels; SummaryError where one of these was not kept."""
+        """Return the same pixels with fewer levels; SummaryError where one of these was not kept."""
         if levels == self.levels:
             return self
-        chosen = [self.level_index(level) for level in levels]
-        z = self.z.at(edge_probabilities(levels, FINE))
-        narrow = sorted(self.levels)
-        groups = {name: profile.at([narrow.index(level) for level in levels]) for name, profile in self.groups.items()}
-        scores, form = self.interval_scores[..., chosen], None if self.form is None else self.form.at_levels(levels)
-        return replace(self, levels=levels, interval_scores=scores, z=z, groups=groups, form=form)
+        for level in levels:
+            self.level_index(level)
+        return type(self)(levels, {name: own.at_levels(levels, self.levels) for name, own in self.items()})
 
     def coverage_by(self, name: str) -> CoverageProfile:
         """Coverage by what the pixels are grouped by; SummaryError where that was not kept."""
-        if not self.groups and not self.n.any():
+        groups = self.groups
+        if not groups and not self.n.any():
             return CoverageProfile(np.empty(0, np.int64), np.zeros((*self.n.shape, 0, len(self.levels) + 1)))
         try:
-            return self.groups[name]
+            return groups[name]
         except KeyError:
-            kept = ", ".join(self.groups) or "nothing"
+            kept = ", ".join(groups) or "nothing"
             raise SummaryError(f"coverage by {name} was not kept; this summary groups by {kept}") from None
 
     def __eq__(self, other: object) -> bool:
-        return are_equal(self, other) if isinstance(other, Summary) else NotImplemented
+        return are_equal(vars(self), vars(other)) if isinstance(other, Summary) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]  # equal ones need not be one
 
@@ -119,18 +181,9 @@ class Summary:
             return NotImplemented
         if self.levels != other.levels:
             raise SummaryError(f"summaries of levels {self.levels} and {other.levels} do not add")
-        return type(self)(
-            self.levels,
-            self.moments + other.moments,
-            self.interval_scores + other.interval_scores,
-            self.z + other.z,
-            self.variance + other.variance,
-            _groups_of_both(self, other),
-            _ordering_of_both(self, other),
-            _thresholds_of_both(self, other),
-            _given_by_both(self, other),
-            _form_of_both(self, other),
-        )
+        names = names_of_sum(self, other, (bool(self.n.any()), bool(other.n.any())))
+        pairs = {name: [one[name] for one in (self, other) if name in one] for name in names}
+        return type(self)(self.levels, {name: reduce(add, pair) for name, pair in pairs.items()})
 
     def __repr__(self) -> str:
         return as_text(self)
@@ -138,78 +191,88 @@ class Summary:
     def _repr_html_(self) -> str:
         return as_html(self)
 
+    def save(self, path: str | Path) -> None:
+        """Write it to a NetCDF-4 file, from which `Summary.load` reads the same bits.
+
+        Parameters
+        ----------
+        path : str or Path
+            Of the file, which is replaced where there is one.
+
+        Raises
+        ------
+        SummaryError
+            Where it has leading dimensions; save the sum, or each part.
+        """
+        if self.n.ndim:
+            raise SummaryError(f"a summary of shape {self.n.shape} cannot be saved; save its total() or each part")
+        save_statistics(Path(path), self.levels, self)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a summary that `save` has written.
+
+        Parameters
+        ----------
+        path : str or Path
+            Of the file.
+
+        Raises
+        ------
+        SummaryError
+            Where the file is damaged or not one of these.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> import numpy as np, geouq
+        >>> summary = geouq.summarize(np.zeros(4), np.ones(4), np.array([0.5, -1.0, 2.0, 0.0]))
+        >>> with TemporaryDirectory() as folder:
+        ...     summary.save(Path(folder, "one.nc"))
+        ...     geouq.Summary.load(Path(folder, "one.nc")) == summary
+        True
+        """
+        return cls(*load_statistics(Path(path)))
+
     def total(self, axis: int = 0) -> Self:
         """Sum over one leading axis."""
         axis = range(self.n.ndim)[axis]
-        return type(self)(
-            self.levels,
-            self.moments.total(axis),
-            self.interval_scores.sum(axis),
-            self.z.total(axis),
-            self.variance.total(axis),
-            {name: profile.total(axis) for name, profile in self.groups.items()},
-            self.ordering and self.ordering.total(axis),
-            self.thresholds.total(axis) if self.thresholds.thresholds else no_thresholds(),
-            self.given,
-            None if self.form is None else self.form.total(axis),
-        )
+        return type(self)(self.levels, {name: own.total(axis) for name, own in self.items()})
 
 
-def _groups_of_both(one: Summary, other: Summary) -> Mapping[str, CoverageProfile]:
-    """Coverage by what both are grouped by, or by what one is where the other has no pixel."""
-    for empty, full in ((one, other), (other, one)):
-        if not empty.groups and not empty.n.any():
-            return full.groups
-    return {name: profile + other.groups[name] for name, profile in one.groups.items() if name in other.groups}
+def names_of_sum(one: Mapping[str, Any], other: Mapping[str, Any], have_pixels: tuple[bool, bool]) -> list[str]:
+    """Return the statistics that the sum of two summaries has, in their order.
 
+    A summary without pixels lacks nothing. Of two with pixels, the sum has what both have.
 
-def _ordering_of_both(one: Summary, other: Summary) -> OrderingProfile | None:
-    """Return the order of both, where both keep it, or of one where the other has no pixel."""
-    if one.ordering is None or other.ordering is None:
-        keeps, lacks = (one, other) if other.ordering is None else (other, one)
-        return None if lacks.n.any() else keeps.ordering
-    return one.ordering + other.ordering
-
-
-def _thresholds_of_both(one: Summary, other: Summary) -> ThresholdSums:
-    """Return the sums of both; one that has neither thresholds nor pixels says nothing."""
-    for empty, full in ((one, other), (other, one)):
-        if not empty.thresholds.thresholds and not empty.n.any():
-            return full.thresholds
-    return one.thresholds + other.thresholds
-
-
-def _given_by_both(one: Summary, other: Summary) -> float | None:
-    """Level of the intervals that both give, or that one does where the other has no pixel."""
-    if one.given == other.given or not other.n.any():
-        return one.given
-    if not one.n.any():
-        return other.given
-    raise SummaryError(f"forecasts that give intervals of level {one.given} and {other.given} do not add")
-
-
-def _form_of_both(one: Summary, other: Summary) -> FormSums | None:
-    """Return the sums of both; one that has neither a form nor pixels says nothing."""
-    if one.form is None or other.form is None:
-        has, lacks = (one, other) if other.form is None else (other, one)
-        if has.form is not None and lacks.n.any():
-            raise SummaryError(f"forecasts given as {has.kind} and as {lacks.kind} do not add")
-        return has.form
-    return one.form + other.form
+    Raises
+    ------
+    SummaryError
+        Where one of two summaries with pixels lacks what a summary must not lack.
+    """
+    found = [name for name in one if name in other or not have_pixels[1]]
+    found += [name for name in other if name not in one and not have_pixels[0]]
+    if all(have_pixels):
+        for name in one.keys() ^ other.keys():
+            if (one.get(name) or other[name]).required:
+                raise SummaryError(f"a summary with {name.replace('_', ' ')} and one without do not add")
+    return found
 
 
 def empty_summary(levels: Iterable[float]) -> Summary:
     """Return the summary of no pixel: adding it changes nothing."""
     levels = tuple(levels)
     probabilities = edge_probabilities(levels, FINE)
+    none, no_sums = np.empty(0, np.int64), np.empty((0, UNWEIGHTED))
     return Summary(
         levels,
-        no_moments(),
-        np.zeros(len(levels)),
-        ZHistogram(probabilities, np.zeros(len(probabilities) + 1, np.int64)),
-        VarianceProfile(
-            FINE_SHIFT, np.empty(0, np.int64), np.empty((0, UNWEIGHTED)), np.array(np.inf), np.array(-np.inf)
-        ),
+        {
+            "moments": no_moments(),
+            "interval_scores": IntervalScores(np.zeros(len(levels))),
+            "z": ZHistogram(probabilities, np.zeros(len(probabilities) + 1, np.int64)),
+            "variance": VarianceProfile(FINE_SHIFT, none, no_sums, np.array(np.inf), np.array(-np.inf)),
+        },
     )
 
 

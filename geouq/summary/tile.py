@@ -1,18 +1,17 @@
 """The summaries of one tile: for each variable the whole, its cells, and how many pixels were excluded and why."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geouq.grid import Grid
-from geouq.summary.form import FormSums
 from geouq.summary.moments import Moments
+from geouq.summary.statistic import Statistic
 from geouq.summary.summary import Summary
 from geouq.summary.variance_profile import COMPACT_SHIFT, VarianceProfile
-from geouq.summary.z_histogram import COMPACT, ZHistogram, edge_probabilities
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -20,53 +19,43 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class CellSummaries:
-    """Compact summaries of all cells of a tile, in rows from the top left; the profiles are sparse.
+    """Compact summaries of all cells of a tile, in rows from the top left; the profiles of the variance are sparse.
 
-    moments (C), interval_scores (C, L), z_counts (C, compact bins), extremes (C, 2) of the variance; an entry of the
-    profiles is a cell (uint32), a key (uint16) and sums (entries, 4, or 6 where pixels have weights,
+    statistics : of all cells but for the variance, with the leading dimension (C). extremes (C, 2) of the variance; an
+    entry of the profiles is a cell (uint32), a key (uint16) and sums (entries, 4, or 6 where pixels have weights,
     float32, in the order of `FIELDS`), ordered by cell, then key.
     """
 
     levels: tuple[float, ...]
-    moments: Moments
-    interval_scores: Floats
-    z_counts: NDArray[Any]
+    statistics: Mapping[str, Statistic]
     extremes: Floats
     entry_cell: NDArray[np.uint32]
     entry_key: NDArray[np.uint16]
     entry_sums: NDArray[np.float32]
-    given: float | None = None
-    form: FormSums | None = None
 
     def __len__(self) -> int:
-        return len(self.moments.n)
+        return len(self.extremes)
 
-    def _form_of(self, cells: NDArray[np.integer] | slice) -> FormSums | None:
-        return None if self.form is None else replace(self.form, sums=self.form.sums[cells])
+    @property
+    def moments(self) -> Moments:
+        """Counts, sums and centred products of each cell."""
+        return cast("Moments", self.statistics["moments"])
 
     def some(self, numbers: NDArray[np.integer]) -> Self:
         """Return the cells of these numbers, without their profiles."""
-        moments = Moments(*(getattr(self.moments, field.name)[numbers] for field in fields(Moments)))
         return type(self)(
             self.levels,
-            moments,
-            self.interval_scores[numbers],
-            self.z_counts[numbers],
+            {name: own.some(numbers) for name, own in self.statistics.items()},
             self.extremes[numbers],
             self.entry_cell[:0],
             self.entry_key[:0],
             self.entry_sums[:0],
-            self.given,
-            self._form_of(numbers),
         )
 
     def at_levels(self, levels: tuple[float, ...]) -> Self:
-        """Return the same cells, told of fewer levels, each of which must have been kept."""
-        chosen = [self.levels.index(level) for level in levels]
-        kept = ZHistogram(edge_probabilities(self.levels, COMPACT), self.z_counts)
-        z = kept.at(edge_probabilities(levels, COMPACT))
-        scores, form = self.interval_scores[:, chosen], None if self.form is None else self.form.at_levels(levels)
-        return replace(self, levels=levels, interval_scores=scores, z_counts=z.counts, form=form)
+        """Return the same cells with fewer levels, each of which must have been kept."""
+        statistics = {name: own.at_levels(levels, self.levels) for name, own in self.statistics.items()}
+        return replace(self, levels=levels, statistics=statistics)
 
     def summary(self, cells: slice = slice(None)) -> Summary:
         """All cells, or a range of them, as one Summary with the leading dimension (C); its sums are float64."""
@@ -75,15 +64,9 @@ class CellSummaries:
         keys, column = np.unique(self.entry_key[start:end].astype(np.int64), return_inverse=True)
         sums = np.zeros((stop - first, len(keys), self.entry_sums.shape[-1]))
         sums[self.entry_cell[start:end].astype(np.int64) - first, column] = self.entry_sums[start:end]
-        moments = Moments(*(getattr(self.moments, field.name)[cells] for field in fields(Moments)))
+        profile = VarianceProfile(COMPACT_SHIFT, keys, sums, self.extremes[cells, 0], self.extremes[cells, 1])
         return Summary(
-            self.levels,
-            moments,
-            self.interval_scores[cells],
-            ZHistogram(edge_probabilities(self.levels, COMPACT), self.z_counts[cells]),
-            VarianceProfile(COMPACT_SHIFT, keys, sums, self.extremes[cells, 0], self.extremes[cells, 1]),
-            given=self.given,
-            form=self._form_of(cells),
+            self.levels, {**{name: own.some(cells) for name, own in self.statistics.items()}, "variance": profile}
         )
 
     def summaries(self, budget: int = 1 << 22) -> Iterator[Summary]:
@@ -132,7 +115,7 @@ class TileWholes(TilePlace):
     variables: dict[str, VariableWhole]
 
     def at_levels(self, levels: tuple[float, ...]) -> Self:
-        """Return the same tile, told of fewer levels; SummaryError where one of these was not kept."""
+        """Return the same tile, with fewer levels; SummaryError where one of these was not kept."""
         parts = {name: replace(part, whole=part.whole.at_levels(levels)) for name, part in self.variables.items()}
         return replace(self, variables=parts)
 

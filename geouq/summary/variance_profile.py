@@ -4,10 +4,10 @@ The key of a pixel is the leading bits of its variance as a float32: sign and ex
 tile's profile (neighbouring keys differ by 1 part in 512), 4 bits in a cell's (16 keys an octave).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from geouq.summary.binning import bin_rows, order_statistics
 from geouq.summary.equal_split import Runs, runs_of, split_row
 from geouq.summary.kept_pixels import BUDGET, FEW, KeptPixels
 from geouq.summary.moments import finite_or_missing
+from geouq.summary.statistic import Array, Dimensions, Spec, Statistic
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -25,7 +26,10 @@ _Row = tuple[Floats, Floats, float, float, NDArray[np.bool_], Floats]
 
 FINE_SHIFT = 14
 COMPACT_SHIFT = 19
+OCTAVE = 512  # keys
+PATIENCE = 1 << 16  # kept pixels that may wait to be looked through
 FIELDS = ("variance", "squared_error", "std", "n", "weighted_variance_square", "weight")  # the last two with weights
+KEPT = ("variance", "squared_error", "weight")
 UNWEIGHTED = 4
 N = FIELDS.index("n")
 
@@ -84,7 +88,7 @@ class Binned:
 
 
 @dataclass(frozen=True)
-class VarianceProfile:
+class VarianceProfile(Statistic):
     """Weighted sums of variance, squared error and std, and n, for each key of the predicted variance.
 
     shift : bits of the float32 variance that the key leaves out.
@@ -100,6 +104,76 @@ class VarianceProfile:
     lowest: Floats
     highest: Floats
     kept: KeptPixels | None = None
+    required: ClassVar[bool] = True
+    dimensions: ClassVar[Dimensions] = {
+        "keys": ("*key",),
+        "sums": ("*key", "field"),
+        "lowest": (),
+        "highest": (),
+        "kept_tail": (),
+        "kept_pixels": ("*kept", "kept_field"),
+        "kept_place": ("*place",),
+        "kept_owner": ("*owner",),
+        "kept_wanted": ("*wanted",),
+    }
+    explained: ClassVar[Mapping[str, str]] = {
+        "keys": "leading bits of the float32 variance, shifted right by 14",
+        "sums": "sums over the pixels of one key of the predicted variance",
+        "lowest": "lowest predicted variance",
+        "highest": "highest predicted variance",
+        "kept_tail": "pixels with at least highest variance / kept_tail are kept (0: none; -1: not recorded)",
+        "kept_pixels": "single pixels, kept so that edges of bins are exact",
+        "kept_place": "row << 32 | column of each kept pixel, of variables of which every pixel is kept",
+        "kept_owner": "number of the tile of each of these pixels, where there are several tiles",
+        "kept_wanted": "other keys of which every pixel is kept",
+        "field": "what is summed over the pixels of one key",
+        "kept_field": "what is kept of a single pixel",
+    }
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Return sums by key and kept pixels."""
+        kept = self.kept or KeptPixels(-1)
+        several = len(kept.tiles) > 1
+        return {
+            "keys": self.keys.astype(np.uint32),
+            "sums": self.sums,
+            "lowest": np.asarray(self.lowest),
+            "highest": np.asarray(self.highest),
+            "kept_tail": np.asarray(kept.tail, np.int64),
+            "kept_pixels": kept.pixels,
+            "kept_place": kept.place,
+            "kept_owner": kept.owner if several else kept.owner[:0],
+            "kept_wanted": kept.wanted.astype(np.uint32),
+        }
+
+    def spec(self) -> dict[str, Any]:
+        """Return the precision of the keys, the number of sums, and the tiles of pixels that are all kept."""
+        kept = self.kept or KeptPixels(-1)
+        columns = {"columns": self.sums.shape[-1], "kept_columns": kept.pixels.shape[-1]}
+        return {"shift": self.shift, **columns, "every": kept.every, "tiles": list(kept.tiles)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array], spec: Spec) -> Self:
+        """Return the sums by key that were saved, and the kept pixels."""
+        keys = arrays.get("keys", np.empty(0)).astype(np.int64)
+        sums, tail = arrays.get("sums", np.empty((0, spec["columns"]))), int(arrays["kept_tail"])
+        kept = None
+        if tail >= 0:
+            pixels = arrays.get("kept_pixels", np.empty((0, spec["kept_columns"])))
+            place = arrays.get("kept_place", np.empty(0, np.int64))
+            owner = arrays.get("kept_owner", np.zeros(len(place), np.int64))
+            wanted = arrays.get("kept_wanted", np.empty(0)).astype(np.int64)
+            kept = KeptPixels(tail, wanted, pixels, bool(spec["every"]), place, owner, tuple(spec["tiles"]))
+        return cls(spec["shift"], keys, sums, arrays["lowest"], arrays["highest"], kept)
+
+    def labels(self) -> dict[str, Any]:
+        """Return what is summed by key, and what is kept of a pixel."""
+        weighted = self.sums.shape[-1] == len(FIELDS)
+        return {"field": list(FIELDS[: self.sums.shape[-1]]), "kept_field": list(KEPT if weighted else KEPT[:-1])}
+
+    def running(self) -> "RunningProfile":
+        """Return a sum to which others are added, and that holds this one."""
+        return RunningProfile(self)
 
     @property
     def loses_squares(self) -> bool:
@@ -202,7 +276,6 @@ class VarianceProfile:
 
     def total(self, axis: int = 0) -> Self:
         """Sum over one leading axis."""
-        axis = range(self.lowest.ndim)[axis]
         lowest, highest = self.lowest.min(axis, initial=np.inf), self.highest.max(axis, initial=-np.inf)
         return replace(self, sums=self.sums.sum(axis), lowest=lowest, highest=highest, kept=None)
 
@@ -252,3 +325,105 @@ def _kept_of_both(a: VarianceProfile, b: VarianceProfile) -> KeptPixels | None:
         wanted = wanted[~np.isin(wanted, part.keys) | np.isin(wanted, part.complete_keys())]
     every, tail = a.kept.every and b.kept.every, min(a.kept.tail, b.kept.tail)
     return replace(a.kept.joined([b.kept]), tail=tail, wanted=wanted, every=every)
+
+
+class RunningProfile:
+    """Sums by key, counted from `first`, and which keys there are; kept pixels of which some may have to go."""
+
+    def __init__(self, first: VarianceProfile) -> None:
+        self._shift, self._first = first.shift, 0
+        self._lowest, self._highest = np.asarray(np.inf), np.asarray(-np.inf)
+        self._sums = first.sums[:0]
+        self._used = np.zeros(0, np.bool_)
+        self._kept: KeptPixels | None = None
+        self._waiting: list[KeptPixels] = []
+        self.add(first)
+
+    def add(self, other: VarianceProfile) -> None:
+        """Add one more; of one without pixels nothing counts but what it would keep, as long as there are none."""
+        empty = not self._used.any()
+        if not empty and not len(other.keys):
+            return
+        if empty or self._kept is None or other.kept is None:
+            self._kept, self._waiting = other.kept if empty else None, []
+        else:
+            tail, every = min(self._kept.tail, other.kept.tail), self._keeps_every_with(other.kept)
+            self._kept = replace(self._kept, tail=tail, wanted=self._wanted_with(other), every=every)
+            self._waiting.append(other.kept)
+        self._lowest, self._highest = np.minimum(self._lowest, other.lowest), np.maximum(self._highest, other.highest)
+        if empty:
+            self._sums = np.empty((0, max(self._sums.shape[-1], other.sums.shape[-1])))
+        if len(other.keys):
+            self._reach(other)
+            place = other.keys - self._first
+            self._sums[place] += other.sums
+            self._used[place] = True
+        if self._are_many():
+            self._settle()
+
+    def settled(self) -> VarianceProfile:
+        """Return the profile of all; its kept pixels in their one order."""
+        self._settle()
+        kept = self._kept and self._kept.in_order()
+        return self._with(np.flatnonzero(self._used) + self._first, self._sums[self._used], kept)
+
+    def _with(self, keys: Ints, sums: Floats, kept: KeptPixels | None) -> VarianceProfile:
+        return VarianceProfile(self._shift, keys, sums, self._lowest, self._highest, kept)
+
+    def _keeps_every_with(self, other: KeptPixels) -> bool:
+        """Whether every pixel is kept here and there, and they are few together."""
+        if self._kept is None or not (self._kept.every and other.every):
+            return False
+        return sum(len(part.pixels) for part in (self._kept, *self._waiting, other)) <= FEW
+
+    def _wanted_with(self, other: VarianceProfile) -> Ints:
+        """Wanted keys that are complete, or absent, here as in the other."""
+        wanted = (
+            np.union1d(self._kept.wanted, other.kept.wanted) if self._kept and other.kept else np.empty(0, np.int64)
+        )
+        if not len(wanted):
+            return wanted
+        complete = self._with(wanted, self._sums[:0], self._kept).complete_keys()
+        wanted = wanted[~self._holds(wanted) | np.isin(wanted, complete)]
+        return wanted[~np.isin(wanted, other.keys) | np.isin(wanted, other.complete_keys())]
+
+    def _holds(self, keys: Ints) -> NDArray[np.bool_]:
+        return np.isin(keys, self._first + np.flatnonzero(self._used))
+
+    def _are_many(self) -> bool:
+        """Whether pixels are to be looked through: more wait than are kept, or the tail has passed its budget."""
+        if self._kept is None:
+            return False
+        waiting = sum(len(part.pixels) for part in self._waiting)
+        return waiting > max(len(self._kept.pixels), PATIENCE) or self._pixels_in_tail() > BUDGET
+
+    def _pixels_in_tail(self) -> int:
+        """Return the number of pixels of the keys that the tail reaches; all of them are kept."""
+        if self._kept is None or self._kept.tail == 0:
+            return 0
+        keys = self._first + np.flatnonzero(self._used)
+        tail = self._with(keys, self._sums[:0], KeptPixels(self._kept.tail)).complete_keys()
+        return int(self._sums[tail - self._first, N].sum())
+
+    def _settle(self) -> None:
+        """Join the kept pixels, and let those go of keys that are no longer complete."""
+        if self._kept is None:
+            return
+        kept = self._kept.joined(self._waiting)
+        self._kept, self._waiting = self._with(np.empty(0, np.int64), self._sums[:0], kept).pruned().kept, []
+
+    def _reach(self, other: VarianceProfile) -> None:
+        """Make room for the keys of another profile, a whole octave at a time, and for its fields."""
+        first, stop = int(other.keys[0]) // OCTAVE * OCTAVE, (int(other.keys[-1]) // OCTAVE + 1) * OCTAVE
+        fields = other.sums.shape[-1]
+        if self._used.any():
+            if fields != self._sums.shape[-1]:
+                raise SummaryError("one of these summaries is weighted and the other is not; they do not add")
+            first, stop = min(first, self._first), max(stop, self._first + len(self._used))
+        if stop - first == len(self._used) and first == self._first:
+            return
+        sums, used = np.zeros((stop - first, fields)), np.zeros(stop - first, np.bool_)
+        if self._used.any():
+            before = slice(self._first - first, self._first - first + len(self._used))
+            sums[before], used[before] = self._sums, self._used
+        self._first, self._sums, self._used = first, sums, used

@@ -1,16 +1,17 @@
 """Counts of z between normal quantiles: coverage, PIT histogram and calibration curve are read off, not estimated."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geouq.errors import SummaryError
 from geouq.gaussian import quantile
+from geouq.summary.statistic import Array, Dimensions, Spec, Statistic
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -37,7 +38,7 @@ def _edge_probabilities(levels: tuple[float, ...], grid: int) -> Floats:
 
 
 @dataclass(frozen=True)
-class ZHistogram:
+class ZHistogram(Statistic):
     """Exact counts of z = (truth - mean) / std between the quantiles of `probabilities`; leading dimensions are free.
 
     probabilities : float64 (edges), cumulative probabilities of the edges, increasing.
@@ -48,6 +49,38 @@ class ZHistogram:
 
     probabilities: Floats
     counts: Counts
+    required: ClassVar[bool] = True
+    dimensions: ClassVar[Dimensions] = {"counts": ("z_bin",)}
+    explained: ClassVar[Mapping[str, str]] = {
+        "counts": "counts of z = (truth - mean) / std between the normal quantiles of z_edge",
+        "z_edge": "cumulative normal probabilities of the edges between which z is counted",
+    }
+
+    def spec(self) -> dict[str, Any]:
+        """Return the number of regular bins."""
+        return {"grid": self._grid}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array], spec: Spec) -> Self:
+        """Return the counts that were saved, between the edges of the levels that were kept."""
+        return cls(edge_probabilities(spec["levels"], int(spec["grid"])), arrays["counts"])
+
+    def with_arrays(self, arrays: Mapping[str, Array]) -> Self:
+        """Return other counts between the same edges."""
+        return type(self)(self.probabilities, arrays["counts"])
+
+    def labels(self) -> dict[str, Any]:
+        """Return the probabilities of the edges."""
+        return {"z_edge": self.probabilities} if self._grid == FINE else {}
+
+    def of_no_cell(self, levels: tuple[float, ...]) -> Self:
+        """Return the counts of one cell without a pixel, (1, edges of a cell + 1)."""
+        probabilities = edge_probabilities(levels, COMPACT)
+        return type(self)(probabilities, np.zeros((1, len(probabilities) + 1), np.int64))
+
+    def at_levels(self, levels: tuple[float, ...], kept: tuple[float, ...]) -> Self:  # noqa: ARG002  edges tell
+        """Return the same counts between the edges of fewer levels."""
+        return self.at(edge_probabilities(levels, self._grid))
 
     def below(self, probability: float) -> Counts:
         """Return the number of pixels with PIT at most `probability` (below it, for probabilities under 1/2).
@@ -76,9 +109,10 @@ class ZHistogram:
         starts = [0, *(self._edges(probabilities) + 1)]
         return type(self)(probabilities, np.add.reduceat(self.counts, starts, axis=-1))
 
-    def total(self, axis: int = 0) -> Self:
-        """Sum over one leading axis."""
-        return type(self)(self.probabilities, self.counts.sum(range(self.counts.ndim - 1)[axis]))
+    @property
+    def _grid(self) -> int:
+        """Number of regular bins: those of a tile, or of a cell."""
+        return FINE if np.isin(edge_probabilities((), FINE), self.probabilities).all() else COMPACT
 
     def _edge(self, probability: float) -> int:
         return int(self._edges(np.array([probability]))[0])

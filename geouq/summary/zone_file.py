@@ -3,7 +3,7 @@
 Each group is what the file of a tile is, and opens with `xarray.open_dataset(path, group="0")`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from geouq.summary.file_writer import TileWriter
 from geouq.summary.sealed_file import sealed_file
 from geouq.summary.tile import TileSummary
 
-FORMAT = "geouq zone summaries 6"
+FORMAT = "geouq zone summaries 7"
 
 
 class ZonesWriter:
@@ -41,14 +41,14 @@ class ZonesWriter:
         (self._begun.pop(zone, None) or self.begin(zone)).finish(summary)
         self._done.add(zone)
 
-    def finish(self, levels: tuple[float, ...], groups: tuple[str, ...], *, ordering: bool) -> None:
-        """No more zones; levels, groups and ordering are what the summaries of all zones keep."""
+    def finish(self, levels: tuple[float, ...], statistics: Collection[str]) -> None:
+        """No more zones; levels and statistics are those that the summaries of all zones keep on request."""
         places = [place for place, name in enumerate(self._names) if name in self._done]
         names = np.array([self._names[place] for place in places], dtype=object)
         self._file.create_dataset("zone", data=names, dtype=h5py.string_dtype(), shape=names.shape)
         self._file.create_dataset("place", data=np.array(places, np.int64))
-        self._file.attrs.update(format=FORMAT, key=self._key, levels=list(levels), ordering=int(ordering))
-        self._file.attrs["groups"] = "\n".join(groups)
+        self._file.attrs.update(format=FORMAT, key=self._key, levels=list(levels))
+        self._file.attrs["statistics"] = "\n".join(sorted(statistics))
         self.finished = True
 
 
@@ -65,11 +65,11 @@ def zones_of_file(path: Path) -> dict[str, str]:
         return {str(zone): str(place) for zone, place in zip(file["zone"].asstr()[()], file["place"][()], strict=True)}
 
 
-def zones_keep(path: Path, levels: tuple[float, ...], groups: tuple[str, ...], *, ordering: bool) -> bool:
-    """Whether the zones of a file keep these levels and groups, and the ordering where it is asked for."""
+def zones_keep(path: Path, levels: Collection[float], statistics: Collection[str]) -> bool:
+    """Return whether the zones of a file keep these levels and statistics."""
     try:
         with opened(path, kind=FORMAT) as file:
-            kept = set(map(float, file.attrs["levels"])), set(str(file.attrs["groups"]).split("\n"))
-            return kept[0] >= set(levels) and kept[1] >= set(groups) and bool(file.attrs["ordering"]) >= ordering
+            kept = set(str(file.attrs["statistics"]).split("\n"))
+            return set(map(float, file.attrs["levels"])) >= set(levels) and kept >= set(statistics)
     except SummaryError:
         return False

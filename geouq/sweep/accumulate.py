@@ -1,9 +1,10 @@
 """What one group adds up to for one variable, and how the groups of a tile are added one after the other."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,15 @@ from geouq.summary import (
 )
 from geouq.summary.coverage_profile import POSITIVE, ClassCoverage, CoverageProfile
 from geouq.summary.form import FormSums, no_sums
+from geouq.summary.given_level import GivenLevel
+from geouq.summary.interval_scores import IntervalScores
 from geouq.summary.joint_sample import JointSample
 from geouq.summary.kept_pixels import BUDGET, FEW
 from geouq.summary.moments import PRODUCTS, SUMS
 from geouq.summary.ordering_profile import CLASSES, OrderingProfile
+from geouq.summary.pixel_statistic import NO_PIXELS, PIXEL_STATISTICS
+from geouq.summary.statistic import Statistic
+from geouq.summary.summary import COVERAGE_BY
 from geouq.summary.threshold_sums import BINS, FIELDS, ThresholdSums
 from geouq.summary.variance_profile import FIELDS as OF_KEY
 from geouq.summary.variance_profile import FINE_SHIFT, UNWEIGHTED, N, key_of
@@ -41,6 +47,7 @@ Ints = NDArray[np.int64]
 Append = Callable[[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.float32]], None]
 
 
+NOTHING_ADDED: Mapping[str, Statistic] = MappingProxyType({})
 TOGETHER = 64  # neighbouring keys of the variance that are handed on as one row
 Every = tuple[Floats, Ints]  # pixels (pixels, 2 or 3) as of `KeptPixels`, and their places
 Rows = tuple[Ints, Floats]  # numbers, increasing, and a row of sums for each
@@ -53,6 +60,7 @@ class VariablePart:
     profile : by blocks of `TOGETHER` keys of the variance (blocks, keys x 4 or 6). groups : for each grouping, by block
     of keys (blocks, keys x (levels + 1)). ordering : by coarser key of the variance. highest : variance, -inf where no
     pixel is valid. sample : None where pixels are not sampled. every : every pixel, None where they are not few.
+    added : statistics of the cells that numpy computes, by name.
     """
 
     profile: Rows
@@ -66,12 +74,19 @@ class VariablePart:
     cells: CellSums | None
     sample: JointSample | None
     every: Sequence[Every] | None
+    added: Mapping[str, Statistic]
 
 
 PieceSum = list[tuple[Window, list[VariablePart]]]
 
 
-def take_part(cells: CellSums, totals: Totals, sampled: Sampled, every: Sequence[Every] | None = None) -> VariablePart:
+def take_part(
+    cells: CellSums,
+    totals: Totals,
+    sampled: Sampled,
+    every: Sequence[Every] | None = None,
+    added: Mapping[str, Statistic] = NOTHING_ADDED,
+) -> VariablePart:
     """Return the part that the kernel's arrays hold, copied without unused room; empty the arrays."""
     lowest, highest = cells.extremes[:, 0].min(), cells.extremes[:, 1].max()
     prune_tail(totals)
@@ -86,7 +101,9 @@ def take_part(cells: CellSums, totals: Totals, sampled: Sampled, every: Sequence
     z_counts, excluded, exceeding = totals.z_counts.copy(), totals.excluded.copy(), totals.exceeding.copy()
     highest = float(highest)
     sample = _sample(sampled)
-    part = VariablePart(profile, z_counts, excluded, kept, groups, ordering, exceeding, highest, taken, sample, every)
+    part = VariablePart(
+        profile, z_counts, excluded, kept, groups, ordering, exceeding, highest, taken, sample, every, added
+    )
     for counts in (totals.z_counts, totals.excluded, totals.exceeding, totals.negative, totals.highest):
         counts[:] = 0
     return part
@@ -181,6 +198,11 @@ class VariableSum:
         self._extremes = np.tile([np.inf, -np.inf], (count, 1))
         self._form = FormSums(settings.form, np.zeros((count, settings.form.width))) if settings.form else None
         self._sample = no_sums(settings.form).sample if settings.form else None
+        self._added: dict[str, list[tuple[Ints, Statistic]]] = {name: [] for name in self._names_added()}
+
+    def _names_added(self) -> Sequence[str]:
+        """Return the names of statistics that numpy computes, of forecasts that have a variance."""
+        return () if self._settings.form and self._settings.form.alone else self._settings.added
 
     def add(self, part: VariablePart, group: Window) -> None:
         """Add the next group of its band."""
@@ -190,7 +212,7 @@ class VariableSum:
         if self._sample is not None and part.sample is not None:
             self._sample = self._sample + part.sample
         if part.cells is not None:
-            self._put(part.cells, group)
+            self._put(part.cells, part.added, group)
 
     def _keep_few(self, more: Sequence[Every] | None) -> None:
         """Keep every pixel as long as they are few."""
@@ -209,7 +231,7 @@ class VariableSum:
         place = np.concatenate([np.empty(0, np.int64), *(own for _, own in self._every)])
         return replace(profile, kept=KeptPixels.every_one(self._settings.tail, self._tile, pixels, place))
 
-    def _put(self, cells: CellSums, group: Window) -> None:
+    def _put(self, cells: CellSums, added: Mapping[str, Statistic], group: Window) -> None:
         """Put the cells of a group in their places."""
         place = self._places(group)
         self._n[place], self._weight[place] = cells.n, cells.weight
@@ -218,34 +240,60 @@ class VariableSum:
         self._extremes[place] = cells.extremes
         if self._form is not None:
             self._form.sums[place] = cells.form
+        for name, statistic in added.items():
+            self._added[name].append((place, statistic))
         self._append(place[cells.entry_cell].astype(np.uint32), cells.entry_key, cells.entry_sums)
 
     def summary(self, cell: NDArray[np.uint32], key: NDArray[np.uint16], sums: NDArray[np.float32]) -> VariableSummary:
         """Return the whole and its cells, with these entries of cells."""
-        moments = Moments(self._n, self._weight, self._sums, self._products)
-        extremes = self._extremes[:, 0].min(initial=np.inf), self._extremes[:, 1].max(initial=-np.inf)
-        z_counts = np.sum([band.z_counts for band in self._bands], axis=0)
-        levels = self._settings.levels
-        classes, given = self._settings.classes, self._given
-        groups = {
-            name: reduce(
-                add, (band.coverage(i, ClassCoverage if name in classes else CoverageProfile) for band in self._bands)
-            )
-            for i, name in enumerate(self._settings.groups)
+        cells = CellSummaries(self._settings.levels, self._of_cells(), self._extremes, cell, key, sums)
+        whole = {name: own.total() for name, own in cells.statistics.items()} | self._of_bands()
+        if self._form is not None:
+            whole["form"] = replace(self._form.total(), sample=self._sample)
+        return VariableSummary(Summary(self._settings.levels, whole), cells, self._excluded)
+
+    def _of_cells(self) -> dict[str, Statistic]:
+        """Return the statistics of the cells."""
+        found: dict[str, Statistic] = {
+            "moments": Moments(self._n, self._weight, self._sums, self._products),
+            "interval_scores": IntervalScores(self._scores),
+            "z": ZHistogram(edge_probabilities(self._settings.levels, COMPACT), self._cell_z),
         }
-        ordering = reduce(add, (band.ordering() for band in self._bands)) if self._settings.ordering else None
-        exceeding = ThresholdSums(self._thresholds, np.sum([band.exceeding for band in self._bands], axis=0))
-        profile = reduce(add, (self._bands.pop(0).profile(*extremes) for _ in tuple(self._bands)))
-        profile = self._keeping_few(profile)
-        z = ZHistogram(edge_probabilities(levels, FINE), z_counts if self._weighted else z_counts.astype(np.int64))
-        form = None if self._form is None else replace(self._form.total(), sample=self._sample)
-        whole = Summary(
-            levels, moments.total(), self._scores.sum(0), z, profile, groups, ordering, exceeding, given, form
-        )
-        cells = CellSummaries(
-            levels, moments, self._scores, self._cell_z, self._extremes, cell, key, sums, given, self._form
-        )
-        return VariableSummary(whole, cells, self._excluded)
+        if self._given is not None:
+            found["given"] = GivenLevel(self._given)
+        if self._form is not None:
+            found["form"] = self._form
+        return found | {name: self._in_their_places(name, parts) for name, parts in self._added.items()}
+
+    def _in_their_places(self, name: str, parts: Sequence[tuple[Ints, Statistic]]) -> Statistic:
+        """Return a statistic of all cells, of which groups have given some each."""
+        count = len(self._n)
+        if not parts:
+            return PIXEL_STATISTICS[name].of_pixels(NO_PIXELS, count)
+        like = parts[0][1]
+        arrays = {field: np.zeros((count, *own.shape[1:]), own.dtype) for field, own in like.to_arrays().items()}
+        for place, part in parts:
+            for field, values in part.to_arrays().items():
+                arrays[field][place] = values
+        return like.with_arrays(arrays)
+
+    def _of_bands(self) -> dict[str, Statistic]:
+        """Return the statistics of the whole that do not follow from those of the cells; spend the bands."""
+        settings, bands = self._settings, self._bands
+        extremes = self._extremes[:, 0].min(initial=np.inf), self._extremes[:, 1].max(initial=-np.inf)
+        z_counts = np.sum([band.z_counts for band in bands], axis=0)
+        counts = z_counts if self._weighted else z_counts.astype(np.int64)
+        found: dict[str, Statistic] = {"z": ZHistogram(edge_probabilities(settings.levels, FINE), counts)}
+        for i, name in enumerate(settings.groups):
+            kind = ClassCoverage if name in settings.classes else CoverageProfile
+            found[COVERAGE_BY + name] = reduce(add, (band.coverage(i, kind) for band in bands))
+        if settings.ordering:
+            found["ordering"] = reduce(add, (band.ordering() for band in bands))
+        if self._thresholds:
+            exceeding = np.sum([band.exceeding for band in bands], axis=0)
+            found["thresholds"] = ThresholdSums(self._thresholds, exceeding)
+        profile = reduce(add, (bands.pop(0).profile(*extremes) for _ in tuple(bands)))
+        return {**found, "variance": self._keeping_few(profile)}
 
     def _places(self, group: Window) -> Ints:
         """Return the number within the tile of each cell of a group."""

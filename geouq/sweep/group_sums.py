@@ -19,6 +19,7 @@ from geouq.kernel import (
     add_grouped,
     add_interval,
     collect_all,
+    collect_by_cell,
     new_cells,
     new_sampled,
     new_scratch,
@@ -30,6 +31,8 @@ from geouq.reading.form_pixels import NO_LAYERS, add_form
 from geouq.reading.variable_window import VariableWindow
 from geouq.summary.form import Ensemble
 from geouq.summary.kept_pixels import FEW
+from geouq.summary.pixel_statistic import PIXEL_STATISTICS, ValidPixels
+from geouq.summary.statistic import Statistic
 from geouq.sweep.accumulate import Every, VariablePart, take_part
 from geouq.sweep.settings import Settings
 from geouq.validity import Nodata
@@ -78,6 +81,24 @@ class FewPixels:
             self.parts.append((found, place if read.places is None else _true_places(place, read.places, window)))
 
 
+class AddedStatistics:
+    """Statistics of the cells of a group that numpy computes, by name."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._kinds = {name: PIXEL_STATISTICS[name] for name in names}
+        self.found: dict[str, Statistic] = {}
+
+    def add(self, part: tuple[Pixels, int, Nodata, Box], in_group: tuple[int, int, int], cells: int) -> None:
+        """Add the pixels of a box of a window to a group that has so many cells."""
+        if not self._kinds:
+            return
+        (mean, variance, truth, weight), cell = collect_by_cell(*part, *in_group)
+        pixels = ValidPixels(mean, variance, truth, weight, cell)
+        for name, kind in self._kinds.items():
+            own: Statistic = kind.of_pixels(pixels, cells)
+            self.found[name] = self.found[name] + own if name in self.found else own
+
+
 @dataclass(frozen=True)
 class GroupSum:
     """What one variable adds up to in one group; `kind` tells for which its totals serve, and `room` its cells."""
@@ -91,6 +112,7 @@ class GroupSum:
     totals: Totals
     sampled: Sampled
     few: FewPixels
+    added: AddedStatistics
 
 
 def _true_places(place: Ints, places: Ints, window: Window) -> Ints:
@@ -114,19 +136,19 @@ def new_group_sum(group: Window, settings: Settings, thresholds: tuple[float, ..
         candidate = idle.pop(next((i for i in alike if idle[i].room == room), alike[0]))
         candidate.totals.kept_state[:] = settings.tail, 0
         cells = candidate.cells if candidate.room == room else new_cells(*room, lattice, weighted=weighted, form=width)
-        few = FewPixels(wanted=settings.keeps_few)
-        return replace(candidate, group=group, across=across, room=room, cells=cells, few=few)
+        few, added = FewPixels(wanted=settings.keeps_few), AddedStatistics(settings.added)
+        return replace(candidate, group=group, across=across, room=room, cells=cells, few=few, added=added)
     cells = new_cells(*room, lattice, weighted=weighted, form=width)
     groups, ordering = len(settings.groups), settings.ordering
     totals = new_totals(lattice, settings.tail, groups, thresholds, ordering=ordering, weighted=weighted)
     sampled = new_sampled(form.members if isinstance(form, Ensemble) and form.densities else 0)
-    few = FewPixels(wanted=settings.keeps_few)
-    return GroupSum(group, across, weighted, kind, room, cells, totals, sampled, few)
+    few, added = FewPixels(wanted=settings.keeps_few), AddedStatistics(settings.added)
+    return GroupSum(group, across, weighted, kind, room, cells, totals, sampled, few, added)
 
 
 def emptied(group: GroupSum) -> VariablePart:
     """Return what a group holds; its arrays are free for another."""
-    part = take_part(group.cells, group.totals, group.sampled, group.few.parts)
+    part = take_part(group.cells, group.totals, group.sampled, group.few.parts, group.added.found)
     _of_thread.idle.append(group)
     del _of_thread.idle[:-IDLE]
     return part
@@ -145,6 +167,7 @@ def add_box(read: Read, box: Window, group: GroupSum, settings: Settings) -> Non
             *part, column, group.across, settings.cell_size, z_lattice_of(settings.levels),
             _scratch(settings, read.pixels.truth.dtype, weighted=group.weighted), group.cells, group.totals,
         )  # fmt: skip
+        group.added.add(part, (column, group.across, settings.cell_size), len(group.cells.n))
         if group.few.parts is not None:
             group.few.add(read, place, int(group.cells.n.sum()))
     if form is not None and (layers is not None or form.alone):

@@ -1,10 +1,12 @@
 """What a sweep measures."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from geouq.grid import Grid
 from geouq.summary.form import Form
+from geouq.summary.pixel_statistic import names_of_pixel_statistics
+from geouq.summary.summary import COVERAGE_BY
 
 SMALLEST_CELL, LARGEST_CELL, CELLS_IN_TILE = 16, 256, 64
 
@@ -19,7 +21,7 @@ class Settings:
         kept, of arrays; those of tiles stand with their variables; classes : which of the groups are codes of classes;
         given : level of the intervals that the forecast gives, of arrays; those of tiles stand with their models;
         form : how the forecast is given where not by mean and variance alone; every : keep every pixel where they are
-        few, so that all bins are exact.
+        few, so that all bins are exact; added : names of statistics that numpy computes.
     """
 
     levels: tuple[float, ...]
@@ -33,6 +35,12 @@ class Settings:
     given: float | None = None
     form: Form | None = None
     every: bool = True
+    added: tuple[str, ...] = field(default_factory=names_of_pixel_statistics)
+
+    @property
+    def statistics(self) -> frozenset[str]:
+        """Names of the statistics that are kept on request."""
+        return frozenset([*(COVERAGE_BY + name for name in self.groups), *(["ordering"] if self.ordering else [])])
 
     @property
     def keeps_few(self) -> bool:

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import unicodedata
+from itertools import product
 
 import numpy as np
 import pytest
@@ -46,10 +47,8 @@ def test_a_run_with_too_wide_a_variance_is_worse_calibrated_everywhere(runs, geo
             row = found[region, "height", metric, ""]
             assert (row["run"], row["better"], row["significant"]) == ("wide", "small", "yes")
         assert float(found[region, "height", "rmse", ""]["difference"]) == 0
-    row = found["west", "height", "sharpness", ""]
-    assert (row["better"], row["significant"], row["verdict"]) == ("", "yes", "wider")
     # the variance is smooth over all tiles, and its root smoother: few cells are independent
-    for region, metric in (("all", "sharpness"), ("all", "width_90"), ("west", "width_90")):
+    for region, metric in product(("all", "west"), ("sharpness", "width_90")):
         row = found[region, "height", metric, ""]
         assert float(row["difference"]) > 0
         assert (row["significant"], row["verdict"]) == ("", "not tested: fewer than 8 effective cells"), (

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from geouq.config import EQUAL_WIDTH_10, BinScheme
 from geouq.inference import bootstrap
 from geouq.inference.bootstrap import draws, left_out, resampled, sums_by_block
-from geouq.inference.features import features_of, frame_of, summary_of
+from geouq.inference.features import basis_of, features_of, summary_of
 from geouq.inference.resamples import NOT_BY_CELL
 from geouq.metrics import MetricOptions, bias, binned, coverage, evaluate_metric, metrics_of, rmse, uce, zms
 from geouq.summary import add_all
+from geouq.summary.given_level import GivenLevel
 
 
 def all_draws(blocks, resamples, seed=0, name="west"):
@@ -80,7 +81,7 @@ def cells_joined(cells, numbers):
 
 def test_a_resample_is_the_sum_of_the_cells_drawn():
     tiles = Tiles(forecast(0, 128, 20))
-    cells, frame = tiles.parts["r0c0"].cells, frame_of(tiles.whole, CHOICES)
+    cells, frame = tiles.parts["r0c0"].cells, basis_of(tiles.whole, CHOICES)
     rows = features_of(tiles.cells_of("r0c0"), len(cells), frame)
 
     found = summary_of(resampled(rows, 100, 0, "all"), frame)
@@ -105,7 +106,7 @@ def test_a_resample_is_the_sum_of_the_cells_drawn():
 )
 def test_all_cells_together_have_the_bins_of_the_whole(scheme):
     tiles = Tiles(forecast(1, 128, 20))
-    frame = frame_of(tiles.whole, MetricOptions(CHOICES.levels, (scheme,)))
+    frame = basis_of(tiles.whole, MetricOptions(CHOICES.levels, (scheme,)))
     rows = features_of(tiles.cells_of("r0c0"), 64, frame)
 
     found = summary_of(sums_by_block(rows, np.zeros(64, np.int64), 1), frame)
@@ -120,7 +121,7 @@ def test_all_cells_together_have_the_bins_of_the_whole(scheme):
 def test_a_constant_variance_falls_into_one_bin():
     mean, _, truth = forecast(2, 128, 20)
     tiles = Tiles((mean, np.full_like(mean, 2.0), truth))
-    frame = frame_of(tiles.whole, MetricOptions(CHOICES.levels, (EQUAL_WIDTH_10, *CHOICES.schemes)))
+    frame = basis_of(tiles.whole, MetricOptions(CHOICES.levels, (EQUAL_WIDTH_10, *CHOICES.schemes)))
     rows = features_of(tiles.cells_of("r0c0"), 64, frame)
 
     found = summary_of(sums_by_block(rows, np.zeros(64, np.int64), 1), frame)
@@ -132,7 +133,7 @@ def test_a_constant_variance_falls_into_one_bin():
 def test_weighted_pixels_count_by_their_weight():
     weight = np.random.default_rng(0).uniform(0, 2, (128, 128))
     tiles = Tiles(forecast(3, 128, 20), weight=weight)
-    frame = frame_of(tiles.whole, CHOICES)
+    frame = basis_of(tiles.whole, CHOICES)
     rows = features_of(tiles.cells_of("r0c0"), 64, frame)
 
     found = summary_of(sums_by_block(rows, np.zeros(64, np.int64), 1), frame)
@@ -148,9 +149,9 @@ def test_weighted_pixels_count_by_their_weight():
 def test_all_cells_together_have_every_number_of_the_whole(given):
     tiles = Tiles(forecast(4, 128, 20))
     schemes = (EQUAL_WIDTH_10, *CHOICES.schemes)
-    whole = replace(tiles.whole, given=given)
+    whole = tiles.whole.having(given=None if given is None else GivenLevel(given))
     choices = MetricOptions(CHOICES.levels, schemes)
-    frame = frame_of(whole, choices)
+    frame = basis_of(whole, choices)
     rows = features_of(tiles.cells_of("r0c0"), 64, frame)
 
     found = summary_of(sums_by_block(rows, np.zeros(64, np.int64), 1), frame)

@@ -28,7 +28,7 @@ def with_order(summary: Summary, layers) -> Summary:
     mean, variance, truth = (layer.ravel() for layer in layers)
     size = key_of(np.abs(truth - mean) / np.sqrt(variance), CLASS_SHIFT) - FIRST_CLASS
     keys, counts = np.unique(key_of(variance, SHIFT) * CLASSES + np.clip(size, 0, CLASSES - 1), return_counts=True)
-    return replace(summary, ordering=OrderingProfile(keys, counts[:, np.newaxis].astype(float)))
+    return summary.having(ordering=OrderingProfile(keys, counts[:, np.newaxis].astype(float)))
 
 
 def summarized(layers):

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from geouq.errors import SummaryError
 from geouq.summary import KeptPixels, Moments, RunningTotal, Summary, VarianceProfile, ZHistogram, empty_summary
 from geouq.summary.coverage_profile import CoverageProfile
+from geouq.summary.interval_scores import IntervalScores
 from geouq.summary.moments import PRODUCTS, SUMS
 from geouq.summary.ordering_profile import OrderingProfile
+from geouq.summary.summary import COVERAGE_BY
 from geouq.summary.variance_profile import FINE_SHIFT, key_of
 from geouq.summary.z_histogram import FINE, edge_probabilities
 
@@ -53,7 +55,12 @@ def summaries(draw, *, weighted):
     groups = {name: coverage_of(rng, count) for name in draw(st.sampled_from([("truth", "mean"), ("truth",), ()]))}
     z = ZHistogram(EDGES, rng.random(len(EDGES) + 1))
     ordering = ordering_of(rng, count) if draw(st.integers(0, 4)) else None
-    return Summary(LEVELS, moments, rng.random(len(LEVELS)), z, profile, groups, ordering)
+    scores = IntervalScores(rng.random(len(LEVELS)))
+    return of(moments, scores, z, profile).having(ordering=ordering, **{COVERAGE_BY + k: v for k, v in groups.items()})
+
+
+def of(moments, scores, z, profile):
+    return Summary(LEVELS, {"moments": moments, "interval_scores": scores, "z": z, "variance": profile})
 
 
 def ordering_of(rng, count):
@@ -78,10 +85,8 @@ def many(*, weighted):
 @settings(max_examples=200, deadline=None)
 def test_a_running_total_has_the_bits_of_adding_one_by_one(parts, budget, few):
     with pytest.MonkeyPatch.context() as patch:
-        for room in ("variance_profile", "accumulate"):
-            patch.setattr(f"geouq.summary.{room}.BUDGET", budget)
-            patch.setattr(f"geouq.summary.{room}.FEW", few)
-        patch.setattr("geouq.summary.accumulate.PATIENCE", 4)
+        for name, value in {"BUDGET": budget, "FEW": few, "PATIENCE": 4}.items():
+            patch.setattr(f"geouq.summary.variance_profile.{name}", value)
         total = RunningTotal(LEVELS)
         for part in parts:
             total.add(part)
@@ -92,10 +97,9 @@ def test_a_running_total_has_the_bits_of_adding_one_by_one(parts, budget, few):
 
 
 def test_a_total_may_be_looked_at_and_added_to():
-    one = Summary(
-        LEVELS,
+    one = of(
         Moments(np.int64(2), np.float64(2), np.ones(len(SUMS)), np.ones(len(PRODUCTS))),
-        np.ones(len(LEVELS)),
+        IntervalScores(np.ones(len(LEVELS))),
         ZHistogram(EDGES, np.ones(len(EDGES) + 1)),
         profile_of(np.array([[1.0, 2.0], [3.0, 1.0]]), 10, [], keeps=True),
     )
@@ -113,9 +117,9 @@ def test_unlike_summaries_do_not_add():
     plain = profile_of(np.ones((1, 2)), 0, [], keeps=False)
     start = empty_summary(LEVELS)
     total = RunningTotal(LEVELS)
-    total.add(Summary(LEVELS, start.moments, start.interval_scores, start.z, weighted))
+    total.add(start.having(variance=weighted))
 
     with pytest.raises(SummaryError, match="weighted"):
-        total.add(Summary(LEVELS, start.moments, start.interval_scores, start.z, plain))
+        total.add(start.having(variance=plain))
     with pytest.raises(SummaryError, match=r"0\.95"):
         total.add(empty_summary((0.95,)))

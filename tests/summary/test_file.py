@@ -38,8 +38,10 @@ from geouq.summary.file import (
     save_tile,
     tile_writer,
 )
+from geouq.summary.interval_scores import IntervalScores
 from geouq.summary.moments import PRODUCTS, SUMS
 from geouq.summary.ordering_profile import CLASSES, ROWS, OrderingProfile
+from geouq.summary.summary import COVERAGE_BY
 from geouq.summary.threshold_sums import BINS, ThresholdSums
 from geouq.summary.threshold_sums import FIELDS as SUMS_OF_THRESHOLD
 from geouq.summary.variance_profile import COMPACT_SHIFT, FIELDS, FINE_SHIFT, UNWEIGHTED
@@ -73,7 +75,9 @@ def drawn_whole(rng, levels, columns, *, ordered):
     keys = np.unique(rng.integers(0, ROWS * CLASSES, rng.integers(0, 40)))
     ordering = OrderingProfile(keys, rng.normal(size=(len(keys), 1))) if ordered else None
     scores, thresholds = rng.normal(size=len(levels)), drawn_thresholds(rng)
-    return Summary(levels, drawn_moments(rng), scores, z, profile, groups, ordering, thresholds)
+    statistics = {"moments": drawn_moments(rng), "interval_scores": IntervalScores(scores), "z": z, "variance": profile}
+    statistics |= {COVERAGE_BY + name: one for name, one in groups.items()} | {"thresholds": thresholds}
+    return Summary(levels, statistics).having(ordering=ordering)
 
 
 def drawn_thresholds(rng):
@@ -89,11 +93,14 @@ def drawn_coverage(rng, levels):
 def drawn_cells(rng, levels, columns, count):
     present = rng.random((count, 1 << (31 - COMPACT_SHIFT))) < rng.choice([0, 0.01], p=[0.2, 0.8])
     cell, key = np.nonzero(present)
+    edges = edge_probabilities(levels, COMPACT)
     return CellSummaries(
         levels,
-        drawn_moments(rng, count),
-        rng.normal(size=(count, len(levels))),
-        rng.integers(0, 1 << 40, (count, len(edge_probabilities(levels, COMPACT)) + 1)),
+        {
+            "moments": drawn_moments(rng, count),
+            "interval_scores": IntervalScores(rng.normal(size=(count, len(levels)))),
+            "z": ZHistogram(edges, rng.integers(0, 1 << 40, (count, len(edges) + 1))),
+        },
         rng.normal(size=(count, 2)),
         cell.astype(np.uint32),
         key.astype(np.uint16),
@@ -248,15 +255,15 @@ def test_xarray_reads_it_and_it_explains_itself(tmp_path, some_tile, monkeypatch
         assert found.attrs["crs"] == some_tile.grid.crs
         for name, part in some_tile.variables.items():
             own = found.sel(variable=name)
-            assert own["n"] == part.whole.n
+            assert own["moments_n"] == part.whole.n
             assert own["excluded"].sel(reason="truth_nodata") == part.excluded[0]
-            assert own["sums"].sel(sum="error") == part.whole.moments.sums[0]
-            np.testing.assert_array_equal(own["cell_n"], part.cells.moments.n)
+            assert own["moments_sums"].sel(sum="error") == part.whole.moments.sums[0]
+            np.testing.assert_array_equal(own["cell_moments_n"], part.cells.moments.n)
             entries = found["cell_entry_variable"] == list(some_tile.variables).index(name)
             pixels = found["cell_entry_sums"].sel(field="n")[entries]
             np.testing.assert_array_equal(pixels, part.cells.entry_sums[:, FIELDS.index("n")])
         assert all(found[name].attrs["long_name"] for name in found.variables)
-        assert "number of valid pixels, by cell" in found["cell_n"].attrs["long_name"]
+        assert "number of valid pixels, by cell" in found["cell_moments_n"].attrs["long_name"]
 
 
 def flipped(whole, bit):
@@ -321,7 +328,7 @@ def test_a_summary_cut_short_anywhere_is_refused(tmp_path, some_tile):
             load_tile(path)
 
 
-@pytest.mark.parametrize("name", ["variable", "level", "n", "z_counts", "cell_n", "cell_key"])
+@pytest.mark.parametrize("name", ["variable", "level", "moments_n", "z_counts", "cell_moments_n", "cell_key"])
 def test_a_summary_without_one_of_its_parts_is_refused(tmp_path, some_tile, name):
     path = tmp_path / "tile.nc"
     save_tile(some_tile, path, "key")

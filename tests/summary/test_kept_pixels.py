@@ -25,7 +25,7 @@ LEVELS = (0.9,)
 @pytest.fixture
 def few(monkeypatch):
     """At most 1000 pixels are few."""
-    for room in ("sweep.group_sums", "sweep.accumulate", "summary.variance_profile", "summary.accumulate"):
+    for room in ("sweep.group_sums", "sweep.accumulate", "summary.variance_profile"):
         monkeypatch.setattr(f"geouq.{room}.FEW", 1000)
     return 1000
 

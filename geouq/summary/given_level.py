@@ -1,0 +1,35 @@
+"""The level of intervals that a forecast gives itself."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from geouq.errors import SummaryError
+from geouq.summary.statistic import Array, Spec, Statistic
+
+
+@dataclass(frozen=True)
+class GivenLevel(Statistic):
+    """The level of the intervals whose sums are in the moments; there is none where a forecast gives no intervals."""
+
+    level: float
+    required: ClassVar[bool] = True
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Return nothing: the sums are in the moments."""
+        return ()
+
+    def spec(self) -> dict[str, Any]:
+        """Return the level."""
+        return {"level": self.level}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array], spec: Spec) -> Self:  # noqa: ARG003  there are none
+        """Return the level that was saved."""
+        return cls(float(spec["level"]))
+
+    def __add__(self, other: Self) -> Self:
+        if self != other:
+            raise SummaryError(f"forecasts that give intervals of level {self.level} and {other.level} do not add")
+        return self

@@ -1,0 +1,176 @@
+"""Statistics in a file: names, dimensions, and what each array says of itself; and a summary that is a file of its own.
+
+An array is called after its statistic and its name there, such as `moments_sums`. What has a length of its own in each
+variable stands one after the other, and `..._variable` tells whose it is.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.errors import SummaryError
+from geouq.summary.netcdf import NetCDFWriter, read_variable
+from geouq.summary.sealed_file import checksum_of, intact_file, sealed_file
+from geouq.summary.statistic import Statistic, as_words, dimensions_of, of_words
+from geouq.summary.variance_profile import FIELDS, KEPT
+
+FORMAT = "geouq summary 1"
+DAMAGED = (OSError, ValueError, KeyError, IndexError, TypeError, RuntimeError)
+
+Array = NDArray[Any]
+Statistics = Mapping[str, Statistic]
+
+
+class Variable(NamedTuple):
+    """One array of a file."""
+
+    name: str
+    dimensions: tuple[str, ...]
+    values: Array
+    long_name: str
+
+
+class Coordinate(NamedTuple):
+    """The values of a dimension."""
+
+    name: str
+    values: Any
+    long_name: str
+
+
+def save_statistics(path: Path, levels: tuple[float, ...], statistics: Statistics) -> None:
+    """Write the statistics of one set of pixels to a NetCDF-4 file, which has its name when it is complete."""
+    with sealed_file(path, lambda file, _: _Writer(file)) as writer:
+        writer.write(levels, statistics)
+
+
+def load_statistics(path: Path) -> tuple[tuple[float, ...], dict[str, Statistic]]:
+    """Return levels and statistics of a file of `save_statistics`; SummaryError where it is damaged or another."""
+    if checksum_of(path) is None:
+        raise SummaryError(f"{path} is no intact file of Summary.save: it is missing, damaged or of another kind")
+    try:
+        with intact_file(path) as file:
+            if file.attrs["format"] != FORMAT:
+                raise SummaryError(f"{path} is no summary that this version of geouq has saved")
+            levels = tuple(map(float, file["level"][()]))
+            return levels, saved_statistics(file, levels)[0]
+    except DAMAGED as error:
+        raise SummaryError(f"{path} cannot be read as a summary: {error}") from error
+
+
+class _Writer:
+    """A file with one summary in the making."""
+
+    def __init__(self, file: h5py.File) -> None:
+        self._file, self.finished = file, False
+
+    def write(self, levels: tuple[float, ...], statistics: Statistics) -> None:
+        """Write all of it."""
+        self._file.attrs.update(format=FORMAT, statistics=as_text([statistics]))
+        writer = NetCDFWriter(self._file, compressed=True)
+        columns = statistics["variance"].spec()["columns"]
+        for coordinate in labels_of(levels, statistics, columns):
+            writer.coordinate(*coordinate)
+        for variable in arrays_of("", [statistics], (), {}):
+            if variable.values.size:
+                writer.variable(*variable)
+        self.finished = True
+
+
+def as_text(variables: Iterable[Statistics]) -> str:
+    """Return what is no array in the statistics of each variable, as JSON."""
+    return json.dumps([{name: as_words(own) for name, own in statistics.items()} for statistics in variables])
+
+
+def labels_of(levels: tuple[float, ...], statistics: Statistics, columns: int) -> Iterator[Coordinate]:
+    """Yield the dimensions of statistics of these levels; `columns` is the number of sums by variance."""
+    yield Coordinate("level", np.array(levels), "nominal levels of central intervals")
+    weighted = {"field": list(FIELDS[:columns]), "kept_field": list(KEPT if columns == len(FIELDS) else KEPT[:-1])}
+    for own in statistics.values():
+        for name, values in own.labels().items():
+            yield Coordinate(name, weighted.get(name, values), own.explained[name])
+
+
+def arrays_of(
+    prefix: str, owners: Sequence[Statistics], leading: tuple[str, ...], sizes: dict[str, int]
+) -> Iterator[Variable]:
+    """Yield the arrays of the statistics of each variable.
+
+    leading : dimensions that each statistic has. sizes : of dimensions, to be filled; one of another size has the
+    prefix.
+    """
+    for name in dict.fromkeys(chain(*owners)):
+        having = {i: own[name] for i, own in enumerate(owners) if name in own}
+        arrays, kind = [own.to_arrays() for own in having.values()], next(iter(having.values()))
+        owned = set()
+        for field in dict.fromkeys(chain(*arrays)):
+            some = {i: own[field] for i, own in zip(having, arrays, strict=True) if field in own}
+            dims = _dimensions(prefix, name, field, kind, next(iter(some.values())).ndim - len(leading))
+            said = kind.explained.get(field, f"{field} of {name}") + (", by cell" if prefix else "")
+            if not (dims and dims[0].startswith("*")):
+                first = "variable" if len(some) == len(owners) else f"{prefix}{name}_variable"
+                values = np.stack(list(some.values()))
+                dims = (first, *leading, *_sized(prefix, dims, values.shape[1 + len(leading) :], sizes))
+                yield Variable(f"{prefix}{name}_{field}", dims, values, said)
+                continue
+            values, entry = _joined(list(some.values())), f"{name}_{dims[0][1:]}"
+            dims = (entry, *_sized(prefix, dims[1:], values.shape[1:], sizes))
+            yield Variable(f"{prefix}{name}_{field}", dims, values, said)
+            if entry not in owned:
+                owned.add(entry)
+                owner = np.repeat(np.array(list(some), np.uint16), [len(values) for values in some.values()])
+                yield Variable(f"{entry}_variable", (entry,), owner, "number of the variable of each of these, from 0")
+
+
+def _dimensions(prefix: str, name: str, field: str, kind: Statistic, count: int) -> tuple[str, ...]:
+    """Return the dimensions of an array, made up where the statistic does not name them."""
+    return kind.dimensions.get(field) or tuple(f"{prefix}{name}_{field}_{k}" for k in range(count))
+
+
+def _sized(prefix: str, names: Iterable[str], lengths: Sequence[int], sizes: dict[str, int]) -> tuple[str, ...]:
+    """Return the names of dimensions, with the prefix where another dimension of that name has another length."""
+    found = []
+    for name, length in zip(names, lengths, strict=True):
+        own = name if sizes.get(name, length) == length else f"{prefix}{name}"
+        sizes[own] = length
+        found.append(own)
+    return tuple(found)
+
+
+def _joined(values: Sequence[Array]) -> Array:
+    """Return what each variable has, one after the other."""
+    return np.concatenate([some for some in values if len(some)] or values[:1])
+
+
+def saved_statistics(file: h5py.Group, levels: tuple[float, ...], prefix: str = "") -> list[dict[str, Statistic]]:
+    """Return the statistics of each variable of an open file; prefix : `CELL` for those of the cells."""
+    words, there = words_of(file, prefix), set(file)
+    read = cache(partial(read_variable, file))
+    names = list(dict.fromkeys(name for own in words for name in own))
+    having = {name: [i for i, own in enumerate(words) if name in own] for name in names}
+    found: list[dict[str, Statistic]] = []
+    for i, own in enumerate(words):
+        statistics = {}
+        for name, each in own.items():
+            arrays = {}
+            for field, dimensions in dimensions_of(each).items():
+                if (full := f"{prefix}{name}_{field}") not in there:
+                    continue
+                ragged = dimensions and dimensions[0].startswith("*")
+                owner = read(f"{name}_{dimensions[0][1:]}_variable") == i if ragged else having[name].index(i)
+                arrays[field] = read(full)[owner]
+            statistics[name] = of_words(each, arrays, levels)
+        found.append(statistics)
+    return found
+
+
+def words_of(file: h5py.Group, prefix: str = "") -> list[dict[str, Any]]:
+    """Return what is no array in the statistics of each variable."""
+    return list(json.loads(file.attrs[f"{prefix}statistics"]))

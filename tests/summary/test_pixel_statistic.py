@@ -1,0 +1,106 @@
+"""A statistic from outside the package: its class and a metric are all that is written."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import rasterio
+from csv_rows import rows_of
+from landscape import SHORT
+
+import geouq as package
+from geouq.metrics import METRICS
+from geouq.metrics.record import NOT_NEGATIVE, metric, named
+from geouq.summary.file import load_tile
+from geouq.summary.pixel_statistic import PIXEL_STATISTICS, PixelStatistic
+
+TILES = [f"r{row}c{column}" for row in range(2) for column in range(4)]
+
+
+@pytest.fixture
+def cubes():
+    """The sum of |error|^3, and the mean of it."""
+
+    @dataclass(frozen=True)
+    class Cubes(PixelStatistic):
+        sums: np.ndarray
+        name: ClassVar[str] = "cubes"
+
+        @classmethod
+        def of_pixels(cls, pixels, cells):
+            return cls(np.bincount(pixels.cell, pixels.weight * np.abs(pixels.mean - pixels.truth) ** 3, cells))
+
+    @metric(
+        "mean of |error|^3", unit="1", ideal="none", above="over-confident", source="a test", bounds=NOT_NEGATIVE,
+        heading="mean cube", rank=0, shown=("page", "table", "regions"),
+    )  # fmt: skip
+    def mean_cube(summary):
+        """Mean of the cubes of the sizes of errors; unit 1."""
+        return summary["cubes"].sums / summary.moments.weight
+
+    yield METRICS[-1]
+    METRICS.remove(named(mean_cube.__name__)[0])
+    del PIXEL_STATISTICS["cubes"]
+
+
+def cube(folder, tiles):
+    """The mean cube of the errors of some tiles, from their rasters."""
+    errors = []
+    for tile in tiles:
+        layers = []
+        for path in (f"predictions/{tile}_mean.tif", f"predictions/{tile}_variance.tif", f"truth/{tile}.tif"):
+            with rasterio.open(folder / path) as source:
+                layers.append(source.read(1, masked=True).astype(float))
+        mean, variance, truth = layers
+        errors.append((mean - truth + 0 * variance).compressed())
+    return (np.abs(np.concatenate(errors)) ** 3).mean()
+
+
+def test_a_statistic_of_pixels_is_in_files_tables_and_intervals(cubes, tile_folder, geouq, tmp_path):
+    config = tile_folder(TILES, text=SHORT, shape=(160, 160))
+    assert geouq("run", str(config), "--quiet").exit_code == 0
+    results = next(tmp_path.rglob("tables")).parent
+
+    (whole,) = (
+        row
+        for row in rows_of(results / "tables" / "metrics.csv")
+        if (row["level"], row["metric"]) == ("all", cubes.name)
+    )
+    assert float(whole["value"]) == pytest.approx(cube(config.parent, TILES), rel=1e-12)
+    assert float(whole["ci_low"]) < float(whole["value"]) < float(whole["ci_high"])
+    saved = [load_tile(path) for path in sorted((results / "summaries").glob("*.nc"))]
+    assert len(saved) == len(TILES)
+    for tile in saved:
+        for part in tile.variables.values():
+            np.testing.assert_allclose(part.cells.statistics["cubes"].sums.sum(), part.whole["cubes"].sums, rtol=1e-12)
+
+
+@pytest.mark.usefixtures("cubes")
+def test_a_statistic_of_pixels_is_in_summaries_of_arrays_and_adds(tmp_path):
+    rng = np.random.default_rng(0)
+    mean, variance, truth = rng.normal(size=(3, 40)) ** [[1], [2], [1]]
+    first, second = (
+        package.summarize(*(layer[some] for layer in (mean, variance, truth))) for some in (slice(25), slice(25, None))
+    )
+
+    both = first + second
+
+    assert both["cubes"].sums == pytest.approx((np.abs(mean - truth) ** 3).sum(), rel=1e-14)
+    both.save(tmp_path / "both.nc")
+    assert package.Summary.load(tmp_path / "both.nc") == both
+
+
+@pytest.mark.usefixtures("cubes")
+def test_a_summary_without_a_statistic_and_one_with_it_add_to_one_without():
+    one = package.summarize(np.zeros(4), np.ones(4), np.arange(4.0))
+
+    assert "cubes" not in one + one.having(cubes=None)
+
+
+def test_a_field_must_not_have_the_name_of_a_method():
+    with pytest.raises(TypeError, match="total has the name of a method"):
+
+        class Sums(PixelStatistic):
+            total: np.ndarray
+            name: ClassVar[str] = "sums"
