@@ -62,7 +62,7 @@ def rendering(request, monkeypatch):
     if request.path.parent.name in RENDERED or "renders" in request.keywords:
         return True
 
-    def saved_empty(_, target, *, format, **options):  # noqa: A002  the name that matplotlib gives it
+    def saved_empty(_, target, *, format, **_options):  # noqa: A002  the name that matplotlib gives it
         Path(target).write_bytes(empty_figure(format))
 
     monkeypatch.setattr(Figure, "savefig", saved_empty)
