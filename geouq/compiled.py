@@ -57,8 +57,17 @@ def inlined_reordered(function: F) -> F:
 
 
 def elementwise(function: Callable[[float], float]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    """Return a function of one number compiled for arrays of any shape."""
-    return cast("Any", _compile(function, numba.vectorize, ["float64(float64)"]))
+    """Return a function of one number for arrays of any shape, compiled at its first call."""
+
+    @cache
+    def made() -> Any:
+        return _compile(function, numba.vectorize, ["float64(float64)"])
+
+    @wraps(function)
+    def called(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return cast("NDArray[np.float64]", made()(values))
+
+    return cast("Any", called)
 
 
 def is_kept() -> bool:

@@ -242,6 +242,9 @@ def draw_figures(
 
     Those that have nothing to show are not there; of very many, those that stand in `geouq.drawing.by_default`.
     """
+    if not experiment.output.figures:
+        reporter.stage("figures", 0)
+        return {}, []
     from geouq.drawing import Case, Source, by_default, draw, path_of_figure  # noqa: PLC0415  matplotlib is large
     from geouq.figures import save_figure  # noqa: PLC0415
 

@@ -1,9 +1,11 @@
 """Shared fixtures: rasters, folders of tiles, and tiles that are swept already."""
 
+import io
 import os
 import shutil
+import sys
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import hypothesis
@@ -20,7 +22,12 @@ from geouq.rasters.catalog import Catalog, find_tiles
 from geouq.sweep.settings import Settings
 from geouq.sweep.tiles import sweep_tiles
 
+SAVE = Figure.savefig
 RENDERED = ("drawing", "figures", "pages")  # rooms of tests that look at pictures
+
+# Each program that a test starts would otherwise compile all of geouq from source, which takes longer than most runs.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # No example fails because a machine is busy. On a server the examples are the same each time, so that a change is
 # judged by what it changes.
@@ -50,17 +57,24 @@ def rendering(request, monkeypatch):
     """Return whether matplotlib lays out and rasterises the figures of this test.
 
     That takes most of the time of a run. Where pictures are not what a test is about, figures are composed as ever, and
-    an empty one of the same size is written for each.
+    an empty one is written for each.
     """
     if request.path.parent.name in RENDERED or "renders" in request.keywords:
         return True
 
-    def saved_empty(figure, *arguments, **options):
-        return save(Figure(figure.get_size_inches()), *arguments, **options)
+    def saved_empty(_, target, *, format, **_options):  # noqa: A002  the name that matplotlib gives it
+        Path(target).write_bytes(empty_figure(format))
 
-    save = Figure.savefig
     monkeypatch.setattr(Figure, "savefig", saved_empty)
     return False
+
+
+@cache
+def empty_figure(kind):
+    """A figure of nothing as PNG, PDF or SVG."""
+    target = io.BytesIO()
+    SAVE(Figure((1, 1)), target, format=kind)
+    return target.getvalue()
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from geouq.verdict import Verdict
 Row = Mapping[str, Any]
 Place = tuple[str, str, str, str]  # level, name, variable, model
 Numbers = Mapping[Place, Mapping[str, Row]]
+Headings = Sequence[tuple[str, str]]  # of numbers, by their names in tables
 
 WHY_BINS = ", which all hold pixels (of skewed variances, one equal-width bin holds nearly all: see metrics.csv)"
 
@@ -34,7 +35,7 @@ def shown_numbers(content: ReportContent) -> Numbers:
     return found
 
 
-def shown_metrics(content: ReportContent) -> tuple[tuple[str, str], ...]:
+def shown_metrics(content: ReportContent) -> Headings:
     """Names and headings of the metrics that are shown: those of a variance where it has one, and those of its form."""
     shown = {row["metric"] for row in content.metrics}
     of_variance = [metric for metric in shown_in("page") if metric.forms == OF_VARIANCE]
@@ -53,13 +54,14 @@ def regions_sheet(
 ) -> Sheet:
     """Every number of these pools, which are told by the cells of their names, variable by variable."""
     first = (Column("variable", "text"), Column("region", "name"), Column("verdict", "text"), Column("pixels"))
+    shown = shown_metrics(content)
     groups = {
         variable.name: [
             [
                 Cell(_with_units(variable)),
                 name,
                 _verdict_cell(found.get(place)),
-                *_number_cells(content, rows),
+                *_number_cells(shown, rows),
             ]
             for name in wanted
             for place in [_place(name.text, variable)]
@@ -72,16 +74,16 @@ def regions_sheet(
         "▲ over-confident, ▼ under-confident, + over-prediction, − under-prediction, △ errors larger than predicted or "  # noqa: RUF001  the minus that is shown
         f"coverage too small, ▽ the reverse.{content.compared}"
     )
-    return Sheet("regions", caption, (*first, *_headed(content)), groups)
+    return Sheet("regions", caption, (*first, *_headed(shown)), groups)
 
 
 def tiles_sheet(content: ReportContent, numbers: Numbers, tiles: Iterable[str]) -> Sheet:
     """Return the numbers of these tiles, variable by variable; tiles have no intervals."""
-    wanted = list(tiles)
-    columns = (Column("variable", "text"), Column("tile", "name"), Column("pixels"), *_headed(content))
+    wanted, shown = list(tiles), shown_metrics(content)
+    columns = (Column("variable", "text"), Column("tile", "name"), Column("pixels"), *_headed(shown))
     groups = {
         variable.name: [
-            [Cell(_with_units(variable)), Cell(tile), *_number_cells(content, rows)]
+            [Cell(_with_units(variable)), Cell(tile), *_number_cells(shown, rows)]
             for tile in wanted
             if (rows := numbers.get(("tile", tile, variable.variable, variable.model)))
         ]
@@ -92,7 +94,7 @@ def tiles_sheet(content: ReportContent, numbers: Numbers, tiles: Iterable[str]) 
 
 
 def _of_bins(content: ReportContent, numbers: Numbers) -> str:
-    found = (named(name) for rows in numbers.values() for name in rows)
+    found = map(named, dict.fromkeys(name for rows in numbers.values() for name in rows))
     binned = {one[0].symbol: one[0].rank for one in found if one and one[0].choice == "bins"}
     if not binned:
         return ""
@@ -136,16 +138,16 @@ def _with_units(variable: Variable) -> str:
     return f"{variable.name} ({variable.units})" if variable.units else variable.name
 
 
-def _headed(content: ReportContent) -> list[Column]:
-    return [Column(heading) for _, heading in shown_metrics(content)]
+def _headed(shown: Headings) -> list[Column]:
+    return [Column(heading) for _, heading in shown]
 
 
-def _number_cells(content: ReportContent, rows: Mapping[str, Row]) -> list[Cell]:
+def _number_cells(shown: Headings, rows: Mapping[str, Row]) -> list[Cell]:
     """Pixels, then each number shown; a reason that all have stands beside the verdict."""
     some = any(row.get("ci_low") is not None for row in rows.values())
     return [
         Cell(thousands(next(iter(rows.values()))["n"])),
-        *(_number_cell(rows.get(name), show_reason=some) for name, _ in shown_metrics(content)),
+        *(_number_cell(rows.get(name), show_reason=some) for name, _ in shown),
     ]
 
 

@@ -121,7 +121,8 @@ def _names(each: Sequence[Mapping[str, Row]]) -> list[str]:
     """Names of the metrics shown, with a coverage for each level."""
     known = dict.fromkeys(name for found in each for name in found)
     shown = dict.fromkeys(metric.name for metric in shown_in("table"))
-    return [name for base in shown for name in known if (found := named(name)) and found[0].name == base]
+    bases = {name: found[0].name for name in known if (found := named(name))}
+    return [name for base in shown for name, own in bases.items() if own == base]
 
 
 def _with_unit(name: str) -> str:

@@ -5,6 +5,7 @@ Parts are given as (start, end) of the text, in order, and do not overlap.
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 Part = tuple[int, int]
 
@@ -72,7 +73,13 @@ def secret_parts(text: str, *, whole: bool = False) -> list[Part]:
     whole : bool
         The text is one value, such as a path: an address in it goes on to its end, over blanks and quotes.
     """
-    return joined([*_of_addresses(text, whole=whole), *_of_options(text)])
+    return list(_parts(text, whole))
+
+
+@lru_cache(maxsize=256)
+def _parts(text: str, whole: bool) -> tuple[Part, ...]:  # noqa: FBT001  a key of the cache
+    """Return the parts of a text; aliases of YAML repeat one text many thousand times."""
+    return tuple(joined([*_of_addresses(text, whole=whole), *_of_options(text)]))
 
 
 def _of_options(text: str) -> Iterator[Part]:

@@ -10,7 +10,7 @@ import pytest
 from signalled import signalled
 
 SIGNALS = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}
-TEXT = "output: {maps: none, figures: none}\nintervals: {resamples: 100}\n"
+TEXT = "variables: [height]\noutput: {maps: none, figures: none}\nintervals: {resamples: 100}\n"
 
 
 def ended_by(name, arguments, folder, **place):

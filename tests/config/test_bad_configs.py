@@ -7,8 +7,8 @@ from faulty.evaluated import verdict_on
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-FEW = settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+FEW = settings(  # `scripts/faults configs` tries hundreds of each kind
+    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 
 

@@ -22,7 +22,7 @@ from geouq.sweep.tiles import sweep_tiles
 from geouq.sweep.workers import workers
 
 TILES = [f"t{number}" for number in range(12)]
-SHORT = "variables: [height]\noutput: {maps: none}\n"
+SHORT = "variables: [height]\noutput: {maps: none, figures: none}\nintervals: {resamples: 100}\n"
 KILLS = int(os.environ.get("GEOUQ_TEST_KILLS", "3"))
 KILLED = os.environ.get("GEOUQ_TEST_CONFIG")  # of the run to kill, instead of a small one
 SWEPT = re.compile(r"sweep \d+/\d+: (.+)")
@@ -73,7 +73,7 @@ def summaries(out):
 
 def test_a_run_that_is_killed_goes_on_to_the_same_numbers_and_does_no_tile_twice(tile_folder, tmp_path):
     """GEOUQ_TEST_KILLS sets how many moments, spread over the run; GEOUQ_TEST_CONFIG another configuration."""
-    config = Path(KILLED) if KILLED else tile_folder(TILES, shape=(300, 300), text=SHORT)
+    config = Path(KILLED) if KILLED else tile_folder(TILES, shape=(100, 100), text=SHORT)
     undisturbed = Run(config, tmp_path / "undisturbed").end()
     for number in range(KILLS):
         moment = 1 + number * len(undisturbed.said) // KILLS

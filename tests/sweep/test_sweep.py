@@ -93,14 +93,19 @@ def test_the_same_bits_on_one_thread_on_many_and_in_any_order(large_tile):
     assert len(set(found)) == 1
 
 
+@pytest.fixture(scope="module")
+def wide_bands():
+    """Mean, variance and truth of a tile that is wider than a band of windows, two bands each."""
+    return [np.stack(pair) for pair in zip(*(heteroscedastic((700, 8500), seed) for seed in (1, 2)), strict=True)]
+
+
 @pytest.mark.parametrize("interleave", ["band", "pixel"])
 @pytest.mark.parametrize("weights", [False, True])
-def test_the_same_bits_whatever_the_windows(tmp_path, write_raster, interleave, weights):
+def test_the_same_bits_whatever_the_windows(tmp_path, write_raster, wide_bands, interleave, weights):
     """Windows of one square, of several, of whole bands and of the whole tile, over tiles wider than a band."""
-    bands = [np.stack(pair) for pair in zip(*(heteroscedastic((700, 8500), seed) for seed in (1, 2)), strict=True)]
-    for path, array in zip(("m/t_mean.tif", "m/t_variance.tif", "y/t.tif"), bands, strict=True):
+    for path, array in zip(("m/t_mean.tif", "m/t_variance.tif", "y/t.tif"), wide_bands, strict=True):
         write_raster(tmp_path / path, array, nodata=np.nan, interleave=interleave, tiled=True)
-    write_raster(tmp_path / "w/t.tif", np.random.default_rng(3).uniform(0, 2, bands[0].shape).astype(np.float32))
+    write_raster(tmp_path / "w/t.tif", np.random.default_rng(3).uniform(0, 2, wide_bands[0].shape).astype(np.float32))
     config = tmp_path / "wide.yaml"
     config.write_text(
         "version: 1\nname: wide\ndata: {mean: 'm/{tile}_mean.tif', variance: 'm/{tile}_variance.tif', "
