@@ -1,6 +1,6 @@
 """All metrics at once: as an xarray Dataset, or as a tidy pandas table."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from geouq.arrays.arguments import as_numbers, as_text
 from geouq.arrays.metric_functions import Bins, bin_scheme, summary_of
 from geouq.arrays.points import TAIL
 from geouq.arrays.summary_array import SummaryArray
@@ -63,8 +64,9 @@ def evaluate(
     >>> float(found.zms), found.rmse.attrs["units"]
     (10.0, 'm')
     """
+    levels = None if levels is None else as_numbers("levels", levels)
     summary = _summary_of(mean, variance, truth, levels, bins, std=std, weights=weights, dim=dim, thresholds=thresholds)
-    units = _units(truth) if units is None else units
+    units = _units(truth) if units is None else as_text("units", units)
     dims, coords = _places(summary)
     found: dict[str, Any] = {"n": (dims, np.asarray(summary.n), {"long_name": "number of pixels", "units": "1"})}
     by_name: dict[str, list[_Number]] = {}
@@ -98,8 +100,9 @@ def table(
     >>> float(found.set_index("metric").value["zms"])
     10.0
     """
+    levels = None if levels is None else as_numbers("levels", levels)
     summary = _summary_of(mean, variance, truth, levels, bins, std=std, weights=weights, dim=dim, thresholds=thresholds)
-    units = _units(truth) if units is None else units
+    units = _units(truth) if units is None else as_text("units", units)
     dims, coords = _places(summary)
     n, numbers = np.asarray(summary.n), list(_numbers(summary, levels, bins, reference_mean))
     rows = [
@@ -118,7 +121,9 @@ def _summary_of(
 ) -> Summary | SummaryArray:
     """Return the summary given, or that of the arrays with all that any metric needs."""
     tail = max([TAIL, *(scheme.count for scheme in _schemes(bins))])
-    return summary_of(mean, variance, truth, levels=levels or LEVELS, tail=tail, ordering=True, **options)
+    return summary_of(
+        mean, variance, truth, levels=LEVELS if levels is None else levels, tail=tail, ordering=True, **options
+    )
 
 
 def _units(truth: Any) -> str:
@@ -127,7 +132,7 @@ def _units(truth: Any) -> str:
 
 def _schemes(bins: Any) -> tuple[BinScheme, ...]:
     """Return the schemes that are meant: one alone needs no list."""
-    each = [bins] if isinstance(bins, int | str | BinScheme) else bins
+    each = bins if isinstance(bins, Iterable) and not isinstance(bins, str | BinScheme) else [bins]
     return tuple(bin_scheme(one, SCHEMES[0]) for one in each)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from affine import Affine
 from numpy.typing import ArrayLike, NDArray
 
+from geouq.arrays.arguments import as_numbers, checked_levels
 from geouq.config.model import LEVELS
 from geouq.errors import DataError
 from geouq.grid import Grid, Window
@@ -51,14 +52,14 @@ def summarize_arrays(
         shapes = f"{m.shape}, {v.shape} and {y.shape}" + ("" if weight is None else f", weights {w.shape}")
         raise DataError(f"mean, variance and truth have the shapes {shapes}; give one shape")
     grid = Grid(y.shape, Affine.identity(), "")
-    settings = Settings(tuple(levels), cell_size or cell_size_for([grid]), tail)
+    settings = Settings(checked_levels(levels), cell_size or cell_size_for([grid]), tail)
 
     def read(_: int, window: Window) -> VariableWindow:
         part = window.slices
         some = (w[part], status[part]) if w.size else (NO_WEIGHT, NO_STATUS)
         return VariableWindow(m[part], v[part], y[part], some[1], NOTHING_DECLARED, some[0])
 
-    own = replace(settings, thresholds=tuple(thresholds))
+    own = replace(settings, thresholds=as_numbers("thresholds", thresholds))
     return _swept(read, grid, own, tile, weighted=weight is not None)
 
 
@@ -128,6 +129,8 @@ def _swept(
 
 def _as_float(array: ArrayLike) -> NDArray[np.floating]:
     values = np.asarray(array)
+    if values.dtype.kind not in "biuf":
+        raise DataError(f"an array holds values of type {values.dtype}; give numbers")
     return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
 
 

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 
 from geouq.arrays.array_types import is_dask, is_xarray
-from geouq.errors import DataError, GeouqError
+from geouq.errors import DataError
 
 
 def variance_of(variance: Any, std: Any) -> Any:
     """Return the variance, or the square of the std in its place; a negative std stays negative.
 
-    Raises GeouqError where both are given, DataError for a std that holds no numbers.
+    Raises DataError where both are given, and for a std that holds no numbers.
 
     >>> variance_of(None, [0.5, -2.0]).tolist()
     [0.25, -4.0]
@@ -19,7 +19,7 @@ def variance_of(variance: Any, std: Any) -> Any:
     if std is None:
         return variance
     if variance is not None:
-        raise GeouqError("both variance and std are given; give one of them, and truth by name: truth=")
+        raise DataError("both variance and std are given; give one of them, and truth by name: truth=")
     try:
         values = std if is_xarray(std) or is_dask(std) or isinstance(std, np.ma.MaskedArray) else np.asarray(std)
         exact = values.astype(np.float64)

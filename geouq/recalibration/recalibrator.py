@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.atomic import atomic_write
-from geouq.errors import DataError, SummaryError
+from geouq.errors import DataError, GeouqError, SummaryError, as_path
 from geouq.recalibration.corrections import (
     SINGLE,
     ByGroup,
@@ -146,7 +146,7 @@ def save_recalibrator(recalibrator: Recalibrator, path: Path) -> None:
 def load_recalibrator(path: Path | str) -> Recalibrator:
     """Return the recalibrator in a JSON file that `geouq recalibrate` wrote; SummaryError where there is none."""
     try:
-        plain = json.loads(Path(path).read_text(encoding="utf-8"))
+        plain = json.loads(as_path("path", path, "give the path of a JSON file").read_text(encoding="utf-8"))
         if plain["format"] != FORMAT:
             raise SummaryError(f"{path} is a {plain['format']!r}, not a {FORMAT!r}; fit it again")
         fitted_on = plain["fitted_on"]
@@ -158,6 +158,8 @@ def load_recalibrator(path: Path | str) -> Recalibrator:
             plain["model"],
             tuple(plain["notes"]),
         )
+    except GeouqError:
+        raise
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise SummaryError(f"{path} holds no recalibrator ({error!r}); geouq recalibrate writes one") from None
 
@@ -209,6 +211,8 @@ def _mapped(compute: Callable[..., NDArray[Any]], *arrays: Any) -> Any:
     if xarray is not None and any(isinstance(array, xarray.DataArray) for array in arrays):
         try:
             return xarray.apply_ufunc(lambda *parts: _mapped(compute, *parts), *arrays, join="exact", dask="allowed")
+        except GeouqError:
+            raise
         except ValueError as error:
             raise DataError(f"mean, variance and group do not match: {error}") from None
     try:
@@ -217,5 +221,7 @@ def _mapped(compute: Callable[..., NDArray[Any]], *arrays: Any) -> Any:
             kind = np.result_type(given[0].dtype, given[1].dtype, np.float32)
             return dask.map_blocks(function, *dask.broadcast_arrays(*given), dtype=kind)
         return function(*arrays)
+    except GeouqError:
+        raise
     except ValueError as error:
         raise DataError(f"mean, variance and group do not match: {error}") from None
