@@ -22,6 +22,7 @@ _ROOM_OF = {
     "load_recalibrator": "recalibration",
     "load_tile": "summary.file",
     "open_stack": "reading.stack",
+    "pixel_scores": "api.pixel_scores",
     "recalibrate": "recalibration",
     "report": "experiment",
     "run": "experiment",

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from geouq import classes as classes
 from geouq import ensemble as ensemble
 from geouq import quantiles as quantiles
+from geouq.api.pixel_scores import pixel_scores as pixel_scores
 from geouq.arrays.datasets import evaluate as evaluate
 from geouq.arrays.datasets import table as table
 from geouq.arrays.points import summarize_arrays as summarize_arrays
@@ -1386,6 +1387,7 @@ __all__ = [
     "open_stack",
     "pit_mean",
     "pit_std",
+    "pixel_scores",
     "quantiles",
     "r2",
     "rce",

@@ -16,10 +16,10 @@ FLOORS = (
     {"inference", "reading", "tables", "verdict", "zones"},
     {"checks", "figures", "sweep"},
     {"arrays", "paired", "runs"},
-    {"accessor", "classes", "ensemble", "maps", "numbers", "quantiles"},
+    {"classes", "ensemble", "maps", "numbers", "quantiles"},
     {"comparison", "drawing", "pages"},
-    {"present", "recalibration"},
-    {"experiment"},
+    {"api", "present", "recalibration"},
+    {"accessor", "experiment"},
     {"cli"},
     {"__main__"},
 )

@@ -14,6 +14,7 @@ NUMBER = {
     "reference_mean": "a number in the unit of the variable",
 }
 SEVERAL = {
+    "level": "numbers between 0 and 1, such as [0.5, 0.9]",
     "levels": "numbers between 0 and 1, such as [0.5, 0.9]",
     "thresholds": "numbers in the unit of the variable, such as [10, 20]",
 }
@@ -81,7 +82,7 @@ def as_mapping(name: str, value: Any) -> Mapping[str, Any]:
     return value
 
 
-def checked_levels(levels: float | Sequence[float]) -> tuple[float, ...]:
+def checked_levels(levels: float | Sequence[float], name: str = "levels") -> tuple[float, ...]:
     """Return the levels as numbers.
 
     Raises ArgumentError for other types, and ConfigError unless they are different numbers between 0 and 1.
@@ -89,7 +90,7 @@ def checked_levels(levels: float | Sequence[float]) -> tuple[float, ...]:
     >>> checked_levels([0.5, 0.9])
     (0.5, 0.9)
     """
-    found = as_numbers("levels", levels)
+    found = as_numbers(name, levels)
     if not found or len(set(found)) < len(found) or not all(0 < level < 1 for level in found):
-        raise ConfigError(f"levels {list(found)}: give different numbers between 0 and 1, such as 0.9")
+        raise ConfigError(f"{name} {list(found)}: give different numbers between 0 and 1, such as 0.9")
     return found

@@ -1,7 +1,6 @@
 """A fitted correction with where it comes from: one JSON file, applied to numpy, dask and xarray alike."""
 
 import json
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -10,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.arrays.elementwise import mapped
 from geouq.atomic import atomic_write
-from geouq.errors import DataError, GeouqError, SummaryError, as_path
+from geouq.errors import GeouqError, SummaryError, as_path
 from geouq.recalibration.corrections import (
     SINGLE,
     ByGroup,
@@ -23,6 +23,7 @@ from geouq.version import __version__
 
 FORMAT = "geouq recalibrator 1"
 NO_GROUP = -1
+WHAT = "mean, variance and group"
 SMALLEST = float(np.finfo(np.float32).tiny)  # a corrected variance is no smaller, so that float32 keeps it positive
 Compute = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], NDArray[Any]]
 
@@ -72,7 +73,7 @@ class Recalibrator:
         """
         self._require_group(group)
         arrays = (mean, variance) if group is None else (mean, variance, group)
-        return Recalibrated(*(_mapped(self._part(part), *arrays) for part in (0, 1)))
+        return Recalibrated(*(mapped(self._part(part), arrays, WHAT) for part in (0, 1)))
 
     def quantile(self, probability: float, mean: Any, variance: Any, group: Any = None) -> Any:
         """Return the quantile of the corrected forecast; arguments as of `apply`.
@@ -84,7 +85,8 @@ class Recalibrator:
         def quantiles(m: NDArray[Any], v: NDArray[Any], place: NDArray[Any] | None) -> NDArray[Any]:
             return corrected_quantile(self.correction, probability, m, v, place)
 
-        return _mapped(self._on_valid(quantiles), *((mean, variance) if group is None else (mean, variance, group)))
+        arrays = (mean, variance) if group is None else (mean, variance, group)
+        return mapped(self._on_valid(quantiles), arrays, WHAT)
 
     def _require_group(self, group: Any) -> None:
         if isinstance(self.correction, ByGroup):
@@ -190,38 +192,3 @@ def _single(plain: Mapping[str, Any]) -> Single:
     values = {key: tuple(v) if isinstance(v, list) else v for key, v in plain.items() if key != "method"}
     found: Single = kinds[plain["method"]](**values)
     return found
-
-
-def _unmasked(array: Any) -> NDArray[Any]:
-    """Return the array; of a masked one, what is masked is NaN, or no name."""
-    if not np.ma.isMaskedArray(array):
-        return np.asarray(array)
-    if array.dtype.kind in "UO":
-        return np.ma.filled(array, "")
-    return np.ma.filled(array.astype(np.result_type(array.dtype, np.float32)), np.nan)
-
-
-def _mapped(compute: Callable[..., NDArray[Any]], *arrays: Any) -> Any:
-    """Return a function of blocks over arrays of whatever kind; DataError where they do not match."""
-
-    def function(*blocks: Any) -> NDArray[Any]:
-        return compute(*map(_unmasked, blocks))
-
-    xarray, dask = sys.modules.get("xarray"), sys.modules.get("dask.array")
-    if xarray is not None and any(isinstance(array, xarray.DataArray) for array in arrays):
-        try:
-            return xarray.apply_ufunc(lambda *parts: _mapped(compute, *parts), *arrays, join="exact", dask="allowed")
-        except GeouqError:
-            raise
-        except ValueError as error:
-            raise DataError(f"mean, variance and group do not match: {error}") from None
-    try:
-        if dask is not None and any(isinstance(array, dask.Array) for array in arrays):
-            given = [dask.asarray(array) for array in arrays]
-            kind = np.result_type(given[0].dtype, given[1].dtype, np.float32)
-            return dask.map_blocks(function, *dask.broadcast_arrays(*given), dtype=kind)
-        return function(*arrays)
-    except GeouqError:
-        raise
-    except ValueError as error:
-        raise DataError(f"mean, variance and group do not match: {error}") from None
