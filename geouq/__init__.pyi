@@ -10,6 +10,12 @@ from numpy.typing import ArrayLike
 from geouq import classes as classes
 from geouq import ensemble as ensemble
 from geouq import quantiles as quantiles
+from geouq.api.curves import binned as binned
+from geouq.api.curves import calibration_curve as calibration_curve
+from geouq.api.curves import group_coverage as group_coverage
+from geouq.api.curves import interval_curve as interval_curve
+from geouq.api.curves import pit_histogram as pit_histogram
+from geouq.api.curves import sparsification_curve as sparsification_curve
 from geouq.api.pixel_scores import pixel_scores as pixel_scores
 from geouq.arrays.datasets import evaluate as evaluate
 from geouq.arrays.datasets import table as table
@@ -1353,6 +1359,8 @@ __all__ = [
     "__version__",
     "ause",
     "bias",
+    "binned",
+    "calibration_curve",
     "calibration_error",
     "calibration_error_interval",
     "classes",
@@ -1369,6 +1377,8 @@ __all__ = [
     "ensemble",
     "error_width_corr",
     "evaluate",
+    "group_coverage",
+    "interval_curve",
     "interval_score",
     "load_experiment",
     "load_recalibrator",
@@ -1385,6 +1395,7 @@ __all__ = [
     "nmae",
     "nrmse",
     "open_stack",
+    "pit_histogram",
     "pit_mean",
     "pit_std",
     "pixel_scores",
@@ -1401,6 +1412,7 @@ __all__ = [
     "run",
     "sharpness",
     "sharpness_rms",
+    "sparsification_curve",
     "spearman",
     "summarize",
     "summarize_arrays",
