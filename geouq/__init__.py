@@ -22,6 +22,7 @@ _ROOM_OF = {
     "evaluate": "arrays.datasets",
     "group_coverage": "api.curves",
     "interval_curve": "api.curves",
+    "intervals": "api.intervals",
     "load_experiment": "config",
     "load_recalibrator": "recalibration",
     "load_tile": "summary.file",

@@ -16,6 +16,7 @@ from geouq.api.curves import group_coverage as group_coverage
 from geouq.api.curves import interval_curve as interval_curve
 from geouq.api.curves import pit_histogram as pit_histogram
 from geouq.api.curves import sparsification_curve as sparsification_curve
+from geouq.api.intervals import intervals as intervals
 from geouq.api.pixel_scores import pixel_scores as pixel_scores
 from geouq.arrays.datasets import evaluate as evaluate
 from geouq.arrays.datasets import table as table
@@ -1380,6 +1381,7 @@ __all__ = [
     "group_coverage",
     "interval_curve",
     "interval_score",
+    "intervals",
     "load_experiment",
     "load_recalibrator",
     "load_tile",

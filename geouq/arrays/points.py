@@ -1,7 +1,7 @@
 """Summaries of arrays in memory, with the bits that a sweep of the same pixels gives."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -47,20 +47,41 @@ def summarize_arrays(
     Raises DataError for a negative variance or weight.
     """
     m, v, y = (np.atleast_2d(_as_float(array)) for array in (mean, variance, truth))
-    w, status = _weights(weight, y.shape)
+    w, _ = _weights(weight, y.shape)
     if not m.shape == v.shape == y.shape == (y.shape if weight is None else w.shape):
         shapes = f"{m.shape}, {v.shape} and {y.shape}" + ("" if weight is None else f", weights {w.shape}")
         raise DataError(f"mean, variance and truth have the shapes {shapes}; give one shape")
     grid = Grid(y.shape, Affine.identity(), "")
-    settings = Settings(checked_levels(levels), cell_size or cell_size_for([grid]), tail)
+    settings = Settings(
+        checked_levels(levels),
+        cell_size or cell_size_for([grid]),
+        tail,
+        thresholds=as_numbers("thresholds", thresholds),
+    )
+    return summarize_grid((m, v, y), grid, settings, weight=weight, tile=tile)
+
+
+def summarize_grid(
+    layers: tuple[NDArray[np.floating], NDArray[np.floating], NDArray[np.floating]],
+    grid: Grid,
+    settings: Settings,
+    *,
+    weight: ArrayLike | None = None,
+    tile: str = ARRAY,
+) -> VariableSummary:
+    """Return the summary of mean, variance and truth on a grid, with its cells, as a sweep of these pixels gives it.
+
+    Raises DataError for a negative variance or weight.
+    """
+    m, v, y = layers
+    w, status = _weights(weight, y.shape)
 
     def read(_: int, window: Window) -> VariableWindow:
         part = window.slices
         some = (w[part], status[part]) if w.size else (NO_WEIGHT, NO_STATUS)
         return VariableWindow(m[part], v[part], y[part], some[1], NOTHING_DECLARED, some[0])
 
-    own = replace(settings, thresholds=as_numbers("thresholds", thresholds))
-    return _swept(read, grid, own, tile, weighted=weight is not None)
+    return _swept(read, grid, settings, tile, weighted=weight is not None)
 
 
 @dataclass(frozen=True)
