@@ -9,7 +9,7 @@ from typing import Any
 
 from geouq.version import __version__ as __version__
 
-_FORMS = ("classes", "ensemble", "quantiles")  # modules of their own
+_MODULES = ("classes", "ensemble", "plot", "quantiles")
 _ROOM_OF = {
     "Experiment": "config",
     "GeouqError": "errors",
@@ -44,7 +44,7 @@ def __getattr__(name: str) -> Any:
     """Import what is asked for when it is asked for, so that the command line starts at once."""
     if name == "__all__":
         return ["__version__", *_ROOM_OF, *_measures().measure_names()]
-    if name in _FORMS:
+    if name in _MODULES:
         import_module("geouq.metrics.reprs")
         return import_module(f"geouq.{name}")
     if name in _ROOM_OF:
@@ -56,7 +56,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*_FORMS, *__getattr__("__all__")]
+    return [*_MODULES, *__getattr__("__all__")]
 
 
 def _measures() -> Any:

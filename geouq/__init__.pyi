@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from geouq import classes as classes
 from geouq import ensemble as ensemble
+from geouq import plot as plot
 from geouq import quantiles as quantiles
 from geouq.api.curves import binned as binned
 from geouq.api.curves import calibration_curve as calibration_curve
@@ -1401,6 +1402,7 @@ __all__ = [
     "pit_mean",
     "pit_std",
     "pixel_scores",
+    "plot",
     "quantiles",
     "r2",
     "rce",

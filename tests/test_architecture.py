@@ -19,7 +19,7 @@ FLOORS = (
     {"classes", "ensemble", "maps", "numbers", "quantiles"},
     {"comparison", "drawing", "pages"},
     {"api", "present", "recalibration"},
-    {"accessor", "experiment"},
+    {"accessor", "experiment", "plot"},
     {"cli"},
     {"__main__"},
 )

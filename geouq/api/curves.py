@@ -288,7 +288,7 @@ def group_coverage(
         return np.stack([metrics.group_coverage(one, p, by, number) for p in own], axis=-1)
 
     coords = {"group": coord, "level": ("level", list(own), {"long_name": "level", "units": "1"})}
-    found = _along(summary, "coverage", coords, of_levels, attrs)
+    found = _along(summary, "group_coverage", coords, of_levels, attrs)
     return found.isel(level=0) if np.ndim(level) == 0 else found
 
 

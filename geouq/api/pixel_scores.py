@@ -15,6 +15,7 @@ from geouq.arrays.datasets import units_of
 from geouq.arrays.elementwise import mapped
 from geouq.arrays.spread import variance_of
 from geouq.config import suggestion
+from geouq.config.values import COVERED, OF_VARIANCE
 from geouq.errors import ConfigError, DataError
 from geouq.maps.values import Forecast, PixelMap, pixel_map
 from geouq.metrics import level_name
@@ -23,9 +24,10 @@ Floats = NDArray[np.float64]
 
 LEVEL = 0.9
 WHAT = "mean, variance and truth"
-OF_ONE_LEVEL = ("interval_score", "covered")
-SCORES = ("error", "z", "pit", "nll", "crps", *OF_ONE_LEVEL)
-KNOWN = ("abs_error", *SCORES)
+INTERVAL_SCORE = gaussian.interval_score.__name__
+OF_ONE_LEVEL = (INTERVAL_SCORE, COVERED)
+KNOWN = (*(name for name in OF_VARIANCE if name not in ("mean", "std")), *OF_ONE_LEVEL)
+SCORES = tuple(name for name in KNOWN if name != "abs_error")
 
 
 def pixel_scores(
@@ -104,7 +106,7 @@ def _scores(scores: str | Sequence[str], levels: Sequence[float]) -> Iterator[tu
             continue
         for level in levels:
             name = level_name(score, level)
-            yield name, pixel_map(name) if score == "covered" else _interval_score(level)
+            yield name, pixel_map(name) if score == COVERED else _interval_score(level)
 
 
 def _interval_score(level: float) -> PixelMap:
