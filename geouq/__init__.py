@@ -7,6 +7,7 @@ for editors and type checkers are in __init__.pyi, which scripts/stub writes.
 from importlib import import_module
 from typing import Any
 
+from geouq.registration import register_accessor as _register_accessor
 from geouq.version import __version__ as __version__
 
 _MODULES = ("classes", "ensemble", "plot", "quantiles")
@@ -38,6 +39,8 @@ _ROOM_OF = {
     "summarize_intervals": "arrays.validation",
     "table": "arrays.datasets",
 }
+
+_register_accessor()
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "geouq"
 FLOORS = (
-    {"atomic", "compiled", "interrupts", "overflow", "processor", "text", "usage", "version"},
+    {"atomic", "compiled", "interrupts", "overflow", "processor", "registration", "text", "usage", "version"},
     {"errors", "gaussian", "validity"},
     {"failures"},
     {"config", "grid"},
