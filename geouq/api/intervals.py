@@ -15,7 +15,8 @@ from geouq.arrays.arguments import as_count, as_number, as_numbers, as_text, che
 from geouq.arrays.datasets import SCHEMES, schemes_of, units_of
 from geouq.arrays.metric_functions import Bins
 from geouq.arrays.points import ARRAY, TAIL, summarize_grid
-from geouq.arrays.spread import variance_of
+from geouq.arrays.spread import given_variance
+from geouq.arrays.summary_array import SummaryArray
 from geouq.arrays.validation import Dim
 from geouq.config import GROUPS, Intervals
 from geouq.config.model import LEVELS
@@ -149,12 +150,9 @@ def summarize_map(
 
 def map_of(mean: Any, variance: Any, truth: Any, *, std: Any, weights: Any, dim: Dim = None, crs: Any = None) -> Maps:
     """Return the arrays as maps of floats."""
-    spread = variance_of(variance, std)
-    if spread is None or truth is None:
-        if isinstance(mean, Summary):
-            raise DataError("a Summary does not keep the positions of pixels; give the arrays")
-        raise DataError(f"{'variance or std' if spread is None else 'truth'} is missing; give mean, variance, truth")
-    layers = {"mean": mean, "variance": spread, "truth": truth}
+    if isinstance(mean, Summary | SummaryArray):
+        raise DataError("a Summary does not keep the positions of pixels; give the arrays")
+    layers = {"mean": mean, "variance": given_variance(variance, std, truth), "truth": truth}
     maps = maps_of(layers | ({} if weights is None else {"weights": weights}), dim, crs)
     return replace(maps, layers={name: _floats(name, layer) for name, layer in maps.layers.items()})
 

@@ -13,7 +13,7 @@ from geouq.arrays.arguments import as_text, checked_levels, each
 from geouq.arrays.array_types import is_xarray
 from geouq.arrays.datasets import units_of
 from geouq.arrays.elementwise import mapped
-from geouq.arrays.spread import variance_of
+from geouq.arrays.spread import given_variance
 from geouq.config import suggestion
 from geouq.config.values import COVERED, OF_VARIANCE
 from geouq.errors import ConfigError, DataError
@@ -82,10 +82,10 @@ def pixel_scores(
     >>> list(pixel_scores([0.0], std=[1.0], truth=[3.0], scores="covered", level=[0.5, 0.9]))
     ['covered_50', 'covered_90']
     """
-    spread = variance_of(variance, std)
-    if spread is None or truth is None:
-        raise DataError(f"{'variance or std' if spread is None else 'truth'} is missing; give mean, variance, truth")
-    arrays, wanted = (mean, spread, truth), dict(_scores(scores, checked_levels(level, "level")))
+    arrays, wanted = (
+        (mean, given_variance(variance, std, truth), truth),
+        dict(_scores(scores, checked_levels(level, "level"))),
+    )
     found = {name: mapped(partial(_of_pixels, own), arrays, WHAT, np.float64) for name, own in wanted.items()}
     return _dataset(found, wanted, units_of(truth, units)) if any(map(is_xarray, arrays)) else found
 

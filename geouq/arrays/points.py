@@ -9,6 +9,7 @@ from affine import Affine
 from numpy.typing import ArrayLike, NDArray
 
 from geouq.arrays.arguments import as_numbers, checked_levels
+from geouq.arrays.spread import given_variance
 from geouq.config.model import LEVELS
 from geouq.errors import DataError
 from geouq.grid import Grid, Window
@@ -29,10 +30,11 @@ NOTHING_DECLARED = Nodata.of(None, None, None)
 
 def summarize_arrays(
     mean: ArrayLike,
-    variance: ArrayLike,
-    truth: ArrayLike,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
     levels: Sequence[float] = LEVELS,
     *,
+    std: ArrayLike | None = None,
     weight: ArrayLike | None = None,
     cell_size: int | None = None,
     tail: int = TAIL,
@@ -41,12 +43,13 @@ def summarize_arrays(
 ) -> VariableSummary:
     """Return the summary of one variable in memory, arrays (rows, columns), with the bits of a sweep of these pixels.
 
-    tile : name of the tile that the pixels are, by which pixels of one variance are put in order.
+    std : instead of the variance. tile : name of the tile that the pixels are, by which pixels of one variance are put
+    in order.
 
     A pixel that is not finite in any of the first three, has no positive variance, or no positive weight, is excluded.
     Raises DataError for a negative variance or weight.
     """
-    m, v, y = (np.atleast_2d(_as_float(array)) for array in (mean, variance, truth))
+    m, v, y = (np.atleast_2d(_as_float(array)) for array in (mean, given_variance(variance, std, truth), truth))
     w, _ = _weights(weight, y.shape)
     if not m.shape == v.shape == y.shape == (y.shape if weight is None else w.shape):
         shapes = f"{m.shape}, {v.shape} and {y.shape}" + ("" if weight is None else f", weights {w.shape}")
@@ -148,7 +151,7 @@ def _swept(
     return total.summary().variables[ARRAY]
 
 
-def _as_float(array: ArrayLike) -> NDArray[np.floating]:
+def _as_float(array: Any) -> NDArray[np.floating]:
     values = np.asarray(array)
     if values.dtype.kind not in "biuf":
         raise DataError(f"an array holds values of type {values.dtype}; give numbers")

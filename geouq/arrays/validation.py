@@ -19,7 +19,7 @@ from geouq.arrays.arguments import as_count, as_mapping, as_number, as_numbers, 
 from geouq.arrays.array_types import is_dask, is_xarray
 from geouq.arrays.forms import MORE, PLACE, VALUE, is_sampled, places_in, points_of_form
 from geouq.arrays.points import TAIL, Points, summarize_points
-from geouq.arrays.spread import variance_of
+from geouq.arrays.spread import given_variance
 from geouq.arrays.summary_array import Coordinates, SummaryArray
 from geouq.config.model import LEVELS
 from geouq.errors import ConfigError, DataError, GeouqError
@@ -77,9 +77,7 @@ def summarize(
     >>> int(summarize([1.0, 2, 3], [0.01, 0.25, 1], [1.5, 3, 2], levels=[0.9]).n)
     3
     """
-    variance = variance_of(variance, std)
-    if variance is None or truth is None:
-        raise DataError(f"{'variance or std' if variance is None else 'truth'} is missing; give mean, variance, truth")
+    variance = given_variance(variance, std, truth)
     settings = _settings(levels, covariates, classes, tail=tail, ordering=ordering, thresholds=thresholds)
     layers = {"mean": mean, "variance": variance, "truth": truth, "truth_variance": truth_variance, "weights": weights}
     return of_layers(layers | dict(covariates) | dict(classes), dim, settings)

@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.arrays.arguments import as_number
 from geouq.arrays.elementwise import mapped
+from geouq.arrays.spread import variance_of
 from geouq.atomic import atomic_write
-from geouq.errors import GeouqError, SummaryError, as_path
+from geouq.errors import DataError, GeouqError, SummaryError, as_path
 from geouq.recalibration.corrections import (
     SINGLE,
     ByGroup,
@@ -58,35 +60,44 @@ class Recalibrator:
     model: str = ""
     notes: tuple[str, ...] = field(default=())
 
-    def apply(self, mean: Any, variance: Any, group: Any = None) -> Recalibrated:
-        """Mean and variance of the corrected forecast; of the kind of what is given, dask staying lazy.
+    def apply(self, mean: Any, variance: Any = None, group: Any = None, *, std: Any = None) -> Recalibrated:
+        """Return mean and variance of the corrected forecast; of the kind of what is given, dask staying lazy.
 
         mean, variance : numpy, dask or xarray, of one shape (or broadcast); where the variance is not positive and
         finite, the mean is not finite, or either is masked, both are NaN. float32 stays float32. group : of a
         correction by group, the code or the name of each pixel's class; a pixel of an unknown one is corrected like
-        all together. Raises SummaryError where a group is needed and not given, DataError for shapes that do not match.
+        all together. std : instead of the variance. Raises SummaryError if a group is needed and not given, DataError
+        for shapes that do not match.
 
         >>> from geouq.recalibration.corrections import Scale
         >>> fitted = Recalibrator("height", "m", Scale(4.0), Provenance("small", "", ("a1",), 100))
         >>> fitted.apply(np.array([10.0]), np.array([0.25])).variance
         array([1.])
         """
-        self._require_group(group)
-        arrays = (mean, variance) if group is None else (mean, variance, group)
+        arrays = self._arrays(mean, variance, group, std)
         return Recalibrated(*(mapped(self._part(part), arrays, WHAT) for part in (0, 1)))
 
-    def quantile(self, probability: float, mean: Any, variance: Any, group: Any = None) -> Any:
+    def quantile(
+        self, probability: float, mean: Any, variance: Any = None, group: Any = None, *, std: Any = None
+    ) -> Any:
         """Return the quantile of the corrected forecast; arguments as of `apply`.
 
         Of `conformal` there are those of the levels that it was fitted for.
         """
-        self._require_group(group)
+        arrays = self._arrays(mean, variance, group, std)
 
         def quantiles(m: NDArray[Any], v: NDArray[Any], place: NDArray[Any] | None) -> NDArray[Any]:
-            return corrected_quantile(self.correction, probability, m, v, place)
+            return corrected_quantile(self.correction, as_number("probability", probability), m, v, place)
 
-        arrays = (mean, variance) if group is None else (mean, variance, group)
         return mapped(self._on_valid(quantiles), arrays, WHAT)
+
+    def _arrays(self, mean: Any, variance: Any, group: Any, std: Any) -> tuple[Any, ...]:
+        """Return the arrays that are corrected together; raise DataError if there is no variance."""
+        self._require_group(group)
+        spread = variance_of(variance, std)
+        if spread is None:
+            raise DataError("variance or std is missing; give mean and one of them")
+        return (mean, spread) if group is None else (mean, spread, group)
 
     def _require_group(self, group: Any) -> None:
         if isinstance(self.correction, ByGroup):
