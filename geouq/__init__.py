@@ -7,36 +7,47 @@ for editors and type checkers are in __init__.pyi, which scripts/stub writes.
 from importlib import import_module
 from typing import Any
 
+from geouq.registration import register_accessor as _register_accessor
 from geouq.version import __version__ as __version__
 
-_FORMS = ("classes", "ensemble", "quantiles")  # modules of their own
+_MODULES = ("classes", "ensemble", "plot", "quantiles")
 _ROOM_OF = {
     "Experiment": "config",
     "GeouqError": "errors",
     "Options": "experiment",
     "Summary": "summary",
     "SummaryArray": "arrays.summary_array",
+    "binned": "api.curves",
+    "calibration_curve": "api.curves",
     "compare": "comparison",
     "evaluate": "arrays.datasets",
+    "group_coverage": "api.curves",
+    "interval_curve": "api.curves",
+    "intervals": "api.intervals",
     "load_experiment": "config",
     "load_recalibrator": "recalibration",
     "load_tile": "summary.file",
     "open_stack": "reading.stack",
+    "pit_histogram": "api.curves",
+    "pixel_scores": "api.pixel_scores",
     "recalibrate": "recalibration",
     "report": "experiment",
     "run": "experiment",
+    "sparsification_curve": "api.curves",
     "summarize": "arrays.validation",
     "summarize_arrays": "arrays.points",
     "summarize_intervals": "arrays.validation",
     "table": "arrays.datasets",
 }
 
+_register_accessor()
+
 
 def __getattr__(name: str) -> Any:
     """Import what is asked for when it is asked for, so that the command line starts at once."""
     if name == "__all__":
         return ["__version__", *_ROOM_OF, *_measures().measure_names()]
-    if name in _FORMS:
+    if name in _MODULES:
         import_module("geouq.metrics.reprs")
         return import_module(f"geouq.{name}")
     if name in _ROOM_OF:
@@ -48,7 +59,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*_FORMS, *__getattr__("__all__")]
+    return [*_MODULES, *__getattr__("__all__")]
 
 
 def _measures() -> Any:

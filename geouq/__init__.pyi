@@ -9,7 +9,16 @@ from numpy.typing import ArrayLike
 
 from geouq import classes as classes
 from geouq import ensemble as ensemble
+from geouq import plot as plot
 from geouq import quantiles as quantiles
+from geouq.api.curves import binned as binned
+from geouq.api.curves import calibration_curve as calibration_curve
+from geouq.api.curves import group_coverage as group_coverage
+from geouq.api.curves import interval_curve as interval_curve
+from geouq.api.curves import pit_histogram as pit_histogram
+from geouq.api.curves import sparsification_curve as sparsification_curve
+from geouq.api.intervals import intervals as intervals
+from geouq.api.pixel_scores import pixel_scores as pixel_scores
 from geouq.arrays.datasets import evaluate as evaluate
 from geouq.arrays.datasets import table as table
 from geouq.arrays.points import summarize_arrays as summarize_arrays
@@ -1352,6 +1361,8 @@ __all__ = [
     "__version__",
     "ause",
     "bias",
+    "binned",
+    "calibration_curve",
     "calibration_error",
     "calibration_error_interval",
     "classes",
@@ -1368,7 +1379,10 @@ __all__ = [
     "ensemble",
     "error_width_corr",
     "evaluate",
+    "group_coverage",
+    "interval_curve",
     "interval_score",
+    "intervals",
     "load_experiment",
     "load_recalibrator",
     "load_tile",
@@ -1384,8 +1398,11 @@ __all__ = [
     "nmae",
     "nrmse",
     "open_stack",
+    "pit_histogram",
     "pit_mean",
     "pit_std",
+    "pixel_scores",
+    "plot",
     "quantiles",
     "r2",
     "rce",
@@ -1399,6 +1416,7 @@ __all__ = [
     "run",
     "sharpness",
     "sharpness_rms",
+    "sparsification_curve",
     "spearman",
     "summarize",
     "summarize_arrays",

@@ -1,9 +1,6 @@
-"""`import geouq.accessor` gives every xarray Dataset the accessor `geouq`.
+"""The accessor `geouq` of every xarray Dataset, which `import geouq` registers."""
 
-`import geouq` alone does not, as it would have to import xarray.
-"""
-
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -11,18 +8,49 @@ from typing import Any, Self
 import pandas as pd
 import xarray as xr
 
+from geouq.api.curves import (
+    binned,
+    calibration_curve,
+    group_coverage,
+    interval_curve,
+    pit_histogram,
+    sparsification_curve,
+)
+from geouq.api.intervals import intervals
+from geouq.api.pixel_scores import pixel_scores
 from geouq.arrays.datasets import evaluate, table
 from geouq.arrays.metric_functions import measure, measure_names
 from geouq.arrays.validation import summarize
 from geouq.errors import DataError
 
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (
+        binned,
+        calibration_curve,
+        group_coverage,
+        intervals,
+        interval_curve,
+        pit_histogram,
+        pixel_scores,
+        sparsification_curve,
+    )
+}
+OF_PIXELS = ("pixel_scores",)  # without weights
 
-@xr.register_dataset_accessor("geouq")  # type: ignore[no-untyped-call]
+
 @dataclass(frozen=True)
 class GeouqAccessor:
     """Summaries and metrics of a Dataset whose variables are `mean`, `variance` and `truth`, as `open_stack` gives.
 
     Every metric is a method: `ds.geouq.uce(bins=20)` is `geouq.uce(ds["mean"], ds["variance"], ds["truth"], bins=20)`.
+    So are scores of pixels, curves, bins and intervals: `ds.geouq.calibration_curve()`.
+
+    Examples
+    --------
+    >>> layers = {"mean": ("x", [0.0, 0.0]), "variance": ("x", [1.0, 1.0]), "truth": ("x", [1.0, 3.0])}
+    >>> xr.Dataset(layers).geouq.rmse()
+    2.2360679775
     """
 
     dataset: xr.Dataset
@@ -60,12 +88,15 @@ class GeouqAccessor:
         return self._called(table, options)
 
     def __getattr__(self, name: str) -> Any:
+        if name in FUNCTIONS:
+            named = replace(self, weights=None) if name in OF_PIXELS else self
+            return partial(named._called, FUNCTIONS[name])  # noqa: SLF001  of the same class
         if name not in measure_names():
             raise AttributeError(f"ds.geouq has no {name!r}")
         return partial(self._called, measure(name))
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *measure_names()]
+        return [*super().__dir__(), *FUNCTIONS, *measure_names()]
 
     def _called(self, function: Callable[..., Any], options: Any = None, **more: Any) -> Any:
         options = (options or {}) | more

@@ -6,6 +6,7 @@ Numbers are functions of the summary, here by name, or all at once by `geouq.tab
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+from geouq.arrays.arguments import as_count, as_text, each
 from geouq.arrays.forms import VALUE
 from geouq.arrays.layers import layers_of
 from geouq.arrays.validation import Dim, of_layers
@@ -97,10 +98,18 @@ def summarize(
     given = layers_of(probabilities, truth, "class", class_dim, dim)
     if len(given) < 2:
         raise DataError(f"there are {len(given)} classes; give probabilities of two or more along the first dimension")
-    own = tuple(range(len(given))) if codes is None else tuple(int(code) for code in codes)
-    named = tuple(map(str, own)) if names is None else tuple(names)
-    if len(set(own)) != len(given) or len(set(named)) != len(given):
-        raise ConfigError(f"codes {list(own)} and names {list(named)} of {len(given)} classes: give one for each")
+    own, named = _codes_and_names(len(given), codes, names)
     settings = Settings(LEVELS, SQUARE, tail=0, groups=(), form=Classes(own, named))
     layers = {f"{VALUE}{i}": layer for i, layer in enumerate(given)}
     return of_layers({"truth": truth, "weights": weights} | layers, dim, settings)
+
+
+def _codes_and_names(
+    count: int, codes: Sequence[int] | None, names: Sequence[str] | None
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Return code and name of each class; raise ConfigError if they do not fit."""
+    own = tuple(as_count("codes", code, 0) for code in (range(count) if codes is None else each("codes", codes)))
+    named = tuple(as_text("names", name) for name in (map(str, own) if names is None else each("names", names)))
+    if len(set(own)) != count or len(set(named)) != count:
+        raise ConfigError(f"codes {list(own)} and names {list(named)} of {count} classes: give one for each")
+    return own, named

@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from geouq.arrays.arguments import checked_levels
 from geouq.arrays.array_types import is_xarray
 from geouq.arrays.forms import MORE, VALUE
 from geouq.arrays.layers import in_front, labels_of, layers_of
-from geouq.arrays.validation import Dim, checked_levels, of_layers
+from geouq.arrays.spread import variance_of_layers
+from geouq.arrays.validation import Dim, of_layers
 from geouq.config.model import LEVELS
-from geouq.errors import DataError, GeouqError
+from geouq.errors import DataError
 from geouq.kernel import SQUARE
 from geouq.metrics.ensemble import (
     ONE_VARIANCE,
@@ -67,6 +69,7 @@ def summarize(
     truth: Any,
     *,
     variance: Any = None,
+    std: Any = None,
     weights: Any = None,
     dim: Dim = None,
     levels: Sequence[float] = LEVELS,
@@ -84,6 +87,8 @@ def summarize(
     variance : array (members, ...), DataArray or sequence of arrays, optional
         Variance of each member, in the same way. Without it, members are draws: the mixture has no density, all its
         variance is epistemic, and pixels where members agree exactly do not count, as its variance is 0.
+    std : array, DataArray or sequence of arrays, optional
+        Standard deviation of each member, instead of the variance.
     weights, dim, levels : as in `geouq.summarize`
     member_dim : str, optional
         Name of the dimension of members. By default the one that the truth does not have; of several, that with a
@@ -106,7 +111,7 @@ def summarize(
     >>> float(crps_ensemble(summary))
     0.5
     """
-    values, more = layers_of(members, truth, "member", member_dim, dim), []
+    values, more, variance = layers_of(members, truth, "member", member_dim, dim), [], variance_of_layers(variance, std)
     if variance is not None:
         more = layers_of(variance, truth, "member", member_dim if is_xarray(variance) else None, dim)
         _require_one_order(members, variance, truth, member_dim)
@@ -133,14 +138,14 @@ def summarize_split(
     """Return the summary of a forecast whose variance has two parts, of noise and of the model's ignorance.
 
     All observations at one pixel share one epistemic error, so that the joint log-loss has a closed form. Raises
-    GeouqError where one part is missing.
+    DataError where one part is missing.
 
     >>> summary = summarize_split([0.9, -0.9], [0.0, 0.0], aleatoric=[1.0, 1.0], epistemic=[0.49, 0.49])
     >>> float(epistemic_share(summary))
     0.328859060403
     """
     if aleatoric is None or epistemic is None:
-        raise GeouqError(ONE_VARIANCE)
+        raise DataError(ONE_VARIANCE)
     settings = Settings(checked_levels(levels), SQUARE, groups=GROUPED_BY, form=Split())
     layers = {VALUE: mean, f"{MORE}0": aleatoric, f"{MORE}1": epistemic, "truth": truth, "weights": weights}
     return of_layers(layers, dim, settings)

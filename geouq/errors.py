@@ -1,36 +1,48 @@
 """Every error that a user can cause.
 
 GeouqError
-├── ConfigError        the YAML or the command line is wrong (exit code 2)
-├── GridError          two rasters do not lie on the same pixels
-├── DataError          a raster cannot be read or holds what it must not
+├── ConfigError        the YAML, an option or the value of an argument is wrong (exit code 2); a ValueError
+├── ArgumentError      an argument has a wrong type; a TypeError
+├── GridError          two rasters do not lie on the same pixels; a ValueError
+├── DataError          a raster cannot be read, or pixels hold what they must not; a ValueError
 │   └── ChangedError   a file is not the one whose header was read
 ├── SummaryError       saved summaries are absent, damaged or of another kind
-├── OwnedError         another process writes to the folder
-└── ClusterError       the dask scheduler has gone
+├── OwnedError         another process writes to the folder; an OSError
+└── ClusterError       the dask scheduler has gone; an OSError
 
-Each carries one message that names the file, the key or the pixel, and says what to do.
+Each carries one message that names the file, the key, the argument or the pixel, and says what to do. Those that are
+built-in exceptions as well can be caught without importing geouq.
 """
+
+import os
+from pathlib import Path
+from typing import Any
 
 from geouq.text.redaction import without_secrets
 
+LONGEST_SHOWN = 60  # characters of a value in a message
+
 
 class GeouqError(Exception):
-    """Anything that the user can mend; never shown with a traceback, and without the credentials of addresses."""
+    """Anything that the user can repair; never shown with a traceback, and without the credentials of addresses."""
 
     def __init__(self, message: str) -> None:
         super().__init__(without_secrets(message))
 
 
-class ConfigError(GeouqError):
+class ConfigError(GeouqError, ValueError):
     """The configuration is wrong; the message lists every fault found, a line each."""
 
 
-class GridError(GeouqError):
+class ArgumentError(GeouqError, TypeError):
+    """An argument of a function has a wrong type; the message names the argument and what it takes."""
+
+
+class GridError(GeouqError, ValueError):
     """Two rasters that should cover the same pixels do not."""
 
 
-class DataError(GeouqError):
+class DataError(GeouqError, ValueError):
     """A raster cannot be read, or holds values that no uncertainty map may hold."""
 
 
@@ -42,9 +54,33 @@ class SummaryError(GeouqError):
     """Saved summaries are absent, damaged, or were made with other settings."""
 
 
-class OwnedError(GeouqError):
+class OwnedError(GeouqError, OSError):
     """Another process writes to the folder of the results."""
 
 
-class ClusterError(GeouqError):
+class ClusterError(GeouqError, OSError):
     """The dask scheduler that the work was given to is no longer there."""
+
+
+def wrong_type(name: str, value: Any, wanted: str) -> ArgumentError:
+    """Return the error that an argument has a wrong type.
+
+    >>> str(wrong_type("level", "0.9", "give a number between 0 and 1, such as 0.9"))
+    "level='0.9' has the type str; give a number between 0 and 1, such as 0.9"
+    """
+    shown = repr(value)
+    shown = shown if len(shown) <= LONGEST_SHOWN and shown.isprintable() else "..."
+    return ArgumentError(f"{name}={shown} has the type {type(value).__name__}; {wanted}")
+
+
+def require_type(name: str, value: Any, kind: type, wanted: str) -> None:
+    """Raise ArgumentError if an argument is not of that type."""
+    if not isinstance(value, kind):
+        raise wrong_type(name, value, wanted)
+
+
+def as_path(name: str, value: Any, wanted: str) -> Path:
+    """Return an argument that is a path; raise ArgumentError if it is something else."""
+    if not isinstance(value, str | os.PathLike):
+        raise wrong_type(name, value, wanted)
+    return Path(value)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from geouq.atomic import atomic_write, remove_leftovers
 from geouq.checks import CHEAP, CHECKS, DEEP, examine
-from geouq.config import Experiment, is_pixel_map, load_experiment
-from geouq.errors import ChangedError, ConfigError, SummaryError
+from geouq.config import Configuration, Experiment, folder_of_run, is_pixel_map, load_experiment
+from geouq.errors import ChangedError, ConfigError, SummaryError, require_type
 from geouq.failures import Failure, collecting
 from geouq.maps import missing_maps, validate_source_date_epoch, write_each_map
 from geouq.numbers.gates import require_known, require_possible
@@ -106,17 +106,37 @@ class _Job:
         return batches_of(layers, tile, self.reading_of(tile), self.plan.workers, self.plan.zones.room)
 
 
-def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, reporter: Reporter | None = None) -> Results:
-    """Evaluate an experiment, or the file that describes it: sweep, maps, then all that follows from the summaries.
+def run(experiment: Configuration, options: Options = DEFAULTS, reporter: Reporter | None = None) -> Results:
+    """Evaluate an experiment: sweep, maps, then all that follows from the summaries.
 
     Tiles whose summaries are saved and still valid are not read again. A tile that fails does not stop the others: it
-    is in the table of failures; one whose files change while they are read is read once more before. Raises ConfigError
-    where the configuration names nothing that can be evaluated.
+    is in the table of failures; one whose files change while they are read is read once more before.
+
+    Parameters
+    ----------
+    experiment : path, mapping or Experiment
+        What to evaluate: a YAML file, a mapping of the keys of such a file, or an Experiment.
+    options : Options
+        How to carry it out, which changes no number.
+    reporter : Reporter, optional
+        Receives the progress.
+
+    Returns
+    -------
+    Results
+        Tables, failures, warnings and the files written.
+
+    Raises
+    ------
+    ConfigError
+        If the configuration is wrong or names nothing that can be evaluated.
+    ArgumentError
+        If an argument has a wrong type.
     """
     begun, reporter = Begun(), reporter or Silent()
+    require_type("options", options, Options, "give geouq.Options(...)")
     validate_source_date_epoch()
-    if not isinstance(experiment, Experiment):
-        experiment = load_experiment(experiment)
+    experiment = load_experiment(experiment)
     job, catalog = _prepare(experiment, options, reporter)
     with overflow_is_missing(), ExitStack() as workforce:
         pool = workforce.enter_context(workers(job.plan.workers, options.scheduler))  # before anything is written
@@ -136,9 +156,29 @@ def run(experiment: Experiment | str | Path, options: Options = DEFAULTS, report
     return replace(results, files=(*results.files, *files), warnings=(*results.warnings, *told))
 
 
-def report(folder: Path | str, reporter: Reporter | None = None) -> Results:
-    """Write tables, cell maps, figures and pages again from the saved summaries of a run."""
-    folder = Path(folder)
+def report(folder: Configuration, reporter: Reporter | None = None) -> Results:
+    """Write tables, cell maps, figures and pages again from the saved summaries of a run.
+
+    Parameters
+    ----------
+    folder : path, mapping or Experiment
+        Folder of the run, or the configuration that names it: a YAML file, a mapping or an Experiment.
+    reporter : Reporter, optional
+        Receives the progress.
+
+    Returns
+    -------
+    Results
+        Tables, failures, warnings and the files written.
+
+    Raises
+    ------
+    SummaryError
+        If the folder holds no run, or its summaries are damaged.
+    ArgumentError
+        If an argument has a wrong type.
+    """
+    folder = folder_of_run("folder", folder)
     record = load_record(folder)
     with owned(folder):
         experiment = load_experiment(folder / "config.yaml")

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.arrays.arguments import checked_levels
 from geouq.arrays.forms import VALUE
 from geouq.arrays.layers import in_front, labels_of, layers_of
-from geouq.arrays.validation import Dim, checked_levels, of_layers
+from geouq.arrays.validation import Dim, of_layers
 from geouq.config.model import LEVELS
 from geouq.errors import DataError
 from geouq.kernel import SQUARE

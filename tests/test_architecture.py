@@ -7,7 +7,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "geouq"
 FLOORS = (
-    {"atomic", "compiled", "interrupts", "overflow", "processor", "text", "usage", "version"},
+    {"atomic", "compiled", "interrupts", "overflow", "processor", "registration", "text", "usage", "version"},
     {"errors", "gaussian", "validity"},
     {"failures"},
     {"config", "grid"},
@@ -16,10 +16,10 @@ FLOORS = (
     {"inference", "reading", "tables", "verdict", "zones"},
     {"checks", "figures", "sweep"},
     {"arrays", "paired", "runs"},
-    {"accessor", "classes", "ensemble", "maps", "numbers", "quantiles"},
+    {"classes", "ensemble", "maps", "numbers", "quantiles"},
     {"comparison", "drawing", "pages"},
-    {"present", "recalibration"},
-    {"experiment"},
+    {"api", "present", "recalibration"},
+    {"accessor", "experiment", "plot"},
     {"cli"},
     {"__main__"},
 )

@@ -46,6 +46,19 @@ def test_the_examples_of_forms_print_what_is_shown():
         assert printed.getvalue() == expected
 
 
+def test_the_examples_of_arrays_print_what_is_shown(tmp_path, monkeypatch):
+    page, names, printed = (ROOT / "docs" / "how-to" / "arrays.md").read_text(encoding="utf-8"), {}, []
+    monkeypatch.chdir(tmp_path)
+    for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            exec(code, names)  # noqa: S102  a page of ours
+        printed += [shown.getvalue()] if shown.getvalue() else []
+
+    assert printed == re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    assert (tmp_path / "calibration.png").exists()
+
+
 def test_the_table_of_splits_is_that_of_the_samples(tmp_path):
     whole = {"variables": {"P95": {"band": 1, "units": "m"}}, "output": {"maps": "none", "figures": "none"}}
     experiment = load_experiment(ROOT / "configs" / "samples_ensemble.yaml", overrides=whole)

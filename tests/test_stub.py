@@ -70,4 +70,4 @@ def test_a_strict_type_checker_accepts_right_calls_and_rejects_wrong_ones(tmp_pa
 
 def test_dir_shows_public_names_only():
     shown = {name for name in dir(geouq) if not name.startswith("__")}
-    assert shown == {*geouq.__all__, "classes", "ensemble", "quantiles"} - {"__version__"}
+    assert shown == {*geouq.__all__, "classes", "ensemble", "plot", "quantiles"} - {"__version__"}

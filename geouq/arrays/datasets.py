@@ -1,6 +1,6 @@
 """All metrics at once: as an xarray Dataset, or as a tidy pandas table."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from geouq.arrays.arguments import as_numbers, as_text
 from geouq.arrays.metric_functions import Bins, bin_scheme, summary_of
 from geouq.arrays.points import TAIL
 from geouq.arrays.summary_array import SummaryArray
@@ -63,9 +64,10 @@ def evaluate(
     >>> float(found.zms), found.rmse.attrs["units"]
     (10.0, 'm')
     """
+    levels = None if levels is None else as_numbers("levels", levels)
     summary = _summary_of(mean, variance, truth, levels, bins, std=std, weights=weights, dim=dim, thresholds=thresholds)
-    units = _units(truth) if units is None else units
-    dims, coords = _places(summary)
+    units = units_of(truth, units)
+    dims, coords = places_of(summary)
     found: dict[str, Any] = {"n": (dims, np.asarray(summary.n), {"long_name": "number of pixels", "units": "1"})}
     by_name: dict[str, list[_Number]] = {}
     for number in _numbers(summary, levels, bins, reference_mean):
@@ -98,9 +100,10 @@ def table(
     >>> float(found.set_index("metric").value["zms"])
     10.0
     """
+    levels = None if levels is None else as_numbers("levels", levels)
     summary = _summary_of(mean, variance, truth, levels, bins, std=std, weights=weights, dim=dim, thresholds=thresholds)
-    units = _units(truth) if units is None else units
-    dims, coords = _places(summary)
+    units = units_of(truth, units)
+    dims, coords = places_of(summary)
     n, numbers = np.asarray(summary.n), list(_numbers(summary, levels, bins, reference_mean))
     rows = [
         {dim: coords[dim][1][place] if dim in coords else place for dim, place in zip(dims, index, strict=True)}
@@ -117,22 +120,25 @@ def _summary_of(
     mean: Any, variance: Any, truth: Any, levels: Sequence[float] | None, bins: Any, **options: Any
 ) -> Summary | SummaryArray:
     """Return the summary given, or that of the arrays with all that any metric needs."""
-    tail = max([TAIL, *(scheme.count for scheme in _schemes(bins))])
-    return summary_of(mean, variance, truth, levels=levels or LEVELS, tail=tail, ordering=True, **options)
+    tail = max([TAIL, *(scheme.count for scheme in schemes_of(bins))])
+    return summary_of(
+        mean, variance, truth, levels=LEVELS if levels is None else levels, tail=tail, ordering=True, **options
+    )
 
 
-def _units(truth: Any) -> str:
-    return str(getattr(truth, "attrs", {}).get("units", ""))
+def units_of(truth: Any, units: str | None) -> str:
+    """Return the unit of the variable: the one given, or that of a DataArray of the truth."""
+    return str(getattr(truth, "attrs", {}).get("units", "")) if units is None else as_text("units", units)
 
 
-def _schemes(bins: Any) -> tuple[BinScheme, ...]:
+def schemes_of(bins: Any) -> tuple[BinScheme, ...]:
     """Return the schemes that are meant: one alone needs no list."""
-    each = [bins] if isinstance(bins, int | str | BinScheme) else bins
+    each = bins if isinstance(bins, Iterable) and not isinstance(bins, str | BinScheme) else [bins]
     return tuple(bin_scheme(one, SCHEMES[0]) for one in each)
 
 
-def _places(summary: Summary | SummaryArray) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """Dimensions and coordinates."""
+def places_of(summary: Summary | SummaryArray) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Return the dimensions that are kept and their coordinates."""
     if isinstance(summary, SummaryArray):
         return summary.dims, dict(summary.coords or {})
     return tuple(f"dim_{axis}" for axis in range(summary.n.ndim)), {}
@@ -149,7 +155,7 @@ def _numbers(
     some = next((one for one in summaries if one.n.any()), empty_summary(levels or _levels_of(summaries)))
     chosen = MetricOptions(
         tuple(levels or some.levels),
-        _schemes(bins),
+        schemes_of(bins),
         reference_mean,
         groups=GROUPS.model_copy(update={"by": tuple(some.groups) if some.n.any() else GROUPS.by}),
         ordering=some.ordering is not None,

@@ -8,23 +8,26 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, TypeGuard
+from numbers import Real
+from typing import Any, TypeGuard, get_args
 
 import numpy as np
 from pydantic import ValidationError
 
+from geouq.arrays.arguments import as_count, as_number, as_numbers, as_text
 from geouq.arrays.array_types import is_xarray
 from geouq.arrays.points import TAIL
 from geouq.arrays.spread import variance_of
 from geouq.arrays.summary_array import SummaryArray
 from geouq.arrays.validation import Dim, summarize
-from geouq.config import BinScheme
-from geouq.errors import ConfigError, GeouqError, SummaryError
+from geouq.config import BinScheme, CalibrationWeights
+from geouq.errors import ArgumentError, ConfigError, DataError, SummaryError, wrong_type
 from geouq.metrics import Metric, metrics_of
 from geouq.summary import Summary
 
 Bins = int | str | BinScheme | Sequence[float]
 LEVEL = 0.9
+WEIGHTS_OF_LEVELS = get_args(CalibrationWeights)
 OWN_NAMES = {"weights": "level_weights"}  # what is called weights here are those of pixels
 SEVERAL = {"level": "levels", "threshold": "thresholds"}  # of which several may be given at once
 ARRAYS = """
@@ -47,7 +50,7 @@ def measure_names() -> tuple[str, ...]:
 
 @cache
 def measure(name: str) -> Callable[..., Any]:
-    """Return the metric of that name as a function of arrays or of a Summary; GeouqError where there is none.
+    """Return the metric of that name as a function of arrays or of a Summary; ConfigError where there is none.
 
     >>> measure("coverage")([1.0, 2, 3], [0.01, 0.25, 1], [1.5, 3, 2], level=0.8)
     0.333
@@ -55,11 +58,11 @@ def measure(name: str) -> Callable[..., Any]:
     for metric in metrics_of(None):
         if metric.name == name:
             return _on_arrays(metric)
-    raise GeouqError(f"there is no metric {name!r}; they are {', '.join(measure_names())}")
+    raise ConfigError(f"there is no metric {name!r}; they are {', '.join(measure_names())}")
 
 
 def bin_scheme(bins: Bins, default: BinScheme) -> BinScheme:
-    """Return the scheme that is meant; ConfigError where there is none.
+    """Return the scheme that is meant; raise ConfigError if there is none, ArgumentError if it is of a wrong type.
 
     >>> from geouq.config import EQUAL_COUNT_10
     >>> bin_scheme(20, EQUAL_COUNT_10).name, bin_scheme("equal-width", EQUAL_COUNT_10).name
@@ -72,7 +75,9 @@ def bin_scheme(bins: Bins, default: BinScheme) -> BinScheme:
         scheme, _, count = bins.rpartition("-")
         wanted = {"scheme": scheme, "count": int(count)} if count.isdecimal() else {"scheme": bins}
     elif np.ndim(bins):
-        wanted = {"edges": [float(edge) for edge in bins]}  # type: ignore[union-attr]
+        wanted = {"edges": as_numbers("edges", bins)}
+    elif isinstance(bins, bool) or not isinstance(bins, Real):
+        raise wrong_type("bins", bins, "give a number of bins, the name of a scheme, edges, or a BinScheme")
     else:
         wanted = {"scheme": default.scheme, "count": bins}
     try:
@@ -89,13 +94,13 @@ def summary_of(
     if not (isinstance(mean, Summary | SummaryArray) or is_lazy(mean)):
         spread = variance_of(variance, std)
         if spread is None or truth is None:
-            raise GeouqError(
+            raise DataError(
                 f"mean is a {type(mean).__name__}; give a Summary alone, or three arrays: mean, variance, truth (or "
                 "std= in the place of the variance)"
             )
         found = summarize(mean, spread, truth, weights=weights, dim=dim, **kept)
     elif any(given is not None for given in (variance, truth, std, weights, dim)):
-        raise GeouqError("a Summary stands alone; variance, truth, std, weights and dim were settled when it was made")
+        raise DataError("a Summary stands alone; variance, truth, std, weights and dim were settled when it was made")
     return found.compute() if is_lazy(found) else found
 
 
@@ -122,10 +127,11 @@ def _on_arrays(metric: Metric) -> Callable[..., Any]:
     ) -> Any:
         if unknown := chosen.keys() - choices.keys():
             known = ", ".join(choices) or "no choices"
-            raise TypeError(f"{metric.name}() got an unexpected argument {min(unknown)!r}; it takes {known}")
+            raise ArgumentError(f"{metric.name}() got an unexpected argument {min(unknown)!r}; it takes {known}")
         chosen = defaults | chosen
         if missing := [choice for choice, value in chosen.items() if value is inspect.Parameter.empty]:
-            raise TypeError(f"{metric.name}() needs {missing[0]}=, a number")
+            raise ArgumentError(f"{metric.name}() needs {missing[0]}=, a number")
+        chosen = {choice: _checked(choice, value) for choice, value in chosen.items()}
         kept: dict[str, Any] = {"ordering": metric.choice == "ordering"}
         several = [name for name in SEVERAL if np.ndim(chosen.get(name, 0))]
         for name, kept_as in SEVERAL.items():
@@ -150,6 +156,25 @@ def _on_arrays(metric: Metric) -> Callable[..., Any]:
     numbers.__signature__ = signature  # type: ignore[attr-defined]
     numbers.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()} | {"return": Any}
     return numbers
+
+
+def _checked(name: str, value: Any) -> Any:
+    """Return the value of a choice in its own type; raise ArgumentError or ConfigError if it is none."""
+    if name in SEVERAL:
+        return as_numbers(name, value) if _is_sequence(value) else as_number(name, value)
+    if name == "levels":
+        return as_numbers(name, value)
+    if name == "groups":
+        return as_count(name, value)
+    if name == "reference_mean":
+        return None if value is None else as_number(name, value)
+    if name == "level_weights" and value not in WEIGHTS_OF_LEVELS:
+        raise ConfigError(f"{name}={value!r}: give one of {', '.join(WEIGHTS_OF_LEVELS)}")
+    return as_text(name, value) if name == "by" else value
+
+
+def _is_sequence(value: Any) -> bool:
+    return np.ndim(value) > 0 and not isinstance(value, str)
 
 
 def _side_by_side(numbers: Sequence[Any], name: str, values: Sequence[float]) -> Any:

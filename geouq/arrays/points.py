@@ -1,13 +1,15 @@
 """Summaries of arrays in memory, with the bits that a sweep of the same pixels gives."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from affine import Affine
 from numpy.typing import ArrayLike, NDArray
 
+from geouq.arrays.arguments import as_numbers, checked_levels
+from geouq.arrays.spread import given_variance
 from geouq.config.model import LEVELS
 from geouq.errors import DataError
 from geouq.grid import Grid, Window
@@ -28,10 +30,11 @@ NOTHING_DECLARED = Nodata.of(None, None, None)
 
 def summarize_arrays(
     mean: ArrayLike,
-    variance: ArrayLike,
-    truth: ArrayLike,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
     levels: Sequence[float] = LEVELS,
     *,
+    std: ArrayLike | None = None,
     weight: ArrayLike | None = None,
     cell_size: int | None = None,
     tail: int = TAIL,
@@ -40,26 +43,48 @@ def summarize_arrays(
 ) -> VariableSummary:
     """Return the summary of one variable in memory, arrays (rows, columns), with the bits of a sweep of these pixels.
 
-    tile : name of the tile that the pixels are, by which pixels of one variance are put in order.
+    std : instead of the variance. tile : name of the tile that the pixels are, by which pixels of one variance are put
+    in order.
 
     A pixel that is not finite in any of the first three, has no positive variance, or no positive weight, is excluded.
     Raises DataError for a negative variance or weight.
     """
-    m, v, y = (np.atleast_2d(_as_float(array)) for array in (mean, variance, truth))
-    w, status = _weights(weight, y.shape)
+    m, v, y = (np.atleast_2d(_as_float(array)) for array in (mean, given_variance(variance, std, truth), truth))
+    w, _ = _weights(weight, y.shape)
     if not m.shape == v.shape == y.shape == (y.shape if weight is None else w.shape):
         shapes = f"{m.shape}, {v.shape} and {y.shape}" + ("" if weight is None else f", weights {w.shape}")
         raise DataError(f"mean, variance and truth have the shapes {shapes}; give one shape")
     grid = Grid(y.shape, Affine.identity(), "")
-    settings = Settings(tuple(levels), cell_size or cell_size_for([grid]), tail)
+    settings = Settings(
+        checked_levels(levels),
+        cell_size or cell_size_for([grid]),
+        tail,
+        thresholds=as_numbers("thresholds", thresholds),
+    )
+    return summarize_grid((m, v, y), grid, settings, weight=weight, tile=tile)
+
+
+def summarize_grid(
+    layers: tuple[NDArray[np.floating], NDArray[np.floating], NDArray[np.floating]],
+    grid: Grid,
+    settings: Settings,
+    *,
+    weight: ArrayLike | None = None,
+    tile: str = ARRAY,
+) -> VariableSummary:
+    """Return the summary of mean, variance and truth on a grid, with its cells, as a sweep of these pixels gives it.
+
+    Raises DataError for a negative variance or weight.
+    """
+    m, v, y = layers
+    w, status = _weights(weight, y.shape)
 
     def read(_: int, window: Window) -> VariableWindow:
         part = window.slices
         some = (w[part], status[part]) if w.size else (NO_WEIGHT, NO_STATUS)
         return VariableWindow(m[part], v[part], y[part], some[1], NOTHING_DECLARED, some[0])
 
-    own = replace(settings, thresholds=tuple(thresholds))
-    return _swept(read, grid, own, tile, weighted=weight is not None)
+    return _swept(read, grid, settings, tile, weighted=weight is not None)
 
 
 @dataclass(frozen=True)
@@ -126,8 +151,10 @@ def _swept(
     return total.summary().variables[ARRAY]
 
 
-def _as_float(array: ArrayLike) -> NDArray[np.floating]:
+def _as_float(array: Any) -> NDArray[np.floating]:
     values = np.asarray(array)
+    if values.dtype.kind not in "biuf":
+        raise DataError(f"an array holds values of type {values.dtype}; give numbers")
     return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
 
 

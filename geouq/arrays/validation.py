@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.arrays.arguments import as_count, as_mapping, as_number, as_numbers, checked_levels
 from geouq.arrays.array_types import is_dask, is_xarray
 from geouq.arrays.forms import MORE, PLACE, VALUE, is_sampled, places_in, points_of_form
 from geouq.arrays.points import TAIL, Points, summarize_points
-from geouq.arrays.spread import variance_of
+from geouq.arrays.spread import given_variance
 from geouq.arrays.summary_array import Coordinates, SummaryArray
 from geouq.config.model import LEVELS
-from geouq.errors import ConfigError, DataError
+from geouq.errors import ConfigError, DataError, GeouqError
 from geouq.gaussian import half_width
 from geouq.kernel import SQUARE
 from geouq.summary import GROUPED_BY, Summary, add_all
@@ -76,9 +77,7 @@ def summarize(
     >>> int(summarize([1.0, 2, 3], [0.01, 0.25, 1], [1.5, 3, 2], levels=[0.9]).n)
     3
     """
-    variance = variance_of(variance, std)
-    if variance is None or truth is None:
-        raise DataError(f"{'variance or std' if variance is None else 'truth'} is missing; give mean, variance, truth")
+    variance = given_variance(variance, std, truth)
     settings = _settings(levels, covariates, classes, tail=tail, ordering=ordering, thresholds=thresholds)
     layers = {"mean": mean, "variance": variance, "truth": truth, "truth_variance": truth_variance, "weights": weights}
     return of_layers(layers | dict(covariates) | dict(classes), dim, settings)
@@ -111,7 +110,7 @@ def summarize_intervals(
     >>> float(geouq.coverage(summary, level=0.9))
     0.5
     """
-    wanted = sorted({*levels, level})
+    wanted = sorted({*as_numbers("levels", levels), as_number("level", level)})
     settings = _settings(wanted, covariates, classes, tail=tail, ordering=ordering, thresholds=thresholds)
     layers = {"mean": mean, "lower": lower, "upper": upper, "truth": truth, "weights": weights}
     return of_layers(layers | dict(covariates) | dict(classes), dim, replace(settings, given=level))
@@ -119,17 +118,20 @@ def summarize_intervals(
 
 def _settings(
     levels: Sequence[float],
-    covariates: Iterable[str],
-    classes: Iterable[str],
+    covariates: Mapping[str, Any],
+    classes: Mapping[str, Any],
     *,
     tail: int,
     ordering: bool,
     thresholds: Sequence[float],
 ) -> Settings:
+    as_count("tail", tail, 0)
+    as_mapping("covariates", covariates)
+    as_mapping("classes", classes)
     groups = (*GROUPED_BY, *covariates, *classes)
     if len(set(groups)) < len(groups):
         raise ConfigError(f"groups {', '.join(groups)}: two have one name; choose another")
-    exceeded = tuple(map(float, thresholds))
+    exceeded = as_numbers("thresholds", thresholds)
     return Settings(
         checked_levels(levels),
         SQUARE,
@@ -343,6 +345,8 @@ def _floats(layer: Any, name: str) -> NDArray[np.floating]:
         values = layer if isinstance(layer, np.ndarray) else np.asarray(layer)
         kind = _kind(values.dtype, name)
         return np.ma.filled(values.astype(kind, copy=False), np.nan)
+    except GeouqError:
+        raise
     except (TypeError, ValueError):
         raise DataError(f"{name} is a {type(layer).__name__} that holds no numbers; give an array of them") from None
 
@@ -362,14 +366,6 @@ def _broadcast(layer: Any, shape: tuple[int, ...], name: str) -> Any:
         return np.broadcast_to(layer, shape)
     except ValueError:
         raise DataError(f"{name} of shape {layer.shape} do not broadcast to the pixels' shape {shape}") from None
-
-
-def checked_levels(levels: Sequence[float]) -> tuple[float, ...]:
-    """Return the levels as numbers; ConfigError where they are none."""
-    found = tuple(map(float, levels))
-    if not found or len(set(found)) < len(found) or not all(0 < level < 1 for level in found):
-        raise ConfigError(f"levels {list(levels)}: give different numbers between 0 and 1, such as 0.9")
-    return found
 
 
 def _axes(dim: Dim, count: int) -> list[int]:

@@ -1,15 +1,16 @@
 """The whole of a comparison: from the folders of runs to tables, figures, and what became worse."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from geouq.comparison.gates import Worse, bound_of, worse
 from geouq.comparison.rows import COLUMNS, comparison_rows
 from geouq.comparison.runs import Restricted, open_runs, restricted_to_common
-from geouq.config import Variable, preferred_first
+from geouq.config import Configuration, Variable, folder_of_run, preferred_first
 from geouq.config.regions import ALL
-from geouq.errors import ConfigError
+from geouq.errors import ConfigError, as_path, wrong_type
 from geouq.metrics import Metric
 from geouq.numbers.gates import metrics_by_name
 from geouq.paired import Shown, as_text, shown_rows, write_texts
@@ -46,22 +47,48 @@ class Comparison:
 
 
 def compare(
-    runs: Sequence[Path | str],
-    out: Path | None = None,
+    runs: Sequence[Configuration],
+    out: Path | str | None = None,
     fail_if_worse: Sequence[str] = (),
     reporter: Reporter | None = None,
 ) -> Comparison:
     """Compare runs on the same truth with the first of them, on the tiles that all have; no pixel is read.
 
-    runs : their folders; RUN@MODEL is one model of a run alone, whose variables have their plain names then. out :
-    folder to write to, by default `comparison` beside the first run. fail_if_worse : numbers in which no run may be
-    worse, as METRIC, METRIC:VARIABLE or METRIC:VARIABLE:REGION. Raises SummaryError where a folder holds no run,
-    DataError where truth or cells differ, and ConfigError where nothing is in common or a number is not known.
+    Parameters
+    ----------
+    runs : sequence of path, mapping or Experiment
+        Folders of runs, or the configurations that name them. ``"RUN@MODEL"`` is one model of a run alone, whose
+        variables have their plain names then.
+    out : path, optional
+        Folder to write to, by default `comparison` in the folder that holds the first run.
+    fail_if_worse : sequence of str
+        Numbers in which no run may be worse, as METRIC, METRIC:VARIABLE or METRIC:VARIABLE:REGION.
+    reporter : Reporter, optional
+        Receives the progress.
+
+    Returns
+    -------
+    Comparison
+        The table of differences, what became worse and the files written.
+
+    Raises
+    ------
+    SummaryError
+        If a folder holds no run.
+    DataError
+        If truth or cells differ.
+    ConfigError
+        If nothing is in common or a number is not known.
+    ArgumentError
+        If an argument has a wrong type.
     """
     from geouq.paired.figure import draw_differences  # noqa: PLC0415  matplotlib is large
 
-    opened = open_runs([Path(run) for run in runs])
-    folder = out or opened[0].folder.resolve().parent / "comparison"
+    if isinstance(runs, str | os.PathLike) or not isinstance(runs, Iterable):
+        raise wrong_type("runs", runs, "give a list of the folders of runs")
+    opened = open_runs([folder_of_run("runs", run) for run in runs])
+    folder = as_path("out", out, "give a folder") if out is not None else None
+    folder = folder or opened[0].folder.resolve().parent / "comparison"
     if (folder / "run.json").exists():
         raise ConfigError(f"{folder} is the folder of a run; name another with --out")
     restricted, shared = restricted_to_common(opened)

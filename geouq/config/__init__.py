@@ -4,7 +4,7 @@ from geouq.config.bins import EQUAL_COUNT_10, EQUAL_WIDTH_10, GROUPS, Bins, BinS
 from geouq.config.data import Data, FormData, SharedData
 from geouq.config.intervals import Intervals, length
 from geouq.config.layer_bands import OF_PREDICTIONS, LayerBands
-from geouq.config.load import json_schema, load_experiment, to_yaml
+from geouq.config.load import Configuration, folder_of_run, json_schema, load_experiment, to_yaml
 from geouq.config.model import CalibrationWeights, Experiment
 from geouq.config.output import Gate, Output, VarianceRule
 from geouq.config.prediction import PredictionFiles, key_of, model_and_layer
@@ -49,6 +49,7 @@ __all__ = [
     "Bins",
     "CalibrationWeights",
     "ClassRegions",
+    "Configuration",
     "Data",
     "DerivedRegion",
     "Experiment",
@@ -68,6 +69,7 @@ __all__ = [
     "config_error",
     "fault_of_groups",
     "fault_of_name",
+    "folder_of_run",
     "is_pixel_map",
     "json_schema",
     "key_of",

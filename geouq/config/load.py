@@ -15,35 +15,84 @@ from geouq.config.model import Experiment
 from geouq.config.validation_errors import Fault, config_error, one_line
 from geouq.config.values import FORM_KEYS
 from geouq.config.yaml_text import Written, as_written, is_file, merged, read_yaml
-from geouq.errors import ConfigError
+from geouq.errors import ConfigError, as_path, wrong_type
 from geouq.text.gdal_names import file_in_name, with_file
 from geouq.text.redaction import redacted
 
 # URLs, GDAL's virtual files, and its names with a driver in front
 FILES = ("polygons", "classes")  # keys of a region that name a file
+IN_MEMORY = Path("configuration")  # stands for the file of a mapping, in the current folder
+Configuration = str | os.PathLike[str] | Mapping[str, Any] | Experiment
 NOT_RELATIVE = re.compile(r"/|[A-Za-z][\w+.-]*://|[A-Z][A-Z0-9_]+:")
 
 
-def load_experiment(path: str | Path, *, overrides: Mapping[str, Any] | None = None) -> Experiment:
-    """Read the experiment that a YAML file describes, with its bases, and `overrides` laid over it last.
+def load_experiment(experiment: Configuration, *, overrides: Mapping[str, Any] | None = None) -> Experiment:
+    """Return the experiment that a YAML file or a mapping describes.
 
-    Overrides have the shape of the file, such as {"output": {"directory": "elsewhere"}}; paths in them are
-    relative to the current folder, those in a file to its own folder. Raises ConfigError that lists every
-    fault, a line each, with file, line and a suggestion.
+    Parameters
+    ----------
+    experiment : path, mapping or Experiment
+        YAML file, which may extend others; a mapping of the keys of such a file; or an Experiment, which is returned
+        as it is if there are no overrides.
+    overrides : mapping, optional
+        Values that replace those of the experiment, in the shape of the file, such as
+        ``{"output": {"directory": "elsewhere"}}``.
+
+    Returns
+    -------
+    Experiment
+        Paths in a file are relative to its folder, those in mappings to the current folder.
+
+    Raises
+    ------
+    ConfigError
+        If the configuration is wrong. The message lists every fault, a line each, with file, line and a suggestion.
+    ArgumentError
+        If `experiment` or `overrides` has a wrong type.
+
+    Examples
+    --------
+    >>> files = {"mean": "{tile}_mean.tif", "std": "{tile}_std.tif", "truth": "{tile}.tif"}
+    >>> load_experiment({"version": 1, "name": "forest", "data": files}).name
+    'forest'
     """
-    source = Path(path)
-    root, faults = _with_bases(source, ())
+    if not isinstance(overrides, Mapping | None):
+        raise wrong_type("overrides", overrides, "give a mapping in the shape of the file")
+    if isinstance(experiment, Experiment):
+        if overrides is None:
+            return experiment
+        experiment = experiment.model_dump(mode="json", exclude_none=True)
+    if isinstance(experiment, Mapping):
+        source = IN_MEMORY
+        root, faults = _upon_base(as_written(experiment, source), [], source, ())
+    else:
+        source = as_path(
+            "experiment", experiment, "give the path of a YAML file, a mapping of its keys, or an Experiment"
+        )
+        root, faults = _with_bases(source, ())
     if overrides is not None:
         root = replace(merged(root, as_written(overrides)), file=source, line=1)
     root, reference_faults = _with_labels(_with_paths(root))
     faults += [*reference_faults, *faults_of_credentials(root)]
     try:
-        experiment = Experiment.model_validate(root.plain(), context={"source": source, "written": root})
+        found = Experiment.model_validate(root.plain(), context={"source": source, "written": root})
     except ValidationError as error:
         faults += [root.fault(fault["loc"], fault["msg"]) for fault in error.errors(include_url=False)]
     if faults:
         raise config_error(faults)
-    return experiment
+    return found
+
+
+def folder_of_run(name: str, run: Configuration) -> Path:
+    """Return the folder of the results of a run: that folder, or what describes the experiment.
+
+    Raises ArgumentError, which calls the argument by its name, if it is none of these.
+    """
+    if not isinstance(run, Experiment | Mapping):
+        path = as_path(name, run, "give the folder of a run, or the path of its YAML file, a mapping or an Experiment")
+        if not path.is_file():
+            return path
+    return load_experiment(run).output_directory
 
 
 def to_yaml(experiment: Experiment, *, credentials: bool = True) -> str:
@@ -99,11 +148,15 @@ def json_schema() -> dict[str, Any]:
 
 def _with_bases(file: Path, above: tuple[Path, ...]) -> tuple[Written, list[Fault]]:
     """Lay a file upon the chain of bases that it extends; `above` are the files that led here."""
-    root, faults = read_yaml(file)
+    return _upon_base(*read_yaml(file), file, above)
+
+
+def _upon_base(root: Written, faults: list[Fault], file: Path, above: tuple[Path, ...]) -> tuple[Written, list[Fault]]:
+    """Lay what is written in a file upon the chain of bases that it extends."""
     extends = root.entries.get("extends")
     if extends is None or extends.value is None:
         return _without_extends(root), faults
-    chain = (*above, file)
+    chain = above if file is IN_MEMORY else (*above, file)
     if not isinstance(extends.value, str):
         fault = root.fault(("extends",), "needs the path of one configuration")
         return _without_extends(root), [*faults, fault]

@@ -43,7 +43,7 @@ PLAIN_WORDS = {
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault: where it is written (no file: an override), the keys that lead there, and what to do."""
+    """One fault: where it is written (no file: an override; line 0: no line), the keys that lead there, what to do."""
 
     file: Path | None
     line: int
@@ -51,7 +51,8 @@ class Fault:
     message: str
 
     def __str__(self) -> str:
-        place = f"{one_line(str(self.file))}:{self.line}" if self.file else "overrides"
+        line = f":{self.line}" if self.line else ""
+        place = f"{one_line(str(self.file))}{line}" if self.file else "overrides"
         keys = ".".join(one_line(str(step)) for step in self.path)
         return ": ".join(part for part in (place, keys, self.message) if part)
 

@@ -84,16 +84,16 @@ def merged(base: Written, over: Written) -> Written:
     return replace(over, value=value)
 
 
-def as_written(value: object) -> Written:
-    """Python values as if they were written: scalars become text."""
+def as_written(value: object, file: Path | None = None) -> Written:
+    """Return Python values as if they were written in a file: scalars become text."""
     if isinstance(value, Mapping):
-        return Written({str(key): as_written(entry) for key, entry in value.items()}, None, 0)
+        return Written({str(key): as_written(entry, file) for key, entry in value.items()}, file, 0)
     if isinstance(value, list | tuple):
-        return Written([as_written(entry) for entry in value], None, 0)
+        return Written([as_written(entry, file) for entry in value], file, 0)
     if value is None:
-        return Written(None, None, 0)
+        return Written(None, file, 0)
     remember_secrets(str(value))
-    return Written(str(value), None, 0)
+    return Written(str(value), file, 0)
 
 
 def read_yaml(file: Path) -> tuple[Written, list[Fault]]:

@@ -11,7 +11,7 @@ from geouq.figures import TileCells
 from geouq.metrics import Metric, level_name, metrics_of, shown_in, unit_of
 from geouq.metrics.record import OF_LEVELS
 from geouq.runs.store import Part, SavedSummaries
-from geouq.summary import Summary
+from geouq.summary import CellSummaries, Summary, TilePlace
 from geouq.summary.form import Form, Quantiles, Split
 
 Floats = NDArray[np.float64]
@@ -21,7 +21,7 @@ def cells_of_tiles(
     summaries: SavedSummaries, parts: Sequence[Part], variable: str, metric: str, scheme: BinScheme
 ) -> list[TileCells]:
     """Return the cells of each part that holds a pixel. metric : one of `cell_metrics`."""
-    function = _function(metric, scheme, summaries.form())
+    function = function_of_cells(metric, scheme, summaries.form())
     found = [_tile(summaries, part, variable, function) for part in parts]
     return [tile for tile in found if tile.n]
 
@@ -56,7 +56,8 @@ def _known(metric: str, form: Form | None) -> Metric:
     return next(one for one in metrics_of(form) if metric in (one.name, f"{one.name}_{metric.rpartition('_')[2]}"))
 
 
-def _function(metric: str, scheme: BinScheme, form: Form | None) -> Callable[[Summary], Floats]:
+def function_of_cells(metric: str, scheme: BinScheme, form: Form | None) -> Callable[[Summary], Floats]:
+    """Return the function that gives a metric, by its name in the tables, of summaries."""
     known = _known(metric, form)
     if known.choice in OF_LEVELS:
         return partial(known.function, level=round(float(metric.rpartition("_")[2]) / 100, 12))
@@ -64,10 +65,16 @@ def _function(metric: str, scheme: BinScheme, form: Form | None) -> Callable[[Su
 
 
 def _tile(summaries: SavedSummaries, part: Part, variable: str, function: Callable[[Summary], Floats]) -> TileCells:
-    place = summaries.place(part)
+    return values_of_cells(summaries.place(part), summaries.cells_of(part, variable), function)
+
+
+def values_of_cells(
+    place: TilePlace, parts: Iterable[tuple[NDArray[np.int64], CellSummaries]], function: Callable[[Summary], Floats]
+) -> TileCells:
+    """Return a number of every cell of a tile, of which some come at a time."""
     grid, n = place.cell_grid, 0
     values = np.full(grid.pixels, np.nan)
-    for numbers, cells in summaries.cells_of(part, variable):
+    for numbers, cells in parts:
         first = 0
         for summary in cells.summaries():
             found = function(summary)
@@ -76,4 +83,4 @@ def _tile(summaries: SavedSummaries, part: Part, variable: str, function: Callab
             )
             first, n = first + len(summary.n), n + int(summary.n.sum())
     down, across = (length / place.cell_size for length in place.grid.shape)
-    return TileCells(part.tile, grid, values.reshape(grid.shape), n, (down, across))
+    return TileCells(place.tile, grid, values.reshape(grid.shape), n, (down, across))

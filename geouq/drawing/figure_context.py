@@ -24,9 +24,10 @@ from geouq.figures import (
     sparsification_figure,
     std_figure,
 )
+from geouq.figures.forms import shares_of
 from geouq.figures.regions import region_panels
 from geouq.inference import Inference
-from geouq.metrics import MetricOptions, form_curves, has_variance
+from geouq.metrics import MetricOptions, has_variance
 from geouq.regions import EvaluationUnit
 from geouq.runs.store import Part, SavedSummaries
 from geouq.summary import Summary
@@ -127,15 +128,7 @@ def _reliability(case: Case) -> Figure:
 
 def _shares(case: Case) -> Figure:
     """Of quantiles the calibration curve, of probabilities a reliability diagram of each class."""
-    curves = [
-        ("quantiles" if name == "quantile_calibration" else name.removeprefix("reliability_"), x, y)
-        for name, x, y in form_curves(case.summary)
-    ]
-    words = {
-        "quantiles": ("level of the quantile (1)", "truth at most the quantile (share, 1)"),
-        "classes": ("probability of the class (1)", "truth of the class (share, 1)"),
-    }
-    predicted, observed = words[case.summary.kind]
+    curves, predicted, observed = shares_of(case.summary)
     return shares_figure(curves, int(case.summary.n), title=case.title, predicted=predicted, observed=observed)
 
 

@@ -91,10 +91,15 @@ def _named(name: str, curve: Curve) -> str:
     return f"{plain(name, 16)} ({pixels(curve.summary.n)})"
 
 
+def draw_diagonal(axes: Axes) -> None:
+    """Draw the curve of a calibrated forecast."""
+    axes.plot([0, 1], [0, 1], color=IDEAL, linewidth=1.5, linestyle="--", label="calibrated", zorder=1)
+    axes.set(xlim=(0, 1), ylim=(0, 1))
+
+
 def _diagonal(top: Axes, bottom: Axes) -> None:
-    top.plot([0, 1], [0, 1], color=IDEAL, linewidth=1.5, linestyle="--", label="calibrated", zorder=1)
+    draw_diagonal(top)
     bottom.axhline(0, color=IDEAL, linewidth=1.5, linestyle="--", zorder=1)
-    top.set(xlim=(0, 1), ylim=(0, 1))
     away = max(0.01, *(abs(limit) for limit in bottom.get_ylim()))
     bottom.set_ylim(-away, away)
     bottom.yaxis.set_major_locator(MaxNLocator(4, symmetric=True))

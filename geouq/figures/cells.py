@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colorbar import Colorbar
 from matplotlib.colors import LogNorm, Normalize, TwoSlopeNorm
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, FigureBase
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
 from rasterio.crs import CRS
@@ -87,6 +87,14 @@ def cell_map(tiles: Sequence[TileCells], metric: str, *, title: str, units: str)
     drawn = [tile for own in panels for tile in own]
     figure.supxlabel(_note(drawn, used, frequent), fontsize=LETTERS, color=INK)
     return figure
+
+
+def draw_cells(axes: Axes, tiles: Sequence[TileCells], metric: str, units: str) -> None:
+    """Draw tiles of one CRS on one map, with a colour bar."""
+    norm, extend = _norm(np.concatenate([tile.values.ravel() for tile in tiles]), metric)
+    _draw(axes, tiles, norm, metric)
+    bar = _colour_bar(axes.figure, [axes], norm, extend, metric)
+    bar.set_label(with_units(metric, units), fontsize=LETTERS, parse_math=False)
 
 
 def _box(tiles: Sequence[TileCells]) -> tuple[float, float, float, float]:
@@ -219,7 +227,7 @@ def scale_length(metres: float) -> float:
     return float(max(step for step in (1, 2, 5) if step * power <= third) * power)
 
 
-def _colour_bar(figure: Figure, axes: Sequence[Axes], norm: Normalize, extend: str, metric: str) -> Colorbar:
+def _colour_bar(figure: FigureBase, axes: Sequence[Axes], norm: Normalize, extend: str, metric: str) -> Colorbar:
     mappable = mpl.cm.ScalarMappable(norm, _colours(metric))
     bar = figure.colorbar(mappable, ax=list(axes), extend=extend, shrink=0.85, aspect=28, pad=0.02)
     if isinstance(norm, LogNorm):

@@ -1,6 +1,7 @@
 """Correlogram of the residuals."""
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from geouq.figures.style import DATA, GREEN, IDEAL, INK, MARKERS, dress, key, new_figure, note
@@ -16,6 +17,20 @@ def correlogram_figure(blocks: Blocks, *, title: str) -> Figure:
     """
     figure = new_figure(title, height=4.0)
     axes = figure.subplots()
+    cell, unit = draw_correlogram(axes, blocks)
+    side = f"{for_people(blocks.side * cell)} {unit} a side" if blocks.side else "one a tile"
+    size = for_people(blocks.reaches["error"].effective)
+    note(
+        axes,
+        f"{blocks.count} blocks, {side}",
+        f"{blocks.cells} cells, worth {size} independent ones for the mean error",
+    )
+    key(figure, [axes])
+    return figure
+
+
+def draw_correlogram(axes: Axes, blocks: Blocks) -> tuple[float, str]:
+    """Draw the correlation of each residual; return the side of a cell and its unit."""
     metres = np.isfinite(blocks.cell_metres)
     cell, unit = (blocks.cell_metres / 1000, "km") if metres else (blocks.cell_pixels, "pixels")
     styles = zip(("error", "squared error", "z²"), (DATA, IDEAL, GREEN), MARKERS, strict=False)
@@ -36,15 +51,7 @@ def correlogram_figure(blocks: Blocks, *, title: str) -> Figure:
     error = blocks.reaches["error"]
     lowest = min(np.nanmin(reach.correlogram.correlation) for reach in blocks.reaches.values())
     axes.set(ylim=(min(-0.1, 1.1 * lowest), 1.05), xlim=(0, max(1, len(error.correlogram.lags) - 1) * cell))
-    side = f"{for_people(blocks.side * cell)} {unit} a side" if blocks.side else "one a tile"
-    size = for_people(error.effective)
-    note(
-        axes,
-        f"{blocks.count} blocks, {side}",
-        f"{blocks.cells} cells, worth {size} independent ones for the mean error",
-    )
-    key(figure, [axes])
-    return figure
+    return cell, unit
 
 
 def _shown(blocks: Blocks) -> list[Correlogram]:

@@ -41,6 +41,14 @@ def error_by_std_figure(summary: Summary, *, title: str, units: str) -> Figure:
     if not summary.n:
         return without_pixels(figure)
     axes = figure.subplots()
+    shown = draw_error_by_std(axes, summary, units)
+    note(axes, f"{pixels(summary.n)}, of which {shown:.1f} % lie inside the axes")
+    key(figure, [axes], columns=2)
+    return figure
+
+
+def draw_error_by_std(axes: Axes, summary: Summary, units: str) -> float:
+    """Draw the density with its colour bar and the quantiles; return the percentage of pixels inside the axes."""
     std, error, weight = _points(summary)
     across, down = _edges(std, weight, ACROSS, 0.0005, 0.9995), _edges(error, weight, DOWN, 0.01, 0.9995)
     counts, _, _ = np.histogram2d(std, error, bins=(across, down), weights=weight / weight.sum() * 100)
@@ -50,12 +58,10 @@ def error_by_std_figure(summary: Summary, *, title: str, units: str) -> Figure:
     decades(axes, across[-1] / across[0], y=False)
     decades(axes, down[-1] / down[0], x=False)
     dress(axes, with_units("predicted std", units), with_units("|error|", units), grid=False)
-    bar = figure.colorbar(mesh, ax=axes, pad=0.02, aspect=30)
+    bar = axes.figure.colorbar(mesh, ax=axes, pad=0.02, aspect=30)
     bar.set_label("pixels (%)", fontsize=LETTERS)
     bar.ax.tick_params(labelsize=LETTERS)
-    note(axes, f"{pixels(summary.n)}, of which {counts.sum():.1f} % lie inside the axes")
-    key(figure, [axes], columns=2)
-    return figure
+    return float(counts.sum())
 
 
 def error_quantiles(summary: Summary, probability: float) -> tuple[Floats, Floats]:

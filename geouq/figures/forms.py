@@ -20,6 +20,7 @@ from geouq.figures.style import (
     plain,
     without_pixels,
 )
+from geouq.metrics import form_curves
 from geouq.metrics.ensemble import mixture_pit, rank_histogram
 from geouq.summary import Summary
 from geouq.summary.form import Ensemble
@@ -27,10 +28,31 @@ from geouq.summary.form import Ensemble
 FormCurve = tuple[str, NDArray[np.float64], NDArray[np.float64]]
 
 
+def shares_of(summary: Summary) -> tuple[list[FormCurve], str, str]:
+    """Return the curves of a summary of quantiles or of classes, and what is predicted and observed."""
+    curves = [
+        ("quantiles" if name == "quantile_calibration" else name.removeprefix("reliability_"), x, y)
+        for name, x, y in form_curves(summary)
+    ]
+    words = {
+        "quantiles": ("level of the quantile (1)", "truth at most the quantile (share, 1)"),
+        "classes": ("probability of the class (1)", "truth of the class (share, 1)"),
+    }
+    return curves, *words[summary.kind]
+
+
 def shares_figure(curves: Sequence[FormCurve], n: int, *, title: str, predicted: str, observed: str) -> Figure:
     """Observed shares against predicted ones, a curve each by its name: on the diagonal where calibrated."""
     figure = new_figure(title)
     axes = figure.subplots()
+    draw_shares(axes, curves, predicted=predicted, observed=observed)
+    note(axes, pixels(n))
+    key(figure, [axes], columns=2)
+    return figure
+
+
+def draw_shares(axes: Axes, curves: Sequence[FormCurve], *, predicted: str, observed: str) -> None:
+    """Draw a curve each by its name, and the diagonal."""
     colours = (DATA, *(colour for colour in PALETTE if colour not in (DATA, IDEAL)))
     for number, (name, x, y) in enumerate(curves):
         there = np.isfinite(y)
@@ -41,9 +63,6 @@ def shares_figure(curves: Sequence[FormCurve], n: int, *, title: str, predicted:
     axes.plot([0, 1], [0, 1], color=IDEAL, linewidth=1.5, linestyle="--", label="calibrated", zorder=1)
     axes.set(xlim=(0, 1), ylim=(0, 1))
     dress(axes, predicted, observed)
-    note(axes, pixels(n))
-    key(figure, [axes], columns=2)
-    return figure
 
 
 def ranks_figure(summary: Summary, *, title: str) -> Figure:
@@ -58,10 +77,7 @@ def ranks_figure(summary: Summary, *, title: str) -> Figure:
     if not summary.n:
         return without_pixels(figure)
     first, *others = figure.subplots(2 if densities else 1, squeeze=False).ravel()
-    shares = rank_histogram(summary)
-    members = len(shares) - 1
-    _bars(first, len(shares) * shares, np.linspace(-0.5, members + 0.5, members + 2))
-    dress(first, "members below the truth (number)", "density (1)")
+    members = draw_ranks(first, summary)
     alone = "means alone, without the members' variances" if densities else ""
     note(first, f"{pixels(summary.n)}, {members} members", alone)
     for axes in others:
@@ -70,6 +86,15 @@ def ranks_figure(summary: Summary, *, title: str) -> Figure:
         dress(axes, "PIT of the truth in the mixture (1)", "density (1)")
     key(figure, [first])
     return figure
+
+
+def draw_ranks(axes: Axes, summary: Summary) -> int:
+    """Draw the ranks of the truth; return the number of members."""
+    shares = rank_histogram(summary)
+    members = len(shares) - 1
+    _bars(axes, len(shares) * shares, np.linspace(-0.5, members + 0.5, members + 2))
+    dress(axes, "members below the truth (number)", "density (1)")
+    return members
 
 
 def _bars(axes: Axes, density: NDArray[np.float64], edges: NDArray[np.float64]) -> None:

@@ -1,6 +1,7 @@
 """PIT histogram."""
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from geouq.figures.style import (
@@ -37,18 +38,8 @@ def pit_histogram(summary: Summary, *, title: str, bands: Bands | None = None, v
     if not summary.n:
         return without_pixels(figure)
     axes = figure.subplots()
-    density = PIT_BINS * summary.z.regular(PIT_BINS) / summary.moments.weight
-    left = np.arange(PIT_BINS) / PIT_BINS
-    level, effective = (bands.level, bands.pit_effective) if bands else (DEFAULTS.level, float(summary.n))
+    level, effective = draw_pit(axes, summary, bands)
     known = bool(np.isfinite(effective))
-    half = expected_half_width(effective, level) if known else 0.0
-    axes.bar(left, density, 1 / PIT_BINS, align="edge", color=DATA, alpha=0.35, linewidth=0)
-    if known:
-        axes.axhspan(max(0, 1 - half), 1 + half, color=FAINT, alpha=0.45, linewidth=0, zorder=2, label="if calibrated")
-    axes.stairs(density, np.append(left, 1.0), color=DATA, linewidth=1.4, zorder=3, label="observed")
-    axes.axhline(1, color=IDEAL, linewidth=1.5, linestyle="--", label="calibrated", zorder=4)
-    axes.set(xlim=(0, 1), ylim=(0, 1.05 * max(float(density.max()), 1.2, 1 + min(half, 1))))
-    dress(axes, "PIT of the truth (1)", "density (1)")
     covered = f", {percent(0.9)} interval covers {100 * float(coverage(summary, 0.9)):.1f} %"
     centre, spread = for_people(float(z_mean(summary))), for_people(float(z_std(summary)))
     size = f"worth {for_people(effective)} independent ones" if bands else "taken as independent"
@@ -61,6 +52,23 @@ def pit_histogram(summary: Summary, *, title: str, bands: Bands | None = None, v
     )
     key(figure, [axes])
     return figure
+
+
+def draw_pit(axes: Axes, summary: Summary, bands: Bands | None = None) -> tuple[float, float]:
+    """Draw the histogram and its band; return level and number of independent pixels of the band."""
+    density = PIT_BINS * summary.z.regular(PIT_BINS) / summary.moments.weight
+    left = np.arange(PIT_BINS) / PIT_BINS
+    level, effective = (bands.level, bands.pit_effective) if bands else (DEFAULTS.level, float(summary.n))
+    known = bool(np.isfinite(effective))
+    half = expected_half_width(effective, level) if known else 0.0
+    axes.bar(left, density, 1 / PIT_BINS, align="edge", color=DATA, alpha=0.35, linewidth=0)
+    if known:
+        axes.axhspan(max(0, 1 - half), 1 + half, color=FAINT, alpha=0.45, linewidth=0, zorder=2, label="if calibrated")
+    axes.stairs(density, np.append(left, 1.0), color=DATA, linewidth=1.4, zorder=3, label="observed")
+    axes.axhline(1, color=IDEAL, linewidth=1.5, linestyle="--", label="calibrated", zorder=4)
+    axes.set(xlim=(0, 1), ylim=(0, 1.05 * max(float(density.max()), 1.2, 1 + min(half, 1))))
+    dress(axes, "PIT of the truth (1)", "density (1)")
+    return level, effective
 
 
 def expected_half_width(effective: float, level: float) -> float:

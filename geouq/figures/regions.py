@@ -1,6 +1,6 @@
 """Metrics by region: dots and intervals, sorted."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -41,7 +41,7 @@ def region_figure(rows: Sequence[Row], *, title: str) -> Figure:
     highest are drawn.
     """
     panels = list(dict.fromkeys((row["variable"], row["metric"]) for row in rows if row["value"] is not None))
-    names = _sorted_names(rows, panels)
+    names = sorted_names(rows, panels)
     shown = names if len(names) <= MOST + 1 else [*names[: MOST // 2 + 1], *names[-MOST // 2 :]]
     across = min(3, len(panels)) or 1
     down = -(-len(panels) // across) or 1
@@ -53,7 +53,7 @@ def region_figure(rows: Sequence[Row], *, title: str) -> Figure:
     axes = list(figure.subplots(down, across, squeeze=False, sharey=True).ravel())
     for panel, own in zip(panels, axes, strict=False):
         found = [row for row in rows if (row["variable"], row["metric"]) == panel]
-        _draw(own, {row["name"]: row for row in found}, shown, several=several)
+        draw_regions(own, {row["name"]: row for row in found}, shown, several=several)
     for own in axes[len(panels) :]:
         own.remove()
     axes[0].set_ylim(len(shown) - 0.4, -0.6)
@@ -62,14 +62,15 @@ def region_figure(rows: Sequence[Row], *, title: str) -> Figure:
     return figure
 
 
-def _sorted_names(rows: Sequence[Row], panels: Sequence[Panel]) -> list[str]:
+def sorted_names(rows: Sequence[Row], panels: Sequence[Panel]) -> list[str]:
     """Return the whole, then the regions from the lowest value of the first panel to the highest; missing ones last."""
     values = {row["name"]: row["value"] for row in rows if (row["variable"], row["metric"]) in panels[:1]}
     whole = {row["name"]: 0 if row["level"] == "all" else 1 for row in rows}
     return sorted(values, key=lambda name: (whole[name], np.inf if values[name] is None else values[name]))
 
 
-def _draw(axes: Axes, found: dict[str, Row], names: Sequence[str], *, several: bool) -> None:
+def draw_regions(axes: Axes, found: Mapping[str, Row], names: Sequence[str], *, several: bool = False) -> None:
+    """Draw the dot and the interval of each region."""
     any_row = next(iter(found.values()))
     draw_ideal(axes, any_row["metric"])
     for y, name in enumerate(names):

@@ -39,7 +39,7 @@ def shift_figure(rows: Sequence[Row], *, title: str) -> Figure:
         return figure
     panels = list(figure.subplots(down, across, squeeze=False, sharey=True).ravel())
     for row, axes in zip(used, panels, strict=False):
-        _draw(axes, row)
+        draw_shift(axes, row)
     for axes in panels[len(used) :]:
         axes.remove()
     level = next(
@@ -50,7 +50,8 @@ def shift_figure(rows: Sequence[Row], *, title: str) -> Figure:
     return figure
 
 
-def _draw(axes: Axes, row: Row) -> None:
+def draw_shift(axes: Axes, row: Row) -> None:
+    """Draw a metric in and out of distribution, and the interval of the difference."""
     draw_ideal(axes, row["metric"])
     axes.plot([row["in"], row["in"]], [0, 1], color=DATA, linewidth=0.8, linestyle=":", zorder=2)
     if row["ci_low"] is not None:

@@ -1,6 +1,7 @@
 """Sparsification curves."""
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -43,6 +44,16 @@ def sparsification_figure(summary: Summary, *, title: str, units: str) -> Figure
     if not summary.n:
         return without_pixels(figure)
     axes = figure.subplots()
+    draw_sparsification(axes, summary, units)
+    own_error = _with_resolution(ause(summary), ause_resolution(summary))
+    correlation = _with_resolution(spearman(summary), spearman_resolution(summary))
+    note(axes, pixels(summary.n), f"AUSE {own_error}, rank correlation {correlation}")
+    key(figure, [axes])
+    return figure
+
+
+def draw_sparsification(axes: Axes, summary: Summary, units: str) -> None:
+    """Draw both curves and the area between them."""
     x, own, best = 100 * LEFT_OUT, sparsification_curve(summary), oracle_curve(summary)
     axes.fill_between(x, best, own, color=FAINT, alpha=0.5, linewidth=0)
     axes.plot(x, own, color=DATA, linewidth=1.6, label="by predicted std")
@@ -52,11 +63,6 @@ def sparsification_figure(summary: Summary, *, title: str, units: str) -> Figure
     if np.isfinite(own).all():
         axes.set(ylim=(0, 1.1 * own.max()))
     dress(axes, "pixels left out (%)", with_units("RMSE of those that remain", units))
-    own_error = _with_resolution(ause(summary), ause_resolution(summary))
-    correlation = _with_resolution(spearman(summary), spearman_resolution(summary))
-    note(axes, pixels(summary.n), f"AUSE {own_error}, rank correlation {correlation}")
-    key(figure, [axes])
-    return figure
 
 
 def _with_resolution(value: NDArray[np.float64], resolution: NDArray[np.float64]) -> str:

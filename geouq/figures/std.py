@@ -44,6 +44,14 @@ def std_figure(regions: Mapping[str, Summary], *, title: str, units: str) -> Fig
     if not used:
         return without_pixels(figure)
     axes = figure.subplots()
+    draw_std(axes, used, units)
+    note(axes, f"{pixels(next(iter(used.values())).n)} in {plain(next(iter(used)), 20)}")
+    key(figure, [axes])
+    return figure
+
+
+def draw_std(axes: Axes, used: Mapping[str, Summary], units: str) -> None:
+    """Draw a row for each region with pixels."""
     quantiles = {name: np.sqrt(summary.variance.quantiles(QUANTILES)) for name, summary in used.items()}
     ends = np.array([(own[0], own[-1]) for own in quantiles.values()])
     errors = [float(rmse(summary)) for summary in used.values()]
@@ -58,9 +66,6 @@ def std_figure(regions: Mapping[str, Summary], *, title: str, units: str) -> Fig
     dress(axes, with_units("predicted std", units))
     axes.set_yticks(range(len(used)), [plain(name) for name in used])
     axes.set_ylim(len(used) - 0.4, -0.9)
-    note(axes, f"{pixels(next(iter(used.values())).n)} in {plain(next(iter(used)), 20)}")
-    key(figure, [axes])
-    return figure
 
 
 def _edges(ends: Floats, *, logarithmic: bool) -> Floats:

@@ -326,7 +326,16 @@ def unit_of(metric: Metric, units: str) -> str:
     """
     if metric.unit == "1" or units in ("", "1"):
         return "1" if metric.unit == "1" or units == "1" else ""
-    if metric.unit == "unit":
+    return units if metric.unit == "unit" else squared_unit(units)
+
+
+def squared_unit(units: str) -> str:
+    """Return the unit of a square of a variable in `units`.
+
+    >>> squared_unit("m"), squared_unit("Mg ha-1"), squared_unit("1")
+    ('m^2', '(Mg ha-1)^2', '1')
+    """
+    if units in ("", "1"):
         return units
     return f"({units})^2" if " " in units or "/" in units else f"{units}^2"
 

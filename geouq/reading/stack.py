@@ -7,8 +7,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from geouq.config import Experiment
-from geouq.errors import ConfigError, GeouqError
+from geouq.config import Configuration, Experiment, load_experiment
+from geouq.errors import ConfigError, DataError, require_type
 from geouq.grid import Grid, Window
 from geouq.rasters.bands import number_of_band
 from geouq.rasters.catalog import Tile, find_tiles
@@ -20,18 +20,45 @@ LAYERS = {"mean": "predicted mean", "variance": "predicted variance", "truth": "
 CHUNK = 512
 
 
-def open_stack(source: Tile | Experiment, tile: str | None = None, *, chunk: int = CHUNK) -> xr.Dataset:
-    """One tile as `mean`, `variance`, `truth` (variable, y, x), NaN where they say nothing, and `valid`, all lazy.
+def open_stack(experiment: Tile | Configuration, tile: str | None = None, *, chunk: int = CHUNK) -> xr.Dataset:
+    """Return the layers of one tile as a lazy Dataset; no pixel is read.
 
-    source : a tile of the catalog, or an experiment and the name of one of its tiles. chunk : side of a dask chunk in
-    pixels.
+    Parameters
+    ----------
+    experiment : path, mapping or Experiment
+        What describes the rasters: a YAML file, a mapping of the keys of such a file, or an Experiment. A Tile of the
+        catalog stands for itself.
+    tile : str, optional
+        Name of the tile; not needed if there is one only.
+    chunk : int
+        Side of a dask chunk in pixels.
 
-    Of several models, each variable of each is one, named as in `AGB (ensemble)`, with the coordinate `model`. Pixels
-    are valid as in the sweep: where `valid` is False, a layer is NaN or the variance is not positive. Where a
-    chunk holds no valid truth of a variable, its prediction is not read and is NaN there. Raises ConfigError for an
-    unknown tile and GeouqError for one that cannot be read.
+    Returns
+    -------
+    Dataset
+        `mean`, `variance` and `truth` (variable, y, x), NaN where they have no value, and `valid`, which is True for
+        the pixels that a run counts. Elsewhere a layer is NaN or the variance is not positive. If a chunk holds no
+        valid truth of a variable, its prediction is not read and is NaN there. Units are in the coordinate `units`.
+        Each variable of each of several models is one, named as in `AGB (ensemble)`, with the coordinate `model`.
+
+    Raises
+    ------
+    ConfigError
+        If the configuration is wrong, or there is no tile of that name.
+    DataError
+        If the tile cannot be read.
+    ArgumentError
+        If an argument has a wrong type.
+
+    Examples
+    --------
+    >>> stack = open_stack("configs/samples.yaml", "r0c0")  # doctest: +SKIP
+    >>> stack.geouq.coverage(level=0.9, dim=("y", "x"))  # doctest: +SKIP
     """
-    found = source if isinstance(source, Tile) else _named(source, tile)
+    require_type("chunk", chunk, int, "give the side of a chunk in pixels, such as 512")
+    if chunk < 1:
+        raise ConfigError(f"chunk={chunk}: give a side of at least one pixel")
+    found = experiment if isinstance(experiment, Tile) else _named(load_experiment(experiment), tile)
     windows = [list(row) for row in _rows_of_windows(found.grid, chunk)]
     blocks = da.block([[_block(found, window) for window in row] for row in windows])
     dims = ("variable", "y", "x")
@@ -45,10 +72,13 @@ def open_stack(source: Tile | Experiment, tile: str | None = None, *, chunk: int
 
 def _named(experiment: Experiment, name: str | None) -> Tile:
     catalog = find_tiles(experiment)
+    names, failed = [tile.name for tile in catalog.tiles], [failure.tile for failure in catalog.failures]
+    name = [*names, *failed][0] if name is None and len(names) + len(failed) == 1 else name
     for failure in catalog.failures:
         if failure.tile == name:
-            raise GeouqError(f"tile {name}: {failure.message}")
-    names = [tile.name for tile in catalog.tiles]
+            raise DataError(f"tile {name}: {failure.message}")
+    if name is None:
+        raise ConfigError(f"which tile? Give tile=; the tiles are {', '.join(names)}")
     if name not in names:
         raise ConfigError(f"there is no tile {name!r}; the tiles are {', '.join(names)}")
     return catalog.tiles[names.index(name)]

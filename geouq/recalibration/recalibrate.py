@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from geouq.atomic import atomic_write, remove_leftovers
-from geouq.config import K_FOLD, LEAVE_ONE_REGION_OUT, Experiment, Recalibration, suggestion
+from geouq.config import (
+    K_FOLD,
+    LEAVE_ONE_REGION_OUT,
+    Configuration,
+    Experiment,
+    Recalibration,
+    folder_of_run,
+    suggestion,
+)
 from geouq.errors import ConfigError, DataError, SummaryError
 from geouq.failures import Failure
 from geouq.numbers.of_run import choices_of, preferred_scheme
@@ -87,7 +95,7 @@ class Outcome:
 
 
 def recalibrate(
-    folder: Path | str,
+    folder: Configuration,
     wanted: Recalibration | None = None,
     *,
     out: Path | str | None = None,
@@ -106,7 +114,7 @@ def recalibrate(
     pixels of the run's tiles are read once more. Raises SummaryError where the folder holds no run of the
     files as they are, ConfigError where what is wanted cannot be, OwnedError where another process writes to `out`.
     """
-    reporter, folder = reporter or Silent(), Path(folder)
+    reporter, folder = reporter or Silent(), folder_of_run("folder", folder)
     opened, wanted = open_run(folder, wanted, threads or 1, experiment)
     planned = partial(plan_run, Catalog(tuple(opened.tiles.values()), (), ()), threads, memory)
     job = _Job(opened, wanted, _no_run(Path(out or folder / "recalibration")), planned(), reporter)

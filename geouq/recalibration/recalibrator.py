@@ -1,7 +1,6 @@
 """A fitted correction with where it comes from: one JSON file, applied to numpy, dask and xarray alike."""
 
 import json
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -10,8 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.arrays.arguments import as_number
+from geouq.arrays.elementwise import mapped
+from geouq.arrays.spread import variance_of
 from geouq.atomic import atomic_write
-from geouq.errors import DataError, SummaryError
+from geouq.errors import DataError, GeouqError, SummaryError, as_path
 from geouq.recalibration.corrections import (
     SINGLE,
     ByGroup,
@@ -23,6 +25,7 @@ from geouq.version import __version__
 
 FORMAT = "geouq recalibrator 1"
 NO_GROUP = -1
+WHAT = "mean, variance and group"
 SMALLEST = float(np.finfo(np.float32).tiny)  # a corrected variance is no smaller, so that float32 keeps it positive
 Compute = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], NDArray[Any]]
 
@@ -57,34 +60,44 @@ class Recalibrator:
     model: str = ""
     notes: tuple[str, ...] = field(default=())
 
-    def apply(self, mean: Any, variance: Any, group: Any = None) -> Recalibrated:
-        """Mean and variance of the corrected forecast; of the kind of what is given, dask staying lazy.
+    def apply(self, mean: Any, variance: Any = None, group: Any = None, *, std: Any = None) -> Recalibrated:
+        """Return mean and variance of the corrected forecast; of the kind of what is given, dask staying lazy.
 
         mean, variance : numpy, dask or xarray, of one shape (or broadcast); where the variance is not positive and
         finite, the mean is not finite, or either is masked, both are NaN. float32 stays float32. group : of a
         correction by group, the code or the name of each pixel's class; a pixel of an unknown one is corrected like
-        all together. Raises SummaryError where a group is needed and not given, DataError for shapes that do not match.
+        all together. std : instead of the variance. Raises SummaryError if a group is needed and not given, DataError
+        for shapes that do not match.
 
         >>> from geouq.recalibration.corrections import Scale
         >>> fitted = Recalibrator("height", "m", Scale(4.0), Provenance("small", "", ("a1",), 100))
         >>> fitted.apply(np.array([10.0]), np.array([0.25])).variance
         array([1.])
         """
-        self._require_group(group)
-        arrays = (mean, variance) if group is None else (mean, variance, group)
-        return Recalibrated(*(_mapped(self._part(part), *arrays) for part in (0, 1)))
+        arrays = self._arrays(mean, variance, group, std)
+        return Recalibrated(*(mapped(self._part(part), arrays, WHAT) for part in (0, 1)))
 
-    def quantile(self, probability: float, mean: Any, variance: Any, group: Any = None) -> Any:
+    def quantile(
+        self, probability: float, mean: Any, variance: Any = None, group: Any = None, *, std: Any = None
+    ) -> Any:
         """Return the quantile of the corrected forecast; arguments as of `apply`.
 
         Of `conformal` there are those of the levels that it was fitted for.
         """
-        self._require_group(group)
+        arrays = self._arrays(mean, variance, group, std)
 
         def quantiles(m: NDArray[Any], v: NDArray[Any], place: NDArray[Any] | None) -> NDArray[Any]:
-            return corrected_quantile(self.correction, probability, m, v, place)
+            return corrected_quantile(self.correction, as_number("probability", probability), m, v, place)
 
-        return _mapped(self._on_valid(quantiles), *((mean, variance) if group is None else (mean, variance, group)))
+        return mapped(self._on_valid(quantiles), arrays, WHAT)
+
+    def _arrays(self, mean: Any, variance: Any, group: Any, std: Any) -> tuple[Any, ...]:
+        """Return the arrays that are corrected together; raise DataError if there is no variance."""
+        self._require_group(group)
+        spread = variance_of(variance, std)
+        if spread is None:
+            raise DataError("variance or std is missing; give mean and one of them")
+        return (mean, spread) if group is None else (mean, spread, group)
 
     def _require_group(self, group: Any) -> None:
         if isinstance(self.correction, ByGroup):
@@ -146,7 +159,7 @@ def save_recalibrator(recalibrator: Recalibrator, path: Path) -> None:
 def load_recalibrator(path: Path | str) -> Recalibrator:
     """Return the recalibrator in a JSON file that `geouq recalibrate` wrote; SummaryError where there is none."""
     try:
-        plain = json.loads(Path(path).read_text(encoding="utf-8"))
+        plain = json.loads(as_path("path", path, "give the path of a JSON file").read_text(encoding="utf-8"))
         if plain["format"] != FORMAT:
             raise SummaryError(f"{path} is a {plain['format']!r}, not a {FORMAT!r}; fit it again")
         fitted_on = plain["fitted_on"]
@@ -158,6 +171,8 @@ def load_recalibrator(path: Path | str) -> Recalibrator:
             plain["model"],
             tuple(plain["notes"]),
         )
+    except GeouqError:
+        raise
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise SummaryError(f"{path} holds no recalibrator ({error!r}); geouq recalibrate writes one") from None
 
@@ -188,34 +203,3 @@ def _single(plain: Mapping[str, Any]) -> Single:
     values = {key: tuple(v) if isinstance(v, list) else v for key, v in plain.items() if key != "method"}
     found: Single = kinds[plain["method"]](**values)
     return found
-
-
-def _unmasked(array: Any) -> NDArray[Any]:
-    """Return the array; of a masked one, what is masked is NaN, or no name."""
-    if not np.ma.isMaskedArray(array):
-        return np.asarray(array)
-    if array.dtype.kind in "UO":
-        return np.ma.filled(array, "")
-    return np.ma.filled(array.astype(np.result_type(array.dtype, np.float32)), np.nan)
-
-
-def _mapped(compute: Callable[..., NDArray[Any]], *arrays: Any) -> Any:
-    """Return a function of blocks over arrays of whatever kind; DataError where they do not match."""
-
-    def function(*blocks: Any) -> NDArray[Any]:
-        return compute(*map(_unmasked, blocks))
-
-    xarray, dask = sys.modules.get("xarray"), sys.modules.get("dask.array")
-    if xarray is not None and any(isinstance(array, xarray.DataArray) for array in arrays):
-        try:
-            return xarray.apply_ufunc(lambda *parts: _mapped(compute, *parts), *arrays, join="exact", dask="allowed")
-        except ValueError as error:
-            raise DataError(f"mean, variance and group do not match: {error}") from None
-    try:
-        if dask is not None and any(isinstance(array, dask.Array) for array in arrays):
-            given = [dask.asarray(array) for array in arrays]
-            kind = np.result_type(given[0].dtype, given[1].dtype, np.float32)
-            return dask.map_blocks(function, *dask.broadcast_arrays(*given), dtype=kind)
-        return function(*arrays)
-    except ValueError as error:
-        raise DataError(f"mean, variance and group do not match: {error}") from None

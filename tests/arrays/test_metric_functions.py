@@ -11,7 +11,6 @@ import xarray as xr
 from forecasts import heteroscedastic
 
 import geouq
-import geouq.accessor
 from geouq import metrics
 from geouq.arrays.metric_functions import bin_scheme, measure, measure_names
 from geouq.config import Bins, BinScheme, preferred_first

@@ -3,11 +3,12 @@
 from pathlib import Path
 
 import pytest
+import yaml
 from configurations import SMALLEST, faults, loaded, written
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geouq.config import Experiment, load_experiment, to_yaml
+from geouq.config import Experiment, folder_of_run, load_experiment, to_yaml
 from geouq.errors import ConfigError
 from geouq.text.naming import reads_as_missing
 from geouq.text.redaction import holds_secret
@@ -177,3 +178,30 @@ def test_any_text_is_a_name_that_survives_the_round_trip(tmp_path_factory, names
     again = load_experiment(written(folder, to_yaml(experiment)))
     assert again == experiment
     assert again.tiles == tuple(names)
+
+
+def test_a_mapping_is_a_configuration_whose_paths_are_relative_to_the_current_folder(tmp_path, monkeypatch):
+    file = written(tmp_path, SMALLEST)
+    monkeypatch.chdir(tmp_path)
+    mapping = yaml.safe_load(file.read_text(encoding="utf-8"))
+
+    assert load_experiment(mapping) == load_experiment(file)
+    assert load_experiment({"extends": file.name, "name": "other"}).name == "other"
+    with pytest.raises(ConfigError, match=r"configuration: data\.truht: unknown key; did you mean 'truth'"):
+        load_experiment(mapping | {"data": {"mean": "{tile}_m.tif", "std": "{tile}_s.tif", "truht": "{tile}.tif"}})
+
+
+def test_an_experiment_is_itself_unless_there_are_overrides(tmp_path):
+    experiment = load_experiment(written(tmp_path, SMALLEST))
+
+    assert load_experiment(experiment) is experiment
+    other = load_experiment(experiment, overrides={"name": "other"})
+    assert (other.name, other.data) == ("other", experiment.data)
+
+
+def test_the_folder_of_a_run_follows_from_its_configuration(tmp_path):
+    file = written(tmp_path, SMALLEST)
+    experiment = load_experiment(file)
+
+    assert folder_of_run("folder", tmp_path) == tmp_path
+    assert folder_of_run("folder", file) == folder_of_run("folder", experiment) == experiment.output_directory

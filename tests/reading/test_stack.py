@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import rasterio
+import yaml
 from affine import Affine
 
 from geouq.arrays.points import summarize_arrays
@@ -136,3 +137,17 @@ def test_a_turned_grid_has_rows_and_columns_as_coordinates(tile_folder, tmp_path
 
     assert stack["x"].values.tolist() == [0.5, 1.5, 2.5, 3.5, 4.5]
     assert stack["y"].values.tolist() == [0.5, 1.5, 2.5, 3.5]
+
+
+def test_a_path_a_mapping_and_an_experiment_open_the_same_stack(tile_folder, tmp_path, monkeypatch):
+    config = tile_folder(("a1",))
+    monkeypatch.chdir(tmp_path)
+    expected = open_stack(load_experiment(config), "a1").load()
+
+    for described in (config, str(config), yaml.safe_load(config.read_text(encoding="utf-8"))):
+        assert open_stack(described).load().identical(expected)
+
+
+def test_one_of_several_tiles_must_be_named(tile_folder):
+    with pytest.raises(ConfigError, match=r"which tile.*the tiles are a1, a2, b1"):
+        open_stack(tile_folder())
