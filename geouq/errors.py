@@ -6,7 +6,7 @@ GeouqError
 ├── GridError          two rasters do not lie on the same pixels; a ValueError
 ├── DataError          a raster cannot be read, or pixels hold what they must not; a ValueError
 │   └── ChangedError   a file is not the one whose header was read
-├── SummaryError       saved summaries are absent, damaged or of another kind
+├── SummaryError       saved summaries are absent, damaged or of another kind; a ValueError
 ├── OwnedError         another process writes to the folder; an OSError
 └── ClusterError       the dask scheduler has gone; an OSError
 
@@ -50,7 +50,7 @@ class ChangedError(DataError):
     """A file changed while it was read; the next look at it may go well."""
 
 
-class SummaryError(GeouqError):
+class SummaryError(GeouqError, ValueError):
     """Saved summaries are absent, damaged, or were made with other settings."""
 
 

@@ -10,7 +10,16 @@ from forecasts import heteroscedastic
 
 import geouq
 from geouq import errors
-from geouq.errors import ArgumentError, ClusterError, ConfigError, DataError, GeouqError, GridError, OwnedError
+from geouq.errors import (
+    ArgumentError,
+    ClusterError,
+    ConfigError,
+    DataError,
+    GeouqError,
+    GridError,
+    OwnedError,
+    SummaryError,
+)
 
 PACKAGE = Path(errors.__file__).parent
 ARRAYS = heteroscedastic((20, 30))
@@ -19,6 +28,7 @@ BUILT_IN = {
     ArgumentError: TypeError,
     GridError: ValueError,
     DataError: ValueError,
+    SummaryError: ValueError,
     OwnedError: OSError,
     ClusterError: OSError,
 }

@@ -14,7 +14,7 @@ import numpy as np
 from affine import Affine
 from numpy.typing import NDArray
 
-from geouq.errors import SummaryError
+from geouq.errors import GeouqError, SummaryError
 from geouq.grid import Grid
 from geouq.summary.file_writer import TileWriter
 from geouq.summary.form import Form, form_of_words
@@ -146,6 +146,8 @@ def opened(path: Path, group: str = WHOLE, kind: str = FORMAT) -> Iterator[h5py.
             if file[group].attrs["format"] != kind:
                 raise SummaryError(f"{path} is no tile summary of this version; run again with --fresh")
             yield file[group]
+    except GeouqError:
+        raise
     except DAMAGED as error:
         raise SummaryError(f"{path} cannot be read as a tile summary ({error}); run again with --fresh") from error
 
