@@ -696,7 +696,7 @@ def _curves(
     several: bool = True,
 ) -> dict[str, Curve]:
     """Return what is drawn, by name; with limits from the bootstrap if they are wanted."""
-    if isinstance(mean, Mapping) and several:
+    if isinstance(mean, Mapping) and not isinstance(mean, Summary) and several:
         own = {str(name): Curve(_one(one, None, None, std=None, weights=None)) for name, one in mean.items()}
         return {name: curve for name, curve in own.items() if curve.summary.n} or _nothing(mean)
     if not bands:

@@ -5,6 +5,8 @@ import io
 import re
 from pathlib import Path
 
+import pytest
+
 from geouq.config import load_experiment
 from geouq.config.layer_bands import OF_ONE_RASTER, OF_PREDICTIONS
 from geouq.experiment import Options, run
@@ -46,6 +48,7 @@ def test_the_examples_of_forms_print_what_is_shown():
         assert printed.getvalue() == expected
 
 
+@pytest.mark.renders
 def test_the_examples_of_arrays_print_what_is_shown(tmp_path, monkeypatch):
     page, names, printed = (ROOT / "docs" / "how-to" / "arrays.md").read_text(encoding="utf-8"), {}, []
     monkeypatch.chdir(tmp_path)

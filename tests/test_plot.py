@@ -51,6 +51,7 @@ def test_each_figure_of_a_run_has_a_function():
     assert set(DRAWN) == set(DRAWERS) == set(geouq.plot.__all__)
 
 
+@pytest.mark.renders
 @pytest.mark.parametrize("name", DRAWN)
 def test_axes_are_those_given_or_of_a_new_figure_and_nothing_global_changes(name, tmp_path):
     before = dict(mpl.rcParams)

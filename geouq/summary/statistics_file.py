@@ -61,6 +61,8 @@ def load_statistics(path: Path) -> tuple[tuple[float, ...], dict[str, Statistic]
                 raise SummaryError(f"{path} is no summary that this version of geouq has saved")
             levels = tuple(map(float, file["level"][()]))
             return levels, saved_statistics(file, levels)[0]
+    except SummaryError:
+        raise
     except DAMAGED as error:
         raise SummaryError(f"{path} cannot be read as a summary: {error}") from error
 

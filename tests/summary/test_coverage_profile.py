@@ -24,7 +24,7 @@ SINGLES = st.floats(width=32, allow_nan=False)
 @pytest.fixture
 def by_all(monkeypatch):
     """Summaries of arrays that are grouped by everything."""
-    monkeypatch.setattr(arrays, "Settings", lambda *given: Settings(*given, groups=GROUPED_BY))
+    monkeypatch.setattr(arrays, "Settings", lambda *given, **kept: Settings(*given, **kept, groups=GROUPED_BY))
 
 
 def forecast(seed=0, shape=(150, 200)):
@@ -47,7 +47,7 @@ def test_keys_are_in_the_order_of_the_values(pair):
 @settings(deadline=None)
 def test_the_kernel_finds_the_same_key(value, by):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(arrays, "Settings", lambda *given: Settings(*given, groups=(by,)))
+        patch.setattr(arrays, "Settings", lambda *given, **kept: Settings(*given, **kept, groups=(by,)))
         pixel = {"mean": 1.0, "variance": 1.0, "truth": 1.0} | {by: abs(value) if by == "variance" else value}
         layers = [np.full((1, 1), pixel[name], np.float32) for name in ("mean", "variance", "truth")]
         profile = summarize_arrays(*layers, LEVELS).whole.groups[by]
