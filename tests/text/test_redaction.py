@@ -12,7 +12,7 @@ import pytest
 import rasterio
 import yaml
 from faulty.servers import serving
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from landscape import write_tiles
 
@@ -192,6 +192,7 @@ def test_each_form_of_a_secret_is_recognised_in_a_sentence_and_the_tile_stays(fo
     before=st.text(SPECIAL + "ab", max_size=4),
     after=st.text(SPECIAL + "ab", max_size=4),
 )
+@example(form="encrypted file", before="'x", after="y'")
 def test_a_value_is_cleaned_whatever_its_secret_is_made_of_and_once_is_enough(form, before, after):
     inside = before + MARKER + after
     if form == "PostgreSQL":
