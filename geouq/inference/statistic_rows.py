@@ -57,8 +57,9 @@ class PlainRows:
         return sum(map(math.prod, self.shapes.values()))
 
     def of_cells(self, cells: CellSummaries, name: str) -> Floats:
-        """Return the arrays of a statistic of cells."""
-        return self.rows(cells.statistics[name], len(cells))
+        """Return the arrays of a statistic of cells; zeros for a tile that has no pixel and lacks it."""
+        own = cells.statistics.get(name)
+        return np.zeros((len(cells), self.width)) if own is None else self.rows(own, len(cells))
 
     def rows(self, statistic: Statistic, count: int) -> Floats:
         """Return the arrays side by side, float64 (count, width)."""

@@ -31,7 +31,7 @@ def test_from_two_folders_to_a_report(tile_folder, geouq, tmp_path):
     assert not [name for name in expected.split() if not (folder / name).is_file()]
     assert [path.name for path in folder.rglob(".*")] == [".geouq.lock"]
     with xr.open_dataset(folder / "summaries" / "a1.nc") as summary:
-        assert summary["n"].sizes == {"variable": 3}
+        assert summary["moments_n"].sizes == {"variable": 3}
 
 
 @pytest.mark.parametrize(
