@@ -15,6 +15,7 @@ from geouq.reading.stack import open_stack
 from geouq.runs.selection import settings_for
 from geouq.runs.store import path_of_tile
 from geouq.summary.file import load_tile, save_tile
+from geouq.summary.given_level import GivenLevel
 
 SHAPE = (300, 290)
 
@@ -167,7 +168,7 @@ def test_a_given_interval_is_saved_and_read_again(one_tile, tmp_path, geouq):
     (row,) = rows_of(tmp_path / "results/one", "metrics", metric="coverage_85", level="all")
     inside = (layers["lower"] <= layers["truth"]) & (layers["truth"] <= layers["upper"])
 
-    assert part.whole.given == part.cells.given == 0.85
+    assert part.whole["given"] == part.cells.statistics["given"] == GivenLevel(0.85)
     assert float(row["value"]) == pytest.approx(inside[valid].mean(), abs=1e-15)
 
 

@@ -116,7 +116,7 @@ def test_kept_keys_make_every_binning_exact(scheme, kind):
     profile = with_pixels(
         summary.variance, split_keys(summary.variance, MetricOptions((), (wanted,))), mean, variance, truth
     )
-    exact = type(summary)(summary.levels, summary.moments, summary.interval_scores, summary.z, profile)
+    exact = summary.having(variance=profile)
 
     clean = valid(mean, variance, truth)
     np.testing.assert_allclose(bin_edges(profile, wanted), edges(clean[1], scheme, 10), rtol=1e-14)
@@ -167,7 +167,7 @@ def test_binning_keeps_leading_dimensions():
     single = cells.variance
     for i in (0, 5, 15):
         row = type(single)(single.shift, single.keys, single.sums[i], single.lowest[i], single.highest[i])
-        alone = type(cells)(cells.levels, cells.moments, cells.interval_scores, cells.z, row)
+        alone = cells.having(variance=row)
         assert metrics.ence(alone) == together[i]
 
 

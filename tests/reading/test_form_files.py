@@ -137,7 +137,7 @@ def test_a_file_of_summaries_holds_the_form(folder, tmp_path, sweep_one, data):
 
     for name, part in load_tile(tmp_path / "a1.nc").variables.items():
         assert same(part.whole.form, summary.variables[name].whole.form)
-        assert same(part.cells.form, summary.variables[name].cells.form)
+        assert same(part.cells.statistics["form"], summary.variables[name].cells.statistics["form"])
         alike(part.cells.summary().total(), part.whole)
 
 
