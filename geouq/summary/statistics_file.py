@@ -57,14 +57,12 @@ def load_statistics(path: Path) -> tuple[tuple[float, ...], dict[str, Statistic]
         raise SummaryError(f"{path} is no intact file of Summary.save: it is missing, damaged or of another kind")
     try:
         with intact_file(path) as file:
-            if file.attrs["format"] != FORMAT:
-                raise SummaryError(f"{path} is no summary that this version of geouq has saved")
-            levels = tuple(map(float, file["level"][()]))
-            return levels, saved_statistics(file, levels)[0]
-    except SummaryError:
-        raise
+            if file.attrs["format"] == FORMAT:
+                levels = tuple(map(float, file["level"][()]))
+                return levels, saved_statistics(file, levels)[0]
     except DAMAGED as error:
         raise SummaryError(f"{path} cannot be read as a summary: {error}") from error
+    raise SummaryError(f"{path} is no summary that this version of geouq has saved")
 
 
 class _Writer:

@@ -38,7 +38,10 @@ PRIVATE_NAME = (
     r"|account[_-]?key|shared[_-]?key|authorization|cookie|header|connection[_-]?string|x-(?:amz|goog|ms)-)[\w.-]{0,60}"
     r"|sig|sas|pass|auth|key(?:_b64)?"
 )
-_VALUE = r"""(?:\*{3}(?=[,;&])|'(?:[^'\\]|\\.|'')*(?:'|$)|"(?:[^"\\]|\\.)*(?:"|$)|(?:\\.|[^\s\\])+?(?=[])'"]*(?:\s|$)))"""
+_VALUE = (
+    r"""(?:\*{3}(?=[,;&])|'(?:[^'\\]|\\.|'')*(?:'|$)|"(?:[^"\\]|\\.)*(?:"|$)"""
+    r"""|(?:\\.|[^\s\\])+?(?=[])'"]*(?:\s|$)))"""
+)
 _HEADER = (
     r"(?:proxy-)?authorization|(?:set-)?cookie"
     r"|(?:x|private|job|deploy|access|auth|api|ocp)-[\w-]*(?:token|key|auth)[\w-]*"

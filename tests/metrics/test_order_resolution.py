@@ -24,7 +24,7 @@ ROUNDING = 1e-12
 @pytest.fixture(autouse=True)
 def _ordered(monkeypatch):
     """Summaries of arrays keep the order of errors."""
-    monkeypatch.setattr(arrays, "Settings", lambda *given: Settings(*given, ordering=True))
+    monkeypatch.setattr(arrays, "Settings", lambda *given, **kept: Settings(*given, **kept, ordering=True))
 
 
 def errors_and_stds(bias, spread, degrees, shape=LARGE, seed=1):

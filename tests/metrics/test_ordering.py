@@ -24,7 +24,7 @@ SHARES = np.arange(100) / 100
 @pytest.fixture(autouse=True)
 def _ordered(monkeypatch):
     """Summaries of arrays keep the order of errors."""
-    monkeypatch.setattr(arrays, "Settings", lambda *given: Settings(*given, ordering=True))
+    monkeypatch.setattr(arrays, "Settings", lambda *given, **kept: Settings(*given, **kept, ordering=True))
 
 
 def forecast(spread, degrees, shape=(300, 200), seed=0):
