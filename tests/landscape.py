@@ -38,11 +38,7 @@ def write_raster(path, bands, *, mask=None, scales=None, offsets=None, names=Non
 
 
 def write_tiles(folder, names=("a1", "a2", "b1"), shape=(40, 50), text=""):
-    """Write predictions and truth of some tiles side by side, three bands each; their configuration.
-
-    Figures are drawn only if the text has a section `output`, as they take most of the time of a run.
-    """
-    text += "" if "output:" in text else "\noutput: {figures: none}\n"
+    """Write predictions and truth of some tiles side by side, three bands each; their configuration."""
     for index, name in enumerate(names):
         layers = [np.stack(band) for band in zip(*(heteroscedastic(shape, 10 * index + b) for b in range(3)))]  # noqa: B905
         transform = NORTH_UP @ Affine.translation(index * shape[1], 0)

@@ -81,6 +81,8 @@ def verdict(row: Row) -> str:
 
     >>> verdict({"difference": 0.0, "significant": "no", "better": "", "run": "b"})
     'no difference'
+    >>> verdict({"difference": 0.5, "significant": "yes", "better": "", "claim": "wider", "run": "b"})
+    'wider'
     """
     if row["difference"] is None:
         return "no value"

@@ -50,7 +50,7 @@ def test_from_two_folders_to_a_report(tile_folder, geouq, tmp_path):
         (["run", "experiment.yaml", "--scheduler", "tcp://127.0.0.1:1"], "no dask scheduler answers"),
         (["run", "experiment.yaml", "experiment.yaml", "--out", "x"], "--out names the folder of one run"),
         (["run", "experiment.yaml", "twin.yaml"], "give them different names"),
-        (["run", "gate.yaml"], "gate.yaml:9: gates.0: there is no coverage_91"),
+        (["run", "gate.yaml"], "gate.yaml:7: gates.0: there is no coverage_91"),
         (["check", "gate.yaml"], "did you mean 'coverage_95'"),
         (["report", "truth"], "holds no run"),
         (["init", "nowhere", "truth"], "there is no folder nowhere"),
