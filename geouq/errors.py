@@ -7,6 +7,7 @@ GeouqError
 ├── DataError          a raster cannot be read, or pixels hold what they must not; a ValueError
 │   └── ChangedError   a file is not the one whose header was read
 ├── SummaryError       saved summaries are absent, damaged or of another kind; a ValueError
+│   └── AbsentError    a summary does not keep a statistic; a KeyError
 ├── OwnedError         another process writes to the folder; an OSError
 └── ClusterError       the dask scheduler has gone; an OSError
 
@@ -52,6 +53,12 @@ class ChangedError(DataError):
 
 class SummaryError(GeouqError, ValueError):
     """Saved summaries are absent, damaged, or were made with other settings."""
+
+
+class AbsentError(SummaryError, KeyError):
+    """A summary does not keep a statistic."""
+
+    __str__ = Exception.__str__  # that of KeyError puts quotes around the message
 
 
 class OwnedError(GeouqError, OSError):

@@ -22,7 +22,7 @@ from geouq.summary.layout import CELL, ENTRY, FORMAT, RANGE
 from geouq.summary.netcdf import read_variable
 from geouq.summary.sealed_file import intact_file, sealed_file
 from geouq.summary.statistic import Statistic
-from geouq.summary.statistics_file import DAMAGED, saved_statistics, words_of
+from geouq.summary.statistics_file import DAMAGED, saved_statistics, statistics_of, words_of
 from geouq.summary.summary import Summary
 from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes, VariableSummary, VariableWhole
 
@@ -126,7 +126,7 @@ def cells_in_parts(path: Path, variable: str, group: str = WHOLE) -> Iterator[tu
     """
     with opened(path, group) as file:
         number = _names(file).index(variable)
-        bare = _cells(file, number, saved_statistics(file, _levels(file), CELL)[number], entries=False)
+        bare = _cells(file, number, statistics_of(file, number, _levels(file), CELL), entries=False)
         left, held = np.ones(len(bare), np.bool_), _no_entries(file)
         for block in _blocks(file, number):
             columns = [np.concatenate(pair) for pair in zip(held, block[1:], strict=True)]

@@ -1,5 +1,6 @@
-"""Statistics that are computed from the valid pixels with numpy: one class is all that is to be written."""
+"""Statistics that are computed from the valid pixels with numpy, each by one class."""
 
+from abc import abstractmethod
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -20,6 +21,8 @@ class ValidPixels(NamedTuple):
     cell: NDArray[np.int64]
 
 
+BUILT_IN = ("moments", "interval_scores", "z", "variance", "ordering", "thresholds", "given", "form")
+PREFIXES = ("coverage_by_", "cell_")  # of other statistics, and of arrays in files
 NO_PIXELS = ValidPixels(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, np.int64))
 
 
@@ -38,13 +41,17 @@ class PixelStatistic(Statistic):
     name: ClassVar[str]
 
     def __init_subclass__(cls) -> None:
+        if cls.of_pixels.__func__ is PixelStatistic.of_pixels.__func__:  # type: ignore[attr-defined]
+            raise TypeError(f"{cls.__name__} has no method of_pixels")
+        if cls.name in BUILT_IN or cls.name.startswith(PREFIXES) or not cls.name.isidentifier():
+            raise ValueError(f"{cls.__name__}: the name {cls.name!r} is taken or no identifier; choose another")
         super().__init_subclass__()
         PIXEL_STATISTICS[cls.name] = cls
 
     @classmethod
+    @abstractmethod
     def of_pixels(cls, pixels: ValidPixels, cells: int) -> Self:
         """Return the statistic of each cell, with the leading dimension (cells)."""
-        raise NotImplementedError(f"{cls.__name__} needs of_pixels")
 
 
 PIXEL_STATISTICS: dict[str, type[PixelStatistic]] = {}

@@ -59,6 +59,9 @@ class Statistic:
         for name in vars(cls).get("__annotations__", ()):
             if callable(getattr(Statistic, name, None)):
                 raise TypeError(f"{cls.__name__}: the field {name} has the name of a method; choose another")
+        other = _KINDS.get(cls.__name__, cls)
+        if other.__module__ != cls.__module__:  # files name statistics by their class
+            raise TypeError(f"{cls.__name__} is also a statistic of {other.__module__}; choose another name")
         _KINDS[cls.__name__] = cls
 
     @classmethod

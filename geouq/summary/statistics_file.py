@@ -5,7 +5,7 @@ variable stands one after the other, and `..._variable` tells whose it is.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
@@ -151,23 +151,31 @@ def _joined(values: Sequence[Array]) -> Array:
 
 def saved_statistics(file: h5py.Group, levels: tuple[float, ...], prefix: str = "") -> list[dict[str, Statistic]]:
     """Return the statistics of each variable of an open file; prefix : `CELL` for those of the cells."""
-    words, there = words_of(file, prefix), set(file)
     read = cache(partial(read_variable, file))
-    names = list(dict.fromkeys(name for own in words for name in own))
-    having = {name: [i for i, own in enumerate(words) if name in own] for name in names}
-    found: list[dict[str, Statistic]] = []
-    for i, own in enumerate(words):
-        statistics = {}
-        for name, each in own.items():
-            arrays = {}
-            for field, dimensions in dimensions_of(each).items():
-                if (full := f"{prefix}{name}_{field}") not in there:
-                    continue
-                ragged = dimensions and dimensions[0].startswith("*")
-                owner = read(f"{name}_{dimensions[0][1:]}_variable") == i if ragged else having[name].index(i)
-                arrays[field] = read(full)[owner]
-            statistics[name] = of_words(each, arrays, levels)
-        found.append(statistics)
+    return [_statistics(file, read, number, levels, prefix) for number in range(len(words_of(file, prefix)))]
+
+
+def statistics_of(file: h5py.Group, number: int, levels: tuple[float, ...], prefix: str) -> dict[str, Statistic]:
+    """Return the statistics of the variable of that number; those of the others are not read."""
+    return _statistics(file, lambda name: file[name], number, levels, prefix)
+
+
+def _statistics(
+    file: h5py.Group, read: Callable[[str], Any], number: int, levels: tuple[float, ...], prefix: str
+) -> dict[str, Statistic]:
+    """Return the statistics of one variable, whose arrays `read` gives, or what slices them."""
+    words, there = words_of(file, prefix), set(file)
+    found = {}
+    for name, each in words[number].items():
+        position = sum(name in own for own in words[:number])
+        arrays = {}
+        for field, dimensions in dimensions_of(each).items():
+            if (full := f"{prefix}{name}_{field}") not in there:
+                continue
+            ragged = dimensions and dimensions[0].startswith("*")
+            place = read(f"{name}_{dimensions[0][1:]}_variable")[()] == number if ragged else position
+            arrays[field] = read(full)[place]
+        found[name] = of_words(each, arrays, levels)
     return found
 
 

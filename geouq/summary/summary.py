@@ -13,7 +13,7 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.errors import SummaryError
+from geouq.errors import AbsentError, SummaryError
 from geouq.summary.coverage_profile import CoverageProfile
 from geouq.summary.display import as_html, as_text
 from geouq.summary.equality import are_equal
@@ -53,7 +53,11 @@ class Summary(Mapping[str, Statistic]):
     statistics: Mapping[str, Statistic]
 
     def __getitem__(self, name: str) -> Statistic:
-        return self.statistics[name]
+        try:
+            return self.statistics[name]
+        except KeyError:
+            kept = ", ".join(self.statistics)
+            raise AbsentError(f"this summary does not keep {name}; it keeps {kept}") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.statistics)

@@ -10,6 +10,7 @@ from csv_rows import rows_of
 from landscape import SHORT
 
 import geouq as package
+from geouq.errors import SummaryError
 from geouq.metrics import METRICS
 from geouq.metrics.record import NOT_NEGATIVE, metric, named
 from geouq.summary.file import load_tile
@@ -104,3 +105,47 @@ def test_a_field_must_not_have_the_name_of_a_method():
         class Sums(PixelStatistic):
             total: np.ndarray
             name: ClassVar[str] = "sums"
+
+
+@pytest.mark.parametrize("taken", ["moments", "coverage_by_truth", "cell_n", "two words"])
+def test_a_name_that_is_taken_is_refused(taken):
+    with pytest.raises(ValueError, match="is taken or no identifier"):
+
+        class Sums(PixelStatistic):
+            sums: np.ndarray
+            name: ClassVar[str] = taken
+
+            @classmethod
+            def of_pixels(cls, pixels, cells):
+                return cls(np.bincount(pixels.cell, minlength=cells))
+
+    assert taken not in PIXEL_STATISTICS
+
+
+def test_a_class_that_computes_nothing_is_refused():
+    with pytest.raises(TypeError, match="Sums has no method of_pixels"):
+
+        class Sums(PixelStatistic):
+            sums: np.ndarray
+            name: ClassVar[str] = "sums"
+
+
+def test_a_class_called_as_one_of_the_package_is_refused():
+    with pytest.raises(TypeError, match=r"Moments is also a statistic of geouq\.summary\.moments"):
+
+        class Moments(PixelStatistic):
+            sums: np.ndarray
+            name: ClassVar[str] = "own_moments"
+
+            @classmethod
+            def of_pixels(cls, pixels, cells):
+                return cls(np.bincount(pixels.cell, minlength=cells))
+
+
+def test_a_statistic_that_was_not_kept_is_named():
+    summary = package.summarize(np.zeros(4), np.ones(4), np.arange(4.0))
+
+    with pytest.raises(SummaryError, match=r"^this summary does not keep cubes; it keeps moments, "):
+        summary["cubes"]
+    assert summary.get("cubes") is None
+    assert "cubes" not in summary
