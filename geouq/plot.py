@@ -84,11 +84,11 @@ def reliability(
         Or a Summary, or a mapping of names to Summaries, such as before and after a recalibration.
     bins : as in `geouq.uce`
     units : str, optional
-        Unit of the variable, by default that of a DataArray of the truth.
+        Unit of the variable. By default the unit of `truth`, if that is a DataArray.
     bands : bool
         Draw 95 % limits of each bin from a block bootstrap. Needs arrays with positions, as `geouq.intervals`.
     ax : Axes, optional
-        Axes to draw on, by default those of a new figure.
+        Axes to draw on. By default a new figure is made.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def calibration(
     bands : bool
         Draw 95 % limits of each point from a block bootstrap. Needs arrays with positions, as `geouq.intervals`.
     ax : Axes, optional
-        Axes to draw on, by default those of a new figure.
+        Axes to draw on. By default a new figure is made.
 
     Returns
     -------
@@ -191,7 +191,7 @@ def pit(
         Take the correlation of the errors into account in the grey band. Needs arrays with positions, as
         `geouq.intervals`; otherwise pixels are taken as independent, and the band is too narrow.
     ax : Axes, optional
-        Axes to draw on, by default those of a new figure.
+        Axes to draw on. By default a new figure is made.
 
     Returns
     -------
@@ -222,7 +222,7 @@ def ranks(summary: Summary, *, ax: Axes | None = None) -> Axes:
     summary : Summary
         Of an ensemble, as `geouq.ensemble.summarize` returns it.
     ax : Axes, optional
-        Axes to draw on, by default those of a new figure.
+        Axes to draw on. By default a new figure is made.
 
     Returns
     -------
@@ -272,9 +272,9 @@ def error_by_std(
     mean, variance, truth, std, weights : as in `geouq.evaluate`
         Or a Summary that keeps the order of errors: ``geouq.summarize(..., ordering=True)``.
     units : str, optional
-        Unit of the variable, by default that of a DataArray of the truth.
+        Unit of the variable. By default the unit of `truth`, if that is a DataArray.
     ax : Axes, optional
-        Axes to draw on, by default those of a new figure.
+        Axes to draw on. By default a new figure is made.
 
     Returns
     -------
@@ -316,9 +316,9 @@ def sparsification(
     mean, variance, truth, std, weights : as in `geouq.evaluate`
         Or a Summary that keeps the order of errors: ``geouq.summarize(..., ordering=True)``.
     units : str, optional
-        Unit of the variable, by default that of a DataArray of the truth.
+        Unit of the variable. By default the unit of `truth`, if that is a DataArray.
     ax : Axes, optional
-        Axes to draw on, by default those of a new figure.
+        Axes to draw on. By default a new figure is made.
 
     Returns
     -------
@@ -365,7 +365,7 @@ def group_coverage(
         Levels of the intervals, at most seven.
     by, groups : as in `geouq.group_coverage`
     ax : Axes, optional
-        Axes to draw on, by default those of a new figure.
+        Axes to draw on. By default a new figure is made.
 
     Returns
     -------
@@ -411,9 +411,9 @@ def std(
     mean, variance, truth, std, weights : as in `geouq.evaluate`
         Or a Summary, or a mapping of names to Summaries, such as regions.
     units : str, optional
-        Unit of the variable, by default that of a DataArray of the truth.
+        Unit of the variable. By default the unit of `truth`, if that is a DataArray.
     ax : Axes, optional
-        Axes to draw on, by default those of a new figure.
+        Axes to draw on. By default a new figure is made.
 
     Returns
     -------
@@ -457,7 +457,7 @@ def regions(
     bins : str, optional
         Name of the scheme, by default the first in the table.
     ax : Axes, optional
-        Axes to draw on, by default those of a new figure.
+        Axes to draw on. By default a new figure is made.
 
     Returns
     -------
@@ -551,7 +551,7 @@ def cells(
         Name of the metric, such as ``bias`` or ``coverage_90``, by default ``zms``.
     levels, bins, units, cell_size, crs : as in `geouq.intervals`
     ax : Axes, optional
-        Axes to draw on, by default those of a new figure.
+        Axes to draw on. By default a new figure is made.
 
     Returns
     -------
@@ -606,7 +606,7 @@ def correlogram(
         Maps with positions, as in `geouq.intervals`.
     cell_size, crs : as in `geouq.intervals`
     ax : Axes, optional
-        Axes to draw on, by default those of a new figure.
+        Axes to draw on. By default a new figure is made.
 
     Returns
     -------

@@ -195,12 +195,12 @@ def sparsification_curve(
     mean, variance, truth, std, weights, dim : as in `geouq.evaluate`
         A Summary must keep the order of errors: ``geouq.summarize(..., ordering=True)``.
     units : str, optional
-        Unit of the variable, by default that of a DataArray of the truth.
+        Unit of the variable. By default the unit of `truth`, if that is a DataArray.
 
     Returns
     -------
     Dataset (..., left_out)
-        `sparsification`, and `oracle`, in which the pixels of largest error are left out: no order does better. Both
+        `sparsification`, and `oracle`, in which the pixels of largest error are left out: the best possible order. Both
         have the unit of the variable. `left_out` is the share of pixels, 0 to 0.99.
 
     Raises
@@ -311,7 +311,7 @@ def binned(
     bins : int, str, sequence of float or BinScheme
         As in `geouq.uce`: a number of equal-count bins, the name of a scheme, edges, or a BinScheme.
     units : str, optional
-        Unit of the variable, by default that of a DataArray of the truth.
+        Unit of the variable. By default the unit of `truth`, if that is a DataArray.
 
     Returns
     -------

@@ -63,7 +63,7 @@ def intervals(
     crs: Any = None,
     tile: str = ARRAY,
 ) -> xr.Dataset:
-    """Return every metric of a map, its interval and its p-value: the numbers of a run of one tile of these pixels.
+    """Return every metric of a map with its interval and p-value, as a run with this map as its only tile.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ def intervals(
     settings : mapping, optional
         Keys of `intervals` in a configuration: ``resamples``, ``block``, ``level``, ``method`` and ``seed``.
     cell_size, crs, tile : int, CRS, str, optional
-        Side of a cell in pixels, by default that of a run. Coordinate reference system, by default the one that
-        DataArrays name; blocks in metres need it. Name of the tile, by which pixels of equal variance are put in order.
+        Side of a cell in pixels; by default as in a run. Coordinate reference system; by default taken from the
+        DataArrays. Blocks in metres need it. Name of the tile, which orders pixels of equal variance.
 
     Returns
     -------

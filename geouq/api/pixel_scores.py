@@ -52,7 +52,7 @@ def pixel_scores(
     level : float or sequence of float
         Levels of the intervals.
     units : str, optional
-        Unit of the variable, by default that of a DataArray of the truth.
+        Unit of the variable. By default the unit of `truth`, if that is a DataArray.
 
     Returns
     -------

@@ -24,7 +24,7 @@ ALONG_ROWS = ("x", "lon", "longitude", "easting", "column", "col")
 class Maps:
     """Layers of maps on one grid, float (kept..., rows, columns), and where the maps stand.
 
-    dims, coords : of what is kept beside the two dimensions of the map.
+    dims, coords : the dimensions other than the two of the map, and their coordinates.
     """
 
     layers: dict[str, NDArray[Any]]
@@ -80,7 +80,7 @@ def _as_data_arrays(layers: dict[str, Any]) -> list[xr.DataArray]:
     named = any(map(is_xarray, layers.values()))
     for name, layer in layers.items():
         if named and not is_xarray(layer) and np.ndim(layer):
-            raise DataError(f"{name} is a {type(layer).__name__} beside DataArrays; give it as a DataArray too")
+            raise DataError(f"{name} is a {type(layer).__name__} and others are DataArrays; give it as a DataArray too")
     shapes = {np.shape(layer) for layer in layers.values() if np.ndim(layer)}
     if not named and len(shapes) > 1:
         raise DataError(f"the arrays have different shapes: {', '.join(map(str, shapes))}; give one shape")

@@ -127,7 +127,7 @@ def _summary_of(
 
 
 def units_of(truth: Any, units: str | None) -> str:
-    """Return the unit of the variable: the one given, or that of a DataArray of the truth."""
+    """Return the unit that is given, or else the unit of `truth` if that is a DataArray."""
     return str(getattr(truth, "attrs", {}).get("units", "")) if units is None else as_text("units", units)
 
 

@@ -185,7 +185,7 @@ def _of_xarray(layers: Mapping[str, Any], dim: Dim, settings: Settings) -> Any:
 
     for name, layer in layers.items():
         if not is_xarray(layer) and np.ndim(layer):
-            raise DataError(f"{name} is a {type(layer).__name__} beside DataArrays; give it as a DataArray too")
+            raise DataError(f"{name} is a {type(layer).__name__} and others are DataArrays; give it as a DataArray too")
     arrays = [layer if is_xarray(layer) else xr.DataArray(layer) for layer in layers.values()]
     try:
         arrays = list(xr.broadcast(*xr.align(*arrays, join="exact", copy=False)))

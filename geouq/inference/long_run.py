@@ -38,7 +38,7 @@ class LongRun:
     effective : float
         Number of uncorrelated cells that would make the number as certain.
     deviation : float
-        Standard deviation of the number, the geometric mean of those of the models.
+        Standard deviation of the number: the geometric mean of `deviations`, weighted by `chances`.
     """
 
     chances: Floats

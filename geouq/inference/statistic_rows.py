@@ -1,7 +1,7 @@
 """Statistics as rows of numbers that add: what a resample is a weighted sum of, and the statistic that such a sum is.
 
-Each statistic has one kind of rows. Plain ones are its arrays; those of moments stand about the means of the whole
-pool, so that a sum loses no digits.
+Each statistic has one kind of rows. Plain rows are the arrays of the statistic. Rows of moments are taken about the
+means of the whole pool, so that a sum loses no digits.
 """
 
 import math

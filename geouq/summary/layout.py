@@ -1,7 +1,7 @@
 """What stands in the file of a tile's summaries: names, dimensions, and what each of them says of itself.
 
-An array is called after its statistic and its name there: `moments_sums`; that of the cells, `cell_moments_sums`. What
-has a length of its own in each variable stands one after the other, and `..._variable` tells whose it is.
+The name of an array is that of its statistic and its own: `moments_sums`, and for cells `cell_moments_sums`. Arrays
+whose length differs between variables are joined; `..._variable` holds the number of the variable of each element.
 """
 
 from collections.abc import Iterator

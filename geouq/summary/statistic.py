@@ -79,7 +79,7 @@ class Statistic:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array], spec: Spec) -> Self:  # noqa: ARG003  others have one
-        """Return the statistic of saved arrays, of which those without any element may be absent."""
+        """Return the statistic of saved arrays; empty arrays may be absent."""
         return cls(**arrays)
 
     def labels(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Statistics in a file: names, dimensions, and what each array says of itself; and a summary that is a file of its own.
+"""Statistics in a file: names, dimensions and descriptions of their arrays; and a file that holds one summary.
 
-An array is called after its statistic and its name there, such as `moments_sums`. What has a length of its own in each
-variable stands one after the other, and `..._variable` tells whose it is.
+The name of an array is that of its statistic and its own, such as `moments_sums`. Arrays whose length differs between
+variables are joined; `..._variable` holds the number of the variable of each element.
 """
 
 import json
@@ -156,7 +156,7 @@ def saved_statistics(file: h5py.Group, levels: tuple[float, ...], prefix: str = 
 
 
 def statistics_of(file: h5py.Group, number: int, levels: tuple[float, ...], prefix: str) -> dict[str, Statistic]:
-    """Return the statistics of the variable of that number; those of the others are not read."""
+    """Return the statistics of one variable, without reading those of the others."""
     return _statistics(file, lambda name: file[name], number, levels, prefix)
 
 

@@ -111,7 +111,7 @@ class ZHistogram(Statistic):
 
     @property
     def _grid(self) -> int:
-        """Number of regular bins: those of a tile, or of a cell."""
+        """Number of regular bins: `FINE` in a tile, `COMPACT` in a cell."""
         return FINE if np.isin(edge_probabilities((), FINE), self.probabilities).all() else COMPACT
 
     def _edge(self, probability: float) -> int:

@@ -266,7 +266,7 @@ class VariableSum:
         return found | {name: self._in_their_places(name, parts) for name, parts in self._added.items()}
 
     def _in_their_places(self, name: str, parts: Sequence[tuple[Ints, Statistic]]) -> Statistic:
-        """Return a statistic of all cells, of which groups have given some each."""
+        """Return a statistic of all cells, put together from the cells of each group."""
         count = len(self._n)
         if not parts:
             return PIXEL_STATISTICS[name].of_pixels(NO_PIXELS, count)
@@ -278,7 +278,7 @@ class VariableSum:
         return like.with_arrays(arrays)
 
     def _of_bands(self) -> dict[str, Statistic]:
-        """Return the statistics of the whole that do not follow from those of the cells; spend the bands."""
+        """Return the statistics of the whole that cannot be summed from the cells, and free the bands."""
         settings, bands = self._settings, self._bands
         extremes = self._extremes[:, 0].min(initial=np.inf), self._extremes[:, 1].max(initial=-np.inf)
         z_counts = np.sum([band.z_counts for band in bands], axis=0)

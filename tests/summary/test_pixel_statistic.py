@@ -106,6 +106,10 @@ def test_a_field_must_not_have_the_name_of_a_method():
             total: np.ndarray
             name: ClassVar[str] = "sums"
 
+            @classmethod
+            def of_pixels(cls, pixels, cells):
+                return cls(np.bincount(pixels.cell, minlength=cells))
+
 
 @pytest.mark.parametrize("taken", ["moments", "coverage_by_truth", "cell_n", "two words"])
 def test_a_name_that_is_taken_is_refused(taken):

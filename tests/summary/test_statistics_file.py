@@ -1,4 +1,4 @@
-"""A summary that is a file of its own."""
+"""Files that hold one summary."""
 
 import numpy as np
 import pytest
