@@ -19,7 +19,7 @@ from geouq.overflow import overflow_is_missing
 from geouq.present import Results, present
 from geouq.rasters.catalog import Catalog, Tile, find_tiles
 from geouq.reading.cutting import Reading
-from geouq.recalibration import recalibrate_run
+from geouq.recalibration import JustRun, recalibrate_run
 from geouq.regions import pools
 from geouq.runs.checksums import catalog_with_checksums, require_local
 from geouq.runs.exact_bins import wanted_keys, with_kept
@@ -201,7 +201,7 @@ def _recalibrated(job: _Job, memory: str | None) -> tuple[Sequence[Path], Sequen
     """Return the files of the recalibration that the configuration requests, and what to report."""
     if job.experiment.recalibration is None:
         return (), ()
-    return recalibrate_run(job.folder, job.experiment, job.plan.workers, memory, job.reporter)
+    return recalibrate_run(job.folder, JustRun(job.experiment, job.tiles), job.plan.workers, memory, job.reporter)
 
 
 def _once_more(job: _Job, record: RunRecord, pool: Executor, options: Options, begun: Begun) -> tuple[_Job, RunRecord]:

@@ -655,7 +655,7 @@ def _with_legend(axes: Axes) -> Axes:
     handles, labels = axes.get_legend_handles_labels()
     each = dict(zip(reversed(labels), reversed(handles), strict=True))  # the first of each name
     if each:
-        axes.legend([*reversed(each.values())], [*reversed(each)], frameon=False, fontsize=LETTERS)
+        axes.legend([*reversed(each.values())], [*reversed(each)], loc="best", frameon=False, fontsize=LETTERS)
     return axes
 
 

@@ -3,9 +3,10 @@
 from geouq.recalibration.of_run import recalibrate_run
 from geouq.recalibration.recalibrate import Outcome, recalibrate
 from geouq.recalibration.recalibrator import Recalibrated, Recalibrator, load_recalibrator
-from geouq.recalibration.source_run import wanted_of
+from geouq.recalibration.source_run import JustRun, wanted_of
 
 __all__ = [
+    "JustRun",
     "Outcome",
     "Recalibrated",
     "Recalibrator",

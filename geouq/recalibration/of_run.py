@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from geouq.config import Experiment
 from geouq.errors import GeouqError
 from geouq.failures import failure_of, isolated, record
 from geouq.recalibration.recalibrate import recalibrate
+from geouq.recalibration.source_run import JustRun
 from geouq.runs.progress import Reporter
 
 NAME = "recalibration"
 
 
 def recalibrate_run(
-    folder: Path, experiment: Experiment, threads: int, memory: str | None, reporter: Reporter
+    folder: Path, just_run: JustRun, threads: int, memory: str | None, reporter: Reporter
 ) -> tuple[Sequence[Path], Sequence[str]]:
     """Recalibrate the run in a folder; return the files written and lines to print.
 
@@ -22,7 +22,7 @@ def recalibrate_run(
     """
     with isolated(NAME, NAME):
         try:
-            found = recalibrate(folder, threads=threads, memory=memory, reporter=reporter, experiment=experiment)
+            found = recalibrate(folder, threads=threads, memory=memory, reporter=reporter, just_run=just_run)
         except GeouqError as error:
             record(failure_of(error, NAME, item=NAME), error)
         else:

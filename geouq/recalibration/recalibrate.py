@@ -12,7 +12,6 @@ from geouq.config import (
     K_FOLD,
     LEAVE_ONE_REGION_OUT,
     Configuration,
-    Experiment,
     Recalibration,
     folder_of_run,
     suggestion,
@@ -32,7 +31,7 @@ from geouq.recalibration.projection import Projection, views_of
 from geouq.recalibration.rasters import layers_of, write_rasters
 from geouq.recalibration.recalibrator import Provenance, Recalibrator, save_recalibrator
 from geouq.recalibration.rows import COLUMNS, IN_SAMPLE, ScoreKey, as_markdown, before_and_after, regions_of
-from geouq.recalibration.source_run import Opened, groups_of, open_run, tiles_without_truth
+from geouq.recalibration.source_run import JustRun, Opened, groups_of, open_run, tiles_without_truth
 from geouq.recalibration.sweeping import Judged, sweep_judged
 from geouq.runs.lock import owned
 from geouq.runs.plan import Plan, plan_run, slots
@@ -103,19 +102,19 @@ def recalibrate(
     threads: int | None = None,
     memory: str | None = None,
     reporter: Reporter | None = None,
-    experiment: Experiment | None = None,
+    just_run: JustRun | None = None,
 ) -> Outcome:
     """Fit corrections on the saved summaries of a run, judge them on tiles that they were not fitted on, and write.
 
     wanted : method, judges and tiles to write; None for what the configuration of the run says. out : folder to write
     to, by default `recalibration` in that of the run; that of a run is refused. predictions : paths with {tile} of mean
     and variance of tiles without truth, whose rasters are written too. memory : limit such as 4GB while pixels are
-    read. experiment : the configuration of the run where config.yaml is without the credentials of its addresses. The
-    pixels of the run's tiles are read once more. Raises SummaryError where the folder holds no run of the
-    files as they are, ConfigError where what is wanted cannot be, OwnedError where another process writes to `out`.
+    read. just_run : the run, if this process carried it out. The pixels of the run's tiles are read once more. Raises
+    SummaryError where the folder holds no run of the files as they are, ConfigError where what is wanted cannot be,
+    OwnedError where another process writes to `out`.
     """
     reporter, folder = reporter or Silent(), folder_of_run("folder", folder)
-    opened, wanted = open_run(folder, wanted, threads or 1, experiment)
+    opened, wanted = open_run(folder, wanted, threads or 1, just_run)
     planned = partial(plan_run, Catalog(tuple(opened.tiles.values()), (), ()), threads, memory)
     job = _Job(opened, wanted, _no_run(Path(out or folder / "recalibration")), planned(), reporter)
     with owned(job.out):

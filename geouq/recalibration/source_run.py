@@ -20,11 +20,26 @@ from geouq.rasters.tile_names import match_names, natural_order, path_of
 from geouq.runs.checksums import with_checksums
 from geouq.runs.credentials import require_credentials
 from geouq.runs.provenance import RunRecord, load_record
-from geouq.runs.store import SavedSummaries, is_valid, zones_are_valid
+from geouq.runs.store import SavedSummaries, is_valid, unidentified, zones_are_valid
 from geouq.runs.verification import require_intact_summaries
 from geouq.sweep.settings import Settings
 from geouq.sweep.tiles import no_progress
 from geouq.zones import TileZones, Zones, open_regions, placed
+
+
+@dataclass(frozen=True)
+class JustRun:
+    """A run that this process carried out just now: what its folder does not tell.
+
+    experiment : its configuration with the credentials of addresses. tiles : its tiles as they were read.
+    """
+
+    experiment: Experiment
+    tiles: tuple[Tile, ...]
+
+    def as_read(self) -> dict[str, Tile]:
+        """Return by name the tiles with a file that nothing identified, such as one a second old on a server."""
+        return {tile.name: tile for tile in self.tiles if unidentified(tile)}
 
 
 @dataclass(frozen=True)
@@ -58,24 +73,25 @@ def wanted_of(folder: Path, asked: Mapping[str, Any]) -> Recalibration:
 
 
 def open_run(
-    folder: Path, wanted: Recalibration | None, threads: int, experiment: Experiment | None = None
+    folder: Path, wanted: Recalibration | None, threads: int, just_run: JustRun | None = None
 ) -> tuple[Opened, Recalibration]:
     """Open a run and settle what is wanted of it; of None, what its configuration asks for.
 
-    experiment : the configuration of the run with the credentials of addresses, which config.yaml does not hold.
+    just_run : the run, if this process carried it out.
     Raises SummaryError where there is no run, or one of other files or another version; ConfigError where what is
     wanted cannot be; DataError where a tile cannot be read.
     """
     record = load_record(folder)
-    if experiment is None:
-        experiment = load_experiment(folder / "config.yaml")
+    experiment = load_experiment(folder / "config.yaml") if just_run is None else just_run.experiment
+    if just_run is None:
         require_credentials(experiment)
     if experiment.forms:
         raise ConfigError(f"recalibration: {NOT_RECALIBRATED}")
     wanted = wanted or experiment.recalibration or Recalibration()
     if fault := fault_of_groups(wanted, experiment.regions):
         raise ConfigError(f"recalibration: {fault}")
-    tiles, zones = _as_they_were(folder, experiment, record, wanted.by, threads)
+    as_read = just_run.as_read() if just_run else {}
+    tiles, zones = _as_they_were(folder, experiment, record, wanted.by, threads, as_read=as_read)
     for tile in tiles.values():
         if tile.noisy_truth:
             raise ConfigError(
@@ -133,13 +149,22 @@ def _without_truth(name: str, m: Raster, v: Raster, *, like: Tile) -> Tile:
 
 
 def _as_they_were(
-    folder: Path, experiment: Experiment, record: RunRecord, by: str | None, threads: int
+    folder: Path,
+    experiment: Experiment,
+    record: RunRecord,
+    by: str | None,
+    threads: int,
+    *,
+    as_read: Mapping[str, Tile],
 ) -> tuple[dict[str, Tile], dict[str, Zones]]:
-    """Return the tiles of a run and the zones of a layer, if their summaries are those of the files as they are now."""
+    """Return the tiles of a run and the zones of a layer, if their summaries are those of the files as they are now.
+
+    as_read : tiles to take as they are.
+    """
     catalog = find_tiles(experiment.model_copy(update={"tiles": record.tiles}))
     for failure in catalog.failures:
         raise DataError(f"tile {failure.tile}: {failure.message}")
-    by_name, groups = {tile.name: tile for tile in catalog.tiles}, groups_of(experiment, catalog, by)
+    by_name, groups = {tile.name: tile for tile in catalog.tiles} | dict(as_read), groups_of(experiment, catalog, by)
     found = {name: (by_name[name], groups.get(name)) for name in record.tiles}
     if experiment.fingerprint == "checksum":
         layers = {name: TileZones((), {"": own} if own else {}) for name, (_, own) in found.items()}

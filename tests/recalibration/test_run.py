@@ -3,12 +3,16 @@
 import csv
 import json
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 import rasterio
 from affine import Affine
+from faulty.servers import serving
 from forecasts import heteroscedastic
+from landscape import write_tiles
 
 import geouq
 from geouq.config import Recalibration, load_experiment
@@ -374,3 +378,31 @@ def test_faults_of_the_configuration_are_told(fresh):
         path.write_text((fresh / "x.yaml").read_text() + text + "\n")
         with pytest.raises(geouq.GeouqError, match=message):
             load_experiment(path)
+
+
+SETTLES = """
+import geouq.recalibration.of_run as end_of_run
+import geouq.rasters.server_files as servers
+from geouq.cli import main
+
+servers.SETTLED = 10**9  # seconds: every file is too young for its time of change to identify it
+
+def later(*arguments, recalibrate=end_of_run.recalibrate, **keywords):
+    servers.SETTLED = 0
+    return recalibrate(*arguments, **keywords)
+
+end_of_run.recalibrate = later
+main(["run", "experiment.yaml"])
+"""
+
+
+def test_a_run_is_recalibrated_where_files_on_a_server_grow_old_enough_to_be_identified_while_it_runs(tmp_path):
+    config = write_tiles(tmp_path, ("a1", "b1"), shape=(64, 64), text="output: {maps: [cells]}\nrecalibration: scale\n")
+    with serving(tmp_path) as (address, _):
+        config.write_text(config.read_text().replace("truth/", f"/vsicurl/{address}/truth/"), encoding="utf-8")
+        command = [sys.executable, "-c", SETTLES]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=600)
+
+    assert "2 of 2 tiles (a1, b1) are read again in each run" in done.stderr
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "results/small/recalibration/recalibration.md").exists()
