@@ -12,6 +12,7 @@ from geouq.arrays.layers import layers_of
 from geouq.arrays.validation import Dim, of_layers
 from geouq.config.model import LEVELS
 from geouq.errors import ConfigError, DataError
+from geouq.forms.classes import Classes
 from geouq.kernel import SQUARE
 from geouq.metrics.classes import (
     accuracy,
@@ -27,7 +28,6 @@ from geouq.metrics.classes import (
     log_loss,
     reliability,
 )
-from geouq.summary.form import Classes
 from geouq.sweep.settings import Settings
 
 __all__ = [

@@ -18,6 +18,9 @@ from geouq.arrays.spread import variance_of_layers
 from geouq.arrays.validation import Dim, of_layers
 from geouq.config.model import LEVELS
 from geouq.errors import DataError
+from geouq.forms.ensemble import Ensemble
+from geouq.forms.ensemble import fair_crps as fair_crps_of_arrays
+from geouq.forms.split import Split
 from geouq.kernel import SQUARE
 from geouq.metrics.ensemble import (
     ONE_VARIANCE,
@@ -37,9 +40,7 @@ from geouq.metrics.ensemble import (
     variance_aleatoric,
     variance_epistemic,
 )
-from geouq.reading.form_pixels import fair_crps as fair_crps_of_arrays
 from geouq.summary import GROUPED_BY
-from geouq.summary.form import Ensemble, Split
 from geouq.sweep.settings import Settings
 
 __all__ = [

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -236,7 +236,7 @@ def _evaluated(job: _Job, catalog: Catalog, pool: Executor, *, fresh: bool, begu
         failures=(*catalog.failures, *unchecked, *failures),
         notes=(*catalog.notes, *read_again),
         reused=len(job.tiles) - len(waiting),
-        settings=asdict(job.settings),
+        settings=job.settings.as_words(),
         inputs=inputs_of(job.tiles, {tile: own.rasters for tile, own in job.zones.items()}),
         started=utc(begun.day),
         seconds=round(begun.seconds, 3),

@@ -41,10 +41,10 @@ from geouq.figures.sparsification import draw_sparsification
 from geouq.figures.std import draw_std
 from geouq.figures.style import INK, LETTERS, MARKERS, NARROW, PALETTE, Curve, dress, plain, squared, with_units
 from geouq.inference import DEFAULTS
-from geouq.metrics import MetricOptions, evaluate_metrics, has_variance, unit_of
+from geouq.metrics import MetricOptions, evaluate_metrics, unit_of
 from geouq.metrics.groups import GROUPS
 from geouq.summary import Summary
-from geouq.summary.form import Ensemble
+from geouq.summary.form import GAUSSIAN
 from geouq.tables.rows import Row, Table
 
 __all__ = [
@@ -159,7 +159,7 @@ def calibration(
     """
     own = checked_levels(levels)
     axes = _axes(ax)
-    if isinstance(mean, Summary) and not has_variance(mean.given_as):
+    if isinstance(mean, Summary) and not mean.given_as.has_variance:
         shown, predicted, observed = shares_of(_with_pixels(mean))
         draw_shares(axes, shown, predicted=predicted, observed=observed)
         return _with_legend(axes)
@@ -248,7 +248,7 @@ def ranks(summary: Summary, *, ax: Axes | None = None) -> Axes:
     """
     if not isinstance(summary, Summary):
         raise wrong_type("summary", summary, "give a Summary of geouq.ensemble.summarize")
-    if not isinstance(summary.given_as, Ensemble):
+    if "ranks" not in summary.given_as.fields:
         raise SummaryError("ranks are of members; give a Summary of geouq.ensemble.summarize")
     axes = _axes(ax)
     draw_ranks(axes, _with_pixels(summary))
@@ -573,13 +573,13 @@ def cells(
     True
     """
     own, scheme = checked_levels(levels), bin_scheme(bins, EQUAL_COUNT_10)
-    known, metric = cell_metrics(None, own), _metric(metric)
+    known, metric = cell_metrics(GAUSSIAN, own), _metric(metric)
     if metric not in known:
         raise ConfigError(f"metric: cells keep no {metric!r}{suggestion(metric, known)}")
     maps = map_of(mean, variance, truth, std=std, weights=weights, crs=crs)
     place, found = summarize_map(maps, (), MetricOptions(own, (scheme,)), cell_size=cell_size)
     parts = [(np.arange(len(found.cells)), found.cells)]
-    shown = values_of_cells(place, parts, function_of_cells(metric, scheme, None))
+    shown = values_of_cells(place, parts, function_of_cells(metric, scheme, GAUSSIAN))
     if not np.isfinite(shown.values).any():
         raise DataError("no valid pixels: there is nothing to draw")
     axes = _axes(ax)

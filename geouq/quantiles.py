@@ -15,6 +15,7 @@ from geouq.arrays.layers import in_front, labels_of, layers_of
 from geouq.arrays.validation import Dim, of_layers
 from geouq.config.model import LEVELS
 from geouq.errors import DataError
+from geouq.forms.quantiles import Quantiles, pinball_losses
 from geouq.kernel import SQUARE
 from geouq.metrics.quantiles import (
     crossing,
@@ -32,8 +33,6 @@ from geouq.metrics.quantiles import (
     quantile_coverage,
     wis,
 )
-from geouq.reading.form_pixels import pinball_losses
-from geouq.summary.form import Quantiles
 from geouq.sweep.settings import Settings
 
 __all__ = [

@@ -154,8 +154,8 @@ def test_log_loss_of_probabilities_whose_product_is_too_small_for_a_number(weigh
 
 
 def test_a_missing_probability_is_told_before_a_code_of_no_class():
+    from geouq.forms.classes import Classes
     from geouq.reading.form_pixels import form_pixels
-    from geouq.summary.form import Classes
     from geouq.validity import REASONS, Nodata, classify
 
     truth = np.array([99.0, 99.0, 1.0])

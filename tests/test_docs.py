@@ -12,6 +12,7 @@ from geouq.config.layer_bands import OF_ONE_RASTER, OF_PREDICTIONS
 from geouq.experiment import Options, run
 from geouq.metrics import METRICS, metrics_of
 from geouq.metrics.record import as_markdown
+from geouq.summary.form import GAUSSIAN
 from geouq.text.wording import for_people
 
 ROOT = Path(__file__).parents[1]
@@ -21,14 +22,14 @@ FORMS = (ROOT / "docs" / "reference" / "forms.md").read_text(encoding="utf-8")
 
 def test_the_table_is_that_of_the_records():
     _, _, rest = PAGE.partition("<!-- metrics: generated from geouq.metrics.record -->\n")
-    assert rest.partition("<!-- end of metrics -->")[0] == as_markdown(metrics_of(None))
+    assert rest.partition("<!-- end of metrics -->")[0] == as_markdown(metrics_of(GAUSSIAN))
 
 
 def test_every_number_has_one_entry_with_its_formula_what_it_says_and_what_not():
     _, _, behind_the_table = PAGE.partition("<!-- end of metrics -->")
     rows = re.findall(r"^\| `(\w+?)(?:_<\w+>)?` \| (.*) \| (.*) \| (.*) \|$", behind_the_table, re.MULTILINE)
 
-    assert sorted(name for name, *_ in rows) == sorted(metric.name for metric in metrics_of(None))
+    assert sorted(name for name, *_ in rows) == sorted(metric.name for metric in metrics_of(GAUSSIAN))
     assert [name for name, formula, says, not_said in rows if not (says and not_said and "$" in formula)] == []
 
 

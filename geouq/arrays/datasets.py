@@ -20,6 +20,7 @@ from geouq.config.model import LEVELS
 from geouq.errors import SummaryError
 from geouq.metrics import Metric, MetricOptions, Value, evaluate_metric, metrics_of, unit_of
 from geouq.summary import Summary, empty_summary
+from geouq.summary.form import GAUSSIAN
 
 SCHEMES = preferred_first(BinsOfARun().schemes)
 ORDER = ("bins", "group")  # what a metric may have several values for
@@ -160,7 +161,7 @@ def _numbers(
         groups=GROUPS.model_copy(update={"by": tuple(some.groups) if some.n.any() else GROUPS.by}),
         ordering=some.ordering is not None,
         thresholds=some.thresholds.thresholds,
-        form=next((one.given_as for one in summaries if one.form), None),
+        form=next((one.given_as for one in summaries if one.form), GAUSSIAN),
     )
     found = [
         [value for metric in metrics_of(chosen.form) for value in _values(metric, one, chosen)] for one in summaries

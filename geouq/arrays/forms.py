@@ -9,15 +9,10 @@ from numpy.typing import NDArray
 from geouq.arrays.array_types import is_dask, is_xarray
 from geouq.arrays.points import Points
 from geouq.reading.form_pixels import NO_NUMBER, form_pixels, stacked
-from geouq.summary.form import Ensemble, Form
+from geouq.summary.form import Form
 from geouq.summary.joint_sample import numbers_of
 
 VALUE, MORE, PLACE = "value ", "more ", "place"  # names of layers
-
-
-def is_sampled(form: Form | None) -> bool:
-    """Whether pixels are sampled by their place, for the joint log-loss."""
-    return isinstance(form, Ensemble) and form.densities
 
 
 def places_in(layers: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,7 +38,7 @@ def points_of_form(form: Form, layers: Mapping[str, NDArray[Any]]) -> Points:
     more = [layer for name, layer in layers.items() if name.startswith(MORE)]
     kind = np.float32 if all(layer.dtype == np.float32 for layer in (*values, *more)) else np.float64
     number = NO_NUMBER
-    if is_sampled(form):
+    if form.sampled_members:
         number = _numbers(layers[PLACE], (truth, values[0]))
     found = form_pixels(form, stacked(values, len(truth), kind), stacked(more, len(truth), kind), truth, number)
     return Points(

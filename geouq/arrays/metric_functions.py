@@ -24,6 +24,7 @@ from geouq.config import BinScheme, CalibrationWeights
 from geouq.errors import ArgumentError, ConfigError, DataError, SummaryError, wrong_type
 from geouq.metrics import Metric, metrics_of
 from geouq.summary import Summary
+from geouq.summary.form import GAUSSIAN
 
 Bins = int | str | BinScheme | Sequence[float]
 LEVEL = 0.9
@@ -45,7 +46,7 @@ A float; with `dim` an array of what is kept, a DataArray where the arrays are. 
 
 def measure_names() -> tuple[str, ...]:
     """Names of all metrics."""
-    return tuple(metric.name for metric in metrics_of(None))
+    return tuple(metric.name for metric in metrics_of(GAUSSIAN))
 
 
 @cache
@@ -55,7 +56,7 @@ def measure(name: str) -> Callable[..., Any]:
     >>> measure("coverage")([1.0, 2, 3], [0.01, 0.25, 1], [1.5, 3, 2], level=0.8)
     0.333
     """
-    for metric in metrics_of(None):
+    for metric in metrics_of(GAUSSIAN):
         if metric.name == name:
             return _on_arrays(metric)
     raise ConfigError(f"there is no metric {name!r}; they are {', '.join(measure_names())}")

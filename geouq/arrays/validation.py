@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from geouq.arrays.arguments import as_count, as_mapping, as_number, as_numbers, checked_levels
 from geouq.arrays.array_types import is_dask, is_xarray
-from geouq.arrays.forms import MORE, PLACE, VALUE, is_sampled, places_in, points_of_form
+from geouq.arrays.forms import MORE, PLACE, VALUE, places_in, points_of_form
 from geouq.arrays.points import TAIL, Points, summarize_points
 from geouq.arrays.spread import given_variance
 from geouq.arrays.summary_array import Coordinates, SummaryArray
@@ -26,6 +26,7 @@ from geouq.errors import ConfigError, DataError, GeouqError
 from geouq.gaussian import half_width
 from geouq.kernel import SQUARE
 from geouq.summary import GROUPED_BY, Summary, add_all
+from geouq.summary.form import GAUSSIAN
 from geouq.sweep.settings import Settings
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def _settings(
 def of_layers(layers: Mapping[str, Any], dim: Dim, settings: Settings) -> Any:
     """Of arrays by name, None for those that may be left out, and are."""
     given = {name: layer for name, layer in layers.items() if layer is not None or name not in OPTIONAL}
-    if is_sampled(settings.form):
+    if settings.form.sampled_members:
         given |= places_in(given)
     if any(map(is_xarray, given.values())):
         return _of_xarray(given, dim, settings)
@@ -242,7 +243,7 @@ def _of_block(layers: Mapping[str, NDArray[Any]], kept: int, settings: Settings)
 
 def _points(layers: Mapping[str, NDArray[Any]], settings: Settings) -> Points:
     """Pixels of one place as they are to be summarised."""
-    if settings.form:
+    if settings.form != GAUSSIAN:
         return points_of_form(settings.form, layers)
     bounds: tuple[NDArray[np.float64], ...] = ()
     if settings.given is None:

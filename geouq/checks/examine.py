@@ -17,7 +17,6 @@ from geouq.checks.values import of_copy, of_nodata
 from geouq.checks.wiring import of_wiring
 from geouq.config import Experiment, Variable
 from geouq.failures import isolated
-from geouq.metrics import has_variance
 from geouq.overflow import overflow_is_missing
 from geouq.rasters.catalog import Catalog
 
@@ -36,7 +35,7 @@ def examine(experiment: Experiment, catalog: Catalog, sampling: Sampling) -> lis
     with isolated(CHECKS, "tiles that overlap"):
         found += of_overlaps(catalog.tiles, [patch for patch in patches if patch.n])
     found += of_training([tile.name for tile in catalog.tiles], experiment.training_tiles)
-    if not has_variance(catalog.form):  # what is looked for is in mean and variance
+    if not catalog.form.has_variance:  # what is looked for is in mean and variance
         return found
     for model, together in _by_model(catalog.variables).items():
         own = {v.name: [patch for patch in patches if patch.variable == v.name] for v in together}

@@ -2,6 +2,7 @@
 
 from geouq.config.bins import EQUAL_COUNT_10, EQUAL_WIDTH_10, GROUPS, Bins, BinScheme, Groups, preferred_first
 from geouq.config.data import Data, FormData, SharedData
+from geouq.config.forms import FormFiles
 from geouq.config.intervals import Intervals, length
 from geouq.config.layer_bands import OF_PREDICTIONS, LayerBands
 from geouq.config.load import Configuration, folder_of_run, json_schema, load_experiment, to_yaml
@@ -55,6 +56,7 @@ __all__ = [
     "Experiment",
     "Fault",
     "FormData",
+    "FormFiles",
     "Gate",
     "Groups",
     "Intervals",

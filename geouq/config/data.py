@@ -183,7 +183,7 @@ def faults_of_variables(data: object, variables: Sequence[Variable]) -> Iterator
     for i, variable in enumerate(variables):
         if variable.truth_variance is not None:
             yield (i,), f"truth_variance of {quoted(variable.name)}: {NOT_ADDED}"
-        if variable.thresholds and data.form in ("quantiles", "probabilities"):
+        if variable.thresholds and data.given_by in ("quantiles", "probabilities"):
             yield (i,), f"thresholds of {quoted(variable.name)} are of predictions that have a variance; leave them out"
 
 

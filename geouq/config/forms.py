@@ -15,6 +15,7 @@ from geouq.config.values import (
     CELL_MAPS_OF_LEVELS_OF_FORMS,
     CELLS,
     COVERED,
+    FORM,
     FORM_KEYS,
     MEMBER,
     MODEL,
@@ -41,6 +42,7 @@ _WORDS = {
     "quantiles": "is a map of quantiles; give these",
     "probabilities": "is a map of class probabilities; give probabilities",
     SPLIT: "is a map of the two parts of a variance; give variance_aleatoric and variance_epistemic",
+    FORM: "is a map of another form",
 }
 _OF_DENSITIES = (*OF_MEMBERS, "marginal_log_loss", "variance_aleatoric", "variance_epistemic")
 _OF_QUANTILES = ("pinball", "quantile_coverage")
@@ -48,7 +50,7 @@ _OF_QUANTILES = ("pinball", "quantile_coverage")
 
 def lacking(maps: Iterable[str], files: object) -> Iterator[tuple[Steps, str]]:
     """Yield maps that a prediction given by these files does not have."""
-    form = files.form if isinstance(files, FormFiles) else ""
+    form = files.given_by if isinstance(files, FormFiles) else ""
     for place, name in enumerate(maps):
         owners = _owners(map_without_level(name) or name)
         if form not in owners:
@@ -65,7 +67,7 @@ def _owners(base: str) -> tuple[str, ...]:
         return ("members", SPLIT) if base in OF_MEMBERS else ("probabilities",)
     of_variance = base in (*OF_VARIANCE, COVERED, *CELL_MAPS, *CELL_MAPS_OF_LEVELS)
     forms = (key for key in FORM_KEYS if base in (*CELL_MAPS_OF_FORMS[key], *CELL_MAPS_OF_LEVELS_OF_FORMS[key]))
-    return (*(("", "members", SPLIT) if of_variance else ()), *forms)
+    return (*(("", "members", SPLIT, FORM) if of_variance else ()), *forms)
 
 
 def names_of_maps(base: str, files: object, levels: Iterable[float]) -> list[str]:
@@ -115,6 +117,12 @@ class FormFiles(Section):
         validate_default=True,
         description="variance of what the model does not know, beside mean and variance_aleatoric: a path with {tile}",
     )
+    form: Text | None = Field(default=None, description="name of a form that another package defines; needs layers")
+    layers: Annotated[dict[Text, Predicted], Field(min_length=1)] | None = Field(
+        default=None,
+        validate_default=True,
+        description="rasters of a prediction of that form, paths with {tile}, by the names that the form gives them",
+    )
     band_order: BandOrder = Field(
         default="variables",
         validate_default=True,
@@ -123,8 +131,8 @@ class FormFiles(Section):
     )
 
     @property
-    def form(self) -> str:
-        """The key of its rasters: members, quantiles or probabilities."""
+    def given_by(self) -> str:
+        """The key of its rasters: members, quantiles, probabilities, variance_aleatoric or form."""
         return next((key for key in FORM_KEYS if getattr(self, key) is not None), "")
 
     @property
@@ -135,7 +143,7 @@ class FormFiles(Section):
     @property
     def in_bands(self) -> bool:
         """Whether members, quantiles or probabilities are bands of one file."""
-        if self.form == SPLIT:
+        if self.given_by in (SPLIT, FORM):
             return False
         if self.members is not None:
             return MEMBER not in self.members
@@ -151,8 +159,10 @@ class FormFiles(Section):
                 if self.in_bands
                 else {f"quantiles.{level:g}": path for level, path in self.quantiles.items()}
             )
+        if self.layers is not None:
+            return {f"layers.{name}": path for name, path in self.layers.items()}
         given = {layer: path for layer in _PATHS if (path := getattr(self, layer)) is not None}
-        if self.in_bands or self.form == SPLIT:
+        if self.in_bands or self.given_by == SPLIT:
             return given
         return {
             f"{layer}.{name}": path.replace(MEMBER, name)
@@ -165,6 +175,7 @@ class FormFiles(Section):
         """Paths as they are written, by the keys that lead to them."""
         found: dict[Steps, str | None] = {(key,): getattr(self, key) for key in _PATHS}
         found |= {("quantiles", f"{level:g}"): path for level, path in (self.quantiles or {}).items()}
+        found |= {("layers", name): path for name, path in (self.layers or {}).items()}
         return {steps: path for steps, path in found.items() if path is not None}
 
     def of_model(self, name: str) -> Self:
@@ -174,6 +185,8 @@ class FormFiles(Section):
         }
         if self.quantiles is not None:
             own["quantiles"] = {level: path.replace(MODEL, name) for level, path in self.quantiles.items()}
+        if self.layers is not None:
+            own["layers"] = {key: path.replace(MODEL, name) for key, path in self.layers.items()}
         return self.model_copy(update=own)
 
     @field_validator("member_variance")
@@ -205,7 +218,15 @@ class FormFiles(Section):
             raise ValueError(f"missing key '{missing[0]}': a variance in two parts needs {', '.join(_PARTS)}")
         return epistemic
 
-    @field_validator("quantiles", "probabilities", SPLIT)
+    @field_validator("layers")
+    @classmethod
+    def _with_form(cls, layers: dict[str, str] | None, info: ValidationInfo) -> dict[str, str] | None:
+        if FORM in info.data and (layers is None) != (info.data[FORM] is None):
+            missing, given = (FORM, "layers") if layers is not None else ("layers", FORM)
+            raise ValueError(f"missing key {missing!r} beside {given}")
+        return layers
+
+    @field_validator("quantiles", "probabilities", SPLIT, FORM)
     @classmethod
     def _alone(cls, given: object, info: ValidationInfo) -> object:
         """Require that the prediction is given in one form."""

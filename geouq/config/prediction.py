@@ -14,7 +14,7 @@ Predicted = Annotated[str, Field(min_length=1), AfterValidator(predicted_pattern
 Level = Annotated[float, AfterValidator(level)]
 CompareOn = Literal["common", "own"]
 SPREADS = (("variance",), ("std",), ("lower", "upper", "level"))  # the ways to give the uncertainty
-OF_LAYERS = r"(?:members|member_variance)\.[^.]+|quantiles\.[\d.e-]+"
+OF_LAYERS = r"(?:members|member_variance|layers)\.[^.]+|quantiles\.[\d.e-]+"
 KEY = re.compile(rf"models\.(?P<model>.+?)\.(?P<layer>{OF_LAYERS}|\w+)")
 H = TypeVar("H", str, float)
 BY_NAMES = (

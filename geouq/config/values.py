@@ -39,15 +39,18 @@ CELL_MAPS_OF_FORMS = {
         "accuracy", "ece", "ece_classwise",
     ),
     "variance_aleatoric": ("joint_log_loss", "joint_log_loss_gain", "variance_aleatoric", "variance_epistemic"),
+    "form": (),
 }  # fmt: skip
 CELL_MAPS_OF_LEVELS_OF_FORMS = {
     "members": ("mixture_coverage", "mixture_coverage_above", "mixture_coverage_below"),
     "quantiles": ("pinball", "quantile_coverage", *CELL_MAPS_OF_LEVELS),
     "probabilities": (),
     "variance_aleatoric": (),
+    "form": (),
 }
 SPLIT = "variance_aleatoric"  # beside variance_epistemic and mean
-FORM_KEYS = ("members", "quantiles", "probabilities", SPLIT)
+FORM = "form"  # of a prediction whose form another package defines
+FORM_KEYS = ("members", "quantiles", "probabilities", SPLIT, FORM)
 CELLS = "cells"  # every metric that cells keep
 COVERED = "covered"
 _ALL_OF_LEVELS = (*CELL_MAPS_OF_LEVELS, *chain.from_iterable(CELL_MAPS_OF_LEVELS_OF_FORMS.values()))

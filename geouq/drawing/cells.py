@@ -12,7 +12,7 @@ from geouq.metrics import Metric, level_name, metrics_of, shown_in, unit_of
 from geouq.metrics.record import OF_LEVELS
 from geouq.runs.store import Part, SavedSummaries
 from geouq.summary import CellSummaries, Summary, TilePlace
-from geouq.summary.form import Form, Quantiles, Split
+from geouq.summary.form import GAUSSIAN, Form
 
 Floats = NDArray[np.float64]
 
@@ -26,37 +26,35 @@ def cells_of_tiles(
     return [tile for tile in found if tile.n]
 
 
-def usual_metric(form: Form | None) -> str:
+def usual_metric(form: Form) -> str:
     """Return the metric that a map of cells shows unless another one is asked for."""
     own = metrics_of(form)
     return next(metric.name for metric in shown_in("cell map") if metric in own)
 
 
-def cell_metrics(form: Form | None, levels: Sequence[float]) -> list[str]:
+def cell_metrics(form: Form, levels: Sequence[float]) -> list[str]:
     """Names of the metrics of which there is a map of cells: all but those that cells keep too little for."""
     metrics = metrics_of(form)
     names = [
         one.name
         for one in metrics
-        if one.choice in ("none", "bins") and (isinstance(form, Split) or one.of_pairs is None)
+        if one.choice in ("none", "bins") and ("joint" in form.fields or one.of_pairs is None)
     ]
-    own: dict[str, Iterable[float]] = {"level": levels}
-    if isinstance(form, Quantiles):
-        own |= {"quantile": form.levels, "pair": form.pairs}
-    shown = (one for one in metrics if one.choice in own and (form or one.part == "coverage"))
+    own: dict[str, Iterable[float]] = {"level": levels, "quantile": form.quantile_levels, "pair": form.pairs}
+    shown = (one for one in metrics if one.choice in own and (form != GAUSSIAN or one.part == "coverage"))
     return [*names, *(level_name(one.name, level) for one in shown for level in own[one.choice])]
 
 
-def unit_of_cells(metric: str, units: str, form: Form | None = None) -> str:
+def unit_of_cells(metric: str, units: str, form: Form = GAUSSIAN) -> str:
     """Return the unit of a metric of cells of a variable in `units`."""
     return unit_of(_known(metric, form), units)
 
 
-def _known(metric: str, form: Form | None) -> Metric:
+def _known(metric: str, form: Form) -> Metric:
     return next(one for one in metrics_of(form) if metric in (one.name, f"{one.name}_{metric.rpartition('_')[2]}"))
 
 
-def function_of_cells(metric: str, scheme: BinScheme, form: Form | None) -> Callable[[Summary], Floats]:
+def function_of_cells(metric: str, scheme: BinScheme, form: Form) -> Callable[[Summary], Floats]:
     """Return the function that gives a metric, by its name in the tables, of summaries."""
     known = _known(metric, form)
     if known.choice in OF_LEVELS:

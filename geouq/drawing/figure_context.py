@@ -27,11 +27,10 @@ from geouq.figures import (
 from geouq.figures.forms import shares_of
 from geouq.figures.regions import region_panels
 from geouq.inference import Inference
-from geouq.metrics import MetricOptions, has_variance
+from geouq.metrics import MetricOptions
 from geouq.regions import EvaluationUnit
 from geouq.runs.store import Part, SavedSummaries
 from geouq.summary import Summary
-from geouq.summary.form import Ensemble
 from geouq.tables.rows import Row
 from geouq.verdict import Place, Verdict
 
@@ -114,7 +113,7 @@ def draw(name: str, case: Case) -> Figure | None:
     """
     if case.summary.n and np.isnan(case.summary.moments.weight) and name not in OF_PARTS:
         raise OverflowError("the weights add up to more than the largest float; divide them by a constant")
-    drawers = DRAWERS if has_variance(case.choices.form) else WITHOUT_VARIANCE
+    drawers = DRAWERS if case.choices.form.has_variance else WITHOUT_VARIANCE
     return drawers[name](case) if case.summary.n and name in drawers else None
 
 
@@ -147,7 +146,7 @@ def _pit(case: Case) -> Figure:
 
 
 def _ranks(case: Case) -> Figure | None:
-    return ranks_figure(case.summary, title=case.title) if isinstance(case.choices.form, Ensemble) else None
+    return ranks_figure(case.summary, title=case.title) if "ranks" in case.choices.form.fields else None
 
 
 def _error_by_std(case: Case) -> Figure | None:

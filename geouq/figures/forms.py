@@ -22,8 +22,8 @@ from geouq.figures.style import (
 )
 from geouq.metrics import form_curves
 from geouq.metrics.ensemble import mixture_pit, rank_histogram
+from geouq.metrics.form_curves import FORM_CURVES
 from geouq.summary import Summary
-from geouq.summary.form import Ensemble
 
 FormCurve = tuple[str, NDArray[np.float64], NDArray[np.float64]]
 
@@ -34,11 +34,8 @@ def shares_of(summary: Summary) -> tuple[list[FormCurve], str, str]:
         ("quantiles" if name == "quantile_calibration" else name.removeprefix("reliability_"), x, y)
         for name, x, y in form_curves(summary)
     ]
-    words = {
-        "quantiles": ("level of the quantile (1)", "truth at most the quantile (share, 1)"),
-        "classes": ("probability of the class (1)", "truth of the class (share, 1)"),
-    }
-    return curves, *words[summary.kind]
+    known = FORM_CURVES[summary.kind]
+    return curves, known.predicted, known.observed
 
 
 def shares_figure(curves: Sequence[FormCurve], n: int, *, title: str, predicted: str, observed: str) -> Figure:
@@ -71,8 +68,7 @@ def ranks_figure(summary: Summary, *, title: str) -> Figure:
     Both are flat at 1 when calibrated; high at both ends they are over-confident, sloping they are biased. Ranks are
     among the members' means: where members have variances, these are not in them.
     """
-    form = summary.given_as
-    densities = isinstance(form, Ensemble) and form.densities
+    densities = summary.given_as.sampled_members > 0
     figure = new_figure(title, height=5.6 if densities else 3.6)
     if not summary.n:
         return without_pixels(figure)

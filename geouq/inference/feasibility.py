@@ -29,7 +29,7 @@ def _follows_from_cells(metric: Metric, choices: MetricOptions) -> bool:
     """Whether the summary of a cell, here of one without a pixel, tells the metric."""
     edges = {scheme.name: np.linspace(0, 1, scheme.count + 1) for scheme in choices.schemes}
     whole, centre = empty_summary(choices.levels), np.zeros(len(CENTRED))
-    whole = whole.having(form=None if choices.form is None else no_sums(choices.form))
+    whole = whole.having(form=no_sums(choices.form))
     bins = BinRows(edges, 0, np.zeros((1, sum(scheme.count for scheme in choices.schemes), BINNED)))
     basis = BootstrapBasis(whole.levels, centre, (0, 0), rows_of(whole, centre, bins))
     try:

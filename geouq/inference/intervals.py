@@ -27,7 +27,7 @@ from geouq.inference.resamples import (
 )
 from geouq.inference.settings import DEFAULTS, FEWEST_TILES
 from geouq.inference.tile_rows import TileRows, resampled_by_tiles
-from geouq.metrics import MetricOptions, Value, evaluate_metrics, has_variance, ideal_value
+from geouq.metrics import MetricOptions, Value, evaluate_metrics, ideal_value
 from geouq.summary import Summary, TilePlace
 
 Floats = NDArray[np.float64]
@@ -134,7 +134,7 @@ def infer(
             tests += _tests(how, one, settings)
         intervals.append(one)
     bands = None
-    if has_variance(choices.form) and wanted is None:
+    if choices.form.has_variance and wanted is None:
         with isolated("intervals", "bands of the curves"):
             bands = bands_of(whole, drawn, choices, blocks, settings.level)
     return Inference(tuple(intervals), tuple(tests), blocks, settings.level, bands, choices.effective)

@@ -9,7 +9,6 @@ from geouq.compiled import compiled, entry, inlined, inlined_reordered
 from geouq.kernel.accumulators import CellSums, Pixels, Totals
 from geouq.kernel.gather import SLAB, Gathered, Layers, add_plain, filled_up, gather
 from geouq.kernel.vector_ops import EIGHT, LANES, add_rows, add_to_bins
-from geouq.summary.form import BINS, BY_BIN
 from geouq.validity import CLASS_NOT_MAPPED, NOT_A_DISTRIBUTION, Nodata, stored_limits
 
 Floats = NDArray[np.float64]
@@ -17,6 +16,8 @@ Ints = NDArray[np.int64]
 
 SQUARES, HIGHEST, CHOICE, FIRST, SECOND = range(5)
 WORK = 5
+BINS = 10  # of a probability
+BY_BIN = 5  # sums of each bin: n, p, p^2, o, p o, where o is 1 for the class of the truth and 0 for others
 TOLERANCE = 1e-3
 TOGETHER = 8  # probabilities whose product has one logarithm
 SMALLEST = 1e-300  # such a product, below which digits may be lost

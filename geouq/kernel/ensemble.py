@@ -1,6 +1,7 @@
 """Ensembles: what the mixture of all members is worth at each truth."""
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from geouq.kernel.accumulators import Pixels, Sampled
 from geouq.kernel.gather import SLAB, Gathered, Layers, add_up_weighted, filled_up, gather, sort_lanes
 from geouq.kernel.mixture import log_density, mix, mixture_crps
 from geouq.kernel.vector_ops import LANES
-from geouq.summary.form import PIT_BINS, Ensemble
+from geouq.summary.form import PIT_BINS
 from geouq.summary.joint_sample import SIZE
 from geouq.validity import Nodata, stored_limits
 
@@ -57,14 +58,13 @@ def shares_of_ties(members: int) -> Floats:
     return np.stack([share, residue, 1 - ranks * share - (ranks - 1) * residue])
 
 
-def wanted_of(form: Ensemble, pairs: Ints) -> Wanted:
-    """Return what is asked of an ensemble of that form."""
-    low, high = (1 - np.array(form.levels)) / 2, (1 + np.array(form.levels)) / 2
-    if not form.densities:  # quantiles of the members: the smallest of which so large a share does not lie above it
-        low, high = (np.ceil(np.round(side * form.members, 9)) for side in (low, high))
+def wanted_of(at: Ints, members: int, levels: Sequence[float], pairs: Ints, *, densities: bool) -> Wanted:
+    """Return what is asked of an ensemble; densities : whether its members have variances."""
+    low, high = (1 - np.array(levels)) / 2, (1 + np.array(levels)) / 2
+    if not densities:  # quantiles of the members: the smallest of which so large a share does not lie above it
+        low, high = (np.ceil(np.round(side * members, 9)) for side in (low, high))
         high -= 1
-    at = np.array([form.places[name].start for name in form.fields])
-    return Wanted(at, np.stack([low, high]), pairs, shares_of_ties(form.members))
+    return Wanted(at, np.stack([low, high]), pairs, shares_of_ties(members))
 
 
 @compiled

@@ -235,8 +235,10 @@ def collect_by_cell(
     column: int,
     across: int,
     cell_size: int,
-) -> tuple[Floats, Ints]:
-    """Return mean, variance, truth and weight (1 without weights) of the valid pixels of a box, (4, pixels), and cells.
+) -> tuple[Floats, Ints, Ints]:
+    """Return mean, variance, truth and weight (1 without weights) of the valid pixels of a box, (4, pixels).
+
+    Beside them are the cell of each of these pixels, and its place in the window.
 
     column, across, cell_size : place of the box in its group, as of `sweep_box`.
     """
@@ -244,7 +246,7 @@ def collect_by_cell(
     limits, weighted = stored_limits(m, v, y, nodata), weight.size > 0
     top, left, bottom, right = box
     kept, found = np.ones((4, (bottom - top) * (right - left))), 0
-    cell = np.empty(kept.shape[1], np.int64)
+    cell, place = np.empty(kept.shape[1], np.int64), np.empty(kept.shape[1], np.int64)
     for r in range(top, bottom):
         for c in range(left, right):
             p = r * columns + c
@@ -253,8 +255,9 @@ def collect_by_cell(
                 if weighted:
                     kept[3, found] = weight[p]
                 cell[found] = (column + c - left) // cell_size + (r - top) // cell_size * across
+                place[found] = p
                 found += 1
-    return kept[:, :found].copy(), cell[:found].copy()
+    return kept[:, :found].copy(), cell[:found].copy(), place[:found].copy()
 
 
 @compiled

@@ -27,7 +27,7 @@ from geouq.metrics.curve import (
     rmsce,
     rmsce_interval,
 )
-from geouq.metrics.evaluation import MetricOptions, Value, evaluate_metric, evaluate_metrics, has_variance, metrics_of
+from geouq.metrics.evaluation import MetricOptions, Value, evaluate_metric, evaluate_metrics, metrics_of
 from geouq.metrics.form_curves import form_curves
 from geouq.metrics.groups import group_coverage, group_places, lowest_group_coverage, rmscd, rmscd_under
 from geouq.metrics.ideal import change, deviation, ideal_value, is_judged, loss
@@ -87,7 +87,6 @@ __all__ = [
     "form_curves",
     "group_coverage",
     "group_places",
-    "has_variance",
     "ideal_value",
     "interval_curve",
     "interval_score",

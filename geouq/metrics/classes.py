@@ -4,9 +4,12 @@ The Brier score is reliability - resolution + uncertainty + within, exactly: eac
 ten bins of the probability of each, of which the last is closed.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.metrics.form_curves import Curve, curves_of
 from geouq.metrics.form_sums import counted, mean_of, sums_of
 from geouq.metrics.record import NOT_NEGATIVE, SHARE, Around, Span, metric
 from geouq.metrics.sources import BRIER, DEFINITION, GNEITING, GUO, MURPHY, STEPHENSON
@@ -215,6 +218,14 @@ def reliability(summary: Summary) -> tuple[Floats, Floats, Floats]:
     sums = _by_class(summary)
     n = _used(sums)
     return sums[..., N], sums[..., P] / n, sums[..., HIT] / n
+
+
+@curves_of("classes", "probability of the class (1)", "truth of the class (share, 1)")
+def class_curves(summary: Summary) -> Iterator[Curve]:
+    """Yield the frequency of each class by its mean probability, in ten bins of the latter."""
+    _, probability, frequency = reliability(summary)
+    for name, x, y in zip(summary.given_as.layer_labels, probability, frequency, strict=True):
+        yield f"reliability_{name}", x, y
 
 
 def _by_class(summary: Summary) -> Floats:

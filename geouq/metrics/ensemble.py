@@ -1,15 +1,18 @@
 """What ensembles are worth: of the mixture of all members itself, not of the normal distribution that is like it."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 from geouq.compiled import compiled
 from geouq.errors import SummaryError
+from geouq.metrics.form_curves import Curve, curves_of
 from geouq.metrics.form_sums import counted, mean_of, sums_of
 from geouq.metrics.record import NOT_NEGATIVE, SHARE, AroundValue, Ratio, Span, metric
 from geouq.metrics.sources import DEFINITION, OSBAND
 from geouq.summary import Summary
-from geouq.summary.form import PIT_BINS, TAU, Ensemble
+from geouq.summary.form import PIT_BINS, TAU
 from geouq.summary.joint_sample import JointSample
 
 Floats = NDArray[np.float64]
@@ -89,7 +92,7 @@ def spread_skill(summary: Summary) -> Floats:
     by that on average. Fortin et al. 2014.
     """
     sums = sums_of(summary, "ensemble")
-    members = sums.form.members if isinstance(sums.form, Ensemble) else 0
+    members = sums.form.layers
     variance = sums.of("aleatoric") + (members + 1) / (members - 1) * sums.of("epistemic")
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.sqrt(variance / counted(summary) / summary.moments.mean_square("error")))
@@ -297,10 +300,17 @@ def mixture_pit(summary: Summary) -> Floats:
     return np.diff(up_to[..., below] + (place - below) * ranks[..., below], axis=-1)
 
 
+@curves_of("ensemble")
+def ensemble_curves(summary: Summary) -> Iterator[Curve]:
+    """Yield the densities of the ranks of the truth and of the mixture's PIT, 1 when calibrated."""
+    shares, pit = rank_histogram(summary), mixture_pit(summary)
+    yield "rank_histogram", np.arange(float(len(shares))), len(shares) * shares
+    yield "mixture_pit_histogram", (np.arange(PIT_BINS) + 0.5) / PIT_BINS, PIT_BINS * pit
+
+
 def _has_densities(summary: Summary) -> bool:
     """Return whether the members have variances; SummaryError where the forecast is no ensemble."""
-    form = sums_of(summary, "ensemble").form
-    return isinstance(form, Ensemble) and form.densities
+    return sums_of(summary, "ensemble").form.sampled_members > 0
 
 
 def _sample(summary: Summary) -> JointSample:

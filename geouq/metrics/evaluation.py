@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from geouq.config import CALIBRATION_LEVELS, GROUPS, BinScheme, CalibrationWeights, Groups
 from geouq.failures import isolated
-from geouq.metrics.record import METRICS, OF_LEVELS, Choice, FormName, Metric, level_name
+from geouq.metrics.record import METRICS, OF_LEVELS, OF_VARIANCE, Choice, Metric, level_name
 from geouq.summary import Summary
-from geouq.summary.form import Classes, Ensemble, Form, Quantiles, Split
+from geouq.summary.form import GAUSSIAN, Form
 
 Floats = NDArray[np.float64]
 
@@ -22,7 +22,7 @@ class MetricOptions:
     """What an experiment asks for: levels, bin schemes with edges of their own or shared, reference mean, curve.
 
     beside : names of the covariates and class rasters by which coverage is grouped too. form : how the forecast is
-    given, None for mean and variance. effective : number of independent pixels that each bin is worth, by the name of
+    given. effective : number of independent pixels that each bin is worth, by the name of
     its scheme; pixels of a scheme without it are taken as independent.
     """
 
@@ -36,7 +36,7 @@ class MetricOptions:
     ordering: bool = False
     thresholds: Sequence[float] = ()
     beside: Sequence[str] = ()
-    form: Form | None = None
+    form: Form = GAUSSIAN
     effective: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
@@ -84,10 +84,8 @@ _CALLS: Mapping[Choice, Callable[[MetricOptions], list[_Call]]] = {
     "calibration": lambda c: [_Call((c.calibration_levels,))],
     "calibration_weights": lambda c: [_Call((c.calibration_levels, c.calibration_weights))],
     "reference_mean": lambda c: [_Call((c.reference_mean,))],
-    "quantile": lambda c: [
-        _Call((p,), level_name("", p)) for p in (c.form.levels if isinstance(c.form, Quantiles) else ())
-    ],
-    "pair": lambda c: [_Call((p,), level_name("", p)) for p in (c.form.pairs if isinstance(c.form, Quantiles) else ())],
+    "quantile": lambda c: [_Call((p,), level_name("", p)) for p in c.form.quantile_levels],
+    "pair": lambda c: [_Call((p,), level_name("", p)) for p in c.form.pairs],
 }
 
 
@@ -107,29 +105,14 @@ def _weighed(number: Floats, summary: Summary) -> Floats:
     return np.where(np.isnan(summary.moments.weight), np.nan, number)
 
 
-def has_variance(form: Form | None) -> bool:
-    """Whether a forecast of that form has a variance, so that bins, curves and maps of it have a meaning."""
-    return form is None or not form.alone
+def metrics_of(form: Form) -> tuple[Metric, ...]:
+    """All metrics that a forecast of that form has: those of its own, and where it has a variance those of that."""
+    return tuple(metric for metric in METRICS if is_of(metric, form))
 
 
-def metrics_of(form: Form | None) -> tuple[Metric, ...]:
-    """All metrics that a forecast of that form has; None for one by mean and variance alone."""
-    name = _name_of(form)
-    return tuple(metric for metric in METRICS if name in metric.forms)
-
-
-def _name_of(form: Form | None) -> FormName:
-    match form:
-        case None:
-            return "normal"
-        case Ensemble():
-            return "densities" if form.densities else "members"
-        case Split():
-            return "split"
-        case Quantiles():
-            return "quantiles"
-        case Classes():
-            return "classes"
+def is_of(metric: Metric, form: Form) -> bool:
+    """Whether a forecast of that form has a metric."""
+    return form.metrics_as in metric.forms or (form.has_variance and metric.forms == OF_VARIANCE)
 
 
 def evaluate_metrics(summary: Summary, choices: MetricOptions) -> Iterator[Value]:

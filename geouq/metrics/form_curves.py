@@ -1,29 +1,44 @@
-"""Curves of forms: ranks of the truth, coverage of quantiles, reliability of classes."""
+"""Curves of forms, such as ranks of the truth: each a function beside the metrics of its form."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.metrics import classes, ensemble, quantiles
 from geouq.summary import Summary
-from geouq.summary.form import PIT_BINS, Classes, Ensemble, Quantiles
 
 Floats = NDArray[np.float64]
+Curve = tuple[str, Floats, Floats]
+Curves = Callable[[Summary], Iterator[Curve]]
 
 
-def form_curves(summary: Summary) -> Iterator[tuple[str, Floats, Floats]]:
-    """Name, x and y of the curves of a form: ranks of the truth, coverage of quantiles, reliability of classes."""
-    match summary.given_as:
-        case Ensemble() as form:
-            shares = ensemble.rank_histogram(summary)
-            yield "rank_histogram", np.arange(form.members + 1.0), (form.members + 1) * shares
-            pit = ensemble.mixture_pit(summary)
-            yield "mixture_pit_histogram", (np.arange(PIT_BINS) + 0.5) / PIT_BINS, PIT_BINS * pit
-        case Quantiles() as form:
-            shares = np.array([quantiles.quantile_calibration(summary, level) for level in form.levels])
-            yield "quantile_calibration", np.array(form.levels), shares
-        case Classes() as form:
-            _, probability, frequency = classes.reliability(summary)
-            for name, x, y in zip(form.names, probability, frequency, strict=True):
-                yield f"reliability_{name}", x, y
+@dataclass(frozen=True)
+class FormCurves:
+    """The curves of a form. predicted, observed : of shares, what the axes are, or "" where they are no shares."""
+
+    curves: Curves
+    predicted: str = ""
+    observed: str = ""
+
+
+FORM_CURVES: dict[str, FormCurves] = {}
+
+
+def curves_of(key: str, predicted: str = "", observed: str = "") -> Callable[[Curves], Curves]:
+    """Return a decorator that makes a function the curves of the form with that key.
+
+    predicted, observed : labels of the axes, where the curves are observed shares of predicted ones.
+    """
+
+    def record(curves: Curves) -> Curves:
+        FORM_CURVES[key] = FormCurves(curves, predicted, observed)
+        return curves
+
+    return record
+
+
+def form_curves(summary: Summary) -> Iterator[Curve]:
+    """Yield name, x and y of the curves of the form of a summary."""
+    if summary.kind in FORM_CURVES:
+        yield from FORM_CURVES[summary.kind].curves(summary)

@@ -1,14 +1,17 @@
 """What predictions that are given as quantiles are worth; quantiles that cross are put in order first."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 from geouq.errors import SummaryError
+from geouq.metrics.form_curves import Curve, curves_of
 from geouq.metrics.form_sums import mean_of, sums_of
 from geouq.metrics.record import NOT_NEGATIVE, SHARE, metric
 from geouq.metrics.sources import DEFINITION, GNEITING, KULESHOV
 from geouq.summary import Summary
-from geouq.summary.form import Quantiles
+from geouq.summary.form import Form
 
 Floats = NDArray[np.float64]
 
@@ -89,7 +92,7 @@ def crps_integral(summary: Summary) -> Floats:
     truth that lies far outside. Missing where there is one quantile alone.
     """
     found = mean_of(summary, "quantiles", "integral")
-    return found if len(_form(summary).levels) > 1 else found * np.nan
+    return found if len(_form(summary).quantile_levels) > 1 else found * np.nan
 
 
 @metric("CRPS_i/s", unit="1", ideal="small", above="worse", source=GNEITING, forms=("quantiles",), bounds=NOT_NEGATIVE)
@@ -118,9 +121,10 @@ def wis(summary: Summary) -> Floats:
     """
     form, losses = _form(summary), _pinballs(summary)
     total = sum((losses[..., low] + losses[..., high] for low, high in form.pairs.values()), np.zeros(summary.n.shape))
-    if form.median is None:
+    if 0.5 not in form.quantile_levels:
         return np.asarray(total / (len(form.pairs) or np.nan))
-    return np.asarray((total + losses[..., form.median]) / (len(form.pairs) + 0.5))
+    median = losses[..., form.quantile_levels.index(0.5)]
+    return np.asarray((total + median) / (len(form.pairs) + 0.5))
 
 
 @metric(
@@ -264,18 +268,23 @@ def crossing(summary: Summary) -> Floats:
 def _pinballs(summary: Summary) -> Floats:
     """Mean loss of each quantile: level times what the truth lies above it, and what it lies above the truth."""
     above, over = (mean_of(summary, "quantiles", name) for name in ("above", "over"))
-    return np.array(_form(summary).levels) * above + over
+    return np.array(_form(summary).quantile_levels) * above + over
 
 
-def _form(summary: Summary) -> Quantiles:
-    form = sums_of(summary, "quantiles").form
-    assert isinstance(form, Quantiles)  # noqa: S101  that is what sums_of asks for
-    return form
+@curves_of("quantiles", "level of the quantile (1)", "truth at most the quantile (share, 1)")
+def quantile_curves(summary: Summary) -> Iterator[Curve]:
+    """Yield the share of truth at most each quantile."""
+    levels = _form(summary).quantile_levels
+    yield "quantile_calibration", np.array(levels), np.array([quantile_calibration(summary, one) for one in levels])
+
+
+def _form(summary: Summary) -> Form:
+    return sums_of(summary, "quantiles").form
 
 
 def _place(summary: Summary, level: float) -> int:
     """Place of a quantile; SummaryError where it is not given."""
-    levels = _form(summary).levels
+    levels = _form(summary).quantile_levels
     if level not in levels:
         kept = ", ".join(f"{one:g}" for one in levels)
         raise SummaryError(f"the quantile {level:g} is not given; those of this summary are {kept}")

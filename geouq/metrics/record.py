@@ -16,7 +16,6 @@ from geouq.summary import Binned, Summary
 Floats = NDArray[np.float64]
 Number = TypeVar("Number", bound=Callable[..., Floats])
 Norm = Callable[[Floats, Floats], Floats]
-FormName = Literal["normal", "members", "densities", "split", "quantiles", "classes"]
 Unit = Literal["1", "unit", "unit^2"]
 Choice = Literal[
     "none",
@@ -45,7 +44,7 @@ Place = Literal[
 ]
 Part = Literal["", "bias", "spread", "shape", "coverage"]
 
-OF_VARIANCE: tuple[FormName, ...] = ("normal", "members", "densities", "split")
+OF_VARIANCE = ("variance",)  # every form of a forecast that has a variance
 ANY, NOT_NEGATIVE, SHARE = (-np.inf, np.inf), (0.0, np.inf), (0.0, 1.0)
 OF_LEVELS = ("level", "group", "quantile", "pair")
 SUFFIXES = {**dict.fromkeys(OF_LEVELS, "_<level>"), "threshold": "_<t>"}  # of names in the docs
@@ -196,7 +195,7 @@ class Metric:
     ideal: str
     above: str
     source: str
-    forms: tuple[FormName, ...] = OF_VARIANCE
+    forms: tuple[str, ...] = OF_VARIANCE
     choice: Choice = "none"
     on_effective: bool = False
     resolution: Callable[[Summary], Floats] | None = None

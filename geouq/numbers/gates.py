@@ -13,7 +13,7 @@ from geouq.metrics.ensemble import ONE_VARIANCE
 from geouq.rasters.catalog import Catalog
 from geouq.regions import EvaluationUnit
 from geouq.summary import Summary, TilePlace, empty_summary
-from geouq.summary.form import Form, no_sums
+from geouq.summary.form import GAUSSIAN, Form, no_sums
 from geouq.summary.threshold_sums import no_thresholds
 from geouq.tables.rows import Row, Table, by_model, choices_for, metric_rows, sorted_table
 from geouq.zones import TileZones
@@ -56,11 +56,11 @@ def _shown(value: float | None) -> str:
 
 
 def require_known(
-    experiment: Experiment, variables: Sequence[Variable], regions: Iterable[str], form: Form | None = None
+    experiment: Experiment, variables: Sequence[Variable], regions: Iterable[str], form: Form = GAUSSIAN
 ) -> None:
     """Raise ConfigError where a gate asks for a number that the run will not give; called before the work begins.
 
-    regions : names of all regions. form : in which the prediction is given, None for mean and variance.
+    regions : names of all regions. form : in which the prediction is given.
     """
     if not experiment.gates:
         return
@@ -111,13 +111,13 @@ def metrics_by_name(variable: Variable, choices: MetricOptions) -> dict[str, Met
 def _needs_two_variances(metric: str, known: Iterable[str]) -> bool:
     """Whether a metric of pairs of pixels is asked for, where forecasts have one variance."""
     of_pairs = any(one.name == metric and one.of_pairs is not None for one in METRICS)
-    return of_pairs and not {one.name for one in metrics_of(None)}.isdisjoint(known)
+    return of_pairs and not {one.name for one in metrics_of(GAUSSIAN)}.isdisjoint(known)
 
 
 def _nothing(variable: Variable, choices: MetricOptions) -> Summary:
     """Return what no pixel of a variable gives."""
-    form = None if choices.form is None else no_sums(choices.form)
-    return empty_summary(tuple(choices.levels)).having(thresholds=no_thresholds(variable.thresholds), form=form)
+    thresholds, form = no_thresholds(variable.thresholds), no_sums(choices.form)
+    return empty_summary(tuple(choices.levels)).having(thresholds=thresholds, form=form)
 
 
 def judge(experiment: Experiment, metrics: Table) -> list[GateResult]:

@@ -27,7 +27,7 @@ from geouq.inference import (
     with_intervals,
     without_intervals,
 )
-from geouq.metrics import MetricOptions, has_variance
+from geouq.metrics import MetricOptions
 from geouq.numbers.shift import shift_table
 from geouq.paired import paired_rows, uneven, with_verdicts
 from geouq.regions import EvaluationUnit, pools, zone_pools
@@ -79,7 +79,7 @@ def choices_of(
 ) -> dict[str, MetricOptions]:
     """Choices of each variable; shared edges need the whole, and so a pass over the summaries."""
     whole: Mapping[str, Summary] = {}
-    if experiment.bins.scope == "experiment" and has_variance(summaries.form()):
+    if experiment.bins.scope == "experiment" and summaries.form().has_variance:
         names = [variable.name for variable in variables]
         whole = next(pool.variables for pool in pools(experiment, names, summaries.wholes()) if pool.level == "all")
     form = summaries.form()

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from geouq.config import BinScheme, Variable
 from geouq.inference import ForecastSample
 from geouq.inference.features import BootstrapBasis, basis_of, features_of, summary_of
-from geouq.metrics import MetricOptions, binned, coverage, has_variance, level_name, metrics_of, unit_of
+from geouq.metrics import MetricOptions, binned, coverage, level_name, metrics_of, unit_of
 from geouq.pages.layout import Layout, joined, layout_of
 from geouq.summary import Summary
-from geouq.summary.form import Quantiles
 
 Floats = NDArray[np.float64]
 
@@ -120,7 +119,7 @@ def cell_maps(sides: Mapping[str, ForecastSample], variables: Sequence[Variable]
 
 
 def _sums_of(side: ForecastSample, variable: Variable, scheme: BinScheme, layout: Layout) -> CellSums:
-    if not has_variance(side.choices.form):
+    if not side.choices.form.has_variance:
         return _means_of(side, variable, layout)
     frame = basis_of(side.whole, replace(side.choices, schemes=(scheme,)))
     level = 0.9 if 0.9 in frame.levels else frame.levels[-1]
@@ -151,7 +150,6 @@ def _means_of(side: ForecastSample, variable: Variable, layout: Layout) -> CellS
 
 def _means(choices: MetricOptions, units: str) -> Iterator[tuple[str, tuple[MeanOfCells, Callable[[Summary], Floats]]]]:
     """Yield what the map shows of a prediction without a variance: only what is a mean over pixels adds up."""
-    pairs = choices.form.pairs if isinstance(choices.form, Quantiles) else ()
     for metric in metrics_of(choices.form):
         if "cell sums" not in metric.shown:
             continue
@@ -159,7 +157,7 @@ def _means(choices: MetricOptions, units: str) -> Iterator[tuple[str, tuple[Mean
         if metric.choice != "pair":
             yield metric.name, (MeanOfCells(metric.heading, unit), metric.function)
             continue
-        for level in pairs:
+        for level in choices.form.pairs:
             heading = f"{metric.heading} of {100 * level:g} %"
             mean = MeanOfCells(heading, unit, level if shares else None, less=shares)
             yield level_name(metric.name, level), (mean, partial(metric.function, level=level))

@@ -26,7 +26,7 @@ from geouq.rasters.tile_names import (
     wanted_names,
 )
 from geouq.rasters.wiring import faults_of_wiring
-from geouq.summary.form import Ensemble, Form
+from geouq.summary.form import GAUSSIAN, Form
 
 READERS = 8
 
@@ -61,10 +61,10 @@ class Tile:
         return self.area_weighted or self.weights is not None
 
     @property
-    def form(self) -> Form | None:
-        """The form in which the prediction is given; None for mean and variance."""
+    def form(self) -> Form:
+        """The form in which the prediction is given."""
         (first, *_) = self.predictions.values()
-        return first.form if isinstance(first, Layered) else None
+        return first.form if isinstance(first, Layered) else GAUSSIAN
 
     @property
     def layers(self) -> int:
@@ -149,9 +149,9 @@ class Catalog:
         return self.tiles[0].variables if self.tiles else ()
 
     @property
-    def form(self) -> Form | None:
-        """The form in which the predictions of every tile are given; None for mean and variance."""
-        return self.tiles[0].form if self.tiles else None
+    def form(self) -> Form:
+        """The form in which the predictions of every tile are given; by mean and variance if there is no tile."""
+        return self.tiles[0].form if self.tiles else GAUSSIAN
 
 
 def find_tiles(experiment: Experiment) -> Catalog:
@@ -294,9 +294,10 @@ def _with_same_variables(tiles: list[Tile]) -> tuple[list[Tile], list[Failure]]:
 def _odd_bands(tile: Tile, first: Tile) -> str:
     found, expected = (", ".join(dict.fromkeys(v.variable for v in one.variables)) for one in (tile, first))
     paths = [next(iter(one.predictions.values())).mean.path for one in (tile, first)]
-    if tile.variables == first.variables and isinstance(tile.form, Ensemble) and isinstance(first.form, Ensemble):
-        counts = tile.form.members, first.form.members
-        return f"{paths[0]} has {counts[0]} members, but {paths[1]} has {counts[1]}; give as many in every tile"
+    one, other = tile.form, first.form
+    if tile.variables == first.variables and one.key == other.key and one.layers != other.layers:
+        what = one.layer_name
+        return f"{paths[0]} has {one.layers} {what}, but {paths[1]} has {other.layers}; give as many in every tile"
     return (
         f"{paths[0]} describes its bands as {found}, but {paths[1]} as {expected}; "
         "name the variables in the configuration"

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from geouq.config import SPLIT, FormData, Variable, key_of
+from geouq.config import FormData, Variable, key_of
 from geouq.errors import DataError
 from geouq.rasters.bands import number_of_band
 from geouq.rasters.raster import Raster
-from geouq.summary.form import Classes, Ensemble, Form, Quantiles, Split
+from geouq.summary.form import Form
 
 Bands = Sequence[tuple[str, tuple[int, ...]]]  # keys of rasters, and which bands of each, in the order of the layers
 
@@ -51,15 +51,17 @@ class Layered:
         """
         described = len(truth.variables)
         form = _form_of(files, levels, _members_of(list(rasters.values()), described, files, truth))
+        if files.layers is not None:
+            rasters = {key: rasters[key] for key in (f"layers.{name}" for name in form.layer_labels)}
         if not files.in_bands:
             return cls(form, dict(rasters), None, described, by_layer=False)
-        count, first = _layers_of(form), next(iter(rasters.values()))
-        variables = described if isinstance(form, Ensemble) else len(first.variables) // count
+        count, first = form.layers, next(iter(rasters.values()))
+        variables = described if files.members is not None else len(first.variables) // count
         for raster in rasters.values():
             if variables * count != len(raster.variables) or variables not in (described, len(bands)):
                 every = f", or {count * described} for all bands of {truth.path}" if described > len(bands) else ""
                 raise DataError(
-                    f"{raster.path} has {_counted(raster)}; {_shown(form)} of the variables asked for are "
+                    f"{raster.path} has {_counted(raster)}; {count} {form.layer_name} of the variables asked for are "
                     f"{count * len(bands)}{every}"
                 )
         places = {own: of_truth if variables == described else i for i, (own, of_truth) in enumerate(bands.items(), 1)}
@@ -95,20 +97,18 @@ class Layered:
     @property
     def layers(self) -> int:
         """Number of layers of a variable."""
-        if isinstance(self.form, Split):
-            return len(self.rasters)
-        return _layers_of(self.form) * (2 if isinstance(self.form, Ensemble) and self.form.densities else 1)
+        return self.form.layers + self.form.variance_layers
 
     def at_once(self, raster: Raster) -> int:
         """How many bands of one of the rasters are read together."""
         if raster.interleaved:
             return len(raster.bands)
-        return 1 if self.places is None else _layers_of(self.form)
+        return 1 if self.places is None else self.form.layers
 
     def _bands(self, variable: Variable, keys: Sequence[str]) -> Bands:
         if self.places is None:
             return [(key, (number_of_band(self.rasters[key], key, variable),)) for key in keys]
-        place, count = self.places[variable.band], _layers_of(self.form)
+        place, count = self.places[variable.band], self.form.layers
         if self.by_layer:
             own = tuple(layer * self.variables + place for layer in self.order)
         else:
@@ -160,37 +160,14 @@ def _counted(raster: Raster) -> str:
     return f"{len(raster.variables)} {'band' if len(raster.variables) == 1 else 'bands'}"
 
 
-def _shown(form: Form) -> str:
-    """Return what a form has as many of as it has layers."""
-    names = {"ensemble": "members", "quantiles": "quantiles", "classes": "classes"}
-    return f"{_layers_of(form)} {names[form.kind]}"
-
-
 def _form_of(files: FormData, levels: tuple[float, ...], members: int) -> Form:
     """Return the form of a prediction from files of which there are, or that hold, so many members."""
-    if files.members is not None:
-        return Ensemble(members, levels, files.member_variance is not None)
-    if files.form == SPLIT:
-        return Split()
-    if files.quantiles is not None:
-        return Quantiles(tuple(sorted(files.quantiles)))
-    codes = files.class_codes or {}
-    return Classes(tuple(codes.values()), tuple(codes))
+    from geouq.forms import form_of_files  # noqa: PLC0415  compiled code is loaded where such a form is read
+
+    return form_of_files(files, levels, members)
 
 
 def _order_of(files: FormData, count: int) -> tuple[int, ...]:
     """Places of the layers among the bands of a variable: quantiles from low to high, all else as it is written."""
     levels = list(files.quantiles or ())
     return tuple(sorted(range(count), key=levels.__getitem__) if levels else range(count))
-
-
-def _layers_of(form: Form) -> int:
-    """Return the number of members, quantiles or classes."""
-    match form:
-        case Ensemble():
-            return form.members
-        case Quantiles():
-            return len(form.levels)
-        case Classes():
-            return len(form.codes)
-    raise DataError(f"{form} has no layers")

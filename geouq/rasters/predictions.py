@@ -9,7 +9,7 @@ from geouq.rasters.raster import Raster
 
 SPREAD_LAYERS = ("variance", "std", "upper")
 PREDICTED = (
-    *("mean", *SPREAD_LAYERS, "lower", "members", "member_variance", "quantiles", "probabilities"),
+    *("mean", *SPREAD_LAYERS, "lower", "members", "member_variance", "quantiles", "probabilities", "layers"),
     *("variance_aleatoric", "variance_epistemic"),
 )
 Spread = Literal["variance", "std", "interval"]

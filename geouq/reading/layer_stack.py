@@ -7,12 +7,12 @@ import rasterio.windows
 from numpy.typing import NDArray
 
 from geouq.config import Variable
+from geouq.forms import KernelForm
 from geouq.grid import Window
 from geouq.rasters.layered import Bands, Layered
 from geouq.rasters.raster import Band, Raster, opened
 from geouq.reading.decoded import Values, equals, scaled, with_one_nodata
 from geouq.reading.form_pixels import NO_NUMBER, FormPixels, form_pixels
-from geouq.summary.form import Classes, Ensemble
 from geouq.summary.joint_sample import numbers_of, salt_of
 from geouq.validity import MEAN_NODATA, NOT_FINITE
 
@@ -31,7 +31,8 @@ class LayerStack:
     @property
     def of_classes(self) -> bool:
         """Whether the layers are probabilities of classes, so that truth is a code."""
-        return isinstance(self._prediction.form, Classes)
+        form = self._prediction.form
+        return isinstance(form, KernelForm) and form.truth_is_code
 
     @property
     def declared(self) -> bool:
@@ -50,7 +51,7 @@ class LayerStack:
         self._stack(own[0], window, values)
         self._stack(own[1], window, more)
         number = NO_NUMBER
-        if isinstance(form, Ensemble) and form.densities:
+        if form.sampled_members:
             number = numbers_of(_places(window), self._salt)
         missing = MEAN_NODATA if self.declared else NOT_FINITE
         return form_pixels(form, values, more, truth, number, missing=missing)

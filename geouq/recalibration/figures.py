@@ -19,6 +19,7 @@ from geouq.recalibration.rows import ScoreKey
 from geouq.regions import EvaluationUnit
 from geouq.runs.store import SavedSummaries
 from geouq.summary import Summary
+from geouq.summary.form import GAUSSIAN
 from geouq.text.naming import file_name
 
 Floats = NDArray[np.float64]
@@ -60,7 +61,7 @@ def draw_cells(
 ) -> list[Path]:
     """Write mean z^2 of every cell on a map before, and after out of fold; `path` tells folder and name of both."""
     written = []
-    metric = usual_metric(None)
+    metric = usual_metric(GAUSSIAN)
     first, units = views[0], unit_of_cells(metric, "")
     for when, summaries, name in (("before", before, first.variable), ("after", after, first.label)):
         title = f"{first.variable}: {when} recalibration" + (f" ({first.method}, {first.judge})" * (when == "after"))

@@ -103,8 +103,7 @@ def open_run(
 
 def settings_of(record: RunRecord) -> Settings:
     """Return what the sweep of a run measured."""
-    plain: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in record.settings.items()}
-    return Settings(**plain)
+    return Settings.of_words(record.settings)
 
 
 def groups_of(experiment: Experiment, catalog: Catalog, layer: str | None) -> dict[str, Zones]:

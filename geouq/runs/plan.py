@@ -18,7 +18,7 @@ from geouq.rasters.layered import Layered
 from geouq.rasters.raster import Raster
 from geouq.reading.cutting import BAND, WINDOW, Reading, reading_for
 from geouq.runs.memory import machine_memory
-from geouq.summary.form import Classes, Ensemble, Form, Quantiles
+from geouq.summary.form import GAUSSIAN
 from geouq.sweep.settings import CELLS_IN_TILE, LARGEST_CELL
 from geouq.sweep.workers import HELD
 from geouq.sweep.zone_batches import BytesOfZones, Layers, batches_of, bytes_of_zones
@@ -230,7 +230,7 @@ def describe(plan: Plan, catalog: Catalog, *, checksums: bool = False) -> list[s
         f"tiles      {plan.tiles}",
         f"variables  {len(units)}: {names}",
         *_bands_of_layers(catalog),
-        *([f"prediction {_shown(catalog.form)}"] if catalog.form else []),
+        *([f"prediction {catalog.form.described()}"] if catalog.form != GAUSSIAN else []),
         *([f"models     {len(models)}: {', '.join(models)}; {_compared(catalog)}"] if models else []),
         f"pixels     {plan.pixels:,} in a variable, {plan.pixels * plan.variables:,} in all",
         f"files      {plan.bytes_on_disk / MIB:,.1f} MiB",
@@ -256,18 +256,6 @@ def _bands_of_layers(catalog: Catalog) -> list[str]:
         for tile in tiles
         for v in variables
     ]
-
-
-def _shown(form: Form) -> str:
-    """In which form predictions are given."""
-    match form:
-        case Ensemble():
-            return f"{form.members} members, {'each with' if form.densities else 'without'} a variance"
-        case Quantiles():
-            return f"quantiles {', '.join(f'{level:g}' for level in form.levels)}"
-        case Classes():
-            return f"classes {', '.join(f'{n} ({c})' for n, c in zip(form.names, form.codes, strict=True))}"
-    return "mean, and variance in two parts"
 
 
 def _compared(catalog: Catalog) -> str:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from geouq.config import Experiment, suggestion
 from geouq.errors import ConfigError
-from geouq.metrics import has_variance
 from geouq.rasters.catalog import Catalog
 from geouq.rasters.tile_names import natural_order
 from geouq.sweep.settings import Settings, cell_size_for
@@ -41,7 +40,7 @@ def restricted(experiment: Experiment, catalog: Catalog, only: Sequence[str]) ->
 
 def settings_for(experiment: Experiment, catalog: Catalog) -> Settings:
     """Return what the sweep is to measure."""
-    if not has_variance(catalog.form):
+    if not catalog.form.has_variance:
         return Settings(experiment.levels, _cell_size(experiment, catalog), tail=0, groups=(), form=catalog.form)
     widths = [scheme.count for scheme in experiment.bins.schemes if scheme.scheme == "equal-width"]
     return Settings(

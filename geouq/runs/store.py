@@ -27,7 +27,7 @@ from geouq.summary.file import (
     tile_writer,
 )
 from geouq.summary.file_writer import TileWriter
-from geouq.summary.form import Form, at_levels
+from geouq.summary.form import GAUSSIAN, Form
 from geouq.summary.layout import FORMAT
 from geouq.summary.sealed_file import checksum_of
 from geouq.summary.variance_profile import FIELDS, UNWEIGHTED
@@ -47,8 +47,7 @@ def key_of_tile(tile: Tile, settings: Settings) -> str:
 
     Levels, bins and groupings are not part of it: a summary with more of them serves fewer, and any serves all bins.
     """
-    form = None if settings.form is None else at_levels(settings.form, ())
-    settings = replace(settings, levels=(), tail=0, groups=(), ordering=False, form=form)
+    settings = replace(settings, levels=(), tail=0, groups=(), ordering=False, form=settings.form.at_levels(()))
     rasters = [(layer, raster.fingerprint) for layer, raster in tile.rasters.items()]
     bands = [(v.name, v.model, tile.bands_of(v), v.thresholds, v.noise) for v in tile.variables]
     models = [(model, prediction.read_as) for model, prediction in tile.predictions.items()]
@@ -198,12 +197,11 @@ class SavedSummaries:
         """Return the summaries of the tiles without their cells."""
         return (self.whole(self.part(tile)) for tile in self.tiles)
 
-    def form(self) -> Form | None:
-        """Return the form of the predictions; None for mean and variance, and if there is no tile."""
+    def form(self) -> Form:
+        """Return the form of the predictions; by mean and variance if there is no tile."""
         if not self.tiles:
-            return None
-        form = form_of_file(self.part(self.tiles[0]).path)
-        return None if form is None else at_levels(form, self.levels)
+            return GAUSSIAN
+        return form_of_file(self.part(self.tiles[0]).path).at_levels(self.levels)
 
     def place(self, part: Part) -> TilePlace:
         """Where a part is."""

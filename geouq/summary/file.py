@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from geouq.errors import GeouqError, SummaryError
 from geouq.grid import Grid
 from geouq.summary.file_writer import TileWriter
-from geouq.summary.form import Form, form_of_words
+from geouq.summary.form import GAUSSIAN, Form, form_of_words
 from geouq.summary.layout import CELL, ENTRY, FORMAT, RANGE
 from geouq.summary.netcdf import read_variable
 from geouq.summary.sealed_file import intact_file, sealed_file
@@ -89,11 +89,11 @@ def statistics_of_file(path: Path) -> set[str]:
         return set()
 
 
-def form_of_file(path: Path) -> Form | None:
-    """Return the form in which the variables of a file are given; None for mean and variance."""
+def form_of_file(path: Path) -> Form:
+    """Return the form in which the variables of a file are given."""
     with opened(path) as file:
         words = words_of(file)[0].get("form")
-        return None if words is None else form_of_words(words["form"])
+        return GAUSSIAN if words is None else form_of_words(words["form"])
 
 
 def load_tile(path: str | Path) -> TileSummary:

@@ -1,15 +1,16 @@
-"""What a prediction adds up to that is not given as mean and variance: as an ensemble, quantiles, or probabilities.
+"""How a forecast is given: by mean and variance, as an ensemble, as quantiles, as probabilities of classes.
 
-Each form names its sums; all of them stand side by side in one array of float64, in which counts are whole numbers, so
+A form names its sums. All of them stand side by side in one array of float64, in which counts are whole numbers, so
 that one law of addition, one layout of files and one bootstrap serve all forms.
 """
 
 import math
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from pkgutil import resolve_name
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,23 +20,101 @@ from geouq.summary.joint_sample import JointSample
 from geouq.summary.statistic import Array, Dimensions, Spec, Statistic
 
 Floats = NDArray[np.float64]
-Kind = Literal["normal", "ensemble", "split", "quantiles", "classes"]
+Values = NDArray[np.floating]
 Fields = Mapping[str, tuple[int, ...]]
 
-PIT_BINS = 20
-BINS = 10  # of a probability
+PIT_BINS = 20  # of the mixture of an ensemble
 TAU = 10  # observations whose joint log-loss is taken
-BY_BIN = 5  # sums of each bin: n, p, p^2, o, p o, where o is 1 for the class of the truth and 0 for others
+IN_ORDER: NDArray[np.uint8] = np.empty(0, np.uint8)
+
+
+class Prepared(NamedTuple):
+    """Pixels (pixels) of a form: what stands for mean and variance, and which pixels do not count.
+
+    status : reason + 1 of each pixel that does not count, 0 elsewhere; empty where all are in order. more : layers
+    (layers, pixels) that take the place of those given; None to keep these.
+    """
+
+    mean: Values
+    variance: Values
+    truth: Values
+    status: NDArray[np.uint8] = IN_ORDER
+    more: Values | None = None
 
 
 @dataclass(frozen=True)
-class _Layout(ABC):
-    """Where the sums of a form stand."""
+class Form(ABC):
+    """How a forecast is given; a subclass is a frozen dataclass, and its fields are what distinguishes two forecasts.
+
+    Attributes
+    ----------
+    key : str
+        Name of the form, in saved files too.
+    layer_name : str
+        What one layer is, in the plural.
+    has_variance : bool
+        Whether it has a mean and a variance, so that everything that is told of these is told of it.
+    fields_of_levels : tuple of str
+        Names of the sums whose last dimension is `interval_levels`.
+    """
+
+    key: ClassVar[str]
+    layer_name: ClassVar[str] = "layers"
+    has_variance: ClassVar[bool] = True
+    fields_of_levels: ClassVar[tuple[str, ...]] = ()
 
     @property
-    @abstractmethod
     def fields(self) -> Fields:
-        """Names of the sums and the shape of each."""
+        """Names of the sums that it has beside those of mean and variance, and the shape of each."""
+        return {}
+
+    @property
+    def metrics_as(self) -> str:
+        """Name by which records of metrics say that they are of this form."""
+        return self.key
+
+    @property
+    def layers(self) -> int:
+        """Number of layers of a variable that are no variances."""
+        return 1
+
+    @property
+    def layer_labels(self) -> tuple[str, ...]:
+        """Name of each of these layers."""
+        return tuple(map(str, range(self.layers)))
+
+    @property
+    def variance_layers(self) -> int:
+        """Number of layers of a variable that are variances beside those."""
+        return 0
+
+    @property
+    def sampled_members(self) -> int:
+        """Number of members whose densities are sampled for the joint log-loss; 0 where nothing is."""
+        return 0
+
+    @property
+    def interval_levels(self) -> tuple[float, ...]:
+        """Levels of the intervals of which there are sums."""
+        return ()
+
+    @property
+    def quantile_levels(self) -> tuple[float, ...]:
+        """Levels of the quantiles that are given."""
+        return ()
+
+    @property
+    def pairs(self) -> Mapping[float, tuple[int, int]]:
+        """Levels of the central intervals between two quantiles, narrow first, and which quantiles these are."""
+        return {}
+
+    def described(self) -> str:
+        """Return in words how the prediction is given."""
+        return f"{self.layers} {self.layer_name}"
+
+    def at_levels(self, levels: tuple[float, ...]) -> Self:  # noqa: ARG002  a form without such levels stays
+        """Return the form with these levels of intervals."""
+        return self
 
     @cached_property
     def places(self) -> Mapping[str, slice]:
@@ -58,98 +137,31 @@ class _Layout(ABC):
 
 
 @dataclass(frozen=True)
-class Ensemble(_Layout):
-    """Members, each a mean, with a variance of its own where `densities`; levels : of the mixture's intervals.
+class Gaussian(Form):
+    """A mean and a variance, std or interval; all of its statistics are those of every form with a variance."""
 
-    aleatoric : mean of the members' variances. epistemic : population variance of their means. crps : of the mixture
-    where `densities`, else the fair one of the means. log_loss : -log of the mixture's density. below, above : truth
-    outside the mixture's central interval. ranks : truth by the number of members below it, in equal shares of all
-    ranks that it may have where it equals members; rank_residues : what shares are more than multiples of 2^-20.
-    pit : the mixture's distribution function at the truth, in 20 bins.
-    """
-
-    members: int
-    levels: tuple[float, ...]
-    densities: bool
-    kind: ClassVar[Kind] = "ensemble"
-    alone: ClassVar[bool] = False
-
-    @property
-    def fields(self) -> Fields:  # noqa: D102
-        levels, ranks = (len(self.levels),), (self.members + 1,)
-        one = dict.fromkeys(("aleatoric", "epistemic", "crps", "log_loss"), ())
-        return {**one, "below": levels, "above": levels, "ranks": ranks, "rank_residues": ranks, "pit": (PIT_BINS,)}
+    key: ClassVar[str] = "normal"
 
 
-@dataclass(frozen=True)
-class Split(_Layout):
-    """A mean with an aleatoric and an epistemic variance; joint : half the joint log-loss of `TAU` observations."""
-
-    kind: ClassVar[Kind] = "split"
-    alone: ClassVar[bool] = False
-
-    @property
-    def fields(self) -> Fields:  # noqa: D102
-        return dict.fromkeys(("aleatoric", "epistemic", "joint"), ())
-
-
-@dataclass(frozen=True)
-class Quantiles(_Layout):
-    """Quantiles of these levels, in their order.
-
-    above : truth - quantile. over : what the quantile lies above the truth by, 0 elsewhere. at_most, below : truth
-    that is not above the quantile, and truth that is below it. crossing : pixels whose quantiles were not in order.
-    integral : CRPS by integration.
-    """
-
-    levels: tuple[float, ...]
-    kind: ClassVar[Kind] = "quantiles"
-    alone: ClassVar[bool] = True
-
-    @property
-    def fields(self) -> Fields:  # noqa: D102
-        of_level = dict.fromkeys(("above", "over", "at_most", "below"), (len(self.levels),))
-        return {**of_level, "crossing": (), "integral": ()}
-
-    @property
-    def pairs(self) -> Mapping[float, tuple[int, int]]:
-        """Levels of the central intervals between two quantiles, narrow first, and which quantiles these are."""
-        places = {round(level, 12): i for i, level in enumerate(self.levels)}
-        found = {}
-        for level, low in places.items():
-            high = places.get(round(1 - level, 12))
-            if level < 0.5 and high is not None:
-                found[round(1 - 2 * level, 12)] = low, high
-        return dict(sorted(found.items()))
-
-    @property
-    def median(self) -> int | None:
-        """Place of the median, None where it is not given."""
-        return self.levels.index(0.5) if 0.5 in self.levels else None
+GAUSSIAN = Gaussian()
+# the class of each form, or where it is defined
+FORMS: dict[str, type[Form] | str] = {
+    "normal": Gaussian,
+    "ensemble": "geouq.forms.ensemble:Ensemble",
+    "split": "geouq.forms.split:Split",
+    "quantiles": "geouq.forms.quantiles:Quantiles",
+    "classes": "geouq.forms.classes:Classes",
+}
 
 
-@dataclass(frozen=True)
-class Classes(_Layout):
-    """Probabilities of classes, in the order of their codes.
-
-    brier : sum over classes of (p - o)^2. log_loss : -log p of the true class. impossible : pixels whose true class was
-    given no probability at all. by_class : `BY_BIN` sums in ten bins of
-    the probability of each class. top : n, probability and hits of the most probable class, in ten bins of the former.
-    """
-
-    codes: tuple[int, ...]
-    names: tuple[str, ...]
-    kind: ClassVar[Kind] = "classes"
-    alone: ClassVar[bool] = True
-
-    @property
-    def fields(self) -> Fields:  # noqa: D102
-        one = dict.fromkeys(("brier", "log_loss", "impossible"), ())
-        return {**one, "by_class": (len(self.codes), BINS, BY_BIN), "top": (BINS, 3)}
-
-
-Form = Ensemble | Split | Quantiles | Classes
-_FORMS: Mapping[str, type[Form]] = {form.kind: form for form in (Ensemble, Split, Quantiles, Classes)}
+def form_class(key: str) -> type[Form]:
+    """Return the class of a form; raise SummaryError where none has that key."""
+    if key not in FORMS:
+        raise SummaryError(f"there is no form {key!r} here; import the module that defines it, or update geouq")
+    found = FORMS[key]
+    if isinstance(found, str):
+        found = FORMS[key] = resolve_name(found)
+    return found
 
 
 @dataclass(frozen=True)
@@ -191,8 +203,8 @@ class FormSums(Statistic):
     def from_arrays(cls, arrays: Mapping[str, Array], spec: Spec) -> Self:
         """Return the sums that were saved."""
         form, sample = form_of_words(spec["form"]), None
-        if spec["sampled"] and isinstance(form, Ensemble):
-            empty = JointSample.empty(form.members)
+        if spec["sampled"]:
+            empty = JointSample.empty(form.sampled_members)
             number = arrays.get("sample_number", empty.number)
             sample = JointSample(number, arrays.get("sample_log_density", empty.log_density))
         return cls(form, arrays["sums"], sample)
@@ -222,41 +234,29 @@ class FormSums(Statistic):
 
     def at_levels(self, levels: tuple[float, ...], kept: tuple[float, ...]) -> Self:  # noqa: ARG002  the form has them
         """Return the same pixels with fewer levels of the mixture's intervals; of other forms, all."""
-        form = at_levels(self.form, levels)
-        if not isinstance(self.form, Ensemble) or form == self.form:
+        form = self.form.at_levels(levels)
+        if form == self.form:
             return self
-        chosen = [self.form.levels.index(level) for level in levels]
+        chosen = [self.form.interval_levels.index(level) for level in form.interval_levels]
+        sums = [self.of(name)[..., chosen] if name in form.fields_of_levels else self.of(name) for name in form.fields]
         lead = self.sums.shape[:-1]
-        columns = [
-            (own[..., chosen] if name in ("below", "above") else own).reshape((*lead, -1))
-            for name, own in ((name, self.of(name)) for name in self.form.fields)
-        ]
-        return replace(self, form=form, sums=np.concatenate(columns, axis=-1))
+        return replace(self, form=form, sums=np.concatenate([one.reshape((*lead, -1)) for one in sums], axis=-1))
 
 
-def at_levels(form: Form, levels: tuple[float, ...]) -> Form:
-    """Return the form with these levels of the mixture's intervals, if it is an ensemble."""
-    return replace(form, levels=levels) if isinstance(form, Ensemble) else form
-
-
-def kind_of(form: Form | None) -> Kind:
-    """Return the kind of a form; mean and variance alone are the normal one."""
-    return "normal" if form is None else form.kind
-
-
-def no_sums(form: Form) -> FormSums:
-    """Return the sums of no pixel."""
-    sample = JointSample.empty(form.members) if isinstance(form, Ensemble) and form.densities else None
+def no_sums(form: Form) -> FormSums | None:
+    """Return the sums of no pixel; None where the forecast is given by mean and variance, which have no others."""
+    if form == GAUSSIAN:
+        return None
+    sample = JointSample.empty(form.sampled_members) if form.sampled_members else None
     return FormSums(form, np.zeros(form.width), sample)
 
 
 def form_as_words(form: Form) -> dict[str, Any]:
     """Return a form as plain values, of which `form_of_words` makes it again."""
-    return {"kind": form.kind} | asdict(form)
+    return {"kind": form.key} | asdict(form)
 
 
 def form_of_words(words: Mapping[str, Any]) -> Form:
     """Return the form that `form_as_words` gave the plain values of."""
     values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in words.items()}
-    kind = values.pop("kind")
-    return _FORMS[kind](**values)
+    return form_class(values.pop("kind"))(**values)

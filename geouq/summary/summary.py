@@ -17,7 +17,7 @@ from geouq.errors import AbsentError, SummaryError
 from geouq.summary.coverage_profile import CoverageProfile
 from geouq.summary.display import as_html, as_text
 from geouq.summary.equality import are_equal
-from geouq.summary.form import Form, FormSums, Kind, kind_of
+from geouq.summary.form import GAUSSIAN, Form, FormSums
 from geouq.summary.given_level import GivenLevel
 from geouq.summary.interval_scores import IntervalScores
 from geouq.summary.moments import Moments, no_moments
@@ -120,14 +120,14 @@ class Summary(Mapping[str, Statistic]):
         return cast("FormSums | None", self.get("form"))
 
     @property
-    def given_as(self) -> Form | None:
-        """The form in which the forecast is given; None where it is by mean and variance alone."""
-        return None if self.form is None else self.form.form
+    def given_as(self) -> Form:
+        """The form in which the forecast is given."""
+        return GAUSSIAN if self.form is None else self.form.form
 
     @property
-    def kind(self) -> Kind:
-        """Name of that form; `normal` where there is none."""
-        return kind_of(self.given_as)
+    def kind(self) -> str:
+        """Name of that form; `normal` where the forecast is given by mean and variance alone."""
+        return self.given_as.key
 
     @property
     def n(self) -> Counts:

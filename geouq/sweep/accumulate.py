@@ -180,7 +180,7 @@ class VariableSum:
         given: float | None = None,
         tile: str = "",
     ) -> None:
-        levels = settings.levels
+        levels, form = settings.levels, settings.form
         self._tile = tile
         self._every: list[Every] | None = [] if settings.keeps_few else None
         self._settings, self._append, self._weighted = settings, append, weighted
@@ -196,13 +196,14 @@ class VariableSum:
         self._scores = np.zeros((count, len(levels)))
         self._cell_z = np.zeros((count, compact), np.float64 if weighted else np.int32)
         self._extremes = np.tile([np.inf, -np.inf], (count, 1))
-        self._form = FormSums(settings.form, np.zeros((count, settings.form.width))) if settings.form else None
-        self._sample = no_sums(settings.form).sample if settings.form else None
+        none = no_sums(form)
+        self._form = None if none is None else FormSums(form, np.zeros((count, form.width)))
+        self._sample = None if none is None else none.sample
         self._added: dict[str, list[tuple[Ints, Statistic]]] = {name: [] for name in self._names_added()}
 
     def _names_added(self) -> Sequence[str]:
         """Return the names of statistics that numpy computes, of forecasts that have a variance."""
-        return () if self._settings.form and self._settings.form.alone else self._settings.added
+        return self._settings.added if self._settings.form.has_variance else ()
 
     def add(self, part: VariablePart, group: Window) -> None:
         """Add the next group of its band."""

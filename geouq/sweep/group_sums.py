@@ -29,7 +29,7 @@ from geouq.kernel import (
 from geouq.kernel.z_lattice import ZLattice, z_lattice
 from geouq.reading.form_pixels import NO_LAYERS, add_form
 from geouq.reading.variable_window import VariableWindow
-from geouq.summary.form import Ensemble
+from geouq.summary.form import GAUSSIAN
 from geouq.summary.kept_pixels import FEW
 from geouq.summary.pixel_statistic import PIXEL_STATISTICS, ValidPixels
 from geouq.summary.statistic import Statistic
@@ -92,7 +92,7 @@ class AddedStatistics:
         """Add the pixels of a box of a window to a group that has so many cells."""
         if not self._kinds:
             return
-        (mean, variance, truth, weight), cell = collect_by_cell(*part, *in_group)
+        (mean, variance, truth, weight), cell, _ = collect_by_cell(*part, *in_group)
         pixels = ValidPixels(mean, variance, truth, weight, cell)
         for name, kind in self._kinds.items():
             own: Statistic = kind.of_pixels(pixels, cells)
@@ -128,8 +128,7 @@ def new_group_sum(group: Window, settings: Settings, thresholds: tuple[float, ..
     lattice, size = z_lattice_of(settings.levels), settings.cell_size
     down, across = -(-group.height // size), -(-group.width // size)
     kind, room = (settings, thresholds, weighted), (down * across, group.height * group.width)
-    form = settings.form
-    width = form.width if form else 0
+    form, width = settings.form, settings.form.width
     idle: list[GroupSum] = _of_thread.__dict__.setdefault("idle", [])
     alike = [i for i, candidate in enumerate(idle) if candidate.kind == kind]
     if alike:
@@ -141,7 +140,7 @@ def new_group_sum(group: Window, settings: Settings, thresholds: tuple[float, ..
     cells = new_cells(*room, lattice, weighted=weighted, form=width)
     groups, ordering = len(settings.groups), settings.ordering
     totals = new_totals(lattice, settings.tail, groups, thresholds, ordering=ordering, weighted=weighted)
-    sampled = new_sampled(form.members if isinstance(form, Ensemble) and form.densities else 0)
+    sampled = new_sampled(form.sampled_members)
     few, added = FewPixels(wanted=settings.keeps_few), AddedStatistics(settings.added)
     return GroupSum(group, across, weighted, kind, room, cells, totals, sampled, few, added)
 
@@ -162,7 +161,7 @@ def add_box(read: Read, box: Window, group: GroupSum, settings: Settings) -> Non
     column = box.column - group.group.column + cells_above * settings.cell_size
     part = read.pixels, read.window.width, read.found.nodata, place
     form, layers = settings.form, read.found.layers
-    if form is None or not form.alone:
+    if form.has_variance:
         sweep_box(
             *part, column, group.across, settings.cell_size, z_lattice_of(settings.levels),
             _scratch(settings, read.pixels.truth.dtype, weighted=group.weighted), group.cells, group.totals,
@@ -170,7 +169,7 @@ def add_box(read: Read, box: Window, group: GroupSum, settings: Settings) -> Non
         group.added.add(part, (column, group.across, settings.cell_size), len(group.cells.n))
         if group.few.parts is not None:
             group.few.add(read, place, int(group.cells.n.sum()))
-    if form is not None and (layers is not None or form.alone):
+    if form != GAUSSIAN and (layers is not None or not form.has_variance):
         in_group = column, group.across, settings.cell_size
         add_form(form, layers or NO_LAYERS, part, in_group, (group.cells, group.totals, group.sampled))
     _add_auxiliary(read.found, part, column, group, settings)

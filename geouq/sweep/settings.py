@@ -1,10 +1,11 @@
 """What a sweep measures."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
 
 from geouq.grid import Grid
-from geouq.summary.form import Form
+from geouq.summary.form import GAUSSIAN, Form, form_as_words, form_of_words
 from geouq.summary.pixel_statistic import names_of_pixel_statistics
 from geouq.summary.summary import COVERAGE_BY
 
@@ -20,7 +21,7 @@ class Settings:
         classes; ordering : whether pixels are kept by variance and |z|; thresholds : whose forecasts of exceeding are
         kept, of arrays; those of tiles stand with their variables; classes : which of the groups are codes of classes;
         given : level of the intervals that the forecast gives, of arrays; those of tiles stand with their models;
-        form : how the forecast is given where not by mean and variance alone; every : keep every pixel where they are
+        form : how the forecast is given; every : keep every pixel where they are
         few, so that all bins are exact; added : names of statistics that numpy computes.
     """
 
@@ -33,9 +34,22 @@ class Settings:
     thresholds: tuple[float, ...] = ()
     classes: tuple[str, ...] = ()
     given: float | None = None
-    form: Form | None = None
+    form: Form = GAUSSIAN
     every: bool = True
     added: tuple[str, ...] = field(default_factory=names_of_pixel_statistics)
+
+    def as_words(self) -> dict[str, Any]:
+        """Return plain values, of which `of_words` makes the settings again."""
+        return asdict(self) | {"form": form_as_words(self.form)}
+
+    @classmethod
+    def of_words(cls, words: Mapping[str, Any]) -> Self:
+        """Return the settings that `as_words` gave the plain values of."""
+        values: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in words.items()
+        }
+        values["form"] = form_of_words(words["form"])
+        return cls(**values)
 
     @property
     def statistics(self) -> frozenset[str]:
@@ -45,7 +59,7 @@ class Settings:
     @property
     def keeps_few(self) -> bool:
         """Whether every pixel is kept where they are few: of forecasts that have a variance."""
-        return self.every and not (self.form and self.form.alone)
+        return self.every and self.form.has_variance
 
 
 def cell_size_for(grids: Iterable[Grid]) -> int:

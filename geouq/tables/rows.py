@@ -28,7 +28,6 @@ from geouq.metrics import (
     form_curves,
     group_coverage,
     group_places,
-    has_variance,
     interval_curve,
     level_name,
     oracle_curve,
@@ -38,7 +37,7 @@ from geouq.metrics import (
 from geouq.metrics.ordering import UNRESOLVED
 from geouq.regions import EvaluationUnit
 from geouq.summary import Summary, TileWholes
-from geouq.summary.form import Form
+from geouq.summary.form import GAUSSIAN, Form
 from geouq.validity import CLASS_NOT_MAPPED, NOT_A_DISTRIBUTION, REASONS, VARIANCE_NOT_POSITIVE
 
 if TYPE_CHECKING:
@@ -127,13 +126,13 @@ class Table:
 
 
 def choices_for(
-    experiment: Experiment, variable: Variable, whole: Summary | None, form: Form | None = None
+    experiment: Experiment, variable: Variable, whole: Summary | None, form: Form = GAUSSIAN
 ) -> MetricOptions:
     """Return what the experiment asks of a variable; `whole` gives the edges that all pools share, None for own ones.
 
     form : in which the prediction is given; without a variance, nothing is asked of bins and groups.
     """
-    if not has_variance(form):
+    if not form.has_variance:
         return MetricOptions(experiment.levels, (), variable.reference_mean, form=form, groups=NO_GROUPS)
     shared = None
     if whole is not None:
@@ -358,7 +357,7 @@ def _bins_of(summary: Summary, scheme: BinScheme, choices: MetricOptions) -> Ite
 def _points(summary: Summary, choices: MetricOptions) -> Iterator[tuple[str, float, float]]:
     """Name, x and y of each point of the curves of a variable."""
     yield from (point for curve in form_curves(summary) for point in _curve(*curve))
-    if not has_variance(choices.form):
+    if not choices.form.has_variance:
         return
     levels = choices.calibration_levels
     middles = (np.arange(20) + 0.5) / 20

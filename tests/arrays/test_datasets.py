@@ -11,6 +11,7 @@ from geouq.arrays.datasets import evaluate, table
 from geouq.arrays.summary_array import SummaryArray
 from geouq.errors import SummaryError
 from geouq.metrics import metrics_of
+from geouq.summary.form import GAUSSIAN
 
 ARRAYS = [layer.reshape(2, 20, 50) for layer in heteroscedastic((40, 50))]
 NAMED = [xr.DataArray(a, {"variable": ["a", "b"]}, ("variable", "y", "x"), attrs={"units": "m"}) for a in ARRAYS]
@@ -19,7 +20,7 @@ NAMED = [xr.DataArray(a, {"variable": ["a", "b"]}, ("variable", "y", "x"), attrs
 def test_every_metric_is_a_variable_along_what_is_kept_and_its_bins():
     found = evaluate(*NAMED, dim=("y", "x"), thresholds=[0.5])
 
-    for metric in metrics_of(None):
+    for metric in metrics_of(GAUSSIAN):
         name = metric.name + {"level": "_90", "group": "_90", "threshold": "_0.5"}.get(metric.choice, "")
         assert found[name].attrs["symbol"] == metric.symbol, name
     assert found["uce"].dims == ("variable", "bins")

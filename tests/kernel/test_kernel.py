@@ -13,12 +13,13 @@ from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10, BinScheme
 from geouq.errors import DataError
 from geouq.gaussian import half_width
 from geouq.metrics import metrics_of
+from geouq.summary.form import GAUSSIAN
 from geouq.summary.variance_profile import N
 from geouq.validity import WEIGHT_ZERO
 
 LEVELS = (0.5, 0.6827, 0.9, 0.95)
-PLAIN = {metric.name: metric.function for metric in metrics_of(None) if metric.choice in ("none", "reference_mean")}
-LEVELLED = {metric.name: metric.function for metric in metrics_of(None) if metric.choice == "level"}
+PLAIN = {metric.name: metric.function for metric in metrics_of(GAUSSIAN) if metric.choice in ("none", "reference_mean")}
+LEVELLED = {metric.name: metric.function for metric in metrics_of(GAUSSIAN) if metric.choice == "level"}
 
 PIT = ("pit_mean", "pit_std")  # added up by steps of z
 

@@ -13,8 +13,12 @@ from geouq.config import CELL_MAPS_OF_FORMS, CELL_MAPS_OF_LEVELS_OF_FORMS, FORM_
 from geouq.config.values import OF_CLASSES, OF_MEMBERS
 from geouq.errors import ConfigError
 from geouq.experiment import run
+from geouq.forms.classes import Classes
+from geouq.forms.ensemble import Ensemble
+from geouq.forms.quantiles import Quantiles
+from geouq.forms.split import Split
 from geouq.metrics import metrics_of
-from geouq.summary.form import Classes, Ensemble, Quantiles, Split
+from geouq.summary.form import GAUSSIAN
 
 FORMS = {
     "members": Ensemble(3, (0.9,), densities=True),
@@ -41,7 +45,7 @@ def test_every_number_of_a_form_that_cells_keep_has_a_map(key):
     of_pixels = () if isinstance(FORMS[key], Split) else [one for one in metrics_of(FORMS[key]) if one.of_pairs]
     forms = [FORMS[key], replace(FORMS[key], densities=False)] if isinstance(FORMS[key], Ensemble) else [FORMS[key]]
     every = {metric.name: metric for form in forms for metric in metrics_of(form)}
-    own = [metric for metric in every.values() if metric not in (*metrics_of(None), *of_pixels)]
+    own = [metric for metric in every.values() if metric not in (*metrics_of(GAUSSIAN), *of_pixels)]
 
     assert set(CELL_MAPS_OF_LEVELS_OF_FORMS[key]) == {metric.name for metric in own if metric.choice in OF_LEVELS}
     found = {metric.name for metric in own if metric.choice not in OF_LEVELS}

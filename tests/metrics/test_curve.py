@@ -17,9 +17,10 @@ from geouq.errors import SummaryError
 from geouq.gaussian import half_width
 from geouq.metrics import MetricOptions, evaluate_metrics, metrics_of
 from geouq.summary import add_all, empty_summary
+from geouq.summary.form import GAUSSIAN
 
 HUNDREDTHS = tuple(k / 100 for k in range(1, 100))
-NAMES = {metric.name for metric in metrics_of(None) if metric.choice.startswith("calibration")}
+NAMES = {metric.name for metric in metrics_of(GAUSSIAN) if metric.choice.startswith("calibration")}
 BOTH = (metrics.calibration_curve, metrics.interval_curve)
 
 

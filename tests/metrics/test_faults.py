@@ -8,6 +8,7 @@ from everything import summary_of, values_of
 
 from geouq.config import EQUAL_COUNT_10, Groups
 from geouq.metrics import MetricOptions, metrics_of
+from geouq.summary.form import GAUSSIAN
 
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "reference" / "faults.md"
 LEVEL, THRESHOLD = 0.9, 20.0
@@ -159,7 +160,7 @@ def as_markdown(measured):
 
 
 def test_every_metric_has_its_row(measured):
-    registered = {metric.name for metric in metrics_of(None)}
+    registered = {metric.name for metric in metrics_of(GAUSSIAN)}
 
     assert not registered - set(measured["ideal"]), "metrics of which CHOICES asks no number"
     assert not registered - set(DIRECTIONS), "metrics without a row in EXPECTED: say what each fault does to them"
@@ -183,9 +184,9 @@ def test_the_documented_table_is_the_one_measured(measured, tmp_path):
 
 
 def test_every_metric_with_an_ideal_has_its_sampling_error():
-    with_ideal = {metric.name for metric in metrics_of(None) if metric.ideal in IDEALS}
+    with_ideal = {metric.name for metric in metrics_of(GAUSSIAN) if metric.ideal in IDEALS}
 
-    assert {metric.ideal for metric in metrics_of(None)} <= {*IDEALS, "small", "large", "none"}, (
+    assert {metric.ideal for metric in metrics_of(GAUSSIAN)} <= {*IDEALS, "small", "large", "none"}, (
         "an ideal that is not in IDEALS"
     )
     missing = with_ideal - set(SAMPLING) - MORE_THAN_CALIBRATION
@@ -193,7 +194,7 @@ def test_every_metric_with_an_ideal_has_its_sampling_error():
 
 
 @pytest.mark.parametrize(
-    "metric", [metric for metric in metrics_of(None) if metric.name in SAMPLING], ids=lambda m: m.name
+    "metric", [metric for metric in metrics_of(GAUSSIAN) if metric.name in SAMPLING], ids=lambda m: m.name
 )
 def test_a_calibrated_forecast_has_every_ideal_within_five_sampling_errors(metric, measured):
     away = abs(measured["ideal"][metric.name] - IDEALS[metric.ideal])

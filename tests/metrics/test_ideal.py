@@ -6,6 +6,7 @@ import pytest
 from geouq.config import EQUAL_COUNT_10
 from geouq.metrics import MetricOptions, Value, change, evaluate_metrics, ideal_value, loss, metrics_of
 from geouq.summary import empty_summary
+from geouq.summary.form import GAUSSIAN
 
 LESS = {
     *("uce", "ence", "ence_excess", "bias", "mae", "rmse", "nbias", "nmae", "nrmse", "z_mean", "rce"),
@@ -18,7 +19,7 @@ NEAR = {
     "zms": 1.0, "z_std": 1.0, "coverage": 0.9, "coverage_above": 0.05, "coverage_below": 0.05, "pit_mean": 0.5,
     "pit_std": 12**-0.5, "lowest_group_coverage": 0.9,
 }  # fmt: skip
-BY_NAME = {metric.name: metric for metric in metrics_of(None)}
+BY_NAME = {metric.name: metric for metric in metrics_of(GAUSSIAN)}
 NOT_JUDGED = {
     *("sharpness", "sharpness_rms", "mean_std", "width", "cv", "ence_null", "threshold_uncertainty"),
     *("threshold_within", "uce_normalized", "ence_normalized"),
@@ -35,7 +36,7 @@ def test_every_metric_is_judged_in_one_way():
     kinds = [LESS, MORE, set(NEAR), NOT_JUDGED]
 
     assert set().union(*kinds) == set(BY_NAME)
-    assert sum(map(len, kinds)) == len(metrics_of(None))
+    assert sum(map(len, kinds)) == len(metrics_of(GAUSSIAN))
 
 
 @pytest.mark.parametrize("name", sorted(LESS))

@@ -12,10 +12,11 @@ from geouq.config import BinScheme, Groups
 from geouq.metrics import MetricOptions, bin_edges, evaluate_metrics, metrics_of
 from geouq.runs.exact_bins import split_keys
 from geouq.summary import KeptPixels
+from geouq.summary.form import GAUSSIAN
 from geouq.summary.variance_profile import key_of
 
 SCHEMES = ("equal-width", "equal-count", "log-width")
-BINNED = {metric.name: metric.function for metric in metrics_of(None) if metric.choice == "bins"}
+BINNED = {metric.name: metric.function for metric in metrics_of(GAUSSIAN) if metric.choice == "bins"}
 
 
 @pytest.fixture(scope="module")
@@ -260,10 +261,10 @@ def test_the_four_numbers_of_the_notebook():
 
 
 def test_every_metric_explains_itself():
-    for metric in metrics_of(None):
+    for metric in metrics_of(GAUSSIAN):
         assert metric.claim.endswith((".", ";")), metric.name
         assert metric.symbol
         assert metric.ideal
         assert metric.above
         assert metric.source
-    assert len({metric.name for metric in metrics_of(None)}) == len(metrics_of(None))
+    assert len({metric.name for metric in metrics_of(GAUSSIAN)}) == len(metrics_of(GAUSSIAN))

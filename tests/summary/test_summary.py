@@ -13,6 +13,7 @@ from geouq.config import BinScheme
 from geouq.errors import SummaryError
 from geouq.metrics import MetricOptions, bin_edges, evaluate_metrics, metrics_of
 from geouq.summary import Moments, add_all, empty_summary
+from geouq.summary.form import GAUSSIAN
 
 LEVELS = (0.5, 0.9)
 SCHEMES = tuple(BinScheme(scheme=scheme, count=10) for scheme in ("equal-width", "equal-count", "log-width"))
@@ -98,7 +99,7 @@ def test_summaries_of_other_levels_do_not_add():
 
 def test_a_level_that_was_not_kept_is_refused():
     summary = summary_of(heteroscedastic((20, 20)))
-    (coverage,) = (metric for metric in metrics_of(None) if metric.name == "coverage")
+    (coverage,) = (metric for metric in metrics_of(GAUSSIAN) if metric.name == "coverage")
 
     with pytest.raises(SummaryError, match=r"0\.333"):
         coverage.function(summary, 0.333)

@@ -1,0 +1,98 @@
+"""Forms whose sums numpy computes: one class in a module of any package."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.config import FormFiles, suggestion
+from geouq.errors import ConfigError
+from geouq.summary.form import FORMS, Fields, Form, Prepared, Values
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PixelForm(Form):
+    """A forecast that is given by layers from which a mean and a variance follow, and sums of numbers of each pixel.
+
+    A subclass is known as soon as it is defined: in configurations as `form: <key>` with `layers`, in `geouq.forms`
+    for arrays, and to metrics that are declared with `forms=("<key>",)`.
+
+    Attributes
+    ----------
+    key : str
+        Name of the form.
+    layer_files : mapping of str to str
+        What each layer is, by its key below `layers` of a configuration.
+    pixel_fields : mapping of str to tuple of int
+        Names of the numbers of each pixel that are summed, and the shape of each: () for one number.
+    """
+
+    layer_files: ClassVar[Mapping[str, str]]
+    pixel_fields: ClassVar[Fields] = {}
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.key in FORMS and FORMS[cls.key] is not cls:
+            raise ValueError(f"{cls.__name__}: the key {cls.key!r} is that of another form; choose another one")
+        FORMS[cls.key] = cls
+
+    @classmethod
+    def of_files(cls, files: FormFiles, levels: tuple[float, ...], members: int) -> Self | None:  # noqa: ARG003
+        """Return the form if these files are of it; raise ConfigError where one of its layers is missing or unknown."""
+        if files.form != cls.key:
+            return None
+        given = files.layers or {}
+        if missing := [name for name in cls.layer_files if name not in given]:
+            raise ConfigError(f"data.layers: missing key {missing[0]!r}: {cls.layer_files[missing[0]]}")
+        if unknown := [name for name in given if name not in cls.layer_files]:
+            raise ConfigError(
+                f"data.layers.{unknown[0]}: form {cls.key} has no such layer{suggestion(unknown[0], cls.layer_files)}; "
+                f"it has {', '.join(cls.layer_files)}"
+            )
+        return cls()
+
+    @property
+    def fields(self) -> Fields:
+        """Names of the sums, and the shape of each."""
+        return self.pixel_fields
+
+    @property
+    def layers(self) -> int:
+        """Number of layers of a variable."""
+        return len(self.layer_files)
+
+    @property
+    def layer_labels(self) -> tuple[str, ...]:
+        """Keys of the layers."""
+        return tuple(self.layer_files)
+
+    def described(self) -> str:
+        """Return in words how the prediction is given."""
+        return f"{self.key}: {', '.join(self.layer_files)}"
+
+    def prepared(self, values: Values, more: Values, truth: Values, missing: int) -> Prepared:  # noqa: ARG002
+        """Return what stands for mean and variance; a layer without a value leaves both without one."""
+        mean, variance = self.moments(values)
+        there = np.isfinite(values).all(0)
+        return Prepared(np.where(there, mean, np.nan), np.where(there, variance, np.nan), truth)
+
+    @abstractmethod
+    def moments(self, values: Values) -> tuple[Values, Values]:
+        """Return mean and variance of pixels, (pixels) each, from the layers (layers, pixels)."""
+
+    @abstractmethod
+    def numbers(self, values: Values, truth: Values) -> Mapping[str, Floats]:
+        """Return the numbers of each pixel that are summed, (pixels, *shape), by the names of `pixel_fields`."""
+
+    def sums_by_cell(self, values: Values, truth: Values, weight: Floats, cell: NDArray[np.int64], n: int) -> Floats:
+        """Return the weighted sums of n cells, (n, width), of the pixels that lie in these cells."""
+        if not self.fields:
+            return np.zeros((n, 0))
+        numbers = self.numbers(values, truth)
+        columns = np.concatenate([np.reshape(numbers[name], (len(cell), -1)) for name in self.fields], axis=1)
+        return np.stack([np.bincount(cell, weight * column, n) for column in columns.T], axis=1)
