@@ -36,6 +36,7 @@ _ROOM_OF = {
     "sparsification_curve": "api.curves",
     "summarize": "arrays.validation",
     "summarize_arrays": "arrays.points",
+    "summarize_form": "api.form",
     "summarize_intervals": "arrays.validation",
     "table": "arrays.datasets",
 }

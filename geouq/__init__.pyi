@@ -17,6 +17,7 @@ from geouq.api.curves import group_coverage as group_coverage
 from geouq.api.curves import interval_curve as interval_curve
 from geouq.api.curves import pit_histogram as pit_histogram
 from geouq.api.curves import sparsification_curve as sparsification_curve
+from geouq.api.form import summarize_form as summarize_form
 from geouq.api.intervals import intervals as intervals
 from geouq.api.pixel_scores import pixel_scores as pixel_scores
 from geouq.arrays.datasets import evaluate as evaluate
@@ -1420,6 +1421,7 @@ __all__ = [
     "spearman",
     "summarize",
     "summarize_arrays",
+    "summarize_form",
     "summarize_intervals",
     "table",
     "threshold_brier",

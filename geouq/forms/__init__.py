@@ -1,26 +1,39 @@
 """The forms in which a forecast is given beside mean and variance, a module each."""
 
+from collections.abc import Iterator
+
 from geouq.config import FormFiles, quoted, suggestion
-from geouq.errors import ConfigError
 from geouq.forms.kernel_form import KernelForm
 from geouq.forms.pixel_form import PixelForm
 from geouq.summary.form import FORMS, Form, form_class
 
-__all__ = ["KernelForm", "PixelForm", "form_of_files"]
+__all__ = ["KernelForm", "PixelForm", "faults_of_form", "form_of_files"]
 
 
 def form_of_files(files: FormFiles, levels: tuple[float, ...], members: int) -> Form:
     """Return the form that the files of a configuration give.
 
-    levels : of the experiment's intervals. members : number of members found, 0 of another form. Raises ConfigError
-    where no module that is imported defines the form, or where it has other layers.
+    levels : of the experiment's intervals. members : number of members found, 0 of another form.
     """
-    for key in FORMS:
-        kind = form_class(key)
-        if issubclass(kind, KernelForm | PixelForm) and (found := kind.of_files(files, levels, members)) is not None:
-            return found
-    known = [key for key in FORMS if issubclass(form_class(key), PixelForm)]
-    raise ConfigError(
-        f"data.form: {quoted(str(files.form))} is no form that is known here{suggestion(str(files.form), known)}; "
-        "import the module that defines it"
-    )
+    kinds = [form_class(key) for key in FORMS]
+    found = (kind.of_files(files, levels, members) for kind in kinds if issubclass(kind, KernelForm | PixelForm))
+    return next(form for form in found if form is not None)
+
+
+def faults_of_form(files: FormFiles) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the keys of a form that no imported module defines, or that has other layers, and what is wrong."""
+    if files.form is None:
+        return
+    known = {key: kind for key in FORMS if issubclass(kind := form_class(key), PixelForm)}
+    if files.form not in known:
+        what = f"{quoted(files.form)} is no form that is known here{suggestion(files.form, known)}"
+        yield ("form",), f"{what}; import the module that defines it"
+        return
+    wanted, given = known[files.form].layer_files, files.layers or {}
+    for name in wanted.keys() - given.keys():
+        yield ("layers",), f"missing key {quoted(name)}: {wanted[name]}"
+    for name in given.keys() - wanted.keys():
+        yield (
+            ("layers", name),
+            f"form {files.form} has no such layer{suggestion(name, wanted)}; it has {', '.join(wanted)}",
+        )

@@ -8,8 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.config import FormFiles, suggestion
-from geouq.errors import ConfigError
+from geouq.config import FormFiles
 from geouq.summary.form import FORMS, Fields, Form, Prepared, Values
 
 Floats = NDArray[np.float64]
@@ -43,18 +42,8 @@ class PixelForm(Form):
 
     @classmethod
     def of_files(cls, files: FormFiles, levels: tuple[float, ...], members: int) -> Self | None:  # noqa: ARG003
-        """Return the form if these files are of it; raise ConfigError where one of its layers is missing or unknown."""
-        if files.form != cls.key:
-            return None
-        given = files.layers or {}
-        if missing := [name for name in cls.layer_files if name not in given]:
-            raise ConfigError(f"data.layers: missing key {missing[0]!r}: {cls.layer_files[missing[0]]}")
-        if unknown := [name for name in given if name not in cls.layer_files]:
-            raise ConfigError(
-                f"data.layers.{unknown[0]}: form {cls.key} has no such layer{suggestion(unknown[0], cls.layer_files)}; "
-                f"it has {', '.join(cls.layer_files)}"
-            )
-        return cls()
+        """Return the form if these files are of it."""
+        return cls() if files.form == cls.key else None
 
     @property
     def fields(self) -> Fields:

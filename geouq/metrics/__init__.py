@@ -1,5 +1,6 @@
 """Numbers from a Summary: pure functions, one file a family, listed in `METRICS`."""
 
+from geouq.metrics import classes, ensemble, quantiles
 from geouq.metrics.accuracy import bias, error_width_corr, mae, nbias, nmae, nrmse, r2, rmse
 from geouq.metrics.bins import bin_edges, binned
 from geouq.metrics.calibration import (
@@ -71,6 +72,7 @@ __all__ = [
     "calibration_error",
     "calibration_error_interval",
     "change",
+    "classes",
     "coverage",
     "coverage_above",
     "coverage_below",
@@ -81,6 +83,7 @@ __all__ = [
     "ence_excess",
     "ence_normalized",
     "ence_null",
+    "ensemble",
     "error_width_corr",
     "evaluate_metric",
     "evaluate_metrics",
@@ -111,6 +114,7 @@ __all__ = [
     "oracle_curve",
     "pit_mean",
     "pit_std",
+    "quantiles",
     "r2",
     "rce",
     "rmscd",

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from geouq.config import Experiment, Variable, config_error, key_of, model_and_layer
+from geouq.config import Experiment, Fault, FormData, Variable, config_error, key_of, model_and_layer
 from geouq.errors import DataError, GeouqError
 from geouq.failures import Failure
 from geouq.grid import Grid, require_same_grid
@@ -161,6 +161,8 @@ def find_tiles(experiment: Experiment) -> Catalog:
     tile are wired wrongly. A tile that lacks a layer or has an unusable one becomes a Failure and does not stop the
     others.
     """
+    if isinstance(experiment.data, FormData) and (faults := _faults_of_form(experiment, experiment.data)):
+        raise config_error(faults)
     experiment = with_members(experiment)
     patterns = experiment.patterns
     found = {layer: match_names(pattern, others(patterns, layer), hidden=True) for layer, pattern in patterns.items()}
@@ -282,6 +284,15 @@ def _rightly_wired(tiles: list[Tile], experiment: Experiment) -> tuple[list[Tile
         raise config_error(experiment.fault_of_layer(layer, message) for layer, message in first)
     failures = [Failure(name, "catalog", "DataError", own[0][1]) for name, own in wrong.items()]
     return [tile for tile in tiles if tile.name not in wrong], failures
+
+
+def _faults_of_form(experiment: Experiment, data: FormData) -> list[Fault]:
+    """Return what is wrong with a form that another package defines."""
+    if data.form is None:
+        return []
+    from geouq.forms import faults_of_form  # noqa: PLC0415  compiled code is loaded where such a form is read
+
+    return [experiment.fault("data", *keys, message=message) for keys, message in faults_of_form(data)]
 
 
 def _with_same_variables(tiles: list[Tile]) -> tuple[list[Tile], list[Failure]]:
