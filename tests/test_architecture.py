@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).parents[1] / "geouq"
 FLOORS = (
     {"atomic", "compiled", "interrupts", "overflow", "processor", "registration", "text", "usage", "version"},
     {"errors", "gaussian", "validity"},
-    {"failures"},
+    {"extensions", "failures"},
     {"config", "grid"},
     {"summary"},
     {"kernel", "metrics", "regions"},

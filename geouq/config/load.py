@@ -16,6 +16,7 @@ from geouq.config.validation_errors import Fault, config_error, one_line
 from geouq.config.values import FORM_KEYS
 from geouq.config.yaml_text import Written, as_written, is_file, merged, read_yaml
 from geouq.errors import ConfigError, as_path, wrong_type
+from geouq.extensions import load_extensions
 from geouq.text.gdal_names import file_in_name, with_file
 from geouq.text.redaction import redacted
 
@@ -58,6 +59,7 @@ def load_experiment(experiment: Configuration, *, overrides: Mapping[str, Any] |
     """
     if not isinstance(overrides, Mapping | None):
         raise wrong_type("overrides", overrides, "give a mapping in the shape of the file")
+    load_extensions()
     if isinstance(experiment, Experiment):
         if overrides is None:
             return experiment
