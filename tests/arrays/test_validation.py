@@ -182,7 +182,10 @@ ONES = np.ones((2, 3))
         (lambda: summarize(ONES, ONES, ONES, dim=(1, -1)), "the arrays have 2 axes"),
         (lambda: summarize(ONES, ONES, ONES, dim="y"), "dim='y'"),
         (lambda: summarize(*[xr.DataArray(ONES)] * 3, dim="y"), "no dimension 'y'; they are dim_0, dim_1"),
-        (lambda: summarize(xr.DataArray(ONES), ONES, xr.DataArray(ONES)), "variance is a ndarray beside DataArrays"),
+        (
+            lambda: summarize(xr.DataArray(ONES), ONES, xr.DataArray(ONES)),
+            "variance is a ndarray and others are DataArrays",
+        ),
         (lambda: summarize(*[xr.DataArray(ONES)] * 2, xr.DataArray(ONES[:, :2])), "same coordinates"),
         (
             lambda: summarize(*[xr.DataArray([1.0], {"x": [0]}, "x")] * 2, xr.DataArray([1.0], {"x": [1]}, "x")),

@@ -9,7 +9,7 @@ import rasterio
 from form_files import CLASSES, ENSEMBLES, LEVELS, PARTS, QUANTILES, TRUTH, experiment_of, options, write_forms
 
 import geouq as gq
-from geouq.config import CELL_MAPS_OF_FORMS, CELL_MAPS_OF_LEVELS_OF_FORMS, FORM_KEYS, PIXEL_MAPS, load_experiment
+from geouq.config import CELL_MAPS_OF_FORMS, CELL_MAPS_OF_LEVELS_OF_FORMS, PIXEL_MAPS, load_experiment
 from geouq.config.values import OF_CLASSES, OF_MEMBERS
 from geouq.errors import ConfigError
 from geouq.experiment import run
@@ -40,7 +40,7 @@ def folder(tmp_path, write_raster):
     return write_forms(tmp_path, write_raster)
 
 
-@pytest.mark.parametrize("key", FORM_KEYS)
+@pytest.mark.parametrize("key", FORMS)
 def test_every_number_of_a_form_that_cells_keep_has_a_map(key):
     of_pixels = () if isinstance(FORMS[key], Split) else [one for one in metrics_of(FORMS[key]) if one.of_pairs]
     forms = [FORMS[key], replace(FORMS[key], densities=False)] if isinstance(FORMS[key], Ensemble) else [FORMS[key]]
