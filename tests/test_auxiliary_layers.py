@@ -14,8 +14,8 @@ from geouq.rasters.catalog import find_tiles
 from geouq.reading.stack import open_stack
 from geouq.runs.selection import settings_for
 from geouq.runs.store import path_of_tile
-from geouq.summary.file import load_tile, save_tile
-from geouq.summary.given_level import GivenLevel
+from geouq.summary.interval_scores import GivenLevel
+from geouq.summary.tile_file import load_tile, save_tile
 
 SHAPE = (300, 290)
 

@@ -13,7 +13,7 @@ from geouq.rasters.catalog import find_tiles
 from geouq.rasters.raster import gdal_options, opened
 from geouq.reading import reader
 from geouq.reading.reader import TileReader
-from geouq.summary.file import load_tile, save_tile
+from geouq.summary.tile_file import load_tile, save_tile
 from geouq.validity import REASONS
 
 OTHER = REASONS.index("other_model")

@@ -11,7 +11,7 @@ from geouq.kernel.accumulators import (
     new_scratch,
     new_totals,
 )
-from geouq.kernel.covariates import add_grouped, add_interval
+from geouq.kernel.optional_statistics import add_grouped, add_interval
 from geouq.kernel.window import SQUARE, collect_all, collect_by_cell, collect_keys, prune_tail, sweep_box
 
 __all__ = [

@@ -14,8 +14,12 @@ from geouq.compiled import digest_of_sources
 from geouq.processor import code_target
 from geouq.rasters.catalog import Tile
 from geouq.summary import CellSummaries, TilePlace, TileSummary, TileWholes
-from geouq.summary.file import (
+from geouq.summary.form import GAUSSIAN, Form
+from geouq.summary.netcdf import checksum_of
+from geouq.summary.tile_file import (
+    FORMAT,
     WHOLE,
+    TileWriter,
     cells_in_parts,
     form_of_file,
     key_of_file,
@@ -26,10 +30,6 @@ from geouq.summary.file import (
     statistics_of_file,
     tile_writer,
 )
-from geouq.summary.file_writer import TileWriter
-from geouq.summary.form import GAUSSIAN, Form
-from geouq.summary.layout import FORMAT
-from geouq.summary.sealed_file import checksum_of
 from geouq.summary.variance_profile import FIELDS, UNWEIGHTED
 from geouq.summary.zone_file import FORMAT as ZONE_FORMAT
 from geouq.summary.zone_file import ZonesWriter, zones_keep, zones_of_file, zones_writer

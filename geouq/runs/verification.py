@@ -15,7 +15,7 @@ from geouq.rasters.catalog import find_tiles
 from geouq.runs.checksums import with_checksums
 from geouq.runs.credentials import require_credentials
 from geouq.runs.provenance import RunRecord, config_digest, inputs_of, load_record, save_record, vector_inputs, versions
-from geouq.summary.sealed_file import checksum_of, require_intact
+from geouq.summary.netcdf import checksum_of, require_intact
 from geouq.zones import open_regions, placed
 
 SUMS = "SHA256SUMS"

@@ -1,13 +1,14 @@
-"""Sums of interval scores."""
+"""Sums of interval scores, and the level of intervals that a forecast gives itself."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.summary.statistic import Dimensions, Statistic
+from geouq.errors import SummaryError
+from geouq.summary.statistic import Array, Dimensions, Spec, Statistic
 
 
 @dataclass(frozen=True)
@@ -22,3 +23,30 @@ class IntervalScores(Statistic):
     def at_levels(self, levels: tuple[float, ...], kept: tuple[float, ...]) -> Self:
         """Return the sums of some of the levels that were kept."""
         return type(self)(self.sums[..., [kept.index(level) for level in levels]])
+
+
+@dataclass(frozen=True)
+class GivenLevel(Statistic):
+    """The level of the intervals whose sums are in the moments; there is none where a forecast gives no intervals."""
+
+    level: float
+    required: ClassVar[bool] = True
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Return nothing: the sums are in the moments."""
+        return ()
+
+    def spec(self) -> dict[str, Any]:
+        """Return the level."""
+        return {"level": self.level}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array], spec: Spec) -> Self:  # noqa: ARG003  there are none
+        """Return the level that was saved."""
+        return cls(float(spec["level"]))
+
+    def __add__(self, other: Self) -> Self:
+        if self != other:
+            raise SummaryError(f"forecasts that give intervals of level {self.level} and {other.level} do not add")
+        return self

@@ -1,16 +1,35 @@
-"""NetCDF-4 files through h5py alone: dimensions, coordinates, and variables that say what they are.
+"""NetCDF-4 files through h5py alone: dimensions, coordinates, variables that say what they are, and a checksum.
 
 A NetCDF-4 file is HDF5 whose dimensions are dimension scales. Small files are made of many small parts, and the low
 level of h5py writes these in a fraction of the time that its own high level or any other writer takes.
+
+HDF5 ends the whole process if it cannot write what it holds when a file is closed. Here the first refusal of the file
+system, such as a full disk (ENOSPC), a quota (EDQUOT) or the largest size of a file (EFBIG), is recorded, and all later
+bytes stay in memory: HDF5 reads back what it wrote and closes the file in order. Then the refusal is raised.
+
+A file ends with a checksum, the SHA-256 of all bytes before it. HDF5 ignores what follows its own end of file, so any
+program opens such a file. Here none is opened whose content does not match: HDF5 may return other numbers for a damaged
+file, or end the process.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import hashlib
+import io
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Protocol, Self, TypeVar
 
 import h5py
 import numpy as np
 from h5py import h5a, h5d, h5ds, h5p, h5s, h5t
 from numpy.typing import DTypeLike, NDArray
+
+from geouq.atomic import commit, require_room, temporary
+from geouq.errors import SummaryError
+from geouq.interrupts import deferred_interrupts
 
 Array = NDArray[Any]
 
@@ -101,3 +120,187 @@ def _without_times() -> Any:
 def _describe(made: Any, long_name: str) -> None:
     text = np.array(long_name.encode("ascii"))
     h5a.create(made, b"long_name", h5t.py_create(text.dtype), h5s.create(h5s.SCALAR)).write(text)
+
+
+class Hdf5Target(io.RawIOBase):
+    """A file for the driver `fileobj` of h5py; the block around it raises OSError if a write was refused."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+        self._file = path.open("w+b", buffering=0)
+        self._place = 0
+        self._refusal: OSError | None = None
+        self._in_memory: list[tuple[int, bytes]] = []  # after a refusal: places and bytes, in the order of writing
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+        if error is None or isinstance(error, Exception):
+            self._raise_refusal(error)
+
+    def require_room(self) -> None:
+        """Raise OSError if a write was refused, or if the disk is all but full."""
+        self._raise_refusal(None)
+        require_room(self._path)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Set the place of the next bytes."""
+        starts = {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: os.fstat(self._file.fileno()).st_size}
+        self._place = starts[whence] + offset
+        return self._place
+
+    def tell(self) -> int:
+        """Return the place of the next bytes."""
+        return self._place
+
+    def readinto(self, buffer: Any) -> int:
+        """Read the bytes at this place; zeros where nothing was written."""
+        view = memoryview(buffer).cast("B")
+        first, count = self._place, 0
+        if not self._file.closed:
+            self._file.seek(first)
+            count = self._file.readinto(view) or 0
+        view[count:] = bytes(len(view) - count)
+        for place, content in self._in_memory:
+            start, end = max(place, first), min(place + len(content), first + len(view))
+            if start < end:
+                view[start - first : end - first] = content[start - place : end - place]
+        self._place += len(view)
+        return len(view)
+
+    def write(self, content: Any) -> int:
+        """Write all bytes, or record the reason why they are refused."""
+        view = memoryview(content).cast("B")
+        if self._refusal is None:
+            try:
+                self._write_all(view)
+            except OSError as error:
+                self._refusal = error
+        if self._refusal is not None:
+            self._in_memory.append((self._place, bytes(view)))
+        self._place += len(view)
+        return len(view)
+
+    def truncate(self, size: int | None = None) -> int:
+        """Change the size of the file."""
+        size = self._place if size is None else size
+        if self._refusal is None:
+            try:
+                self._file.truncate(size)
+            except OSError as error:
+                self._refusal = error
+        return size
+
+    def _write_all(self, view: memoryview) -> None:
+        self._file.seek(self._place)
+        while view:
+            view = view[self._file.write(view) :]
+
+    def _raise_refusal(self, cause: BaseException | None) -> None:
+        if self._refusal is not None:
+            raise OSError(self._refusal.errno, os.strerror(self._refusal.errno or 0), str(self._path)) from cause
+
+
+MARK = b"\ngeouq sha256 "
+LENGTH = len(MARK) + 2 * hashlib.sha256().digest_size
+CHUNK = 1 << 20  # bytes
+REMEMBERED = 1 << 14  # files
+
+
+class Writer(Protocol):
+    """What writes a file, and knows whether the file is complete."""
+
+    finished: bool
+
+
+W = TypeVar("W", bound=Writer)
+
+
+@contextmanager
+def sealed_file(path: Path, writer_of: Callable[[h5py.File, Callable[[], None]], W]) -> Iterator[W]:
+    """Create a file and append its checksum.
+
+    The file takes its name when the block ends well with a finished writer; otherwise there is none.
+
+    Parameters
+    ----------
+    writer_of : callable
+        Makes the writer from the open file and a function to call before more is written: it raises OSError if the
+        file system refuses to store the file.
+    """
+    with temporary(path) as part:
+        with Hdf5Target(part) as target, _closed_at_once(h5py.File(target, "w")) as file:
+            writer = writer_of(file, target.require_room)
+            yield writer
+        if writer.finished:
+            _seal(part)
+            commit(part, path)
+
+
+@contextmanager
+def _closed_at_once(file: h5py.File) -> Iterator[h5py.File]:
+    """Close a file at the end of the block and defer interrupts meanwhile, as HDF5 would keep it open."""
+    try:
+        yield file
+    finally:
+        with deferred_interrupts():
+            file.close()
+
+
+@contextmanager
+def intact_file(path: Path) -> Iterator[h5py.File]:
+    """Open a file for reading; raise SummaryError where its content does not match its checksum."""
+    require_intact(path)
+    with h5py.File(path) as file:
+        yield file
+
+
+def require_intact(path: Path) -> None:
+    """Raise SummaryError where the content of a file does not match its checksum."""
+    if checksum_of(path) is None:
+        raise SummaryError(
+            f"{path} cannot be read as saved summaries: its content does not match its checksum, or it is of an "
+            "earlier version; run the experiment again, which sweeps its tile anew"
+        )
+
+
+def checksum_of(path: Path) -> str | None:
+    """Return the checksum of an intact file; None where its content does not match, or it cannot be read."""
+    try:
+        return _checksum_as_it_is(path)
+    except OSError:
+        return None
+
+
+def _checksum_as_it_is(path: Path) -> str | None:
+    status = path.stat()
+    return _checksum(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+
+
+@lru_cache(REMEMBERED)
+def _checksum(path: Path, size: int, *_signature: int) -> str | None:
+    """Read a file once for as long as its size, times and inode stay the same."""
+    with path.open("rb") as file:
+        digest = _digest(file, size - LENGTH)
+        return digest.decode("ascii") if file.read() == MARK + digest else None
+
+
+def _seal(path: Path) -> None:
+    """Append the checksum of a file to it."""
+    with path.open("r+b") as file:
+        digest = _digest(file, path.stat().st_size)
+        file.write(MARK + digest)
+
+
+def _digest(file: BinaryIO, length: int) -> bytes:
+    """Return the SHA-256 of the next bytes of a file, as hexadecimal digits."""
+    digest, left = hashlib.sha256(), length
+    while left > 0 and (chunk := file.read(min(CHUNK, left))):
+        digest.update(chunk)
+        left -= len(chunk)
+    return digest.hexdigest().encode("ascii")

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.errors import SummaryError
-from geouq.summary.netcdf import NetCDFWriter, read_variable
-from geouq.summary.sealed_file import checksum_of, intact_file, sealed_file
+from geouq.summary.netcdf import NetCDFWriter, checksum_of, intact_file, read_variable, sealed_file
 from geouq.summary.statistic import Statistic, as_words, dimensions_of, of_words
 from geouq.summary.variance_profile import FIELDS, KEPT
 

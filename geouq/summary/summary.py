@@ -18,8 +18,7 @@ from geouq.summary.coverage_profile import CoverageProfile
 from geouq.summary.display import as_html, as_text
 from geouq.summary.equality import are_equal
 from geouq.summary.form import GAUSSIAN, Form, FormSums
-from geouq.summary.given_level import GivenLevel
-from geouq.summary.interval_scores import IntervalScores
+from geouq.summary.interval_scores import GivenLevel, IntervalScores
 from geouq.summary.moments import Moments, no_moments
 from geouq.summary.ordering_profile import OrderingProfile
 from geouq.summary.statistic import Statistic

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geouq.errors import SummaryError
-from geouq.summary.binning import bin_rows, order_statistics
-from geouq.summary.equal_split import Runs, runs_of, split_row
+from geouq.summary.binning import Runs, bin_rows, order_statistics, runs_of, split_row
 from geouq.summary.kept_pixels import BUDGET, FEW, KeptPixels
 from geouq.summary.moments import finite_or_missing
 from geouq.summary.statistic import Array, Dimensions, Spec, Statistic

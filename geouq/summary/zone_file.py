@@ -11,10 +11,9 @@ import h5py
 import numpy as np
 
 from geouq.errors import SummaryError
-from geouq.summary.file import opened
-from geouq.summary.file_writer import TileWriter
-from geouq.summary.sealed_file import sealed_file
+from geouq.summary.netcdf import sealed_file
 from geouq.summary.tile import TileSummary
+from geouq.summary.tile_file import TileWriter, opened
 
 FORMAT = "geouq zone summaries 7"
 

@@ -25,8 +25,7 @@ from geouq.summary import (
 )
 from geouq.summary.coverage_profile import POSITIVE, ClassCoverage, CoverageProfile
 from geouq.summary.form import FormSums, no_sums
-from geouq.summary.given_level import GivenLevel
-from geouq.summary.interval_scores import IntervalScores
+from geouq.summary.interval_scores import GivenLevel, IntervalScores
 from geouq.summary.joint_sample import JointSample
 from geouq.summary.kept_pixels import BUDGET, FEW
 from geouq.summary.moments import PRODUCTS, SUMS

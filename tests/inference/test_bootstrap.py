@@ -16,7 +16,7 @@ from geouq.inference.resamples import NOT_BY_CELL
 from geouq.metrics import MetricOptions, bias, binned, coverage, evaluate_metric, metrics_of, rmse, uce, zms
 from geouq.summary import add_all
 from geouq.summary.form import GAUSSIAN
-from geouq.summary.given_level import GivenLevel
+from geouq.summary.interval_scores import GivenLevel
 
 
 def all_draws(blocks, resamples, seed=0, name="west"):

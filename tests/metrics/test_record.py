@@ -38,7 +38,7 @@ OTHER_NOUNS = {
     "forms/classes.py": {"brier", "impossible", "log_loss"},
     "forms/ensemble.py": {"crps", "log_loss"},
     "forms/quantiles.py": {"crossing"},
-    "kernel/covariates.py": {"width"},
+    "kernel/optional_statistics.py": {"width"},
     "kernel/gaussian.py": {"nll"},
     "kernel/window.py": {"crps", "nll"},
     "maps/geotiff.py": {"width"},

@@ -31,7 +31,7 @@ from geouq.experiment import run
 from geouq.rasters.catalog import find_tiles
 from geouq.reading.cutting import MOST_VALUES, reading_for
 from geouq.runs.selection import settings_for
-from geouq.summary.file import load_tile
+from geouq.summary.tile_file import load_tile
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_probabilities_from_files_are_those_of_the_arrays(folder, sweep_one):
 
 @pytest.mark.parametrize("data", [ENSEMBLES["by variable"] | TRUTH, QUANTILES | TRUTH, CLASSES], ids=["e", "q", "c"])
 def test_a_file_of_summaries_holds_the_form(folder, tmp_path, sweep_one, data):
-    from geouq.summary.file import save_tile
+    from geouq.summary.tile_file import save_tile
 
     summary = swept(sweep_one, experiment_of(folder, data))["a1"]
     save_tile(summary, tmp_path / "a1.nc", "key")

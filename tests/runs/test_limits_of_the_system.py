@@ -11,7 +11,7 @@ import pytest
 
 from geouq.atomic import atomic_write
 from geouq.summary import file as summary_file
-from geouq.summary.file import load_tile, save_tile
+from geouq.summary.tile_file import load_tile, save_tile
 
 resource = pytest.importorskip("resource")
 
@@ -61,7 +61,7 @@ def test_a_refused_write_of_a_summary_is_the_error_of_the_file_system(code, afte
                 raise OSError(code, os.strerror(code))
             return super().write(content)
 
-    monkeypatch.setattr("geouq.summary.hdf5_target.Path.open", lambda path, *_, **__: Refusing(path, "w+"))
+    monkeypatch.setattr("geouq.summary.netcdf.Path.open", lambda path, *_, **__: Refusing(path, "w+"))
     path = tmp_path / "out" / "a1.nc"
     with pytest.raises(OSError, match=r"a1\.nc") as found:
         save_tile(swept_tile, path, "key")

@@ -13,8 +13,8 @@ import geouq as package
 from geouq.errors import SummaryError
 from geouq.metrics import METRICS
 from geouq.metrics.record import NOT_NEGATIVE, metric, named
-from geouq.summary.file import load_tile
 from geouq.summary.pixel_statistic import PIXEL_STATISTICS, PixelStatistic
+from geouq.summary.tile_file import load_tile
 
 TILES = [f"r{row}c{column}" for row in range(2) for column in range(4)]
 

@@ -6,7 +6,7 @@ import xarray as xr
 
 import geouq
 from geouq.errors import SummaryError
-from geouq.summary.given_level import GivenLevel
+from geouq.summary.interval_scores import GivenLevel
 
 
 @pytest.fixture

@@ -28,7 +28,13 @@ from geouq.summary import (
 )
 from geouq.summary import file as room
 from geouq.summary.coverage_profile import POSITIVE, CoverageProfile
-from geouq.summary.file import (
+from geouq.summary.interval_scores import IntervalScores
+from geouq.summary.moments import PRODUCTS, SUMS
+from geouq.summary.ordering_profile import CLASSES, ROWS, OrderingProfile
+from geouq.summary.summary import COVERAGE_BY
+from geouq.summary.threshold_sums import BINS, ThresholdSums
+from geouq.summary.threshold_sums import FIELDS as SUMS_OF_THRESHOLD
+from geouq.summary.tile_file import (
     cells_in_parts,
     key_of_file,
     load_place,
@@ -38,12 +44,6 @@ from geouq.summary.file import (
     save_tile,
     tile_writer,
 )
-from geouq.summary.interval_scores import IntervalScores
-from geouq.summary.moments import PRODUCTS, SUMS
-from geouq.summary.ordering_profile import CLASSES, ROWS, OrderingProfile
-from geouq.summary.summary import COVERAGE_BY
-from geouq.summary.threshold_sums import BINS, ThresholdSums
-from geouq.summary.threshold_sums import FIELDS as SUMS_OF_THRESHOLD
 from geouq.summary.variance_profile import COMPACT_SHIFT, FIELDS, FINE_SHIFT, UNWEIGHTED
 from geouq.summary.z_histogram import COMPACT, FINE, edge_probabilities
 from geouq.validity import REASONS

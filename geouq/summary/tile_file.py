@@ -1,37 +1,194 @@
 """A tile's summaries on disk: one NetCDF file that plain `xarray.open_dataset` reads, and that explains itself.
 
+The name of an array is that of its statistic and its own: `moments_sums`, and for cells `cell_moments_sums`. Arrays
+whose length differs between variables are joined; `..._variable` holds the number of the variable of each element.
 What belongs to single cells is most of the file; it can be written as it comes, and is read only by those who ask.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
 from affine import Affine
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from geouq.errors import GeouqError, SummaryError
 from geouq.grid import Grid
-from geouq.summary.file_writer import TileWriter
+from geouq.interrupts import deferred_interrupts
 from geouq.summary.form import GAUSSIAN, Form, form_of_words
-from geouq.summary.layout import CELL, ENTRY, FORMAT, RANGE
-from geouq.summary.netcdf import read_variable
-from geouq.summary.sealed_file import intact_file, sealed_file
+from geouq.summary.netcdf import NetCDFWriter, intact_file, read_variable, sealed_file
 from geouq.summary.statistic import Statistic
-from geouq.summary.statistics_file import DAMAGED, saved_statistics, statistics_of, words_of
+from geouq.summary.statistics_file import (
+    DAMAGED,
+    Coordinate,
+    Variable,
+    arrays_of,
+    as_text,
+    labels_of,
+    saved_statistics,
+    statistics_of,
+    words_of,
+)
 from geouq.summary.summary import Summary
 from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes, VariableSummary, VariableWhole
+from geouq.validity import REASONS
+
+FORMAT = "geouq tile summary 8"
+CELL = "cell_"
+RANGE = "cell_variance_range"
+EXPLAINED = {
+    "variable": "names of the variables",
+    "reason": "why a pixel does not count",
+    "cell_entry_variable": "number of the variable that an entry of the cells' profiles belongs to, from 0",
+    "cell_entry_cell": "number of the cell that an entry belongs to, in rows from the top left, from 0",
+    "cell_key": "leading bits of the float32 variance, shifted right by 19",
+    "cell_entry_sums": "sums over the pixels of one cell and key of the predicted variance",
+}
+ENTRY = {
+    "cell_entry_variable": ("cell_entry",),
+    "cell_entry_cell": ("cell_entry",),
+    "cell_key": ("cell_entry",),
+    "cell_entry_sums": ("cell_entry", "field"),
+}
+
+
+def global_attributes(summary: TileSummary, key: str) -> dict[str, Any]:
+    """Return what the file says of itself."""
+    parts = summary.variables.values()
+    return {
+        "format": FORMAT,
+        "key": key,
+        "tile": summary.tile,
+        "cell_size": summary.cell_size,
+        "shape": list(summary.grid.shape),
+        "transform": list(summary.grid.transform)[:6],
+        "crs": summary.grid.crs,
+        "statistics": as_text(part.whole for part in parts),
+        "cell_statistics": as_text(part.cells.statistics for part in parts),
+        "summary": "What the valid pixels of one tile contribute to every metric; such files add up to regions.",
+    }
+
+
+def coordinates(summary: TileSummary, columns: int) -> Iterator[Coordinate]:
+    """Yield dimensions with a value for each place; `columns` is the number of fields of an entry."""
+    yield Coordinate("variable", list(summary.variables), EXPLAINED["variable"])
+    yield Coordinate("reason", list(REASONS), EXPLAINED["reason"])
+    whole = next(iter(summary.variables.values())).whole
+    yield from labels_of(whole.levels, whole, columns)
+
+
+def variables(summary: TileSummary) -> Iterator[Variable]:
+    """Yield all but the entries of the cells' profiles, made one after the other."""
+    parts = list(summary.variables.values())
+    excluded = np.stack([part.excluded for part in parts])
+    yield Variable(
+        "excluded", ("variable", "reason"), excluded, "pixels that do not count, each under its first reason"
+    )
+    sizes: dict[str, int] = {}
+    yield from chain(
+        arrays_of("", [part.whole for part in parts], (), sizes),
+        arrays_of(CELL, [part.cells.statistics for part in parts], ("cell",), sizes),
+    )
+    extremes = np.stack([part.cells.extremes for part in parts])
+    yield Variable(RANGE, ("variable", "cell", "bound"), extremes, "lowest and highest predicted variance, by cell")
+
 
 ENTRIES = 1 << 16  # of cells' profiles; more than these go to the file before it is complete
+
+Array = NDArray[Any]
+
+
+class TileWriter:
+    """A tile's part of a file: entries of the cells' profiles as they come, then all the rest at once.
+
+    One thread at a time may use it.
+    """
+
+    def __init__(
+        self, group: h5py.Group, key: str, require_room: Callable[[], None], *, compressed: bool = False
+    ) -> None:
+        self._file = NetCDFWriter(group, compressed=compressed)
+        self._key = key
+        self._require_room = require_room
+        self._waiting: list[tuple[Array, ...]] = []
+        self._count = 0
+        self._grown: tuple[Any, ...] = ()
+        self.finished = False
+
+    def append(self, variable: ArrayLike, cell: ArrayLike, key: ArrayLike, sums: ArrayLike) -> None:
+        """Entries of the profiles of some cells, copied.
+
+        They may come in any order, but the entries of one cell and variable come together: none of another cell of that
+        variable lies between them, in this call or another, as `cells_in_parts` takes such a cell for a new one.
+
+        variable : number of the variable that they belong to, from 0, or one for each. cell, key (entries) and sums
+        (entries, 4, or 6 where pixels have weights, in the order of `FIELDS`).
+        """
+        keys = np.array(key, np.uint16)
+        owner = np.full(len(keys), variable, np.uint16)
+        self._waiting.append((owner, np.array(cell, np.uint32), keys, np.array(sums, np.float32)))
+        self._count += len(keys)
+        if self._count >= ENTRIES:
+            with deferred_interrupts():
+                self._write_waiting(self._count // ENTRIES * ENTRIES)
+
+    def finish(self, summary: TileSummary) -> None:
+        """Write the summary, with the entries that its cells still hold."""
+        self._require_room()
+        with deferred_interrupts():
+            self._write_all(summary)
+        self.finished = True
+
+    def _write_all(self, summary: TileSummary) -> None:
+        for number, part in enumerate(summary.variables.values()):
+            self.append(number, part.cells.entry_cell, part.cells.entry_key, part.cells.entry_sums)
+        columns = next(iter(summary.variables.values())).cells.entry_sums.shape[-1]
+        self._file.attributes(global_attributes(summary, self._key))
+        for coordinate in coordinates(summary, columns):
+            self._file.coordinate(*coordinate)
+        for variable in variables(summary):
+            if variable.values.size:
+                self._file.variable(*variable)
+        self._write_entries()
+
+    def _write_waiting(self, count: int) -> None:
+        """Move that many of the waiting entries to the end of the file."""
+        self._require_room()
+        columns = self._gathered()
+        if not self._grown:
+            self._grown = tuple(
+                self._file.growing(name, values.dtype, values.shape[1:], ENTRIES, compressed=values.ndim == 1)
+                for name, values in zip(ENTRY, columns, strict=True)
+            )
+        for dataset, values in zip(self._grown, columns, strict=True):
+            before = len(dataset)
+            dataset.resize(before + count, axis=0)
+            dataset[before:] = values[:count]
+        self._waiting = [tuple(values[count:] for values in columns)]
+        self._count -= count
+
+    def _write_entries(self) -> None:
+        """Write what is left of the entries; few of them need no room to grow."""
+        if self._grown:
+            self._write_waiting(self._count)
+            for (name, dimensions), dataset in zip(ENTRY.items(), self._grown, strict=True):
+                self._file.label_grown(dataset, dimensions, EXPLAINED[name])
+        elif self._count:
+            for (name, dimensions), values in zip(ENTRY.items(), self._gathered(), strict=True):
+                self._file.variable(name, dimensions, values, EXPLAINED[name])
+
+    def _gathered(self) -> tuple[Array, ...]:
+        return tuple(np.concatenate(column) for column in zip(*self._waiting, strict=True))
+
+
 WHOLE = "/"  # the part of a file that is all of it
 READ_AT_ONCE = 1 << 20
 UNREADABLE = (SummaryError, *DAMAGED)
-
-Array = NDArray[Any]
 
 
 @contextmanager
