@@ -24,9 +24,9 @@ from geouq.summary import (
     VariableSummary,
     VarianceProfile,
     ZHistogram,
-    sealed_file,
+    netcdf,
 )
-from geouq.summary import file as room
+from geouq.summary import tile_file as room
 from geouq.summary.coverage_profile import POSITIVE, CoverageProfile
 from geouq.summary.interval_scores import IntervalScores
 from geouq.summary.moments import PRODUCTS, SUMS
@@ -275,13 +275,13 @@ def flipped(whole, bit):
 def test_a_file_with_any_bit_flipped_is_refused_and_has_no_checksum(tmp_path, some_tile):
     path = tmp_path / "tile.nc"
     save_tile(some_tile, path, "key")
-    whole, digest = path.read_bytes(), sealed_file.checksum_of(path)
+    whole, digest = path.read_bytes(), netcdf.checksum_of(path)
     bits = np.random.default_rng(1).integers(0, 8 * len(whole), 300).tolist()
 
-    assert digest == hashlib.sha256(whole[: -sealed_file.LENGTH]).hexdigest()
+    assert digest == hashlib.sha256(whole[: -netcdf.LENGTH]).hexdigest()
     for bit in [*bits, 0, 8 * len(whole) - 1]:
         path.write_bytes(flipped(whole, bit))
-        assert (key_of_file(path), sealed_file.checksum_of(path)) == (None, None)
+        assert (key_of_file(path), netcdf.checksum_of(path)) == (None, None)
         with pytest.raises(SummaryError, match=r"tile\.nc .*its content does not match its checksum"):
             load_tile(path)
 
@@ -333,10 +333,10 @@ def test_a_summary_without_one_of_its_parts_is_refused(tmp_path, some_tile, name
     path = tmp_path / "tile.nc"
     save_tile(some_tile, path, "key")
     with path.open("r+b") as file:
-        file.truncate(path.stat().st_size - sealed_file.LENGTH)
+        file.truncate(path.stat().st_size - netcdf.LENGTH)
     with h5py.File(path, "a") as file:
         del file[name]
-    sealed_file._seal(path)
+    netcdf._seal(path)
 
     with pytest.raises(SummaryError, match=r"tile\.nc cannot be read as a tile summary"):
         load_tile(path)
