@@ -26,7 +26,7 @@ _ROOM_OF = {
     "intervals": "api.intervals",
     "load_experiment": "config",
     "load_recalibrator": "recalibration",
-    "load_tile": "summary.file",
+    "load_tile": "summary.tile_file",
     "open_stack": "reading.stack",
     "pit_histogram": "api.curves",
     "pixel_scores": "api.pixel_scores",

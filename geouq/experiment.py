@@ -9,10 +9,10 @@ from pathlib import Path
 
 from geouq.atomic import atomic_write, remove_leftovers
 from geouq.checks import CHEAP, CHECKS, DEEP, examine
-from geouq.config import Configuration, Experiment, folder_of_run, is_pixel_map, load_experiment
+from geouq.config import Configuration, Experiment, folder_of_run, load_experiment
 from geouq.errors import ChangedError, ConfigError, SummaryError, require_type
 from geouq.failures import Failure, collecting
-from geouq.maps import missing_maps, validate_source_date_epoch, write_each_map
+from geouq.maps import is_pixel_map, missing_maps, validate_source_date_epoch, write_each_map
 from geouq.numbers.gates import require_known, require_possible
 from geouq.numbers.of_run import choices_of
 from geouq.overflow import overflow_is_missing

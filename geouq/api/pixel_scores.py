@@ -15,19 +15,28 @@ from geouq.arrays.datasets import units_of
 from geouq.arrays.elementwise import mapped
 from geouq.arrays.spread import given_variance
 from geouq.config import suggestion
-from geouq.config.values import COVERED, OF_VARIANCE
 from geouq.errors import ConfigError, DataError
-from geouq.maps.values import Forecast, PixelMap, pixel_map
+from geouq.maps.pixel_maps import PIXEL_MAPS, Forecast, PixelMap, covered, map_named
 from geouq.metrics import level_name
+from geouq.metrics.record import OF_VARIANCE
 
 Floats = NDArray[np.float64]
 
 LEVEL = 0.9
 WHAT = "mean, variance and truth"
 INTERVAL_SCORE = gaussian.interval_score.__name__
+COVERED = covered.__name__
 OF_ONE_LEVEL = (INTERVAL_SCORE, COVERED)
-KNOWN = (*(name for name in OF_VARIANCE if name not in ("mean", "std")), *OF_ONE_LEVEL)
-SCORES = tuple(name for name in KNOWN if name != "abs_error")
+NO_SCORES = ("mean", "std")  # maps of the prediction alone
+
+
+def _known() -> tuple[str, ...]:
+    """Return the names of all scores."""
+    maps = (one for one in PIXEL_MAPS.values() if one.forms == OF_VARIANCE and not one.of_level)
+    return (*(one.name for one in maps if one.name not in NO_SCORES), *OF_ONE_LEVEL)
+
+
+SCORES = tuple(name for name in _known() if name != "abs_error")
 
 
 def pixel_scores(
@@ -92,29 +101,30 @@ def pixel_scores(
 
 def _dataset(found: Mapping[str, Any], scores: Mapping[str, PixelMap], unit: str) -> xr.Dataset:
     for name, score in scores.items():
-        found[name].attrs = {"long_name": score.long_name, "units": unit if score.has_unit else "1"}
+        found[name].attrs = {"long_name": score.long_name, "units": unit if score.unit == "unit" else "1"}
     return xr.Dataset(found)
 
 
 def _scores(scores: str | Sequence[str], levels: Sequence[float]) -> Iterator[tuple[str, PixelMap]]:
     """Yield the name of each score and what it is; raise ConfigError for one that is not known."""
+    known = _known()
     for score in [scores] if isinstance(scores, str) else each("scores", scores):
-        if as_text("scores", score) not in KNOWN:
-            raise ConfigError(f"scores: there is no {score!r}{suggestion(score, KNOWN)}; known are {', '.join(KNOWN)}")
+        if as_text("scores", score) not in known:
+            raise ConfigError(f"scores: there is no {score!r}{suggestion(score, known)}; known are {', '.join(known)}")
         if score not in OF_ONE_LEVEL:
-            yield score, pixel_map(score)
+            yield score, map_named(score)
             continue
         for level in levels:
             name = level_name(score, level)
-            yield name, pixel_map(name) if score == COVERED else _interval_score(level)
+            yield name, map_named(name) if score == COVERED else _interval_score(level)
 
 
 def _interval_score(level: float) -> PixelMap:
-    return PixelMap(
-        lambda forecast: gaussian.interval_score(*forecast[:3], level),
-        has_unit=True,
-        long_name=f"interval score of the central interval of {100 * level:g} %",
-    )
+    def scores(forecast: Forecast) -> Floats:
+        return gaussian.interval_score(*forecast[:3], level)
+
+    what = f"interval score of the central interval of {100 * level:g} %"
+    return PixelMap(INTERVAL_SCORE, scores, what, unit="unit")
 
 
 def _of_pixels(score: PixelMap, mean: NDArray[Any], variance: NDArray[Any], truth: NDArray[Any]) -> Floats:

@@ -15,26 +15,16 @@ from geouq.config.splits import IN, OUT
 from geouq.config.validation_errors import Fault, config_error, quoted, suggestion
 from geouq.config.values import (
     CALIBRATION_LEVELS,
-    CELL_MAPS,
-    CELL_MAPS_OF_FORMS,
-    CELL_MAPS_OF_LEVELS,
-    CELL_MAPS_OF_LEVELS_OF_FORMS,
     CELLS,
     FORM_KEYS,
-    PIXEL_MAPS,
     SPLIT,
     fault_of_name,
-    is_pixel_map,
 )
 from geouq.config.variables import Variable
 
 __all__ = [
     "CALIBRATION_LEVELS",
     "CELLS",
-    "CELL_MAPS",
-    "CELL_MAPS_OF_FORMS",
-    "CELL_MAPS_OF_LEVELS",
-    "CELL_MAPS_OF_LEVELS_OF_FORMS",
     "EQUAL_COUNT_10",
     "EQUAL_WIDTH_10",
     "FORM_KEYS",
@@ -44,7 +34,6 @@ __all__ = [
     "LEAVE_ONE_REGION_OUT",
     "OF_PREDICTIONS",
     "OUT",
-    "PIXEL_MAPS",
     "SPLIT",
     "BinScheme",
     "Bins",
@@ -72,7 +61,6 @@ __all__ = [
     "fault_of_groups",
     "fault_of_name",
     "folder_of_run",
-    "is_pixel_map",
     "json_schema",
     "key_of",
     "length",

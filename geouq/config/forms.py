@@ -1,6 +1,6 @@
 """Predictions that are not given as mean and variance: the rasters of members, quantiles or probabilities."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
@@ -9,21 +9,11 @@ from geouq.config.base import Names, Section, Text
 from geouq.config.prediction import Level, Predicted
 from geouq.config.validation_errors import Steps, quoted, raise_each
 from geouq.config.values import (
-    CELL_MAPS,
-    CELL_MAPS_OF_FORMS,
-    CELL_MAPS_OF_LEVELS,
-    CELL_MAPS_OF_LEVELS_OF_FORMS,
-    CELLS,
-    COVERED,
     FORM,
     FORM_KEYS,
     MEMBER,
     MODEL,
-    OF_CLASSES,
-    OF_MEMBERS,
-    OF_VARIANCE,
     SPLIT,
-    map_without_level,
     member_pattern,
     name_in_tables,
 )
@@ -33,50 +23,6 @@ BandOrder = Literal["variables", "layers"]
 LAST_CODE = 65535
 _PARTS = ("mean", "variance_aleatoric", "variance_epistemic")
 _PATHS = ("members", "member_variance", "probabilities", "mean", "variance_aleatoric", "variance_epistemic")
-
-
-# what maps are of, by the key of the rasters of a prediction; mean and variance have none
-_WORDS = {
-    "": "is a map of predictions that have a variance",
-    "members": "is a map of ensembles; give members",
-    "quantiles": "is a map of quantiles; give these",
-    "probabilities": "is a map of class probabilities; give probabilities",
-    SPLIT: "is a map of the two parts of a variance; give variance_aleatoric and variance_epistemic",
-    FORM: "is a map of another form",
-}
-_OF_DENSITIES = (*OF_MEMBERS, "marginal_log_loss", "variance_aleatoric", "variance_epistemic")
-_OF_QUANTILES = ("pinball", "quantile_coverage")
-
-
-def lacking(maps: Iterable[str], files: object) -> Iterator[tuple[Steps, str]]:
-    """Yield maps that a prediction given by these files does not have."""
-    form = files.given_by if isinstance(files, FormFiles) else ""
-    for place, name in enumerate(maps):
-        owners = _owners(map_without_level(name) or name)
-        if form not in owners:
-            yield ("maps", place), f"{quoted(name)} {_WORDS[owners[0]]}"
-        elif name in _OF_DENSITIES and isinstance(files, FormFiles) and files.draws:
-            yield ("maps", place), f"{quoted(name)} needs a variance of each member; give member_variance"
-
-
-def _owners(base: str) -> tuple[str, ...]:
-    """Return what has a map of that name, without its level: keys of `_WORDS`."""
-    if base in ("status", "n", CELLS):
-        return tuple(_WORDS)
-    if base in OF_MEMBERS or base in OF_CLASSES:
-        return ("members", SPLIT) if base in OF_MEMBERS else ("probabilities",)
-    of_variance = base in (*OF_VARIANCE, COVERED, *CELL_MAPS, *CELL_MAPS_OF_LEVELS)
-    forms = (key for key in FORM_KEYS if base in (*CELL_MAPS_OF_FORMS[key], *CELL_MAPS_OF_LEVELS_OF_FORMS[key]))
-    return (*(("", "members", SPLIT, FORM) if of_variance else ()), *forms)
-
-
-def names_of_maps(base: str, files: object, levels: Iterable[float]) -> list[str]:
-    """Names of a map with the levels that there are; levels : of the experiment, which quantiles do not go by."""
-    if isinstance(files, FormFiles) and files.quantiles is not None:
-        given = sorted(round(level, 12) for level in files.quantiles)
-        pairs = [1 - 2 * p for p in given if p < 0.5 and round(1 - p, 12) in given]
-        levels = given if base in _OF_QUANTILES else sorted(pairs)
-    return [f"{base}_{round(100 * level, 10):g}" for level in levels]
 
 
 class FormFiles(Section):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -28,7 +29,6 @@ from geouq.config.data import (
     noise_given,
     predictions_read,
 )
-from geouq.config.forms import lacking, names_of_maps
 from geouq.config.intervals import Intervals
 from geouq.config.output import Gate, Output, VarianceRule
 from geouq.config.prediction import CompareOn, Level, Models, PredictionFiles, key_of, model_and_layer, models_of
@@ -38,12 +38,12 @@ from geouq.config.splits import Splits, faults_of_splits, split_lists
 from geouq.config.validation_errors import Fault, quoted, raise_each, suggestion
 from geouq.config.values import (
     CALIBRATION_LEVELS,
+    CELLS,
     calibration_level,
     cell_side,
     experiment_name,
     fault_of_name,
     known_drivers,
-    map_without_level,
     repeated,
     supported_version,
     unique,
@@ -310,21 +310,9 @@ class Experiment(Section):
     @field_validator("output")
     @classmethod
     def _maps_that_there_are(cls, output: Output, info: ValidationInfo) -> Output:
-        if "data" in info.data:
-            raise_each(lacking(output.maps, info.data["data"]))
-        return output
-
-    @field_validator("output")
-    @classmethod
-    def _maps_of_known_levels(cls, output: Output, info: ValidationInfo) -> Output:
-        given = info.data.get("levels", ())
-        raise_each(
-            (("maps", i), f"{quoted(name)} is of none of the levels{suggestion(name, known)}")
-            for i, name in enumerate(output.maps)
-            if given
-            and (base := map_without_level(name))
-            and name not in (known := names_of_maps(base, info.data.get("data"), given))
-        )
+        if "data" in info.data and set(output.maps) - {CELLS}:  # the records of maps are not loaded for nothing
+            faults = resolve_name("geouq.maps.names:faults_of_maps")
+            raise_each(faults(output.maps, info.data["data"], info.data.get("levels", ())))
         return output
 
     @field_validator("recalibration")

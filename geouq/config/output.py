@@ -1,11 +1,13 @@
 """What is made of the numbers: where they are written, which maps there are, and which bounds they must keep."""
 
+from pkgutil import resolve_name
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from geouq.config.base import Section, Text
-from geouq.config.values import FIGURES_OF_RUNS, directory_pattern, figure_name, map_name, metric_name, unique
+from geouq.config.validation_errors import raise_each
+from geouq.config.values import CELLS, FIGURES_OF_RUNS, directory_pattern, figure_name, metric_name, unique
 
 MAPS = ("cells",)  # maps with a value a pixel cost more than the sweep
 
@@ -30,7 +32,7 @@ class Output(Section):
         default="results/{name}", description="folder of the results, relative to where geouq is started"
     )
     maps: Annotated[
-        tuple[Annotated[str, AfterValidator(map_name)], ...],
+        tuple[str, ...],
         BeforeValidator(_nothing, json_schema_input_type=tuple[str, ...] | Literal["none"]),
         AfterValidator(unique),
     ] = Field(
@@ -46,6 +48,13 @@ class Output(Section):
     ] = Field(
         default=FIGURES_OF_RUNS, description="figures to draw where they have anything to show; default: all; none"
     )
+
+    @field_validator("maps")
+    @classmethod
+    def _known(cls, maps: tuple[str, ...]) -> tuple[str, ...]:
+        if set(maps) - {CELLS}:  # the records of maps and metrics are not loaded for nothing
+            raise_each(resolve_name("geouq.maps.names:unknown_maps")(maps))
+        return maps
 
 
 class Gate(Section):

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Hashable, Iterable
-from itertools import chain, pairwise
+from itertools import pairwise
 from math import isfinite
 from typing import Literal, TypeVar, get_args
 
@@ -15,46 +15,10 @@ from geouq.text.naming import DEVICE, reads_as_missing
 H = TypeVar("H", bound=Hashable)
 
 FIGURES_OF_RUNS = tuple(name for name in FIGURES if name != "before_after")  # which takes two runs
-OF_VARIANCE = ("mean", "std", "error", "abs_error", "z", "pit", "nll", "crps")
-OF_MEMBERS = ("aleatoric_share", "epistemic_share")
-OF_CLASSES = ("confidence", "correct", "brier")
-PIXEL_MAPS = (*OF_VARIANCE, "status")
-FORM_MAPS = (*OF_MEMBERS, *OF_CLASSES)
-# of the metrics that cells keep; nll and crps are the maps of pixels, and curves need levels that cells keep
-CELL_MAPS = (
-    "uce", "ence", "uce_normalized", "ence_normalized", "ence_null", "ence_excess", "zms", "z_mean", "z_std", "rce",
-    "cv", "sharpness", "sharpness_rms", "mean_std", "bias", "mae", "rmse", "nbias", "nmae", "nrmse", "r2",
-    "error_width_corr", "pit_mean", "pit_std", "n",
-)  # fmt: skip
-CELL_MAPS_OF_LEVELS = ("width", "coverage", "coverage_above", "coverage_below", "interval_score")
-# beside what members have of their mixture; shares, brier and confidence are the maps of pixels
-CELL_MAPS_OF_FORMS = {
-    "members": (
-        "crps_ensemble", "crps_mixture", "spread_skill", "marginal_log_loss",
-        "variance_aleatoric", "variance_epistemic",
-    ),
-    "quantiles": ("pinball_mean", "crps_quantiles", "crps_integral", "crps_integral_normalized", "wis", "crossing"),
-    "probabilities": (
-        "brier_reliability", "brier_resolution", "brier_uncertainty", "brier_within", "log_loss", "impossible",
-        "accuracy", "ece", "ece_classwise",
-    ),
-    "variance_aleatoric": ("joint_log_loss", "joint_log_loss_gain", "variance_aleatoric", "variance_epistemic"),
-    "form": (),
-}  # fmt: skip
-CELL_MAPS_OF_LEVELS_OF_FORMS = {
-    "members": ("mixture_coverage", "mixture_coverage_above", "mixture_coverage_below"),
-    "quantiles": ("pinball", "quantile_coverage", *CELL_MAPS_OF_LEVELS),
-    "probabilities": (),
-    "variance_aleatoric": (),
-    "form": (),
-}
 SPLIT = "variance_aleatoric"  # beside variance_epistemic and mean
 FORM = "form"  # of a prediction whose form another package defines
 FORM_KEYS = ("members", "quantiles", "probabilities", SPLIT, FORM)
 CELLS = "cells"  # every metric that cells keep
-COVERED = "covered"
-_ALL_OF_LEVELS = (*CELL_MAPS_OF_LEVELS, *chain.from_iterable(CELL_MAPS_OF_LEVELS_OF_FORMS.values()))
-_OF_LEVEL = re.compile(rf"({COVERED}|{'|'.join(_ALL_OF_LEVELS)})_\d+(?:\.\d+)?")
 CELL_SIDES = (16, 32, 64, 128, 256)
 HIGHEST_LEVEL = 0.999999
 CALIBRATION_LEVELS = tuple(k / 20 for k in range(1, 20))
@@ -236,30 +200,6 @@ def figure_name(name: str) -> str:
     if name not in FIGURES_OF_RUNS:
         raise ValueError(f"{quoted(name)} is no figure of a run{suggestion(name, FIGURES_OF_RUNS)}")
     return name
-
-
-def map_name(name: str) -> str:
-    """Accept a map that geouq can write.
-
-    >>> map_name("covered_90")
-    'covered_90'
-    """
-    of_levels = [f"{base}_90" for base in (COVERED, *_ALL_OF_LEVELS)]
-    known = [*PIXEL_MAPS, *FORM_MAPS, CELLS, *CELL_MAPS, *chain.from_iterable(CELL_MAPS_OF_FORMS.values())]
-    if name not in known and map_without_level(name) is None:
-        raise ValueError(f"{quoted(name)} is not a map{suggestion(name, [*known, *of_levels])}")
-    return name
-
-
-def map_without_level(name: str) -> str | None:
-    """Return what a map of a level is of, such as covered of covered_90; None of any other map."""
-    found = _OF_LEVEL.fullmatch(name)
-    return found and found[1]
-
-
-def is_pixel_map(name: str) -> bool:
-    """Whether a map has a value for every pixel; any other is of cells."""
-    return name in (*PIXEL_MAPS, *FORM_MAPS) or map_without_level(name) == COVERED
 
 
 def metric_name(name: str) -> str:

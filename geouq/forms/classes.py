@@ -25,6 +25,7 @@ class Classes(KernelForm):
     names: tuple[str, ...]
     key: ClassVar[str] = "classes"
     layer_name: ClassVar[str] = "classes"
+    how_to_give: ClassVar[str] = "class probabilities; give probabilities"
     has_variance: ClassVar[bool] = False
     truth_is_code: ClassVar[bool] = True
     work: ClassVar[int] = WORK

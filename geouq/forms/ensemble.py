@@ -34,12 +34,17 @@ class Ensemble(KernelForm):
     densities: bool
     key: ClassVar[str] = "ensemble"
     layer_name: ClassVar[str] = "members"
+    how_to_give: ClassVar[str] = "ensembles; give members"
     fields_of_levels: ClassVar[tuple[str, ...]] = ("below", "above")
     work: ClassVar[int] = WORK
 
     @classmethod
     def of_files(cls, files: FormFiles, levels: tuple[float, ...], members: int) -> Self | None:  # noqa: D102
         return None if files.members is None else cls(members, levels, files.member_variance is not None)
+
+    @classmethod
+    def names_in_records(cls) -> tuple[str, ...]:  # noqa: D102
+        return "members", "densities"
 
     @property
     def fields(self) -> Fields:  # noqa: D102

@@ -27,6 +27,7 @@ class Quantiles(KernelForm):
     levels: tuple[float, ...]
     key: ClassVar[str] = "quantiles"
     layer_name: ClassVar[str] = "quantiles"
+    how_to_give: ClassVar[str] = "quantiles; give these"
     has_variance: ClassVar[bool] = False
     work: ClassVar[int] = WORK
 

@@ -21,6 +21,7 @@ class Split(KernelForm):
 
     key: ClassVar[str] = "split"
     layer_name: ClassVar[str] = "means"
+    how_to_give: ClassVar[str] = "the two parts of a variance; give variance_aleatoric and variance_epistemic"
     work: ClassVar[int] = 0
 
     @classmethod

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from geouq.config import Experiment, is_pixel_map
+from geouq.config import Experiment
 from geouq.failures import isolated
 from geouq.maps import Cellwise, path_of_map, paths_of_cells, write_cell_maps, write_sidecars
+from geouq.maps.pixel_maps import is_pixel_map
 from geouq.metrics import MetricOptions
 from geouq.runs.progress import Reporter
 from geouq.runs.provenance import RunRecord

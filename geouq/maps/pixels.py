@@ -13,7 +13,7 @@ from geouq.failures import Failure, ends_the_work, failure_of
 from geouq.grid import Window
 from geouq.maps.codes import write_codes
 from geouq.maps.geotiff import MapWriter, cog_writer
-from geouq.maps.values import NO_LAYERS, STATUS, Floats, Forecast, pixel_map
+from geouq.maps.pixel_maps import NO_LAYERS, STATUS, Floats, Forecast, map_named
 from geouq.rasters.catalog import Tile
 from geouq.rasters.raster import gdal_options, unchanged
 from geouq.reading.cutting import Pieces, Reading
@@ -72,7 +72,7 @@ def write_pixel_maps(
                     _write_window(reader.read(variable, window), tile.given.get(variable.name), window, band, writers)
     paths = [path_of_map(tile.name, name, folder) for name in names]
     for name, path in zip(names, paths, strict=True):
-        write_codes(path, pixel_map(name).codes, len(tile.variables))
+        write_codes(path, map_named(name).codes, len(tile.variables))
     return paths
 
 
@@ -88,11 +88,11 @@ def _key_of(path: Path) -> str | None:
 
 
 def _writer(tile: Tile, name: str, folder: Path, tags: Mapping[str, str]) -> AbstractContextManager[MapWriter]:
-    shown = pixel_map(name)
+    shown = map_named(name)
     inputs = ", ".join(last_part(raster.path) for raster in tile.rasters.values())
     own = {"GEOUQ_MAP": name, "GEOUQ_TILE": tile.name, "GEOUQ_INPUTS": inputs}
     own["GEOUQ_VARIABLE"] = ", ".join(variable.name for variable in tile.variables)
-    bands = [shown.label(name, variable) for variable in tile.variables]
+    bands = [shown.label(variable) for variable in tile.variables]
     return cog_writer(path_of_map(tile.name, name, folder), tile.grid, bands, own | dict(tags), shown.stored)
 
 
@@ -109,7 +109,7 @@ def _write_window(
         given = level, lower, upper
     forecast = Forecast(mean, variance, truth, given, *_layers(pixels, counts))
     for name, writer in writers.items():
-        shown = pixel_map(name)
+        shown = map_named(name)
         values = np.full(counts.shape, shown.stored.nodata, shown.stored.dtype)
         values[counts] = shown.function(forecast)
         if name == STATUS:

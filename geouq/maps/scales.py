@@ -1,7 +1,7 @@
 """Which values the colours of a map span: limits that mean something, the same for all tiles of a run."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from geouq.maps import palette
 from geouq.maps.palette import Rgb
-from geouq.metrics import Value, crps, ideal_value, rmse, sharpness, sharpness_rms
+from geouq.metrics import Value, ideal_value
 from geouq.metrics.record import AroundValue, Ratio, Span
 from geouq.metrics.record import Scale as OwnScale
 from geouq.summary import Summary
@@ -17,7 +17,6 @@ from geouq.summary import Summary
 SMALLEST, LARGEST = 1e-290, 1e290  # sizes that a scale spans: steps and ends of it are floats too
 NARROWEST = 1e-3  # of the larger limit
 OF_LEVEL = ("level", "(1-level)/2")  # ideals of coverage
-OF_Z = 3.0  # a calibrated forecast has 99.7 % of its z within
 CONFIDENCE: Mapping[str, tuple[Rgb, ...]] = {
     "over-confident": palette.OVER_CONFIDENT_ABOVE,
     "errors larger than predicted": palette.OVER_CONFIDENT_ABOVE,
@@ -38,11 +37,6 @@ class Scale:
     colours: tuple[Rgb, ...]
 
 
-def pixel_scale(name: str, whole: Summary) -> Scale:
-    """Scale of a map of pixels that holds no codes; `whole` is of all pixels of the run."""
-    return _OF_PIXELS[name](whole)
-
-
 def cell_scale(value: Value, whole: Summary) -> Scale:
     """Scale of a metric of cells, of which `value` is that of the whole.
 
@@ -55,9 +49,9 @@ def cell_scale(value: Value, whole: Summary) -> Scale:
         return _of_record(metric.scale, value, ideal or 0.0, whole, two_sided)
     if ideal is not None and metric.ideal in OF_LEVEL:
         reach = min(ideal, 1 - ideal)
-        return _even(ideal - reach, ideal + reach, two_sided)
+        return even(ideal - reach, ideal + reach, two_sided)
     colours = palette.FAULT if ideal == 0 or metric.above in ("worse", "std and error disagree") else palette.AMOUNT
-    return _round(0, 2 * _usable(value.value), colours)
+    return rounded(0, 2 * usable(value.value), colours)
 
 
 def _of_record(scale: OwnScale, value: Value, ideal: float, whole: Summary, two_sided: Sequence[Rgb]) -> Scale:
@@ -66,51 +60,22 @@ def _of_record(scale: OwnScale, value: Value, ideal: float, whole: Summary, two_
         case Ratio(factor):
             return _about_one(factor, two_sided)
         case Span(low, high, is_signed):
-            return _even(low, high, palette.SIGNED if is_signed else palette.AMOUNT)
+            return even(low, high, palette.SIGNED if is_signed else palette.AMOUNT)
         case AroundValue(reach):
             middle = float(value.value) if np.isfinite(value.value) else 0.0
-            return _round(middle - reach, middle + reach, palette.FAULT)
+            return rounded(middle - reach, middle + reach, palette.FAULT)
     if isinstance(scale.reach, float):
-        return _even(ideal - scale.reach, ideal + scale.reach, two_sided)
-    away = _usable(scale.reach(whole))
-    return _round(-away, away, two_sided)
+        return even(ideal - scale.reach, ideal + scale.reach, two_sided)
+    away = usable(scale.reach(whole))
+    return rounded(-away, away, two_sided)
 
 
 def count_scale(most: int) -> Scale:
     """Scale of a number of pixels."""
-    return _round(0, most, palette.AMOUNT)
+    return rounded(0, most, palette.AMOUNT)
 
 
-def _of_mean(whole: Summary) -> Scale:
-    centre = float(whole.moments.mean("truth") + whole.moments.mean("error"))
-    reach = 2 * _usable(np.sqrt(whole.moments.product("truth", "truth")))
-    middle = centre if math.isfinite(centre) else 0.0
-    return _round(middle - reach, middle + reach, palette.AMOUNT)
-
-
-def _of_nll(whole: Summary) -> Scale:
-    """From a hit with the typical variance to |z| = 3."""
-    hit = 0.5 * math.log(2 * math.pi * _usable(sharpness(whole)))
-    return _round(hit, hit + OF_Z**2 / 2, palette.FAULT)
-
-
-_OF_PIXELS: Mapping[str, Callable[[Summary], Scale]] = {
-    "mean": _of_mean,
-    "std": lambda whole: _round(0, 2 * _usable(sharpness_rms(whole)), palette.AMOUNT),
-    "error": lambda whole: _round(-2 * _usable(rmse(whole)), 2 * _usable(rmse(whole)), palette.SIGNED),
-    "abs_error": lambda whole: _round(0, 2 * _usable(rmse(whole)), palette.FAULT),
-    "z": lambda _: _even(-OF_Z, OF_Z, palette.SIGNED),
-    "pit": lambda _: _even(0, 1, palette.SIGNED),
-    "nll": _of_nll,
-    "crps": lambda whole: _round(0, 4 * _usable(crps(whole)), palette.FAULT),
-    "aleatoric_share": lambda _: _even(0, 1, palette.AMOUNT),
-    "epistemic_share": lambda _: _even(0, 1, palette.AMOUNT),
-    "confidence": lambda _: _even(0, 1, palette.AMOUNT),
-    "brier": lambda _: _even(0, 2, palette.FAULT),
-}
-
-
-def _round(low: float, high: float, colours: Sequence[Rgb]) -> Scale:
+def rounded(low: float, high: float, colours: Sequence[Rgb]) -> Scale:
     """Return colours at even steps of two digits that span about as much; those about 0 are symmetric.
 
     Limits that floats or labels cannot tell apart are moved away from each other.
@@ -124,7 +89,7 @@ def _round(low: float, high: float, colours: Sequence[Rgb]) -> Scale:
     return Scale(tuple(float(f"{(first + k) * step:.12g}") for k in range(len(colours))), tuple(colours))
 
 
-def _even(low: float, high: float, colours: Sequence[Rgb]) -> Scale:
+def even(low: float, high: float, colours: Sequence[Rgb]) -> Scale:
     """Colours at even steps between limits."""
     steps = np.linspace(low, high, len(colours))
     return Scale(tuple(float(f"{step:.12g}") for step in steps), tuple(colours))
@@ -136,7 +101,7 @@ def _about_one(factor: float, colours: Sequence[Rgb]) -> Scale:
     return Scale(tuple(float(f"{step:.3g}") for step in steps), tuple(colours))
 
 
-def _usable(number: ArrayLike) -> float:
+def usable(number: ArrayLike) -> float:
     """Return a size above 0 that a scale can span; 1 where there is no pixel, or nothing to be told apart."""
     found = abs(float(np.asarray(number)))
     return min(max(found, SMALLEST), LARGEST) if math.isfinite(found) and found > 0 else 1.0

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from geouq.config import Variable
+from geouq.maps.pixel_maps import map_named
 from geouq.maps.pixels import path_of_map
-from geouq.maps.scales import pixel_scale
 from geouq.maps.style import style_of_codes, style_of_scale, write_style
-from geouq.maps.values import pixel_map
 from geouq.maps.vrt import write_mosaics
 from geouq.summary import Summary, TilePlace
 
@@ -23,11 +22,11 @@ def write_sidecars(
 
     places : of the tiles that have the map. wholes : all pixels of each variable, which limits of colours follow from.
     """
-    codes = pixel_map(name).codes
+    shown = map_named(name)
     styles = {
-        variable: style_of_codes(codes, band)
-        if codes
-        else style_of_scale(pixel_scale(name, wholes[variable.name]), pixel_map(name).label(name, variable).units, band)
+        variable: style_of_codes(shown.codes, band)
+        if shown.scale is None
+        else style_of_scale(shown.scale(wholes[variable.name]), shown.label(variable).units, band)
         for band, variable in enumerate(variables, 1)
     }
     mosaics = write_mosaics(name, places, variables, folder)

@@ -12,8 +12,8 @@ from geouq.grid import Grid
 from geouq.maps.codes import add_names
 from geouq.maps.geotiff import BLOCK, SMALLEST_BLOCK, BandLabel
 from geouq.maps.lattice import Lattice, lattices_of
+from geouq.maps.pixel_maps import PixelMap, map_named
 from geouq.maps.pixels import path_of_map
-from geouq.maps.values import PixelMap, pixel_map
 from geouq.summary import TilePlace
 
 KINDS = {"float32": "Float32", "uint8": "Byte"}
@@ -48,9 +48,9 @@ def mosaic_text(name: str, lattice: Lattice, grids: Mapping[str, Grid], variable
     t = lattice.grid.transform
     ET.SubElement(root, "GeoTransform").text = ", ".join(map(repr, map(float, (t.c, t.a, t.b, t.f, t.d, t.e))))
     _metadata(root, {"AREA_OR_POINT": "Area", "GEOUQ_MAP": name})
-    shown = pixel_map(name)
+    shown = map_named(name)
     for number, variable in enumerate(variables, 1):
-        band = _band(root, number, shown, shown.label(name, variable))
+        band = _band(root, number, shown, shown.label(variable))
         for tile, grid in grids.items():
             file = path_of_map(tile, name, Path()).name
             _source(band, file, grid, lattice.corners[tile])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from geouq.config import CALIBRATION_LEVELS, GROUPS, BinScheme, CalibrationWeights, Groups
 from geouq.failures import isolated
-from geouq.metrics.record import METRICS, OF_LEVELS, OF_VARIANCE, Choice, Metric, level_name
+from geouq.metrics.record import METRICS, OF_LEVELS, Choice, Metric, has, level_name
 from geouq.summary import Summary
 from geouq.summary.form import GAUSSIAN, Form
 
@@ -107,12 +107,7 @@ def _weighed(number: Floats, summary: Summary) -> Floats:
 
 def metrics_of(form: Form) -> tuple[Metric, ...]:
     """All metrics that a forecast of that form has: those of its own, and where it has a variance those of that."""
-    return tuple(metric for metric in METRICS if is_of(metric, form))
-
-
-def is_of(metric: Metric, form: Form) -> bool:
-    """Whether a forecast of that form has a metric."""
-    return form.metrics_as in metric.forms or (form.has_variance and metric.forms == OF_VARIANCE)
+    return tuple(metric for metric in METRICS if has(form, metric.forms))
 
 
 def evaluate_metrics(summary: Summary, choices: MetricOptions) -> Iterator[Value]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from geouq.config import CalibrationWeights
 from geouq.summary import Binned, Summary
+from geouq.summary.form import Form
 
 Floats = NDArray[np.float64]
 Number = TypeVar("Number", bound=Callable[..., Floats])
@@ -230,6 +231,11 @@ class Metric:
 
 
 METRICS: list[Metric] = []
+
+
+def has(form: Form, forms: Sequence[str]) -> bool:
+    """Whether a forecast of that form has what a record says is of these forms."""
+    return form.metrics_as in forms or (form.has_variance and tuple(forms) == OF_VARIANCE)
 
 
 def metric(symbol: str, *, name: str = "", **record: Any) -> Callable[[Number], Number]:

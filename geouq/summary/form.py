@@ -56,12 +56,20 @@ class Form(ABC):
         Whether it has a mean and a variance, so that everything that is told of these is told of it.
     fields_of_levels : tuple of str
         Names of the sums whose last dimension is `interval_levels`.
+    how_to_give : str
+        Whose maps and numbers a configuration asks for in vain, and which keys it has to give for them.
     """
 
     key: ClassVar[str]
     layer_name: ClassVar[str] = "layers"
     has_variance: ClassVar[bool] = True
     fields_of_levels: ClassVar[tuple[str, ...]] = ()
+    how_to_give: ClassVar[str] = "another form"
+
+    @classmethod
+    def names_in_records(cls) -> tuple[str, ...]:
+        """Return every name by which records of metrics and maps say that they are of this form."""
+        return (cls.key,)
 
     @property
     def fields(self) -> Fields:
@@ -141,6 +149,7 @@ class Gaussian(Form):
     """A mean and a variance, std or interval; all of its statistics are those of every form with a variance."""
 
     key: ClassVar[str] = "normal"
+    how_to_give: ClassVar[str] = "predictions that have a variance"
 
 
 GAUSSIAN = Gaussian()

@@ -12,7 +12,7 @@ from geouq import verdict
 from geouq.cli import main
 from geouq.drawing.figure_context import DRAWERS
 from geouq.inference import FAILED
-from geouq.maps.values import pixel_map
+from geouq.maps.pixel_maps import map_named
 from geouq.numbers.of_run import MAKERS
 
 pytestmark = pytest.mark.loses_items
@@ -172,8 +172,8 @@ def test_a_map_of_pixels_that_fails_costs_itself_alone(earlier, tile_folder, geo
     if earlier:
         assert geouq("run", config, "--quiet").exit_code == 0
         (tmp_path / "truth/a1.tif").touch()
-    own = replace(pixel_map("z"), function=lambda forecast: forecast.mean / broken())
-    monkeypatch.setattr("geouq.maps.pixels.pixel_map", lambda name: own if name == "z" else pixel_map(name))
+    own = replace(map_named("z"), function=lambda forecast: forecast.mean / broken())
+    monkeypatch.setattr("geouq.maps.pixels.map_named", lambda name: own if name == "z" else map_named(name))
     done = geouq("run", config, "--quiet")
 
     assert done.exit_code == 3

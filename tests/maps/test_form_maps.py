@@ -1,6 +1,5 @@
 """Maps of cells and figures of predictions in other forms than mean and variance."""
 
-from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -9,14 +8,14 @@ import rasterio
 from form_files import CLASSES, ENSEMBLES, LEVELS, PARTS, QUANTILES, TRUTH, experiment_of, options, write_forms
 
 import geouq as gq
-from geouq.config import CELL_MAPS_OF_FORMS, CELL_MAPS_OF_LEVELS_OF_FORMS, PIXEL_MAPS, load_experiment
-from geouq.config.values import OF_CLASSES, OF_MEMBERS
+from geouq.config import load_experiment
 from geouq.errors import ConfigError
 from geouq.experiment import run
 from geouq.forms.classes import Classes
 from geouq.forms.ensemble import Ensemble
 from geouq.forms.quantiles import Quantiles
 from geouq.forms.split import Split
+from geouq.maps.names import fault_of_map, unknown_maps
 from geouq.metrics import metrics_of
 from geouq.summary.form import GAUSSIAN
 
@@ -42,14 +41,18 @@ def folder(tmp_path, write_raster):
 
 @pytest.mark.parametrize("key", FORMS)
 def test_every_number_of_a_form_that_cells_keep_has_a_map(key):
-    of_pixels = () if isinstance(FORMS[key], Split) else [one for one in metrics_of(FORMS[key]) if one.of_pairs]
-    forms = [FORMS[key], replace(FORMS[key], densities=False)] if isinstance(FORMS[key], Ensemble) else [FORMS[key]]
-    every = {metric.name: metric for form in forms for metric in metrics_of(form)}
-    own = [metric for metric in every.values() if metric not in (*metrics_of(GAUSSIAN), *of_pixels)]
+    form = FORMS[key]
+    of_pixels = () if isinstance(form, Split) else [one for one in metrics_of(form) if one.of_pairs]
+    own = [metric for metric in metrics_of(form) if metric not in (*metrics_of(GAUSSIAN), *of_pixels)]
+    levels = {"level": form.interval_levels, "quantile": form.quantile_levels, "pair": form.pairs}
+    of_levels = [f"{one.name}_{100 * p:g}" for one in own if one.choice in levels for p in levels[one.choice]]
+    plain = [one.name for one in own if one.choice not in levels]
 
-    assert set(CELL_MAPS_OF_LEVELS_OF_FORMS[key]) == {metric.name for metric in own if metric.choice in OF_LEVELS}
-    found = {metric.name for metric in own if metric.choice not in OF_LEVELS}
-    assert set(CELL_MAPS_OF_FORMS[key]) == found - {*PIXEL_MAPS, *OF_MEMBERS, *OF_CLASSES}
+    assert own
+    for name in (*plain, *of_levels):
+        assert fault_of_map(name, form, form.interval_levels) == "", name
+    for one in of_pixels:
+        assert list(unknown_maps([one.name])) or fault_of_map(one.name, form, ())
 
 
 def cells_of(folder, variable):

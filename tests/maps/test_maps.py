@@ -13,13 +13,14 @@ from scipy.stats import norm
 
 from geouq.arrays.points import summarize_arrays
 from geouq.atomic import LEFTOVER
-from geouq.config import CELL_MAPS, CELL_MAPS_OF_LEVELS, PIXEL_MAPS, Variable, load_experiment
+from geouq.config import Data, Variable, load_experiment
 from geouq.errors import DataError
 from geouq.grid import Grid
 from geouq.maps import Cellwise, missing_maps, path_of_map, write_cell_maps, write_pixel_maps
 from geouq.maps.geotiff import BandLabel, cog_writer
 from geouq.maps.lattice import mosaic_of
-from geouq.maps.values import pixel_map
+from geouq.maps.names import faults_of_maps, unknown_maps
+from geouq.maps.pixel_maps import PIXEL_MAPS, has_map, map_named
 from geouq.metrics import MetricOptions, metrics_of
 from geouq.rasters.catalog import find_tiles
 from geouq.reading.cutting import Reading
@@ -30,8 +31,9 @@ from geouq.version import __version__
 
 PLACE = Affine(10, 0, 500_000, 0, -10, 7_000_000)
 COVER = Variable(name="cover", band=1, units="%")
+DATA = Data(mean="{tile}_m.tif", std="{tile}_s.tif", truth="{tile}.tif")
 TAGS = {"GEOUQ_KEY": "key", "GEOUQ_CONFIG_SHA256": "abc"}
-ALL = (*PIXEL_MAPS, "covered_90", "covered_50")
+ALL = (*(one.name for one in PIXEL_MAPS.values() if has_map(one, GAUSSIAN)), "covered_90", "covered_50")
 
 
 def tile_at(name, column, shape=(40, 48), row=0, cell_size=16):
@@ -92,15 +94,16 @@ def require_equal(folder, tile, names, expected, ok):
 
 
 def test_every_map_that_a_configuration_may_name_exists():
-    of_cells = {
-        metric.name for metric in metrics_of(GAUSSIAN) if metric.choice not in ("group", "ordering", "threshold")
-    }
-    of_levels = {metric.name for metric in metrics_of(GAUSSIAN) if metric.choice == "level"}
+    by_cell = [metric for metric in metrics_of(GAUSSIAN) if metric.choice not in ("group", "ordering", "threshold")]
+    known = {one.name for one in by_cell if one.choice != "level" and not one.choice.startswith("calibration")}
+    of_levels = {f"{one.name}_90" for one in by_cell if one.choice == "level"}
+    other = {f"{one.name}_90" for one in by_cell} | {one.name for one in metrics_of(GAUSSIAN)}
 
-    assert all(pixel_map(name).long_name for name in ALL)
-    assert set(CELL_MAPS_OF_LEVELS) == of_levels
-    curves = {metric.name for metric in metrics_of(GAUSSIAN) if metric.choice.startswith("calibration")}
-    assert set(CELL_MAPS) - {"n"} == of_cells - of_levels - curves - set(PIXEL_MAPS)
+    accepted = [*known, *of_levels, *ALL, "n", "cells"]
+    assert [*unknown_maps(accepted), *faults_of_maps(accepted, DATA, (0.5, 0.9))] == []
+    refused = sorted(other - set(accepted))
+    assert [place for (place,), _ in unknown_maps(refused)] == list(range(len(refused)))
+    assert all(map_named(name).long_name for name in ALL)
 
 
 @pytest.mark.parametrize("reading", [None, Reading(256, 256)], ids=["by default", "small windows"])

@@ -17,23 +17,25 @@ from hypothesis import strategies as st
 from rasterio.warp import transform
 
 from geouq.arrays.points import summarize_arrays
-from geouq.config import EQUAL_COUNT_10, PIXEL_MAPS, Variable, load_experiment
+from geouq.config import EQUAL_COUNT_10, Variable, load_experiment
 from geouq.grid import Grid
 from geouq.maps import Cellwise, path_of_map, write_cell_maps, write_pixel_maps, write_sidecars
 from geouq.maps import polygons as polygons_room
 from geouq.maps.palette import colours_of_codes
-from geouq.maps.scales import cell_scale, pixel_scale
+from geouq.maps.pixel_maps import PIXEL_MAPS, has_map
+from geouq.maps.scales import cell_scale
 from geouq.maps.style import style_of_codes, style_of_scale
 from geouq.maps.vrt import write_mosaics
 from geouq.metrics import MetricOptions, evaluate_metrics
 from geouq.rasters.catalog import find_tiles
 from geouq.summary import TilePlace, TileSummary, add_all, empty_summary
+from geouq.summary.form import GAUSSIAN
 from geouq.validity import REASONS
 
 PLACE = Affine(10, 0, 500_000, 0, -10, 7_000_000)
 UTM33, UTM34 = (rasterio.CRS.from_epsg(32600 + zone).to_wkt() for zone in (33, 34))
 COVER = Variable(name="cover", band=1, units="%")
-SCALED = [name for name in PIXEL_MAPS if name != "status"]
+SCALED = [name for name, one in PIXEL_MAPS.items() if one.scale and has_map(one, GAUSSIAN)]
 SUMMARY = summarize_arrays(*heteroscedastic((40, 48)), (0.5, 0.9), cell_size=16)
 
 
@@ -147,7 +149,7 @@ def test_every_map_has_a_style_beside_it_and_every_band_one_of_its_own(mapped, t
 
 @pytest.mark.parametrize("name", ["z", "error"])
 def test_what_has_a_sign_is_symmetric_about_0(name):
-    renderer, values, colours = style(style_of_scale(pixel_scale(name, SUMMARY.whole), "m"))
+    renderer, values, colours = style(style_of_scale(PIXEL_MAPS[name].scale(SUMMARY.whole), "m"))
 
     assert renderer.get("type") == "singlebandpseudocolor"
     assert float(renderer.get("classificationMin")) == -float(renderer.get("classificationMax")) < 0
@@ -183,7 +185,7 @@ def test_a_style_is_valid_and_increasing_for_numbers_of_any_size_and_any_unit(si
     mean, variance, truth = heteroscedastic((20, 20))
     whole = summarize_arrays(mean * np.sqrt(size), variance * size, truth * np.sqrt(size), (0.9,)).whole
     for name in SCALED:
-        _, values, colours = style(style_of_scale(pixel_scale(name, whole), units))
+        _, values, colours = style(style_of_scale(PIXEL_MAPS[name].scale(whole), units))
         assert len(values) == len(colours) == 7
         assert all(np.diff(values) > 0)
         assert np.isfinite(values).all()
@@ -192,7 +194,7 @@ def test_a_style_is_valid_and_increasing_for_numbers_of_any_size_and_any_unit(si
 def test_a_run_without_a_pixel_has_styles_too():
     nothing = empty_summary((0.9,))
     for name in SCALED:
-        style(style_of_scale(pixel_scale(name, nothing), "m"))
+        style(style_of_scale(PIXEL_MAPS[name].scale(nothing), "m"))
     for value in evaluate_metrics(nothing, MetricOptions((0.9,), ())):
         assert np.isfinite(cell_scale(value, nothing).values).all()
 

@@ -21,18 +21,12 @@ TEXT = (
 # words that are also names of layers, of maps of pixels, of sums, of parts of a verdict, or of settings; the names
 # that a configuration may ask a map of cells for stand in config/values.py
 OTHER_NOUNS = {
-    "config/values.py": None,
     "classes.py": None,
     "ensemble.py": None,
     "quantiles.py": None,
+    "config/values.py": {"variance_aleatoric"},
     "config/data.py": {"variance_aleatoric", "variance_epistemic"},
-    "config/forms.py": {
-        "marginal_log_loss",
-        "pinball",
-        "quantile_coverage",
-        "variance_aleatoric",
-        "variance_epistemic",
-    },
+    "config/forms.py": {"variance_aleatoric", "variance_epistemic"},
     "config/layer_bands.py": {"variance_aleatoric", "variance_epistemic"},
     "drawing/cells.py": {"coverage"},
     "forms/classes.py": {"brier", "impossible", "log_loss"},
@@ -42,8 +36,6 @@ OTHER_NOUNS = {
     "kernel/gaussian.py": {"nll"},
     "kernel/window.py": {"crps", "nll"},
     "maps/geotiff.py": {"width"},
-    "maps/scales.py": {"aleatoric_share", "brier", "confidence", "crps", "epistemic_share", "nll"},
-    "maps/values.py": {"aleatoric_share", "brier", "confidence", "crps", "epistemic_share", "nll"},
     "pages/cells.py": {"crps"},
     "rasters/predictions.py": {"variance_aleatoric", "variance_epistemic"},
     "recalibration/figures.py": {"bias"},

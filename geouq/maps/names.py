@@ -1,0 +1,107 @@
+"""Which maps a configuration may name: maps of pixels by their records, maps of cells by those of metrics."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from geouq.config import CELLS, FormFiles, quoted, suggestion
+from geouq.config.validation_errors import Steps
+from geouq.forms import faults_of_form, form_of_files
+from geouq.maps.pixel_maps import OF_ALL, PIXEL_MAPS
+from geouq.metrics.record import METRICS, OF_VARIANCE, Metric, has
+from geouq.summary.form import FORMS, GAUSSIAN, Form, form_class
+
+COUNT = "n"  # a map of cells that is no metric
+NOT_OF_CELLS = ("group", "ordering", "threshold", "calibration", "calibration_weights")
+LEVELS = ("level", "quantile", "pair")  # choices of metrics of which there is a map for each level
+PERCENT = re.compile(r"(?P<base>\w+)_(?P<percent>\d+(?:\.\d+)?)")
+Owners = Mapping[str, Sequence[tuple[str, ...]]]  # of each map the forms in its records
+
+
+def unknown_maps(maps: Sequence[str]) -> Iterator[tuple[Steps, str]]:
+    """Yield the place of each name that no map has, and what is wrong."""
+    plain, of_level = _plain_maps(), _maps_of_levels()
+    known = [CELLS, COUNT, *plain, *(f"{base}_90" for base in of_level)]
+    for place, name in enumerate(maps):
+        if name not in known and _base_of(name) not in of_level:
+            yield (place,), f"{quoted(name)} is not a map{suggestion(name, known)}"
+
+
+def faults_of_maps(maps: Sequence[str], data: object, levels: Sequence[float]) -> Iterator[tuple[Steps, str]]:
+    """Yield the place of each map that a forecast does not have, or of none of its levels, and what is wrong.
+
+    data : the section of that name of a configuration. levels : of the experiment, () where these are faulty.
+    """
+    form: Form = GAUSSIAN
+    if isinstance(data, FormFiles):
+        if any(faults_of_form(data)):
+            return
+        form = form_of_files(data, tuple(levels), members=2)
+    for place, name in enumerate(maps):
+        if fault := fault_of_map(name, form, levels):
+            yield ("maps", place), f"{quoted(name)} {fault}"
+
+
+def fault_of_map(name: str, form: Form, levels: Sequence[float]) -> str:
+    """Return why a forecast of this form has no map of that name, "" where it has."""
+    plain, of_level, base = _plain_maps(), _maps_of_levels(), _base_of(name)
+    owners = plain.get(name) or of_level.get(base)
+    if owners is None:  # all that pixels and cells have in common
+        return ""
+    fault = _fault_of_form(owners, form)
+    if fault or name in plain or not levels:
+        return fault
+    known = [f"{base}_{round(100 * level, 10):g}" for level in _levels_of(base, form, levels)]
+    return "" if name in known else f"is of none of the levels{suggestion(name, known)}"
+
+
+def _base_of(name: str) -> str:
+    """Return what a map of a level is of, such as covered of covered_90; "" of any other name."""
+    found = PERCENT.fullmatch(name)
+    return found["base"] if found else ""
+
+
+def _plain_maps() -> Owners:
+    """Return the forms of each map that is not of a level."""
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for one in PIXEL_MAPS.values():
+        if not one.of_level:
+            found.setdefault(one.name, []).append(one.forms)
+    for metric in METRICS:
+        if metric.choice not in (*NOT_OF_CELLS, *LEVELS) and (forms := _forms_of_cells(metric)):
+            found.setdefault(metric.name, []).append(forms)
+    return found
+
+
+def _forms_of_cells(metric: Metric) -> tuple[str, ...]:
+    """Return the forms whose cells keep a metric: of pairs of pixels, where these are sums."""
+    return metric.forms if metric.of_pairs is None else tuple(form for form in metric.forms if form == "split")
+
+
+def _maps_of_levels() -> Owners:
+    """Return the forms of each map that there is for each level."""
+    found: dict[str, list[tuple[str, ...]]] = {one.name: [one.forms] for one in PIXEL_MAPS.values() if one.of_level}
+    for metric in METRICS:
+        if metric.choice in LEVELS:
+            found.setdefault(metric.name, []).append(metric.forms)
+    return found
+
+
+def _levels_of(base: str, form: Form, levels: Sequence[float]) -> Sequence[float]:
+    """Return the levels of a map: those of the experiment, or those that quantiles have."""
+    choices = {metric.choice for metric in METRICS if metric.name == base and has(form, metric.forms)}
+    if "quantile" in choices:
+        return form.quantile_levels
+    return tuple(form.pairs) if "pair" in choices else levels
+
+
+def _fault_of_form(owners: Sequence[tuple[str, ...]], form: Form) -> str:
+    """Return why a forecast of this form has no map of these forms, "" where it has."""
+    if any(forms == OF_ALL or has(form, forms) for forms in owners):
+        return ""
+    names = {name for forms in owners for name in forms}
+    if names & set(form.names_in_records()):
+        return "needs a variance of each member; give member_variance"
+    if OF_VARIANCE[0] in names:
+        return f"is a map of {GAUSSIAN.how_to_give}"
+    kinds = [form_class(key) for key in FORMS]
+    return f"is a map of {next(kind for kind in kinds if names & set(kind.names_in_records())).how_to_give}"
