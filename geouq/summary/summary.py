@@ -58,6 +58,9 @@ class Summary(Mapping[str, Statistic]):
             kept = ", ".join(self.statistics)
             raise AbsentError(f"this summary does not keep {name}; it keeps {kept}") from None
 
+    def __contains__(self, name: object) -> bool:
+        return name in self.statistics  # without the message of an absent one, which takes longer than a number
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.statistics)
 
@@ -96,17 +99,17 @@ class Summary(Mapping[str, Statistic]):
     @property
     def ordering(self) -> OrderingProfile | None:
         """Pixels by variance and |z|; None where that was not kept."""
-        return cast("OrderingProfile | None", self.get("ordering"))
+        return cast("OrderingProfile | None", self.statistics.get("ordering"))
 
     @property
     def thresholds(self) -> ThresholdSums:
         """Forecasts of exceeding some thresholds."""
-        return cast("ThresholdSums", self.get("thresholds", no_thresholds()))
+        return cast("ThresholdSums", self.statistics.get("thresholds", no_thresholds()))
 
     @property
     def given(self) -> float | None:
         """Level of the intervals that the forecast gives itself; None where it gives none."""
-        level = cast("GivenLevel | None", self.get("given"))
+        level = cast("GivenLevel | None", self.statistics.get("given"))
         return None if level is None else level.level
 
     @property
@@ -116,7 +119,7 @@ class Summary(Mapping[str, Statistic]):
         Of the last two, n and weight are all that counts beside these: they have no variance, and moments are those of
         a residual.
         """
-        return cast("FormSums | None", self.get("form"))
+        return cast("FormSums | None", self.statistics.get("form"))
 
     @property
     def given_as(self) -> Form:

@@ -386,10 +386,12 @@ def _number(value: Any) -> float | None:
 def _why_missing(value: Value, summary: Summary) -> Row:
     """Return the reason of a number that is missing: a sum leaves the range of floats, or classes hold too much."""
     number = value.value
+    if np.isfinite(number):
+        return {}
     if np.isnan(number) and value.metric.resolution and value.metric.resolution(summary) >= UNRESOLVED:
         return {"ci_method": NOT_RESOLVED}
     lost = summary.overflows or (value.metric.on_effective and summary.variance.loses_squares)
-    return {} if not summary.n or np.isfinite(number) or not (np.isinf(number) or lost) else {"ci_method": OVERFLOW}
+    return {} if not summary.n or not (np.isinf(number) or lost) else {"ci_method": OVERFLOW}
 
 
 def _cell(value: Any) -> str:

@@ -46,6 +46,21 @@ def test_any_partition_in_any_order_gives_the_whole(cuts, order):
         assert value == pytest.approx(expected[name], rel=within), name
 
 
+def test_no_message_is_made_where_an_optional_statistic_is_absent(monkeypatch):
+    """Numbers ask for these thousands of times."""
+
+    def refuse(message):
+        raise AssertionError(message)
+
+    monkeypatch.setattr("geouq.summary.summary.AbsentError", refuse)
+    summary = summary_of(heteroscedastic((8, 8)))
+
+    assert (summary.form, summary.given, summary.ordering) == (None, None, None)
+    assert summary.thresholds.thresholds == ()
+    assert not summary.overflows
+    assert "ordering" not in summary
+
+
 def test_the_empty_summary_changes_nothing():
     whole = summary_of(heteroscedastic((40, 40)))
     nothing = empty_summary(LEVELS)
