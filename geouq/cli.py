@@ -21,7 +21,7 @@ import click
 from geouq.errors import ConfigError, GeouqError
 from geouq.interrupts import SIGNALLED, interrupts, received
 from geouq.text.clean_streams import clean_streams, undecodable_unsaid
-from geouq.text.redaction import holds_secret, remember_secrets
+from geouq.text.redaction import environment_read_once, holds_secret, remember_secrets
 from geouq.usage import advice_on
 from geouq.version import __version__
 
@@ -44,7 +44,7 @@ class _Commands(click.Group):
         """Run a command; credentials in its arguments and in what it says are left out, also of a traceback."""
         for argument in sys.argv[1:] if args is None else args:
             remember_secrets(argument)
-        with clean_streams():
+        with clean_streams(), environment_read_once():
             try:
                 return super().main(args, *more, **options)
             except Exception:  # noqa: BLE001  a fault of the program, whose traceback may show credentials

@@ -18,7 +18,7 @@ from geouq.config.yaml_text import Written, as_written, is_file, merged, read_ya
 from geouq.errors import ConfigError, as_path, wrong_type
 from geouq.extensions import load_extensions
 from geouq.text.gdal_names import file_in_name, with_file
-from geouq.text.redaction import redacted
+from geouq.text.redaction import environment_read_once, redacted
 
 # URLs, GDAL's virtual files, and its names with a driver in front
 FILES = ("polygons", "classes")  # keys of a region that name a file
@@ -27,6 +27,7 @@ Configuration = str | os.PathLike[str] | Mapping[str, Any] | Experiment
 NOT_RELATIVE = re.compile(r"/|[A-Za-z][\w+.-]*://|[A-Z][A-Z0-9_]+:")
 
 
+@environment_read_once()
 def load_experiment(experiment: Configuration, *, overrides: Mapping[str, Any] | None = None) -> Experiment:
     """Return the experiment that a YAML file or a mapping describes.
 

@@ -9,6 +9,8 @@ import base64
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
@@ -40,6 +42,7 @@ _NAME_OF_FILE = re.compile(r"_?FILE$|APPLICATION_CREDENTIALS$|_PATH$")
 _WAYS_TO_LOG_IN = frozenset({"BASIC", "NTLM", "NEGOTIATE", "ANY", "ANYSAFE", "BEARER", "DIGEST"})
 _ENTITIES = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
 _known: set[str] = set()
+_read_once: ContextVar[frozenset[str] | None] = ContextVar("_read_once", default=None)
 
 
 def without_secrets(text: str, *, whole: bool = False) -> str:
@@ -88,9 +91,28 @@ def is_private(name: str) -> bool:
     return bool(found.search(name)) and not _NAME_OF_FILE.search(name)
 
 
+@contextmanager
+def environment_read_once() -> Iterator[None]:
+    """Read the environment once for all texts that this thread cleans inside; a nested call reads it no second time.
+
+    Reading it takes longer than cleaning a short text, and a wrong configuration may have thousands of messages.
+    """
+    seen = _read_once.get()
+    token = _read_once.set(_environment_now() if seen is None else seen)
+    try:
+        yield
+    finally:
+        _read_once.reset(token)
+
+
 def _all_known() -> frozenset[str]:
-    """Return the values that were kept in mind, and those of the environment as it is now."""
-    return _of_environment(frozenset(os.environ.items())) | _known
+    """Return the values that were kept in mind, and those of the environment."""
+    seen = _read_once.get()
+    return (_environment_now() if seen is None else seen) | _known
+
+
+def _environment_now() -> frozenset[str]:
+    return _of_environment(frozenset(os.environ.items()))
 
 
 @lru_cache(maxsize=4)
