@@ -1,14 +1,17 @@
 """Processes that are killed at random moments, and full disks: the same command again ends in the same bits."""
 
+import atexit
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 
@@ -29,8 +32,11 @@ class Undisturbed:
     tables: Mapping[str, bytes]
 
 
-def undisturbed(folder: Path) -> Undisturbed:
-    """Make small rasters, and evaluate them twice, as the first time compiles."""
+@cache
+def undisturbed() -> Undisturbed:
+    """Make small rasters, and evaluate them twice, as the first time compiles; once for all sections."""
+    folder = Path(tempfile.mkdtemp(prefix="geouq-undisturbed-"))
+    atexit.register(shutil.rmtree, folder)
     config = experiment(folder)
     for _ in range(2):
         begun = time.monotonic()
@@ -40,7 +46,7 @@ def undisturbed(folder: Path) -> Undisturbed:
 
 def killed(times: int, folder: Path) -> Iterator[Row]:
     """Yield the process itself, a worker of a cluster, and its scheduler."""
-    random, whole = Random(), undisturbed(folder)
+    random, whole = Random(), undisturbed()
 
     def moment() -> float:
         return random.uniform(0, 1.5 * whole.seconds)  # other programs may slow it down
@@ -80,7 +86,7 @@ def _row(victim: str, times: int, folder: Path, whole: Undisturbed, once: Callab
 
 def filled(times: int, folder: Path) -> Iterator[Row]:
     """Yield a disk that fills, of so many sizes."""
-    whole = undisturbed(folder)
+    whole = undisturbed()
     yield from _full(times, whole.config, folder, whole.tables)
 
 
