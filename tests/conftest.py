@@ -52,6 +52,14 @@ def nothing_is_lost(request, monkeypatch):
     monkeypatch.setattr("geouq.failures.record", raised)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_wait_for_the_disk():
+    """Write without waiting for the disk: no test cuts the power. Programs of their own do wait."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def rendering(request, monkeypatch):
     """Return whether matplotlib lays out and rasterises the figures of this test.
