@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from forked import run_forked
 from signalled import signalled
 
 SIGNALS = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}
@@ -16,7 +17,7 @@ TEXT = "variables: [height]\noutput: {maps: none, figures: none}\nintervals: {re
 def ended_by(name, arguments, folder, **place):
     """Run the program until it sends itself a signal; require its exit code and one message."""
     command = signalled(getattr(signal, name), arguments, **place)
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
+    done = run_forked(command, folder)
 
     assert done.returncode == SIGNALS[name], done.stderr
     assert done.stderr.count("geouq: ") == 1
@@ -41,7 +42,8 @@ def test_a_signal_ends_a_run_and_the_next_run_continues(name, tile_folder, tmp_p
     assert 2 <= len(kept) < 12
     assert hidden_files(folder) == {".geouq.lock"}
     again = [sys.executable, "-m", "geouq", *map(str, arguments)]
-    done = subprocess.run(again, cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = run_forked(again, tmp_path)
+    assert done.returncode == 0
     assert f"{len(kept)} of 12 tiles are summarised already" in done.stderr
 
 

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from forked import run_forked
 
 from geouq.atomic import atomic_write
 from geouq.summary import file as summary_file
@@ -29,7 +30,7 @@ main()
 def limited(limit, most, arguments, folder):
     """Run the program with a limit of the system."""
     command = [sys.executable, "-c", PROGRAM, limit, str(most), *map(str, arguments)]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
+    return run_forked(command, folder)
 
 
 def summaries(folder):
@@ -45,7 +46,7 @@ def test_a_limit_on_the_size_of_files_ends_in_a_message(most, tile_folder, tmp_p
     assert os.strerror(errno.EFBIG) in done.stderr
     assert "Traceback" not in done.stderr + done.stdout
     assert {path.name for path in tmp_path.rglob(".*")} <= {".geouq.lock"}
-    again = subprocess.run([sys.executable, "-m", "geouq", "run", config], cwd=tmp_path, check=False)
+    again = run_forked([sys.executable, "-m", "geouq", "run", config], tmp_path)
     assert again.returncode == 0
 
 

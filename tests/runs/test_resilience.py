@@ -12,6 +12,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from forked import Forked
 from signalled import signalled
 
 from geouq.config import load_experiment
@@ -44,8 +45,12 @@ class Run:
         arguments = ["run", str(config), "--out", str(out), *options]
         program = [*prefix, sys.executable, "-m", "geouq", *arguments]
         command = signalled(signal.SIGKILL, arguments, times=killed_at) if killed_at else program
-        with self._log.open("w") as log:
-            self.process = subprocess.Popen(command, stderr=log, start_new_session=True, **settings)
+        if prefix:
+            with self._log.open("w") as log:
+                self.process = subprocess.Popen(command, stderr=log, start_new_session=True, **settings)
+        else:
+            self._log.touch()
+            self.process = Forked(command, stdout=os.devnull, stderr=self._log, **settings)
 
     @property
     def said(self):

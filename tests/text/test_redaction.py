@@ -4,7 +4,6 @@ import base64
 import html
 import json
 import os
-import subprocess
 import sys
 from urllib.parse import quote
 
@@ -12,6 +11,7 @@ import pytest
 import rasterio
 import yaml
 from faulty.servers import serving
+from forked import run_forked
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from landscape import write_tiles
@@ -19,7 +19,7 @@ from landscape import write_tiles
 from geouq.cli import main
 from geouq.config import load_experiment, to_yaml
 from geouq.errors import ConfigError, DataError
-from geouq.text.redaction import holds_secret, redacted, remember_secrets, without_secrets
+from geouq.text.redaction import environment_read_once, holds_secret, redacted, remember_secrets, without_secrets
 
 MARKER, UNSEEN = "Zq7Marked4Xw", "Nq3Unseen8Vb"
 FORMS = {
@@ -254,6 +254,21 @@ def test_credentials_of_the_environment_are_removed(monkeypatch, name, value):
     assert_unsaid(without_secrets(message))
 
 
+def test_the_environment_is_read_once_inside_and_anew_after_it(monkeypatch):
+    with environment_read_once(), environment_read_once():
+        reads = []
+        monkeypatch.setattr("geouq.text.redaction._environment_now", lambda: reads.append(1) or frozenset())
+        for _ in range(3):
+            without_secrets("error 403")
+        remember_secrets(f"https://me:Other{MARKER}@host/a.tif")
+        assert without_secrets(f"error 403 for Other{MARKER}") == "error 403 for ***"
+        assert not reads
+    monkeypatch.undo()
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", MARKER)
+
+    assert_unsaid(without_secrets(f"error 403 for {MARKER} of somebody"))
+
+
 @pytest.mark.parametrize(("name", "value"), [("OLDPWD", "/work/forest"), ("GDAL_HTTP_AUTH", "NEGOTIATE"),
                                              ("AWS_SHARED_CREDENTIALS_FILE", "/work/forest")])  # fmt: skip
 def test_variables_that_hold_no_credentials_hide_nothing(monkeypatch, name, value):
@@ -339,10 +354,7 @@ def run_of_server(tmp_path_factory):
 
     def command(*arguments):
         environment = os.environ | {"GDAL_HTTP_HEADERS": f"X-Mine: {MARKER}"}
-        return subprocess.run(
-            [sys.executable, "-m", "geouq", *arguments],
-            cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=600,
-        )  # fmt: skip
+        return run_forked([sys.executable, "-m", "geouq", *arguments], folder, env=environment)
 
     with serving(folder) as (address, _):
         signed = address.replace("//", f"//me:{MARKER}@")
