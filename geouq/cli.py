@@ -1,9 +1,4 @@
-"""Commands.
-
-Exit codes: 0 done; 1 a gate failed; 2 the configuration or the command line is wrong; 3 some tiles or items failed;
-5 the input checks of a command with --strict have findings, and nothing failed; 129, 130 and 143 the command received
-SIGHUP, SIGINT (Ctrl-C) or SIGTERM.
-"""
+"""The commands of the command line."""
 
 import errno
 import json
@@ -11,7 +6,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +17,7 @@ from geouq.errors import ConfigError, GeouqError
 from geouq.interrupts import SIGNALLED, interrupts, received
 from geouq.text.clean_streams import clean_streams, undecodable_unsaid
 from geouq.text.redaction import environment_read_once, holds_secret, remember_secrets
+from geouq.text.wording import counted
 from geouq.usage import advice_on
 from geouq.version import __version__
 
@@ -33,15 +29,26 @@ if TYPE_CHECKING:
     from geouq.runs.progress import How
 
 GATE_FAILED, WRONG, SOME_FAILED, FINDINGS = 1, 2, 3, 5
-CONTINUE = "what is complete is kept, no file is partial, and the same command continues from there"
+EXIT_CODES = {
+    0: "success",
+    GATE_FAILED: "a gate failed, a run is worse than `--fail-if-worse` allows, or `geouq verify` found a difference",
+    WRONG: "the configuration or the command line is wrong",
+    SOME_FAILED: "some tiles or items failed; all others are written",
+    FINDINGS: "the input checks of a command with `--strict` have findings, and nothing failed",
+    129: "SIGHUP ended the command; the same command continues",
+    130: "Ctrl-C (SIGINT) ended the command; the same command continues",
+    143: "SIGTERM ended the command; the same command continues",
+}
+CONTINUE = "finished files are kept, no file is partial, and the same command continues from there"
+COMPILING = "compiling the kernels; this takes up to a minute, once on each machine"
 BY_SEVERITY = (0, FINDINGS, GATE_FAILED, SOME_FAILED)
 
 
 class _Commands(click.Group):
-    """Turns every error that a user can mend into one message, and Ctrl-C into another; says no credentials."""
+    """Ends a command with one message on an error that the user can repair, or on a signal; hides credentials."""
 
     def main(self, args: "Sequence[str] | None" = None, *more: Any, **options: Any) -> Any:
-        """Run a command; credentials in its arguments and in what it says are left out, also of a traceback."""
+        """Run a command; hide the credentials of its arguments in all that it prints, also in a traceback."""
         for argument in sys.argv[1:] if args is None else args:
             remember_secrets(argument)
         with clean_streams(), environment_read_once():
@@ -79,7 +86,7 @@ def _ending(error: BaseException) -> tuple[int, str] | None:
 
 
 class _Folder(click.Path):
-    """A folder to write to, whose name holds no credentials, as no name of a file may."""
+    """A folder to write to; its name must hold no credentials, as names of files are shown."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the folder."""
@@ -102,14 +109,22 @@ def _print_last(message: str) -> None:
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="geouq")
 def main() -> None:
-    """Evaluate the calibration of maps that predict a mean and an uncertainty for every pixel."""
+    """Evaluate the calibration of maps that predict a mean and an uncertainty for every pixel.
+
+    Begin with `geouq init`, then `geouq check` and `geouq run`.
+    """
 
 
 @main.command()
 @click.argument("predictions", type=click.Path(path_type=Path))
 @click.argument("truth", type=click.Path(path_type=Path))
 def init(predictions: Path, truth: Path) -> None:
-    """Write a configuration for two folders of rasters to standard output."""
+    """Write a configuration for the rasters of two folders to standard output.
+
+    PREDICTIONS is the folder of the predicted rasters: NAME_mean.tif with NAME_variance.tif or NAME_std.tif, or files
+    whose bands are described as mean and std. TRUTH is the folder of the reference rasters, NAME.tif; both may be the
+    same folder.
+    """
     from geouq.runs.init_config import starter_config
 
     click.echo(starter_config(predictions, truth), nl=False)
@@ -117,12 +132,17 @@ def init(predictions: Path, truth: Path) -> None:
 
 @main.command()
 @click.argument("config", type=click.Path(path_type=Path))
-@click.option("--workers", type=click.IntRange(1), help="Workers to plan for; default: one a processor.")
-@click.option("--memory", help="Limit such as 4GB.")
-@click.option("--deep", is_flag=True, help="Check a sample of the pixels too, and print the findings.")
-@click.option("--strict", is_flag=True, help="As --deep, and end with exit code 5 if there is any finding.")
+@click.option(
+    "--workers", type=click.IntRange(1), help="Number of workers to plan for; default: one for each processor."
+)
+@click.option("--memory", help="Limit of the memory, such as 4GB.")
+@click.option("--deep", is_flag=True, help="Also check a sample of the pixels, and print the findings.")
+@click.option("--strict", is_flag=True, help="Like --deep; exit code 5 if there is a finding.")
 def check(config: Path, workers: int | None, memory: str | None, *, deep: bool, strict: bool) -> None:
-    """Validate a configuration and every header, and print the plan; no pixel is read, or a few with --deep."""
+    """Check a configuration and the headers of all rasters, and print the plan.
+
+    CONFIG is the YAML file. Pixels are read only with --deep.
+    """
     from geouq.config import load_experiment
     from geouq.failures import collecting
     from geouq.numbers.gates import require_known, require_possible
@@ -156,21 +176,22 @@ def check(config: Path, workers: int | None, memory: str | None, *, deep: bool, 
 
 @main.command()
 @click.argument("configs", metavar="CONFIG...", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option(
-    "--out", type=_Folder(path_type=Path), help="Folder for the results; allowed with one configuration only."
-)
-@click.option("--workers", type=click.IntRange(1), help="Workers; default: one a processor.")
-@click.option("--memory", help="Limit such as 4GB, which may lower the number of workers.")
-@click.option("--scheduler", metavar="ADDRESS", help="A running dask scheduler, such as tcp://host:8786.")
-@click.option("--only", multiple=True, metavar="NAME", help="A tile or region; may be repeated.")
-@click.option("--fresh", is_flag=True, help="Read every pixel again, whatever is saved.")
-@click.option("--strict", is_flag=True, help="End with exit code 5 if the input checks have any finding.")
-@click.option("--quiet", "how", flag_value="quiet", help="No progress.")
-@click.option("-v", "--verbose", "how", flag_value="verbose", help="A line for every step; tracebacks of failures.")
-@click.option("--log-json", "how", flag_value="json", help="A JSON object for every step.")
+@click.option("--out", type=_Folder(path_type=Path), help="Folder of the results; allowed with one configuration only.")
+@click.option("--workers", type=click.IntRange(1), help="Number of workers; default: one for each processor.")
+@click.option("--memory", help="Limit of the memory, such as 4GB; it may lower the number of workers.")
+@click.option("--scheduler", metavar="ADDRESS", help="Address that a running dask scheduler prints when it starts.")
+@click.option("--only", multiple=True, metavar="NAME", help="Evaluate only this tile or region; may be repeated.")
+@click.option("--fresh", is_flag=True, help="Read all pixels again, also those of saved summaries.")
+@click.option("--strict", is_flag=True, help="Exit code 5 if the input checks have a finding.")
+@click.option("--quiet", "how", flag_value="quiet", help="Show no progress.")
+@click.option("-v", "--verbose", "how", flag_value="verbose", help="Print a line for each step, and tracebacks.")
+@click.option("--log-json", "how", flag_value="json", help="Print a JSON object for each step.")
 def run(configs: tuple[Path, ...], *, how: "How | None", **options: Any) -> None:
-    """Evaluate; a second run goes on from the tiles already done."""
-    from geouq.compiled import is_kept
+    """Evaluate one experiment or several, and write tables, maps, figures and pages.
+
+    CONFIG is the YAML file of an experiment. A second run reads only tiles that are new or have changed.
+    """
+    from geouq.compiled import is_compiled, is_kept
     from geouq.config import load_experiment
     from geouq.experiment import Options
     from geouq.experiment import run as evaluate
@@ -187,6 +208,8 @@ def run(configs: tuple[Path, ...], *, how: "How | None", **options: Any) -> None
     worst = 0
     for config, experiment in zip(configs, experiments, strict=True):
         with reporter(how or "fitting") as progress:
+            if not is_compiled():
+                progress.say(COMPILING)
             results = evaluate(experiment, Options(**options), progress)
         code = _describe(config, results, traces=how == "verbose")
         if options["strict"] and results.findings:
@@ -197,10 +220,13 @@ def run(configs: tuple[Path, ...], *, how: "How | None", **options: Any) -> None
 
 @main.command()
 @click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
-@click.option("--open", "opens", is_flag=True, help="Open the first page in the browser; over SSH, tell how to.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--open", "opens", is_flag=True, help="Open the first page in the browser; over SSH, print how to.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
 def report(folder: Path, *, opens: bool, quiet: bool) -> None:
-    """Write tables, figures and pages again from the saved summaries of a run."""
+    """Write tables, cell maps, figures and pages again from the saved summaries of a run.
+
+    RUN is the folder of the results. No pixel is read.
+    """
     from geouq.experiment import report as present_again
     from geouq.pages.opening import open_page
     from geouq.runs.progress import reporter
@@ -208,44 +234,65 @@ def report(folder: Path, *, opens: bool, quiet: bool) -> None:
     with reporter("quiet" if quiet else "fitting") as progress:
         results = present_again(folder, progress)
     code = _describe(folder, results)
-    if opens and (told := open_page(results.folder, os.environ)):
-        click.echo(told)
+    if opens and (advice := open_page(results.folder, os.environ)):
+        click.echo(advice)
     raise click.exceptions.Exit(code)
 
 
 @main.command()
 @click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
-@click.option("--format", "kind", type=click.Choice(["png", "pdf", "svg"]), default="png", show_default=True)
-@click.option("--dpi", "dots_per_inch", type=click.IntRange(30, 1200), default=200, show_default=True, help="Of PNG.")
-@click.option("--only", multiple=True, metavar="FIGURE", help="A figure, such as reliability; may be repeated.")
-@click.option("--region", "regions", multiple=True, metavar="NAME", help="A region, all, or a tile; may be repeated.")
-@click.option("--variable", "variables", multiple=True, metavar="NAME", help="A variable; may be repeated.")
-@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Of the map of cells; default: zms.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["png", "pdf", "svg"]),
+    default="png",
+    show_default=True,
+    help="Format of the files.",
+)
+@click.option(
+    "--dpi", "dots_per_inch", type=click.IntRange(30, 1200), default=200, show_default=True, help="Resolution of PNG."
+)
+@click.option(
+    "--only", multiple=True, metavar="FIGURE", help="Draw only this figure, such as reliability; may be repeated."
+)
+@click.option(
+    "--region", "regions", multiple=True, metavar="NAME", help="Name of a region or tile, or all; may be repeated."
+)
+@click.option("--variable", "variables", multiple=True, metavar="NAME", help="Name of a variable; may be repeated.")
+@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Metric of the cell map; default: zms.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
 def figures(folder: Path, *, quiet: bool, **asked: Any) -> None:
-    """Draw figures from the saved summaries of a run; no pixel is read."""
+    """Draw figures from the saved summaries of a run.
+
+    RUN is the folder of the results. No pixel is read.
+    """
     from geouq.drawing import Selection, draw_saved
     from geouq.runs.progress import reporter
 
     with reporter("quiet" if quiet else "fitting") as progress:
         written = draw_saved(folder, Selection(**asked), progress)
-    click.echo(f"{len(written)} figures in {folder / 'figures'}")
+    click.echo(f"{counted(len(written), 'figure')} in {folder / 'figures'}")
 
 
 @main.command()
 @click.argument("runs", metavar="RUN RUN...", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option(
-    "--out", type=_Folder(path_type=Path), help="Folder to write to; default: comparison, next to the first run."
+    "--out",
+    type=_Folder(path_type=Path),
+    help="Folder to write to; default: the folder comparison next to the first run.",
 )
 @click.option(
     "--fail-if-worse",
     multiple=True,
     metavar="METRIC[:VARIABLE[:REGION]]",
-    help="Exit code 1 if a run is significantly worse than the first there; may be repeated.",
+    help="Exit code 1 if a run is significantly worse than the first one in this metric; may be repeated.",
 )
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
 def compare(runs: tuple[Path, ...], *, out: Path | None, fail_if_worse: tuple[str, ...], quiet: bool) -> None:
-    """Compare runs on the same truth with the first of them; no pixel is read. RUN@MODEL is one model of a run."""
+    """Compare runs that have the same truth with the first of them.
+
+    RUN is the folder of a run; RUN@MODEL is one model of a run. No pixel is read.
+    """
     from geouq.comparison import compare as compare_runs
     from geouq.runs.progress import reporter
 
@@ -264,24 +311,29 @@ def compare(runs: tuple[Path, ...], *, out: Path | None, fail_if_worse: tuple[st
 @main.command()
 @click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
 @click.option(
-    "--method", help="best (default), scale, scale_bias, affine, isotonic_variance, isotonic, conformal, by_group."
+    "--method",
+    help="Correction: best (default), scale, scale_bias, affine, isotonic_variance, isotonic, conformal or by_group.",
 )
-@click.option("--judge", help="auto (default), leave-one-region-out, k-fold (over tiles), or both.")
-@click.option("--by", metavar="REGIONS", help="Key of regions of classes or polygons: the groups of by_group.")
-@click.option("--within", metavar="METHOD", help="Method in each of the groups; default: scale.")
-@click.option("--apply", multiple=True, metavar="TILE", help="Tile whose rasters are written, or all; may be repeated.")
+@click.option("--judge", help="What is held out: auto (default), leave-one-region-out, k-fold (tiles) or both.")
+@click.option("--by", metavar="REGIONS", help="Key of the classes or polygons that are the groups of by_group.")
+@click.option("--within", metavar="METHOD", help="Correction in each group; default: scale.")
+@click.option(
+    "--apply", multiple=True, metavar="TILE", help="Write the rasters of this tile, or of all; may be repeated."
+)
 @click.option(
     "--predictions",
     nargs=2,
     metavar="MEAN VARIANCE",
-    help="Paths with {tile} of predictions without truth, whose recalibrated rasters are written too.",
+    help="Paths with {tile} of predictions without truth; their recalibrated rasters are written too.",
 )
 @click.option(
-    "--out", type=_Folder(path_type=Path), help="Folder to write to; default: recalibration, in the folder of the run."
+    "--out", type=_Folder(path_type=Path), help="Folder to write to; default: the folder recalibration in RUN."
 )
-@click.option("--workers", "threads", type=click.IntRange(1), help="Workers; default: one a processor.")
-@click.option("--memory", help="Limit such as 4GB, which may lower the number of workers.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option(
+    "--workers", "threads", type=click.IntRange(1), help="Number of workers; default: one for each processor."
+)
+@click.option("--memory", help="Limit of the memory, such as 4GB; it may lower the number of workers.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
 def recalibrate(
     folder: Path,
     *,
@@ -292,7 +344,10 @@ def recalibrate(
     quiet: bool,
     **asked: Any,
 ) -> None:
-    """Fit corrections on some tiles, judge them on others, and write better rasters."""
+    """Fit corrections on some tiles, judge them on other tiles, and write better rasters.
+
+    RUN is the folder of the results.
+    """
     from geouq.failures import collecting
     from geouq.recalibration import recalibrate as recalibrate_run
     from geouq.recalibration import wanted_of
@@ -319,9 +374,10 @@ def recalibrate(
 @main.command()
 @click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
 def verify(folder: Path) -> None:
-    """Report what is no longer as a run left it: outputs, inputs, versions; exit code 1 if anything is not.
+    """Report which outputs, inputs and versions differ from those of a run.
 
-    Files that the run did not record are listed and do not change the exit code.
+    RUN is the folder of the results. The exit code is 1 if there is a difference. Files that the run did not record are
+    listed, and do not change the exit code.
     """
     from geouq.runs.verification import unrecorded
     from geouq.runs.verification import verify as changes
@@ -331,7 +387,7 @@ def verify(folder: Path) -> None:
         click.echo(f"changed: {line}")
     for name in unrecorded(folder):
         click.echo(f"not recorded: {name}")
-    click.echo(f"{folder}: {len(found)} changes" if found else f"{folder}: everything is as the run left it")
+    click.echo(f"{folder}: {counted(len(found), 'change')}" if found else f"{folder}: everything is as the run left it")
     raise click.exceptions.Exit(GATE_FAILED if found else 0)
 
 
@@ -351,8 +407,7 @@ def _print_findings(experiment: "Experiment", catalog: "Catalog") -> int:
     for finding in findings:
         click.echo(f"finding    {finding}", err=True)
     looked = f"{min(DEEP.tiles, len(catalog.tiles))} of {len(catalog.tiles)} tiles"
-    count = f"{len(findings)} finding{'s' * (len(findings) != 1)}"
-    click.echo(f"sample     up to {DEEP.windows} windows in each of {looked}: {count}")
+    click.echo(f"sample     up to {DEEP.windows} windows in each of {looked}: {counted(len(findings), 'finding')}")
     return len(findings)
 
 
@@ -376,7 +431,7 @@ def _print_failures(failures: "Iterable[Failure]", *, traces: bool = False) -> N
 
 
 def _describe(source: Path, results: "Results", *, traces: bool = False) -> int:
-    """Print warnings, failures and the last line of a run, with the tracebacks of unexpected errors; its exit code."""
+    """Print warnings, failures, verdicts and the last line of a run; return its exit code."""
     for warning in results.input_warnings:
         click.echo(f"warning: {warning}", err=True)
     for note in results.notes:
@@ -385,12 +440,23 @@ def _describe(source: Path, results: "Results", *, traces: bool = False) -> int:
     failed_gates = [gate for gate in results.gates if not gate.passed]
     for gate in failed_gates:
         click.echo(f"gate failed: {gate}", err=True)
+    for line in _verdicts(results):
+        click.echo(line)
     done, failed = len(results.record.tiles), len({failure.tile for failure in results.failures if failure.tile})
     missing = sum(not failure.tile for failure in results.failures)
-    items = f", {missing} items missing (see failures.csv)" if missing else ""
-    gates = f", {len(results.gates) - len(failed_gates)} of {len(results.gates)} gates passed" if results.gates else ""
+    items = f", {counted(missing, 'item')} missing (see failures.csv)" if missing else ""
+    passed = len(results.gates) - len(failed_gates)
+    gates = f", {passed} of {counted(len(results.gates), 'gate')} passed" if results.gates else ""
     page = results.folder / "report" / "index.html"
-    click.echo(f"{source}: {done} tiles evaluated, {failed} failed{items}{gates}; see {page}")
+    click.echo(f"{source}: {counted(done, 'tile')} evaluated, {failed} failed{items}{gates}; see {page}")
     if results.failures:
         return SOME_FAILED
     return GATE_FAILED if failed_gates else 0
+
+
+def _verdicts(results: "Results") -> "Iterator[str]":
+    """Yield a line for each variable of the whole: the verdict and the coverage with its interval."""
+    for (level, _, variable, model), verdict in results.verdicts.items():
+        if level == "all":
+            name = f"{variable} ({model})" if model else variable
+            yield f"{name}: {'; '.join(filter(None, (verdict.word, verdict.covered)))}"

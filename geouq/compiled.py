@@ -75,6 +75,11 @@ def is_kept() -> bool:
     return bool(_cache_folder())
 
 
+def is_compiled() -> bool:
+    """Return whether the folder holds compiled code; otherwise this process compiles, which takes up to a minute."""
+    return is_kept() and any(Path(_cache_folder()).rglob("*.nbi"))
+
+
 def _compile(function: F, compiler: Callable[..., Any], *signatures: list[str], **options: Any) -> F:
     config: Any = numba.config
     before = config.CACHE_DIR

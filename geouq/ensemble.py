@@ -136,11 +136,32 @@ def summarize_split(
     dim: Dim = None,
     levels: Sequence[float] = LEVELS,
 ) -> Any:
-    """Return the summary of a forecast whose variance has two parts, of noise and of the model's ignorance.
+    """Return the summary of a forecast whose variance is given in two parts, aleatoric and epistemic.
 
-    All observations at one pixel share one epistemic error, so that the joint log-loss has a closed form. Raises
-    DataError where one part is missing.
+    All observations at one pixel share one epistemic error, so that the joint log-loss has a closed form.
 
+    Parameters
+    ----------
+    mean, truth : array (...), DataArray or number
+        Prediction and truth of the same pixels.
+    aleatoric : array (...), DataArray or number
+        Variance of the noise.
+    epistemic : array (...), DataArray or number
+        Variance of what the model does not know.
+    weights, dim, levels : as in `geouq.summarize`
+
+    Returns
+    -------
+    Summary, SummaryArray or delayed
+        As from `geouq.summarize`.
+
+    Raises
+    ------
+    DataError
+        If one part is missing.
+
+    Examples
+    --------
     >>> summary = summarize_split([0.9, -0.9], [0.0, 0.0], aleatoric=[1.0, 1.0], epistemic=[0.49, 0.49])
     >>> float(epistemic_share(summary))
     0.328859060403

@@ -25,18 +25,18 @@ LONGEST_SHOWN = 60  # characters of a value in a message
 
 
 class GeouqError(Exception):
-    """Anything that the user can repair; never shown with a traceback, and without the credentials of addresses."""
+    """An error that the user can repair; the command line shows it without a traceback and without credentials."""
 
     def __init__(self, message: str) -> None:
         super().__init__(without_secrets(message))
 
 
 class ConfigError(GeouqError, ValueError):
-    """The configuration is wrong; the message lists every fault found, a line each."""
+    """The configuration, an option or the value of an argument is wrong; the message lists every error, a line each."""
 
 
 class ArgumentError(GeouqError, TypeError):
-    """An argument of a function has a wrong type; the message names the argument and what it takes."""
+    """An argument has a wrong type; the message names the argument and what it takes."""
 
 
 class GridError(GeouqError, ValueError):
@@ -44,11 +44,11 @@ class GridError(GeouqError, ValueError):
 
 
 class DataError(GeouqError, ValueError):
-    """A raster cannot be read, or holds values that no uncertainty map may hold."""
+    """A raster cannot be read, or arrays do not match or hold invalid values."""
 
 
 class ChangedError(DataError):
-    """A file changed while it was read; the next look at it may go well."""
+    """A file changed while it was read; the next attempt may succeed."""
 
 
 class SummaryError(GeouqError, ValueError):
@@ -66,7 +66,7 @@ class OwnedError(GeouqError, OSError):
 
 
 class ClusterError(GeouqError, OSError):
-    """The dask scheduler that the work was given to is no longer there."""
+    """The dask scheduler is gone."""
 
 
 def wrong_type(name: str, value: Any, wanted: str) -> ArgumentError:

@@ -64,10 +64,24 @@ from geouq.zones import Regions, TileZones, Zones, open_regions, placed, polygon
 
 @dataclass(frozen=True)
 class Options:
-    """How a run is carried out, which changes no number.
+    """How a run is carried out. No option changes a number.
 
-    out : folder of the results, None for the configuration's. only : names of tiles and regions, () for all. fresh :
-        read every pixel again. strict : examine as many pixels as `geouq check --deep`, and do so in every run.
+    Parameters
+    ----------
+    out : path, optional
+        Folder of the results. By default that of the configuration.
+    workers : int, optional
+        Number of workers. By default one for each processor.
+    memory : str, optional
+        Limit of the memory, such as 4GB; it may lower the number of workers.
+    scheduler : str, optional
+        Address of a running dask scheduler.
+    only : tuple of str
+        Names of the tiles and regions to evaluate. By default all.
+    fresh : bool
+        Read all pixels again.
+    strict : bool
+        Check as many pixels as `geouq check --deep`, in every run.
     """
 
     out: Path | str | None = None

@@ -20,9 +20,9 @@ from geouq.regions import EvaluationUnit
 from geouq.runs.progress import Reporter
 from geouq.runs.provenance import RunRecord, inputs_in_words, resolved
 from geouq.runs.store import SavedSummaries
+from geouq.tables.columns import COLUMNS
 from geouq.tables.readable import write_readable
 from geouq.tables.rows import (
-    COLUMNS,
     Table,
     as_frame,
     failure_table,
@@ -299,6 +299,6 @@ def _content(
         shift=tables["shift"].rows if "shift" in tables else (),
         comparison=tables["comparison"].rows if "comparison" in tables else (),
         config=resolved(experiment),
-        inputs=inputs_in_words(record.inputs),
+        inputs=inputs_in_words(record.inputs, record.polygons),
         provenance=dict(record.versions) | {"configuration (SHA-256)": record.config_sha256},
     )

@@ -70,6 +70,7 @@ class Verdict:
     """The findings in words, the parts that they rest on, and the size of the effect.
 
     coverage : share of the truth inside the central intervals of `coverage_level`, None where it is missing.
+    coverage_limits : interval of that share, None where there is none.
     """
 
     findings: tuple[str, ...]
@@ -78,6 +79,7 @@ class Verdict:
     shape: Part
     coverage_level: float | None = None
     coverage: float | None = None
+    coverage_limits: tuple[float, float] | None = None
 
     @property
     def word(self) -> str:
@@ -97,15 +99,24 @@ class Verdict:
     @property
     def effect(self) -> str:
         """Return the size of the effect in words."""
-        words = []
-        if self.coverage is not None and self.coverage_level is not None:
-            words.append(f"{100 * self.coverage_level:g} % intervals cover {100 * self.coverage:.1f} %")
+        words = [self.covered] if self.covered else []
         if self.std_factor is not None:
             words.append(f"std of z {_with_limits(self.spread)}")
         if self.bias.value is not None:
             name = "truth below the median" if _is_median(self.bias.metric) else "mean of z"
             words.append(f"{name} {_with_limits(self.bias)}")
         return "; ".join(words)
+
+    @property
+    def covered(self) -> str:
+        """Return the coverage with its interval in words; empty if it is missing."""
+        if self.coverage is None or self.coverage_level is None:
+            return ""
+        limits = ""
+        if self.coverage_limits is not None:
+            low, high = self.coverage_limits
+            limits = f" ({100 * low:.1f} to {100 * high:.1f} %)"
+        return f"{100 * self.coverage_level:g} % intervals cover {100 * self.coverage:.1f} %{limits}"
 
     @property
     def why(self) -> str:
@@ -166,10 +177,10 @@ def verdict_of(rows: Iterable[Row], tests: Iterable[Row]) -> Verdict:
     bias, spread, shape = _bias(numbers, p_values), _spread(numbers, p_values), _shape(numbers, p_values)
     if bias.finding or spread.finding:
         shape = replace(shape, finding="")
-    level, covered = _usual_coverage(numbers)
+    level, covered, limits = _usual_coverage(numbers)
     empty = not any(row["n"] for row in numbers.values())
     findings = (NO_PIXELS,) if empty else _findings(bias, spread, shape)
-    return Verdict(findings, bias, spread, shape, level, covered)
+    return Verdict(findings, bias, spread, shape, level, covered, limits)
 
 
 def verdicts_of(rows: Iterable[Row], tests: Iterable[Row]) -> dict[Place, Verdict]:
@@ -261,14 +272,18 @@ def _is_median(name: str) -> bool:
     return found is not None and found[0].choice == "quantile" and found[1] == MEDIAN and bool(found[0].part)
 
 
-def _usual_coverage(numbers: Mapping[str, Row]) -> tuple[float | None, float | None]:
-    """Return the level nearest to the usual one and its coverage."""
+def _usual_coverage(
+    numbers: Mapping[str, Row],
+) -> tuple[float | None, float | None, tuple[float, float] | None]:
+    """Return the level nearest to the usual one, its coverage and the interval of that."""
     found = {name: named(name) for name in numbers if _part_of(name) == "coverage"}
-    levels = {one[1]: numbers[name]["value"] for name, one in found.items() if one and one[1] is not None}
+    levels = {one[1]: numbers[name] for name, one in found.items() if one and one[1] is not None}
     if not levels:
-        return None, None
+        return None, None, None
     nearest = min(levels, key=lambda level: abs(level - USUAL_LEVEL))
-    return nearest, levels[nearest]
+    row = levels[nearest]
+    low, high = row.get("ci_low"), row.get("ci_high")
+    return nearest, row["value"], None if low is None or high is None else (low, high)
 
 
 def _with_limits(part: Part) -> str:

@@ -50,17 +50,39 @@ def evaluate(
     units: str | None = None,
     thresholds: Sequence[float] = (),
 ) -> xr.Dataset:
-    """Every metric, as a Dataset: a variable each, along the dimensions that were kept, and `n`, the number of pixels.
+    """Return every metric as a Dataset, with a variable for each metric.
 
-    A metric of bins has the dimension `bins`, one of groups `group`; one of a level ends in the level, as coverage_90.
-    The attributes tell unit, symbol, ideal value, what a value above it means, and the source. What a summary does not
-    keep is left out: ause and spearman need `summarize(..., ordering=True)`; arrays give all.
+    A metric of bins has the dimension `bins`, a metric of groups the dimension `group`. A metric of a level ends in the
+    level, as coverage_90. Attributes give unit, symbol, ideal value, the meaning of a value above it, and the source.
 
-    mean, variance, truth, std, weights, dim : as in `summarize`; or a Summary, a SummaryArray or a lazy one alone.
-    levels : default those of the summary. bins : schemes, each as in `geouq.uce`; default those that a run shows, in
-    its order. reference_mean : what nbias, nmae and nrmse are relative to, default the mean truth. thresholds : whose
-    forecasts of exceeding are scored. units : of the variable, default those of a DataArray of the truth.
+    Parameters
+    ----------
+    mean, variance, truth, std, weights, dim : as in `geouq.summarize`
+        Or a Summary or SummaryArray as `mean`, and none of the others.
+    levels : sequence of float, optional
+        Levels of the intervals. By default those of the summary.
+    bins : sequence of schemes
+        Each as in `geouq.uce`. By default the schemes that a run shows.
+    reference_mean : float, optional
+        Divisor of nbias, nmae and nrmse. By default the mean of the truth.
+    units : str, optional
+        Unit of the variable. By default the unit of `truth`, if that is a DataArray.
+    thresholds : sequence of float
+        Values whose forecasts of being exceeded are scored.
 
+    Returns
+    -------
+    Dataset
+        Along the dimensions that `dim` does not name. The variable `n` is the number of pixels. A metric that needs a
+        statistic that the summary does not keep is left out: ause and spearman need `summarize(..., ordering=True)`.
+
+    Raises
+    ------
+    DataError, ConfigError, ArgumentError
+        As from `geouq.summarize`.
+
+    Examples
+    --------
     >>> found = evaluate([1.0, 2, 3], [0.01, 0.25, 1], [1.5, 3, 2], units="m")
     >>> float(found.zms), found.rmse.attrs["units"]
     (10.0, 'm')
@@ -93,10 +115,24 @@ def table(
     units: str | None = None,
     thresholds: Sequence[float] = (),
 ) -> pd.DataFrame:
-    """Every metric, as a tidy table: the dimensions that were kept, then metric, value, units, bins, group and n.
+    """Return every metric as a tidy table, with a row for each number.
 
-    Takes what `evaluate` takes; a metric over no pixel is NaN.
+    Parameters
+    ----------
+    mean, variance, truth, std, weights, dim, levels, bins, reference_mean, units, thresholds : as in `geouq.evaluate`
 
+    Returns
+    -------
+    DataFrame
+        The dimensions that are kept, then metric, value, units, bins, group and n. A metric over no pixel is NaN.
+
+    Raises
+    ------
+    DataError, ConfigError, ArgumentError
+        As from `geouq.summarize`.
+
+    Examples
+    --------
     >>> found = table([1.0, 2, 3], [0.01, 0.25, 1], [1.5, 3, 2])
     >>> float(found.set_index("metric").value["zms"])
     10.0

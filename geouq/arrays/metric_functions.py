@@ -31,17 +31,43 @@ LEVEL = 0.9
 WEIGHTS_OF_LEVELS = get_args(CalibrationWeights)
 OWN_NAMES = {"weights": "level_weights"}  # what is called weights here are those of pixels
 SEVERAL = {"level": "levels", "threshold": "thresholds"}  # of which several may be given at once
-ARRAYS = """
-mean, variance, truth : numpy, dask or xarray, any number of dimensions; or a Summary in the place of mean, and no
-others. std : in the place of variance. weights : how much each pixel counts. dim : axes or names of dimensions to
-reduce, None for all."""
-BINS = """
-bins : a number of bins of the default scheme, the name of a scheme such as "equal-count-20", edges, or a BinScheme.
-Default: {default}."""
-OF_SEVERAL = """
-Of several, such as {name}=[{values}], the numbers are along a last dimension."""
+PARAMETERS = """
+Parameters
+----------
+mean, variance, truth : as in `geouq.summarize`
+    Or a Summary or SummaryArray as `mean`, and none of the others.
+weights : array, optional
+    How much each pixel counts.
+dim : int, str or sequence of these, optional
+    Dimensions to reduce; by default all of them.
+std : array, optional
+    Predicted standard deviation, instead of the variance."""
 RETURNS = """
-A float; with `dim` an array of what is kept, a DataArray where the arrays are. Dask arrays are computed."""
+
+Returns
+-------
+float or array
+    With `dim` or several levels or thresholds, an array of what is kept; a DataArray if the arrays are. Dask arrays are
+    computed.
+"""
+OWN_PARAMETERS = {
+    "bins": """bins : int, str, sequence of float or BinScheme
+    Number of bins of the default scheme, name of a scheme such as "equal-count-20", or edges. Default: {default}.""",
+    "level": """level : float or sequence of float
+    Level of the interval. Numbers of several levels, such as [0.5, 0.9], are along a last dimension.""",
+    "threshold": """threshold : float or sequence of float
+    Value to be exceeded. Numbers of several thresholds, such as [10, 20], are along a last dimension.""",
+    "by": """by : str
+    What pixels are grouped by: truth, mean, variance, or the name of a covariate or class raster.""",
+    "groups": """groups : int
+    Number of groups of equal numbers of pixels.""",
+    "levels": """levels : sequence of float
+    Levels of the calibration curve.""",
+    "level_weights": """level_weights : str
+    How much each level counts: equal, or counts (by the pixels below the quantile).""",
+    "reference_mean": """reference_mean : float, optional
+    Divisor; by default the mean of the truth.""",
+}
 
 
 def measure_names() -> tuple[str, ...]:
@@ -212,10 +238,10 @@ def _scheme_of(metric: Metric) -> BinScheme:
 
 
 def _documentation(metric: Metric) -> str:
-    bins = BINS.format(default=_scheme_of(metric).name) if metric.choice == "bins" else ""
-    several = {"level": "0.5, 0.9", "threshold": "10, 20"}
-    bins += "".join(OF_SEVERAL.format(name=name, values=several[name]) for name in _choices(metric) if name in several)
-    return f"{inspect.getdoc(metric.function)}\n{ARRAYS}{bins}\n{RETURNS}\n"
+    default = _scheme_of(metric).name if metric.choice == "bins" else ""
+    own = "".join(f"\n{OWN_PARAMETERS[name].format(default=default)}" for name in _choices(metric))
+    about = (inspect.getdoc(metric.function) or "").partition("\n\nParameters\n")[0]
+    return f"{about}\n{PARAMETERS}{own}{RETURNS}"
 
 
 def _of(metric: Metric, summary: Summary | SummaryArray, chosen: Mapping[str, Any]) -> Any:

@@ -41,13 +41,37 @@ def summarize_arrays(
     thresholds: Sequence[float] = (),
     tile: str = ARRAY,
 ) -> VariableSummary:
-    """Return the summary of one variable in memory, arrays (rows, columns), with the bits of a sweep of these pixels.
+    """Return the summary of one raster in memory with its cells, to the bits of a sweep of these pixels.
 
-    std : instead of the variance. tile : name of the tile that the pixels are, by which pixels of one variance are put
-    in order.
+    Parameters
+    ----------
+    mean, variance, truth : array (rows, columns)
+        Prediction and truth. A pixel that is not finite in one of them, or whose variance is not positive, does not
+        count.
+    levels : sequence of float
+        Levels of the intervals whose coverage and scores are kept.
+    std : array (rows, columns), optional
+        Predicted standard deviation, instead of the variance.
+    weight : array (rows, columns), optional
+        How much each pixel counts; a pixel with weight 0 does not.
+    cell_size : int, optional
+        Side of a cell in pixels. By default it fits the raster.
+    tail : int
+        Number of equal-width bins that are exact.
+    thresholds : sequence of float
+        Values whose forecasts of being exceeded are kept.
+    tile : str
+        Name of the tile, by which pixels of equal variance are put in order.
 
-    A pixel that is not finite in any of the first three, has no positive variance, or no positive weight, is excluded.
-    Raises DataError for a negative variance or weight.
+    Returns
+    -------
+    VariableSummary
+        Summary of all pixels as `whole`, and of each cell.
+
+    Raises
+    ------
+    DataError
+        If a variance or weight is negative, or shapes do not match.
     """
     m, v, y = (np.atleast_2d(_as_float(array)) for array in (mean, given_variance(variance, std, truth), truth))
     w, _ = _weights(weight, y.shape)

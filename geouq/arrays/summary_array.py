@@ -17,10 +17,16 @@ Coordinates = Mapping[str, tuple[tuple[str, ...], NDArray[Any]]]
 
 @dataclass(frozen=True, eq=False)
 class SummaryArray:
-    """Summaries along named dimensions, each as sharp as if it were alone; it adds and compares like one.
+    """Summaries along named dimensions; it adds and compares like a Summary.
 
-    summaries : object array (dims), each a Summary without leading dimensions. coords : name to (dims, values), as of
-    the DataArrays summarised; None for numpy and dask arrays, whose dimensions are called dim_0, dim_1, ...
+    Parameters
+    ----------
+    dims : tuple of str
+        Names of the dimensions; dim_0, dim_1, ... for numpy and dask arrays.
+    summaries : object array (dims)
+        Summaries without leading dimensions.
+    coords : mapping of names to (dims, values), optional
+        Coordinates of the DataArrays that were summarised.
     """
 
     dims: tuple[str, ...]

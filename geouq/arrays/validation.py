@@ -56,25 +56,56 @@ def summarize(
     ordering: bool = False,
     thresholds: Sequence[float] = (),
 ) -> Any:
-    """Return what pixels contribute: a Summary of all, or a SummaryArray along the dimensions that `dim` does not name.
+    """Return the summary of pixels: one for all, or one for each place along the dimensions that are kept.
 
-    mean, variance, truth : numpy, dask or xarray, any number of dimensions; of one shape, or single numbers. Masked and
-    NaN pixels, and those without positive variance, do not count. xarray arrays are matched by the names of dimensions.
-    std : in place of the variance. weights : how much each pixel counts; may be broadcast. truth_variance : of the
-    error that the truth itself has, which is added to the predicted variance. covariates, classes : by whose values, or
-    codes from 0 to 65535, coverage is kept in groups, by name. dim : dimensions to reduce, axes for numpy and dask,
-    names for xarray;
-    None for all; each place that is kept takes about 2 ms and has the numbers that its pixels alone give. levels : of
-    the intervals whose coverage and scores are kept. tail : number of equal-width bins that are to be exact.
-    ordering : whether to keep what ause and spearman need. thresholds : of which the forecasts of exceeding are kept.
+    Parameters
+    ----------
+    mean, variance, truth : array (...), DataArray or number
+        Prediction and truth of the same pixels: numpy, dask or xarray, with any number of dimensions. Pixels that are
+        masked or NaN, or whose variance is not positive, do not count. DataArrays are matched by names of dimensions.
+    std : array, optional
+        Predicted standard deviation, instead of the variance.
+    weights : array, optional
+        How much each pixel counts; may be broadcast.
+    truth_variance : array, optional
+        Variance of the error of the truth itself, which is added to the predicted variance.
+    covariates : mapping of names to arrays, optional
+        Coverage is kept in groups of pixels by these values.
+    classes : mapping of names to arrays, optional
+        Coverage is kept in each class of these codes, from 0 to 65535.
+    dim : int, str or sequence of these, optional
+        Dimensions to reduce: axes of numpy and dask arrays, names for xarray. By default all of them. Each place that
+        is kept takes about 2 ms.
+    levels : sequence of float
+        Levels of the intervals whose coverage and scores are kept.
+    tail : int
+        Number of equal-width bins that are exact.
+    ordering : bool
+        Keep what `geouq.ause` and `geouq.spearman` need.
+    thresholds : sequence of float
+        Values whose forecasts of being exceeded are kept.
 
-    Of at most 2^16 valid pixels all are kept (16 bytes each), so that every binning is exact; of more, those of the
-    tail, and other bins are placed on the profile. Sums of summaries keep as much as one of all their pixels.
+    Returns
+    -------
+    Summary, SummaryArray or delayed
+        A SummaryArray has the dimensions that `dim` does not name. With a dask array, the result is a `dask.delayed`:
+        add it, compute it, or pass it to `geouq.evaluate`.
 
-    Where one of the arrays is of dask, the result is a `dask.delayed`: add it, compute it, or hand it to `evaluate`.
-    Raises DataError for negative variances or weights, and for shapes or coordinates that do not match; ConfigError for
-    levels that are none.
+    Raises
+    ------
+    DataError
+        If variances or weights are negative, or shapes or coordinates do not match.
+    ConfigError
+        If a level is not between 0 and 1.
 
+    Notes
+    -----
+    A summary of at most 65 536 valid pixels keeps all of them (16 bytes each), so that all bins are exact. A summary of
+    more pixels keeps those of the tail, and other bins are placed on the profile. Sums of summaries keep as much as
+    one summary of all their pixels.
+
+    Examples
+    --------
     >>> int(summarize([1.0, 2, 3], [0.01, 0.25, 1], [1.5, 3, 2], levels=[0.9]).n)
     3
     """
@@ -100,12 +131,38 @@ def summarize_intervals(
     ordering: bool = False,
     thresholds: Sequence[float] = (),
 ) -> Any:
-    """Return the summary of a forecast that gives closed intervals from `lower` to `upper` instead of a variance.
+    """Return the summary of a forecast that is given as closed intervals instead of a variance.
 
-    Coverage, misses, width and interval score of `level` are those of the intervals as they were given. For all else
-    the forecast is normal about its mean, with the std width / (2 h), where h is half the width of a standard normal's
-    interval of that level.
+    Coverage, misses, width and interval score of `level` are those of the given intervals. For all else the forecast is
+    normal about its mean. Its std is the width of the interval divided by the width of a standard normal interval of
+    that level.
 
+    Parameters
+    ----------
+    mean : array (...), DataArray or number
+        Predicted mean.
+    lower, upper : array (...), DataArray or number
+        Ends of the predicted interval.
+    truth : array (...), DataArray or number
+        Truth.
+    level : float
+        Level of the intervals, such as 0.9.
+    weights, covariates, classes, dim, levels, tail, ordering, thresholds : as in `geouq.summarize`
+
+    Returns
+    -------
+    Summary, SummaryArray or delayed
+        As from `geouq.summarize`.
+
+    Raises
+    ------
+    DataError
+        If an upper end lies below its lower end, or shapes or coordinates do not match.
+    ConfigError
+        If a level is not between 0 and 1.
+
+    Examples
+    --------
     >>> import geouq
     >>> summary = summarize_intervals([1.0, 2], [0.0, 1.5], [3.0, 2.5], [3.0, 1.0], 0.9)
     >>> float(geouq.coverage(summary, level=0.9))

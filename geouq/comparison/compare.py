@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from geouq.comparison.gates import Worse, bound_of, worse
-from geouq.comparison.rows import COLUMNS, comparison_rows
+from geouq.comparison.rows import comparison_rows
 from geouq.comparison.runs import Restricted, open_runs, restricted_to_common
 from geouq.config import Configuration, Variable, folder_of_run, preferred_first
 from geouq.config.regions import ALL
@@ -15,6 +15,7 @@ from geouq.metrics import Metric
 from geouq.numbers.gates import metrics_by_name
 from geouq.paired import Shown, as_text, shown_rows, write_texts
 from geouq.runs.progress import Reporter, Silent
+from geouq.tables.columns import COMPARISON
 from geouq.tables.rows import Table, write_csv
 
 
@@ -100,7 +101,7 @@ def compare(
     schemes = shared.settings["bins"].schemes
     preferred = next((scheme.name for scheme in preferred_first(schemes)), "")
     shown = Shown(shown_rows(rows, preferred), opened[0].label, "run", (*shared.notes, *notes))
-    table = Table(COLUMNS, tuple(rows))
+    table = Table(COMPARISON.columns, tuple(rows))
     write_csv(table, folder / "comparison.csv")
     paths = {variable.name: folder / f"comparison_{variable.file_name}.png" for variable in shared.variables}
     drawn = draw_differences(rows, paths, bins=preferred, baseline=shown.baseline)

@@ -9,12 +9,6 @@ from geouq.paired import paired_rows, uneven, with_verdicts
 from geouq.runs.progress import Reporter
 from geouq.tables.rows import Row
 
-COLUMNS = (
-    *("level", "name", "variable", "metric", "bins", "group", "units", "run", "value", "baseline", "difference"),
-    *("ci_low", "ci_high", "ci_level", "ci_method", "p_value", "p_adjusted", "better", "significant", "verdict"),
-    *("n", "n_baseline"),
-)
-
 
 def comparison_rows(
     runs: Sequence[Restricted], variables: Sequence[Variable], settings: Intervals, reporter: Reporter

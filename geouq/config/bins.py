@@ -13,17 +13,21 @@ Edges = Annotated[tuple[float, ...], Field(min_length=2, max_length=1001), After
 
 
 class BinScheme(Section):
-    """How bins of the predicted variance are formed."""
+    """A rule for the edges of the bins of the predicted variance."""
 
     model_config = ConfigDict(
         json_schema_extra={"required": [], "anyOf": [{"required": ["scheme"]}, {"required": ["edges"]}]}
     )
 
     scheme: Literal["equal-width", "equal-count", "equal-split", "log-width", "edges"] = Field(
-        description="equal-width, equal-count, equal-split, log-width or edges"
+        description="rule of the edges: equal-width, equal-count, equal-split, log-width or edges"
     )
-    count: int = Field(default=10, ge=1, le=1000, description="number of bins, from 2 to 1000")
-    edges: Edges | None = Field(default=None, description="edges of the bins, increasing, in units of the variance")
+    count: int = Field(
+        default=10, ge=1, le=1000, description="number of bins, at least 2; with edges, their number less 1"
+    )
+    edges: Edges | None = Field(
+        default=None, description="edges of the bins, increasing, in the squared unit of the variable"
+    )
 
     @property
     def name(self) -> str:
@@ -67,31 +71,30 @@ def preferred_first(schemes: Iterable[BinScheme]) -> tuple[BinScheme, ...]:
 
 
 class Groups(Section):
-    """The groups in which coverage is looked at one by one."""
+    """The groups of pixels for which coverage is reported."""
 
     by: Annotated[tuple[GroupedBy, ...], AfterValidator(unique)] = Field(
         default=("truth",),
-        description="what pixels are grouped by: truth, mean, variance; each costs 3 to 5 % of the sweep; default: "
-        "truth",
+        description="properties by which pixels are grouped; each costs 3 to 5 % of the sweep",
     )
-    count: int = Field(default=10, ge=2, le=100, description="number of groups, of equal numbers of pixels each")
+    count: int = Field(default=10, ge=2, le=100, description="number of groups, of equal numbers of pixels")
 
 
 GROUPS = Groups()
 
 
 class Bins(Section):
-    """The bins of the predicted variance that calibration is judged with."""
+    """The bins of the predicted variance."""
 
     schemes: tuple[BinScheme, ...] = Field(
         default=(EQUAL_WIDTH_10, EQUAL_COUNT_10),
         min_length=1,
-        description="default: equal-width and equal-count, 10 bins each",
+        description="schemes of the bins",
     )
-    exact: bool = Field(default=False, description="place every edge exactly, with a second sweep where it must")
+    exact: bool = Field(default=False, description="place every edge exactly; this may need a second sweep")
     scope: Literal["own", "experiment"] = Field(
         default="own",
-        description="edges of each tile and region's own, or the same ones for the whole experiment",
+        description="`own`: each tile and region has its own edges; `experiment`: all have the same edges",
     )
 
     @field_validator("schemes")

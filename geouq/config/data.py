@@ -29,19 +29,24 @@ NO_INTERVAL = "an interval is taken as it was given, so there is nothing to add 
 class SharedData(Section):
     """The layers of a tile that all models have in common."""
 
-    truth: Pattern = Field(description="reference values: a path with {tile}")
+    truth: Pattern = Field(description="truth (reference values): a path with {tile}")
     truth_variance: Pattern | None = Field(
-        default=None, description="variance of the error of the reference values themselves: a path with {tile}"
+        default=None, description="variance of the error of the truth itself: a path with {tile}"
     )
-    mask: Pattern | None = Field(default=None, description="pixels to leave out (0 or no data): a path with {tile}")
+    mask: Pattern | None = Field(default=None, description="pixels with 0 or nodata do not count: a path with {tile}")
     weights: Weights | None = Field(
-        default=None, description="how much pixels count: area for that of each, or a path with {tile}; default: alike"
+        default=None,
+        description="weight of each pixel: `area` (its area on the ground), or a path with {tile}; default: equal "
+        "weights",
     )
     covariates: Named = Field(
-        default={}, description="name: raster by whose values coverage is grouped, such as the slope; paths with {tile}"
+        default={},
+        description="name: raster, a path with {tile}. Coverage is reported in groups of pixels by its values, such "
+        "as the slope",
     )
     classes: Named = Field(
-        default={}, description="name: raster of codes from 0 to 65535 in each of which coverage is told; with {tile}"
+        default={},
+        description="name: raster of codes from 0 to 65535, a path with {tile}. Coverage is reported in each class",
     )
 
     @property
@@ -81,11 +86,11 @@ class SharedData(Section):
 
 
 class Data(SharedData, PredictionFiles):
-    """The layers of a tile."""
+    """The rasters of a tile: a prediction with a mean and an uncertainty, and the truth."""
 
 
 class FormData(SharedData, FormFiles):
-    """The layers of a tile, of a prediction that is given as an ensemble, quantiles or probabilities."""
+    """The rasters of a tile whose prediction is an ensemble, a variance in two parts, quantiles or probabilities."""
 
     @field_validator("band_order")
     @classmethod

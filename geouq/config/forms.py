@@ -30,38 +30,40 @@ class FormFiles(Section):
 
     members: Members | None = Field(
         default=None,
-        description="means of the members of an ensemble: a path with {tile} and {member}, or that of one file whose "
-        "bands they are",
+        description="means of the members of an ensemble: a path with {tile} and {member}, or the path of one file "
+        "whose bands they are",
     )
     member_variance: Members | None = Field(
-        default=None, description="variances of the members, where they have some: paths as those of members"
+        default=None, description="variances of the members, if they have any: a path like that of `members`"
     )
     member_names: Names | None = Field(
         default=None,
-        description="what stands for {member}; default: all letters, digits and - for which there are files",
+        description="names for {member}; default: all names of letters, digits and - that have files",
     )
     quantiles: Annotated[dict[Level, Predicted], Field(min_length=1)] | None = Field(
         default=None,
-        description="level: predicted quantile, paths with {tile}; where all are one path, its bands hold the levels "
-        "in their order",
+        description="level: predicted quantile, a path with {tile}. If all paths are the same, the bands of the file "
+        "are the levels in their order",
     )
     probabilities: Predicted | None = Field(
         default=None,
-        description="probabilities of classes, a band each in the order of class_codes: a path with {tile}",
+        description="probabilities of classes: a path with {tile}, with a band for each class in the order of "
+        "`class_codes`",
     )
     class_codes: (
         dict[Annotated[Text, AfterValidator(name_in_tables)], Annotated[int, Field(ge=0, le=LAST_CODE)]] | None
     ) = Field(default=None, description="name of each class: its code in the truth, in the order of the bands")
     mean: Predicted | None = Field(
-        default=None, description="predicted mean, where the variance is given in two parts: a path with {tile}"
+        default=None, description="predicted mean, if the variance is given in two parts: a path with {tile}"
     )
     variance_aleatoric: Predicted | None = Field(
-        default=None, description="variance of the noise, beside mean and variance_epistemic: a path with {tile}"
+        default=None, description="variance of the noise: a path with {tile}; needs `mean` and `variance_epistemic`"
     )
     variance_epistemic: Predicted | None = Field(
         default=None,
         validate_default=True,
-        description="variance of what the model does not know, beside mean and variance_aleatoric: a path with {tile}",
+        description="variance of what the model does not know: a path with {tile}; needs `mean` and "
+        "`variance_aleatoric`",
     )
     form: Text | None = Field(default=None, description="name of a form that another package defines; needs layers")
     layers: Annotated[dict[Text, Predicted], Field(min_length=1)] | None = Field(
@@ -72,8 +74,8 @@ class FormFiles(Section):
     band_order: BandOrder = Field(
         default="variables",
         validate_default=True,
-        description="in a file of which members or quantiles are bands: variables, all of the first variable first; or "
-        "layers, the first member or quantile of all variables first",
+        description="order of the bands of a file that holds members or quantiles: `variables` (all of the first "
+        "variable first) or `layers` (the first member or quantile of all variables first)",
     )
 
     @property

@@ -32,16 +32,16 @@ def _block(text: str) -> str:
 
 
 class Intervals(Section):
-    """The spatial bootstrap that intervals and tests come from: blocks of cells are drawn anew."""
+    """The spatial bootstrap of the intervals and tests: blocks of cells are drawn with replacement."""
 
     resamples: int = Field(default=1000, ge=100, le=100_000, description="number of resamples")
     block: Annotated[Text, AfterValidator(_block)] = Field(
         default="auto",
-        description="side of the blocks: auto (from the correlation of the residuals), tile, or a length such as 5 km "
-        "or 512 px",
+        description="side of the blocks: `auto` (from the correlation of the residuals), `tile`, or a length such as "
+        "`5 km` or `512 px`",
     )
     level: Level = Field(default=0.95, description="level of the intervals")
     method: Literal["bca", "percentile"] = Field(
-        default="bca", description="bca (bias-corrected and accelerated) or percentile"
+        default="bca", description="`bca` (bias-corrected and accelerated) or `percentile`"
     )
-    seed: int = Field(default=0, ge=0, lt=2**63, description="seed of the draws")
+    seed: int = Field(default=0, ge=0, lt=2**63, description="seed of the random numbers")

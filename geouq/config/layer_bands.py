@@ -78,19 +78,19 @@ class LayerBands(Section):
     """Which band of single layers holds a variable, where that is another one than `band`."""
 
     mean: OfModels | None = Field(
-        default=None, description="band of the mean, by number or description; of several models also model: band"
+        default=None, description="band of the mean, by number or description; with several models also `model: band`"
     )
-    variance: OfModels | None = Field(default=None, description="band of the variance, as of mean")
-    std: OfModels | None = Field(default=None, description="band of the std, as of mean")
-    lower: OfModels | None = Field(default=None, description="band of the lower end of the interval, as of mean")
-    upper: OfModels | None = Field(default=None, description="band of the upper end of the interval, as of mean")
-    variance_aleatoric: OfModels | None = Field(default=None, description="band of that variance, as of mean")
-    variance_epistemic: OfModels | None = Field(default=None, description="band of that variance, as of mean")
+    variance: OfModels | None = Field(default=None, description="band of the variance, as for the mean")
+    std: OfModels | None = Field(default=None, description="band of the std, as for the mean")
+    lower: OfModels | None = Field(default=None, description="band of the lower end of the interval, as for the mean")
+    upper: OfModels | None = Field(default=None, description="band of the upper end of the interval, as for the mean")
+    variance_aleatoric: OfModels | None = Field(default=None, description="band of this variance, as for the mean")
+    variance_epistemic: OfModels | None = Field(default=None, description="band of this variance, as for the mean")
     truth: Band | None = Field(default=None, description="band of the truth, by number or description")
     truth_variance: NumberOrBand | None = Field(
         default=None,
-        description="variance of the error of the reference values themselves, the same everywhere; default: none. "
-        "Where data gives truth_variance as rasters: its band, by number or description",
+        description="variance of the error of the truth itself, the same for all pixels; default: none. If `data` "
+        "gives rasters of it: the band, by number or description",
     )
     mask: Band | None = Field(default=None, description="band of the mask, by number or description")
     weights: Band | None = Field(default=None, description="band of the weights, by number or description")

@@ -79,30 +79,31 @@ def _bands_from_files(bands: Any) -> str:
 
 
 class Experiment(Section):
-    """One evaluation: which rasters, which variables and regions, and what to make of them.
+    """A configuration: the rasters, variables and regions to evaluate, and what to write.
 
-    `tiles` and `variables` are None where the rasters are to tell. Paths are absolute, or as written where
-    they are URLs or GDAL names. Two experiments are equal when all but their `source` is.
+    Its fields are the keys of the configuration. `tiles` and `variables` are None if they follow from the rasters.
+    Paths are absolute; URLs and GDAL names stay as written. Two experiments are equal if all but their `source` is.
     """
 
     model_config = ConfigDict(title="geouq experiment")
 
     version: Annotated[int, AfterValidator(supported_version), WithJsonSchema({"const": 1})] = Field(
-        description="version of this format: 1"
+        description="version of the format: 1"
     )
     name: Annotated[Text, AfterValidator(experiment_name)] = Field(
-        description="name of the experiment and of its folder"
+        description="name of the experiment and of the folder of its results"
     )
     models: Annotated[
         Models | None,
         BeforeValidator(models_of, json_schema_input_type=list[Text] | dict[Text, PredictionFiles] | None),
     ] = Field(
         default=None,
-        description="several predictions of the same truth: names for {model} in the paths of data, or name: rasters",
+        description="several predictions of the same truth: a list of names for {model} in the paths of `data`, or "
+        "the rasters of each model by its name",
     )
     compare_on: CompareOn = Field(
         default="common",
-        description="pixels on which models are evaluated: common (those that count for all of them) or own",
+        description="pixels on which models are evaluated: `common` (valid for all models) or `own`",
     )
     data: Annotated[
         Data | FormData | SharedData, BeforeValidator(data_for_models, json_schema_input_type=Data | FormData)
@@ -110,31 +111,36 @@ class Experiment(Section):
     reference_mean: str | None = Field(
         default=None,
         min_length=1,
-        description="YAML of training statistics with a list labels_mean in band order",
+        description="YAML file of training statistics with the list `labels_mean`, in band order",
     )
     labels_mean: tuple[float, ...] | None = Field(
-        default=None, description="mean of each band's training labels; default: read from reference_mean"
+        default=None, description="mean of the training labels of each band; default: those in `reference_mean`"
     )
     variables: Annotated[
         tuple[Variable, ...] | None,
         BeforeValidator(settled_variables, json_schema_input_type=list[Text] | dict[str, VariableSettings | None]),
-    ] = Field(default=None, description="names in band order, or name: settings; default: the band descriptions")
+    ] = Field(
+        default=None,
+        description="names in band order, or settings of each variable by its name; default: the descriptions of the "
+        "bands",
+    )
     tiles: Annotated[
         Annotated[Names, Field(min_length=1)] | None,
         BeforeValidator(_all_tiles, json_schema_input_type=list[Text] | Literal["all"]),
-    ] = Field(default=None, description="names of tiles; default: all that have every layer")
+    ] = Field(default=None, description="names of the tiles; default: all tiles that have every layer")
     regions: Regions = Field(
         default={},
-        description="name: list of tiles, or polygons, classes, or other regions (of, without); regions may overlap; "
-        "all always exists",
+        description="name: a list of tiles, or polygons, or classes of a raster, or a union or difference of other "
+        "regions. Regions may overlap; `all` always exists",
     )
     splits: Splits | None = Field(
         default=None,
-        description="in and out: names of tiles, or of regions that are lists of tiles, in and out of the distribution "
-        "of the training data; both are regions then, and shift.csv sets their numbers against each other",
+        description="tiles in and out of the distribution of the training data: names of tiles, or of regions that "
+        "are lists of tiles. Both become regions, and `shift.csv` compares them",
     )
     training_tiles: Names = Field(
-        default=(), description="names of tiles that the models were trained on: a run warns where it evaluates them"
+        default=(),
+        description="names of the tiles that the models were trained on; a run warns if it evaluates one of them",
     )
     bins: Annotated[Bins, BeforeValidator(_schemes, json_schema_input_type=Bins | list[BinScheme])] = Field(
         default=Bins(), description="bins of the predicted variance: a list of schemes, or settings"
@@ -143,51 +149,51 @@ class Experiment(Section):
         default=LEVELS,
         min_length=1,
         validate_default=True,
-        description="nominal levels of the intervals, between 0 and 1; that of a given interval is always among them",
+        description="levels of the intervals, between 0 and 1; the level of a given interval is always added",
     )
     calibration_levels: Annotated[tuple[CalibrationLevel, ...], AfterValidator(unique)] = Field(
         default=CALIBRATION_LEVELS,
         min_length=1,
-        description="probabilities of the calibration curve, whole multiples of 0.01; default: 0.05, 0.10 ... 0.95",
+        description="levels of the calibration curve, multiples of 0.01; default: 0.05, 0.10 ... 0.95",
     )
     calibration_weights: CalibrationWeights = Field(
         default="equal",
-        description="how much each of them weighs in calibration_error: equal, or the counts of the pixels below it",
+        description="weights of these levels in `calibration_error`: `equal`, or `counts` of the pixels below each "
+        "quantile",
     )
     groups: Annotated[Groups, BeforeValidator(_groups, json_schema_input_type=Groups | list[str])] = Field(
-        default=GROUPS, description="groups whose coverage is told apart: a list of what they are by, or settings"
+        default=GROUPS, description="groups of pixels for which coverage is reported: a list of properties, or settings"
     )
     ordering: bool = Field(
-        default=False, description="give AUSE and the rank correlation of |error| and std; costs 3 to 4 % of the sweep"
+        default=False,
+        description="report AUSE and the rank correlation of |error| and std; costs 3 to 4 % of the sweep",
     )
-    intervals: Intervals = Field(
-        default=Intervals(), description="how intervals and tests of the numbers of regions are made"
-    )
+    intervals: Intervals = Field(default=Intervals(), description="settings of the intervals and tests of regions")
     recalibration: Annotated[
         Recalibration | None, BeforeValidator(method_alone, json_schema_input_type=Recalibration | str | None)
     ] = Field(
         default=None,
-        description="recalibrate after the run: the name of a method such as best, or settings; default: no",
+        description="recalibrate after the run: the name of a method, such as `best`, or settings; default: do not",
     )
-    variance: VarianceRule = Field(default=VarianceRule(), description="variances that cannot be")
+    variance: VarianceRule = Field(default=VarianceRule(), description="treatment of invalid variances")
     cell_size: Annotated[int, AfterValidator(cell_side), WithJsonSchema({"enum": [16, 32, 64, 128, 256]})] | None = (
-        Field(default=None, description="side of a cell in pixels; default: fits the tiles")
+        Field(default=None, description="side of a cell in pixels; default: a side that suits the tiles")
     )
     drivers: Annotated[Names, AfterValidator(known_drivers), Field(min_length=1)] = Field(
         default=("GTiff",),
-        description="GDAL's names of the formats of rasters that are read, such as GTiff, VRT, netCDF; a VRT can make "
-        "GDAL read any file or address, so allow it only where you know who wrote it",
+        description="GDAL names of the formats to read, such as `GTiff`, `VRT`, `netCDF`. A VRT can make GDAL read "
+        "any file or address: allow it only if you trust its author",
     )
     band_descriptions: Literal["compare", "ignore"] = Field(
         default="compare",
-        description="compare: refuse layers whose descriptions, or the names of the variables, put the bands in "
-        "different orders; ignore: go by the numbers of the bands alone",
+        description="`compare`: refuse layers whose band descriptions or variable names contradict the order of the "
+        "bands; `ignore`: use band numbers alone",
     )
     fingerprint: Literal["modified", "checksum"] = Field(
         default="modified",
-        description="what tells that files are the same, so that their tile is not swept again: modified (size and "
-        "time of change; of what is not local, the header alone), or checksum (SHA-256 of the bytes of every file, "
-        "computed in each run; all files must be local)",
+        description="how an unchanged file is recognised, so that its tile is not read again: `modified` (size and "
+        "time of change; for files on servers, their header) or `checksum` (SHA-256 of every file in each"
+        " run; local files only)",
     )
     output: Output = Field(default=Output(), description="what is written, and where")
     gates: tuple[Gate, ...] = Field(default=(), description="bounds that make a run fail")

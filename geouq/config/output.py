@@ -17,11 +17,11 @@ def _nothing(written: object) -> object:
 
 
 class VarianceRule(Section):
-    """What to do about variances that cannot be."""
+    """The treatment of invalid variances."""
 
     negative: Literal["error", "exclude"] = Field(
         default="error",
-        description="a negative variance stops the tile, or its pixel is excluded and counted",
+        description="`error`: a negative variance stops the tile; `exclude`: its pixel is excluded and counted",
     )
 
 
@@ -29,7 +29,7 @@ class Output(Section):
     """What is written, and where."""
 
     directory: Annotated[str, Field(min_length=1), AfterValidator(directory_pattern)] = Field(
-        default="results/{name}", description="folder of the results, relative to where geouq is started"
+        default="results/{name}", description="folder of the results, relative to the working directory"
     )
     maps: Annotated[
         tuple[str, ...],
@@ -37,16 +37,17 @@ class Output(Section):
         AfterValidator(unique),
     ] = Field(
         default=MAPS,
-        description="maps to write; of pixels: mean, std, error, abs_error, z, pit, nll, crps, status (why a pixel "
-        "does not count), covered_90 or another level, aleatoric_share, epistemic_share, confidence, correct, brier; "
-        "of cells: cells (every metric), or metrics such as uce; none",
+        description="maps to write, or `none`. Maps of pixels: `mean`, `std`, `error`, `abs_error`, `z`, `pit`, "
+        "`nll`, `crps`, `status` (the reason why a pixel does not count), `covered_90` or another level, "
+        "`aleatoric_share`, `epistemic_share`, `confidence`, `correct`, `brier`. Maps of cells: `cells` "
+        "(every metric), or metrics such as `uce`",
     )
     figures: Annotated[
         tuple[Annotated[str, AfterValidator(figure_name)], ...],
         BeforeValidator(_nothing, json_schema_input_type=tuple[str, ...] | Literal["none"]),
         AfterValidator(unique),
     ] = Field(
-        default=FIGURES_OF_RUNS, description="figures to draw where they have anything to show; default: all; none"
+        default=FIGURES_OF_RUNS, description="figures to draw if they have something to show, or `none`; default: all"
     )
 
     @field_validator("maps")
@@ -60,16 +61,16 @@ class Output(Section):
 class Gate(Section):
     """A bound that a metric must keep for the run to succeed."""
 
-    metric: Annotated[str, AfterValidator(metric_name)] = Field(description="name of a metric, such as coverage_90")
+    metric: Annotated[str, AfterValidator(metric_name)] = Field(description="name of a metric, such as `coverage_90`")
     variable: Text = Field(description="name of a variable")
-    model: Text | None = Field(default=None, description="name of a model, where there are several")
-    region: Text = Field(default="all", description="name of a region; default: all")
-    bins: str | None = Field(default=None, description="bins of a binned metric, such as equal-count-10")
-    group: str | None = Field(default=None, description="what a metric of groups is grouped by, such as truth")
-    min: float | None = Field(default=None, description="least value that passes")
-    max: float | None = Field(default=None, description="greatest value that passes")
+    model: Text | None = Field(default=None, description="name of a model, if there are several")
+    region: Text = Field(default="all", description="name of a region")
+    bins: str | None = Field(default=None, description="bins of a metric of bins, such as `equal-count-10`")
+    group: str | None = Field(default=None, description="property of a metric of groups, such as `truth`")
+    min: float | None = Field(default=None, description="lowest value that passes")
+    max: float | None = Field(default=None, description="highest value that passes")
     on: Literal["estimate", "interval"] = Field(
-        default="estimate", description="what is to keep the bounds: the estimate, or all of its interval"
+        default="estimate", description="what must keep the bounds: the `estimate`, or the whole `interval`"
     )
 
     @model_validator(mode="after")

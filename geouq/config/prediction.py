@@ -26,22 +26,20 @@ BY_NAMES = (
 class PredictionFiles(Section):
     """The rasters of one model's prediction."""
 
-    mean: Predicted = Field(description="predicted mean: a path with {tile}, relative to this file")
+    mean: Predicted = Field(description="predicted mean: a path with {tile}")
     variance: Predicted | None = Field(
-        default=None, description="predicted variance: a path with {tile}; give either this, or std, or an interval"
+        default=None, description="predicted variance: a path with {tile}. Give this, or `std`, or an interval"
     )
-    std: Predicted | None = Field(
-        default=None, description="predicted standard deviation: a path with {tile}; give either this or variance"
-    )
+    std: Predicted | None = Field(default=None, description="predicted standard deviation: a path with {tile}")
     lower: Predicted | None = Field(
-        default=None, description="lower end of a predicted interval: a path with {tile}; needs upper and level too"
+        default=None, description="lower end of a predicted interval: a path with {tile}; needs `upper` and `level`"
     )
     upper: Predicted | None = Field(default=None, description="upper end of that interval: a path with {tile}")
     level: Level | None = Field(
         default=None,
         validate_default=True,
-        description="share of the truth that the interval is to hold, such as 0.9; the std is taken to be its width "
-        "divided by that of a standard normal's interval of this level",
+        description="level of that interval, such as 0.9. Its std is its width divided by the width of a standard "
+        "normal interval of this level",
     )
 
     @property

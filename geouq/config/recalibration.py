@@ -23,21 +23,22 @@ class Recalibration(Section):
 
     method: Method = Field(
         default="best",
-        description="best is the method with the lowest pinball loss of its intervals on tiles that it was not "
-        "fitted on, unless it worsens NLL, an interval score or ENCE",
+        description="correction. `best` is the method with the lowest pinball loss of its intervals on held-out "
+        "tiles, unless it worsens NLL, an interval score or ENCE",
     )
     judge: Judge = Field(
         default="auto",
-        description="auto holds out whole regions where there are two that are lists of tiles, else tiles; "
-        "leave-one-region-out (regions that share tiles go together), k-fold (over tiles), or both",
+        description="what is held out. `auto`: whole regions, if two of them are lists of tiles, else tiles; "
+        "`leave-one-region-out`: whole regions, together with regions that share their tiles; `k-fold`: "
+        "tiles; `both`",
     )
-    folds: int = Field(default=5, ge=2, description="number of folds of k-fold, at most one a tile")
+    folds: int = Field(default=5, ge=2, description="number of folds of `k-fold`, at most the number of tiles")
     by: Text | None = Field(
-        default=None, description="key of regions of classes or polygons that are the groups of by_group"
+        default=None, description="key of the classes or polygons that are the groups of `by_group`"
     )
-    within: OneMethod = Field(default="scale", description="method of by_group in each of the groups")
+    within: OneMethod = Field(default="scale", description="method of `by_group` in each group")
     apply: Annotated[Names, BeforeValidator(_all_tiles, json_schema_input_type=list[Text] | Text)] = Field(
-        default=(), description="tiles whose recalibrated rasters are written: names, or all; default: none"
+        default=(), description="tiles whose recalibrated rasters are written, or `all`; default: none"
     )
 
     @field_validator("by")

@@ -34,20 +34,20 @@ SomeNames = Annotated[AnyNames, Field(min_length=1)]
 
 
 class PolygonRegions(Section):
-    """Regions from the polygons of a vector file; those of one name are one region."""
+    """Regions from the polygons of a vector file; polygons of the same name are one region."""
 
     polygons: Text = Field(
-        description="vector file (GeoPackage, GeoJSON, Shapefile, FlatGeobuf), relative to this file, in any CRS; "
-        "a pixel is in the polygons that hold its centre"
+        description="vector file (GeoPackage, GeoJSON, Shapefile, FlatGeobuf) in any CRS. A pixel belongs to the "
+        "polygons that hold its centre"
     )
-    name: Text = Field(description="attribute whose values name the regions")
-    where: Text | None = Field(default=None, description="which polygons: a condition in SQL, such as POP > 1000")
-    layer: Text | None = Field(default=None, description="layer of the file; default: its only one")
+    name: Text = Field(description="attribute whose values are the names of the regions")
+    where: Text | None = Field(default=None, description="condition in SQL that selects polygons, such as `POP > 1000`")
+    layer: Text | None = Field(default=None, description="layer of the file; default: its only layer")
     drivers: Annotated[Names, Field(min_length=1)] = Field(
         default=("GPKG", "GeoJSON", "ESRI Shapefile", "FlatGeobuf"),
         validate_default=False,
-        description="GDAL's names of the formats that the file may have; an OGR_VRT can make GDAL read any file, "
-        "database or address, so allow it only where you know who wrote it",
+        description="GDAL names of the formats that the file may have. An OGR_VRT can make GDAL read any file, "
+        "database or address: allow it only if you trust its author",
     )
 
 
@@ -55,19 +55,19 @@ class ClassRegions(Section):
     """Regions from the classes of a raster: one with {tile} on the grid of each tile, or one mosaic for all."""
 
     classes: Annotated[Text, AfterValidator(raster_path)] = Field(
-        description="raster of class codes, relative to this file: a path with {tile}, or one mosaic for all tiles"
+        description="raster of class codes: a path with {tile}, or one mosaic for all tiles"
     )
     band: int = Field(default=1, ge=1, description="band that holds the codes, from 1")
     names: dict[int, Text] = Field(
-        min_length=1, description="code: name of the region; codes without a name are in none"
+        min_length=1, description="code: name of the region. Codes without a name belong to no region"
     )
 
 
 class DerivedRegion(Section):
-    """A region made of others: the union of some without the union of others."""
+    """A region that is made of other regions: a union of some, without a union of others."""
 
-    of: SomeNames = Field(description="names of regions whose union it is; all for all tiles")
-    without: AnyNames = Field(default=(), description="names of regions that are taken away")
+    of: SomeNames = Field(description="names of regions that are united; `all` is all tiles")
+    without: AnyNames = Field(default=(), description="names of regions that are subtracted")
 
 
 KINDS: Mapping[str, type[Section]] = {"polygons": PolygonRegions, "classes": ClassRegions, "of": DerivedRegion}

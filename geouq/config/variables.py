@@ -13,22 +13,26 @@ from geouq.text.naming import file_name
 
 
 class VariableSettings(LayerBands):
-    """What may be said of a variable below its name."""
+    """The settings of a variable, below its name."""
 
     band: int | None = Field(
-        default=None, ge=1, description="band in every layer that has none below, from 1; default: place in the list"
+        default=None,
+        ge=1,
+        description="band of the variable in every layer that does not name another one, from 1; default: place in "
+        "the list",
     )
     units: Annotated[str, WithJsonSchema({"type": ["string", "number"]})] = Field(
-        default="", description="units of the mean, for tables and figures"
+        default="", description="unit of the mean, for tables and figures"
     )
     reference_mean: float | None = Field(
         default=None,
-        description="what bias, MAE and RMSE are divided by to be relative; default: the mean of the truth",
+        description="divisor of `nbias`, `nmae` and `nrmse`; default: the mean of the truth",
     )
     thresholds: Annotated[tuple[float, ...], AfterValidator(unique), AfterValidator(finite)] = Field(
         default=(),
         max_length=20,
-        description="values of which the forecast that truth exceeds them is scored; each costs some 20 % of the sweep",
+        description="values; the forecast that the truth exceeds each of them is scored. Each costs some 20 % of the "
+        "sweep",
     )
 
 
@@ -39,8 +43,8 @@ class Variable(VariableSettings):
     """
 
     name: Text = Field(description="name of the variable")
-    band: int = Field(ge=1, description="band in every layer that has none of its own, from 1")
-    model: str = Field(default="", description="whose prediction it is; empty where there is one alone")
+    band: int = Field(ge=1, description="band of the variable in every layer that does not name another one, from 1")
+    model: str = Field(default="", description="name of the model; empty if there is only one")
 
     @property
     def variable(self) -> str:

@@ -35,8 +35,8 @@ from geouq.runs.progress import Reporter
 from geouq.runs.provenance import RunRecord
 from geouq.runs.store import Part, SavedSummaries
 from geouq.summary import CellSummaries, Summary, TileWholes
+from geouq.tables.columns import COLUMNS
 from geouq.tables.rows import (
-    COLUMNS,
     Row,
     Table,
     bin_rows,

@@ -14,7 +14,8 @@ from geouq.inference import (
     unpaired_difference,
 )
 from geouq.metrics import Value, change, deviation, ideal_value, is_judged, unit_of
-from geouq.tables.rows import COLUMNS, Row, Table
+from geouq.tables.columns import COLUMNS
+from geouq.tables.rows import Row, Table
 
 
 def shift_table(

@@ -27,7 +27,7 @@ from geouq.pages.recalibration import recalibration_sheet
 from geouq.pages.sheet import SHORT, Cell, Sheet
 from geouq.pages.static import write_scripts, write_static
 from geouq.text.naming import file_name
-from geouq.text.wording import for_people
+from geouq.text.wording import counted, for_people
 from geouq.verdict import RULE
 
 
@@ -176,7 +176,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"people": for_people, "url": _url, "thousands": thousands}
+    environment.filters |= {"people": for_people, "url": _url, "thousands": thousands, "counted": counted}
     return environment
 
 

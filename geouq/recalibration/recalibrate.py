@@ -30,7 +30,7 @@ from geouq.recalibration.notes import guarantee_notes_of, notes_of
 from geouq.recalibration.projection import Projection, views_of
 from geouq.recalibration.rasters import layers_of, write_rasters
 from geouq.recalibration.recalibrator import Provenance, Recalibrator, save_recalibrator
-from geouq.recalibration.rows import COLUMNS, IN_SAMPLE, ScoreKey, as_markdown, before_and_after, regions_of
+from geouq.recalibration.rows import IN_SAMPLE, ScoreKey, as_markdown, before_and_after, regions_of
 from geouq.recalibration.source_run import JustRun, Opened, groups_of, open_run, tiles_without_truth
 from geouq.recalibration.sweeping import Judged, sweep_judged
 from geouq.runs.lock import owned
@@ -39,6 +39,7 @@ from geouq.runs.progress import Reporter, Silent
 from geouq.runs.store import SavedSummaries, SummariesUnderWay
 from geouq.sweep.tiles import for_each_tile
 from geouq.sweep.workers import workers
+from geouq.tables.columns import RECALIBRATION
 from geouq.tables.rows import Row, Table, by_model, write_csv
 from geouq.text.naming import file_name
 
@@ -104,14 +105,42 @@ def recalibrate(
     reporter: Reporter | None = None,
     just_run: JustRun | None = None,
 ) -> Outcome:
-    """Fit corrections on the saved summaries of a run, judge them on tiles that they were not fitted on, and write.
+    """Fit corrections of the forecast on some tiles of a run, judge them on others, and write tables and rasters.
 
-    wanted : method, judges and tiles to write; None for what the configuration of the run says. out : folder to write
-    to, by default `recalibration` in that of the run; that of a run is refused. predictions : paths with {tile} of mean
-    and variance of tiles without truth, whose rasters are written too. memory : limit such as 4GB while pixels are
-    read. just_run : the run, if this process carried it out. The pixels of the run's tiles are read once more. Raises
-    SummaryError where the folder holds no run of the files as they are, ConfigError where what is wanted cannot be,
-    OwnedError where another process writes to `out`.
+    Corrections are fitted on the saved summaries. The pixels of the tiles are read once more to judge them.
+
+    Parameters
+    ----------
+    folder : path, mapping or Experiment
+        Folder of the run, or the configuration that names it.
+    wanted : Recalibration, optional
+        Method, judges and tiles to write. By default as the configuration of the run has it.
+    out : path, optional
+        Folder to write to. By default `recalibration` in the folder of the run.
+    predictions : tuple of str, optional
+        Paths with {tile} of the mean and variance of tiles without truth, whose rasters are written too.
+    threads : int, optional
+        Number of workers. By default one for each processor.
+    memory : str, optional
+        Limit such as 4GB while pixels are read.
+    reporter : Reporter, optional
+        Receives the progress.
+    just_run : JustRun, optional
+        The run, if this process has just carried it out.
+
+    Returns
+    -------
+    Outcome
+        The table, the corrections by variable, notes and the files written.
+
+    Raises
+    ------
+    SummaryError
+        If the folder holds no run, or its files have changed since.
+    ConfigError
+        If the method or the judge cannot be applied to this run.
+    OwnedError
+        If another process writes to `out`.
     """
     reporter, folder = reporter or Silent(), folder_of_run("folder", folder)
     opened, wanted = open_run(folder, wanted, threads or 1, just_run)
@@ -286,7 +315,7 @@ def _table(opened: Opened, rows: Sequence[Row], recalibrators: Mapping[str, Reca
         }
         for row in rows
     ]
-    return by_model(Table(COLUMNS, tuple(told)), opened.record.variables, opened.experiment.compare_on)
+    return by_model(Table(RECALIBRATION.columns, tuple(told)), opened.record.variables, opened.experiment.compare_on)
 
 
 def _write_tables(

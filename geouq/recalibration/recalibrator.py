@@ -157,7 +157,23 @@ def save_recalibrator(recalibrator: Recalibrator, path: Path) -> None:
 
 
 def load_recalibrator(path: Path | str) -> Recalibrator:
-    """Return the recalibrator in a JSON file that `geouq recalibrate` wrote; SummaryError where there is none."""
+    """Return the recalibrator in a JSON file that `geouq recalibrate` wrote.
+
+    Parameters
+    ----------
+    path : path
+        The file, such as `results/samples/recalibration/P95.json`.
+
+    Returns
+    -------
+    Recalibrator
+        `apply` corrects arrays, and `quantile` returns quantiles of the corrected forecast.
+
+    Raises
+    ------
+    SummaryError
+        If the file is missing or holds no recalibrator.
+    """
     try:
         plain = json.loads(as_path("path", path, "give the path of a JSON file").read_text(encoding="utf-8"))
         if plain["format"] != FORMAT:

@@ -18,11 +18,6 @@ from geouq.summary import TileWholes
 from geouq.tables.rows import Row
 from geouq.text.wording import for_people
 
-COLUMNS = (
-    *("level", "name", "variable", "model", "method", "judged", "metric", "bins", "units", "before", "after"),
-    *("difference", "ci_low", "ci_high", "ci_level", "ci_method", "p_value", "p_adjusted", "better", "significant"),
-    *("n", "chosen"),
-)
 IN_SAMPLE = "in-sample"
 BEFORE = "before"
 

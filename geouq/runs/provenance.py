@@ -24,6 +24,7 @@ from geouq.processor import processor
 from geouq.rasters.catalog import Tile
 from geouq.rasters.raster import GDAL_OPTIONS, Raster
 from geouq.text.redaction import MARK, is_private, last_part, redacted, without_secrets
+from geouq.text.wording import counted
 from geouq.version import __version__
 from geouq.zones import Polygons
 
@@ -148,17 +149,28 @@ def _input(raster: Raster) -> dict[str, Any]:
     return found | {name: own for name, own in more.items() if own}
 
 
-def inputs_in_words(inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Return the number and size of the files of each layer.
+def inputs_in_words(
+    inputs: Mapping[str, Mapping[str, Any]], polygons: Mapping[str, Mapping[str, Any]]
+) -> dict[str, str]:
+    """Return the number and size of the files of each layer; a mosaic of classes for all tiles is one file.
 
-    >>> inputs_in_words({"t1": {"truth": {"bytes": 2_500_000}}, "t2": {"truth": {"bytes": 500_000}}})
-    {'truth': '2 files, 3.0 MB'}
+    inputs, polygons : as in a RunRecord.
+
+    >>> cover = {"file": "cover.tif", "bytes": 1_000_000, "modified_ns": 1}
+    >>> inputs = {"a": {"truth": {"file": "a.tif", "bytes": 2_500_000}, "regions.cover": cover}}
+    >>> inputs |= {"b": {"truth": {"file": "b.tif", "bytes": 500_000}, "regions.cover": cover}}
+    >>> inputs_in_words(inputs, {"counties": {"file": "counties.gpkg", "bytes": 200_000}})
+    {'truth': '2 files, 3.0 MB', 'regions.cover': '1 file, 1.0 MB', 'regions.counties': '1 file, 0.2 MB'}
     """
-    sizes: dict[str, list[int]] = {}
-    for layers in inputs.values():
+    sizes: dict[str, dict[object, int]] = {}
+    for tile, layers in inputs.items():
         for layer, found in layers.items():
-            sizes.setdefault(layer, []).append(int(found["bytes"]))
-    return {layer: f"{len(own)} files, {sum(own) / 1e6:.1f} MB" for layer, own in sizes.items()}
+            file = (found["file"], found["bytes"], found.get("modified_ns"))
+            is_shared = layer.startswith("regions.")  # files of other layers are of one tile each
+            sizes.setdefault(layer, {})[file if is_shared else tile] = int(found["bytes"])
+    of_layers = {layer: list(own.values()) for layer, own in sizes.items()}
+    of_layers |= {f"regions.{key}": [int(own.get("bytes", 0))] for key, own in polygons.items()}
+    return {layer: f"{counted(len(own), 'file')}, {sum(own) / 1e6:.1f} MB" for layer, own in of_layers.items()}
 
 
 def resolved(experiment: Experiment) -> str:

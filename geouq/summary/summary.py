@@ -35,17 +35,24 @@ COVERAGE_BY = "coverage_by_"
 
 @dataclass(frozen=True, eq=False)
 class Summary(Mapping[str, Statistic]):
-    """Statistics of a set of pixels by name; leading dimensions (cells, resamples) are free.
+    """A mapping of names to the statistics of a set of pixels; leading dimensions (cells, resamples) are free.
 
-    levels : nominal levels whose coverage and interval scores are kept.
-    statistics : moments, interval_scores, z and variance; and, where they were wanted or the forecast has them,
-        coverage_by_truth (mean, variance, or the name of a layer), ordering, thresholds, given, form. A statistic that
-        is absent was not kept.
+    Summaries add: `a + b` is the summary of all pixels of both, and `sum(summaries)` that of many. Two summaries are
+    equal if all their sums are equal, to the last bit.
 
-    Two sizes exist: of a tile, with 200 quantiles and 512 keys an octave, and of a cell, with 20 and 16. A cell has no
-    coverage by groups, no ordering and no thresholds.
+    Parameters
+    ----------
+    levels : tuple of float
+        Nominal levels whose coverage and interval scores are kept.
+    statistics : mapping of names to statistics
+        Always `moments`, `interval_scores`, `z` and `variance`. If requested, or if the forecast has them, also
+        `coverage_by_truth` (mean, variance, or the name of a layer), `ordering`, `thresholds`, `given` and `form`. An
+        absent statistic was not kept.
 
-    Two summaries are equal if all their sums are, to the last bit. A sum of many is `sum(summaries)`.
+    Notes
+    -----
+    The summary of a tile has 200 quantiles and 512 keys an octave. That of a cell has 20 and 16, and no coverage by
+    groups, ordering or thresholds.
     """
 
     levels: tuple[float, ...]

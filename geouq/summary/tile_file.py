@@ -254,7 +254,23 @@ def form_of_file(path: Path) -> Form:
 
 
 def load_tile(path: str | Path) -> TileSummary:
-    """Read all of a tile's summaries; SummaryError where the file is damaged or of another kind."""
+    """Return the summaries of a tile from a file that a run saved.
+
+    Parameters
+    ----------
+    path : path
+        The file, such as `results/samples/summaries/e1.nc`.
+
+    Returns
+    -------
+    TileSummary
+        The summary of each variable, with its cells.
+
+    Raises
+    ------
+    SummaryError
+        If the file is missing, damaged or of another kind.
+    """
     with opened(Path(path)) as file:
         return _tile(file)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from geouq.atomic import atomic_write
 from geouq.config import Variable
-from geouq.metrics import metric_label, named, shown_in
+from geouq.metrics import metric_label, named, shown_in, unit_of
 from geouq.tables.rows import Row, Table
 from geouq.text.naming import file_name
 from geouq.text.wording import for_people, latex_escaped, latex_numbers, markdown_escaped, one_line, with_interval
@@ -54,7 +54,7 @@ def sheet_of(region: str, rows: Mapping[str, Mapping[str, Row]], variables: Sequ
     """Return a line for each metric, and a column for each variable; rows : by variable and metric."""
     own = [rows.get(variable.name, {}) for variable in variables]
     lines = [("n", *(for_count(found) for found in own))]
-    lines += [(_with_unit(name), *(_shown(found.get(name)) for found in own)) for name in _names(own)]
+    lines += [(_with_unit(name, variables), *(_shown(found.get(name)) for found in own)) for name in _names(own)]
     units = (f" ({variable.units})" if variable.units not in ("", "1") else "" for variable in variables)
     headings = ("metric", *(f"{variable.name}{unit}" for variable, unit in zip(variables, units, strict=True)))
     title = "All tiles together" if region == "all" else f"Region {region}"
@@ -125,9 +125,16 @@ def _names(each: Sequence[Mapping[str, Row]]) -> list[str]:
     return [name for base in shown for name, own in bases.items() if own == base]
 
 
-def _with_unit(name: str) -> str:
+def _with_unit(name: str, variables: Sequence[Variable]) -> str:
+    """Return the label of a metric with its unit; of variables with several units, the headings name these."""
     found, label = named(name), metric_label(name)
-    return label if found is None or found[0].unit == "1" else f"{label} ({found[0].unit})"
+    if found is None or found[0].unit == "1":
+        return label
+    units = {unit_of(found[0], variable.units) for variable in variables}
+    if len(units) > 1:
+        return f"{label} ({'unit of the variable' if found[0].unit == 'unit' else 'squared unit of the variable'})"
+    unit = units.pop() if units else ""
+    return f"{label} ({unit})" if unit not in ("", "1") else label
 
 
 def _shown(row: Row | None) -> str:

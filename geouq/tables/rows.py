@@ -38,70 +38,17 @@ from geouq.metrics.ordering import UNRESOLVED
 from geouq.regions import EvaluationUnit
 from geouq.summary import Summary, TileWholes
 from geouq.summary.form import GAUSSIAN, Form
+from geouq.tables.columns import COLUMN, COLUMNS
 from geouq.validity import CLASS_NOT_MAPPED, NOT_A_DISTRIBUTION, REASONS, VARIANCE_NOT_POSITIVE
 
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "metrics": (
-        "level", "name", "variable", "model", "metric", "value", "units", "bins", "group", "ci_low", "ci_high",
-        "ci_level", "ci_method", "n", "n_cells", "n_effective", "compare_on", "null", "resolution",
-    ),
-    "bins": (
-        "level", "name", "variable", "model", "bins", "bin", "lower", "upper", "n", "mean_variance", "mse", "share",
-        "edges",
-    ),
-    "curves": ("level", "name", "variable", "model", "curve", "x", "y"),
-    "tests": (
-        "level", "name", "variable", "model", "metric", "bins", "value", "ideal", "p_value", "p_adjusted",
-        "n_effective",
-    ),
-    "correlograms": (
-        "level", "name", "variable", "model", "residual", "lag_pixels", "lag_metres", "correlation", "pairs",
-    ),
-    "blocks": (
-        "level", "name", "variable", "model", "residual", "range_pixels", "range_metres", "n_cells", "n_effective",
-        "n_blocks", "block_pixels", "block_metres", "capped", "widening",
-    ),
-    "shift": (
-        "variable", "model", "metric", "bins", "group", "units", "in", "out", "difference", "ci_low", "ci_high",
-        "ci_level", "ci_method", "p_value", "p_adjusted", "significant", "verdict", "n_in", "n_out",
-    ),
-    "comparison": (
-        "level", "name", "variable", "model", "against", "metric", "bins", "group", "units", "value", "baseline",
-        "difference", "ci_low", "ci_high", "ci_level", "ci_method", "p_value", "p_adjusted", "better", "significant",
-        "verdict", "n", "n_baseline",
-    ),
-    "excluded": ("tile", "variable", "model", "reason", "n"),
-    "zones": ("name", "layer", "tiles", "n_pixels"),
-    "failures": ("tile", "stage", "error", "message", "item", "where"),
-}  # fmt: skip
 HEAVY_BIN = 0.95
 OVERFLOW = "overflow"
 NOT_RESOLVED = "not resolved: one class holds nearly all errors"
 NO_GROUPS = Groups(by=())
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-WHOLE = ("n", "n_cells", "n_baseline", "n_in", "n_out", "n_pixels", "n_blocks", "bin", "pairs")
-TEXT = (
-    *("level", "name", "variable", "model", "metric", "units", "bins", "group", "ci_method", "compare_on", "edges"),
-    *(
-        "null",
-        "curve",
-        "residual",
-        "significant",
-        "verdict",
-        "against",
-        "better",
-        "tile",
-        "reason",
-        "stage",
-        "error",
-        "message",
-        "item",
-        "where",
-    ),
-)
 WARNINGS = 6
 _ODD = {
     REASONS[NOT_A_DISTRIBUTION]: "hold probabilities that are negative or do not sum to 1 (are these percentages?)",
@@ -320,11 +267,9 @@ def write_parquet(table: Table, path: Path, metadata: Mapping[str, str]) -> bool
         import pyarrow.parquet as pq  # noqa: PLC0415
     except ImportError:
         return False
-    kinds = [
-        (column, pa.string() if column in TEXT else pa.int64() if column in WHOLE else pa.float64())
-        for column in table.columns
-    ]
-    schema = pa.schema(kinds, metadata={f"geouq.{key}": value for key, value in metadata.items()})
+    kinds = {"text": pa.string(), "whole": pa.int64(), "number": pa.float64()}
+    fields = [(column, kinds[COLUMN[column].kind]) for column in table.columns]
+    schema = pa.schema(fields, metadata={f"geouq.{key}": value for key, value in metadata.items()})
     with atomic_write(path) as part:
         pq.write_table(
             pa.Table.from_pylist([*table.rows], schema=schema), part.absolute()

@@ -58,6 +58,15 @@ def _to_place(number: float, place: int) -> str:
     return text.removeprefix("-") if float(text) == 0 else text
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "tile"), counted(2, "tile")
+    ('1 tile', '2 tiles')
+    """
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
 def one_line(text: str) -> str:
     """Text without line breaks and other characters that do not print."""
     return "".join(char if char.isprintable() else " " for char in text)

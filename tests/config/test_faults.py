@@ -28,7 +28,7 @@ variance: {negative: drop}
 """
     assert faults(tmp_path, text) == [
         "x.yaml:1: version: version 2 is not known to this geouq; write 1, or update geouq",
-        "x.yaml:1: missing key 'name': name of the experiment and of its folder",
+        "x.yaml:1: missing key 'name': name of the experiment and of the folder of its results",
         "x.yaml:2: naem: unknown key; did you mean 'name'?",
         "x.yaml:3: data: missing key 'variance' (or 'std', or 'lower', 'upper' and 'level')",
         "x.yaml:4: data.mean: 'https://x.org/m.tif' needs {tile} where the name of the tile stands",
@@ -101,7 +101,8 @@ variance: {negative: drop}
         ("bins: [equal-width]", "4: bins.0: needs a mapping of keys and values, not 'equal-width'"),
         (
             "bins: [{count: 4}]",
-            "4: bins.0: missing key 'scheme': equal-width, equal-count, equal-split, log-width or edges",
+            "4: bins.0: missing key 'scheme': rule of the edges: equal-width, equal-count, equal-split, log-width or "
+            "edges",
         ),
         ("bins: [{scheme: edges}]", "4: bins.0: scheme edges needs edges"),
         ("bins: [{scheme: log-width, edges: [0, 1]}]", "4: bins.0: scheme log-width has no edges"),

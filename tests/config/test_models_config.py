@@ -69,7 +69,7 @@ OF_A = "version: 1\nname: x\nmodels:\n  a: {mean: '{tile}m', variance: '{tile}v'
         (OF_A + "  b: {std: '{tile}s'}\ndata: {truth: '{tile}'}", "5: models.b: missing key 'mean': predicted mean"),
         (OF_A + "  b: {mean: '{tile}s'}\ndata: {truth: '{tile}'}", "5: models.b: missing key 'variance' (or 'std'"),
         (OF_A + "data: {truth: '{tile}', mean: '{tile}m'}", "5: data.mean: models gives the rasters of each"),
-        (OF_A + "data: {mask: '{tile}'}", "5: data: missing key 'truth': reference values"),
+        (OF_A + "data: {mask: '{tile}'}", "5: data: missing key 'truth': truth (reference values)"),
         (OF_A + "data: {mean: '{tile}m', truth: '{tile}', colour: 1}", "5: data.colour: unknown key"),
         (OF_A + "data: {truth: '{tile}'}\ncompare_on: all", "6: compare_on: 'all' is not known; known are common, own"),
         (

@@ -94,8 +94,8 @@ def test_a_region_is_a_table_of_metrics_by_variables(metrics):
 
     assert sheet.headings == ("metric", "P95 (m)", f"{HOSTILE} (Mg ha-1)")
     names = [row[0] for row in sheet.rows]
-    assert names[:3] == ["n", "bias (unit)", "rmse (unit)"]
-    assert {"coverage_50", "coverage_90", "uce (unit^2)", "zms"} <= set(names)
+    assert names[:3] == ["n", "bias (unit of the variable)", "rmse (unit of the variable)"]
+    assert {"coverage_50", "coverage_90", "uce (squared unit of the variable)", "zms"} <= set(names)
     rmse = rows["P95"]["rmse"]
     assert sheet.rows[2][1] == with_interval(rmse["value"], rmse["ci_low"], rmse["ci_high"])
     level, bins = sheet.notes
@@ -214,5 +214,5 @@ def test_equal_count_bins_are_shown_in_any_order_of_the_schemes_with_the_reason(
 
     text = (tmp_path / "metrics.md").read_text(encoding="utf-8")
     value = next(row["value"] for row in rows if row["metric"] == "uce" and row["bins"] == "equal-count-10")
-    assert re.search(rf"^\| uce \(unit\^2\) \| {with_interval(value, None, None)} ", text, re.MULTILINE)
+    assert re.search(rf"^\| uce \(m\^2\) \| {with_interval(value, None, None)} ", text, re.MULTILINE)
     assert "Equal-count bins all hold pixels" in text

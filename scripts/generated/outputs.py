@@ -1,0 +1,53 @@
+"""The files of a run and the columns of its tables."""
+
+from generated.markdown import sentence, table
+from geouq.tables.columns import COLUMN, COMPARISON, RECALIBRATION, TABLES
+
+# patterns of all files below the folder of a run, in the order of the page
+FILES = {
+    "config.yaml": "the resolved configuration",
+    "run.json": "versions, inputs, times, memory, findings and checksums of all outputs",
+    "results.json": "for programs: success, gates, verdicts with their parts, main numbers, warnings",
+    "gates.json": "what each gate judged, whether it passed, and the reason if there was nothing to judge",
+    "SHA256SUMS": "checksums for `sha256sum -c` of all files except summaries, which contain their own",
+    ".geouq.lock": "the lock of a command that writes to the folder",
+    "summaries/<tile>.nc": "the sums of each tile: they add up to regions, and open with xarray",
+    "summaries/zones/<layer>/<tile>.nc": "the sums of polygons and classes in each tile",
+    **{one.file: one.about for one in TABLES.values()},
+    "tables/metrics.parquet": "the same as `metrics.csv`, with the extra `parquet`",
+    "tables/metrics.md": "the main numbers of the whole and of regions with intervals, rounded accordingly",
+    "tables/metrics.tex": "the main numbers of the whole in LaTeX with booktabs, for `\\input`",
+    "tables/regions/<region>.md": "the main numbers of each region",
+    "tables/regions/<region>.tex": "the same in LaTeX",
+    "tables/comparison.md": "with several models: the main numbers of each model",
+    "tables/comparison.tex": "the same in LaTeX",
+    "maps/<tile>_<map>.tif": "maps of pixels, if requested",
+    "maps/<map>.vrt": "the maps of tiles that lie side by side, as one",
+    "maps/cells_<variable>.tif": "every metric that cells keep, a band each; a cell is a square of 16 to 256 pixels",
+    "maps/<tile>_cells_<variable>.tif": "the same for each tile, if tiles overlap, lie far apart or share no lattice",
+    "maps/cells_<variable>.gpkg": "the same as polygons; GeoJSON without the extra `polygons`",
+    "maps/<name>.qml": "QGIS style of the map of that name; QGIS loads it with the map",
+    "maps/styles/<name>.qml": "QGIS styles of the other bands of a map",
+    "maps/<name>.aux.xml": "names of the codes of a map",
+    "figures/<region>/<variable>_<figure>.png": "[figures](gallery.md) of the whole and of each region",
+    "figures/comparison_<variable>.png": "with several models: differences of the main numbers",
+    "report/index.html": "the first page; it opens from disk, with an interactive map of cells",
+    "report/<region>.html": "a page for each region",
+    "report/assets/<name>": "scripts, styles and data of the pages",
+    RECALIBRATION.file: RECALIBRATION.about,
+    "recalibration/<name>": "corrections, figures and rasters of a [recalibration](../how-to/recalibrate.md)",
+}
+
+
+def files() -> str:
+    """Return a table of the files of a run."""
+    return table(("file", "content"), ((f"`{name}`", sentence(about)) for name, about in FILES.items()))
+
+
+def tables() -> str:
+    """Return a part for each table: what its rows are, and its columns."""
+    parts = []
+    for one in (*TABLES.values(), RECALIBRATION, COMPARISON):
+        rows = ((f"`{name}`", COLUMN[name].kind, sentence(COLUMN[name].about)) for name in one.columns)
+        parts.append(f"### {one.file}\n\n{one.about}\n\n{table(('column', 'type', 'content'), rows)}")
+    return "\n".join(parts)
