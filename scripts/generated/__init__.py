@@ -3,12 +3,12 @@
 import re
 from collections.abc import Callable, Mapping
 
-from generated.api import accessor, errors, functions, metric_functions, summary_functions
+from generated.api import OF_A_VARIANCE, accessor, errors, functions, metric_functions, summary_functions
 from generated.architecture import drawing
 from generated.commands import commands, exit_codes
 from generated.configuration import configuration
 from generated.outputs import files, tables
-from geouq.metrics import METRICS, metrics_of
+from geouq.metrics import METRICS
 from geouq.metrics.record import as_markdown
 
 BLOCK = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n).*?(<!-- end of (?P=name) -->)", re.DOTALL)
@@ -20,11 +20,11 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "errors": errors,
     "exit-codes": exit_codes,
     "files": files,
-    "form-metrics": lambda: as_markdown(one for one in METRICS if "normal" not in one.forms),
+    "form-metrics": lambda: as_markdown(one for one in METRICS if one not in OF_A_VARIANCE),
     "functions": functions,
     "metric-functions": metric_functions,
     "summary-functions": summary_functions,
-    "metrics": lambda: as_markdown(metrics_of(None)),
+    "metrics": lambda: as_markdown(OF_A_VARIANCE),
     "tables": tables,
 }
 

@@ -12,8 +12,10 @@ from generated.docstrings import as_markdown, documented, signature
 from generated.markdown import sentence, table
 from geouq.accessor import FUNCTIONS, GeouqAccessor
 from geouq.arrays.metric_functions import OWN_PARAMETERS, measure, measure_names
-from geouq.metrics import METRICS, metrics_of
+from geouq.metrics import METRICS
+from geouq.metrics.record import OF_VARIANCE
 
+OF_A_VARIANCE = [one for one in METRICS if set(OF_VARIANCE) <= set(one.forms)]
 MODULES = ("ensemble", "quantiles", "classes", "plot")
 
 
@@ -50,7 +52,7 @@ def metric_functions() -> str:
 
 def summary_functions() -> str:
     """Return a table of the functions of `geouq.metrics` that are no metrics of a variance."""
-    of_variance = [one.function for one in metrics_of(None)]
+    of_variance = [one.function for one in OF_A_VARIANCE]
     found = ((name, getattr(geouq.metrics, name)) for name in geouq.metrics.__all__)
     others = ((name, one) for name, one in found if inspect.isfunction(one) and one not in of_variance)
     return table(

@@ -101,8 +101,10 @@ variance: {negative: drop}
         ("bins: [equal-width]", "4: bins.0: needs a mapping of keys and values, not 'equal-width'"),
         (
             "bins: [{count: 4}]",
-            "4: bins.0: missing key 'scheme': rule of the edges: equal-width, equal-count, equal-split, log-width or "
-            "edges",
+            (
+                "4: bins.0: missing key 'scheme': rule of the edges: equal-width, equal-count, equal-split, log-width "
+                "or edges"
+            ),
         ),
         ("bins: [{scheme: edges}]", "4: bins.0: scheme edges needs edges"),
         ("bins: [{scheme: log-width, edges: [0, 1]}]", "4: bins.0: scheme log-width has no edges"),
