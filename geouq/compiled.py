@@ -61,10 +61,12 @@ def elementwise(function: Callable[[float], float]) -> Callable[[NDArray[np.floa
 
     @cache
     def made() -> Any:
+        """Compile the function at the first call."""
         return _compile(function, numba.vectorize, ["float64(float64)"])
 
     @wraps(function)
     def called(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Call the compiled function."""
         return cast("NDArray[np.float64]", made()(values))
 
     return cast("Any", called)
@@ -99,6 +101,7 @@ def _one_at_a_time(compile_for: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(compile_for)
     def alone(*arguments: Any) -> Any:
+        """Compile for these argument types under the lock."""
         with _alone():
             return compile_for(*arguments)
 

@@ -101,6 +101,7 @@ def _dropped_exceptions_noticed() -> Iterator[None]:
     before = sys.unraisablehook
 
     def unraisable(dropped: "sys.UnraisableHookArgs", /) -> None:
+        """Note a dropped `Interrupted`; pass other exceptions on."""
         if isinstance(dropped.exc_value, Interrupted):
             _state.raised = False
         else:

@@ -37,6 +37,7 @@ class _AfterXarray(MetaPathFinder):
         execute = spec.loader.exec_module
 
         def execute_and_register(module: ModuleType) -> None:
+            """Execute xarray, then register the accessor."""
             execute(module)
             _register(module)
 

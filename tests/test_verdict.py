@@ -55,6 +55,11 @@ def test_without_any_test_the_verdict_gives_the_reason_and_the_estimates():
     assert "90 % intervals cover 90.0 %; std of z 1" in found.effect
 
 
+def test_the_coverage_has_its_interval():
+    assert verdict(FINE).covered == "90 % intervals cover 90.0 % (88.0 to 92.0 %)"
+    assert verdict(FINE).effect.startswith(verdict(FINE).covered)
+
+
 def test_where_only_a_part_can_be_tested_nothing_is_praised():
     found = verdict({"z_mean": 0.5}, LIMITS | {"z_std": (1.0, None, None)}, "few blocks")
 

@@ -172,6 +172,7 @@ def pit_histogram(
     coord = ("pit", middles, {"long_name": "PIT of the truth", "units": "1"})
 
     def density(one: Summary) -> Floats:
+        """Return the density of the PIT in each bin."""
         return bins * one.z.regular(bins) / np.where(one.n > 0, one.moments.weight, np.nan)[..., np.newaxis]
 
     attrs = {"long_name": "density of the PIT", "units": "1"}
@@ -285,6 +286,7 @@ def group_coverage(
     attrs = {"long_name": "coverage of the central interval", "units": "1"}
 
     def of_levels(one: Summary) -> Floats:
+        """Return the coverage of the groups for each level, along the last dimension."""
         return np.stack([metrics.group_coverage(one, p, by, number) for p in own], axis=-1)
 
     coords = {"group": coord, "level": ("level", list(own), {"long_name": "level", "units": "1"})}

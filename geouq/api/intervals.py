@@ -128,6 +128,7 @@ def infer_map(
     whole = total.summary()
 
     def cells_of(_: str) -> list[tuple[NDArray[np.int64], Any]]:
+        """Return the places and sums of the cells of the only tile."""
         return [(np.arange(len(found.cells)), found.cells)]
 
     inference = infer(ALL, whole, options, places=[place], cells_of=cells_of, settings=settings)

@@ -33,6 +33,7 @@ def mapped(
     """
 
     def on_block(*blocks: Any) -> NDArray[Any]:
+        """Compute arrays of numpy."""
         return compute(*map(_unmasked, blocks))
 
     try:
@@ -40,6 +41,7 @@ def mapped(
             import xarray as xr  # noqa: PLC0415  loaded already, as there is a DataArray
 
             def on_data(*parts: Any) -> Any:
+                """Compute the arrays of DataArrays."""
                 return mapped(compute, parts, what, dtype)
 
             return xr.apply_ufunc(on_data, *arrays, join="exact", dask="allowed")

@@ -152,6 +152,7 @@ def _on_arrays(metric: Metric) -> Callable[..., Any]:
         std: Any = None,
         **chosen: Any,
     ) -> Any:
+        """Return the metric of arrays or of a summary; its documentation is set below."""
         if unknown := chosen.keys() - choices.keys():
             known = ", ".join(choices) or "no choices"
             raise ArgumentError(f"{metric.name}() got an unexpected argument {min(unknown)!r}; it takes {known}")

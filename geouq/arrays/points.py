@@ -104,6 +104,7 @@ def summarize_grid(
     w, status = _weights(weight, y.shape)
 
     def read(_: int, window: Window) -> VariableWindow:
+        """Return the layers of a window."""
         part = window.slices
         some = (w[part], status[part]) if w.size else (NO_WEIGHT, NO_STATUS)
         return VariableWindow(m[part], v[part], y[part], some[1], NOTHING_DECLARED, some[0])
@@ -143,7 +144,10 @@ def summarize_points(points: Points, settings: Settings) -> Summary:
     grid = Grid((-(-len(points.truth) // width), width), Affine.identity(), "")
 
     def read(_: int, window: Window) -> VariableWindow:
+        """Return the layers of a window of the laid-out points."""
+
         def rows(values: NDArray[Any], empty: float) -> NDArray[Any]:
+            """Return the values of the window as rows."""
             part = slice(window.row * width, (window.row + window.height) * width)
             return _rows(values[part], (window.height, window.width), empty)
 

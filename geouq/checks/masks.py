@@ -59,6 +59,7 @@ class _Fit:
 
     @property
     def is_good(self) -> bool:
+        """Return whether the prediction fits these pixels."""
         return self.correlation > 0.5 and self.z < 2
 
 

@@ -43,10 +43,12 @@ class _Shift(NamedTuple):
 
     @property
     def error(self) -> float:
+        """Return the standard error of the shift."""
         return float(np.hypot(self.error_down, self.error_across))
 
     @property
     def is_significant(self) -> bool:
+        """Return whether the gain and the shift are larger than their errors."""
         errors = _as_t(SIGNIFICANT, self.pieces - 1)
         return self.gain > errors and any(
             abs(size) > max(LEAST_SHIFT, errors * self.error) for size in (self.down, self.across)
@@ -175,6 +177,7 @@ def moments(one: Floats, other: Floats) -> Floats:
     places = np.ix_(*(np.arange(-REACH, REACH + 1) % length for length in shape))
 
     def sums(f: Spectrum, g: Spectrum) -> Floats:
+        """Return the sums of products of two fields at each shift."""
         return np.fft.irfft2(np.conj(f) * g, shape)[places]
 
     return np.stack([np.round(sums(n_a, n_b)), sums(a, n_b), sums(n_a, b), sums(aa, n_b), sums(n_a, bb), sums(a, b)])

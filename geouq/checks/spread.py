@@ -55,6 +55,7 @@ class _Misfit:
 
     @property
     def worst(self) -> float:
+        """Return how badly the std fits: the size of the factor plus the misfit of the shape."""
         return abs(self.size) + self.shape
 
     def __str__(self) -> str:

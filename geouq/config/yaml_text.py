@@ -144,6 +144,7 @@ class _Composer(yaml.SafeLoader):
     depth = nodes = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Return the next node; refuse documents that are nested too deep or hold too many nodes."""
         self.depth += 1
         if self.depth > DEEPEST:
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
@@ -192,6 +193,7 @@ class _Reading:
     characters: int = 0
 
     def written(self, node: yaml.Node, path: Steps, line: int) -> Written:
+        """Return the value of a node with its place in the file."""
         self.values += 1
         if self.values > MOST_VALUES or len(path) > DEEPEST:
             bounds = f"more than {MOST_VALUES} values or nested deeper than {DEEPEST}"
@@ -206,6 +208,7 @@ class _Reading:
         return Written(self.scalar(node, path), self.file, line)
 
     def mapping(self, node: yaml.MappingNode, path: Steps) -> dict[str, Written]:
+        """Return the entries of a mapping."""
         entries: dict[str, Written] = {}
         for key_node, value in node.value:
             line = _line(key_node)
@@ -221,10 +224,12 @@ class _Reading:
         return entries
 
     def scalar(self, node: yaml.Node, path: Steps) -> str | None:
+        """Return the text of a scalar; None for null."""
         text = self.text(node, path)
         return None if node.tag == f"{CORE}null" else text
 
     def text(self, node: yaml.Node, path: Steps) -> str:
+        """Return the text of a scalar; refuse aliases that expand to too many characters."""
         text = str(node.value)
         remember_secrets(text)
         self.characters += len(text)
@@ -235,6 +240,7 @@ class _Reading:
         return text
 
     def fault(self, line: int, path: Steps, message: str) -> None:
+        """Keep a validation error."""
         self.faults.append(Fault(self.file, line, path, message))
 
 

@@ -140,6 +140,7 @@ def _inferring(
     found: dict[tuple[str, str, str], Inference] = {}
 
     def inferred(pool: EvaluationUnit, variable: str) -> Inference:
+        """Return what is inferred for a variable of an evaluation unit; compute it once."""
         place = pool.level, pool.name, variable
         if place not in found:
             parts = zones[pool.name] if pool.zone else [summaries.part(tile) for tile in pool.tiles]

@@ -161,6 +161,7 @@ def _same(numbers: Floats) -> Floats:
 
 def _distance_of(value: Value) -> Transform:
     def distance(numbers: Floats) -> Floats:
+        """Return how far numbers are from the ideal; the numbers themselves if none is better."""
         found = loss(value, numbers)
         return numbers if found is None else found
 

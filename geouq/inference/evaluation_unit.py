@@ -72,6 +72,7 @@ class _Tile:
 
     @property
     def present(self) -> NDArray[np.bool_]:
+        """Return which cells hold valid pixels."""
         return self.rows[:, N] > 0
 
 

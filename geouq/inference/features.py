@@ -135,6 +135,7 @@ class _BinsOfResamples(VarianceProfile):
 
     @classmethod
     def of(cls, sums: Floats, schemes: Mapping[str, Floats]) -> "_BinsOfResamples":
+        """Return the bins of resamples from rows of sums."""
         rows = len(sums)
         columns, start, bins = sums.reshape(rows, sums.shape[1] // BINNED, BINNED), 0, {}
         for edges in schemes.values():
@@ -148,6 +149,7 @@ class _BinsOfResamples(VarianceProfile):
         return cls(COMPACT_SHIFT, np.empty(0, np.int64), none, np.zeros(rows), np.zeros(rows), None, bins)
 
     def binned(self, edges: Floats) -> Binned:
+        """Return the sums of the bins with these edges."""
         return (self.bins or {})[np.asarray(edges).tobytes()]
 
 

@@ -62,6 +62,7 @@ class _Multiples:
     alpha: float
 
     def without_noise(self, s: float) -> float:
+        """Return the norm of gaps of size s without noise."""
         return float(self.norm(s * self.shape))
 
     def place_of(self, number: float) -> float:
@@ -69,9 +70,11 @@ class _Multiples:
         return _border(lambda s: self.without_noise(s) < number, 0.0, LARGEST_FACTOR) if number > 0 else 0.0
 
     def too_small(self, s: float) -> bool:
+        """Return whether gaps of size s are too small for the observed norm."""
         return self.tails(s)[0] <= self.alpha
 
     def too_large(self, s: float) -> bool:
+        """Return whether gaps of size s are too large for the observed norm."""
         return self.tails(s)[1] <= self.alpha
 
     def tails(self, s: float) -> tuple[float, float]:

@@ -95,10 +95,12 @@ class _Ordered(OrderingProfile):
 
     @property
     def variance(self) -> Floats:
+        """Return the variances."""
         return self.variances
 
     @property
     def squared_error(self) -> Floats:
+        """Return the squared errors."""
         return self.squared_errors
 
 

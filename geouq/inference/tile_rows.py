@@ -143,6 +143,7 @@ def resampled_by_tiles(
     drawn, without = tiles.frame.summary(rows), tiles.frame.summary(rest)
 
     def numbers() -> Iterator[Resampled]:
+        """Yield each metric that cells do not keep, with its values in the resamples."""
         for metric in metrics_of(choices.form):
             if metric.choice in NOT_BY_CELL - {"ordering"} or metric.name.endswith("_interval"):
                 summaries = (tiles.frame.whole, drawn, without)
@@ -204,6 +205,7 @@ class _Grouped(CoverageProfile):
     """Pixels inside the intervals by the groups of the pool, which are the keys."""
 
     def grouped(self, groups: int, n: NDArray[np.int64]) -> Floats:  # noqa: ARG002  those of the pool
+        """Return the counts of the groups, which stay those of the whole unit."""
         return self.counts
 
 

@@ -19,6 +19,7 @@ def bits_of_single(_typing: Any, _number: Any) -> Any:
     signature = types.uint32(types.float64)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001  numba's signature
+        """Generate the instructions."""
         return builder.bitcast(builder.fptrunc(arguments[0], ir.FloatType()), WORD)
 
     return signature, generate
@@ -40,6 +41,7 @@ def _as_it_stands(kind: Any) -> Any:
     """Return what makes code that takes the bits of a number for another type."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        """Generate the instructions."""
         return builder.bitcast(arguments[0], kind)
 
     return generate
@@ -53,7 +55,10 @@ def polynomial(coefficients: Sequence[float]) -> Any:
 
     @intrinsic
     def value(_typing: Any, _number: Any) -> Any:
+        """Return the signature and the generator of the polynomial."""
+
         def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            """Generate the instructions."""
             (x,) = arguments
             square = builder.fmul(x, x)
             odd, even = (_chain(builder, square, coefficients[-2::-2]), _chain(builder, square, coefficients[::-2]))
@@ -78,6 +83,7 @@ def prefetch(_typing: Any, source: Any, start: Any) -> Any:
     signature = types.void(source, start)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Generate the instructions."""
         kinds = signature.args
         place = context.cast(builder, arguments[1], kinds[1], types.int64)
         pointer = builder.gep(_data(context, builder, kinds[0], arguments[0]), [place])
@@ -101,6 +107,7 @@ def valid_eight(_typing: Any, mean: Any, variance: Any, truth: Any, start: Any, 
     signature = types.uint64(mean, variance, truth, start, nodata)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Generate the instructions."""
         kinds = signature.args
         first = context.cast(builder, arguments[3], kinds[3], types.int64)
         unpack: Any = cgutils.unpack_tuple
@@ -123,6 +130,7 @@ def zero_eight(_typing: Any, array: Any, start: Any) -> Any:
     signature = types.uint64(array, start)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Generate the instructions."""
         first = context.cast(builder, arguments[1], signature.args[1], types.int64)
         values = _eight(context, builder, signature.args[0], arguments[0], first)
         return _as_bits(builder, builder.icmp_unsigned("==", values, _eights(values, 0)))
@@ -136,6 +144,7 @@ def copy_eight(_typing: Any, source: Any, start: Any, target: Any, to: Any) -> A
     signature = types.void(source, start, target, to)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Generate the instructions."""
         kinds = signature.args
         place, to = (context.cast(builder, arguments[i], kinds[i], types.int64) for i in (1, 3))
         values = _eight(context, builder, kinds[0], arguments[0], place)
@@ -156,6 +165,7 @@ def add_rows(_typing: Any, table: Any, rows: Any, start: Any, a: Any, b: Any, c:
     signature = types.void(table, rows, start, a, b, c, d)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Generate the instructions."""
         kinds = signature.args
         target, chosen = (_data(context, builder, kinds[i], arguments[i]) for i in (0, 1))
         first = context.cast(builder, arguments[2], kinds[2], types.int64)
@@ -182,6 +192,7 @@ def add_to_bins(_typing: Any, table: Any, first: Any, bins: Any, p: Any, weight:
     signature = types.void(table, first, bins, p, weight, start)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Generate the instructions."""
         kinds = signature.args
         target, place = _data(context, builder, kinds[0], arguments[0]), arguments[5]
         place = context.cast(builder, place, kinds[5], types.int64)
@@ -215,6 +226,7 @@ def move_row(_typing: Any, source: Any, row: Any, first: Any, first_row: Any, se
     signature = types.void(source, row, first, first_row, second, second_row)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Generate the instructions."""
         kinds = signature.args
         pointers = [
             _row(builder, _data(context, builder, kinds[i], arguments[i]), arguments[i + 1]) for i in range(0, 6, 2)

@@ -107,6 +107,7 @@ class _Package:
     begun: set[str] = field(default_factory=set)
 
     def add(self, tile: Measured) -> None:
+        """Keep the polygons of the cells of a tile until there are enough to write."""
         self.waiting.setdefault(tile.place.grid.crs, []).append(cell_polygons(tile))
         if sum(len(cells.rings) for own in self.waiting.values() for cells in own) >= TOGETHER:
             self.flush()
@@ -163,6 +164,7 @@ class _GeoJson:
     is_first: bool = True
 
     def add(self, tile: Measured) -> None:
+        """Write the polygons of the cells of a tile."""
         cells = cell_polygons(tile)
         rings = in_degrees(cells.rings, tile.place.grid.crs)
         for i, ring in enumerate(rings.tolist()):

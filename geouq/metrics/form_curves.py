@@ -32,6 +32,7 @@ def curves_of(key: str, predicted: str = "", observed: str = "") -> Callable[[Cu
     """
 
     def record(curves: Curves) -> Curves:
+        """List the function as the curves of the form."""
         FORM_CURVES[key] = FormCurves(curves, predicted, observed)
         return curves
 

@@ -252,6 +252,7 @@ def metric(symbol: str, *, name: str = "", **record: Any) -> Callable[[Number], 
     """
 
     def listed(function: Number) -> Number:
+        """List the function as a metric."""
         METRICS.append(Metric(name or function.__name__, function, symbol, **record))
         METRICS.sort(key=_place_of_family)
         return function

@@ -106,6 +106,7 @@ def numbers_of(
     settings, beside = experiment.intervals, _Differences(experiment, record.variables)
 
     def noted() -> Iterator[TileWholes]:
+        """Yield the summaries of the tiles, and keep their excluded pixels."""
         for tile in summaries.wholes():
             rows["excluded"].extend(excluded_rows(tile))
             yield tile
@@ -255,6 +256,7 @@ def _drawn_tiles(
         return {}
 
     def tiles() -> Iterator[Mapping[str, Summary]]:
+        """Yield the summaries of each tile by the name of the variable."""
         for part in sorted(parts, key=lambda part: part.tile):
             yield {name: own.whole for name, own in summaries.whole(part).variables.items()}
 

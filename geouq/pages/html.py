@@ -74,6 +74,7 @@ class _Report:
 
     @cached_property
     def numbers(self) -> Numbers:
+        """Return the numbers that are shown."""
         return shown_numbers(self.content)
 
     @cached_property
@@ -91,6 +92,7 @@ class _Report:
 
     @cached_property
     def tiles(self) -> Sheet:
+        """Return the table of the tiles."""
         return tiles_sheet(self.content, self.numbers, self.content.tiles)
 
     def scripts(self) -> Iterator[tuple[str, str]]:
@@ -102,6 +104,7 @@ class _Report:
             yield from self.content.cells.files()
 
     def index(self) -> str:
+        """Return the first page."""
         regions = self._regions()
         return _rendered(
             "index.html.j2",
@@ -115,6 +118,7 @@ class _Report:
         )
 
     def region(self, region: str) -> str:
+        """Return the page of a region."""
         # of a zone, the numbers of tiles say little
         own = () if region in self.content.zones else self.content.regions[region]
         wanted = [Cell(region)]

@@ -37,6 +37,7 @@ class _Heard(logging.Handler):
         self._thread = threading.get_ident()
 
     def emit(self, record: logging.LogRecord) -> None:
+        """Keep the address of a file that a server did not give."""
         found = FAILED.search(record.getMessage())
         if not found or record.thread != self._thread or found[1] in self.path:
             return

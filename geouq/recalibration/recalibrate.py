@@ -223,6 +223,7 @@ def _judge(
     numbers = {variable.name: i for i, variable in enumerate(opened.record.variables)}
 
     def judged(name: str, tile: Tile) -> Judged:
+        """Return the corrections with which a tile is judged."""
         own = {one: fits[fitted_on[one.judge, name]].corrections[one.variable][one.method] for one in seen}
         views = {
             one.label: Projection(numbers[one.variable], correction, one.level, one.pit)

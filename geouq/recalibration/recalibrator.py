@@ -87,6 +87,7 @@ class Recalibrator:
         arrays = self._arrays(mean, variance, group, std)
 
         def quantiles(m: NDArray[Any], v: NDArray[Any], place: NDArray[Any] | None) -> NDArray[Any]:
+            """Return the corrected quantile of valid pixels."""
             return corrected_quantile(self.correction, as_number("probability", probability), m, v, place)
 
         return mapped(self._on_valid(quantiles), arrays, WHAT)
@@ -108,6 +109,7 @@ class Recalibrator:
 
     def _part(self, part: int) -> Callable[..., NDArray[Any]]:
         def moments(m: NDArray[Any], v: NDArray[Any], place: NDArray[Any] | None) -> NDArray[Any]:
+            """Return the corrected mean or variance of valid pixels."""
             found = corrected_moments(self.correction, m, v, place)
             return np.maximum(found[1], SMALLEST) if part else found[0]
 
@@ -117,6 +119,7 @@ class Recalibrator:
         """Return the function on arrays with pixels that do not count."""
 
         def on_block(mean: NDArray[Any], variance: NDArray[Any], group: NDArray[Any] | None = None) -> NDArray[Any]:
+            """Apply the function to the valid pixels of arrays of numpy; others are NaN."""
             mean, variance = np.broadcast_arrays(mean, variance)
             kind = np.result_type(mean.dtype, variance.dtype, np.float32)
             found = np.full(variance.shape, np.nan, kind)

@@ -47,11 +47,13 @@ def sweep_judged(
     judged: dict[str, Judged] = {}
 
     def tasks() -> Iterator[Task]:
+        """Yield the pieces of all tiles."""
         for one in tiles:
             judged[one.tile.name] = one
             yield from tasks_of(one.tile, reading_of(one.tile), partial(_sweep_piece, settings, one))
 
     def begin(tile: Tile) -> TileSum:
+        """Return the empty sums of a tile."""
         return _empty(judged[tile.name], settings, store_for(tile))
 
     yield from added_up(in_order(tasks(), "recalibration", pool, in_flight), begin)

@@ -103,6 +103,7 @@ def _completed(tile: Tile, zones: TileZones, known: Mapping[str, str | OSError])
             return Failure(tile.name, "checksums", "DataError", f"{path} cannot be read: {error.strerror}")
 
     def complete(raster: Raster) -> Raster:
+        """Return a raster with the checksums of its files."""
         return replace(raster, files=tuple(file._replace(sha256=str(known[file.path])) for file in raster.files))
 
     layers = {

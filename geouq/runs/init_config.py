@@ -11,6 +11,7 @@ from geouq.errors import ConfigError
 from geouq.rasters.bands import descriptions_of
 from geouq.rasters.raster import Raster, read_header
 from geouq.runs.band_roles import WORDS, kept_name, name_of, predicted_in, truth_bands
+from geouq.text.wording import one_line
 
 RASTERS = (".tif", ".tiff", ".vrt", ".img")
 OF_BANDS = ("prediction", "predictions", "predicted", "pred", "output", "stack", "bands")  # of files of several layers
@@ -42,7 +43,8 @@ def starter_config(predictions: Path, truth: Path) -> str:
     variables = {
         kept_name(name, number): {"band": number} | _units(header, number) for name, number in header.variables.items()
     }
-    return _as_yaml(predictions, patterns, variables)
+    true = _first(truth / f"{tile}{truth_ending}" for tile in tiles)
+    return _as_yaml(predictions, patterns, variables, _comment(list(variables), true))
 
 
 def _of_bands(predictions: Path, truth: Path, files: Sequence[Path]) -> str:
@@ -56,14 +58,31 @@ def _of_bands(predictions: Path, truth: Path, files: Sequence[Path]) -> str:
         raise ConfigError(f"{predictions}: {_no_pair(files)}; {HAND}. {error}") from None
     truth_ending = _truth_ending(truth, tiles, set(paths))
     _require_alike(first, others)
-    truths = (truth / f"{tile}{truth_ending}" for tile in tiles)
-    true = read_header(str(next(path for path in truths if path.exists())))
+    true = _first(truth / f"{tile}{truth_ending}" for tile in tiles)
     variables = {
         name_of(one, true, band): {**one.bands, "truth": band} | _units(first, one.bands["mean"])
         for one, band in zip(predicted, truth_bands(predicted, true), strict=True)
     }
     patterns = dict.fromkeys(predicted[0].bands, predictions / f"{{tile}}{ending}")
-    return _as_yaml(predictions, patterns | {"truth": truth / f"{{tile}}{truth_ending}"}, variables)
+    patterns |= {"truth": truth / f"{{tile}}{truth_ending}"}
+    return _as_yaml(predictions, patterns, variables, _comment(list(variables), true))
+
+
+def _first(paths: Iterable[Path]) -> Raster:
+    """Return the header of the first file that exists."""
+    return read_header(str(next(path for path in paths if path.exists())))
+
+
+def _comment(variables: Sequence[str], truth: Raster) -> str:
+    """Return a comment if the only band of the truth may belong to another variable; empty if it does not."""
+    if len(truth.bands) != 1:
+        return ""
+    described = one_line(truth.bands[0].description or "")
+    if len(variables) > 1:
+        return f"the truth has one band ({described or 'not described'}): keep its variable alone, and add truth: 1"
+    if not described or variables[0].casefold() in described.casefold():
+        return ""
+    return f"the only band of the truth is described as {described}: check that it is the truth of {variables[0]}"
 
 
 def _tiles_of_bands(files: Sequence[Path], *, apart: bool) -> tuple[str, list[str]]:
@@ -141,7 +160,9 @@ def _truth_ending(folder: Path, tiles: Sequence[str], taken: set[Path]) -> str:
     return max(sorted(endings, key=len), key=lambda ending: endings[ending])
 
 
-def _as_yaml(predictions: Path, patterns: Mapping[str, Path], variables: Mapping[str, Mapping[str, object]]) -> str:
+def _as_yaml(
+    predictions: Path, patterns: Mapping[str, Path], variables: Mapping[str, Mapping[str, object]], comment: str
+) -> str:
     name = predictions.resolve().name or "experiment"
     lines = [
         "# Written by geouq init; paths are relative to this file.",
@@ -151,6 +172,7 @@ def _as_yaml(predictions: Path, patterns: Mapping[str, Path], variables: Mapping
         *(f"  {_line(layer, pattern.as_posix())}" for layer, pattern in patterns.items()),
         "variables:",
         *(f"  {_line(variable, dict(settings))}" for variable, settings in variables.items()),
+        *([f"  # {comment}"] if comment else []),
         "tiles: all",
         "# regions:            # lists of tiles; they may overlap",
         "#   north: [tile1, tile2]",

@@ -21,12 +21,19 @@ PATIENCE = 30.0  # seconds without a line after which a log tells how far a step
 
 
 class Reporter(Protocol):
-    """Told of the stages of a run; `under_way` is a share of one step, `advance` all of it, `say` a line that stays."""
+    """Receives the progress of a run."""
 
-    def stage(self, name: str, total: int) -> None: ...  # noqa: D102
-    def under_way(self, step: str, share: float) -> None: ...  # noqa: D102
-    def advance(self, done: str) -> None: ...  # noqa: D102
-    def say(self, line: str) -> None: ...  # noqa: D102
+    def stage(self, name: str, total: int) -> None:
+        """Begin a stage of `total` steps."""
+
+    def under_way(self, step: str, share: float) -> None:
+        """Report the share of a step that is done."""
+
+    def advance(self, done: str) -> None:
+        """Report that a step is done."""
+
+    def say(self, line: str) -> None:
+        """Show a line that stays."""
 
 
 class Silent:

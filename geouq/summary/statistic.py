@@ -125,9 +125,11 @@ class _Adding(Generic[S]):
         self._sum = first
 
     def add(self, more: S) -> None:
+        """Add a statistic to the sum."""
         self._sum = self._sum + more
 
     def settled(self) -> S:
+        """Return the sum."""
         return self._sum
 
 

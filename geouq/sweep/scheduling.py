@@ -25,6 +25,7 @@ def sweep_piece(settings: Settings, tile: Tile, piece: Piece, reading: Reading) 
     names = [place_of_variance(tile, variable) for variable in tile.variables]
 
     def read(i: int, window: Window) -> VariableWindow:
+        """Read a variable of a window."""
         return reader.read(tile.variables[i], window)
 
     with gdal_options(reading.cache), unchanged(tile.rasters.values()):

@@ -21,10 +21,13 @@ Entries = tuple[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.float32]]
 class EntryStore(Protocol):
     """Takes the entries of cells' profiles as groups come in, as there may be more than memory holds."""
 
-    def append(  # noqa: D102
+    def append(
         self, variable: int, cell: NDArray[np.uint32], key: NDArray[np.uint16], sums: NDArray[np.float32]
-    ) -> None: ...
-    def entries(self, variable: int) -> Entries: ...  # noqa: D102
+    ) -> None:
+        """Keep the entries of some cells of a variable."""
+
+    def entries(self, variable: int) -> Entries:
+        """Return all entries of a variable."""
 
 
 class InMemory:

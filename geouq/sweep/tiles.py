@@ -67,6 +67,7 @@ def sweep_tiles(
     """
 
     def begin(tile: Tile) -> TileSum:
+        """Return the empty sums of a tile."""
         thresholds = {variable.name: variable.thresholds for variable in tile.variables}
         kinds: dict[str, Any] = {"weighted": tile.weighted, "given": tile.given}
         return TileSum.empty(tile.name, tile.grid, thresholds, settings, store_for(tile), **kinds)
@@ -134,6 +135,7 @@ def sweep_zones(
     coarse, passes = replace(settings, tail=0), dict[str, _Passes]()
 
     def tasks() -> Iterator[Task]:
+        """Yield the pieces of all tiles, for each batch of zones."""
         for tile, layers in work:
             reading = reading_of(tile)
             own = passes[tile.name] = _Passes(tile, batched(tile, layers), Pieces(tile.grid, reading))

@@ -44,10 +44,12 @@ def undecodable_unsaid() -> Iterator[None]:
     before = sys.unraisablehook, sys.excepthook
 
     def unraisable(told: "sys.UnraisableHookArgs", /) -> None:
+        """Drop a UnicodeDecodeError that Python cannot raise."""
         if not isinstance(told.exc_value, UnicodeDecodeError):
             before[0](told)
 
     def printed(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        """Drop a UnicodeDecodeError that ends nothing."""
         if kind is not UnicodeDecodeError:
             before[1](kind, error, trace)
 

@@ -53,6 +53,7 @@ class _Projection:
         self.same = self.source == self.target
 
     def outlines(self, polygons: Polygons) -> tuple[Edges, NDArray[np.int64]]:
+        """Return the edges of the polygons in pixels, and the number of the polygon of each."""
         import shapely  # noqa: PLC0415  an optional extra
 
         edges, owners = [np.empty((0, 4))], [np.empty(0, np.int64)]

@@ -9,7 +9,31 @@ import pytest
 import xarray as xr
 import yaml
 
+from geouq.compiled import is_compiled
+
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
+
+
+def test_a_run_prints_a_verdict_for_each_variable_and_that_it_compiles(tile_folder, geouq, monkeypatch):
+    monkeypatch.setattr("geouq.compiled.is_compiled", lambda: False)
+
+    done = geouq("run", tile_folder(("a1",), text="variables: [height, cover]\noutput: {maps: none, figures: none}\n"))
+
+    *verdicts, last = done.stdout.splitlines()
+    assert [line.partition(": ")[0] for line in verdicts] == ["height", "cover"]
+    assert all("; 90 % intervals cover " in line for line in verdicts)
+    assert ": 1 tile evaluated, 0 failed; see " in last
+    assert done.stderr.splitlines()[0].endswith(
+        "] compiling the kernels; this takes up to a minute, once on each machine"
+    )
+
+
+def test_compiled_code_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.setattr("geouq.compiled._cache_folder", lambda: str(tmp_path))
+    assert not is_compiled()
+    (tmp_path / "kernel").mkdir()
+    (tmp_path / "kernel" / "window.nbi").touch()
+    assert is_compiled()
 
 
 def test_from_two_folders_to_a_report(tile_folder, geouq, tmp_path):

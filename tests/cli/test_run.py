@@ -73,7 +73,7 @@ def test_a_damaged_tile_is_in_the_table_on_the_page_and_in_the_exit_code(tile_fo
     page = (tmp_path / "results/small/report/index.html").read_text(encoding="utf-8")
     assert "2 failed" in page
     assert "a2_variance.tif" in page
-    assert "1 tiles evaluated, 2 failed" in done.stdout
+    assert "1 tile evaluated, 2 failed" in done.stdout
     assert {row["name"] for row in rows_of(tmp_path / "results/small/tables/metrics.csv")} == {"all", "a1"}
 
 

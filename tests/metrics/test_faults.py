@@ -95,8 +95,8 @@ MORE_THAN_CALIBRATION = {"mae", "rmse", "nmae", "nrmse", "r2", "ause", "uce_norm
 ABOUT = """# What each fault of a forecast does to each number
 
 Each row is a metric, each column a fault. The forecast has 250 000 pixels with log-normal predicted variances, and the
-truth is drawn from the prediction. Then one fault is added. Level 0.9, ten equal-count bins, ten groups by variance, and
-a threshold that half of the pixels exceed.
+truth is drawn from the prediction. Then one fault is added. Level 0.9, ten equal-count bins, ten groups by variance,
+and a threshold that half of the pixels exceed.
 
 - too high, too low: the mean is moved by half a unit, which is 0.4 of the root mean variance.
 - too wide, too narrow: the variance is multiplied or divided by 4.

@@ -37,7 +37,7 @@ def test_the_index_tells_verdict_failures_gates_and_reasons(pages):
 
     assert "1 failed" in text
     assert "cannot be read" in text
-    assert "1 of 1 gates failed" in text
+    assert "1 of 1 gate failed" in text
     assert "cannot be tested fewer than 8 cells" in " ".join(text.split())
     assert "masked" in text
     assert "4\u202f321" in text

@@ -135,7 +135,7 @@ def test_a_server_that_refuses_head_requests_alone_is_no_obstacle(tmp_path, tile
     done, _ = run_refused(tmp_path, tile_folder, method="HEAD")
 
     assert done.returncode == 0
-    assert "1 tiles evaluated, 0 failed" in done.stdout
+    assert "1 tile evaluated, 0 failed" in done.stdout
 
 
 @pytest.mark.parametrize("drivers", [("GTiff",), ("GTiff", "VRT", "Zarr")])

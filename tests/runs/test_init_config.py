@@ -106,6 +106,26 @@ def test_names_that_yaml_would_read_otherwise_stay_text(rasters, name):
     assert variable.name == name
 
 
+@pytest.mark.parametrize(
+    ("predicted", "true", "comment"),
+    [
+        (["height"], "height", ""),
+        (["height"], "Height (m)", ""),
+        (["height"], "", ""),
+        (["height"], "age", "the only band of the truth is described as age: check that it is the truth of height"),
+        (["height", "age"], "age", "the truth has one band (age): keep its variable alone, and add truth: 1"),
+    ],
+)
+def test_a_comment_asks_to_check_a_single_band_of_another_name(tmp_path, write_raster, predicted, true, comment):
+    for path in ("p/a_mean.tif", "p/a_std.tif"):
+        write_raster(tmp_path / path, np.repeat(ONE, len(predicted), axis=0), names=predicted)
+    write_raster(tmp_path / "t/a.tif", ONE, names=[true])
+
+    comments = [line for line in starter_config(tmp_path / "p", tmp_path / "t").splitlines() if line.startswith("  # ")]
+
+    assert comments == ([f"  # {comment}"] if comment else [])
+
+
 def test_bands_of_one_name_all_become_variables(tmp_path, write_raster):
     for path in ("p/a_mean.tif", "p/a_std.tif", "t/a.tif"):
         write_raster(tmp_path / path, np.repeat(ONE, 2, axis=0), names=["height", "height"])
