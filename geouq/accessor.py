@@ -69,22 +69,22 @@ class GeouqAccessor:
         weights: str | None = None,
         std: str | None = None,
     ) -> Self:
-        """Return the same where variables have other names: `ds.geouq.named(truth="lidar", weights="area")`.
+        """Return the accessor for variables with other names, such as `ds.geouq.named(truth="lidar", weights="area")`.
 
-        std : name of a variable that stands in the place of the variance.
+        std : name of the variable that replaces the variance.
         """
         return replace(self, mean=mean, variance=variance, truth=truth, weights=weights, std=std)
 
     def summarize(self, **options: Any) -> Any:
-        """Return what the pixels contribute; options as in `geouq.summarize`."""
+        """Return the summary of the pixels; options as in `geouq.summarize`."""
         return self._called(summarize, options)
 
     def evaluate(self, **options: Any) -> xr.Dataset:
-        """Every metric, as a Dataset; options as in `geouq.evaluate`."""
+        """Return every metric as a Dataset; options as in `geouq.evaluate`."""
         return self._called(evaluate, options)
 
     def table(self, **options: Any) -> pd.DataFrame:
-        """Every metric, as a tidy table; options as in `geouq.table`."""
+        """Return every metric as a tidy table; options as in `geouq.table`."""
         return self._called(table, options)
 
     def __getattr__(self, name: str) -> Any:

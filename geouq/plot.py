@@ -386,7 +386,7 @@ def group_coverage(
     """
     own, number = checked_levels(level, "level"), as_count("groups", groups)
     if len(own) > len(PALETTE):
-        raise ConfigError(f"level: {len(own)} levels cannot be told apart; give at most {len(PALETTE)}")
+        raise ConfigError(f"level: {len(own)} levels cannot be distinguished; give at most {len(PALETTE)}")
     summary = _one(mean, variance, truth, std=std, weights=weights, levels=own)
     axes = _axes(ax)
     draw_groups(axes, summary, as_text("by", by), levels=own, groups=number, classes={})

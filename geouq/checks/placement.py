@@ -104,7 +104,7 @@ def _of_flips(variable: str, patches: Sequence[Patch]) -> Iterator[Finding]:
                 variable,
                 f"in the middle of {len(known)} tiles the prediction correlates with the truth by {own:.2f}, turned "
                 f"{name} by {flipped:.2f}",
-                "write the prediction in the order of rows and columns that its transform tells",
+                "write the prediction in the order of rows and columns of its transform",
             )
             return
 

@@ -28,7 +28,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Worse:
-    """A run that is significantly worse than the first, or of which that cannot be told for a reason."""
+    """A run that is significantly worse than the first, or for which this is not known, for a reason."""
 
     row: Row
     reason: str = ""
@@ -38,7 +38,7 @@ class Worse:
         what = " ".join(filter(None, (row["metric"], row["bins"], row["group"] and f"by {row['group']}")))
         where = f"{what} of {row['variable']} in {row['name']}"
         if self.reason:
-            return f"whether {row['run']} is worse in {where} cannot be told: {self.reason}"
+            return f"it is not known whether {row['run']} is worse in {where}: {self.reason}"
         return (
             f"{row['run']} is worse in {where}: {row['value']} instead of {row['baseline']}, difference "
             f"{row['difference']} ({row['ci_low']} to {row['ci_high']}), p = {row['p_adjusted']}"

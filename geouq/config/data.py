@@ -113,7 +113,7 @@ class FormData(SharedData, FormFiles):
     def _of_coverage(cls, rasters: dict[str, str], info: ValidationInfo) -> dict[str, str]:
         read = info.data
         if rasters and (read.get("quantiles") is not None or read.get("probabilities") is not None):
-            raise ValueError("coverage by groups is told of predictions that have a variance; leave it out")
+            raise ValueError("coverage by groups needs a prediction with a variance; leave it out")
         return rasters
 
 

@@ -143,7 +143,7 @@ class FormFiles(Section):
         members = info.data.get("members")
         if path is not None and "members" in info.data:
             if members is None:
-                raise ValueError("there are no members; give these too, or variance beside mean")
+                raise ValueError("there are no members; give these too, or mean and variance")
             if (MEMBER in path) != (MEMBER in members):
                 raise ValueError(f"{MEMBER} stands in one of members and member_variance alone")
         return path

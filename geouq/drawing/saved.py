@@ -182,7 +182,7 @@ def _why(selection: Selection) -> str:
         "error_by_std": "error_by_std needs `ordering: true` in the configuration",
         "sparsification": "sparsification needs `ordering: true` in the configuration",
         "group_coverage": "group_coverage needs groups in the configuration",
-        "regions": "regions is of the whole, and needs a region beside it",
+        "regions": "regions shows the whole with at least one region",
         "shift": "shift is of the whole, and needs splits in the configuration",
         "correlogram": "correlogram needs more cells",
         "ranks": "ranks needs members of an ensemble",

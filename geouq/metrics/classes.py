@@ -68,7 +68,7 @@ def brier_reliability(summary: Summary) -> Floats:
     "RES",
     unit="1",
     ideal="large",
-    above="they tell apart",
+    above="forecasts separate cases",
     source=MURPHY,
     forms=("classes",),
     bounds=NOT_NEGATIVE,
@@ -84,9 +84,11 @@ def brier_resolution(summary: Summary) -> Floats:
     return _by_weight(np.nansum(n * away**2, axis=(-2, -1)), summary)
 
 
-@metric("UNC", unit="1", ideal="none", above="hard to foretell", source=MURPHY, forms=("classes",), bounds=NOT_NEGATIVE)
+@metric(
+    "UNC", unit="1", ideal="none", above="truth is variable", source=MURPHY, forms=("classes",), bounds=NOT_NEGATIVE
+)
 def brier_uncertainty(summary: Summary) -> Floats:
-    """Part of the Brier score that no forecast can mend, sum of f (1 - f) over classes; unit 1 (Murphy 1973)."""
+    """Part of the Brier score that no forecast can reduce, sum of f (1 - f) over classes; unit 1 (Murphy 1973)."""
     frequency = _frequencies(summary)
     return np.asarray((frequency * (1 - frequency)).sum(-1))
 

@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
     "C_v",
     unit="1",
     ideal="large",
-    above="the std tells pixels apart",
+    above="the std differs between pixels",
     source=LEVI,
     bounds=NOT_NEGATIVE,
     is_judged=False,

@@ -25,7 +25,7 @@ def threshold_brier(summary: Summary, threshold: float) -> Floats:
     "REL",
     unit="1",
     ideal="0",
-    above="they mislead",
+    above="probabilities mislead",
     source=MURPHY,
     choice="threshold",
     gaps=ProbabilityGaps(weighted_square),
@@ -45,7 +45,7 @@ def threshold_reliability(summary: Summary, threshold: float) -> Floats:
     "RES",
     unit="1",
     ideal="large",
-    above="they tell apart",
+    above="forecasts separate cases",
     source=MURPHY,
     choice="threshold",
     bounds=SHARE,
@@ -63,14 +63,14 @@ def threshold_resolution(summary: Summary, threshold: float) -> Floats:
     "UNC",
     unit="1",
     ideal="none",
-    above="hard to foretell",
+    above="truth is variable",
     source=MURPHY,
     choice="threshold",
     bounds=SHARE,
     is_judged=False,
 )
 def threshold_uncertainty(summary: Summary, threshold: float) -> Floats:
-    """Part of the Brier score that no forecast can mend, f (1 - f) of the frequency f; unit 1 (Murphy 1973)."""
+    """Part of the Brier score that no forecast can reduce, f (1 - f) of the frequency f; unit 1 (Murphy 1973)."""
     sums, weight = _scaled(summary, threshold)
     frequency = sums[..., HIT].sum(-1) / weight
     return frequency * (1 - frequency)

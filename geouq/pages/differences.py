@@ -23,7 +23,7 @@ def shift_sheet(content: ReportContent) -> Sheet:
         if row["metric"] in headings() and row["bins"] in ("", content.bins):
             groups.setdefault(_named(row), []).append(_shift_row(row))
     columns = tuple(Column(heading, kind) for heading, kind in zip(SHIFT, SHIFT_KINDS, strict=True))
-    caption = "Difference: out less in, with an interval of both drawn apart; a colour says that it is significant."
+    caption = "Difference: out less in, with an interval of both drawn apart; a colour shows that it is significant."
     return Sheet("shift", caption, columns, groups)
 
 

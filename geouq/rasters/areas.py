@@ -91,7 +91,9 @@ def _parallels(grid: Grid, window: Window, quarter: float) -> tuple[Floats, Floa
     height = abs(t.e) - beyond_north - beyond_south
     if not (height > 0).all():
         row = int(np.argmin(height))
-        raise DataError(f"row {window.row + row} lies beyond a pole, around latitude {middle[row]:.10g}; mend the file")
+        raise DataError(
+            f"row {window.row + row} lies beyond a pole, around latitude {middle[row]:.10g}; repair the file"
+        )
     return middle - (beyond_north - beyond_south) / 2, height
 
 
@@ -103,18 +105,16 @@ def _artanh_over_e(x: Floats, e2: float) -> Floats:
 @lru_cache(maxsize=64)
 def _surface_of(wkt: str) -> Surface:
     if not wkt:
-        raise DataError(
-            "there is no CRS that tells how large a pixel is; give the file one, for example with gdal_edit"
-        )
+        raise DataError("no CRS gives the size of a pixel; give the file one, for example with gdal_edit")
     try:
         crs = CRS.from_wkt(wkt)
     except CRSError:
-        raise DataError("the CRS cannot be read, and so the size of a pixel is not known; mend the file") from None
+        raise DataError("the CRS cannot be read, and so the size of a pixel is not known; repair the file") from None
     unit = crs.units_factor[1]
     if crs.is_projected:
         return Surface(unit)
     if not crs.is_geographic:
-        raise DataError("the CRS is neither geographic nor projected, and does not tell how large a pixel is")
+        raise DataError("the CRS is neither geographic nor projected, and does not give the size of a pixel")
     document = crs.to_dict(projjson=True)
     semi_major, e2 = _shape_of(_first(document, "ellipsoid"))
     if e2 > 0 and _first(document, "conversion"):

@@ -61,7 +61,7 @@ class Layered:
             if variables * count != len(raster.variables) or variables not in (described, len(bands)):
                 every = f", or {count * described} for all bands of {truth.path}" if described > len(bands) else ""
                 raise DataError(
-                    f"{raster.path} has {_counted(raster)}; {count} {form.layer_name} of the variables asked for are "
+                    f"{raster.path} has {_counted(raster)}; {count} {form.layer_name} of the requested variables are "
                     f"{count * len(bands)}{every}"
                 )
         places = {own: of_truth if variables == described else i for i, (own, of_truth) in enumerate(bands.items(), 1)}

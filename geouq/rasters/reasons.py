@@ -57,7 +57,7 @@ def explained(path: str, drivers: Sequence[str], *, reading: bool = False) -> It
         raise DataError(f"{path} cannot be read: {reason}{advice}") from error
     if failed:
         raise DataError(
-            f"{path} cannot be read: the server failed when asked for {failed[0]}, which may tell which pixels count; "
+            f"{path} cannot be read: the server failed for {failed[0]}, which may define the valid pixels; "
             "set GDAL_DISABLE_READDIR_ON_OPEN=EMPTY_DIR if nothing lies beside the file"
         )
 

@@ -29,7 +29,7 @@ def write_evaluation(experiment: Experiment, run: Path, out: Path, layers: Mappi
         **({"data": found[""]} if "" in found else {"models": found}),
         **_bands(experiment, layers),
     }
-    text = "# Evaluates the recalibrated rasters beside it: geouq run FOLDER/evaluate.yaml\n"
+    text = "# Evaluates the recalibrated rasters in this folder: geouq run FOLDER/evaluate.yaml\n"
     with atomic_write(out / NAME) as part:
         part.write_text(text + yaml.safe_dump(plain, sort_keys=False, allow_unicode=True), encoding="utf-8")
     return [out / NAME]

@@ -78,7 +78,7 @@ class Outcome:
     def lines(self) -> list[str]:
         """Return what is best and by how much, what was chosen, notes, and where the table is."""
         chosen = [
-            f"{name}: {one.correction.method} was asked for"
+            f"{name}: {one.correction.method} was requested"
             for name, one in self.recalibrators.items()
             if one.correction.method not in (best.method for best in self.best if best.variable == name)
         ]

@@ -95,7 +95,7 @@ def open_run(
     for tile in tiles.values():
         if tile.noisy_truth:
             raise ConfigError(
-                "recalibration: summaries tell of the predicted variance with truth_variance added, so that a "
+                "recalibration: summaries hold the predicted variance plus truth_variance, so that a "
                 "correction of the prediction alone cannot be fitted; evaluate without truth_variance first"
             )
     return Opened(folder, experiment, record, tiles, settings_of(record), zones), wanted

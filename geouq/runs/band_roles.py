@@ -86,7 +86,7 @@ def truth_bands(predicted: Sequence[Predicted], truth: Raster) -> list[int]:
     if len(in_order) == len(keys) and sorted(keys) == sorted(map(str, range(1, len(keys) + 1))):
         return [in_order[int(key) - 1] for key in keys]
     shown = ", ".join(one.name or "the prediction" for one in predicted)
-    raise _unclear(truth, f"cannot tell which of its bands is the truth of {shown}")
+    raise _unclear(truth, f"it is not clear which of its bands is the truth of {shown}")
 
 
 def name_of(one: Predicted, truth: Raster, band: int) -> str:

@@ -213,6 +213,6 @@ def _negative(name: str, found: VariableWindow, window: Window, negative: Ints) 
         what, kind = f"the upper end {high:.6g} lies below the lower {low:.6g}", "such pixels"
     where = f"row {window.row + row}, column {window.column + column}"
     return (
-        f"{name}: {what} at {where} ({count} {kind} in this window); mend the file, or leave them out with "
+        f"{name}: {what} at {where} ({count} {kind} in this window); repair the file, or leave them out with "
         "'variance: {negative: exclude}'"
     )

@@ -125,7 +125,7 @@ class _Projection:
         """Columns and rows of points."""
         at = xy if self.same else _transformed(self.source, self.target, xy)
         if not np.isfinite(at).all():
-            raise DataError("polygons near the tile have points that its CRS cannot show; mend or cut them")
+            raise DataError("polygons near the tile have points that its CRS cannot show; repair or cut them")
         if self.target.is_geographic:
             rows, columns = self.grid.shape
             middle = (self.grid.transform @ (columns / 2, rows / 2))[0]

@@ -111,7 +111,7 @@ def without_pixels(regions: Regions, tiles: Iterable[TileZones]) -> list[str]:
     notes = []
     for key, empty in polygons_without_pixels(regions, tiles).items():
         if empty:
-            more = ", ...; a run tells all of them in tables/zones.csv, with n_pixels = 0" if len(empty) > SHOWN else ""
+            more = ", ...; a run lists all of them in tables/zones.csv, with n_pixels = 0" if len(empty) > SHOWN else ""
             notes.append(
                 f"{len(empty)} of {len(regions.polygons[key].names)} regions of {key} hold no pixel centre: "
                 f"outside all tiles, or smaller than a pixel: {', '.join(empty[:SHOWN])}{more}"
@@ -126,7 +126,7 @@ def _inexact(experiment: Experiment) -> list[str]:
     keys = ", ".join(experiment.zone_layers)
     note = (
         f"bins: exact is of tiles and regions that are lists of tiles; edges of those from {keys} are placed on the "
-        "profile, within 0.2 % of the variance, as bins.csv tells"
+        "profile, within 0.2 % of the variance; see bins.csv"
     )
     return [note]
 

@@ -99,7 +99,7 @@ def test_what_cells_do_not_keep_has_a_difference_without_an_interval(runs, geouq
         ("zms:height:wset", 2, "no region 'wset' in all runs; did you mean 'west'"),
         ("ence_null", 2, "no value of ence_null is better"),
         ("width_90", 2, "no value of width_90 is better"),
-        ("rmscd_90", 1, "cannot be told: not kept by cell"),
+        ("rmscd_90", 1, ": not kept by cell"),
     ],
 )
 def test_a_run_that_is_worse_is_the_exit_code(runs, geouq, gate, code, said):

@@ -108,7 +108,7 @@ def test_bands_of_variances_that_are_not_those_of_members_are_told(folder):
     data = {"members": "by_variable/{tile}.tif", "member_variance": "truth/{tile}.tif"} | TRUTH
     said = faults(folder, data)
 
-    assert said[0] == "truth/a1.tif has 2 bands; 4 members of the variables asked for are 8"
+    assert said[0] == "truth/a1.tif has 2 bands; 4 members of the requested variables are 8"
 
 
 @pytest.mark.parametrize("codes", ["{open: 3, sparse: 7}", "{open: 3, sparse: 7, dense: 9, water: 1}"])
@@ -116,7 +116,7 @@ def test_classes_that_are_not_as_many_as_bands_are_told(folder, codes):
     said = faults(folder, CLASSES | {"class_codes": codes}, "variables: [forest]\n")
 
     count = codes.count(":")
-    assert said[0] == f"classes/a1_p.tif has 3 bands; {count} classes of the variables asked for are {count}"
+    assert said[0] == f"classes/a1_p.tif has 3 bands; {count} classes of the requested variables are {count}"
 
 
 def test_codes_of_no_class_and_percentages_are_counted_and_told_where_they_are_most(folder, write_raster):

@@ -165,6 +165,6 @@ def test_a_server_that_fails_for_what_lies_beside_a_file_does_not_hide_it(tmp_pa
     assert len(lines) == 2
     for line in lines:
         if matters:
-            assert f"the server failed when asked for {address}/{name}" in line
+            assert f"the server failed for {address}/{name}" in line
         else:
             assert line == "(8, 9) masked"

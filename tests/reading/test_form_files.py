@@ -204,7 +204,7 @@ def test_bands_that_do_not_fit_the_truth_are_told(folder):
     }
     failures = find_tiles(experiment_of(folder, data | TRUTH)).failures
 
-    assert "has 8 bands; 3 quantiles of the variables asked for are 6" in failures[0].message
+    assert "has 8 bands; 3 quantiles of the requested variables are 6" in failures[0].message
 
 
 def test_a_tile_that_lacks_a_member_is_told(folder):

@@ -199,9 +199,9 @@ def test_a_variance_among_the_bands_is_preferred_to_a_std(tmp_path, write_raster
         (("m1", "sd1", "m2"), ("", ""), "do not say which"),
         (("mean", "mu", "std"), ("",), "bands 1 and 2 may both be the mean"),
         (("mean", "std of the mean"), ("",), "do not say which"),
-        (("mean", "std"), ("height", "gini"), "cannot tell which of its bands is the truth of the prediction"),
-        (("height_mean", "height_std"), ("gini", "cover"), "cannot tell which of its bands is the truth of height"),
-        (("a_mean", "a_std", "b_mean", "b_std"), ("", ""), "cannot tell which of its bands is the truth of a, b"),
+        (("mean", "std"), ("height", "gini"), "it is not clear which of its bands is the truth of the prediction"),
+        (("height_mean", "height_std"), ("gini", "cover"), "it is not clear which of its bands is the truth of height"),
+        (("a_mean", "a_std", "b_mean", "b_std"), ("", ""), "it is not clear which of its bands is the truth of a, b"),
     ],
 )
 def test_bands_that_do_not_say_what_they_are_are_not_guessed(tmp_path, write_raster, names, truth, said):
