@@ -40,11 +40,11 @@ FIGURES: Mapping[str, About] = {
     ),
     "sparsification": About(
         "Sparsification curves",
-        "RMSE of what remains when the most uncertain pixels are left out, beside the best order that there is.",
+        "RMSE of the remaining pixels when the most uncertain ones are left out, and the same in the best order.",
     ),
     "group_coverage": About(
         "Coverage by group",
-        "Share of the truth inside the intervals in groups of pixels of like truth, mean, variance or class.",
+        "Share of the truth inside the intervals, in groups of pixels by truth, mean, variance or class.",
     ),
     "std": About(
         "Predicted std by region",

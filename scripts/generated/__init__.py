@@ -7,6 +7,7 @@ from generated.api import OF_A_VARIANCE, accessor, errors, functions, metric_fun
 from generated.architecture import drawing
 from generated.commands import commands, exit_codes
 from generated.configuration import configuration
+from generated.gallery import gallery
 from generated.outputs import files, tables
 from geouq.metrics import METRICS
 from geouq.metrics.record import as_markdown
@@ -22,6 +23,7 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "files": files,
     "form-metrics": lambda: as_markdown(one for one in METRICS if one not in OF_A_VARIANCE),
     "functions": functions,
+    "gallery": gallery,
     "metric-functions": metric_functions,
     "summary-functions": summary_functions,
     "metrics": lambda: as_markdown(OF_A_VARIANCE),
