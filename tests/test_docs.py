@@ -17,7 +17,7 @@ from generated.outputs import FILES
 from geouq.config import load_experiment
 from geouq.config.layer_bands import OF_ONE_RASTER, OF_PREDICTIONS
 from geouq.experiment import Options, run
-from geouq.tables.columns import COMPARISON, RECALIBRATION, TABLES
+from geouq.tables.columns import COLUMN, COMPARISON, RECALIBRATION, TABLES
 from geouq.text.wording import for_people
 
 ROOT = Path(__file__).parents[1]
@@ -105,6 +105,12 @@ def test_all_files_and_columns_of_a_run_are_listed(tile_folder, tmp_path, geouq)
         if record.file in written:
             assert columns_of(folder / record.file) == record.columns
     assert {record.file for record in TABLES.values()} - written == {"tables/comparison.csv"}
+
+
+def test_every_described_column_is_one_of_a_table():
+    records = (*TABLES.values(), RECALIBRATION, COMPARISON)
+
+    assert set(COLUMN) == {column for record in records for column in record.columns}
 
 
 def test_columns_of_comparisons_are_listed(runs, geouq):

@@ -14,7 +14,8 @@ def commands() -> str:
         ("command", "what it does"),
         ((f"[`geouq {name}`](#geouq-{name})", command.get_short_help_str(200)) for name, command in _commands()),
     )
-    return "\n".join([overview, *(_part(name, command) for name, command in _commands())])
+    everywhere = _options(main) + "| `-h`, `--help` |  | Show this help, also of each command. |\n"
+    return "\n".join([overview, everywhere, *(_part(name, command) for name, command in _commands())])
 
 
 def exit_codes() -> str:
@@ -30,9 +31,15 @@ def _part(name: str, command: click.Command) -> str:
     context = click.Context(command, info_name=f"geouq {name}")
     usage = " ".join(command.collect_usage_pieces(context))
     text = "\n\n".join(" ".join(part.split()) for part in (command.help or "").split("\n\n"))
+    return "\n".join(
+        filter(None, [f"## geouq {name}\n", f"    geouq {name} {usage}\n", f"{text}\n", _options(command)])
+    )
+
+
+def _options(command: click.Command) -> str:
+    """Return a table of the options of a command; empty if it has none."""
     options = [one for one in command.params if isinstance(one, click.Option)]
-    shown = table(("option", "values", "what it does"), map(_option, options)) if options else ""
-    return "\n".join(filter(None, [f"## geouq {name}\n", f"    geouq {name} {usage}\n", f"{text}\n", shown]))
+    return table(("option", "values", "what it does"), map(_option, options)) if options else ""
 
 
 def _option(option: click.Option) -> tuple[str, str, str]:
