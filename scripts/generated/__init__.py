@@ -9,6 +9,8 @@ from generated.commands import commands, exit_codes
 from generated.configuration import configuration
 from generated.gallery import gallery
 from generated.outputs import files, tables
+from geouq.maps.pixel_maps import PIXEL_MAPS
+from geouq.maps.pixel_maps import as_markdown as maps_as_markdown
 from geouq.metrics import METRICS
 from geouq.metrics.record import as_markdown
 
@@ -27,6 +29,7 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "metric-functions": metric_functions,
     "summary-functions": summary_functions,
     "metrics": lambda: as_markdown(OF_A_VARIANCE),
+    "pixel-maps": lambda: maps_as_markdown(PIXEL_MAPS.values()),
     "tables": tables,
 }
 
