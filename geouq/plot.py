@@ -27,18 +27,11 @@ from geouq.config import CALIBRATION_LEVELS, EQUAL_COUNT_10, BinScheme, suggesti
 from geouq.config.model import LEVELS
 from geouq.drawing.cells import cell_metrics, function_of_cells, unit_of_cells, values_of_cells
 from geouq.errors import ConfigError, DataError, SummaryError, wrong_type
-from geouq.figures.calibration import draw_curve, draw_diagonal
-from geouq.figures.cells import draw_cells
-from geouq.figures.correlogram import draw_correlogram
-from geouq.figures.error_by_std import draw_error_by_std
-from geouq.figures.forms import draw_ranks, draw_shares, shares_of
-from geouq.figures.group_coverage import draw_groups
-from geouq.figures.pit import draw_pit
-from geouq.figures.regions import draw_regions, region_panels, sorted_names
+from geouq.figures.calibration import draw_curve, draw_diagonal, draw_pit, draw_ranks, draw_shares, shares_of
+from geouq.figures.cells import draw_cells, draw_correlogram
+from geouq.figures.predicted_std import draw_error_by_std, draw_sparsification, draw_std
+from geouq.figures.regions import draw_groups, draw_regions, draw_shift, region_panels, sorted_names
 from geouq.figures.reliability import draw_bins, fit
-from geouq.figures.shift import draw_shift
-from geouq.figures.sparsification import draw_sparsification
-from geouq.figures.std import draw_std
 from geouq.figures.style import INK, LETTERS, MARKERS, NARROW, PALETTE, Curve, dress, plain, squared, with_units
 from geouq.inference import DEFAULTS
 from geouq.metrics import MetricOptions, evaluate_metrics, unit_of

@@ -24,7 +24,7 @@ from geouq.figures import (
     sparsification_figure,
     std_figure,
 )
-from geouq.figures.forms import shares_of
+from geouq.figures.calibration import shares_of
 from geouq.figures.regions import region_panels
 from geouq.inference import Inference
 from geouq.metrics import MetricOptions

@@ -1,18 +1,10 @@
 """Figures: each a function from summaries, or rows of tables, to a matplotlib Figure; nothing is drawn globally."""
 
-from geouq.figures.before_after import before_after_figure
-from geouq.figures.calibration import calibration_figure
-from geouq.figures.cells import TileCells, cell_map
-from geouq.figures.correlogram import correlogram_figure
-from geouq.figures.error_by_std import error_by_std_figure
-from geouq.figures.forms import ranks_figure, shares_figure
-from geouq.figures.group_coverage import group_coverage_figure
-from geouq.figures.pit import pit_histogram
-from geouq.figures.regions import region_figure
-from geouq.figures.reliability import reliability_diagram
-from geouq.figures.shift import shift_figure
-from geouq.figures.sparsification import sparsification_figure
-from geouq.figures.std import std_figure
+from geouq.figures.calibration import calibration_figure, pit_histogram, ranks_figure, shares_figure
+from geouq.figures.cells import TileCells, cell_map, correlogram_figure
+from geouq.figures.predicted_std import error_by_std_figure, sparsification_figure, std_figure
+from geouq.figures.regions import group_coverage_figure, region_figure, shift_figure
+from geouq.figures.reliability import before_after_figure, reliability_diagram
 from geouq.figures.style import DATA, DOTS_PER_INCH, FAINT, FORMATS, GREEN, IDEAL, INK, PALETTE, Curve, save_figure
 
 __all__ = [

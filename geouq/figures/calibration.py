@@ -1,4 +1,4 @@
-"""Calibration curves of one or several regions."""
+"""Calibration of levels: the curve, the PIT histogram, the ranks of ensembles, and curves of quantiles and classes."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,24 +6,34 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
 from geouq.config import CALIBRATION_LEVELS
 from geouq.figures.style import (
+    DATA,
     FAINT,
     IDEAL,
     MARKERS,
     PALETTE,
+    TOO_FEW,
     Curve,
     described,
     dress,
     key,
     new_figure,
     note,
+    percent,
     pixels,
     plain,
     without_pixels,
 )
-from geouq.metrics import calibration_curve, mace
+from geouq.gaussian import quantile
+from geouq.inference import DEFAULTS, Bands
+from geouq.metrics import calibration_curve, coverage, form_curves, mace, z_mean, z_std
+from geouq.metrics.ensemble import mixture_pit, rank_histogram
+from geouq.metrics.form_curves import FORM_CURVES
+from geouq.summary import Summary
+from geouq.text.wording import for_people
 
 MOST = 6  # curves that can be told apart
 
@@ -103,3 +113,137 @@ def _diagonal(top: Axes, bottom: Axes) -> None:
     away = max(0.01, *(abs(limit) for limit in bottom.get_ylim()))
     bottom.set_ylim(-away, away)
     bottom.yaxis.set_major_locator(MaxNLocator(4, symmetric=True))
+
+
+PIT_BINS = 20
+
+
+def pit_histogram(summary: Summary, *, title: str, bands: Bands | None = None, verdict: str = "") -> Figure:
+    """Density of the probability integral transform in 20 bins; flat at 1 when calibrated.
+
+    High ends are over-confident, a high middle under-confident, a slope a bias. The grey band would hold each bar of a
+    calibrated forecast as often as its level says: of as many independent pixels as the bootstrap finds the histogram
+    to be worth (no band where that is not to be told), or, without `bands`, of all of them, which is too narrow where
+    errors are correlated. The note shows `verdict`, the verdict in words, where it is given.
+    """
+    figure = new_figure(title, height=4.2)
+    if not summary.n:
+        return without_pixels(figure)
+    axes = figure.subplots()
+    level, effective = draw_pit(axes, summary, bands)
+    known = bool(np.isfinite(effective))
+    covered = f", {percent(0.9)} interval covers {100 * float(coverage(summary, 0.9)):.1f} %"
+    centre, spread = for_people(float(z_mean(summary))), for_people(float(z_std(summary)))
+    size = f"worth {for_people(effective)} independent ones" if bands else "taken as independent"
+    note(
+        axes,
+        f"{pixels(summary.n)}{covered if 0.9 in summary.levels else ''}",
+        f"mean of z {centre}, std of z {spread}",
+        *([verdict] if verdict else []),
+        f"band: {percent(level)} of each bar if calibrated, pixels {size}" if known else f"no band: {TOO_FEW}",
+    )
+    key(figure, [axes])
+    return figure
+
+
+def draw_pit(axes: Axes, summary: Summary, bands: Bands | None = None) -> tuple[float, float]:
+    """Draw the histogram and its band; return level and number of independent pixels of the band."""
+    density = PIT_BINS * summary.z.regular(PIT_BINS) / summary.moments.weight
+    left = np.arange(PIT_BINS) / PIT_BINS
+    level, effective = (bands.level, bands.pit_effective) if bands else (DEFAULTS.level, float(summary.n))
+    known = bool(np.isfinite(effective))
+    half = expected_half_width(effective, level) if known else 0.0
+    axes.bar(left, density, 1 / PIT_BINS, align="edge", color=DATA, alpha=0.35, linewidth=0)
+    if known:
+        axes.axhspan(max(0, 1 - half), 1 + half, color=FAINT, alpha=0.45, linewidth=0, zorder=2, label="if calibrated")
+    axes.stairs(density, np.append(left, 1.0), color=DATA, linewidth=1.4, zorder=3, label="observed")
+    axes.axhline(1, color=IDEAL, linewidth=1.5, linestyle="--", label="calibrated", zorder=4)
+    axes.set(xlim=(0, 1), ylim=(0, 1.05 * max(float(density.max()), 1.2, 1 + min(half, 1))))
+    dress(axes, "PIT of the truth (1)", "density (1)")
+    return level, effective
+
+
+def expected_half_width(effective: float, level: float) -> float:
+    """How far from 1 the density of one of 20 bins may be for so many independent pixels, at that level.
+
+    The normal limits of a binomial share of 1/20.
+
+    >>> round(expected_half_width(7600, 0.95), 4)
+    0.098
+    """
+    return quantile((1 + level) / 2) * float(np.sqrt((PIT_BINS - 1) / effective))
+
+
+FormCurve = tuple[str, NDArray[np.float64], NDArray[np.float64]]
+
+
+def shares_of(summary: Summary) -> tuple[list[FormCurve], str, str]:
+    """Return the curves of a summary of quantiles or of classes, and what is predicted and observed."""
+    curves = [
+        ("quantiles" if name == "quantile_calibration" else name.removeprefix("reliability_"), x, y)
+        for name, x, y in form_curves(summary)
+    ]
+    known = FORM_CURVES[summary.kind]
+    return curves, known.predicted, known.observed
+
+
+def shares_figure(curves: Sequence[FormCurve], n: int, *, title: str, predicted: str, observed: str) -> Figure:
+    """Observed shares against predicted ones, a curve each by its name: on the diagonal where calibrated."""
+    figure = new_figure(title)
+    axes = figure.subplots()
+    draw_shares(axes, curves, predicted=predicted, observed=observed)
+    note(axes, pixels(n))
+    key(figure, [axes], columns=2)
+    return figure
+
+
+def draw_shares(axes: Axes, curves: Sequence[FormCurve], *, predicted: str, observed: str) -> None:
+    """Draw a curve each by its name, and the diagonal."""
+    colours = (DATA, *(colour for colour in PALETTE if colour not in (DATA, IDEAL)))
+    for number, (name, x, y) in enumerate(curves):
+        there = np.isfinite(y)
+        axes.plot(
+            x[there], y[there], color=colours[number % len(colours)], marker=MARKERS[number % len(MARKERS)],
+            markersize=4, linewidth=1.2, label=plain(name, 22), zorder=3,
+        )  # fmt: skip
+    axes.plot([0, 1], [0, 1], color=IDEAL, linewidth=1.5, linestyle="--", label="calibrated", zorder=1)
+    axes.set(xlim=(0, 1), ylim=(0, 1))
+    dress(axes, predicted, observed)
+
+
+def ranks_figure(summary: Summary, *, title: str) -> Figure:
+    """Ranks of the truth among the members of an ensemble, and the mixture's PIT where members have variances.
+
+    Both are flat at 1 when calibrated; high at both ends they are over-confident, sloping they are biased. Ranks are
+    among the members' means: where members have variances, these are not in them.
+    """
+    densities = summary.given_as.sampled_members > 0
+    figure = new_figure(title, height=5.6 if densities else 3.6)
+    if not summary.n:
+        return without_pixels(figure)
+    first, *others = figure.subplots(2 if densities else 1, squeeze=False).ravel()
+    members = draw_ranks(first, summary)
+    alone = "means alone, without the members' variances" if densities else ""
+    note(first, f"{pixels(summary.n)}, {members} members", alone)
+    for axes in others:
+        pit = mixture_pit(summary)
+        _bars(axes, len(pit) * pit, np.linspace(0, 1, len(pit) + 1))
+        dress(axes, "PIT of the truth in the mixture (1)", "density (1)")
+    key(figure, [first])
+    return figure
+
+
+def draw_ranks(axes: Axes, summary: Summary) -> int:
+    """Draw the ranks of the truth; return the number of members."""
+    shares = rank_histogram(summary)
+    members = len(shares) - 1
+    _bars(axes, len(shares) * shares, np.linspace(-0.5, members + 0.5, members + 2))
+    dress(axes, "members below the truth (number)", "density (1)")
+    return members
+
+
+def _bars(axes: Axes, density: NDArray[np.float64], edges: NDArray[np.float64]) -> None:
+    axes.stairs(density, edges, color=DATA, alpha=0.35, fill=True)
+    axes.stairs(density, edges, color=DATA, linewidth=1.4, label="observed")
+    axes.axhline(1, color=IDEAL, linewidth=1.5, linestyle="--", label="calibrated", zorder=4)
+    axes.set(xlim=(edges[0], edges[-1]), ylim=(0, 1.05 * max(float(density.max()), 1.2)))

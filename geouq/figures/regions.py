@@ -1,4 +1,4 @@
-"""Metrics by region: dots and intervals, sorted."""
+"""Numbers of parts beside each other: of regions, of groups of pixels, and in and out of distribution."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,10 +8,13 @@ from matplotlib.figure import Figure
 
 from geouq.figures.style import (
     DATA,
+    GREEN,
     IDEAL,
     INK,
     LETTERS,
+    MARKERS,
     NARROW,
+    PALETTE,
     WIDE,
     decades,
     dress,
@@ -23,9 +26,11 @@ from geouq.figures.style import (
     plain,
     shortened,
     with_units,
+    without_pixels,
 )
-from geouq.metrics import ideal_value, named, shown_in, usual_name
+from geouq.metrics import group_coverage, group_places, ideal_value, named, shown_in, usual_name
 from geouq.metrics.record import Around, Ratio
+from geouq.summary import ClassCoverage, Summary
 from geouq.tables.rows import Row
 
 MOST = 60
@@ -146,3 +151,112 @@ def _describe(
         f"{len(shown)} of {len(names)} rows" if len(shown) < len(names) else "",
     ]
     note(figure.axes[0], *(part for part in parts if part), width=34)
+
+
+MOST_LEVELS = 4
+
+
+def group_coverage_figure(
+    summary: Summary,
+    *,
+    title: str,
+    groupings: Sequence[str],
+    levels: Sequence[float],
+    groups: int = 10,
+    classes: Mapping[str, Mapping[int, str]] | None = None,
+) -> Figure:
+    """Share of the truth inside the intervals in each group of pixels, a panel for each way of grouping.
+
+    Groups hold equal numbers of pixels in the order of what they are grouped by, or are classes, by their codes (or the
+    names in `classes`, by grouping and code). Dashed lines are the levels. Of more than four levels those nearest to
+    50, 68, 90 and 95 % are drawn. Groups by truth blame even a perfect forecaster where noise grows with the truth.
+    Raises SummaryError where coverage by that was not kept.
+    """
+    across = min(len(groupings), 3)
+    down = -(-len(groupings) // across)
+    figure = new_figure(title, NARROW if across == 1 else WIDE, 0.9 + 2.8 * down)
+    if not summary.n:
+        return without_pixels(figure)
+    panels = list(figure.subplots(down, across, squeeze=False, sharey=True).ravel())
+    for by, axes in zip(groupings, panels, strict=False):
+        draw_groups(axes, summary, by, levels=_shown(levels), groups=groups, classes=(classes or {}).get(by, {}))
+    panels[0].set_ylim(max(0.0, panels[0].get_ylim()[0]), min(102.0, panels[0].get_ylim()[1]))
+    for axes in panels[::across]:
+        axes.set_ylabel("covered (%)")
+    for axes in panels[len(groupings) :]:
+        axes.remove()
+    note(panels[0], pixels(summary.n), width=30)
+    key(figure, panels[:1], columns=4)
+    return figure
+
+
+def draw_groups(
+    axes: Axes, summary: Summary, by: str, *, levels: Sequence[float], groups: int, classes: Mapping[int, str]
+) -> None:
+    """Coverage of each group, and the levels dashed."""
+    by_class = isinstance(summary.coverage_by(by), ClassCoverage)
+    places = group_places(summary, by, groups)
+    x = np.arange(len(places)) if by_class else 100 * places
+    for number, level in enumerate(levels):
+        axes.plot(
+            x, 100 * group_coverage(summary, level, by, groups), color=PALETTE[number], marker=MARKERS[number],
+            markersize=3.5, linewidth=1.2, linestyle="none" if by_class else "-", label=percent(level),
+        )  # fmt: skip
+        axes.axhline(100 * level, color=PALETTE[number], linewidth=1, linestyle="--")
+    if by_class:
+        axes.set_xticks(x, [classes.get(int(code), f"{code:g}") for code in places], rotation=90 if len(x) > 8 else 0)
+        dress(axes, f"{by} (class)")
+    else:
+        axes.set_xlim(0, 100)
+        dress(axes, f"pixels in the order of {by} (%)")
+
+
+def _shown(levels: Sequence[float]) -> list[float]:
+    if len(levels) <= MOST_LEVELS:
+        return list(levels)
+    return sorted({min(levels, key=lambda level: abs(level - wanted)) for wanted in (0.5, 0.6827, 0.9, 0.95)})
+
+
+def shift_figure(rows: Sequence[Row], *, title: str) -> Figure:
+    """Each metric in and out of the distribution of the training data, with the interval of the difference.
+
+    rows : of the table `shift`, of one variable. The bar lies where the value out of distribution would be if the
+    difference had either limit of its interval: one that does not hold the value in is a shift. Dashed is the ideal.
+    """
+    found = [next((row for row in rows if row["metric"] == metric), None) for metric in region_panels()]
+    used = [row for row in found if row is not None and row["difference"] is not None]
+    across = min(3, len(used)) or 1
+    down = -(-len(used) // across) or 1
+    figure = new_figure(title, WIDE, 1.0 + 1.35 * down)
+    if not used:
+        figure.text(0.5, 0.5, "nothing to compare", ha="center", va="center", fontsize=LETTERS, color=INK)
+        return figure
+    panels = list(figure.subplots(down, across, squeeze=False, sharey=True).ravel())
+    for row, axes in zip(used, panels, strict=False):
+        draw_shift(axes, row)
+    for axes in panels[len(used) :]:
+        axes.remove()
+    level = next(
+        (f"bar: {percent(row['ci_level'])} of the difference" for row in used if row["ci_level"]), "no interval"
+    )
+    note(panels[0], f"in: {pixels(used[0]['n_in'])}", f"out: {pixels(used[0]['n_out'])}", level, width=40)
+    key(figure, panels[:1], columns=4)
+    return figure
+
+
+def draw_shift(axes: Axes, row: Row) -> None:
+    """Draw a metric in and out of distribution, and the interval of the difference."""
+    draw_ideal(axes, row["metric"])
+    axes.plot([row["in"], row["in"]], [0, 1], color=DATA, linewidth=0.8, linestyle=":", zorder=2)
+    if row["ci_low"] is not None:
+        ends = [row["in"] + row["ci_low"], row["in"] + row["ci_high"]]
+        axes.plot(
+            ends, [1, 1], color=GREEN, linewidth=3, alpha=0.6, solid_capstyle="butt", label="in plus the difference"
+        )
+    axes.plot(row["in"], 0, color=DATA, marker="o", markersize=6, linestyle="none", label="in", zorder=3)
+    axes.plot(row["out"], 1, color=GREEN, marker="s", markersize=6, linestyle="none", label="out", zorder=3)
+    dress(axes, with_units(row["metric"], row["units"]))
+    axes.locator_params(axis="x", nbins=4)
+    axes.margins(x=0.12)
+    axes.set_yticks([0, 1], ["in", "out"])
+    axes.set_ylim(1.5, -0.5)

@@ -24,8 +24,8 @@ from geouq.figures import (
     sparsification_figure,
     std_figure,
 )
-from geouq.figures.error_by_std import error_quantiles
-from geouq.figures.pit import expected_half_width
+from geouq.figures.calibration import expected_half_width
+from geouq.figures.predicted_std import error_quantiles
 from geouq.gaussian import cdf
 from geouq.grid import Grid
 from geouq.metrics import LEFT_OUT, binned, calibration_curve, oracle_curve

@@ -1,0 +1,247 @@
+"""The predicted std: its distribution, the error against it, and what is left without the least certain pixels."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from geouq.errors import SummaryError
+from geouq.figures.style import (
+    DATA,
+    FAINT,
+    GREEN,
+    IDEAL,
+    INK,
+    LETTERS,
+    NARROW,
+    decades,
+    dress,
+    key,
+    new_figure,
+    note,
+    percent,
+    pixels,
+    plain,
+    with_units,
+    without_pixels,
+)
+from geouq.gaussian import half_width
+from geouq.metrics import (
+    LEFT_OUT,
+    ause,
+    ause_resolution,
+    oracle_curve,
+    rmse,
+    sparsification_curve,
+    spearman,
+    spearman_resolution,
+)
+from geouq.summary import Summary
+from geouq.text.wording import for_people
+
+Floats = NDArray[np.float64]
+
+STEPS = 60
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+ROW = 0.24  # inches
+
+
+def std_figure(regions: Mapping[str, Summary], *, title: str, units: str) -> Figure:
+    """How the predicted std is distributed in each region: density, 5, 25, 50, 75 and 95 % quantiles, and the RMSE.
+
+    Quantiles are those of the variance profile, exact to 1 part in 512. The RMSE of a calibrated forecast is the root
+    of its mean variance, and so right of most of the bar. The axis is logarithmic where the quantiles span more than a
+    factor of ten.
+    """
+    used = {name: summary for name, summary in regions.items() if summary.n}
+    figure = new_figure(title, NARROW, 1.6 + ROW * max(4, 1.4 * len(used) if len(used) < 12 else len(used)))
+    if not used:
+        return without_pixels(figure)
+    axes = figure.subplots()
+    draw_std(axes, used, units)
+    note(axes, f"{pixels(next(iter(used.values())).n)} in {plain(next(iter(used)), 20)}")
+    key(figure, [axes])
+    return figure
+
+
+def draw_std(axes: Axes, used: Mapping[str, Summary], units: str) -> None:
+    """Draw a row for each region with pixels."""
+    quantiles = {name: np.sqrt(summary.variance.quantiles(QUANTILES)) for name, summary in used.items()}
+    ends = np.array([(own[0], own[-1]) for own in quantiles.values()])
+    errors = [float(rmse(summary)) for summary in used.values()]
+    logarithmic = bool(ends.min() > 0 and ends.max() > 10 * ends.min())
+    edges = _std_edges(ends, logarithmic=logarithmic)
+    for row, (name, summary) in enumerate(used.items()):
+        _draw_row(axes, row, summary, quantiles[name], edges)
+    axes.plot(errors, range(len(used)), color=IDEAL, marker="D", markersize=4, linestyle="none", label="RMSE", zorder=4)
+    axes.set_xlim(edges[0], edges[-1])
+    if logarithmic:
+        decades(axes, edges[-1] / edges[0], y=False)
+    dress(axes, with_units("predicted std", units))
+    axes.set_yticks(range(len(used)), [plain(name) for name in used])
+    axes.set_ylim(len(used) - 0.4, -0.9)
+
+
+def _std_edges(ends: Floats, *, logarithmic: bool) -> Floats:
+    low, high = float(ends.min()), float(ends.max())
+    if logarithmic:
+        return np.geomspace(low / 1.3, high * 1.3, STEPS + 1)
+    return np.linspace(max(0.0, low - 0.2 * (high - low)), high + 0.2 * (high - low) or low + 1.0, STEPS + 1)
+
+
+def _draw_row(axes: Axes, row: int, summary: Summary, quantiles: Floats, edges: Floats) -> None:
+    share = summary.variance.binned(edges**2).share
+    first = row == 0
+    if share.max() > 0:
+        height = 0.75 * share / share.max()
+        axes.stairs(
+            row - height, edges, baseline=row, fill=True, color=DATA, alpha=0.3, linewidth=0,
+            label="density" if first else None,
+        )  # fmt: skip
+    axes.plot(quantiles[[0, 4]], [row, row], color=INK, linewidth=0.8, label="5 to 95 %" if first else None)
+    axes.plot(
+        quantiles[[1, 3]], [row, row], color=INK, linewidth=3, solid_capstyle="butt",
+        label="25 to 75 %" if first else None,
+    )  # fmt: skip
+    axes.plot(
+        quantiles[2], row, color="white", marker="o", markersize=4, markeredgecolor=INK, linestyle="none",
+        label="median" if first else None, zorder=4,
+    )  # fmt: skip
+
+
+LEVELS = (0.5, 0.9)
+GROUPS = 20
+ACROSS, DOWN, PLACES = 60, 60, 4
+
+
+def error_by_std_figure(summary: Summary, *, title: str, units: str) -> Figure:
+    """Density of |error| against the predicted std, with quantiles of |error| in 20 groups of pixels of like std.
+
+    Dashed lines are the quantiles that calibrated normal forecasts would have, so full lines above them
+    show errors larger than predicted. Drawn from the pixels counted by variance and |z|, in classes of 1 part in 12
+    of |z|: |error| is |z| std, spread evenly over its class. Raises SummaryError where the summary keeps no ordering.
+    """
+    figure = new_figure(title, height=4.9)
+    if not summary.n:
+        return without_pixels(figure)
+    axes = figure.subplots()
+    shown = draw_error_by_std(axes, summary, units)
+    note(axes, f"{pixels(summary.n)}, of which {shown:.1f} % lie inside the axes")
+    key(figure, [axes], columns=2)
+    return figure
+
+
+def draw_error_by_std(axes: Axes, summary: Summary, units: str) -> float:
+    """Draw the density with its colour bar and the quantiles; return the percentage of pixels inside the axes."""
+    std, error, weight = _points(summary)
+    across, down = _edges(std, weight, ACROSS, 0.0005, 0.9995), _edges(error, weight, DOWN, 0.01, 0.9995)
+    counts, _, _ = np.histogram2d(std, error, bins=(across, down), weights=weight / weight.sum() * 100)
+    mesh = axes.pcolormesh(across, down, np.where(counts > 0, counts, np.nan).T, cmap="Greys", rasterized=True)
+    _draw_quantiles(axes, std, error, weight, across[[0, -1]])
+    axes.set(xlim=across[[0, -1]], ylim=down[[0, -1]])
+    decades(axes, across[-1] / across[0], y=False)
+    decades(axes, down[-1] / down[0], x=False)
+    dress(axes, with_units("predicted std", units), with_units("|error|", units), grid=False)
+    bar = axes.figure.colorbar(mesh, ax=axes, pad=0.02, aspect=30)
+    bar.set_label("pixels (%)", fontsize=LETTERS)
+    bar.ax.tick_params(labelsize=LETTERS)
+    return float(counts.sum())
+
+
+def error_quantiles(summary: Summary, probability: float) -> tuple[Floats, Floats]:
+    """Mean std of each of 20 groups of pixels of like std, and a quantile of |error| there; both float64 (groups)."""
+    return _quantiles(*_points(summary), probability)
+
+
+def _points(summary: Summary) -> tuple[Floats, Floats, Floats]:
+    """Std, |error| and weight of the pixels: those of a class of |z| at four places in it."""
+    profile = summary.ordering
+    if profile is None:
+        raise SummaryError("this summary does not keep the order of errors; ask for it with ordering: true")
+    (low, high), std = profile.z_ends, np.sqrt(profile.variance)
+    z = low[:, np.newaxis] + (high - low)[:, np.newaxis] * (np.arange(PLACES) + 0.5) / PLACES
+    return np.repeat(std, PLACES), (std[:, np.newaxis] * z).ravel(), np.repeat(profile.n / PLACES, PLACES)
+
+
+def _quantiles(std: Floats, error: Floats, weight: Floats, probability: float) -> tuple[Floats, Floats]:
+    order = np.argsort(std, kind="stable")
+    std, error, weight = std[order], error[order], weight[order]
+    _, first, key_of = np.unique(std, return_index=True, return_inverse=True)
+    totals = np.add.reduceat(weight, first)
+    middle = np.cumsum(totals) - totals / 2  # pixels of one key are not torn apart
+    group = np.minimum((GROUPS * middle / totals.sum()).astype(np.int64), GROUPS - 1)[key_of]
+    own = [group == k for k in np.unique(group)]
+    found = [_of_group(std[some], error[some], weight[some], probability) for some in own]
+    x, y = np.array(found).T
+    return x, y
+
+
+def _of_group(std: Floats, error: Floats, weight: Floats, probability: float) -> tuple[float, float]:
+    order = np.argsort(error, kind="stable")
+    up_to = np.cumsum(weight[order])
+    place = np.searchsorted(up_to, probability * up_to[-1])
+    return float((std * weight).sum() / weight.sum()), float(error[order][place])
+
+
+def _edges(values: Floats, weight: Floats, steps: int, low: float, high: float) -> Floats:
+    """Edges in equal ratios that hold all but the shares `low` and `1 - high` of the pixels at either end."""
+    order = np.argsort(values, kind="stable")
+    order = order[values[order] > 0]
+    up_to = np.cumsum(weight[order])
+    first, last = values[order][np.searchsorted(up_to, np.array([low, high]) * up_to[-1])]
+    return np.geomspace(first / 1.2, last * 1.2, steps + 1)
+
+
+def _draw_quantiles(axes: Axes, std: Floats, error: Floats, weight: Floats, ends: Floats) -> None:
+    for level, colour, marker in zip(LEVELS, (DATA, GREEN), ("o", "s"), strict=True):
+        x, y = _quantiles(std, error, weight, level)
+        described = f"{percent(level)} if calibrated"
+        axes.plot(x, y, color=colour, marker=marker, markersize=3.5, linewidth=1.4, label=f"{percent(level)} of pixels")
+        axes.plot(ends, half_width(level) * ends, color=colour, linewidth=1.2, linestyle="--", label=described)
+
+
+COARSE = 0.01  # resolution that a reader must know
+
+
+def sparsification_figure(summary: Summary, *, title: str, units: str) -> Figure:
+    """RMSE of what remains when the pixels of largest predicted variance are left out, beside the best order there is.
+
+    The grey area between both, divided by the RMSE, is AUSE: 0 where the std puts errors in their true order. A flat
+    line is a std that says nothing. Numbers whose resolution is coarser than 0.01 are given with it. Raises
+    SummaryError where the summary keeps no ordering.
+    """
+    figure = new_figure(title, height=4.2)
+    if not summary.n:
+        return without_pixels(figure)
+    axes = figure.subplots()
+    draw_sparsification(axes, summary, units)
+    own_error = _with_resolution(ause(summary), ause_resolution(summary))
+    correlation = _with_resolution(spearman(summary), spearman_resolution(summary))
+    note(axes, pixels(summary.n), f"AUSE {own_error}, rank correlation {correlation}")
+    key(figure, [axes])
+    return figure
+
+
+def draw_sparsification(axes: Axes, summary: Summary, units: str) -> None:
+    """Draw both curves and the area between them."""
+    x, own, best = 100 * LEFT_OUT, sparsification_curve(summary), oracle_curve(summary)
+    axes.fill_between(x, best, own, color=FAINT, alpha=0.5, linewidth=0)
+    axes.plot(x, own, color=DATA, linewidth=1.6, label="by predicted std")
+    axes.plot(x, best, color=IDEAL, linewidth=1.6, linestyle="--", label="by error (oracle)")
+    axes.axhline(own[0], color=INK, linewidth=1, linestyle=":", label="in any order")
+    axes.set(xlim=(0, 100))
+    if np.isfinite(own).all():
+        axes.set(ylim=(0, 1.1 * own.max()))
+    dress(axes, "pixels left out (%)", with_units("RMSE of those that remain", units))
+
+
+def _with_resolution(value: NDArray[np.float64], resolution: NDArray[np.float64]) -> str:
+    """Return a number, and its resolution where that is coarse.
+
+    >>> _with_resolution(np.array(0.5), np.array(0.002)), _with_resolution(np.array(0.5), np.array(0.123))
+    ('0.5', '0.5 (to within 0.12)')
+    """
+    text = for_people(float(value))
+    return f"{text} (to within {resolution:.2g})" if resolution > COARSE else text
