@@ -7,8 +7,7 @@ from report_content import content, p_row, row
 
 from geouq.config import Variable
 from geouq.grid import Grid
-from geouq.pages.cells import SUMS, CellMaps, CellSums
-from geouq.pages.layout import layout_of
+from geouq.pages.cells import SUMS, CellMaps, CellSums, layout_of
 from geouq.summary import TilePlace
 
 ACROSS = 100

@@ -1,8 +1,10 @@
-"""HTML pages from templates; names from configurations and files are escaped."""
+"""HTML pages from templates, and the files next to them; names from configurations and files are escaped."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +14,22 @@ from geouq.atomic import atomic_write
 from geouq.config.figure_names import FIGURES
 from geouq.failures import isolated
 from geouq.pages.content import ReportContent
-from geouq.pages.differences import models_sheet, shift_sheet
 from geouq.pages.numbers import (
     Numbers,
     count_of_verdicts,
+    excluded_sheet,
+    excluded_total,
+    failures_sheet,
+    models_sheet,
     regions_sheet,
+    shift_sheet,
     shown_numbers,
     thousands,
     tiles_sheet,
     verdict_matrix,
 )
-from geouq.pages.problems import excluded_sheet, excluded_total, failures_sheet
 from geouq.pages.recalibration import recalibration_sheet
 from geouq.pages.sheet import SHORT, Cell, Sheet
-from geouq.pages.static import write_scripts, write_static
 from geouq.text.naming import file_name
 from geouq.text.wording import counted, for_people
 from geouq.verdict import RULE
@@ -203,3 +207,28 @@ MARKS: Mapping[str, str] = {
     "better": "✓",
     "worse": "✗",
 }
+
+OWN = ("report.css", "report.js", "tables.js", "cells.js", "geometry.js", "colours.js", "charts.js", "map.js")
+LIBRARY = ("bokeh.min.js", "bokeh-api.min.js")
+
+
+def write_static(folder: Path) -> list[Path]:
+    """Copy styles and programs into a folder; the files written."""
+    sources = [files("geouq.pages") / "static" / name for name in OWN]
+    sources += [files("bokeh") / "server" / "static" / "js" / name for name in LIBRARY]
+    for source in sources:
+        with atomic_write(folder / source.name) as part, source.open("rb") as file, part.open("wb") as target:
+            shutil.copyfileobj(file, target)
+    return [folder / source.name for source in sources]
+
+
+def write_scripts(scripts: Iterable[tuple[str, str]], folder: Path) -> list[Path]:
+    """Write scripts that hold data into a folder of their own, and remove those of an earlier report."""
+    data, written = folder / "data", []
+    for name, text in scripts:
+        with atomic_write(data / name) as part:
+            part.write_text(text, encoding="utf-8")
+        written.append(data / name)
+    for path in set(data.glob("*.js")) - set(written):
+        path.unlink()
+    return written

@@ -1,13 +1,12 @@
-"""The numbers of regions as tables, each with its interval and a mark, and the verdicts."""
+"""Tables of the pages: numbers with intervals and marks, verdicts, differences, and what is missing."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from geouq.config import Variable
-from geouq.metrics import named, shown_in, usual_heading, usual_name
+from geouq.metrics import deviation, ideal_value, named, shown_in, usual_heading, usual_name
 from geouq.metrics.record import OF_VARIANCE
 from geouq.pages.content import ReportContent
-from geouq.pages.marks import interval_says, without_interval
 from geouq.pages.sheet import Cell, Column, Sheet
 from geouq.text.wording import for_people
 from geouq.verdict import Verdict
@@ -166,3 +165,122 @@ def _matrix_cell(verdict: Verdict | None) -> Cell:
     if verdict is None:
         return Cell("n/a")
     return Cell(verdict.word, "; ".join(filter(None, (verdict.effect, verdict.why))), verdict.tone)
+
+
+def without_interval(row: Row) -> str:
+    """Return why a number has no interval; empty where it has one or needs none."""
+    if row.get("ci_low") is not None or not row.get("ci_method"):
+        return ""
+    return f"no interval: {row['ci_method']}"
+
+
+def interval_says(row: Row) -> str:
+    """Return what an interval that excludes the ideal means, such as over-confident; empty where it holds the ideal."""
+    found = named(row["metric"])
+    if found is None or row.get("ci_low") is None:
+        return ""
+    ideal = ideal_value(*found)
+    if ideal is None or row["ci_low"] <= ideal <= row["ci_high"]:
+        return ""
+    return deviation(found[0], is_above=row["ci_low"] > ideal)
+
+
+NEITHER = ("wider", "sharper", "larger", "smaller")  # of what no value is better than another
+SHIFT = ("variable", "number", "in", "out", "difference", "verdict")
+SHIFT_KINDS = ("text", "name", "number", "number", "number", "text")
+
+
+def shift_sheet(content: ReportContent) -> Sheet:
+    """Return the numbers shown, in and out of distribution."""
+    groups: dict[str, list[list[Cell]]] = {}
+    for row in content.shift:
+        if row["metric"] in headings() and row["bins"] in ("", content.bins):
+            groups.setdefault(_named(row), []).append(_shift_row(row))
+    columns = tuple(Column(heading, kind) for heading, kind in zip(SHIFT, SHIFT_KINDS, strict=True))
+    caption = "Difference: out less in, with an interval of both drawn apart; a colour shows that it is significant."
+    return Sheet("shift", caption, columns, groups)
+
+
+def models_sheet(content: ReportContent) -> Sheet:
+    """Return the numbers shown of each model less those of the first one."""
+    found: dict[tuple[str, ...], dict[str, Row]] = {}
+    for row in content.comparison:
+        if row["metric"] in headings() and row["bins"] in ("", content.bins):
+            found.setdefault((*place_of(row), row["against"]), {})[row["metric"]] = row
+    groups: dict[str, list[list[Cell]]] = {}
+    shown = shown_metrics(content)
+    for (_, name, variable, model, against), rows in found.items():
+        cells = [_difference_cell(rows.get(metric)) for metric, _ in shown]
+        groups.setdefault(variable, []).append([Cell(variable), Cell(name), Cell(f"{model} less {against}"), *cells])
+    columns = (
+        Column("variable", "text"),
+        Column("region", "name"),
+        Column("models", "text"),
+        *(Column(heading) for _, heading in shown),
+    )
+    caption = (
+        "Differences on the same draws of the same blocks of cells, with intervals; a mark says that a difference is "
+        "significant after adjusting for their number: ✓ better, ✗ worse."
+    )
+    return Sheet("models", caption, columns, groups)
+
+
+def _named(row: Row) -> str:
+    return f"{row['variable']} ({row['model']})" if row["model"] else str(row["variable"])
+
+
+def _shift_row(row: Row) -> list[Cell]:
+    says = ""
+    if row["significant"] == "yes" and not row["verdict"].startswith(NEITHER):
+        says = "better" if row["verdict"].startswith("better") else "worse"
+    return [
+        Cell(_named(row)),
+        Cell(headings()[row["metric"]]),
+        Cell(for_people(row["in"])),
+        Cell(for_people(row["out"])),
+        Cell(for_people(row["difference"]), interval_text(row) or without_interval(row)),
+        Cell(row["verdict"], says=says),
+    ]
+
+
+def _difference_cell(row: Row | None) -> Cell:
+    if row is None:
+        return Cell("n/a")
+    says = ""
+    if row["significant"] == "yes" and row["better"]:
+        says = "better" if row["better"] == row["model"] else "worse"
+    return Cell(for_people(row["difference"]), interval_text(row) or without_interval(row), says)
+
+
+def failures_sheet(content: ReportContent) -> Sheet:
+    """Return what failed, and why: tiles, and single numbers, intervals, maps, figures and pages."""
+    columns = (
+        *(Column("tile", "name"), Column("item", "text"), Column("stage", "text"), Column("error", "text")),
+        *(Column("message", "long"), Column("where", "text")),
+    )
+    rows = [[Cell(str(row[column.heading])) for column in columns] for row in content.failures]
+    return Sheet("failures", "These tiles and items are missing; all others are complete.", columns, {"all": rows})
+
+
+def excluded_sheet(content: ReportContent) -> Sheet:
+    """Pixels of each tile that do not count, variable by variable."""
+    columns = (Column("variable", "text"), Column("tile", "name"), Column("reason", "text"), Column("pixels"))
+    groups: dict[str, list[list[Cell]]] = {}
+    for row in content.excluded:
+        cells = [Cell(_named(row)), Cell(row["tile"]), Cell(row["reason"]), Cell(thousands(row["n"]))]
+        groups.setdefault(_named(row), []).append(cells)
+    return Sheet("excluded", "Each pixel under its first reason.", columns, groups)
+
+
+def excluded_total(content: ReportContent) -> Sheet:
+    """Return the same of all tiles together."""
+    totals: dict[tuple[str, str], tuple[int, int]] = {}
+    for row in content.excluded:
+        n, tiles = totals.get((_named(row), row["reason"]), (0, 0))
+        totals[_named(row), row["reason"]] = n + row["n"], tiles + 1
+    columns = (Column("variable", "text"), Column("reason", "name"), Column("pixels"), Column("tiles"))
+    rows = [
+        [Cell(variable), Cell(reason), Cell(thousands(n)), Cell(thousands(tiles))]
+        for (variable, reason), (n, tiles) in totals.items()
+    ]
+    return Sheet("reasons", "Of all tiles; each pixel under its first reason.", columns, {"all": rows})

@@ -14,8 +14,7 @@ from geouq.config import BinScheme, Variable
 from geouq.grid import Grid
 from geouq.inference import ForecastSample
 from geouq.metrics import MetricOptions, binned, coverage, crps, zms
-from geouq.pages.cells import LARGEST_FILE, cell_maps
-from geouq.pages.layout import MOST_CELLS, joined, layout_of
+from geouq.pages.cells import LARGEST_FILE, MOST_CELLS, cell_maps, joined, layout_of
 from geouq.summary import TilePlace, add_all, empty_summary
 
 SCHEME = BinScheme(scheme="equal-count", count=10)

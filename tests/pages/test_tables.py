@@ -9,7 +9,7 @@ from large_report import large_content
 from report_content import HOSTILE, Page, content, p_row, row
 
 from geouq.pages import write_report
-from geouq.pages.marks import interval_says
+from geouq.pages.numbers import interval_says
 from geouq.pages.sheet import SHORT, Cell, Column, Sheet
 
 
