@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from geouq import gaussian
 from geouq.config import Variable
 from geouq.errors import ConfigError
-from geouq.maps import palette
 from geouq.maps.geotiff import CODES, CONTINUOUS, BandLabel, Stored
-from geouq.maps.scales import Scale, even, rounded, usable
+from geouq.maps.scales import AMOUNT, FAULT, SIGNED, Scale, even, rounded, usable
 from geouq.metrics import crps as mean_crps
 from geouq.metrics import rmse, sharpness, sharpness_rms
 from geouq.metrics.record import OF_VARIANCE, has
@@ -184,21 +183,21 @@ def _of_mean(whole: Summary) -> Scale:
     centre = float(whole.moments.mean("truth") + whole.moments.mean("error"))
     reach = 2 * usable(np.sqrt(whole.moments.product("truth", "truth")))
     middle = centre if math.isfinite(centre) else 0.0
-    return rounded(middle - reach, middle + reach, palette.AMOUNT)
+    return rounded(middle - reach, middle + reach, AMOUNT)
 
 
 def _of_nll(whole: Summary) -> Scale:
     """From a hit with the typical variance to |z| = 3."""
     hit = 0.5 * math.log(2 * math.pi * usable(sharpness(whole)))
-    return rounded(hit, hit + OF_Z**2 / 2, palette.FAULT)
+    return rounded(hit, hit + OF_Z**2 / 2, FAULT)
 
 
 def _of_errors(whole: Summary) -> Scale:
-    return rounded(-2 * usable(rmse(whole)), 2 * usable(rmse(whole)), palette.SIGNED)
+    return rounded(-2 * usable(rmse(whole)), 2 * usable(rmse(whole)), SIGNED)
 
 
 def _of_share(_: Summary) -> Scale:
-    return even(0, 1, palette.AMOUNT)
+    return even(0, 1, AMOUNT)
 
 
 @pixel_map("predicted mean", unit="unit", scale=_of_mean)
@@ -211,7 +210,7 @@ def mean(forecast: Forecast) -> Floats:
     "predicted standard deviation",
     unit="unit",
     limits=POSITIVE,
-    scale=lambda whole: rounded(0, 2 * usable(sharpness_rms(whole)), palette.AMOUNT),
+    scale=lambda whole: rounded(0, 2 * usable(sharpness_rms(whole)), AMOUNT),
 )
 def std(forecast: Forecast) -> Floats:
     """Return the predicted standard deviation."""
@@ -228,20 +227,20 @@ def error(forecast: Forecast) -> Floats:
     "|mean - truth|",
     unit="unit",
     limits=POSITIVE,
-    scale=lambda whole: rounded(0, 2 * usable(rmse(whole)), palette.FAULT),
+    scale=lambda whole: rounded(0, 2 * usable(rmse(whole)), FAULT),
 )
 def abs_error(forecast: Forecast) -> Floats:
     """Return the size of the error."""
     return np.abs(gaussian.error(forecast.mean, forecast.truth))
 
 
-@pixel_map("(truth - mean) / predicted std", scale=lambda _: even(-OF_Z, OF_Z, palette.SIGNED))
+@pixel_map("(truth - mean) / predicted std", scale=lambda _: even(-OF_Z, OF_Z, SIGNED))
 def z(forecast: Forecast) -> Floats:
     """Return the error in units of the predicted standard deviation."""
     return gaussian.z_score(*forecast[:3])
 
 
-@pixel_map("predicted probability of a value below the truth", limits=SHARE, scale=lambda _: even(0, 1, palette.SIGNED))
+@pixel_map("predicted probability of a value below the truth", limits=SHARE, scale=lambda _: even(0, 1, SIGNED))
 def pit(forecast: Forecast) -> Floats:
     """Return the probability integral transform."""
     return gaussian.pit(*forecast[:3])
@@ -257,7 +256,7 @@ def nll(forecast: Forecast) -> Floats:
     "continuous ranked probability score",
     unit="unit",
     limits=POSITIVE,
-    scale=lambda whole: rounded(0, 4 * usable(mean_crps(whole)), palette.FAULT),
+    scale=lambda whole: rounded(0, 4 * usable(mean_crps(whole)), FAULT),
 )
 def crps(forecast: Forecast) -> Floats:
     """Return the continuous ranked probability score."""
@@ -318,7 +317,7 @@ def correct(forecast: Forecast) -> NDArray[np.bool_]:
     "sum over classes of (p - o)^2",
     forms=("classes",),
     limits=POSITIVE,
-    scale=lambda _: even(0, 2, palette.FAULT),
+    scale=lambda _: even(0, 2, FAULT),
 )
 def brier(forecast: Forecast) -> Floats:
     """Return the Brier score."""

@@ -11,9 +11,9 @@ from rasterio.errors import RasterioError
 
 from geouq.failures import Failure, ends_the_work, failure_of
 from geouq.grid import Window
-from geouq.maps.codes import write_codes
 from geouq.maps.geotiff import MapWriter, cog_writer
 from geouq.maps.pixel_maps import NO_LAYERS, STATUS, Floats, Forecast, map_named
+from geouq.maps.style import write_codes
 from geouq.rasters.catalog import Tile
 from geouq.rasters.raster import gdal_options, unchanged
 from geouq.reading.cutting import Pieces, Reading

@@ -1,4 +1,4 @@
-"""Which values the colours of a map span: limits that mean something, the same for all tiles of a run."""
+"""Colours of maps, told apart by colour-blind readers, and the values that they span in all tiles of a run."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,25 +7,63 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from geouq.maps import palette
-from geouq.maps.palette import Rgb
 from geouq.metrics import Value, ideal_value
 from geouq.metrics.record import AroundValue, Ratio, Span
 from geouq.metrics.record import Scale as OwnScale
 from geouq.summary import Summary
 
+Rgb = tuple[int, int, int]
+
+
+def _rgb(*colours: str) -> tuple[Rgb, ...]:
+    return tuple((int(c[:2], 16), int(c[2:4], 16), int(c[4:], 16)) for c in colours)
+
+
+def hexadecimal(colour: Rgb) -> str:
+    """Return a colour as #rrggbb."""
+    return "#{:02x}{:02x}{:02x}".format(*colour)
+
+
+# RdBu, PuOr and YlOrBr of ColorBrewer (Harrower and Brewer 2003); viridis of matplotlib
+SIGNED = _rgb("2166ac", "67a9cf", "d1e5f0", "f7f7f7", "fddbc7", "ef8a62", "b2182b")  # below, about, above
+OVER_CONFIDENT_ABOVE = _rgb("542788", "998ec3", "d8daeb", "f7f7f7", "fee0b6", "f1a340", "b35806")
+OVER_CONFIDENT_BELOW = OVER_CONFIDENT_ABOVE[::-1]
+FAULT = _rgb("ffffe5", "fff7bc", "fee391", "fec44f", "fe9929", "cc4c02", "662506")  # from none to large
+AMOUNT = _rgb("440154", "443a83", "31688e", "21908c", "35b779", "8fd744", "fde725")
+
+NEUTRAL = _rgb("e0e0e0")[0]
+# Okabe and Ito 2008, then two of Tol 2021
+CODES = _rgb(
+    "000000", "e69f00", "56b4e9", "009e73", "f0e442", "0072b2", "d55e00", "cc79a7", "882255", "999933"
+)  # fmt: skip
+MISSED, COVERED = _rgb("d55e00", "e0e0e0")
+
+
+def colours_of_codes(codes: Sequence[str]) -> tuple[Rgb, ...]:
+    """Return a colour for each code: what is as it should be is light grey.
+
+    >>> [hexadecimal(colour) for colour in colours_of_codes(("missed", "covered"))]
+    ['#d55e00', '#e0e0e0']
+    >>> colours_of_codes(("wrong", "correct")) == colours_of_codes(("missed", "covered"))
+    True
+    """
+    if tuple(codes) in (("missed", "covered"), ("wrong", "correct")):
+        return MISSED, COVERED
+    return NEUTRAL, *CODES[: len(codes) - 1]
+
+
 SMALLEST, LARGEST = 1e-290, 1e290  # sizes that a scale spans: steps and ends of it are floats too
 NARROWEST = 1e-3  # of the larger limit
 OF_LEVEL = ("level", "(1-level)/2")  # ideals of coverage
 CONFIDENCE: Mapping[str, tuple[Rgb, ...]] = {
-    "over-confident": palette.OVER_CONFIDENT_ABOVE,
-    "errors larger than predicted": palette.OVER_CONFIDENT_ABOVE,
-    "truth too often in the tails": palette.OVER_CONFIDENT_ABOVE,
-    "truth escapes upwards": palette.OVER_CONFIDENT_ABOVE,
-    "truth escapes downwards": palette.OVER_CONFIDENT_ABOVE,
-    "errors smaller than predicted": palette.OVER_CONFIDENT_BELOW,
-    "covers too much": palette.OVER_CONFIDENT_BELOW,
-    "covers too much in every group": palette.OVER_CONFIDENT_BELOW,
+    "over-confident": OVER_CONFIDENT_ABOVE,
+    "errors larger than predicted": OVER_CONFIDENT_ABOVE,
+    "truth too often in the tails": OVER_CONFIDENT_ABOVE,
+    "truth escapes upwards": OVER_CONFIDENT_ABOVE,
+    "truth escapes downwards": OVER_CONFIDENT_ABOVE,
+    "errors smaller than predicted": OVER_CONFIDENT_BELOW,
+    "covers too much": OVER_CONFIDENT_BELOW,
+    "covers too much in every group": OVER_CONFIDENT_BELOW,
 }
 
 
@@ -44,13 +82,13 @@ def cell_scale(value: Value, whole: Summary) -> Scale:
     twice the value of the whole.
     """
     metric = value.metric
-    ideal, two_sided = ideal_value(metric, value.level), CONFIDENCE.get(metric.above, palette.SIGNED)
+    ideal, two_sided = ideal_value(metric, value.level), CONFIDENCE.get(metric.above, SIGNED)
     if metric.scale is not None:
         return _of_record(metric.scale, value, ideal or 0.0, whole, two_sided)
     if ideal is not None and metric.ideal in OF_LEVEL:
         reach = min(ideal, 1 - ideal)
         return even(ideal - reach, ideal + reach, two_sided)
-    colours = palette.FAULT if ideal == 0 or metric.above in ("worse", "std and error disagree") else palette.AMOUNT
+    colours = FAULT if ideal == 0 or metric.above in ("worse", "std and error disagree") else AMOUNT
     return rounded(0, 2 * usable(value.value), colours)
 
 
@@ -60,10 +98,10 @@ def _of_record(scale: OwnScale, value: Value, ideal: float, whole: Summary, two_
         case Ratio(factor):
             return _about_one(factor, two_sided)
         case Span(low, high, is_signed):
-            return even(low, high, palette.SIGNED if is_signed else palette.AMOUNT)
+            return even(low, high, SIGNED if is_signed else AMOUNT)
         case AroundValue(reach):
             middle = float(value.value) if np.isfinite(value.value) else 0.0
-            return rounded(middle - reach, middle + reach, palette.FAULT)
+            return rounded(middle - reach, middle + reach, FAULT)
     if isinstance(scale.reach, float):
         return even(ideal - scale.reach, ideal + scale.reach, two_sided)
     away = usable(scale.reach(whole))
@@ -72,7 +110,7 @@ def _of_record(scale: OwnScale, value: Value, ideal: float, whole: Summary, two_
 
 def count_scale(most: int) -> Scale:
     """Scale of a number of pixels."""
-    return rounded(0, most, palette.AMOUNT)
+    return rounded(0, most, AMOUNT)
 
 
 def rounded(low: float, high: float, colours: Sequence[Rgb]) -> Scale:

@@ -1,7 +1,9 @@
 """A map from outside the package: one function with its record is all that is written."""
 
+import ast
 import csv
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,10 +12,25 @@ from landscape import SHORT
 
 import geouq as package
 from geouq.maps import PIXEL_MAPS, pixel_map
-from geouq.maps.palette import FAULT
 from geouq.maps.pixel_maps import as_markdown
-from geouq.maps.scales import even
+from geouq.maps.scales import FAULT, even
 
+PACKAGE = Path(package.__file__).parent
+# names that are also those of figures, layers, metrics or sums
+OTHER_NOUNS = {
+    "api/pixel_scores.py": {"mean", "std"},
+    "classes.py": {"brier", "confidence"},
+    "config/figure_names.py": {"pit", "std"},
+    "config/layer_bands.py": {"mean", "std"},
+    "drawing/figure_context.py": {"pit", "std"},
+    "ensemble.py": {"aleatoric_share", "epistemic_share"},
+    "inference/evaluation_unit.py": {"error", "z"},
+    "metrics/__init__.py": {"crps", "nll"},
+    "pages/cells.py": {"covered", "crps", "error"},
+    "plot.py": {"pit", "std"},
+    "runs/band_roles.py": {"mean", "std"},
+    "summary/moments.py": {"abs_error", "crps", "error", "nll", "pit", "std", "z"},
+}
 MAPS = SHORT.replace("maps: none", "maps: [z_squared]")
 
 
@@ -55,6 +72,8 @@ def test_a_map_from_outside_is_written_with_what_it_says_of_itself_and_its_style
     results = maps.parent
     with (results / "SHA256SUMS").open(encoding="utf-8", newline="") as sums:
         assert any("a1_z_squared.tif" in line for row in csv.reader(sums) for line in row)
+    page = (results / "report" / "index.html").read_text(encoding="utf-8")
+    assert all(f'<a href="../maps/{name}">' in page for name in ("a1_z_squared.tif", "z_squared.vrt"))
 
 
 @pytest.mark.usefixtures("z_squared")
@@ -79,3 +98,20 @@ def test_it_is_no_map_of_forecasts_without_a_variance():
 def test_a_map_without_colours_or_codes_is_refused():
     with pytest.raises(TypeError, match="give either the scale of its colours or its codes"):
         pixel_map("something")
+
+
+def listed_in(path):
+    """Names of maps of pixels of which two or more stand in one list or mapping of a module."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        members = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", ())
+        names = {one.value for one in members if isinstance(one, ast.Constant) and isinstance(one.value, str)}
+        found |= own if len(own := names & set(PIXEL_MAPS)) > 1 else set()
+    return found
+
+
+def test_no_other_module_lists_maps_of_pixels():
+    paths = {path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE.rglob("*.py"))}
+    found = {place: names for place, path in paths.items() if (names := listed_in(path))}
+
+    assert found == OTHER_NOUNS

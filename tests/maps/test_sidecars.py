@@ -21,11 +21,10 @@ from geouq.config import EQUAL_COUNT_10, Variable, load_experiment
 from geouq.grid import Grid
 from geouq.maps import Cellwise, path_of_map, write_cell_maps, write_pixel_maps, write_sidecars
 from geouq.maps import polygons as polygons_room
-from geouq.maps.palette import colours_of_codes
 from geouq.maps.pixel_maps import PIXEL_MAPS, has_map
-from geouq.maps.scales import cell_scale
+from geouq.maps.scales import cell_scale, colours_of_codes
+from geouq.maps.sidecars import write_mosaics
 from geouq.maps.style import style_of_codes, style_of_scale
-from geouq.maps.vrt import write_mosaics
 from geouq.metrics import MetricOptions, evaluate_metrics
 from geouq.rasters.catalog import find_tiles
 from geouq.summary import TilePlace, TileSummary, add_all, empty_summary
