@@ -1,7 +1,8 @@
-"""One variable of one pool, and how each figure is drawn of it; None where there is nothing to show."""
+"""One variable of one pool, how each figure is drawn of it, and which figures a run draws by default."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -230,3 +231,34 @@ WITHOUT_VARIANCE: Mapping[str, Callable[[Case], Figure | None]] = {
     "cells": _cells,
     "correlogram": _correlogram,
 }
+
+OF_REGIONS = ("reliability", "pit", "ranks", "calibration", "correlogram", "error_by_std")
+MOST = 240  # figures: a minute or two
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One figure of one variable of one pool."""
+
+    pool: EvaluationUnit
+    variable: Variable
+    figure: str
+
+
+def by_default(
+    shown: Sequence[EvaluationUnit], variables: Sequence[Variable], figures: Collection[str]
+) -> tuple[list[Wanted], int]:
+    """Return the figures to draw, the whole first, then one kind after the other of the regions; and how many not.
+
+    figures : those that the experiment asks for.
+    """
+    everything = [one for one in _in_order(shown, variables) if one.figure in figures]
+    chosen = list(islice(everything, MOST))
+    return chosen, len(everything) - len(chosen)
+
+
+def _in_order(shown: Sequence[EvaluationUnit], variables: Sequence[Variable]) -> Iterator[Wanted]:
+    wholes = [pool for pool in shown if pool.level == "all"]
+    yield from (Wanted(pool, variable, figure) for figure in DRAWERS for pool in wholes for variable in variables)
+    regions = [pool for pool in shown if pool.level != "all"]
+    yield from (Wanted(pool, variable, figure) for figure in OF_REGIONS for pool in regions for variable in variables)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from geouq.config import Experiment, Variable, load_experiment, suggestion
 from geouq.drawing.cells import cell_metrics, usual_metric
-from geouq.drawing.default_figures import by_default
-from geouq.drawing.figure_context import DRAWERS, Case, Source, draw
+from geouq.drawing.figure_context import DRAWERS, Case, Source, by_default, draw
 from geouq.errors import ConfigError
 from geouq.figures import DOTS_PER_INCH, save_figure
 from geouq.inference import Inference, infer

@@ -7,7 +7,7 @@ import pytest
 
 from geouq.config.figure_names import FIGURES
 from geouq.drawing import DRAWERS, by_default
-from geouq.drawing import default_figures as choosing
+from geouq.drawing import figure_context as choosing
 from geouq.regions import EvaluationUnit
 
 ROOT = Path(__file__).parents[2]
