@@ -15,8 +15,13 @@ import click
 
 from geouq.errors import ConfigError, GeouqError
 from geouq.interrupts import SIGNALLED, interrupts, received
-from geouq.text.clean_streams import clean_streams, undecodable_unsaid
-from geouq.text.redaction import environment_read_once, holds_secret, remember_secrets
+from geouq.text.redaction import (
+    clean_streams,
+    environment_read_once,
+    holds_secret,
+    remember_secrets,
+    undecodable_unsaid,
+)
 from geouq.text.wording import counted
 from geouq.usage import advice_on
 from geouq.version import __version__

@@ -10,11 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from geouq.arrays.arguments import checked_levels
-from geouq.arrays.array_types import is_xarray
+from geouq.arrays.arguments import checked_levels, is_xarray, variance_of_layers
 from geouq.arrays.forms import MORE, VALUE
 from geouq.arrays.layers import in_front, labels_of, layers_of
-from geouq.arrays.spread import variance_of_layers
 from geouq.arrays.validation import Dim, of_layers
 from geouq.config.model import LEVELS
 from geouq.errors import DataError

@@ -58,7 +58,7 @@ from geouq.runs.verification import require_intact_summaries, save_checksums
 from geouq.sweep.settings import Settings
 from geouq.sweep.tiles import Zone, collect_pixels, for_each_tile, sweep_tiles, sweep_zones
 from geouq.sweep.workers import workers
-from geouq.sweep.zone_batches import batches_of
+from geouq.sweep.zone_sums import batches_of
 from geouq.zones import Regions, TileZones, Zones, open_regions, placed, polygons_without_pixels
 
 

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from geouq.api.position import Maps, maps_of
-from geouq.arrays.arguments import as_count, as_number, as_numbers, as_text, checked_levels
+from geouq.arrays.arguments import as_count, as_number, as_numbers, as_text, checked_levels, given_variance
 from geouq.arrays.datasets import SCHEMES, schemes_of, units_of
 from geouq.arrays.metric_functions import Bins
 from geouq.arrays.points import ARRAY, TAIL, summarize_grid
-from geouq.arrays.spread import given_variance
 from geouq.arrays.summary_array import SummaryArray
 from geouq.arrays.validation import Dim
 from geouq.config import GROUPS, Intervals

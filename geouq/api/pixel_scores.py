@@ -9,11 +9,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from geouq import gaussian
-from geouq.arrays.arguments import as_text, checked_levels, each
-from geouq.arrays.array_types import is_xarray
+from geouq.arrays.arguments import as_text, checked_levels, each, given_variance, is_xarray, mapped
 from geouq.arrays.datasets import units_of
-from geouq.arrays.elementwise import mapped
-from geouq.arrays.spread import given_variance
 from geouq.config import suggestion
 from geouq.errors import ConfigError, DataError
 from geouq.maps.pixel_maps import PIXEL_MAPS, Forecast, PixelMap, covered, map_named

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rasterio.crs import CRS
 from rasterio.errors import CRSError
 
-from geouq.arrays.array_types import is_xarray
+from geouq.arrays.arguments import is_xarray
 from geouq.arrays.validation import Dim
 from geouq.errors import ArgumentError, ConfigError, DataError
 from geouq.grid import TOLERANCE, Grid

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.arrays.array_types import is_dask, is_xarray
+from geouq.arrays.arguments import is_dask, is_xarray
 from geouq.arrays.points import Points
 from geouq.reading.form_pixels import NO_NUMBER, form_pixels, stacked
 from geouq.summary.form import Form

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from geouq.arrays.array_types import is_dask, is_xarray
+from geouq.arrays.arguments import is_dask, is_xarray
 from geouq.errors import DataError
 
 if TYPE_CHECKING:

@@ -14,10 +14,8 @@ from typing import Any, TypeGuard, get_args
 import numpy as np
 from pydantic import ValidationError
 
-from geouq.arrays.arguments import as_count, as_number, as_numbers, as_text
-from geouq.arrays.array_types import is_xarray
+from geouq.arrays.arguments import as_count, as_number, as_numbers, as_text, is_xarray, variance_of
 from geouq.arrays.points import TAIL
-from geouq.arrays.spread import variance_of
 from geouq.arrays.summary_array import SummaryArray
 from geouq.arrays.validation import Dim, summarize
 from geouq.config import BinScheme, CalibrationWeights

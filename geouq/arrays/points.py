@@ -8,8 +8,7 @@ import numpy as np
 from affine import Affine
 from numpy.typing import ArrayLike, NDArray
 
-from geouq.arrays.arguments import as_numbers, checked_levels
-from geouq.arrays.spread import given_variance
+from geouq.arrays.arguments import as_numbers, checked_levels, given_variance
 from geouq.config.model import LEVELS
 from geouq.errors import DataError
 from geouq.grid import Grid, Window
@@ -19,9 +18,8 @@ from geouq.reading.cutting import BAND, Pieces, Reading
 from geouq.reading.decoded import NO_STATUS, merged
 from geouq.reading.variable_window import NO_WEIGHT, VariableWindow
 from geouq.summary import Summary, VariableSummary
-from geouq.sweep.scheduling import sweep_windows
 from geouq.sweep.settings import Settings, cell_size_for
-from geouq.sweep.tile_sum import InMemory, TileSum
+from geouq.sweep.tile_sum import InMemory, TileSum, sweep_windows
 from geouq.validity import WEIGHT_ZERO, Nodata
 
 TAIL, ARRAY = Settings.tail, "array"

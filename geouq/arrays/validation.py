@@ -15,11 +15,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.arrays.arguments import as_count, as_mapping, as_number, as_numbers, checked_levels
-from geouq.arrays.array_types import is_dask, is_xarray
+from geouq.arrays.arguments import (
+    as_count,
+    as_mapping,
+    as_number,
+    as_numbers,
+    checked_levels,
+    given_variance,
+    is_dask,
+    is_xarray,
+)
 from geouq.arrays.forms import MORE, PLACE, VALUE, places_in, points_of_form
 from geouq.arrays.points import TAIL, Points, summarize_points
-from geouq.arrays.spread import given_variance
 from geouq.arrays.summary_array import Coordinates, SummaryArray
 from geouq.config.model import LEVELS
 from geouq.errors import ConfigError, DataError, GeouqError

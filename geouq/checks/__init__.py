@@ -1,8 +1,7 @@
 """Checks of the input, from a sample of its pixels: findings with what was found, what it may mean and what to do."""
 
 from geouq.checks.examine import CHEAP, CHECKS, DEEP, examine, examine_model
-from geouq.checks.finding import Finding
-from geouq.checks.sample import Known, Patch, Sampling, take_sample
+from geouq.checks.sample import Finding, Known, Patch, Sampling, take_sample
 
 __all__ = [
     "CHEAP",

@@ -4,17 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from geouq.checks.finding import Finding
-from geouq.checks.masks import of_masks
-from geouq.checks.naming import of_order, of_training
-from geouq.checks.pixels import joined
-from geouq.checks.placement import of_overlaps, of_placement
+from geouq.checks.layers import of_copy, of_masks, of_nodata, of_order, of_training, of_wiring
+from geouq.checks.placement import SHIFTED, of_overlaps, of_placement
 from geouq.checks.relation import of_relation
-from geouq.checks.sample import Patch, Sampling, take_sample
-from geouq.checks.shift import SHIFTED
+from geouq.checks.sample import Finding, Patch, Sampling, joined, take_sample
 from geouq.checks.spread import of_reading, of_spread
-from geouq.checks.values import of_copy, of_nodata
-from geouq.checks.wiring import of_wiring
 from geouq.config import Experiment, Variable
 from geouq.failures import isolated
 from geouq.overflow import overflow_is_missing

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.checks.finding import Finding
-from geouq.checks.pixels import FEWEST, pearson, spread, thinned
+from geouq.checks.sample import FEWEST, Finding, pearson, spread, thinned
 
 Floats = NDArray[np.float64]
 FACTORS: Mapping[float, str] = {10.0**power: f"{10**power}" for power in range(1, 7)} | {

@@ -1,4 +1,4 @@
-"""A sample of the pixels of an experiment: windows at fixed places of some of its tiles."""
+"""A sample of the pixels of an experiment, robust statistics of it, and what input checks report."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +21,36 @@ Floats = NDArray[np.float64]
 READERS = 8
 # of the free room beside a window: the middle, in which a flipped tile shows itself, then places around it
 PLACES = ((0.5, 0.5), (0.2, 0.3), (0.8, 0.7), (0.3, 0.8), (0.7, 0.2))
+FEWEST = 500  # pixels below which nothing is reported
+MOST = 60_000  # pixels of a statistic; more are thinned at equal distances
+NORMAL_IQR = 1.348980  # interquartile range of a standard normal
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding of an input check.
+
+    Parameters
+    ----------
+    kind : what is probably wrong
+    about : a variable, or tiles
+    evidence : what was found
+    remedy : what to do if it is right
+
+    Examples
+    --------
+    >>> print(Finding("constant variance", "AGB", "all 5000 pixels have 4", "map the variance itself"))
+    AGB: constant variance: all 5000 pixels have 4; map the variance itself
+    """
+
+    kind: str
+    about: str
+    evidence: str
+    remedy: str
+
+    def __str__(self) -> str:
+        """Return all of it in one line."""
+        return f"{self.about}: {self.kind}: {self.evidence}; {self.remedy}"
 
 
 @dataclass(frozen=True)
@@ -142,3 +172,28 @@ def _known(pixels: VariableWindow) -> Known:
         layers.append(np.where(missing | (not pixels.read and i < 2), np.nan, values))
     mean, variance, truth = layers
     return Known(mean, variance, truth, hidden, pixels.bounds)
+
+
+def joined(patches: Sequence[Patch], layer: str) -> Floats:
+    """Return the pixels of one layer that count."""
+    parts = [values[np.isfinite(values)] for patch in patches for values in [getattr(patch, layer)]]
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
+def thinned(*layers: Floats) -> tuple[Floats, ...]:
+    """Return at most `MOST` pixels, the same of each layer."""
+    step = -(-len(layers[0]) // MOST) or 1
+    return tuple(layer[::step] for layer in layers)
+
+
+def spread(values: Floats) -> float:
+    """Return a robust std: the interquartile range, or the std where that is 0."""
+    low, high = np.quantile(values, (0.25, 0.75))
+    return float((high - low) / NORMAL_IQR) or float(values.std())
+
+
+def pearson(one: Floats, other: Floats) -> float:
+    """Return the correlation, 0 where one of them is constant."""
+    a, b = one - one.mean(), other - other.mean()
+    norm = float(np.sqrt((a * a).sum() * (b * b).sum()))
+    return float((a * b).sum()) / norm if norm > 0 else 0.0

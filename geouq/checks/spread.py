@@ -6,9 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.checks.finding import Finding
-from geouq.checks.pixels import FEWEST, joined, thinned
-from geouq.checks.sample import Patch
+from geouq.checks.sample import FEWEST, Finding, Patch, joined, thinned
 
 Floats = NDArray[np.float64]
 FEW_VALUES = 16

@@ -1,17 +1,29 @@
 """What an experiment is: strict YAML, frozen models, every fault at once with its line and a suggestion."""
 
-from geouq.config.bins import EQUAL_COUNT_10, EQUAL_WIDTH_10, GROUPS, Bins, BinScheme, Groups, preferred_first
-from geouq.config.data import Data, FormData, SharedData
+from geouq.config.data import Data, FormData, PredictionFiles, SharedData, key_of, model_and_layer
 from geouq.config.forms import FormFiles
-from geouq.config.intervals import Intervals, length
 from geouq.config.layer_bands import OF_PREDICTIONS, LayerBands
 from geouq.config.load import Configuration, folder_of_run, json_schema, load_experiment, to_yaml
 from geouq.config.model import CalibrationWeights, Experiment
-from geouq.config.output import Gate, Output, VarianceRule
-from geouq.config.prediction import PredictionFiles, key_of, model_and_layer
-from geouq.config.recalibration import K_FOLD, LEAVE_ONE_REGION_OUT, Recalibration, fault_of_groups
-from geouq.config.regions import ClassRegions, DerivedRegion, PolygonRegions
-from geouq.config.splits import IN, OUT
+from geouq.config.regions import IN, OUT, ClassRegions, DerivedRegion, PolygonRegions
+from geouq.config.sections import (
+    EQUAL_COUNT_10,
+    EQUAL_WIDTH_10,
+    GROUPS,
+    K_FOLD,
+    LEAVE_ONE_REGION_OUT,
+    Bins,
+    BinScheme,
+    Gate,
+    Groups,
+    Intervals,
+    Output,
+    Recalibration,
+    VarianceRule,
+    fault_of_groups,
+    length,
+    preferred_first,
+)
 from geouq.config.validation_errors import Fault, config_error, quoted, suggestion
 from geouq.config.values import (
     CALIBRATION_LEVELS,

@@ -5,8 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from geouq.config.base import Names, Section, Text
-from geouq.config.prediction import Level, Predicted
+from geouq.config.sections import Level, Names, Predicted, Section, Text
 from geouq.config.validation_errors import Steps, quoted, raise_each
 from geouq.config.values import (
     FORM,

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from geouq.config.base import Section
+from geouq.config.sections import Section
 from geouq.config.validation_errors import Steps, quoted, raise_each, suggestion
 
 OF_PREDICTIONS = ("mean", "variance", "std", "lower", "upper", "variance_aleatoric", "variance_epistemic")

@@ -1,8 +1,12 @@
-"""From a configuration file to an experiment, and back."""
+"""From a configuration file to an experiment, and back.
+
+A configuration may hold credentials in the addresses of rasters and vectors, and nowhere else. Every other text, such
+as the name of a region, is written to tables, figures and names of files.
+"""
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,21 +14,26 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from geouq.config.credentials import faults_of_credentials
 from geouq.config.model import Experiment
-from geouq.config.validation_errors import Fault, config_error, one_line
+from geouq.config.validation_errors import Fault, Steps, config_error, one_line
 from geouq.config.values import FORM_KEYS
 from geouq.config.yaml_text import Written, as_written, is_file, merged, read_yaml
 from geouq.errors import ConfigError, as_path, wrong_type
 from geouq.extensions import load_extensions
-from geouq.text.gdal_names import file_in_name, with_file
-from geouq.text.redaction import environment_read_once, redacted
+from geouq.text.naming import file_in_name, with_file
+from geouq.text.redaction import environment_read_once, holds_secret, redacted
 
 # URLs, GDAL's virtual files, and its names with a driver in front
 FILES = ("polygons", "classes")  # keys of a region that name a file
 IN_MEMORY = Path("configuration")  # stands for the file of a mapping, in the current folder
 Configuration = str | os.PathLike[str] | Mapping[str, Any] | Experiment
 NOT_RELATIVE = re.compile(r"/|[A-Za-z][\w+.-]*://|[A-Z][A-Z0-9_]+:")
+_ADDRESSES = ("data", "models", "reference_mean")
+_OF_REGIONS = ("polygons", "classes", "where")
+_MESSAGE = (
+    "holds what looks like a password, a token or a signed query, which would be written to tables and names of files; "
+    "write it in the path of a layer, or give it in the environment, such as GDAL_HTTP_BEARER"
+)
 
 
 @environment_read_once()
@@ -236,3 +245,25 @@ def _with_labels(root: Written) -> tuple[Written, list[Fault]]:
         missing = "missing key 'labels_mean': the mean of each band's training labels, in band order"
         return root, [*faults, statistics.fault((), missing)]
     return replace(root, value={**root.entries, "labels_mean": labels}), faults
+
+
+def faults_of_credentials(root: Written) -> list[Fault]:
+    """Return a fault for each text with credentials that is not an address."""
+    return [root.fault(steps, _MESSAGE) for steps in _places(root, ())]
+
+
+def _places(node: Written, steps: Steps) -> Iterator[Steps]:
+    if isinstance(node.value, dict):
+        for key, entry in node.value.items():
+            if holds_secret(key):
+                yield steps
+            yield from _places(entry, (*steps, key))
+    elif isinstance(node.value, list):
+        for i, entry in enumerate(node.value):
+            yield from _places(entry, (*steps, i))
+    elif node.value and not _is_address(steps) and holds_secret(node.value):
+        yield steps
+
+
+def _is_address(steps: Steps) -> bool:
+    return steps[:1] in {(key,) for key in _ADDRESSES} or (steps[:1] == ("regions",) and steps[-1] in _OF_REGIONS)

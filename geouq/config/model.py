@@ -17,24 +17,51 @@ from pydantic import (
     field_validator,
 )
 
-from geouq.config.base import Names, Section, Text
-from geouq.config.bins import GROUPS, Bins, BinScheme, Groups
 from geouq.config.data import (
+    CompareOn,
     Data,
     FormData,
+    Models,
+    PredictionFiles,
     SharedData,
     data_for_models,
     faults_of_variables,
+    key_of,
     layers_given,
+    model_and_layer,
+    models_of,
     noise_given,
     predictions_read,
 )
-from geouq.config.intervals import Intervals
-from geouq.config.output import Gate, Output, VarianceRule
-from geouq.config.prediction import CompareOn, Level, Models, PredictionFiles, key_of, model_and_layer, models_of
-from geouq.config.recalibration import NOT_RECALIBRATED, Recalibration, fault_of_groups, method_alone
-from geouq.config.regions import ALL, Regions, faults_of, names_from_files, tile_lists, written_names
-from geouq.config.splits import Splits, faults_of_splits, split_lists
+from geouq.config.regions import (
+    ALL,
+    Regions,
+    Splits,
+    faults_of,
+    faults_of_splits,
+    names_from_files,
+    split_lists,
+    tile_lists,
+    written_names,
+)
+from geouq.config.sections import (
+    GROUPS,
+    NOT_RECALIBRATED,
+    Bins,
+    BinScheme,
+    Gate,
+    Groups,
+    Intervals,
+    Level,
+    Names,
+    Output,
+    Recalibration,
+    Section,
+    Text,
+    VarianceRule,
+    fault_of_groups,
+    method_alone,
+)
 from geouq.config.validation_errors import Fault, quoted, raise_each, suggestion
 from geouq.config.values import (
     CALIBRATION_LEVELS,

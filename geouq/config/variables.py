@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, TypeAdapter, WithJsonSchema
 
-from geouq.config.base import Names, Text
 from geouq.config.layer_bands import LayerBands, faults_of_bands
+from geouq.config.sections import Names, Text
 from geouq.config.validation_errors import Steps, raise_each
 from geouq.config.values import finite, unique
 from geouq.text.naming import file_name

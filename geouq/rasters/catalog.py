@@ -10,11 +10,10 @@ from geouq.errors import DataError, GeouqError
 from geouq.failures import Failure
 from geouq.grid import Grid, require_same_grid
 from geouq.rasters.areas import require_areas
-from geouq.rasters.bands import number_of_band
 from geouq.rasters.layered import Layered, layered_models
 from geouq.rasters.members import with_members
 from geouq.rasters.predictions import Prediction, is_predicted
-from geouq.rasters.raster import Raster, read_header
+from geouq.rasters.raster import Raster, number_of_band, read_header
 from geouq.rasters.tile_names import (
     is_listable,
     match_names,

@@ -6,8 +6,7 @@ from typing import ClassVar, Self
 
 from geouq.config import FormData, Variable, key_of
 from geouq.errors import DataError
-from geouq.rasters.bands import number_of_band
-from geouq.rasters.raster import Raster
+from geouq.rasters.raster import Raster, number_of_band
 from geouq.summary.form import Form
 
 Bands = Sequence[tuple[str, tuple[int, ...]]]  # keys of rasters, and which bands of each, in the order of the layers

@@ -1,5 +1,6 @@
-"""Headers of rasters, and open files shared within a thread."""
+"""Headers of rasters, files shared within a thread, why one cannot be read, and which band holds a variable."""
 
+import errno
 import math
 import os
 import re
@@ -15,18 +16,40 @@ from typing import Any
 
 import numpy as np
 import rasterio
+from rasterio._err import CPLE_BaseError  # what properties of a damaged header raise
 from rasterio.enums import ColorInterp, MaskFlags
 from rasterio.errors import NotGeoreferencedWarning, RasterioError
 
+from geouq.config import Variable, model_and_layer
 from geouq.errors import ChangedError, DataError
 from geouq.grid import Grid, Window
-from geouq.rasters.origins import Origin, origins_of
-from geouq.rasters.reasons import WITHOUT_REASON, explained, open_as
-from geouq.rasters.server_files import as_gdal_names_it, cache_options, forget, is_remote
-from geouq.rasters.sources import Known, files_behind, stamp_before_opening
-from geouq.rasters.stamps import Stamp, physical, require_regular, require_sidecar, stamp
-from geouq.usage import open_files_allowed
+from geouq.rasters.files import (
+    Known,
+    Origin,
+    Stamp,
+    files_behind,
+    origins_of,
+    physical,
+    require_regular,
+    require_sidecar,
+    stamp,
+    stamp_before_opening,
+)
+from geouq.rasters.servers import as_gdal_names_it, cache_options, forget, is_remote, unanswered
+from geouq.text.naming import format_in_name
+from geouq.usage import advice_on, open_files_allowed
 
+WITHOUT_REASON = "does not exist in the file system"
+UNKNOWN_FORMAT = "not recognized as being in a supported file format"  # as GDAL says it
+NO_FILE = os.strerror(errno.ENOENT)
+NOT_OF_THE_DRIVER = (UNKNOWN_FORMAT, WITHOUT_REASON, NO_FILE)  # a name such as ZARR:"x" is a file to no other driver
+REFUSED = re.compile(
+    r"HTTP response code: 40[13]\b|Access ?Denied|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken"
+)
+ADVICE_ON_REFUSAL = (
+    "; the server refuses access: the file is private, or a password, a token or a signature is missing, wrong or "
+    "expired"
+)
 # a server that stalls, breaks off or answers 500 is asked again, and given up on in the end
 HTTP = {
     "GDAL_HTTP_CONNECTTIMEOUT": "10",  # seconds
@@ -57,6 +80,61 @@ Key = tuple[str, tuple[Stamp, ...], int]
 
 # grids are compared here, and pictures without a place evaluated too
 warnings.filterwarnings("ignore", category=NotGeoreferencedWarning)
+ONE_FOR_ALL = ("mask", "weights", "covariates", "classes")  # layers of which one band may serve all variables
+
+
+def open_as(path: str, drivers: Sequence[str]) -> Any:
+    """Open a file by the first of these drivers that knows its format or its kind of name."""
+    *others, last = drivers
+    for driver in others:
+        try:
+            return rasterio.open(path, driver=driver, sharing=False)
+        except RasterioError as error:
+            if not any(reason in str(error) for reason in NOT_OF_THE_DRIVER):
+                raise
+    return rasterio.open(path, driver=last, sharing=False)
+
+
+@contextmanager
+def explained(path: str, drivers: Sequence[str], *, reading: bool = False) -> Iterator[None]:
+    """Raise DataError with the reason where a raster cannot be opened, or read if it is open (`reading`)."""
+    try:
+        with unanswered(path) as failed:
+            yield
+    except (RasterioError, CPLE_BaseError, OSError) as error:
+        reason = _reason(error, path, drivers)
+        if reading and not REFUSED.search(reason):
+            reason = reason.rstrip(".") + _answer_of_server(path, drivers)
+        advice = ADVICE_ON_REFUSAL if REFUSED.search(reason) else advice_on(reason)
+        raise DataError(f"{path} cannot be read: {reason}{advice}") from error
+    if failed:
+        raise DataError(
+            f"{path} cannot be read: the server failed for {failed[0]}, which may define the valid pixels; "
+            "set GDAL_DISABLE_READDIR_ON_OPEN=EMPTY_DIR if nothing lies beside the file"
+        )
+
+
+def _reason(error: Exception, path: str, drivers: Sequence[str]) -> str:
+    reason = str(error.__cause__ or error).removeprefix(f"{path}: ")
+    named = format_in_name(path).lower()
+    other_format = named and named not in {driver.lower() for driver in drivers}
+    if UNKNOWN_FORMAT in reason or (other_format and any(own in reason for own in NOT_OF_THE_DRIVER)):
+        return f"it is no {' or '.join(drivers)} file; `drivers` in the configuration names the formats to read"
+    return reason
+
+
+def _answer_of_server(path: str, drivers: Sequence[str]) -> str:
+    """Open a file on a server once more, as GDAL does not keep why pixels did not come; '' where it can be opened."""
+    file = physical(as_gdal_names_it(path))
+    if not is_remote(file):
+        return ""
+    forget(file)
+    try:
+        with rasterio.Env(GDAL_HTTP_MAX_RETRY=0), open_as(path, drivers):
+            return ""
+    except RasterioError as error:
+        refused = REFUSED.search(str(error))
+        return f"; its server now answers {refused[0] if refused else error}"
 
 
 @dataclass(frozen=True)
@@ -374,3 +452,38 @@ def _identity(path: str, files: Sequence[str]) -> str:
     except (OSError, ValueError):
         return files[0] if files and re.match(r"\w[\w+.-]*://|/vsi", path) else path
     return f"{status.st_dev}:{status.st_ino}"
+
+
+def number_of_band(raster: Raster, layer: str, variable: Variable) -> int:
+    """Return the number of the band that holds a variable in the raster of a layer, named as in the configuration.
+
+    Raises DataError where the band is named by a description that the file does not have, or has twice.
+    """
+    _, own = model_and_layer(layer)
+    written = variable.band_in(own)
+    if isinstance(written, str):
+        return _described(raster, written, f"{variable.variable}.{own}")
+    if written is not None:
+        return written
+    return 1 if serves_all(raster, own) else variable.band
+
+
+def serves_all(raster: Raster, layer: str) -> bool:
+    """Tell whether a layer has one band for all variables."""
+    return layer.partition(".")[0] in ONE_FOR_ALL and len(raster.bands) == 1
+
+
+def descriptions_of(raster: Raster) -> str:
+    """Return the bands of a raster with their descriptions, as messages show them."""
+    return ", ".join(f"{number} {band.description or '(none)'}" for number, band in enumerate(raster.bands, 1))
+
+
+def _described(raster: Raster, description: str, key: str) -> int:
+    found = [number for number, band in enumerate(raster.bands, 1) if band.description == description]
+    if len(found) == 1:
+        return found[0]
+    count = "no band has" if not found else f"{len(found)} bands have"
+    raise DataError(
+        f"{raster.path}: {count} the description {description!r} that variables.{key} names; "
+        f"its bands are {descriptions_of(raster)}. Name the band by its number"
+    )

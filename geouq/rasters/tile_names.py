@@ -8,7 +8,7 @@ from pathlib import Path
 
 from geouq.config import IN, OUT, Experiment, Fault, fault_of_name, suggestion
 from geouq.rasters.predictions import is_predicted
-from geouq.text.gdal_names import file_in_name, format_in_name
+from geouq.text.naming import file_in_name, format_in_name
 
 SHOWN = 5
 UNLISTED = (

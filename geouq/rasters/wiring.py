@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from geouq.config import LayerBands, Variable, model_and_layer
-from geouq.rasters.bands import ONE_FOR_ALL, descriptions_of
 from geouq.rasters.layered import Layered
-from geouq.rasters.raster import Raster
+from geouq.rasters.raster import ONE_FOR_ALL, Raster, descriptions_of
 
 if TYPE_CHECKING:
     from geouq.rasters.catalog import Tile

@@ -18,11 +18,10 @@ from geouq.config import Variable, key_of
 from geouq.errors import DataError
 from geouq.grid import Window
 from geouq.rasters.areas import pixel_areas
-from geouq.rasters.bands import number_of_band
 from geouq.rasters.catalog import Tile
 from geouq.rasters.layered import Layered
 from geouq.rasters.predictions import Prediction
-from geouq.rasters.raster import Band, is_absent, opened
+from geouq.rasters.raster import Band, is_absent, number_of_band, opened
 from geouq.reading.decoded import (
     NO_STATUS,
     Decoded,

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from geouq.config import Configuration, Experiment, load_experiment
 from geouq.errors import ConfigError, DataError, require_type
 from geouq.grid import Grid, Window
-from geouq.rasters.bands import number_of_band
 from geouq.rasters.catalog import Tile, find_tiles
 from geouq.rasters.predictions import is_predicted
-from geouq.rasters.raster import gdal_options
+from geouq.rasters.raster import gdal_options, number_of_band
 from geouq.reading.reader import masked_layers, read_window
 
 LAYERS = {"mean": "predicted mean", "variance": "predicted variance", "truth": "reference value"}

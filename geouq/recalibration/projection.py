@@ -29,7 +29,7 @@ from geouq.recalibration.corrections import (
 from geouq.recalibration.recalibrator import NO_GROUP, SMALLEST
 from geouq.validity import Nodata, classify
 from geouq.zones import Zones
-from geouq.zones.part import within
+from geouq.zones.masks import within
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]

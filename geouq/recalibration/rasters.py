@@ -20,11 +20,10 @@ from geouq.config import OF_PREDICTIONS, Variable
 from geouq.errors import DataError
 from geouq.grid import Window
 from geouq.maps.geotiff import BandLabel, MapWriter, cog_writer
-from geouq.rasters.bands import number_of_band
 from geouq.rasters.catalog import Tile
 from geouq.rasters.layered import Layered
 from geouq.rasters.predictions import Prediction
-from geouq.rasters.raster import CACHE, Band, Raster, gdal_options, unchanged
+from geouq.rasters.raster import CACHE, Band, Raster, gdal_options, number_of_band, unchanged
 from geouq.reading.reader import TileReader
 from geouq.recalibration.corrections import (
     ByGroup,

@@ -9,9 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.arrays.arguments import as_number
-from geouq.arrays.elementwise import mapped
-from geouq.arrays.spread import variance_of
+from geouq.arrays.arguments import as_number, mapped, variance_of
 from geouq.atomic import atomic_write
 from geouq.errors import DataError, GeouqError, SummaryError, as_path
 from geouq.recalibration.corrections import (

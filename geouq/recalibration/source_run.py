@@ -8,14 +8,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from geouq.config import Experiment, Recalibration, fault_of_groups, load_experiment
-from geouq.config.recalibration import NOT_RECALIBRATED
+from geouq.config.sections import NOT_RECALIBRATED
 from geouq.errors import ConfigError, DataError, SummaryError
 from geouq.failures import Failure
 from geouq.grid import require_same_grid
-from geouq.rasters.bands import number_of_band
 from geouq.rasters.catalog import Catalog, Tile, find_tiles
 from geouq.rasters.predictions import Prediction
-from geouq.rasters.raster import Raster, read_header
+from geouq.rasters.raster import Raster, number_of_band, read_header
 from geouq.rasters.tile_names import match_names, natural_order, path_of
 from geouq.runs.checksums import with_checksums
 from geouq.runs.credentials import require_credentials

@@ -15,9 +15,8 @@ from geouq.reading.cutting import Piece, Reading
 from geouq.recalibration.projection import Projection, RecalibratedReader
 from geouq.summary import TileSummary
 from geouq.sweep.accumulate import PieceSum
-from geouq.sweep.scheduling import Visit, place_of_variance, sweep_windows
 from geouq.sweep.settings import Settings
-from geouq.sweep.tile_sum import EntryStore, TileSum
+from geouq.sweep.tile_sum import EntryStore, TileSum, Visit, place_of_variance, sweep_windows
 from geouq.sweep.tiles import added_up, tasks_of
 from geouq.sweep.workers import Task, in_order
 from geouq.zones import Zones

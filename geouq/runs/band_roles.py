@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from geouq.errors import ConfigError
-from geouq.rasters.bands import descriptions_of
-from geouq.rasters.raster import Raster
+from geouq.rasters.raster import Raster, descriptions_of
 from geouq.text.naming import reads_as_missing
 
 WORDS = {

@@ -12,8 +12,8 @@ from threading import Event
 from geouq.config import Experiment, config_error
 from geouq.failures import Failure
 from geouq.rasters.catalog import Catalog, Tile
+from geouq.rasters.files import files_in
 from geouq.rasters.raster import Raster
-from geouq.rasters.stamps import files_in
 from geouq.runs.progress import Reporter
 from geouq.zones import TileZones
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import yaml
 
 from geouq.errors import ConfigError
-from geouq.rasters.bands import descriptions_of
-from geouq.rasters.raster import Raster, read_header
+from geouq.rasters.raster import Raster, descriptions_of, read_header
 from geouq.runs.band_roles import WORDS, kept_name, name_of, predicted_in, truth_bands
 from geouq.text.wording import one_line
 

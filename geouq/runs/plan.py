@@ -12,16 +12,15 @@ import numpy as np
 
 from geouq.errors import ConfigError
 from geouq.kernel import SQUARE
-from geouq.rasters.bands import number_of_band
 from geouq.rasters.catalog import Catalog, Tile
 from geouq.rasters.layered import Layered
-from geouq.rasters.raster import Raster
+from geouq.rasters.raster import Raster, number_of_band
 from geouq.reading.cutting import BAND, WINDOW, Reading, reading_for
 from geouq.runs.memory import machine_memory
 from geouq.summary.form import GAUSSIAN
 from geouq.sweep.settings import CELLS_IN_TILE, LARGEST_CELL
 from geouq.sweep.workers import HELD
-from geouq.sweep.zone_batches import BytesOfZones, Layers, batches_of, bytes_of_zones
+from geouq.sweep.zone_sums import BytesOfZones, Layers, batches_of, bytes_of_zones
 
 MIB = 1 << 20
 # as measured

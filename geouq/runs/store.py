@@ -37,7 +37,7 @@ from geouq.sweep.settings import Settings
 from geouq.sweep.tile_sum import Entries
 from geouq.text.naming import file_name
 from geouq.version import __version__
-from geouq.zones.part import Zones
+from geouq.zones.masks import Zones
 
 SHOWN = 5
 

@@ -22,12 +22,11 @@ from geouq.rasters.raster import gdal_options, require_same_versions, unchanged
 from geouq.reading.cutting import Piece, Pieces, Reading
 from geouq.reading.reader import TileReader
 from geouq.summary import KeptPixels, TileSummary
-from geouq.sweep.scheduling import sweep_piece, visits_of
 from geouq.sweep.settings import Settings
-from geouq.sweep.tile_sum import EntryStore, InMemory, TileSum
+from geouq.sweep.tile_sum import EntryStore, InMemory, TileSum, sweep_piece, visits_of
 from geouq.sweep.workers import Task, in_order, stop_if_requested
 from geouq.sweep.zone_sums import StoreFor, ZonePart, ZoneSums, in_memory, sweep_zones_of_piece
-from geouq.zones.part import Zones
+from geouq.zones.masks import Zones
 
 Ints = NDArray[np.int64]
 ReadingOf = Callable[[Tile], Reading]

@@ -1,4 +1,4 @@
-"""File names for whatever tiles, regions and variables are called."""
+"""Names of files: safe ones for tiles, regions and variables, and those of GDAL that quote a file."""
 
 import re
 from hashlib import sha256
@@ -13,6 +13,8 @@ MISSING = frozenset({
     "NULL", "NaN", "None", "n/a", "nan", "null",
 })  # fmt: skip
 LONGEST = 100  # two names and what stands between them fit into the 255 bytes of a file system
+QUOTED = re.compile(r'(?P<before>[A-Z][A-Z0-9_]+:")(?P<file>[^"]+)(?P<after>"(?::.*)?)')
+FORMAT = re.compile(r"(?P<format>[A-Z][A-Z0-9_]+):(?!//)")
 
 
 def reads_as_missing(name: str) -> bool:
@@ -37,3 +39,33 @@ def file_name(text: str) -> str:
     name = DOT_AT_AN_END.sub("%2E", escaped) or "%"
     name = DEVICE.sub(lambda device: f"{device[0][:-1]}%{ord(device[0][-1]):02X}", name, count=1)
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 17]}~{sha256(text.encode()).hexdigest()[:16]}"
+
+
+def file_in_name(name: str) -> str:
+    """Return the file in GDAL's name of a part of it, such as an array of a Zarr store; another name as it stands.
+
+    >>> file_in_name('ZARR:"/data/a.zarr":/height'), file_in_name("/data/a.tif")
+    ('/data/a.zarr', '/data/a.tif')
+    """
+    found = QUOTED.fullmatch(name)
+    return found["file"] if found else name
+
+
+def with_file(name: str, file: str) -> str:
+    """Return the same part of another file.
+
+    >>> with_file('ZARR:"a.zarr":/height', "/data/a.zarr")
+    'ZARR:"/data/a.zarr":/height'
+    """
+    found = QUOTED.fullmatch(name)
+    return f"{found['before']}{file}{found['after']}" if found else file
+
+
+def format_in_name(name: str) -> str:
+    """Return the format that a name begins with, '' where it is a path or an address.
+
+    >>> format_in_name('ZARR:"/data/a.zarr"'), format_in_name("HTTPS://server/a.tif"), format_in_name("C:/a.tif")
+    ('ZARR', '', '')
+    """
+    found = FORMAT.match(name)
+    return found["format"] if found else ""

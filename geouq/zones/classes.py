@@ -14,7 +14,7 @@ from geouq.errors import DataError, GridError
 from geouq.grid import TOLERANCE, Grid, Window, require_same_grid, shift_in_pixels
 from geouq.rasters.raster import DRIVERS, Raster, opened, read_header
 from geouq.rasters.tile_names import is_listable, match_names
-from geouq.zones.part import Part, meet, shrunk
+from geouq.zones.masks import Part, meet, shrunk
 
 NONE = -1
 LARGEST_TABLE = 1 << 16  # codes from 0 up to here are looked up in a table

@@ -13,7 +13,7 @@ from rasterio.errors import CRSError
 
 from geouq.config import PolygonRegions, suggestion
 from geouq.errors import DataError
-from geouq.rasters.stamps import require_regular
+from geouq.rasters.files import require_regular
 from geouq.text.naming import reads_as_missing
 
 INSTALL = "polygons need pyogrio and shapely: pip install 'geouq[polygons]'"

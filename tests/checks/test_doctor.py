@@ -11,7 +11,7 @@ from affine import Affine
 from correlated import gaussian_field
 from landscape import NORTH_UP, SHORT
 
-from geouq.checks import DEEP, examine, placement, shift
+from geouq.checks import DEEP, examine, placement
 from geouq.config import load_experiment
 from geouq.rasters.catalog import find_tiles
 from geouq.runs.provenance import CHECKSUM, load_record
@@ -146,7 +146,7 @@ def test_correlations_of_moved_maps_with_gaps_are_those_of_the_pixels_that_both_
     one[rng.random(one.shape) < 0.3] = np.nan
     other[:, :9] = np.nan
 
-    found = shift.correlations(shift.moments(one, other))
+    found = placement.correlations(placement.moments(one, other))
 
     for down, across in ((0, 0), (3, -4), (-2, 1)):
         lower, right = max(0, down), max(0, across)

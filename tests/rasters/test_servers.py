@@ -31,7 +31,7 @@ with gdal_options(), rasterio.open(sys.argv[1], driver="GTiff", sharing=False) a
     print(source.shape)
 """
 TWICE = """import sys, shutil
-from geouq.rasters import server_files
+from geouq.rasters import servers
 {library}
 from geouq.rasters.raster import gdal_options, opened, read_header
 prints = []
@@ -86,7 +86,7 @@ def test_a_header_takes_no_more_requests_than_gdal_makes_for_the_raster(tmp_path
     assert requests[0] == requests[1]
 
 
-@pytest.mark.parametrize(("library", "identified"), [("", "True"), ("server_files._gdal = lambda: None", "False")])
+@pytest.mark.parametrize(("library", "identified"), [("", "True"), ("servers._gdal = lambda: None", "False")])
 def test_a_raster_that_changed_is_read_anew_also_without_functions_of_gdal(tmp_path, write_raster, library, identified):
     """Where the system does not find them the file is not identified, so that each run reads it."""
     for value in (1, 6):

@@ -382,7 +382,7 @@ def test_faults_of_the_configuration_are_told(fresh):
 
 SETTLES = """
 import geouq.recalibration.of_run as end_of_run
-import geouq.rasters.server_files as servers
+import geouq.rasters.servers as servers
 from geouq.cli import main
 
 servers.SETTLED = 10**9  # seconds: every file is too young for its time of change to identify it

@@ -186,7 +186,7 @@ def test_an_unexpected_error_is_a_failure_of_its_tile(tile_folder, sweep_one, mo
     def broken(*_):
         raise MemoryError("no room")
 
-    monkeypatch.setattr("geouq.sweep.scheduling.TileReader.read", broken)
+    monkeypatch.setattr("geouq.sweep.tile_sum.TileReader.read", broken)
 
     found = sweep_one(tile_folder(("a1",)))["a1"]
 
@@ -203,7 +203,7 @@ def test_stopping_ends_the_work_under_way(large_tile, monkeypatch):
             assert _stopping.wait(600)
         return plain(*arguments)
 
-    monkeypatch.setattr("geouq.sweep.scheduling.TileReader.read", read)
+    monkeypatch.setattr("geouq.sweep.tile_sum.TileReader.read", read)
     with ThreadPoolExecutor(2) as pool:
         outcomes = sweep_tiles(tiles, Settings((0.9,), 64), pool, 100)
         next(outcomes)

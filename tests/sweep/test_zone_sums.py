@@ -25,7 +25,7 @@ from geouq.reading.reader import TileReader
 from geouq.sweep.settings import Settings
 from geouq.sweep.tiles import Zone, all_together, sweep_zones
 from geouq.sweep.zone_sums import part_for
-from geouq.zones.part import Part, shrunk
+from geouq.zones.masks import Part, shrunk
 
 SHAPE = (700, 8500)  # more than a band
 

@@ -18,9 +18,7 @@ from vectors import feature, geojson, mask_of, polygons_of, square
 
 from geouq.errors import DataError
 from geouq.grid import Grid, Window
-from geouq.zones.fill import inside
-from geouq.zones.outline import outlines
-from geouq.zones.polygons import polygon_zones
+from geouq.zones.polygons import inside, outlines, polygon_zones
 from geouq.zones.vector import Polygons
 
 UTM = CRS.from_epsg(32633).to_wkt()

@@ -5,9 +5,12 @@ the system does not find them, such files are not identified, and GDAL keeps not
 """
 
 import ctypes
+import logging
 import os
 import re
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any
@@ -18,6 +21,9 @@ from rasterio._path import _parse_path, _vsi_path  # as its `open` does
 CLIENTS = ("curl", "s3", "gs", "az", "adls", "oss", "swift", "hdfs", "webhdfs")
 REMOTE = re.compile(rf"/vsi({'|'.join(CLIENTS)})[/?]")
 SETTLED = 2  # seconds: a server tells times of change by the second, so a younger file may change within it
+FAILED = re.compile(r"HTTP response code on (\S+): (?:0|429|5\d\d)\b")  # not 403 or 404: these are absent for us
+
+OVERVIEWS = ".ovr"  # change no pixel
 
 
 def is_remote(path: str) -> bool:
@@ -92,3 +98,37 @@ def _gdal() -> Any:
     except (OSError, AttributeError):
         return None
     return library
+
+
+@contextmanager
+def unanswered(path: str) -> Iterator[list[str]]:
+    """Addresses of others for which a server failed while a block read a raster, now or before; [] of a local one."""
+    if not ("/vsi" in path or "://" in path):
+        yield []
+        return
+    heard, log = _Heard(path, _known.setdefault(path, [])), logging.getLogger("rasterio._env")
+    log.addHandler(heard)
+    try:
+        yield heard.addresses
+    finally:
+        log.removeHandler(heard)
+
+
+_known: dict[str, list[str]] = {}  # by raster: GDAL asks once in a process, and then takes the file for absent
+
+
+class _Heard(logging.Handler):
+    """Listens to the warnings of GDAL in the thread that makes it."""
+
+    def __init__(self, path: str, addresses: list[str]) -> None:
+        super().__init__(logging.WARNING)
+        self.path, self.addresses = path, addresses
+        self._thread = threading.get_ident()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the address of a file that a server did not give."""
+        found = FAILED.search(record.getMessage())
+        if not found or record.thread != self._thread or found[1] in self.path:
+            return
+        if not found[1].lower().endswith(OVERVIEWS):
+            self.addresses.append(found[1])
