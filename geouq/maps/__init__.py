@@ -1,6 +1,7 @@
 """Maps that GIS programs open: a value for every pixel of a tile, or for every cell, with styles and mosaics."""
 
-from geouq.maps.cells import Cellwise, paths_of_cells, write_cell_maps
+from geouq.maps.cell_metrics import Cellwise
+from geouq.maps.cells import paths_of_cells, write_cell_maps
 from geouq.maps.geotiff import validate_source_date_epoch
 from geouq.maps.lattice import corners_on_lattice
 from geouq.maps.pixel_maps import PIXEL_MAPS, is_pixel_map, pixel_map

@@ -19,7 +19,7 @@ from rasterio.crs import CRS
 from rasterio.warp import transform
 
 from geouq.atomic import atomic_write
-from geouq.maps.cells import PIXELS, Measured
+from geouq.maps.cell_metrics import PIXELS, Measured
 from geouq.maps.geotiff import source_date_epoch
 
 Floats = NDArray[np.float64]

@@ -1,0 +1,95 @@
+"""The metrics of the cells of a tile: every one of the registry that follows from what cells keep."""
+
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.config import CELLS, EQUAL_COUNT_10, Variable
+from geouq.errors import SummaryError
+from geouq.failures import isolated
+from geouq.maps.geotiff import BandLabel
+from geouq.maps.scales import Scale, cell_scale, count_scale
+from geouq.metrics import MetricOptions, Value, evaluate_metric, metrics_of, unit_of
+from geouq.summary import CellSummaries, Summary, TilePlace
+
+Cells = tuple[NDArray[np.int64], CellSummaries]
+
+NOT_BY_CELL = ("group", "ordering", "threshold")
+PIXELS = "n"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A tile, a label for each band, and the values of its cells (bands, rows, columns); NaN where there is none."""
+
+    place: TilePlace
+    bands: list[BandLabel]
+    values: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Cellwise:
+    """What maps of the cells of one variable are made of.
+
+    cells_of : gives the cells of a tile, some at a time, with their numbers, in any order; asked once for each tile.
+    names : metrics wanted, `cells` for all. choices : of the experiment; binned metrics use ten equal-count bins of the
+    compact profile of each cell. whole : of all pixels, which limits of colours follow from.
+    """
+
+    variable: Variable
+    cells_of: Callable[[str], Iterable[Cells]]
+    names: Collection[str]
+    choices: MetricOptions
+    whole: Summary
+
+    def measured(self, place: TilePlace) -> Measured:
+        """Return the metrics of all cells of a tile, measured some at a time."""
+        waiting = iter(self.cells_of(place.tile))
+        first_part = next(waiting)
+        labels: list[BandLabel] = []
+        values = np.empty((0, 0), np.float32)
+        for numbers, part in chain([first_part], waiting):
+            first = 0
+            for summary in part.summaries():
+                found = list(self._values(summary))
+                if not labels:
+                    labels = [label for label, _ in found]
+                    values = np.full((len(labels), math.prod(place.cell_grid.shape)), np.nan, np.float32)
+                here = numbers[first : first + len(summary.n)]
+                values[:, here] = [np.where((summary.n > 0) & np.isfinite(each), each, np.nan) for _, each in found]
+                first += len(summary.n)
+        return Measured(place, labels, values.reshape(len(labels), *place.cell_grid.shape))
+
+    def scales(self, most: int) -> dict[str, Scale]:
+        """Scale of each band, by its name; cells hold at most that many pixels."""
+        found = {}
+        for value in self._kept(self.whole):
+            with isolated("maps", f"colours of {value.name}"):
+                found[value.name] = cell_scale(value, self.whole)
+        return found | ({PIXELS: count_scale(most)} if self._wants(PIXELS) else {})
+
+    def _values(self, summary: Summary) -> Iterator[tuple[BandLabel, NDArray[np.float64]]]:
+        for value in self._kept(summary):
+            metric = value.metric
+            yield BandLabel(value.name, unit_of(metric, self.variable.units), metric.claim), value.value
+        if self._wants(PIXELS):
+            yield BandLabel(PIXELS, "1", "Number of valid pixels."), summary.n.astype(np.float64)
+
+    def _kept(self, summary: Summary) -> Iterator[Value]:
+        """Yield the metrics wanted, without those that cells keep too little for."""
+        own = replace(self.choices, schemes=(EQUAL_COUNT_10,), shared_edges=None)
+        for metric in metrics_of(self.choices.form):
+            if metric.choice in NOT_BY_CELL:
+                continue
+            try:
+                found = list(evaluate_metric(metric, summary, own))
+            except SummaryError:  # a curve at levels of its own, or the joint log-loss of pixels
+                continue
+            yield from (value for value in found if self._wants(value.name))
+
+    def _wants(self, name: str) -> bool:
+        return CELLS in self.names or name in self.names
