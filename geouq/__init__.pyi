@@ -31,9 +31,9 @@ from geouq.config import BinScheme as BinScheme
 from geouq.config import Experiment as Experiment
 from geouq.config import load_experiment as load_experiment
 from geouq.errors import GeouqError as GeouqError
-from geouq.experiment import Options as Options
-from geouq.experiment import report as report
-from geouq.experiment import run as run
+from geouq.pipeline.data import Options as Options
+from geouq.pipeline.run import report as report
+from geouq.pipeline.run import run as run
 from geouq.reading.stack import open_stack as open_stack
 from geouq.recalibration import load_recalibrator as load_recalibrator
 from geouq.recalibration import recalibrate as recalibrate

@@ -29,7 +29,7 @@ from geouq.version import __version__
 if TYPE_CHECKING:
     from geouq.config import Experiment
     from geouq.failures import Failure
-    from geouq.present import Results
+    from geouq.pipeline.results import Results
     from geouq.rasters.catalog import Catalog
     from geouq.runs.progress import How
 
@@ -198,8 +198,8 @@ def run(configs: tuple[Path, ...], *, how: "How | None", **options: Any) -> None
     """
     from geouq.compiled import is_compiled, is_kept
     from geouq.config import load_experiment
-    from geouq.experiment import Options
-    from geouq.experiment import run as evaluate
+    from geouq.pipeline.data import Options
+    from geouq.pipeline.run import run as evaluate
     from geouq.runs.progress import reporter
 
     if options["out"] is not None and len(configs) > 1:
@@ -232,8 +232,8 @@ def report(folder: Path, *, opens: bool, quiet: bool) -> None:
 
     RUN is the folder of the results. No pixel is read.
     """
-    from geouq.experiment import report as present_again
     from geouq.pages.opening import open_page
+    from geouq.pipeline.run import report as present_again
     from geouq.runs.progress import reporter
 
     with reporter("quiet" if quiet else "fitting") as progress:

@@ -14,7 +14,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-LOADED = ["geouq.cli", "geouq.experiment", "pandas", "pyarrow.parquet", "scipy.linalg", "numba.typed"]
+LOADED = ["geouq.cli", "geouq.pipeline.run", "pandas", "pyarrow.parquet", "scipy.linalg", "numba.typed"]
 
 
 class Forked:

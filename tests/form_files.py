@@ -6,7 +6,7 @@ import numpy as np
 from affine import Affine
 
 from geouq.config import load_experiment
-from geouq.experiment import Options
+from geouq.pipeline.data import Options
 
 SHAPE = (40, 50)
 TILES = ("a1", "a2")

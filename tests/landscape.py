@@ -6,7 +6,7 @@ from affine import Affine
 from forecasts import heteroscedastic
 
 import geouq
-from geouq.experiment import Options
+from geouq.pipeline.data import Options
 
 NORTH_UP = Affine(10, 0, 500_000, 0, -10, 7_000_000)
 VARIABLES = ("height", "cover", "gini")

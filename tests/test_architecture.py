@@ -7,7 +7,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "geouq"
 FLOORS = (
-    {"atomic", "compiled", "interrupts", "overflow", "processor", "registration", "text", "usage", "version"},
+    {"atomic", "compiled", "interrupts", "overflow", "registration", "text", "usage", "version"},
     {"errors", "gaussian", "validity"},
     {"extensions", "failures"},
     {"config", "grid"},
@@ -17,11 +17,11 @@ FLOORS = (
     {"rasters"},
     {"inference", "reading", "tables", "verdict", "zones"},
     {"checks", "figures", "sweep"},
-    {"arrays", "paired", "runs"},
+    {"arrays", "runs"},
     {"classes", "ensemble", "maps", "numbers", "quantiles"},
     {"comparison", "drawing", "pages"},
-    {"api", "present", "recalibration"},
-    {"accessor", "experiment", "plot"},
+    {"api", "recalibration"},
+    {"accessor", "pipeline", "plot"},
     {"cli"},
     {"__main__"},
 )

@@ -12,7 +12,7 @@ from geouq.config import load_experiment
 from geouq.gaussian import half_width
 from geouq.rasters.catalog import find_tiles
 from geouq.reading.stack import open_stack
-from geouq.runs.selection import settings_for
+from geouq.runs.plan import settings_for
 from geouq.runs.store import path_of_tile
 from geouq.summary.interval_scores import GivenLevel
 from geouq.summary.tile_file import load_tile, save_tile

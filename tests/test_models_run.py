@@ -10,7 +10,7 @@ from two_models import LISTED, MODELS, SHAPE, config_of, layers_of, valid
 from geouq.config import load_experiment
 from geouq.rasters.catalog import find_tiles
 from geouq.reading.stack import open_stack
-from geouq.runs.selection import settings_for
+from geouq.runs.plan import settings_for
 from geouq.runs.store import key_of_tile, path_of_tile
 
 

@@ -1,22 +1,58 @@
-"""The whole of a comparison: from the folders of runs to tables, figures, and what became worse."""
+"""Compare runs: each number of each run and of the first run, how certain the difference is, and what became worse."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from geouq.comparison.gates import Worse, bound_of, worse
-from geouq.comparison.rows import comparison_rows
 from geouq.comparison.runs import Restricted, open_runs, restricted_to_common
-from geouq.config import Configuration, Variable, folder_of_run, preferred_first
+from geouq.comparison.texts import Shown, as_text, shown_rows, write_texts
+from geouq.config import Configuration, Intervals, Variable, folder_of_run, preferred_first, quoted, suggestion
 from geouq.config.regions import ALL
 from geouq.errors import ConfigError, as_path, wrong_type
-from geouq.metrics import Metric
+from geouq.inference import judged
+from geouq.metrics import Metric, is_judged
+from geouq.numbers.differences import paired_rows, uneven, with_verdicts
 from geouq.numbers.gates import metrics_by_name
-from geouq.paired import Shown, as_text, shown_rows, write_texts
+from geouq.numbers.of_run import sides_of
 from geouq.runs.progress import Reporter, Silent
 from geouq.tables.columns import COMPARISON
-from geouq.tables.rows import Table, write_csv
+from geouq.tables.rows import Row, Table, write_csv
+
+MetricsOf = Mapping[str, Mapping[str, Metric]]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A number in which no run may be worse; an empty variable stands for all of them."""
+
+    metric: str
+    variable: str = ""
+    region: str = "all"
+
+    def is_about(self, row: Row) -> bool:
+        """Whether a row of the comparison is of this number."""
+        of_variable = not self.variable or row["variable"] == self.variable
+        return of_variable and (row["metric"], row["name"]) == (self.metric, self.region)
+
+
+@dataclass(frozen=True)
+class Worse:
+    """A run that is significantly worse than the first, or for which this is not known, for a reason."""
+
+    row: Row
+    reason: str = ""
+
+    def __str__(self) -> str:
+        row = self.row
+        what = " ".join(filter(None, (row["metric"], row["bins"], row["group"] and f"by {row['group']}")))
+        where = f"{what} of {row['variable']} in {row['name']}"
+        if self.reason:
+            return f"it is not known whether {row['run']} is worse in {where}: {self.reason}"
+        return (
+            f"{row['run']} is worse in {where}: {row['value']} instead of {row['baseline']}, difference "
+            f"{row['difference']} ({row['ci_low']} to {row['ci_high']}), p = {row['p_adjusted']}"
+        )
 
 
 @dataclass(frozen=True)
@@ -83,7 +119,7 @@ def compare(
     ArgumentError
         If an argument has a wrong type.
     """
-    from geouq.paired.figure import draw_differences  # noqa: PLC0415  matplotlib is large
+    from geouq.comparison.figure import draw_differences  # noqa: PLC0415  matplotlib is large
 
     if isinstance(runs, str | os.PathLike) or not isinstance(runs, Iterable):
         raise wrong_type("runs", runs, "give a list of the folders of runs")
@@ -112,3 +148,64 @@ def compare(
 def _metrics_of(run: Restricted, variables: Sequence[Variable]) -> dict[str, dict[str, Metric]]:
     """Return the metrics of each variable, by name."""
     return {variable.name: metrics_by_name(variable, run.choices[run.names[variable.name]]) for variable in variables}
+
+
+def comparison_rows(
+    runs: Sequence[Restricted], variables: Sequence[Variable], settings: Intervals, reporter: Reporter
+) -> tuple[list[Row], list[str]]:
+    """Rows of every number of every run but the first, and a note wherever runs do not count the same pixels."""
+    rows, notes = [], []
+    reporter.stage("comparison", 1 + len(runs[0].experiment.tile_lists) + len(runs[0].zones))
+    for pools in zip(*(run.pools() for run in runs), strict=True):
+        pool = pools[0][0]
+        sides = {
+            run.run.label: sides_of(own, run.choices, parts, run.summaries)
+            for run, (own, parts) in zip(runs, pools, strict=True)
+        }
+        for variable in variables:
+            of_runs = {run.run.label: sides[run.run.label][run.names[variable.name]] for run in runs}
+            found, same = paired_rows({"level": pool.level, "name": pool.name}, of_runs, variable, settings)
+            rows += found
+            if not same:
+                notes.append(uneven(variable.name, pool.name, of_runs, "runs"))
+        reporter.advance(pool.name)
+    return with_verdicts(rows, settings.level), notes
+
+
+def bound_of(written: str, metrics_of: MetricsOf, regions: Collection[str]) -> Bound:
+    """Return the number that METRIC, METRIC:VARIABLE or METRIC:VARIABLE:REGION names; names may hold colons.
+
+    metrics_of : by variable, the metrics that there are by name. Raises ConfigError where a part is not known, or where
+    no value of the metric is better than another.
+    """
+    metric, _, rest = written.partition(":")
+    variable = next((v for v in sorted(metrics_of, key=len, reverse=True) if f"{rest}:".startswith(f"{v}:")), "")
+    region = rest.removeprefix(variable).removeprefix(":") or "all"
+    known = {name: own for of in metrics_of for name, own in metrics_of[of].items() if variable in ("", of)}
+    wrong = ""
+    if metric not in known:
+        of = f" of {variable}" if variable else ""
+        wrong = f"there is no metric {quoted(metric)}{of}{suggestion(metric, known)}"
+    elif not is_judged(known[metric]):
+        wrong = f"no value of {metric} is better than another; name another metric, such as crps"
+    elif rest and not variable:
+        name = rest.split(":")[0]
+        wrong = f"there is no variable {quoted(name)} in all runs{suggestion(name, metrics_of)}"
+    elif region not in regions:
+        wrong = f"there is no region {quoted(region)} in all runs{suggestion(region, regions)}"
+    if wrong:
+        raise ConfigError(f"--fail-if-worse {written}: {wrong}")
+    return Bound(metric, variable, region)
+
+
+def worse(rows: Sequence[Row], bounds: Sequence[Bound], level: float) -> list[Worse]:
+    """Return what fails of the numbers bounded; p-values are adjusted among those alone that one bound names."""
+    return [one for bound in bounds for one in _failing(judged([row for row in rows if bound.is_about(row)], level))]
+
+
+def _failing(rows: Sequence[Row]) -> Iterator[Worse]:
+    for row in rows:
+        if row["p_value"] is None:
+            yield Worse(row, row["ci_method"])
+        elif row["significant"] == "yes" and row["better"] not in ("", row["run"]):
+            yield Worse(row)

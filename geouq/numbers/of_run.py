@@ -9,7 +9,7 @@ from itertools import chain, product
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.config import IN, OUT, BinScheme, ClassRegions, Experiment, Variable, preferred_first
+from geouq.config import BinScheme, ClassRegions, Experiment, Variable, preferred_first
 from geouq.failures import isolated
 from geouq.inference import (
     FAILED,
@@ -28,8 +28,7 @@ from geouq.inference import (
     without_intervals,
 )
 from geouq.metrics import MetricOptions
-from geouq.numbers.shift import shift_table
-from geouq.paired import paired_rows, uneven, with_verdicts
+from geouq.numbers.differences import Differences
 from geouq.regions import EvaluationUnit, pools, zone_pools
 from geouq.runs.progress import Reporter
 from geouq.runs.provenance import RunRecord
@@ -103,7 +102,7 @@ def numbers_of(
     inferred: dict[tuple[str, str], Mapping[str, Inference]] = {}
     shown: list[EvaluationUnit] = []
     names, zones = [variable.name for variable in record.variables], summaries.zones()
-    settings, beside = experiment.intervals, _Differences(experiment, record.variables)
+    settings, beside = experiment.intervals, Differences(experiment, record.variables)
 
     def noted() -> Iterator[TileWholes]:
         """Yield the summaries of the tiles, and keep their excluded pixels."""
@@ -181,53 +180,6 @@ def zone_table(
     empty = ((key, name) for key, names in told.items() for name in dict.fromkeys(names) if name not in zones)
     rows = (*held, *({"name": name, "layer": key, "tiles": 0, "n_pixels": 0} for key, name in empty))
     return {"zones": Table(COLUMNS["zones"], rows)} if rows else {}
-
-
-@dataclass
-class _Differences:
-    """What is compared within a run: models with the first of them, and pixels in and out of the distribution."""
-
-    experiment: Experiment
-    variables: Sequence[Variable]
-    models: list[Row] = field(default_factory=list)
-    uneven: list[str] = field(default_factory=list)
-    splits: dict[str, Mapping[str, ForecastSample]] = field(default_factory=dict)
-
-    def add(self, pool: EvaluationUnit, sides: Mapping[str, ForecastSample]) -> None:
-        """Take in a pool, of which the sides are given by the names of the variables."""
-        if pool.name in (self.experiment.splits or ()):
-            self.splits[pool.name] = sides
-        by_variable: dict[str, list[Variable]] = {}
-        for variable in self.variables:
-            by_variable.setdefault(variable.variable, []).append(variable)
-        of = {"level": pool.level, "name": pool.name}
-        for labels in by_variable.values():
-            if len(labels) > 1:
-                self._compare(of, labels, sides)
-
-    def _compare(self, of: Mapping[str, str], labels: Sequence[Variable], sides: Mapping[str, ForecastSample]) -> None:
-        """Add the differences of the models of one variable from the first of them."""
-        variable = labels[0].variable
-        with isolated("numbers", f"models of {variable} compared in {of['name']}"):
-            of_models = {label.model: sides[label.name] for label in labels}
-            rows, same = paired_rows(of, of_models, labels[0], self.experiment.intervals)
-            if not same:
-                self.uneven.append(uneven(variable, of["name"], of_models, "models"))
-            plain = {"variable": variable, "against": labels[0].model}
-            self.models += [row | plain | {"model": row["run"]} for row in rows]
-
-    def tables(self) -> dict[str, Table]:
-        """Return the tables of what there is to be compared."""
-        found, settings = {}, self.experiment.intervals
-        if self.models:
-            with isolated("numbers", "comparison of models"):
-                found["comparison"] = sorted_table("comparison", with_verdicts(self.models, settings.level))
-        if self.splits:
-            with isolated("numbers", "shift between splits"):
-                apart = {v.name: (self.splits[IN][v.name], self.splits[OUT][v.name]) for v in self.variables}
-                shift = shift_table(apart, self.variables, settings)
-                found["shift"] = by_model(shift, self.variables, self.experiment.compare_on)
-        return found
 
 
 def sides_of(

@@ -8,8 +8,8 @@ from geouq.config import Experiment, Groups, Variable
 from geouq.inference import ForecastSample, draw_together, judged
 from geouq.inference.differences import Key, Uncertain
 from geouq.metrics import MetricOptions, evaluate_metrics, level_name, shown_in, usual_name
+from geouq.numbers.differences import rows_of_drawn
 from geouq.numbers.of_run import sides_of
-from geouq.paired import rows_of_drawn
 from geouq.recalibration.delivered import PLACE, delivered_score
 from geouq.regions import EvaluationUnit, pools
 from geouq.runs.progress import Reporter

@@ -17,8 +17,7 @@ from geouq.rasters.predictions import Prediction
 from geouq.rasters.raster import Raster, number_of_band, read_header
 from geouq.rasters.tile_names import match_names, natural_order, path_of
 from geouq.runs.checksums import with_checksums
-from geouq.runs.credentials import require_credentials
-from geouq.runs.provenance import RunRecord, load_record
+from geouq.runs.provenance import RunRecord, load_record, require_credentials
 from geouq.runs.store import SavedSummaries, is_valid, unidentified, zones_are_valid
 from geouq.runs.verification import require_intact_summaries
 from geouq.sweep.settings import Settings

@@ -7,20 +7,22 @@ import platform
 import shlex
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding
+import numba
 import rasterio
 
 from geouq.atomic import atomic_write
 from geouq.config import Experiment, Variable, to_yaml
 from geouq.errors import SummaryError
 from geouq.failures import Failure
-from geouq.processor import processor
 from geouq.rasters.catalog import Tile
 from geouq.rasters.raster import GDAL_OPTIONS, Raster
 from geouq.text.redaction import MARK, is_private, last_part, redacted, without_secrets
@@ -41,6 +43,7 @@ PACKAGES = (
     "pyogrio",
     "pyarrow",
 )
+COMPILERS = ("numba", "llvmlite")
 CHECKSUM = "sha256"  # key of the last entry of run.json
 LIBRARIES = ("GDAL_", "CPL_", "VSI_", "PROJ_", "OGR_")  # beginnings of the names of their settings
 
@@ -55,6 +58,38 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+@cache
+def processor() -> dict[str, str]:
+    """Return name and features of the CPU for which numba compiles, as the environment may set them.
+
+    The last bits of numbers depend on it.
+    """
+    config: Any = numba.config
+    name = config.CPU_NAME if config.CPU_NAME is not None else llvmlite.binding.get_host_cpu_name()
+    features = config.CPU_FEATURES if config.CPU_FEATURES is not None else _host_features()
+    return {"name": name, "features": features}
+
+
+@cache
+def code_target() -> tuple[str, ...]:
+    """Return all that machine code depends on but the sources: the CPU, and the versions of the compilers."""
+    return (*processor().values(), *(version(package) for package in COMPILERS))
+
+
+def _host_features() -> str:
+    """Return the features that the CPU has, and numba uses, in the manner of LLVM: "+avx,+avx2"."""
+    config: Any = numba.config
+    try:
+        features = llvmlite.binding.get_host_cpu_features()
+    except RuntimeError:  # LLVM does not know this CPU
+        return ""
+    return ",".join(
+        f"+{name}"
+        for name, present in sorted(features.items())
+        if present and (config.ENABLE_AVX or not name.startswith("avx"))
+    )
 
 
 def gdal_settings() -> dict[str, str]:
@@ -245,3 +280,27 @@ def load_record(folder: Path) -> RunRecord:
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise SummaryError(f"{path} cannot be read ({reason}); run the experiment again") from error
+
+
+def require_credentials(experiment: Experiment) -> None:
+    """Raise SummaryError if credentials were removed from an address of the configuration of a run."""
+    removed = list(_without_credentials(experiment.model_dump(mode="json", exclude_none=True), ""))
+    if removed:
+        raise SummaryError(
+            f"{experiment.source}: the credentials in {', '.join(removed)} were not saved, so its rasters cannot be "
+            "read; write the addresses without credentials, give these in the environment (GDAL_HTTP_USERPWD, "
+            "GDAL_HTTP_BEARER, GDAL_HTTP_HEADERS, AWS_SECRET_ACCESS_KEY, AZURE_STORAGE_SAS_TOKEN, PGPASSWORD), and run "
+            "the experiment again"
+        )
+
+
+def _without_credentials(value: Any, key: str) -> Iterator[str]:
+    """Yield the keys of the texts in which a mark stands for credentials."""
+    if isinstance(value, str) and MARK in value:
+        yield key
+    elif isinstance(value, dict):
+        for name, entry in value.items():
+            yield from _without_credentials(entry, f"{key}.{name}".removeprefix("."))
+    elif isinstance(value, list):
+        for entry in value:
+            yield from _without_credentials(entry, key)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.compiled import digest_of_sources
-from geouq.processor import code_target
 from geouq.rasters.catalog import Tile
+from geouq.runs.provenance import code_target
 from geouq.summary import CellSummaries, TilePlace, TileSummary, TileWholes
 from geouq.summary.form import GAUSSIAN, Form
 from geouq.summary.netcdf import checksum_of

@@ -10,11 +10,19 @@ from geouq.atomic import atomic_write
 from geouq.config import load_experiment
 from geouq.errors import GeouqError, SummaryError
 from geouq.failures import Failure
-from geouq.processor import processor
 from geouq.rasters.catalog import find_tiles
 from geouq.runs.checksums import with_checksums
-from geouq.runs.credentials import require_credentials
-from geouq.runs.provenance import RunRecord, config_digest, inputs_of, load_record, save_record, vector_inputs, versions
+from geouq.runs.provenance import (
+    RunRecord,
+    config_digest,
+    inputs_of,
+    load_record,
+    processor,
+    require_credentials,
+    save_record,
+    vector_inputs,
+    versions,
+)
 from geouq.summary.netcdf import checksum_of, require_intact
 from geouq.zones import open_regions, placed
 

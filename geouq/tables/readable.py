@@ -11,7 +11,6 @@ from geouq.tables.rows import Row, Table
 from geouq.text.naming import file_name
 from geouq.text.wording import for_people, latex_escaped, latex_numbers, markdown_escaped, one_line, with_interval
 
-TEXTS = ("metric", "variable", "region")  # headings of columns that hold names
 WHY_EQUAL_COUNT = (
     " Equal-count bins all hold pixels. Where variances are skewed, one equal-width bin holds nearly all of them, so "
     "that UCE is one number without an interval; those numbers are in metrics.csv."
@@ -20,12 +19,16 @@ WHY_EQUAL_COUNT = (
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table for people: headings, and rows of as many texts; notes : what the reader must know."""
+    """A table for people: headings, and rows of as many texts; notes : what the reader must know.
+
+    texts : places of the columns that hold names or words; the others hold numbers.
+    """
 
     title: str
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
+    texts: tuple[int, ...] = (0,)
 
 
 def write_readable(metrics: Table, variables: Sequence[Variable], regions: Sequence[str], folder: Path) -> list[Path]:
@@ -71,29 +74,34 @@ def overview(rows: Mapping[tuple[str, str], Mapping[str, Mapping[str, Row]]], va
         for name, own in pools.items()
         if (found := own.get(variable.name))
     ]
-    return Sheet("Regions", ("variable", "region", "n", *map(metric_label, names)), tuple(lines))
+    return Sheet("Regions", ("variable", "region", "n", *map(metric_label, names)), tuple(lines), texts=(0, 1))
 
 
 def as_markdown(sheet: Sheet) -> str:
     """Return a table in Markdown under its title."""
-    is_text = [heading in TEXTS for heading in sheet.headings]
-    rows = [
-        [markdown_escaped(text) if named else text for named, text in zip(is_text, row, strict=True)]
-        for row in sheet.rows
-    ]
-    rules = ["---" if named else "---:" for named in is_text]
-    table = [list(map(markdown_escaped, sheet.headings)), rules, *rows]
-    lines = [f"## {markdown_escaped(sheet.title)}", "", *(f"| {' | '.join(row)} |" for row in table)]
+    lines = [f"## {markdown_escaped(sheet.title)}", "", *markdown_table(sheet)]
     return "\n".join([*lines, *(f"\n{markdown_escaped(note)}" for note in sheet.notes)]) + "\n"
+
+
+def markdown_table(sheet: Sheet) -> list[str]:
+    """Return the lines of a table in Markdown, with names and words escaped."""
+    columns = range(len(sheet.headings))
+    rules = ["---" if k in sheet.texts else "---:" for k in columns]
+    rows = [[markdown_escaped(row[k]) if k in sheet.texts else row[k] for k in columns] for row in sheet.rows]
+    return [f"| {' | '.join(row)} |" for row in (map(markdown_escaped, sheet.headings), rules, *rows)]
 
 
 def as_latex(sheet: Sheet) -> str:
     """Return a `tabular` with the rules of booktabs, ready for `input`; title and notes are comments."""
+    columns = range(len(sheet.headings))
+    rows = [
+        " & ".join(latex_escaped(row[k]) if k in sheet.texts else latex_numbers(row[k]) for k in columns)
+        for row in sheet.rows
+    ]
     comments = [f"% {one_line(text)}" for text in (sheet.title, *sheet.notes)]
+    begin = f"\\begin{{tabular}}{{{''.join('l' if k in sheet.texts else 'r' for k in columns)}}}"
     head = " & ".join(map(latex_escaped, sheet.headings))
-    lines = [" & ".join((latex_escaped(name), *map(latex_numbers, numbers))) for name, *numbers in sheet.rows]
-    begin = f"\\begin{{tabular}}{{l{'r' * (len(sheet.headings) - 1)}}}"
-    body = [begin, "\\toprule", f"{head} \\\\", "\\midrule", *(f"{line} \\\\" for line in lines)]
+    body = [begin, "\\toprule", f"{head} \\\\", "\\midrule", *(f"{row} \\\\" for row in rows)]
     return "\n".join([*comments, *body, "\\bottomrule", "\\end{tabular}"]) + "\n"
 
 

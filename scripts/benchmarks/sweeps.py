@@ -13,11 +13,12 @@ from benchmarks.measure import RATIO, Ratio, Table, Watch, compare, ratio_row, s
 from benchmarks.rasters import CODECS, make_tile, thin_truth
 from benchmarks.tiles import LAYERS, path_of, write_config
 from geouq.config import load_experiment
-from geouq.experiment import Options, run
 from geouq.failures import Failure
+from geouq.pipeline.data import Options
+from geouq.pipeline.run import run
 from geouq.rasters.catalog import find_tiles
+from geouq.runs.plan import settings_for
 from geouq.runs.progress import Silent
-from geouq.runs.selection import settings_for
 from geouq.summary import TileSummary
 from geouq.sweep.tiles import sweep_tiles
 from geouq.sweep.workers import workers

@@ -16,8 +16,7 @@ from benchmarks.tiles import path_of, write_config
 from geouq.config import load_experiment
 from geouq.failures import Failure
 from geouq.rasters.catalog import Tile, find_tiles
-from geouq.runs.plan import plan_run
-from geouq.runs.selection import settings_for
+from geouq.runs.plan import plan_run, settings_for
 from geouq.sweep.tiles import sweep_zones
 from geouq.sweep.workers import workers
 from geouq.sweep.zone_sums import batches_of

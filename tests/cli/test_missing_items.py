@@ -57,7 +57,7 @@ def break_verdicts(monkeypatch):
 
 
 def break_tables(monkeypatch):
-    monkeypatch.setattr("geouq.present.write_parquet", broken)
+    monkeypatch.setattr("geouq.pipeline.publish.write_parquet", broken)
 
 
 def break_checks(monkeypatch):
@@ -65,7 +65,7 @@ def break_checks(monkeypatch):
 
 
 def break_notes(monkeypatch):
-    monkeypatch.setattr("geouq.present.heavy_bins", broken)
+    monkeypatch.setattr("geouq.pipeline.publish.heavy_bins", broken)
 
 
 CASES = {

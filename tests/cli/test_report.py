@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from geouq.experiment import report
+from geouq.pipeline.run import report
 
 SHORT = "variables: [height]\noutput: {maps: none, figures: none}\n"
 

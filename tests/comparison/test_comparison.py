@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import unicodedata
+from importlib import import_module
 from itertools import product
 
 import numpy as np
@@ -110,7 +111,7 @@ def test_a_run_that_is_worse_is_the_exit_code(runs, geouq, gate, code, said):
 
 
 def test_what_must_not_be_worse_is_looked_up_before_the_work(runs, geouq, monkeypatch):
-    monkeypatch.setattr("geouq.comparison.rows.paired_rows", None)
+    monkeypatch.setattr(import_module("geouq.comparison.compare"), "paired_rows", None)
     folders = runs(wide=WIDE)
 
     for gate in ("zmz", "zms:hight", "zms:height:wset", "ence_null"):

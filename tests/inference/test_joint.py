@@ -7,11 +7,11 @@ from csv_rows import rows_of
 from form_files import experiment_of, options
 
 from geouq.errors import ConfigError
-from geouq.experiment import run
 from geouq.inference.bootstrap import draws
 from geouq.inference.joint_rows import PairRows
 from geouq.metrics import METRICS
 from geouq.metrics.ensemble import joint_loss_of
+from geouq.pipeline.run import run
 from geouq.summary.joint_sample import JointSample
 
 SIDE, MEMBERS, KNOWN, NEW = 64, 5, 9, 3

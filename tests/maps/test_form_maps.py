@@ -10,13 +10,13 @@ from form_files import CLASSES, ENSEMBLES, LEVELS, PARTS, QUANTILES, TRUTH, expe
 import geouq as gq
 from geouq.config import load_experiment
 from geouq.errors import ConfigError
-from geouq.experiment import run
 from geouq.forms.classes import Classes
 from geouq.forms.ensemble import Ensemble
 from geouq.forms.quantiles import Quantiles
 from geouq.forms.split import Split
 from geouq.maps.names import fault_of_map, unknown_maps
 from geouq.metrics import metrics_of
+from geouq.pipeline.run import run
 from geouq.summary.form import GAUSSIAN
 
 FORMS = {

@@ -10,9 +10,9 @@ from form_files import CLASSES, LEVELS, QUANTILES, TRUTH, experiment_of, options
 
 import geouq as gq
 from geouq.config import BinScheme
-from geouq.experiment import run
 from geouq.numbers.of_run import choices_of, sides_of
 from geouq.pages.cells import cell_maps
+from geouq.pipeline.run import run
 from geouq.regions import EvaluationUnit
 from geouq.runs.store import SavedSummaries
 from geouq.summary import add_all

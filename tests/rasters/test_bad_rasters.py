@@ -70,7 +70,7 @@ CLAIMS = {
 }
 LIMITED = f"""import resource, sys
 from pathlib import Path
-import geouq.experiment
+import geouq.pipeline.run
 from geouq.cli import main
 resource.setrlimit(resource.RLIMIT_AS, ({3 * GIB}, {3 * GIB}))
 try:

@@ -7,7 +7,7 @@ from csv_rows import rows_of
 from form_files import CLASSES, ENSEMBLES, QUANTILES, SHAPE, TRUTH, experiment_of, members_of, options, write_forms
 
 from geouq.errors import ConfigError
-from geouq.experiment import run
+from geouq.pipeline.run import run
 from geouq.rasters.catalog import find_tiles
 
 ENSEMBLE = ENSEMBLES["by variable"] | TRUTH

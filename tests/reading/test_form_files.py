@@ -27,10 +27,10 @@ from form_files import (
 
 import geouq as gq
 from geouq.errors import ConfigError
-from geouq.experiment import run
+from geouq.pipeline.run import run
 from geouq.rasters.catalog import find_tiles
 from geouq.reading.cutting import MOST_VALUES, reading_for
-from geouq.runs.selection import settings_for
+from geouq.runs.plan import settings_for
 from geouq.summary.tile_file import load_tile
 
 

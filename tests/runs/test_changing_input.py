@@ -10,7 +10,7 @@ import rasterio
 
 import geouq
 from geouq.errors import DataError
-from geouq.experiment import Options
+from geouq.pipeline.data import Options
 from geouq.rasters.raster import read_header, unchanged
 from geouq.runs.progress import Silent
 

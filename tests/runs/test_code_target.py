@@ -5,10 +5,10 @@ from importlib.metadata import version
 
 import pytest
 
-from geouq import processor
 from geouq.config import load_experiment
 from geouq.rasters.catalog import find_tiles
-from geouq.runs.selection import settings_for
+from geouq.runs import provenance
+from geouq.runs.plan import settings_for
 from geouq.runs.store import key_of_tile
 
 TEXT = "variables: [height]\noutput: {maps: none, figures: none}\nintervals: {resamples: 100}\n"
@@ -37,8 +37,8 @@ def test_the_key_and_the_record_have_the_cpu_for_which_numba_compiles(tile_folde
     assert geouq("run", config, "--quiet").exit_code == 0
 
     record = json.loads((tmp_path / "results/small/run.json").read_text(encoding="utf-8"))
-    assert record["cpu"] == processor.processor()
-    assert processor.code_target() == (*record["cpu"].values(), version("numba"), version("llvmlite"))
+    assert record["cpu"] == provenance.processor()
+    assert provenance.code_target() == (*record["cpu"].values(), version("numba"), version("llvmlite"))
     assert (record["versions"]["numba"], record["versions"]["llvmlite"]) == (version("numba"), version("llvmlite"))
     assert geouq("verify", tmp_path / "results/small").exit_code == 0
 
@@ -61,7 +61,7 @@ def test_the_environment_sets_the_cpu(monkeypatch):
     monkeypatch.setattr("numba.config.CPU_NAME", "generic")
     monkeypatch.setattr("numba.config.CPU_FEATURES", "+sse2")
 
-    assert processor.processor.__wrapped__() == {"name": "generic", "features": "+sse2"}
+    assert provenance.processor.__wrapped__() == {"name": "generic", "features": "+sse2"}
 
 
 def test_a_record_of_an_earlier_version_names_no_cpu(tile_folder, geouq, tmp_path):

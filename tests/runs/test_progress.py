@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.progress import Progress
 
 from geouq.config import load_experiment
-from geouq.experiment import Options, run
 from geouq.interrupts import interrupts
+from geouq.pipeline.data import Options
+from geouq.pipeline.run import run
 from geouq.runs import progress
 from geouq.runs.progress import Bars, Silent, reporter
 

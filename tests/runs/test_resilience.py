@@ -218,7 +218,7 @@ assert not CliRunner().invoke(main, ["check", "experiment.yaml"]).exit_code"""
 
 @pytest.mark.parametrize(
     ("code", "absent"),
-    [(CHECK, HEAVY), ("import geouq.experiment", HEAVY), ("import geouq.sweep.tiles", (*HEAVY, "jinja2", "rich"))],
+    [(CHECK, HEAVY), ("import geouq.pipeline.run", HEAVY), ("import geouq.sweep.tiles", (*HEAVY, "jinja2", "rich"))],
     ids=["check", "a run before its figures", "a worker"],
 )
 def test_what_is_not_needed_is_not_imported(tile_folder, tmp_path, code, absent):

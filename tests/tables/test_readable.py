@@ -1,6 +1,5 @@
-"""Tables for people, numbers rounded by their intervals, and results.json."""
+"""Tables for people, and numbers rounded by their intervals."""
 
-import json
 import re
 
 import pytest
@@ -10,16 +9,11 @@ from hypothesis import strategies as st
 
 from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10, Variable
-from geouq.failures import Failure
 from geouq.metrics import MetricOptions
-from geouq.numbers.gates import GateResult
-from geouq.numbers.outcome import Warnings, outcome_of, write_outcome
 from geouq.regions import EvaluationUnit
-from geouq.runs.provenance import RunRecord
 from geouq.tables.readable import as_latex, as_markdown, sheet_of, write_readable
 from geouq.tables.rows import metric_rows, sorted_table
 from geouq.text.wording import latex_numbers, with_interval
-from geouq.verdict import verdicts_of
 
 HOSTILE = "a|b_<img onerror=x>&50%$#{}~^\\"
 P95, HOSTILE_ONE = Variable(name="P95", band=1, units="m"), Variable(name=HOSTILE, band=2, units="Mg ha-1")
@@ -133,75 +127,6 @@ def test_the_whole_and_each_region_are_files_and_those_of_regions_that_are_gone_
     whole = (tmp_path / "metrics.md").read_text(encoding="utf-8")
     assert "| P95 | west |" in whole
     assert "tile" not in whole.replace("All tiles", "")
-
-
-def record(**changes):
-    plain = {"name": "x", "tiles": ("t",), "variables": (P95,), "failures": (), "notes": (), "reused": 0}
-    plain |= {"settings": {}, "inputs": {}, "started": "", "seconds": 1.0, "peak_memory_mib": 1.0}
-    return RunRecord(**plain | {"config_sha256": "abc"} | changes)
-
-
-def numbers_of(metrics):
-    """Tables of a run, and the verdicts that follow from them."""
-    return {"metrics": metrics}, verdicts_of(metrics.rows, ())
-
-
-def gate(**changes):
-    plain = {"metric": "coverage_90", "variable": "P95", "model": "", "region": "all", "bins": "", "min": 0.85}
-    plain |= {"max": 0.95, "value": 0.96, "on": "estimate", "low": 0.9, "high": 0.99, "passed": False, "reason": ""}
-    return GateResult(**plain | changes)
-
-
-def test_results_tell_each_bound_of_a_gate_and_the_numbers_but_those_of_tiles(metrics, tmp_path):
-    path = write_outcome(record(), [gate()], *numbers_of(metrics), tmp_path / "results.json", ())
-    found = json.loads(path.read_text(encoding="utf-8"))
-
-    assert (found["success"], found["gates_passed"], found["config_sha256"]) == (False, False, "abc")
-    assert "geouq" in found["versions"]
-    assert [(one["op"], one["limit"], one["value"], one["passed"]) for one in found["gates"]] == [
-        (">=", 0.85, 0.96, True),
-        ("<=", 0.95, 0.96, False),
-    ]
-    assert found["gates"][1]["name"] == "coverage_90 of P95 in all <= 0.95"
-    assert {row["level"] for row in found["numbers"]} == {"all", "region"}
-    assert {(one["level"], one["verdict"]) for one in found["verdicts"]} == {
-        ("all", "cannot be tested"),
-        ("region", "cannot be tested"),
-    }
-    (whole,) = (one for one in found["verdicts"] if one["level"] == "all" and one["variable"] == "P95")
-    assert whole["effect"]["std_too_small_factor"] == whole["parts"]["spread"]["value"]
-    assert len(found["numbers"]) == sum(row["level"] != "tile" for row in metrics.rows)
-
-
-def test_results_hold_warnings_about_the_input_apart_from_notes_on_the_numbers(metrics):
-    found = outcome_of(
-        record(), [], *numbers_of(metrics), (), Warnings(("height: different units",), ("read equal-count bins",))
-    )
-
-    assert found["warnings"] == ["height: different units"]
-    assert found["notes"] == ["read equal-count bins"]
-
-
-@pytest.mark.parametrize(
-    ("gates", "failures", "success"),
-    [
-        ([], (), True),
-        ([gate(passed=True, max=None)], (), True),
-        ([gate()], (), False),
-        ([], (Failure("t", "sweep", "DataError", "why"),), False),
-    ],
-)
-def test_a_run_succeeds_where_all_gates_pass_and_no_tile_failed(metrics, gates, failures, success):
-    assert outcome_of(record(), gates, *numbers_of(metrics), failures)["success"] is success
-
-
-def test_a_gate_on_an_interval_tells_the_end_that_was_judged(metrics):
-    low, high = outcome_of(record(), [gate(on="interval")], *numbers_of(metrics), ())["gates"]
-
-    assert (low["value"], low["passed"]) == (0.9, True)
-    assert (high["value"], high["passed"]) == (0.99, False)
-    missing, _ = outcome_of(record(), [gate(on="interval", low=None, high=None)], *numbers_of(metrics), ())["gates"]
-    assert (missing["value"], missing["passed"]) == (None, False)
 
 
 @pytest.mark.parametrize("schemes", [(EQUAL_WIDTH_10, EQUAL_COUNT_10), (EQUAL_COUNT_10, EQUAL_WIDTH_10)])

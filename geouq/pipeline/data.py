@@ -1,0 +1,152 @@
+"""What the stages of a run pass to each other."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from geouq.config import Experiment
+from geouq.errors import ChangedError
+from geouq.failures import Failure
+from geouq.metrics import MetricOptions
+from geouq.numbers.gates import GateResult
+from geouq.numbers.of_run import Numbers
+from geouq.rasters.catalog import Catalog, Tile
+from geouq.reading.cutting import Reading
+from geouq.runs.plan import Plan
+from geouq.runs.progress import Reporter
+from geouq.runs.provenance import Begun, RunRecord
+from geouq.runs.store import SavedSummaries
+from geouq.sweep.settings import Settings
+from geouq.zones import Regions, TileZones
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a run is carried out. No option changes a number.
+
+    Parameters
+    ----------
+    out : path, optional
+        Folder of the results. By default that of the configuration.
+    workers : int, optional
+        Number of workers. By default one for each processor.
+    memory : str, optional
+        Limit of the memory, such as 4GB; it may lower the number of workers.
+    scheduler : str, optional
+        Address of a running dask scheduler.
+    only : tuple of str
+        Names of the tiles and regions to evaluate. By default all.
+    fresh : bool
+        Read all pixels again.
+    strict : bool
+        Check as many pixels as `geouq check --deep`, in every run.
+    """
+
+    out: Path | str | None = None
+    workers: int | None = None
+    memory: str | None = None
+    scheduler: str | None = None
+    only: tuple[str, ...] = ()
+    fresh: bool = False
+    strict: bool = False
+
+
+DEFAULTS = Options()
+
+
+@dataclass(frozen=True)
+class Job:
+    """A prepared run: all that is known before a pixel is read. zones : of each tile, by its name."""
+
+    experiment: Experiment
+    folder: Path
+    catalog: Catalog
+    settings: Settings
+    plan: Plan
+    regions: Regions
+    zones: Mapping[str, TileZones]
+    options: Options
+    reporter: Reporter
+    begun: Begun
+
+    @property
+    def tiles(self) -> tuple[Tile, ...]:
+        """Return the tiles that can be read."""
+        return self.catalog.tiles
+
+    def reading_of(self, tile: Tile) -> Reading:
+        """Return how a tile is read."""
+        return self.plan.readings[tile.name]
+
+
+@dataclass(frozen=True)
+class Workers:
+    """The workers of a run; `pool` carries out their work until they are dismissed."""
+
+    pool: Executor
+    exits: ExitStack
+
+    def dismiss(self) -> None:
+        """End the workers."""
+        self.exits.close()
+
+
+@dataclass(frozen=True)
+class Inspected:
+    """A job beside what its folder and its input hold.
+
+    waiting : tiles without a valid summary. read_again : notes on tiles that are read again, and why. findings : of the
+    input checks. failures : of these checks.
+    """
+
+    job: Job
+    waiting: tuple[Tile, ...]
+    read_again: tuple[str, ...]
+    findings: tuple[str, ...]
+    failures: tuple[Failure, ...]
+
+
+@dataclass(frozen=True)
+class Swept:
+    """A run whose pixels are summarised in its folder. job : what was just swept, None for a run that is reopened."""
+
+    experiment: Experiment
+    record: RunRecord
+    folder: Path
+    reporter: Reporter
+    job: Job | None = None
+
+    @property
+    def changed(self) -> list[str]:
+        """Return the names of the tiles whose files changed while they were read."""
+        return [failure.tile for failure in self.record.failures if failure.error == ChangedError.__name__]
+
+    @property
+    def summaries(self) -> SavedSummaries:
+        """Return the summaries in the folder."""
+        experiment, record = self.experiment, self.record
+        return SavedSummaries(self.folder, record.tiles, experiment.levels, experiment.zone_layers, record.whole)
+
+    def then(self, again: "Swept") -> "Swept":
+        """Return the second sweep of a run, with the notes of this first one and the tiles that it did not read."""
+        notes = tuple(dict.fromkeys((*self.record.notes, *again.record.notes)))
+        return replace(again, record=replace(again.record, reused=self.record.reused, notes=notes))
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """All numbers of a run, before they are written.
+
+    metric_options : of each variable, by its name. recalibrated : files of the recalibration, and lines to print about
+    it. failures : items that are missing.
+    """
+
+    swept: Swept
+    summaries: SavedSummaries
+    metric_options: Mapping[str, MetricOptions]
+    numbers: Numbers
+    gates: tuple[GateResult, ...]
+    recalibrated: tuple[Sequence[Path], Sequence[str]]
+    failures: tuple[Failure, ...]

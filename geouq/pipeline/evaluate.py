@@ -1,0 +1,38 @@
+"""Third stage of a run: from summaries to numbers, intervals, verdicts and gates, and the recalibration."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from geouq.failures import collecting
+from geouq.numbers.gates import judge
+from geouq.numbers.of_run import choices_of, numbers_of
+from geouq.overflow import overflow_is_missing
+from geouq.pipeline.data import Evaluated, Swept
+from geouq.recalibration import JustRun, recalibrate_run
+
+
+def evaluate(swept: Swept) -> Evaluated:
+    """Return all that follows from the summaries of a run, before it is written.
+
+    What cannot be computed costs only itself, and is among the failures of what is returned.
+    """
+    summaries = swept.summaries
+    with collecting() as missing, overflow_is_missing():
+        recalibrated = _recalibrate(swept)
+        (swept.folder / "results.json").unlink(missing_ok=True)  # that of an earlier run says nothing of this one
+        metric_options = choices_of(swept.experiment, swept.record.variables, summaries)
+        numbers = numbers_of(swept.experiment, swept.record, summaries, metric_options, swept.reporter)
+        gates = tuple(judge(swept.experiment, numbers.tables["metrics"]))
+    return Evaluated(swept, summaries, metric_options, numbers, gates, recalibrated, tuple(missing))
+
+
+def _recalibrate(swept: Swept) -> tuple[Sequence[Path], Sequence[str]]:
+    """Return the files of the recalibration that the configuration requests, and what to report.
+
+    A run that is reopened keeps the recalibration that it has.
+    """
+    job = swept.job
+    if job is None or swept.experiment.recalibration is None:
+        return (), ()
+    just_run = JustRun(job.experiment, job.tiles)
+    return recalibrate_run(swept.folder, just_run, job.plan.workers, job.options.memory, swept.reporter)

@@ -1,0 +1,134 @@
+"""First stage of a run: read headers, place regions, plan the work, and examine what the folder and the input hold."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+from geouq.atomic import remove_leftovers
+from geouq.checks import CHEAP, CHECKS, DEEP, examine
+from geouq.config import Configuration, Experiment, folder_of_run, load_experiment
+from geouq.errors import ConfigError, SummaryError, require_type
+from geouq.failures import collecting
+from geouq.maps import validate_source_date_epoch
+from geouq.numbers.gates import require_known, require_possible
+from geouq.overflow import overflow_is_missing
+from geouq.pipeline.data import Inspected, Job, Options, Swept, Workers
+from geouq.rasters.catalog import Tile, find_tiles
+from geouq.runs.checksums import catalog_with_checksums, require_local
+from geouq.runs.lock import owned
+from geouq.runs.plan import plan_run, restricted, settings_for
+from geouq.runs.progress import Reporter, Silent
+from geouq.runs.provenance import Begun, config_digest, load_record
+from geouq.runs.store import damaged_summaries, is_valid, note_on_unidentified, outdated, unidentified
+from geouq.runs.verification import require_intact_summaries
+from geouq.sweep.workers import workers
+from geouq.usage import resources
+from geouq.zones import open_regions, placed
+
+CONFIG_CHANGED = "config.yaml changed since the run, and the numbers follow the changed one"
+
+
+def prepare(experiment: Configuration, options: Options, reporter: Reporter | None) -> Job:
+    """Return what is to be done, from the configuration and the headers of all files; raise ConfigError for nothing."""
+    begun = Begun()
+    require_type("options", options, Options, "give geouq.Options(...)")
+    validate_source_date_epoch()
+    return _prepare(load_experiment(experiment), options, reporter or Silent(), begun)
+
+
+def prepare_again(job: Job, changed: Sequence[str]) -> Job | None:
+    """Return the same job with headers read anew; None if no file changed or nothing is left to read."""
+    if changed:
+        job.reporter.say(f"files of tile {', '.join(changed)} changed while they were read, and are read once more")
+        with suppress(ConfigError):  # there is nothing left to read
+            return _prepare(job.experiment, replace(job.options, fresh=False), job.reporter, job.begun)
+    return None
+
+
+def _prepare(experiment: Experiment, options: Options, reporter: Reporter, begun: Begun) -> Job:
+    reporter.stage("headers", 1)
+    everything = find_tiles(experiment)
+    settings = settings_for(experiment, everything)
+    experiment, catalog = restricted(experiment, everything, options.only)
+    regions = open_regions(experiment)
+    require_known(experiment, catalog.variables, regions.names, catalog.form)
+    zones, catalog = placed(regions, catalog)
+    require_possible(experiment, catalog, zones, settings.cell_size)
+    require_local(experiment, catalog.tiles, zones)
+    plan = plan_run(catalog, options.workers, options.memory, {tile: own.layers for tile, own in zones.items()})
+    if experiment.fingerprint == "checksum":
+        catalog, zones = catalog_with_checksums(catalog, zones, plan.workers, reporter)
+    folder = Path(options.out) if options.out else experiment.output_directory
+    for note in catalog.notes:
+        reporter.say(note)
+    return Job(experiment, folder, catalog, settings, plan, regions, zones, options, reporter, begun)
+
+
+@contextmanager
+def working(job: Job) -> Iterator[Workers]:
+    """Provide the workers and lock the folder; report what the run took at its end.
+
+    The workers come first, so that nothing is written if there can be none.
+    """
+    with overflow_is_missing(), ExitStack() as exits:
+        pool = exits.enter_context(workers(job.plan.workers, job.options.scheduler))
+        with owned(job.folder):
+            remove_leftovers(job.folder)
+            yield Workers(pool, exits)
+    job.reporter.say(resources(job.begun.seconds))
+
+
+@contextmanager
+def reopened(folder: Configuration, reporter: Reporter | None) -> Iterator[Swept]:
+    """Provide the run in a folder, which is locked; raise SummaryError if there is none, or if it is damaged."""
+    folder = folder_of_run("folder", folder)
+    record = load_record(folder)
+    with owned(folder):
+        experiment = load_experiment(folder / "config.yaml")
+        require_intact_summaries(folder, record)  # before results.json of the run is replaced
+        if config_digest(experiment) != record.config_sha256:
+            record = replace(record, notes=(*record.notes, CONFIG_CHANGED))
+        yield Swept(experiment, record, folder, reporter or Silent())
+
+
+def inspect(job: Job) -> Inspected:
+    """Return which tiles must be read, and what the input checks find."""
+    read_again = _read_again(job)
+    waiting = tuple(
+        tile
+        for tile in job.tiles
+        if job.options.fresh or unidentified(tile) or not is_valid(job.folder, tile, job.settings)
+    )
+    with collecting() as failures:
+        findings = _findings(job, waiting)
+    return Inspected(job, waiting, read_again, findings, tuple(failures))
+
+
+def _read_again(job: Job) -> tuple[str, ...]:
+    """Report which tiles are read again, and why: files that nothing identifies, damaged summaries."""
+    layers = {tile.name: job.zones[tile.name].layers for tile in job.tiles}
+    found = note_on_unidentified({tile.name: unidentified(tile, layers[tile.name].values()) for tile in job.tiles})
+    found += [note for name, own in layers.items() for note in damaged_summaries(job.folder, name, own)]
+    identified = [tile for tile in job.tiles if not unidentified(tile)]
+    for note in (*found, *outdated(job.folder, identified, job.settings)):
+        job.reporter.say(note)
+    return tuple(found)
+
+
+def _findings(job: Job, waiting: Sequence[Tile]) -> tuple[str, ...]:
+    """Return the findings of the input checks.
+
+    They are those of the last run if no tile waits, no check failed then and the run is not strict, so that no pixel
+    is read.
+    """
+    if not waiting and not job.options.strict:
+        with suppress(SummaryError):
+            last = load_record(job.folder)
+            if not any(failure.stage == CHECKS for failure in last.failures):
+                return last.findings
+    sampling = DEEP if job.options.strict else CHEAP
+    findings = tuple(str(finding) for finding in examine(job.experiment, job.catalog, sampling))
+    for finding in findings:
+        job.reporter.say(finding)
+    return findings

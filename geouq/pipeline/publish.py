@@ -1,0 +1,241 @@
+"""Last stage of a run: write tables, cell maps, figures, pages, results.json and checksums; no pixel is read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from geouq.comparison.texts import Shown, shown_rows, write_texts
+from geouq.config import ClassRegions, Experiment
+from geouq.failures import Failure, collecting, isolated
+from geouq.maps.pipeline import Evaluated as OfMaps
+from geouq.maps.pipeline import write_maps
+from geouq.numbers.gates import save_gates
+from geouq.numbers.of_run import Numbers, preferred_scheme, sides_of
+from geouq.overflow import overflow_is_missing
+from geouq.pages import CellMaps, ReportContent, cell_maps, read_recalibration, write_report
+from geouq.pipeline.data import Evaluated
+from geouq.pipeline.results import Results, write_outcome
+from geouq.runs.provenance import RunRecord, inputs_in_words, resolved
+from geouq.runs.verification import save_checksums
+from geouq.tables.columns import COLUMNS
+from geouq.tables.readable import write_readable
+from geouq.tables.rows import (
+    failure_table,
+    heavy_bins,
+    mostly_odd,
+    write_csv,
+    write_parquet,
+)
+from geouq.text.naming import file_name
+
+FigurePaths = Mapping[tuple[str, str, str], str]  # by region, variable and figure
+
+
+def publish(evaluated: Evaluated) -> Results:
+    """Write all files that follow from the numbers of a run.
+
+    What cannot be written costs only itself: it is among the failures of the results, in the table, and on the page.
+    """
+    folder = evaluated.swept.folder
+    with collecting(evaluated.failures) as missing, overflow_is_missing():
+        files = write_tables(evaluated)
+        maps = _write_maps(evaluated)
+        figures, undrawn = draw_figures(evaluated)
+        results = _results_of(evaluated, undrawn)
+        pages = _write_pages(evaluated, results, figures, maps, missing)
+    results = _with_failures(results, missing)
+    write_csv(results.tables["failures"], folder / "tables" / "failures.csv")
+    files += [*maps, *(folder / path for path in figures.values()), *pages, write_outcome(results)]
+    files.append(save_checksums([*files, folder / "config.yaml"], folder))
+    recalibrated, told = evaluated.recalibrated
+    return replace(results, files=(*files, *recalibrated), warnings=(*results.warnings, *told))
+
+
+def _results_of(evaluated: Evaluated, undrawn: Sequence[str]) -> Results:
+    """Return the results with the warnings, before it is known what is missing."""
+    swept, numbers = evaluated.swept, evaluated.numbers
+    input_warnings = _input_warnings(swept.record, numbers)
+    warnings = (*input_warnings, *_notes(swept.experiment, numbers), *undrawn)
+    return Results(
+        swept.folder, swept.record, numbers.tables, numbers.verdicts, evaluated.gates, warnings,
+        input_warnings=input_warnings,
+    )  # fmt: skip
+
+
+def _with_failures(results: Results, missing: Sequence[Failure]) -> Results:
+    """Return the results with the failures of the run and of what is missing."""
+    failures = (*results.record.failures, *missing)
+    return replace(results, tables={**results.tables, "failures": failure_table(failures)}, failures=failures)
+
+
+def _input_warnings(record: RunRecord, numbers: Numbers) -> tuple[str, ...]:
+    """Return the warnings about the input, which question the numbers."""
+    odd: list[str] = []
+    with isolated("notes", "pixels that do not count"):
+        odd = mostly_odd(numbers.tables["metrics"], numbers.tables["excluded"])
+    return (*record.findings, *record.notes, *odd)
+
+
+def _notes(experiment: Experiment, numbers: Numbers) -> list[str]:
+    """Return the notes on the numbers: heavy bins, classes without pixels, what only the tables show."""
+    heavy: list[str] = []
+    with isolated("notes", "bins that hold nearly all pixels"):
+        heavy = heavy_bins(numbers.tables["bins"])
+    found = {row["name"] for row in numbers.tables["metrics"].rows if row["level"] == "region"}
+    without_pixels = [
+        f"regions of {key}: no tile holds a pixel of {', '.join(missing)}"
+        for key, region in experiment.regions.items()
+        if isinstance(region, ClassRegions)
+        and (missing := [name for name in dict.fromkeys(region.names.values()) if name not in found])
+    ]
+    in_tables = (
+        f"{numbers.unshown} regions from polygons and classes stand in the tables; pages and figures are of the others"
+    )
+    return [*heavy, *without_pixels, *([in_tables] if numbers.unshown else [])]
+
+
+def write_tables(evaluated: Evaluated) -> list[Path]:
+    """Write gates.json, every table as CSV, the metrics also as Parquet (with the extra), and tables for people.
+
+    Those of an earlier run that this one has no rows for, such as of splits, are removed. Return the files written.
+    """
+    record, numbers = evaluated.swept.record, evaluated.numbers
+    folder = evaluated.swept.folder / "tables"
+    gates = evaluated.swept.folder / "gates.json"
+    save_gates(evaluated.gates, gates)
+    tables = {**numbers.tables, "failures": failure_table(record.failures)}
+    for name in COLUMNS.keys() - tables.keys():
+        (folder / f"{name}.csv").unlink(missing_ok=True)
+    written = [gates]
+    for name, table in tables.items():
+        path = folder / f"{name}.csv"
+        with isolated("tables", path.name, outputs=[path]):
+            write_csv(table, path)
+            written.append(path)
+    about = {"version": record.versions["geouq"], "config_sha256": record.config_sha256, "name": record.name}
+    path = folder / "metrics.parquet"
+    with isolated("tables", path.name, outputs=[path]):
+        if write_parquet(tables["metrics"], path, about):
+            written.append(path)
+    regions = [pool.name for pool in numbers.shown if pool.level == "region"]
+    with isolated("tables", "metrics.md and metrics.tex"):
+        written += write_readable(numbers.tables["metrics"], record.variables, regions, folder)
+    with isolated("tables", "comparison of models"):
+        written += _write_comparison(evaluated)
+    return written
+
+
+def _write_comparison(evaluated: Evaluated) -> list[Path]:
+    """Write the comparison of models as Markdown and LaTeX, and a figure of each variable; return the files.
+
+    Without several models, the tables of an earlier run are removed.
+    """
+    swept, numbers = evaluated.swept, evaluated.numbers
+    if "comparison" not in numbers.tables:
+        for name in ("comparison.md", "comparison.tex"):
+            (swept.folder / "tables" / name).unlink(missing_ok=True)
+        return []
+    from geouq.comparison.figure import draw_differences  # noqa: PLC0415  matplotlib is large, and the sweep needs the memory
+
+    rows, bins = numbers.tables["comparison"].rows, preferred_scheme(swept.experiment).name
+    shown = Shown(shown_rows(rows, bins), rows[0]["against"], "model", numbers.uneven)
+    names = dict.fromkeys(variable.variable for variable in swept.record.variables)
+    paths = {name: swept.folder / "figures" / f"comparison_{file_name(name)}.png" for name in names}
+    drawn = draw_differences(rows, paths, bins=bins, baseline=shown.baseline)
+    return [*write_texts(shown, swept.folder / "tables"), *drawn]
+
+
+def draw_figures(evaluated: Evaluated) -> tuple[dict[tuple[str, str, str], str], list[str]]:
+    """Draw the figures of the whole and of regions; return their paths relative to the folder, and notes.
+
+    Those that have nothing to show are not there; of very many, those that stand in `geouq.drawing.by_default`.
+    """
+    swept, numbers = evaluated.swept, evaluated.numbers
+    if not swept.experiment.output.figures:
+        swept.reporter.stage("figures", 0)
+        return {}, []
+    from geouq.drawing import Case, Source, by_default, draw, path_of_figure  # noqa: PLC0415  matplotlib is large
+    from geouq.figures import save_figure  # noqa: PLC0415
+
+    rows = {name: numbers.tables[name].rows for name in ("metrics", "shift") if name in numbers.tables}
+    source = Source(
+        preferred_scheme(swept.experiment), evaluated.metric_options, numbers.shown,
+        lambda pool, variable: numbers.inferred[pool.name][variable], rows, numbers.verdicts,
+        evaluated.summaries, evaluated.summaries.zones(),
+    )  # fmt: skip
+    wanted, left = by_default(numbers.shown, swept.record.variables, swept.experiment.output.figures)
+    written = {}
+    swept.reporter.stage("figures", len(wanted))
+    for one in wanted:
+        case, outputs = Case(source, one.pool, one.variable), list[Path]()
+        with isolated("figures", f"{one.figure} of {one.variable.name} in {one.pool.name}", outputs=outputs):
+            path = path_of_figure(case, one.figure)
+            outputs.append(swept.folder / path)
+            if (figure := draw(one.figure, case)) is not None:
+                save_figure(figure, swept.folder / path)
+                written[one.pool.name, one.variable.name, one.figure] = path.as_posix()
+        swept.reporter.advance(f"{case.title}, {one.figure}")
+    left_out = f"{left} more figures of regions are drawn by: geouq figures {swept.folder} --region NAME"
+    return written, [left_out] if left else []
+
+
+def _write_maps(evaluated: Evaluated) -> list[Path]:
+    swept = evaluated.swept
+    wholes = next(pool.variables for pool in evaluated.numbers.shown if pool.level == "all")
+    run = OfMaps(swept.experiment, swept.record, evaluated.summaries, evaluated.metric_options, wholes)
+    return write_maps(run, swept.folder / "maps", swept.reporter)
+
+
+def _write_pages(
+    evaluated: Evaluated, results: Results, figures: FigurePaths, maps: Sequence[Path], missing: Sequence[Failure]
+) -> list[Path]:
+    """Write the pages, with what is missing up to here; return the files."""
+    swept = evaluated.swept
+    cells = _cells_of_pages(evaluated)
+    recalibrated = None
+    with isolated("pages", "recalibration"):
+        names = {variable.name: variable.file_name for variable in swept.record.variables}
+        recalibrated = read_recalibration(swept.folder, swept.record.started, names)
+    content = _content_of_pages(evaluated, _with_failures(results, missing), figures, maps)
+    return write_report(replace(content, cells=cells, recalibrated=recalibrated), swept.folder / "report")
+
+
+def _cells_of_pages(evaluated: Evaluated) -> CellMaps | None:
+    """Return the sums of the cells of all tiles, for the map of the pages."""
+    summaries, swept = evaluated.summaries, evaluated.swept
+    whole = next(pool for pool in evaluated.numbers.shown if pool.level == "all")
+    with isolated("pages", "map of the cells"):
+        parts = [summaries.part(tile) for tile in whole.tiles]
+        sides = sides_of(whole, evaluated.metric_options, parts, summaries)
+        return cell_maps(sides, swept.record.variables, preferred_scheme(swept.experiment))
+    return None
+
+
+def _content_of_pages(
+    evaluated: Evaluated, results: Results, figures: FigurePaths, maps: Sequence[Path]
+) -> ReportContent:
+    experiment, record, shown = evaluated.swept.experiment, results.record, evaluated.numbers.shown
+    tables = results.tables
+    return ReportContent(
+        name=experiment.name,
+        variables=record.variables,
+        regions={pool.name: pool.tiles for pool in shown if pool.level == "region"},
+        zones=frozenset(pool.name for pool in shown if pool.zone),
+        tiles=record.tiles,
+        metrics=tables["metrics"].rows,
+        verdicts=results.verdicts,
+        bins=preferred_scheme(experiment).name,
+        excluded=tables["excluded"].rows,
+        failures=tables["failures"].rows,
+        warnings=results.notes,
+        input_warnings=results.input_warnings,
+        gates=[asdict(gate) for gate in results.gates],
+        figures=figures,
+        maps=[f"maps/{path.name}" for path in maps if path.suffix != ".qml"],
+        tables=list(tables),
+        shift=tables["shift"].rows if "shift" in tables else (),
+        comparison=tables["comparison"].rows if "comparison" in tables else (),
+        config=resolved(experiment),
+        inputs=inputs_in_words(record.inputs, record.polygons),
+        provenance=dict(record.versions) | {"configuration (SHA-256)": record.config_sha256},
+    )

@@ -1,0 +1,123 @@
+"""What a run gives to Python, and results.json: whether it succeeded, and its main numbers, for programs to read."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from geouq.atomic import atomic_write
+from geouq.failures import Failure
+from geouq.numbers.gates import GateResult
+from geouq.runs.provenance import RunRecord
+from geouq.tables.rows import Table, as_frame
+from geouq.verdict import Place, Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMAT = "geouq results 1"
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a run gives: the folder written to, its tables by name, verdicts, gates, and what the user should know.
+
+    warnings : those about the input, which are the `input_warnings`, then notes on the numbers.
+    files : gates, tables, maps, figures and pages, that is all that is written but summaries and what they came from.
+    failures : of tiles, and of every other item that is missing.
+    """
+
+    folder: Path
+    record: RunRecord
+    tables: Mapping[str, Table]
+    verdicts: Mapping[Place, Verdict]
+    gates: tuple[GateResult, ...]
+    warnings: tuple[str, ...]
+    files: tuple[Path, ...] = ()
+    input_warnings: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return the warnings that are not about the input."""
+        return self.warnings[len(self.input_warnings) :]
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """Return what the input checks found."""
+        return self.record.findings
+
+    @cached_property
+    def frames(self) -> Mapping[str, "pd.DataFrame"]:
+        """Return every table as a pandas table, by name."""
+        return {name: as_frame(table) for name, table in self.tables.items()}
+
+    @property
+    def metrics(self) -> "pd.DataFrame":
+        """Return the table of metrics: a row a number, with level, name of the region or tile, variable and n."""
+        return self.frames["metrics"]
+
+    @property
+    def outcome(self) -> dict[str, Any]:
+        """Return the content of results.json.
+
+        `success` is true if all gates passed and nothing failed, neither a tile nor any other item, as when `geouq
+        run` without `--strict` ends with code 0. `warnings` are about the input and put the numbers in question;
+        `notes` are about the numbers. `verdicts` has one entry for each variable of the whole and of each region.
+        """
+        passed, record = all(gate.passed for gate in self.gates), self.record
+        return {
+            "format": FORMAT,
+            "success": passed and not self.failures,
+            "gates_passed": passed,
+            "gates": [entry for gate in self.gates for entry in _bounds(gate)],
+            "failures": [failure.row for failure in self.failures],
+            "warnings": list(self.input_warnings),
+            "notes": list(self.notes),
+            "name": record.name,
+            "config_sha256": record.config_sha256,
+            "versions": dict(record.versions),
+            "variables": [{"name": v.variable, "model": v.model, "units": v.units} for v in record.variables],
+            "tiles": len(record.tiles),
+            "verdicts": [
+                {"level": level, "name": name, "variable": variable, "model": model, **verdict.as_record()}
+                for (level, name, variable, model), verdict in self.verdicts.items()
+            ],
+            "numbers": [row for row in self.tables["metrics"].rows if row["level"] != "tile"],
+        }
+
+
+def write_outcome(results: Results) -> Path:
+    """Write results.json as strict JSON, in which a missing number is null; return its path."""
+    path = results.folder / "results.json"
+    text = json.dumps(results.outcome, indent=1, ensure_ascii=False, allow_nan=False)
+    with atomic_write(path) as part:
+        part.write_text(text + "\n", encoding="utf-8")
+    return path
+
+
+def _bounds(gate: GateResult) -> Iterator[dict[str, Any]]:
+    """Yield an entry for each bound of a gate; its value is the end of the interval if the interval was judged."""
+    model = f" ({gate.model})" if gate.model else ""
+    judged = {">=": (gate.min, gate.low), "<=": (gate.max, gate.high)}
+    for operator, (limit, end) in judged.items():
+        if limit is None:
+            continue
+        value = gate.value if gate.on == "estimate" else end
+        kept = value is not None and (value >= limit if operator == ">=" else value <= limit)
+        yield {
+            "name": f"{gate.metric} of {gate.variable}{model} in {gate.region} {operator} {limit:g}",
+            "metric": gate.metric,
+            "variable": gate.variable,
+            "model": gate.model,
+            "region": gate.region,
+            "bins": gate.bins,
+            "on": gate.on,
+            "op": operator,
+            "limit": limit,
+            "value": value,
+            "passed": kept,
+            "reason": gate.reason,
+        }

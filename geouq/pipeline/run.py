@@ -1,0 +1,77 @@
+"""A run from top to bottom: prepare, sweep, evaluate, publish.
+
+Each stage is a module beside this one, and takes what the stage before it returns.
+"""
+
+from geouq.config import Configuration
+from geouq.pipeline.data import DEFAULTS, Options
+from geouq.pipeline.evaluate import evaluate
+from geouq.pipeline.prepare import inspect, prepare, prepare_again, reopened, working
+from geouq.pipeline.publish import publish
+from geouq.pipeline.results import Results
+from geouq.pipeline.sweep import save, sweep
+from geouq.runs.progress import Reporter
+
+
+def run(experiment: Configuration, options: Options = DEFAULTS, reporter: Reporter | None = None) -> Results:
+    """Evaluate an experiment: sweep, maps, then all that follows from the summaries.
+
+    Tiles whose summaries are saved and still valid are not read again. A tile that fails does not stop the others: it
+    is in the table of failures. A tile whose files change while they are read is read once more, but no third time.
+
+    Parameters
+    ----------
+    experiment : path, mapping or Experiment
+        What to evaluate: a YAML file, a mapping of the keys of such a file, or an Experiment.
+    options : Options
+        How to carry it out, which changes no number.
+    reporter : Reporter, optional
+        Receives the progress.
+
+    Returns
+    -------
+    Results
+        Tables, failures, warnings and the files written.
+
+    Raises
+    ------
+    ConfigError
+        If the configuration is wrong or names nothing that can be evaluated.
+    ArgumentError
+        If an argument has a wrong type.
+    """
+    job = prepare(experiment, options, reporter)
+    with working(job) as workers:
+        swept = sweep(inspect(job), workers)
+        if again := prepare_again(job, swept.changed):
+            swept = swept.then(sweep(inspect(again), workers))
+        save(swept, workers)
+        evaluated = evaluate(swept)
+        return publish(evaluated)
+
+
+def report(folder: Configuration, reporter: Reporter | None = None) -> Results:
+    """Write tables, cell maps, figures and pages again from the saved summaries of a run.
+
+    Parameters
+    ----------
+    folder : path, mapping or Experiment
+        Folder of the run, or the configuration that names it: a YAML file, a mapping or an Experiment.
+    reporter : Reporter, optional
+        Receives the progress.
+
+    Returns
+    -------
+    Results
+        Tables, failures, warnings and the files written.
+
+    Raises
+    ------
+    SummaryError
+        If the folder holds no run, or its summaries are damaged.
+    ArgumentError
+        If an argument has a wrong type.
+    """
+    with reopened(folder, reporter) as swept:
+        evaluated = evaluate(swept)
+        return publish(evaluated)
