@@ -29,6 +29,12 @@ def atomic_write(path: Path) -> Iterator[Path]:
         commit(part, path)
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a text file in UTF-8 that is complete or not there."""
+    with atomic_write(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
 @contextmanager
 def temporary(path: Path, purpose: str = "part") -> Iterator[Path]:
     """Yield a temporary path next to `path`, in a folder that exists; remove what is there when the block ends."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from geouq.atomic import atomic_write
+from geouq.atomic import write_text
 from geouq.metrics import metric_label, shown_in, usual_name
 from geouq.tables.readable import Sheet, as_latex, markdown_table
 from geouq.tables.rows import Row
@@ -38,8 +38,7 @@ def write_texts(shown: Shown, folder: Path) -> list[Path]:
     """Write comparison.md and comparison.tex; return their paths."""
     texts = {"comparison.md": as_markdown(shown), "comparison.tex": as_latex(shown.sheet)}
     for name, text in texts.items():
-        with atomic_write(folder / name) as part:
-            part.write_text(text, encoding="utf-8")
+        write_text(folder / name, text)
     return [folder / name for name in texts]
 
 

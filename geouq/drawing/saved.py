@@ -18,26 +18,12 @@ from geouq.regions import EvaluationUnit, pools, zone_pools
 from geouq.runs.progress import Reporter
 from geouq.runs.provenance import RunRecord, load_record
 from geouq.runs.store import Part, SavedSummaries
+from geouq.tables.columns import COLUMN
 from geouq.tables.rows import Row
 from geouq.text.naming import file_name
 from geouq.verdict import verdicts_of
 
 Inferred = Callable[[EvaluationUnit, str], Inference]
-
-WORDS = {
-    "level",
-    "name",
-    "variable",
-    "model",
-    "metric",
-    "units",
-    "bins",
-    "null",
-    "group",
-    "ci_method",
-    "significant",
-    "verdict",
-}
 
 
 @dataclass(frozen=True)
@@ -201,6 +187,6 @@ def saved_rows(folder: Path, table: str) -> list[Row]:
 
 
 def _value(column: str, text: str) -> str | float | None:
-    if column in WORDS:
+    if COLUMN[column].kind == "text":
         return text
     return float(text) if text else None

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from geouq.atomic import atomic_write
+from geouq.atomic import write_text
 from geouq.config import Experiment, Gate, Variable, config_error, suggestion
 from geouq.inference import why_never
 from geouq.metrics import METRICS, Metric, MetricOptions, evaluate_metrics, metrics_of
@@ -175,5 +175,4 @@ def _judged(gate: Gate, row: Row) -> GateResult:
 
 def save_gates(results: Iterable[GateResult], path: Path) -> None:
     """Write gates.json: a list of what each gate judged."""
-    with atomic_write(path) as part:
-        part.write_text(json.dumps([asdict(gate) for gate in results], indent=1, ensure_ascii=False) + "\n", "utf-8")
+    write_text(path, json.dumps([asdict(gate) for gate in results], indent=1, ensure_ascii=False) + "\n")

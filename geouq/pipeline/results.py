@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geouq.atomic import atomic_write
+from geouq.atomic import write_text
 from geouq.failures import Failure
 from geouq.numbers.gates import GateResult
 from geouq.runs.provenance import RunRecord
@@ -92,9 +92,7 @@ class Results:
 def write_outcome(results: Results) -> Path:
     """Write results.json as strict JSON, in which a missing number is null; return its path."""
     path = results.folder / "results.json"
-    text = json.dumps(results.outcome, indent=1, ensure_ascii=False, allow_nan=False)
-    with atomic_write(path) as part:
-        part.write_text(text + "\n", encoding="utf-8")
+    write_text(path, json.dumps(results.outcome, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     return path
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import partial
 
-from geouq.atomic import atomic_write
+from geouq.atomic import write_text
 from geouq.failures import Failure
 from geouq.maps import is_pixel_map, missing_maps, write_each_map
 from geouq.numbers.of_run import choices_of
@@ -46,8 +46,7 @@ def save(swept: Swept, workers: Workers) -> None:
     """Write config.yaml and run.json, after the workers are gone: what follows needs their memory."""
     workers.dismiss()
     give_back()
-    with atomic_write(swept.folder / "config.yaml") as part:
-        part.write_text(resolved(swept.experiment), encoding="utf-8")
+    write_text(swept.folder / "config.yaml", resolved(swept.experiment))
     save_record(swept.record, swept.folder)
 
 

@@ -19,7 +19,7 @@ import llvmlite.binding
 import numba
 import rasterio
 
-from geouq.atomic import atomic_write
+from geouq.atomic import write_text
 from geouq.config import Experiment, Variable, to_yaml
 from geouq.errors import SummaryError
 from geouq.failures import Failure
@@ -242,8 +242,7 @@ def save_record(record: RunRecord, folder: Path) -> None:
         "variables": [variable.model_dump(exclude_none=True) for variable in record.variables],
         "failures": [failure.row for failure in record.failures],
     }
-    with atomic_write(folder / "run.json") as part:
-        part.write_text(_as_json(plain | {CHECKSUM: _checksum(plain)}) + "\n", encoding="utf-8")
+    write_text(folder / "run.json", _as_json(plain | {CHECKSUM: _checksum(plain)}) + "\n")
 
 
 def _as_json(plain: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from geouq.atomic import atomic_write
+from geouq.atomic import write_text
 from geouq.config import Variable
 from geouq.metrics import metric_label, named, shown_in, unit_of
 from geouq.tables.rows import Row, Table
@@ -48,8 +48,7 @@ def write_readable(metrics: Table, variables: Sequence[Variable], regions: Seque
         if path not in texts and path.suffix in (".md", ".tex"):
             path.unlink()
     for path, text in texts.items():
-        with atomic_write(path) as part:
-            part.write_text(text, encoding="utf-8")
+        write_text(path, text)
     return list(texts)
 
 

@@ -8,7 +8,10 @@ import pytest
 from geouq.config.figure_names import FIGURES
 from geouq.drawing import DRAWERS, by_default
 from geouq.drawing import figure_context as choosing
+from geouq.drawing.saved import saved_rows
 from geouq.regions import EvaluationUnit
+from geouq.tables.columns import COLUMN, COLUMNS
+from geouq.tables.rows import Table, write_csv
 
 ROOT = Path(__file__).parents[2]
 MORE = (
@@ -106,3 +109,11 @@ def test_the_gallery_shows_every_figure_and_no_other():
     assert set(re.findall(r"\]\(gallery/(\w+)\.png\)", page)) == pictures
     assert all(about.title in page and about.shows in page for about in FIGURES.values())
     assert sum(path.stat().st_size for path in (ROOT / "docs" / "reference" / "gallery").glob("*.png")) < 1_500_000
+
+
+@pytest.mark.parametrize("name", ["metrics", "tests", "shift"])
+def test_rows_of_a_run_with_models_are_read_as_they_were_written(tmp_path, name):
+    row = {column: "common" if COLUMN[column].kind == "text" else 0.5 for column in COLUMNS[name]}
+    write_csv(Table(COLUMNS[name], (row,)), tmp_path / "tables" / f"{name}.csv")
+
+    assert saved_rows(tmp_path, name) == [row]
