@@ -1,7 +1,7 @@
 """How certain the numbers are: intervals and tests of calibration from the summaries of cells."""
 
 from geouq.config import Intervals
-from geouq.inference.bands import Bands
+from geouq.inference.blocks import Blocks, CorrelationRange
 from geouq.inference.correlogram import Correlogram
 from geouq.inference.differences import (
     Difference,
@@ -10,10 +10,19 @@ from geouq.inference.differences import (
     paired_difference,
     unpaired_difference,
 )
-from geouq.inference.evaluation_unit import Blocks, CorrelationRange
-from geouq.inference.feasibility import why_never
-from geouq.inference.intervals import FAILED, Inference, Interval, Test, infer, without_intervals
+from geouq.inference.intervals import (
+    DEFAULTS,
+    FAILED,
+    Bands,
+    Inference,
+    Interval,
+    Test,
+    infer,
+    why_never,
+    without_intervals,
+)
 from geouq.inference.limits import false_discovery_adjusted
+from geouq.inference.resamples import FEWEST_TILES
 from geouq.inference.rows import (
     adjusted,
     block_rows,
@@ -24,8 +33,7 @@ from geouq.inference.rows import (
     test_rows,
     with_intervals,
 )
-from geouq.inference.settings import DEFAULTS, FEWEST_TILES
-from geouq.inference.tile_rows import TileRows, rows_of_tiles
+from geouq.inference.tiles import TileRows, rows_of_tiles
 
 __all__ = [
     "DEFAULTS",

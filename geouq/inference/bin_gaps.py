@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import BinScheme
-from geouq.inference.norm_intervals import Noise
+from geouq.inference.limits import Noise
 from geouq.metrics import MetricOptions, Value, binned, group_coverage
 from geouq.metrics.record import CurveGaps, GroupGaps, ProbabilityGaps, VarianceGaps
 from geouq.summary import Binned, Summary

@@ -1,14 +1,30 @@
-"""Square blocks of cells: what the bootstrap draws. No block crosses the edge of a tile."""
+"""The blocks of cells of an evaluation unit: how large they are, and what each adds.
+
+No block crosses the edge of a tile.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.config import length
+from geouq.config import Intervals, length
 from geouq.errors import DataError
 from geouq.grid import Grid, Window
+from geouq.inference.bootstrap import WEIGHT, BootstrapBasis, CellsOf, N, rows_of_cells, sums_by_block
+from geouq.inference.correlogram import Correlogram, correlograms, kept_by_blocks
+from geouq.inference.long_run import LongRun, Positions, Squares, long_run, positions_of
 from geouq.rasters.areas import pixel_areas
+from geouq.summary import TilePlace
+from geouq.summary.moments import CENTRED, PRODUCTS, SUMS
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+MOST_UNITS = 1 << 17
+ENOUGH_BLOCKS = 20
+ENOUGH_KEPT = 0.8  # of the variance of the mean
+FIRST = 2  # column of the first of `SUMS`, which begin with what is `CENTRED`; `PRODUCTS` follow
 
 
 def block_numbers(shape: tuple[int, int], side: int) -> Ints:
@@ -58,3 +74,180 @@ def side_in_cells(block: str, cell_size: int, metres: float) -> int:
 def _cut(cells: int, side: int) -> tuple[Ints, int]:
     parts = max(1, cells // side)
     return np.arange(cells) * parts // cells, parts
+
+
+@dataclass(frozen=True)
+class CorrelationRange:
+    """How far one residual is correlated, and the long-run variance of its mean."""
+
+    correlogram: Correlogram
+    long_run: LongRun
+
+    @property
+    def effective(self) -> float:
+        """Number of uncorrelated cells whose mean would be as certain."""
+        return self.long_run.effective
+
+    def widening(self, level: float) -> float:
+        """Return the factor by which deviations of resamples are multiplied to hold the level."""
+        return self.long_run.widening(level)
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """How the blocks of a pool are.
+
+    count : their number. cells : number of cells with a pixel. side : of the blocks in cells, 0 where a block is a
+    tile; cell_pixels and cell_metres : side of such a cell, the latter NaN where it is not known. capped : whether
+    larger blocks were wanted and too few would have been left. reaches : by the name of each residual, how far it is
+    correlated and what follows.
+    """
+
+    count: int
+    cells: int
+    side: int
+    cell_pixels: int
+    cell_metres: float
+    capped: bool
+    reaches: Mapping[str, CorrelationRange]
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """Features of the units of a tile, which are cells or squares of them; float64 (units, columns)."""
+
+    shape: tuple[int, int]
+    rows: Floats
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """Return which cells hold valid pixels."""
+        return self.rows[:, N] > 0
+
+
+@dataclass(frozen=True)
+class Units:
+    """The units of a pool, tile by tile, how far their residuals are correlated, and how large they are.
+
+    residuals : of each tile, float64 (rows, columns, 3). used : bool, which of all units count; positions : of all.
+    """
+
+    basis: BootstrapBasis
+    tiles: Sequence[_Tile]
+    residuals: Sequence[Floats]
+    positions: Positions
+    used: NDArray[np.bool_]
+    squares: Squares
+    correlograms: Sequence[Correlogram]
+    cells: int
+    pixels: int
+    metres: float
+
+    @property
+    def rows(self) -> Floats:
+        """Features of the units that count, float64 (units, columns)."""
+        return np.concatenate([tile.rows for tile in self.tiles])[self.used]
+
+
+def units_of(places: Sequence[TilePlace], cells_of: CellsOf, basis: BootstrapBasis) -> Units:
+    """Return the cells of the tiles of a pool; of more than 131072, squares of them, so that the memory is bounded."""
+    places = sorted(places, key=lambda place: place.tile)
+    joined = int(np.ceil(np.sqrt(sum(place.cell_grid.pixels for place in places) / MOST_UNITS))) or 1
+    tiles, cells = [], 0
+    for place in places:
+        rows = rows_of_cells(cells_of(place.tile), place.cell_grid.pixels, basis)
+        cells += int((rows[:, N] > 0).sum())
+        tiles.append(_joined(rows, place.cell_grid.shape, joined))
+    size = places[0].cell_size * joined
+    metres = float(np.mean([cell_metres(place.grid, size) for place in places]))
+    residuals = [_residuals(tile, basis) for tile in tiles]
+    pairs = [(own, tile.present.reshape(tile.shape)) for own, tile in zip(residuals, tiles, strict=True)]
+    positions = positions_of(places, [tile.shape for tile in tiles])
+    used, weight = (np.concatenate(one) for one in zip(*((t.present, t.rows[:, WEIGHT]) for t in tiles), strict=True))
+    squares = Squares.of(positions.some(used), weight[used])
+    return Units(basis, tiles, residuals, positions, used, squares, correlograms(pairs), cells, size, metres)
+
+
+def on_common_squares(units: Sequence[Units]) -> list[Units]:
+    """Return units of several forecasts on the same places, with the squares and the cells that any of them uses."""
+    used = np.any([one.used for one in units], axis=0)
+    weight = np.sum([np.concatenate([tile.rows[:, WEIGHT] for tile in one.tiles]) for one in units], axis=0)
+    squares = Squares.of(units[0].positions.some(used), weight[used])
+    return [replace(one, used=used, squares=squares) for one in units]
+
+
+def side_of_blocks(units: Units, settings: Intervals) -> tuple[int, bool]:
+    """Side of the blocks in units, 0 where a block is a tile; and whether larger ones were wanted."""
+    if settings.block == "auto":
+        return _side_for(units.tiles, units.correlograms)
+    return (0 if settings.block == "tile" else side_in_cells(settings.block, units.pixels, units.metres)), False
+
+
+def cut_into_blocks(units: Units, side: int, capped: bool) -> tuple[Blocks, Floats]:  # noqa: FBT001  as it was found
+    """Blocks of that side, and sums of the features of all of them, also of those without a pixel."""
+    longest = side or max(max(tile.shape) for tile in units.tiles)
+    number, blocks = _numbers(units.tiles, longest)
+    number = number[units.used]
+    sums = sums_by_block(units.rows, number, blocks)
+    cells = np.concatenate([one.reshape(-1, one.shape[-1]) for one in units.residuals])[units.used]
+    residuals = zip(units.squares.sums(cells).T, sums_by_block(cells, number, blocks).T, cells.T, strict=True)
+    reaches = {
+        one.residual: CorrelationRange(one, long_run(units.squares, *sums_of))
+        for one, sums_of in zip(units.correlograms, residuals, strict=True)
+    }
+    count = int((sums[:, N] > 0).sum())
+    return Blocks(count, units.cells, side, units.pixels, units.metres, capped, reaches), sums
+
+
+def _numbers(tiles: Sequence[_Tile], side: int) -> tuple[Ints, int]:
+    """Return the number of the block of each unit, and how many blocks there are."""
+    numbers, blocks = [], 0
+    for tile in tiles:
+        numbers.append(blocks + block_numbers(tile.shape, side))
+        blocks = int(numbers[-1].max()) + 1
+    return np.concatenate(numbers), blocks
+
+
+def _joined(rows: Floats, shape: tuple[int, int], side: int) -> _Tile:
+    if side == 1:
+        return _Tile(shape, rows)
+    shape_of_units = max(1, shape[0] // side), max(1, shape[1] // side)
+    return _Tile(shape_of_units, sums_by_block(rows, block_numbers(shape, side), shape_of_units[0] * shape_of_units[1]))
+
+
+def _residuals(tile: _Tile, basis: BootstrapBasis) -> Floats:
+    """Return what each unit adds to mean error, squared error and z^2, minus the average, (rows, columns, 3)."""
+    weight = tile.rows[:, WEIGHT]
+    residuals = [tile.rows[:, FIRST + CENTRED.index("error")]]
+    for name in ("error", "z"):
+        mean_square = float(basis.moments.whole.mean_square(name))
+        centre, away = basis.moments.centre[CENTRED.index(name)], tile.rows[:, FIRST + CENTRED.index(name)]
+        about_centre = tile.rows[:, FIRST + len(SUMS) + PRODUCTS.index((name, name))]
+        residuals.append(about_centre + 2 * centre * away + weight * (centre**2 - mean_square))
+    return np.stack(residuals, axis=-1).reshape(*tile.shape, len(residuals))
+
+
+def _side_for(tiles: Sequence[_Tile], ranges: Sequence[Correlogram]) -> tuple[int, bool]:
+    """Side of the smallest blocks that reach as far as the correlation and keep enough; whether it had to be capped.
+
+    It is capped where fewer than 20 blocks would be left; 0 where too few pairs of cells tell the correlation.
+    """
+    if not all(one.known for one in ranges):
+        return 0, False
+    longest = max(max(tile.shape) for tile in tiles)
+    wanted = min(max(one.reach for one in ranges), longest)
+    while wanted < longest and _kept(tiles, ranges, wanted) < ENOUGH_KEPT:
+        wanted += 1
+    side = wanted
+    while side > 1 and sum(_used_blocks(tile, side) for tile in tiles) < ENOUGH_BLOCKS:
+        side -= 1
+    return side, side < wanted
+
+
+def _used_blocks(tile: _Tile, side: int) -> int:
+    return len(np.unique(block_numbers(tile.shape, side)[tile.present]))
+
+
+def _kept(tiles: Sequence[_Tile], ranges: Sequence[Correlogram], side: int) -> float:
+    sides = [block_sides(tile.shape, side) for tile in tiles]
+    return min(kept_by_blocks(one, sides) for one in ranges)

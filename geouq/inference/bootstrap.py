@@ -1,25 +1,111 @@
-"""Resamples of blocks: how often each is drawn, and the sums that follow.
+"""Resamples of the parts of an evaluation unit, blocks of cells or tiles, and the sums that follow.
+
+Each statistic says by its basis how parts become rows of numbers that add; a weighted sum of rows is a resample, which
+the same basis turns into a `Summary`. Nothing here knows which statistics there are.
 
 Draws come from the raw numbers of Philox, which numpy keeps the same for ever on all machines. Sums are products of the
-matrix of draws with that of features, in a loop of fixed order: a BLAS would give other last digits on other machines.
-Some resamples are made at a time, so that the matrix of draws takes at most `BUDGET` bytes.
+matrix of draws with that of rows, in a loop of fixed order: a BLAS would give other last digits on other machines. Some
+resamples are made at a time, so that the matrix of draws takes at most `BUDGET` bytes.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geouq.compiled import compiled
+from geouq.metrics import MetricOptions, bin_edges
+from geouq.summary import CellSummaries, Summary
+from geouq.summary.moments import MomentBasis
+from geouq.summary.statistic import Partition, StatisticBasis
+from geouq.summary.variance_profile import BinBasis
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Counts = NDArray[np.uint16]
+CellsOf = Callable[[str], Iterable[tuple[Ints, CellSummaries]]]  # parts of the cells of a tile, and their numbers
 
 BUDGET = 1 << 24
 TOGETHER = 32  # resamples whose sums stay in the processor's cache
 MOST_LEFT_OUT = 200
+N, WEIGHT = 0, 1  # columns of all rows
+
+
+@dataclass(frozen=True)
+class BootstrapBasis:
+    """What the parts of an evaluation unit are measured against.
+
+    statistics : the basis of each statistic that parts keep, by its name, moments first.
+    """
+
+    levels: tuple[float, ...]
+    statistics: Mapping[str, StatisticBasis]
+
+    @classmethod
+    def of(cls, whole: Summary, partition: Partition) -> Self:
+        """Return the basis of the parts of a unit whose summary is `whole`."""
+        names = sorted(whole, key=lambda name: name != "moments")
+        return cls(whole.levels, {name: whole[name].basis(partition) for name in names})
+
+    @property
+    def moments(self) -> MomentBasis:
+        """Basis of the moments."""
+        return cast("MomentBasis", self.statistics["moments"])
+
+    @property
+    def edges(self) -> Mapping[str, Floats]:
+        """Edges of the bins, by the name of their scheme."""
+        bins = self.statistics["variance"]
+        return bins.edges if isinstance(bins, BinBasis) else {}
+
+    @property
+    def width(self) -> int:
+        """Number of columns of all statistics."""
+        return sum(basis.width for basis in self.statistics.values())
+
+    def rows(self, parts: Mapping[str, Any], count: int) -> Floats:
+        """Return the statistics of `count` parts as float64 (count, columns); 0 where parts lack one."""
+        columns = [
+            basis.to_rows(parts[name], count) if name in parts else np.zeros((count, basis.width))
+            for name, basis in self.statistics.items()
+        ]
+        return np.concatenate(columns, axis=1)
+
+    def summary(self, rows: Floats) -> Summary:
+        """Return the Summary that sums of rows are, with the leading dimension of `rows` (R, columns)."""
+        ends = np.cumsum([basis.width for basis in self.statistics.values()])
+        columns = zip(self.statistics.items(), np.split(rows, ends[:-1], axis=-1), strict=True)
+        return Summary(self.levels, {name: basis.from_rows(part) for (name, basis), part in columns})
+
+
+def basis_of_cells(whole: Summary, choices: MetricOptions) -> BootstrapBasis:
+    """Return what the cells of a unit are measured against."""
+    shared = choices.shared_edges or {}
+    edges = {
+        scheme.name: shared[scheme.name] if scheme.name in shared else bin_edges(whole.variance, scheme)
+        for scheme in choices.schemes
+    }
+    dropped = {name: None for name, own in whole.items() if not own.kept_by_cell}
+    partition = Partition(whole.levels, are_cells=True, n=int(whole.n), edges=edges)
+    return BootstrapBasis.of(whole.having(**dropped), partition)
+
+
+def basis_of_tiles(whole: Summary, choices: MetricOptions) -> BootstrapBasis:
+    """Return what the tiles of a unit are measured against; the order of errors, which is large, only if requested."""
+    kept = whole if choices.ordering else whole.having(ordering=None)
+    partition = Partition(whole.levels, are_cells=False, n=int(whole.n), groups=choices.groups.count)
+    return BootstrapBasis.of(kept, partition)
+
+
+def rows_of_cells(parts: Iterable[tuple[Ints, CellSummaries]], cells: int, basis: BootstrapBasis) -> Floats:
+    """Return a row for each of the `cells` of a tile, float64 (cells, columns); parts may come in any order."""
+    rows = np.zeros((cells, basis.width))
+    for numbers, part in parts:
+        rows[numbers] = basis.rows(part.parts, len(part))
+    return rows
 
 
 def sums_by_block(rows: Floats, block: Ints, blocks: int) -> Floats:

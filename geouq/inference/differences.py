@@ -6,28 +6,17 @@ resample than in the pool, of a good forecast more so than of a bad one.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import Intervals
-from geouq.inference.bootstrap import resampled
-from geouq.inference.certainty import rounded
-from geouq.inference.effective import with_effective
-from geouq.inference.evaluation_unit import CellsOf, N, cut_into_blocks, on_common_squares, side_of_blocks, units_of
-from geouq.inference.features import basis_of, summary_of
+from geouq.inference.blocks import cut_into_blocks, on_common_squares, side_of_blocks, units_of
+from geouq.inference.bootstrap import CellsOf, N, basis_of_cells
+from geouq.inference.limits import rounded
 from geouq.inference.long_run import LongRun, long_run
-from geouq.inference.resamples import (
-    NOT_KEPT,
-    Parts,
-    Resampled,
-    few_in_a_bin,
-    resampled_numbers,
-    too_few,
-    too_uncertain,
-)
+from geouq.inference.resamples import NOT_KEPT, Resampled, few_in_a_bin, resampled_by_cells, too_few, too_uncertain
 from geouq.metrics import MetricOptions, Value, evaluate_metrics, loss
 from geouq.summary import Summary, TilePlace
 
@@ -89,9 +78,8 @@ def draw_together(name: str, sides: Sequence[ForecastSample], settings: Interval
     counts = {int(side.whole.n) for side in sides}
     if 0 in counts:
         return Drawn(tuple(_bare(side, "no pixel") for side in sides), len(counts) == 1)
-    frames = [basis_of(side.whole, side.choices) for side in sides]
     units = on_common_squares(
-        [units_of(side.places, side.cells_of, frame) for side, frame in zip(sides, frames, strict=True)]
+        [units_of(side.places, side.cells_of, basis_of_cells(side.whole, side.choices)) for side in sides]
     )
     widest = max(side_of_blocks(one, settings) for one in units)
     blocks, sums = zip(*(cut_into_blocks(one, *widest) for one in units), strict=True)
@@ -99,15 +87,13 @@ def draw_together(name: str, sides: Sequence[ForecastSample], settings: Interval
     same = all(np.array_equal(one[:, N], sums[0][:, N]) for one in sums)
     if reason := next(filter(None, (too_few(one.cells, one.count) for one in blocks)), ""):
         return Drawn(tuple(_bare(side, reason) for side in sides), same)
-    found = []
-    for side, frame, own, unit, cut in zip(sides, frames, sums, units, blocks, strict=True):
-        choices = replace(side.choices, shared_edges=frame.edges)
-        drawn = summary_of(resampled(own[used], settings.resamples, settings.seed, name), frame)
-        choices = with_effective(choices, side.whole, summary_of(own[used], frame), cut)
-        parts = Parts(own[used], unit.rows, unit.squares)
-        numbers = resampled_numbers(side.whole, partial(summary_of, frame=frame), drawn, parts, choices)
-        found.append({_key(one.value): one for one in _uncertain(numbers, side.whole, drawn, choices)})
-    return Drawn(tuple(found), same)
+    uncertain = []
+    for side, rows, cells, cut in zip(sides, sums, units, blocks, strict=True):
+        choices, drawn, numbers = resampled_by_cells(
+            name, side.whole, side.choices, units=cells, blocks=cut, sums=rows[used], settings=settings
+        )
+        uncertain.append({_key(one.value): one for one in _uncertain(numbers, side.whole, drawn, choices)})
+    return Drawn(tuple(uncertain), same)
 
 
 ROUNDING = 1e-6  # of influences, whose gradients are numerical

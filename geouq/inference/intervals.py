@@ -1,37 +1,62 @@
-"""Intervals of every number of a pool, and tests of its calibration, from the summaries of its cells and tiles."""
+"""Intervals of every number of an evaluation unit, tests of its calibration and bands of its curves."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import Intervals
+from geouq.errors import SummaryError
 from geouq.failures import isolated
-from geouq.inference.bands import Bands, bands_of
-from geouq.inference.bin_gaps import gaps_of
-from geouq.inference.bootstrap import resampled
-from geouq.inference.certainty import Certainty
-from geouq.inference.effective import with_effective
-from geouq.inference.evaluation_unit import Blocks, CellsOf, N, cut_into_blocks, side_of_blocks, units_of
-from geouq.inference.features import basis_of, summary_of
+from geouq.inference.bin_gaps import Gaps, gaps_of
+from geouq.inference.blocks import (
+    Blocks,
+    block_numbers,
+    cell_metres,
+    cut_into_blocks,
+    side_in_cells,
+    side_of_blocks,
+    units_of,
+)
+from geouq.inference.bootstrap import CellsOf, N, basis_of_cells
+from geouq.inference.limits import (
+    bca_limits,
+    folded_limits,
+    folded_p_value,
+    p_value,
+    percentile_limits,
+    rounded,
+    widened,
+)
 from geouq.inference.resamples import (
     FEW_TILES,
+    FEWEST_EFFECTIVE,
+    FEWEST_TILES,
     NOT_KEPT,
-    Parts,
     Resampled,
     missing_reason,
-    resampled_numbers,
+    of_cells,
+    resampled_by_cells,
     too_few,
 )
-from geouq.inference.settings import DEFAULTS, FEWEST_TILES
-from geouq.inference.tile_rows import TileRows, resampled_by_tiles
-from geouq.metrics import MetricOptions, Value, evaluate_metrics, ideal_value
-from geouq.summary import Summary, TilePlace
+from geouq.inference.tiles import TileRows, resampled_by_tiles
+from geouq.metrics import (
+    Metric,
+    MetricOptions,
+    Value,
+    binned,
+    calibration_curve,
+    evaluate_metrics,
+    ideal_value,
+)
+from geouq.summary import Summary, TilePlace, empty_summary
+from geouq.summary.form import no_sums
 
 Floats = NDArray[np.float64]
 
+DEFAULTS = Intervals()
+PIT_BINS = 20
 OF_TILES = "blocks of tiles"
 FAILED = "failed, see failures.csv"
 OVERFLOW = "overflow"
@@ -67,6 +92,23 @@ class Test:
 
 
 @dataclass(frozen=True)
+class Bands:
+    """Limits of the points of the curves of a pool, by the percentile bootstrap of its blocks.
+
+    level : of each point for itself. blocks : number of blocks drawn. calibration : float64 (2, calibration levels), of
+    the share of the truth below each quantile; mse : float64 (2, bins) by the name of the scheme; NaN where there are
+    none. pit_effective : number of independent pixels whose PIT histogram of 20 bins would vary as much, NaN where the
+    residuals are worth too few independent cells to tell, as are the limits then.
+    """
+
+    level: float
+    blocks: int
+    calibration: Floats
+    mse: Mapping[str, Floats]
+    pit_effective: float
+
+
+@dataclass(frozen=True)
 class Inference:
     """Intervals of all numbers of a pool and tests of its calibration; blocks is None where there is no pixel.
 
@@ -80,6 +122,64 @@ class Inference:
     level: float
     bands: Bands | None = None
     effective: Mapping[str, Floats] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Certainty:
+    """A number and its resamples, and how its limits follow.
+
+    gaps : of a norm of gaps, None of any other number. method : bca or percentile, of a number that is no norm.
+    """
+
+    numbers: Resampled
+    gaps: Gaps | None
+    method: str
+
+    @property
+    def missing_reason(self) -> str:
+        """Why there are no limits, or nothing."""
+        if not np.isfinite(self.numbers.value.value):
+            return "no value"
+        return "a bin without any error" if self.gaps and not self.gaps.whole else ""
+
+    def defined(self, level: float) -> bool:
+        """Whether enough resamples have the number for limits of that level."""
+        if not np.isfinite(self.numbers.of_blocks).all():
+            return False
+        if self.gaps is not None:
+            noise = self.gaps.noise(self.numbers.long_run.widening(level)).gaps
+            return bool(np.isfinite(noise).any(axis=-1).all())
+        replicates = np.isfinite(self.numbers.replicates)
+        return bool(replicates.sum() >= level * len(replicates))
+
+    def limits(self, level: float) -> tuple[float, float]:
+        """Limits of a level."""
+        gaps, widening = self.gaps, self.numbers.long_run.widening(level)
+        if gaps is not None:
+            return rounded(folded_limits(gaps.signed, gaps.noise(widening), gaps.norm, level))
+        estimate, replicates = float(self.numbers.value.value), self.numbers.replicates
+        replicates = replicates[np.isfinite(replicates)]
+        if self.method == "bca":
+            limits = bca_limits(estimate, replicates, self.numbers.left_out, level)
+        else:
+            limits = percentile_limits(replicates, level)
+        return rounded(widened(estimate, limits, widening, self.numbers.value.metric.bounds))
+
+    def p_value(self, number: float, limits: tuple[float, float], level: float, least: float) -> float:
+        """1 less the highest level at which the limits leave a number out, `least` at least.
+
+        It is below 1 - level exactly where those of that level, `limits`, do, as long as `least` is.
+        """
+        beyond, gaps = not limits[0] <= number <= limits[1], self.gaps
+        if gaps is None:
+            return p_value(lambda one: beyond if one == level else self._leave_out(number, one), level, least)
+        noise = gaps.noise(self.numbers.long_run.widening(level))
+        found = folded_p_value(number, gaps.signed, noise, gaps.norm)
+        return p_value(lambda one: beyond if one == level else found <= 1 - one, level, least)
+
+    def _leave_out(self, number: float, level: float) -> bool:
+        low, high = self.limits(level)
+        return not low <= number <= high
 
 
 Assessed = tuple[Resampled | Value, Certainty | str]
@@ -109,20 +209,19 @@ def infer(
     """
     if not whole.n:
         return without_intervals(whole, choices, settings, "no pixel")
-    frame = basis_of(whole, choices)
-    units = units_of(places, cells_of, frame)
+    units = units_of(places, cells_of, basis_of_cells(whole, choices))
     blocks, sums = cut_into_blocks(units, *side_of_blocks(units, settings))
     sums = sums[sums[:, N] > 0]
     if reason := too_few(blocks.cells, blocks.count):
         return Inference(tuple(_without(whole, choices, reason)), (), blocks, settings.level)
-    choices = replace(choices, shared_edges=frame.edges)
-    drawn = summary_of(resampled(sums, settings.resamples, settings.seed, name), frame)
-    choices = with_effective(choices, whole, summary_of(sums, frame), blocks)
-    parts = Parts(sums, units.rows, units.squares)
-    numbers = resampled_numbers(whole, partial(summary_of, frame=frame), drawn, parts, choices, wanted=wanted)
+    choices, drawn, numbers = resampled_by_cells(
+        name, whole, choices, units=units, blocks=blocks, sums=sums, settings=settings, wanted=wanted
+    )
     assessed = list(_assessed(numbers, whole, drawn, choices, settings.method))
+    not_kept = {number.metric.name for number, how in assessed if how == NOT_KEPT and isinstance(number, Value)}
     by_tiles = {
-        _key(number): (number, how) for number, how in _assessed_by_tiles(name, choices, places, tiles, settings)
+        _key(number): (number, how)
+        for number, how in _assessed_by_tiles(name, choices, places, tiles, settings, wanted=not_kept)
     }
     intervals: list[Interval] = []
     tests: list[Test] = []
@@ -148,24 +247,26 @@ def _assessed(
         how: Certainty | str = NOT_KEPT if isinstance(one, Value) else FAILED
         if not isinstance(one, Value):
             with isolated("intervals", _key(one)[0]):
-                how = missing_reason(one, whole, drawn, choices) or _certainty(one, whole, drawn, choices, method)
+                how = missing_reason(one, whole, drawn, choices) or Certainty(
+                    one, gaps_of(one.value, whole, drawn, choices), method
+                )
         yield one, how
 
 
-def _certainty(one: Resampled, whole: Summary, drawn: Summary, choices: MetricOptions, method: str) -> Certainty:
-    """Return how certain a number is."""
-    gaps = gaps_of(one.value, whole, drawn, choices)
-    return Certainty(one, gaps, method)
-
-
 def _assessed_by_tiles(
-    name: str, choices: MetricOptions, places: Sequence[TilePlace], tiles: TileRows | None, settings: Intervals
+    name: str,
+    choices: MetricOptions,
+    places: Sequence[TilePlace],
+    tiles: TileRows | None,
+    settings: Intervals,
+    *,
+    wanted: Container[str],
 ) -> Iterator[Assessed]:
-    """Yield the same of what cells do not keep, each tile being a block."""
+    """Yield the same of the metrics of these names, which cells do not keep; each tile is a block."""
     if tiles is None or len(tiles.rows) < FEWEST_TILES:
         return
-    numbers, drawn = resampled_by_tiles(name, choices, tiles, places, settings)
-    yield from _assessed(numbers, tiles.frame.whole, drawn, choices, settings.method)
+    numbers, drawn = resampled_by_tiles(name, choices, tiles, places, settings, wanted=wanted)
+    yield from _assessed(numbers, tiles.whole, drawn, choices, settings.method)
 
 
 def _key(number: Resampled | Value) -> tuple[str, str, str]:
@@ -202,5 +303,82 @@ def _tests(how: Certainty | str, interval: Interval, settings: Intervals) -> Ite
     if ideal is None:
         return
     limits = interval.low, interval.high
-    found = how.p_value(ideal, limits, settings.level, 1 / (settings.resamples + 1))
-    yield Test(value.name, value.bins, float(value.value), ideal, found, how.numbers.long_run.effective)
+    p = how.p_value(ideal, limits, settings.level, 1 / (settings.resamples + 1))
+    yield Test(value.name, value.bins, float(value.value), ideal, p, how.numbers.long_run.effective)
+
+
+def why_never(metric: Metric, choices: MetricOptions, places: Sequence[TilePlace], settings: Intervals) -> str:
+    """Why a metric of a pool of these tiles has no interval whatever their pixels are; empty where it may have one."""
+    if len(places) < FEWEST_TILES and not _follows_from_cells(metric, choices):
+        return FEW_TILES
+    cells = sum(place.cell_grid.pixels for place in places)
+    return too_few(cells, _most_blocks(places, settings, cells))
+
+
+def _follows_from_cells(metric: Metric, choices: MetricOptions) -> bool:
+    """Whether the summary of a cell, here of one without a pixel, tells the metric."""
+    edges = {scheme.name: np.linspace(0, 1, scheme.count + 1) for scheme in choices.schemes}
+    whole = empty_summary(choices.levels).having(form=no_sums(choices.form))
+    choices = replace(choices, shared_edges=edges)
+    basis = basis_of_cells(whole, choices)
+    try:
+        of_cells(metric, basis.summary(np.zeros((1, basis.width))), choices)
+    except SummaryError:
+        return False
+    return True
+
+
+def _most_blocks(places: Sequence[TilePlace], settings: Intervals, cells: int) -> int:
+    """How many blocks there are if every cell holds a pixel; of `auto`, no more than cells."""
+    if settings.block == "auto":
+        return cells
+    if settings.block == "tile":
+        return len(places)
+    size = places[0].cell_size if places else 1
+    metres = float(np.mean([cell_metres(place.grid, size) for place in places] or [1]))
+    side = side_in_cells(settings.block, size, metres)
+    return sum(int(block_numbers(place.cell_grid.shape, side).max()) + 1 for place in places)
+
+
+def bands_of(whole: Summary, drawn: Summary, choices: MetricOptions, blocks: Blocks, level: float) -> Bands:
+    """Bands around the curves of `whole`, whose resamples are `drawn`; all bins have the shared edges of `choices`."""
+    widening = {
+        name: reach.widening(level) if reach.effective >= FEWEST_EFFECTIVE else np.nan
+        for name, reach in blocks.reaches.items()
+    }
+    mse = {}
+    for scheme in choices.schemes:
+        own, others = (
+            binned(summary, scheme, (choices.shared_edges or {})[scheme.name]).mse for summary in (whole, drawn)
+        )
+        mse[scheme.name] = _limits(own, others, widening["squared_error"], level, (0.0, np.inf))
+    farthest = float(np.maximum(widening["error"], widening["z_square"]))
+    calibration = _calibration(whole, drawn, choices, widening["error"], level)
+    return Bands(level, blocks.count, calibration, mse, _pit_effective(whole, drawn) / farthest**2)
+
+
+def _calibration(whole: Summary, drawn: Summary, choices: MetricOptions, widening: float, level: float) -> Floats:
+    levels = choices.calibration_levels
+    try:
+        others = calibration_curve(drawn, levels)
+    except SummaryError:  # levels between those at which cells count
+        return np.full((2, len(levels)), np.nan)
+    return _limits(calibration_curve(whole, levels), others, widening, level, (0.0, 1.0))
+
+
+def _limits(own: Floats, others: Floats, widening: float, level: float, bounds: tuple[float, float]) -> Floats:
+    """Limits (2, points) of points, of which there are replicates (R, points)."""
+    found = np.full((2, len(own)), np.nan)
+    for k, estimate in enumerate(own):
+        replicates = others[:, k]
+        if np.isfinite([estimate, widening]).all() and np.isfinite(replicates).all():
+            found[:, k] = widened(float(estimate), percentile_limits(replicates, level), widening, bounds)
+    return found
+
+
+def _pit_effective(whole: Summary, drawn: Summary) -> float:
+    """Independent pixels whose shares of 20 bins would vary as much as those of the resamples; at most all pixels."""
+    n, others = float(whole.n), drawn.z.regular(PIT_BINS) / drawn.moments.weight[:, np.newaxis]
+    own = whole.z.regular(PIT_BINS) / whole.moments.weight
+    spread = float(np.square(others - own).mean(0).sum())
+    return min(n, float((own * (1 - own)).sum()) / spread) if spread > 0 else n

@@ -1,23 +1,34 @@
-"""Numbers of the resamples of a pool: which follow from what, and when they tell how certain a number is."""
+"""Numbers of resamples: how each part of an evaluation unit influences them, and when they tell how certain they are.
 
-from collections.abc import Callable, Container, Iterator
-from dataclasses import dataclass
+A number is a function of summed columns. Its gradient times the columns of a cell is what the cell adds to the
+number's deviation, to first order. So every number has a residual of its own, whose correlation it feels.
+"""
+
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.compiled import compiled
+from geouq.config import Intervals
 from geouq.errors import SummaryError
 from geouq.inference.bin_gaps import rests_on_few_blocks
-from geouq.inference.influence import Probes, influences
-from geouq.inference.long_run import LongRun, long_run
-from geouq.inference.settings import FEWEST_BLOCKS, FEWEST_CELLS, FEWEST_CERTAIN, FEWEST_EFFECTIVE, FEWEST_TILES
-from geouq.inference.squares import Squares
-from geouq.metrics import Metric, MetricOptions, Value, evaluate_metric, metrics_of
+from geouq.inference.blocks import Blocks, Units
+from geouq.inference.bootstrap import WEIGHT, resampled
+from geouq.inference.long_run import LongRun, Squares, long_run
+from geouq.metrics import Metric, MetricOptions, Value, binned, evaluate_metric, metrics_of
 from geouq.summary import Summary
 
+FEWEST_CELLS = 8
+FEWEST_BLOCKS = 8
+FEWEST_TILES = 8
+FEWEST_EFFECTIVE = 8  # cells: of fewer, intervals of simulated maps hold the number too rarely
+FEWEST_CERTAIN = 3  # degrees of freedom: the spread is known to 40 % of itself, as 1 / sqrt(2 n)
 Floats = NDArray[np.float64]
-
+STEP = 1e-6  # of the sum of the sizes of a column
+ROUNDING = 1e-13  # changes below are those of last digits
 NOT_KEPT = "not kept by cell"
 FEW_TILES = f"{NOT_KEPT}, and fewer than {FEWEST_TILES} tiles"
 FEW_IN_A_BIN = "a bin in few blocks"
@@ -25,6 +36,74 @@ FEW_IN_UNEVEN_BINS = f"{FEW_IN_A_BIN}; equal-count bins all hold pixels"
 FEW_EFFECTIVE = f"fewer than {FEWEST_EFFECTIVE} effective cells"
 OUTWEIGHED = "few blocks outweigh the others"
 NOT_BY_CELL = {"group", "ordering", "threshold"}
+
+
+@dataclass(frozen=True)
+class Probes:
+    """Summed columns of an evaluation unit, and the same with one column raised at a time.
+
+    sums : float64 (1 + raised, columns). raised : int64, which columns are raised; steps : float64, by how much.
+    """
+
+    sums: Floats
+    raised: NDArray[np.int64]
+    steps: Floats
+
+    @classmethod
+    def of(cls, rows: Floats) -> "Probes":
+        """Return the probes of rows (parts, columns) that add to the unit."""
+        total, size = _column_sums(rows)
+        raised = np.flatnonzero((size > 0) & np.isfinite(size))
+        steps = STEP * size[raised]
+        sums = np.tile(total, (len(raised) + 1, 1))
+        sums[np.arange(1, len(sums)), raised] += steps
+        return cls(sums, raised, steps)
+
+    def gradient(self, numbers: Floats) -> Floats:
+        """Return the gradient (columns) of a number, from its values (1 + raised); 0 where one is missing."""
+        found = np.zeros(self.sums.shape[1])
+        with np.errstate(invalid="ignore"):
+            change = numbers[1:] - numbers[0]
+            change = np.where(np.abs(change) > ROUNDING * np.abs(numbers[0]), change, 0.0)
+        found[self.raised] = np.where(np.isfinite(change), change, 0.0) / self.steps
+        return found
+
+
+def influences(rows: Floats, gradients: Floats) -> Floats:
+    """Return the influence of each part on each number, (parts, numbers); those of a number add to 0.
+
+    Parameters
+    ----------
+    rows : float64 (parts, columns)
+        What each part adds.
+    gradients : float64 (columns, numbers)
+        Gradients of the numbers.
+    """
+    found = np.zeros((len(rows), gradients.shape[1]))
+    _multiply(rows, np.ascontiguousarray(gradients), found)
+    weight = rows[:, WEIGHT]
+    return found - weight[:, np.newaxis] / weight.sum() * found.sum(axis=0)
+
+
+@compiled
+def _column_sums(rows: Floats) -> tuple[Floats, Floats]:
+    total, size = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
+    for i in range(len(rows)):
+        for j in range(rows.shape[1]):
+            total[j] += rows[i, j]
+            size[j] += abs(rows[i, j])
+    return total, size
+
+
+@compiled
+def _multiply(rows: Floats, gradients: Floats, out: Floats) -> None:
+    """Add rows (parts, columns) times gradients (columns, numbers) to out, in a fixed order."""
+    for i in range(len(rows)):
+        for j in range(rows.shape[1]):
+            value = rows[i, j]
+            if value != 0 and np.isfinite(value):
+                for k in range(out.shape[1]):
+                    out[i, k] += value * gradients[j, k]
 
 
 @dataclass(frozen=True)
@@ -57,30 +136,48 @@ class Resampled:
         return long_run(self.squares, self.of_squares, self.of_blocks, self.of_cells)
 
 
-@dataclass(frozen=True)
-class Parts:
-    """Rows of the blocks, the squares and the cells of a pool, float64 (parts, columns)."""
-
-    blocks: Floats
-    cells: Floats
-    squares: Squares
-
-
-def resampled_numbers(
+def resampled_by_cells(
+    name: str,
     whole: Summary,
-    summarized: Callable[[Floats], Summary],
-    drawn: Summary,
-    parts: Parts,
     choices: MetricOptions,
     *,
+    units: Units,
+    blocks: Blocks,
+    sums: Floats,
+    settings: Intervals,
     wanted: Container[str] | None = None,
-) -> Iterator[Resampled | Value]:
-    """All numbers of a pool and its resamples; a bare value where cells do not keep what it follows from.
+) -> tuple[MetricOptions, Summary, Iterator[Resampled | Value]]:
+    """Return the choices with the bins of the whole, the summary of the resamples, and all numbers of the whole.
 
-    summarized : makes a Summary of summed rows. wanted : names of the metrics, None for all.
+    Parameters
+    ----------
+    name : str
+        Name of the evaluation unit, from which the draws follow.
+    units, blocks
+        The cells, and how the blocks are.
+    sums : float64 (blocks, columns)
+        Sums of the blocks that are drawn.
+    wanted : container of str, optional
+        Names of the metrics; all by default.
     """
-    probes = Probes.of(parts.cells)
-    probed = summarized(probes.sums)
+    basis = units.basis
+    drawn = basis.summary(resampled(sums, settings.resamples, settings.seed, name))
+    choices = with_effective(replace(choices, shared_edges=basis.edges), whole, basis.summary(sums), blocks)
+    return choices, drawn, _numbers(whole, choices, drawn, units, sums, wanted=wanted)
+
+
+def _numbers(
+    whole: Summary,
+    choices: MetricOptions,
+    drawn: Summary,
+    units: Units,
+    sums: Floats,
+    *,
+    wanted: Container[str] | None,
+) -> Iterator[Resampled | Value]:
+    """Yield all numbers with their resamples; a bare value where cells do not keep what it follows from."""
+    probes = Probes.of(units.rows)
+    probed = units.basis.summary(probes.sums)
     numbers: list[Value | tuple[Value, Floats, Floats]] = []
     for metric in (one for one in metrics_of(choices.form) if wanted is None or one.name in wanted):
         values = list(evaluate_metric(metric, whole, choices))
@@ -92,13 +189,13 @@ def resampled_numbers(
         for value, replicates, raised in zip(values, *others, strict=True):
             numbers.append((value, replicates.value, probes.gradient(raised.value)))
     gradients = np.stack([one[2] for one in numbers if isinstance(one, tuple)], axis=-1)
-    each = iter(zip(*(influences(rows, gradients).T for rows in (parts.blocks, parts.cells)), strict=True))
+    each = iter(zip(*(influences(rows, gradients).T for rows in (sums, units.rows)), strict=True))
     for one in numbers:
         if isinstance(one, Value):
             yield one
             continue
-        blocks, cells = next(each)
-        yield Resampled(*one[:2], blocks, parts.squares.sums(cells), cells, parts.squares)
+        of_blocks, of_units = next(each)
+        yield Resampled(*one[:2], of_blocks, units.squares.sums(of_units), of_units, units.squares)
 
 
 def of_cells(metric: Metric, summary: Summary, choices: MetricOptions) -> list[Value]:
@@ -133,3 +230,44 @@ def too_uncertain(found: LongRun) -> str:
     if found.effective < FEWEST_EFFECTIVE:
         return FEW_EFFECTIVE
     return OUTWEIGHED if found.freedom < FEWEST_CERTAIN else ""
+
+
+def with_effective(choices: MetricOptions, whole: Summary, each: Summary, blocks: Blocks) -> MetricOptions:
+    """Return the choices with the effective number of pixels of each bin, for the schemes where it is known.
+
+    Parameters
+    ----------
+    choices : MetricOptions
+        With the shared edges of all schemes.
+    whole, each : Summary
+        Of all pixels, and of each block.
+    blocks : Blocks
+        How these are.
+    """
+    reach = blocks.reaches["squared_error"]
+    if reach.effective < FEWEST_EFFECTIVE:
+        return choices
+    return replace(choices, effective=effective_pixels(choices, whole, each, reach.long_run.ratio))
+
+
+def effective_pixels(choices: MetricOptions, whole: Summary, each: Summary, ratio: float) -> Mapping[str, Floats]:
+    """Return effective numbers of pixels, float64 (bins), by scheme; without schemes where a used bin has none.
+
+    Of n independent normal errors with predicted variances v, the relative variance of the mean square is
+    2 sum v^2 / (sum v)^2. What each block adds gives that variance, without any draw; `ratio`, of the long-run
+    deviation to that of blocks, accounts for the correlation between blocks.
+    """
+    effective = {}
+    for scheme in choices.schemes:
+        edges = (choices.shared_edges or {})[scheme.name]
+        total, part = (binned(summary, scheme, edges) for summary in (whole, each))
+        used = total.n > 0
+        with np.errstate(all="ignore"):  # what overflows or is not defined leaves the scheme out
+            added = part.squared_error[:, used] / total.squared_error[used] - part.weight[:, used] / total.weight[used]
+            observed = ratio**2 * np.square(added).sum(axis=0)
+            independent = 2 * total.squared_variance[used] / np.square(total.variance[used])
+        if np.isfinite(observed).all() and np.isfinite(independent).all() and (observed > 0).all():
+            numbers = np.zeros(len(total.n))
+            numbers[used] = total.n[used] * np.minimum(1.0, independent / observed)
+            effective[scheme.name] = numbers
+    return effective

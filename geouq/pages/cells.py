@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from geouq.config import BinScheme, Variable
 from geouq.inference import ForecastSample
-from geouq.inference.features import BootstrapBasis, basis_of, features_of, summary_of
+from geouq.inference.bootstrap import BootstrapBasis, basis_of_cells, rows_of_cells
 from geouq.maps import corners_on_lattice
 from geouq.metrics import MetricOptions, binned, coverage, level_name, metrics_of, unit_of
 from geouq.summary import Summary, TilePlace
@@ -237,21 +237,21 @@ def cell_maps(sides: Mapping[str, ForecastSample], variables: Sequence[Variable]
 def _sums_of(side: ForecastSample, variable: Variable, scheme: BinScheme, layout: Layout) -> CellSums:
     if not side.choices.form.has_variance:
         return _means_of(side, variable, layout)
-    frame = basis_of(side.whole, replace(side.choices, schemes=(scheme,)))
-    level = 0.9 if 0.9 in frame.levels else frame.levels[-1]
+    basis = basis_of_cells(side.whole, replace(side.choices, schemes=(scheme,)))
+    level = 0.9 if 0.9 in basis.levels else basis.levels[-1]
     parts = [
-        _columns(_summary_of_blocks(side, frame, tile_number, layout), frame, scheme, level)
+        _columns(_summary_of_blocks(side, basis, tile_number, layout), basis, scheme, level)
         for tile_number in range(len(layout.tiles))
     ]
     names = [name for name in parts[0] if name != "weight" or side.whole.moments.weight != side.whole.n]
     whole = {name: _narrow(np.concatenate([part[name] for part in parts])) for name in names}
-    return CellSums(variable, level, frame.edges[scheme.name], whole)
+    return CellSums(variable, level, basis.edges[scheme.name], whole)
 
 
 def _means_of(side: ForecastSample, variable: Variable, layout: Layout) -> CellSums:
     """Return sums of what is a mean of each pixel; without those that are infinite somewhere."""
-    frame = basis_of(side.whole, replace(side.choices, schemes=()))
-    parts = [_summary_of_blocks(side, frame, number, layout) for number in range(len(layout.tiles))]
+    basis = basis_of_cells(side.whole, replace(side.choices, schemes=()))
+    parts = [_summary_of_blocks(side, basis, number, layout) for number in range(len(layout.tiles))]
     found = dict(_means(side.choices, variable.units))
     columns = {"n": np.concatenate([part.n for part in parts])}
     if side.whole.moments.weight != side.whole.n:
@@ -279,16 +279,16 @@ def _means(choices: MetricOptions, units: str) -> Iterator[tuple[str, tuple[Mean
             yield level_name(metric.name, level), (mean, partial(metric.function, level=level))
 
 
-def _summary_of_blocks(side: ForecastSample, frame: BootstrapBasis, number: int, layout: Layout) -> Summary:
+def _summary_of_blocks(side: ForecastSample, basis: BootstrapBasis, number: int, layout: Layout) -> Summary:
     tile = layout.tiles[number]
-    rows = features_of(side.cells_of(tile.place.tile), tile.place.cell_grid.pixels, frame)
-    return summary_of(joined(rows, tile, layout.side), frame)
+    rows = rows_of_cells(side.cells_of(tile.place.tile), tile.place.cell_grid.pixels, basis)
+    return basis.summary(joined(rows, tile, layout.side))
 
 
-def _columns(summary: Summary, frame: BootstrapBasis, scheme: BinScheme, level: float) -> dict[str, NDArray[Any]]:
+def _columns(summary: Summary, basis: BootstrapBasis, scheme: BinScheme, level: float) -> dict[str, NDArray[Any]]:
     """Return what is kept of summaries with one leading dimension."""
     moments, some = summary.moments, summary.n > 0
-    per_bin = binned(summary, scheme, frame.edges[scheme.name])
+    per_bin = binned(summary, scheme, basis.edges[scheme.name])
     means = {
         "error": moments.mean("error"),
         "squared_error": moments.mean_square("error"),

@@ -12,8 +12,9 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geouq.compiled import compiled
 from geouq.summary.keyed_counts import KeyedCounts
-from geouq.summary.statistic import Dimensions
+from geouq.summary.statistic import Dimensions, Partition
 from geouq.summary.variance_profile import FINE_SHIFT
 
 Floats = NDArray[np.float64]
@@ -88,6 +89,10 @@ class CoverageProfile(KeyedCounts):
         weight = weight[:, np.newaxis]
         return np.divide(np.maximum(inside, 0.0), weight, out=np.zeros_like(inside), where=weight > 0)
 
+    def basis(self, partition: Partition) -> "GroupBasis":
+        """Return the groups of this whole, which parts keep."""
+        return GroupBasis(self.keys, self.group_shares(partition.groups, partition.n), self.counts.shape[-1])
+
     @cached_property
     def _grouped(self) -> dict[int, Floats]:
         """Groups asked for so far: many metrics ask for the same."""
@@ -104,6 +109,64 @@ class ClassCoverage(CoverageProfile):
     def group_shares(self, groups: int, n: int) -> Floats:  # noqa: ARG002  as many as there are
         """1 for the class of each key, (classes, classes)."""
         return np.eye(len(self.keys))
+
+
+@dataclass(frozen=True)
+class GroupBasis:
+    """The basis of coverage by groups: those of the whole, whatever is drawn.
+
+    Where a border falls into a key, each group gets the share of that key that it has in the whole.
+
+    Parameters
+    ----------
+    keys : int64 (keys)
+        Keys of the whole.
+    shares : float64 (keys, groups)
+        Share that each group has of each key.
+    columns : int
+        Number of levels, and 1 for all pixels.
+    """
+
+    keys: Ints
+    shares: Floats
+    columns: int
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return self.shares.shape[1] * self.columns
+
+    def to_rows(self, part: CoverageProfile, count: int) -> Floats:
+        """Return the pixels inside the intervals by group, float64 (count, width)."""
+        inside = np.zeros((count, self.shares.shape[1], self.columns))
+        by_key = np.cumsum(part.counts, axis=-1).reshape(count, -1, self.columns)
+        for counts, out in zip(by_key, inside, strict=True):
+            _share_out(np.searchsorted(self.keys, part.keys), counts, self.shares, out)
+        return inside.reshape(count, self.width)
+
+    def from_rows(self, rows: Floats) -> CoverageProfile:
+        """Return the coverage of the groups, which are the keys."""
+        groups = self.shares.shape[1]
+        return _Grouped(np.arange(groups), rows.reshape(len(rows), groups, self.columns))
+
+
+class _Grouped(CoverageProfile):
+    """Pixels inside the intervals by the groups of the whole, which are the keys."""
+
+    def grouped(self, groups: int, n: NDArray[np.int64]) -> Floats:  # noqa: ARG002  those of the whole
+        """Return the counts of the groups, which stay those of the whole unit."""
+        return self.counts
+
+
+@compiled
+def _share_out(place: Ints, inside: Floats, shares: Floats, out: Floats) -> None:
+    """Add pixels by key (keys, columns) to those by group, (groups, columns)."""
+    for k in range(len(place)):
+        for g in range(shares.shape[1]):
+            share = shares[place[k], g]
+            if share > 0:
+                for j in range(inside.shape[1]):
+                    out[g, j] += share * inside[k, j]
 
 
 def _shared(counts: Floats, groups: int, n: int) -> Floats:

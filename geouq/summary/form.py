@@ -204,6 +204,10 @@ class FormSums(Statistic):
         number, density = self.sample.number, self.sample.log_density
         return {"sums": self.sums, "sample_number": number, "sample_log_density": density}
 
+    def addends(self) -> dict[str, Array]:
+        """Return the sums; a sample does not add to more than itself."""
+        return {"sums": self.sums}
+
     def spec(self) -> dict[str, Any]:
         """Return the form, and whether there is a sample."""
         return {"form": form_as_words(self.form), "sampled": self.sample is not None}
@@ -236,10 +240,6 @@ class FormSums(Statistic):
             raise SummaryError(f"summaries of {self.form} and of {other.form} do not add")
         sample = None if self.sample is None or other.sample is None else self.sample + other.sample
         return type(self)(self.form, self.sums + other.sums, sample)
-
-    def total(self, axis: int = 0) -> Self:
-        """Sum over one leading axis."""
-        return type(self)(self.form, self.sums.sum(axis))
 
     def at_levels(self, levels: tuple[float, ...], kept: tuple[float, ...]) -> Self:  # noqa: ARG002  the form has them
         """Return the same pixels with fewer levels of the mixture's intervals; of other forms, all."""

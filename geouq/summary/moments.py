@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.summary.statistic import Dimensions, Statistic
+from geouq.summary.statistic import Dimensions, Partition, Statistic
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -96,6 +96,42 @@ class Moments(Statistic):
         away = part_means - np.expand_dims(means, axis)
         between = self.weight[..., np.newaxis] * away[..., LEFT] * away[..., RIGHT]
         return type(self)(self.n.sum(axis), weight, sums, (self.products + between).sum(axis))
+
+    def basis(self, partition: Partition) -> "MomentBasis":  # noqa: ARG002  any parts
+        """Return the means of this whole, so that sums of second moments about them lose no digits."""
+        means = [self.mean(name) if self.n else np.zeros(()) for name in CENTRED]
+        return MomentBasis(self, np.array(means))
+
+
+@dataclass(frozen=True)
+class MomentBasis:
+    """The basis of moments: those of the whole, and its means of what is `CENTRED`, float64 (5)."""
+
+    whole: Moments
+    centre: Floats
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return 2 + len(SUMS) + len(PRODUCTS)
+
+    def to_rows(self, part: Moments, count: int) -> Floats:
+        """Return n, weight, and sums and products about the centre, float64 (count, width)."""
+        n, weight = part.n.reshape(count, 1).astype(np.float64), part.weight.reshape(count, 1)
+        sums, products = part.sums.reshape(count, len(SUMS)).copy(), part.products.reshape(count, len(PRODUCTS))
+        sums[:, : len(CENTRED)] -= weight * self.centre
+        away = _divide(sums[:, : len(CENTRED)], weight, empty=0.0)
+        return np.concatenate([n, weight, sums, products + weight * away[:, LEFT] * away[:, RIGHT]], axis=1)
+
+    def from_rows(self, rows: Floats) -> Moments:
+        """Return the moments that sums of rows are."""
+        n, weight, sums, products = np.split(rows, np.cumsum([1, 1, len(SUMS)]), axis=-1)
+        away, sums = _divide(sums[:, : len(CENTRED)], weight, empty=0.0), sums.copy()
+        sums[:, : len(CENTRED)] += weight * self.centre
+        products = products - weight * away[:, LEFT] * away[:, RIGHT]
+        squares = products[:, : len(CENTRED)]
+        squares[:] = np.maximum(squares, 0)  # the last digit may be left over
+        return Moments(np.rint(n[:, 0]).astype(np.int64), weight[:, 0], sums, products)
 
 
 def no_moments() -> Moments:

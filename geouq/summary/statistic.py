@@ -1,13 +1,14 @@
-"""What every statistic has in common: how it adds, what of it is saved, and which of its pixels or levels are taken.
+"""What every statistic has in common: how it adds, is saved and resampled, and which of its levels are taken.
 
 A Summary is a mapping of statistics by name. Whatever holds for all of them (sums, files, resamples) is a loop over
 that mapping; a statistic whose fields are arrays that add needs nothing but its fields.
 """
 
+import math
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from types import MappingProxyType
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,47 @@ class Running(Protocol[S]):
 
     def settled(self) -> S:
         """Return the sum so far."""
+
+
+class Partition(NamedTuple):
+    """The parts of a whole that are resampled.
+
+    Parameters
+    ----------
+    levels : tuple of float
+        Levels of the whole.
+    are_cells : bool
+        Whether the parts are cells; else they are tiles.
+    n : int
+        Number of pixels of the whole.
+    edges : mapping of str to float64 (bins + 1)
+        Edges of the bins of the predicted variance, by the name of their scheme.
+    groups : int
+        Number of groups of coverage.
+    """
+
+    levels: tuple[float, ...]
+    are_cells: bool
+    n: int
+    edges: Mapping[str, NDArray[np.float64]] = NONE
+    groups: int = 0
+
+
+class StatisticBasis(Protocol):
+    """What one statistic of the parts of a whole is measured against, so that parts become rows that add.
+
+    A weighted sum of rows is a resample.
+    """
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+
+    def to_rows(self, part: Any, count: int) -> NDArray[np.float64]:
+        """Return float64 (count, width): of `count` parts, which are the leading dimension, or of one."""
+
+    def from_rows(self, rows: NDArray[np.float64]) -> "Statistic":
+        """Return the statistic that sums of rows (R, width) are, with the leading dimension (R)."""
 
 
 class Statistic:
@@ -77,6 +119,10 @@ class Statistic:
         """Return what else is saved, as plain values."""
         return {}
 
+    def addends(self) -> dict[str, Array]:
+        """Return the arrays that add: by default, all that are saved."""
+        return self.to_arrays()
+
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array], spec: Spec) -> Self:  # noqa: ARG003  others have one
         """Return the statistic of saved arrays; empty arrays may be absent."""
@@ -87,16 +133,16 @@ class Statistic:
         return {}
 
     def __add__(self, other: Self) -> Self:
-        more = other.to_arrays()
-        return self.with_arrays({name: own + more[name] for name, own in self.to_arrays().items()})
+        more = other.addends()
+        return self.with_arrays({name: own + more[name] for name, own in self.addends().items()})
 
     def total(self, axis: int = 0) -> Self:
         """Return the sum over one leading axis, counted from the first."""
-        return self.with_arrays({name: own.sum(axis) for name, own in self.to_arrays().items()})
+        return self.with_arrays({name: own.sum(axis) for name, own in self.addends().items()})
 
     def some(self, places: Any) -> Self:
         """Return what stands at some places along the first leading axis."""
-        return self.with_arrays({name: own[places] for name, own in self.to_arrays().items()})
+        return self.with_arrays({name: own[places] for name, own in self.addends().items()})
 
     def with_arrays(self, arrays: Mapping[str, Array]) -> Self:
         """Return the same with other arrays."""
@@ -104,7 +150,7 @@ class Statistic:
 
     def of_no_cell(self, levels: tuple[float, ...]) -> Self:  # noqa: ARG002  others have some
         """Return what one cell without a pixel keeps of it, with the leading dimension (1)."""
-        return self.with_arrays({name: np.zeros((1, *own.shape)) for name, own in self.to_arrays().items()})
+        return self.with_arrays({name: np.zeros((1, *own.shape)) for name, own in self.addends().items()})
 
     def at_levels(self, levels: tuple[float, ...], kept: tuple[float, ...]) -> Self:  # noqa: ARG002  others have some
         """Return the same pixels with some of the levels that were kept."""
@@ -113,6 +159,41 @@ class Statistic:
     def running(self) -> Running[Self]:
         """Return a sum to which others are added, and that holds this one."""
         return _Adding(self)
+
+    def basis(self, partition: Partition) -> StatisticBasis:
+        """Return what the parts of this whole are measured against; by default, their arrays add as they are."""
+        return PlainBasis(self.of_no_cell(partition.levels).total() if partition.are_cells else self)
+
+
+@dataclass(frozen=True)
+class PlainBasis:
+    """The basis of a statistic whose arrays add.
+
+    Parameters
+    ----------
+    like : Statistic
+        One of the same kind without leading dimensions, from which all but the arrays is taken.
+    """
+
+    like: Statistic
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return sum(array.size for array in self.like.addends().values())
+
+    def to_rows(self, part: Statistic, count: int) -> NDArray[np.float64]:
+        """Return the arrays next to each other, float64 (count, width)."""
+        arrays = part.addends()
+        columns = [arrays[name].reshape(count, own.size) for name, own in self.like.addends().items()]
+        return np.concatenate([np.empty((count, 0)), *columns], axis=1)
+
+    def from_rows(self, rows: NDArray[np.float64]) -> Statistic:
+        """Return the statistic of these arrays."""
+        shapes = {name: array.shape for name, array in self.like.addends().items()}
+        ends = np.cumsum([math.prod(shape) for shape in shapes.values()])
+        parts = zip(shapes.items(), np.split(rows, ends[:-1], axis=-1), strict=True) if shapes else ()
+        return self.like.with_arrays({name: part.reshape(len(rows), *shape) for (name, shape), part in parts})
 
 
 _KINDS: dict[str, type[Statistic]] = {}

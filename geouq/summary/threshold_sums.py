@@ -45,6 +45,10 @@ class ThresholdSums(Statistic):
         thresholds = tuple(map(float, arrays.get("thresholds", ())))
         return cls(thresholds, arrays.get("sums", np.empty((0, BINS, len(FIELDS)))))
 
+    def addends(self) -> dict[str, Array]:
+        """Return the sums."""
+        return {"sums": self.sums}
+
     def labels(self) -> dict[str, Any]:
         """Return what is added up."""
         return {"threshold_sum": list(FIELDS)}
@@ -53,14 +57,10 @@ class ThresholdSums(Statistic):
         """Return other sums of the same thresholds."""
         return type(self)(self.thresholds, arrays["sums"])
 
-    def total(self, axis: int = 0) -> Self:
-        """Return the sum over one leading axis."""
-        return type(self)(self.thresholds, self.sums.sum(axis))
-
     def __add__(self, other: Self) -> Self:
         if self.thresholds != other.thresholds:
             raise SummaryError(f"summaries of thresholds {self.thresholds} and {other.thresholds} do not add")
-        return type(self)(self.thresholds, self.sums + other.sums)
+        return super().__add__(other)
 
     def of(self, threshold: float) -> Floats:
         """Return sums of one threshold, (..., 10, 5); SummaryError where it was not kept."""

@@ -11,7 +11,7 @@ from geouq.grid import Grid
 from geouq.summary.moments import Moments
 from geouq.summary.statistic import Statistic
 from geouq.summary.summary import Summary
-from geouq.summary.variance_profile import COMPACT_SHIFT, VarianceProfile
+from geouq.summary.variance_profile import COMPACT_SHIFT, SparseProfiles, VarianceProfile
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -35,6 +35,11 @@ class CellSummaries:
 
     def __len__(self) -> int:
         return len(self.extremes)
+
+    @property
+    def parts(self) -> Mapping[str, Statistic | SparseProfiles]:
+        """Statistics by name, as the bases of resamples take them."""
+        return {**self.statistics, "variance": SparseProfiles(self.entry_cell, self.entry_key, self.entry_sums)}
 
     @property
     def moments(self) -> Moments:

@@ -7,16 +7,17 @@ tile's profile (neighbouring keys differ by 1 part in 512), 4 bits in a cell's (
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geouq.compiled import compiled
 from geouq.errors import SummaryError
-from geouq.summary.binning import Runs, bin_rows, order_statistics, runs_of, split_row
+from geouq.summary.binning import Runs, bin_rows, order_statistics, runs_of, split_row, square_of_variance
 from geouq.summary.kept_pixels import BUDGET, FEW, KeptPixels
 from geouq.summary.moments import finite_or_missing
-from geouq.summary.statistic import Array, Dimensions, Spec, Statistic
+from geouq.summary.statistic import Array, Dimensions, Partition, Spec, Statistic, StatisticBasis
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -31,6 +32,8 @@ FIELDS = ("variance", "squared_error", "std", "n", "weighted_variance_square", "
 KEPT = ("variance", "squared_error", "weight")
 UNWEIGHTED = 4
 N = FIELDS.index("n")
+BINNED = 5  # sums of `Binned`: variance, squared error, squared variance, n, weight
+VARIANCE_CLASSES = 200  # of resamples of tiles: each holds about as many pixels of the whole
 
 
 def key_of(variance: ArrayLike, shift: int) -> Ints:
@@ -278,6 +281,12 @@ class VarianceProfile(Statistic):
         lowest, highest = self.lowest.min(axis, initial=np.inf), self.highest.max(axis, initial=-np.inf)
         return replace(self, sums=self.sums.sum(axis), lowest=lowest, highest=highest, kept=None)
 
+    def basis(self, partition: Partition) -> StatisticBasis:
+        """Return the bins of this whole for cells; for tiles, classes in the order of the variance."""
+        if partition.are_cells:
+            return BinBasis.of(self, partition.edges)
+        return ClassBasis(self.keys, equal_classes(np.arange(len(self.keys)), self.sums[:, -1], VARIANCE_CLASSES))
+
     def _tail_key(self) -> int:
         if self.kept is None or self.kept.tail == 0 or not np.isfinite(self.highest):
             return 1 << 32
@@ -426,3 +435,160 @@ class RunningProfile:
             before = slice(self._first - first, self._first - first + len(self._used))
             sums[before], used[before] = self._sums, self._used
         self._first, self._sums, self._used = first, sums, used
+
+
+class SparseProfiles(NamedTuple):
+    """Entries of the profiles of cells: number of the cell, compact key, and sums in the order of `FIELDS`."""
+
+    cell: NDArray[np.uint32]
+    key: NDArray[np.uint16]
+    sums: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class BinBasis:
+    """The basis of profiles of cells: the bins of the whole.
+
+    Predictions are known everywhere, and only what the truth says of them is resampled. Where an edge falls into a key
+    of a cell, each bin gets the share of that key that it has in the whole, so that all cells together give the bins of
+    the whole.
+
+    Parameters
+    ----------
+    edges : mapping of str to float64 (bins + 1)
+        Edges of the bins, by the name of their scheme.
+    first_key : int
+        Lowest compact key.
+    shares : float64 (keys, bins of all schemes, 5)
+        Share that each bin has of each compact key from `first_key` on.
+    """
+
+    edges: Mapping[str, Floats]
+    first_key: int
+    shares: Floats
+
+    @classmethod
+    def of(cls, whole: VarianceProfile, edges: Mapping[str, Floats]) -> Self:
+        """Return the basis of bins with these edges."""
+        keys = np.unique(whole.keys >> (COMPACT_SHIFT - FINE_SHIFT))
+        if not len(keys):
+            return cls(edges, 0, np.zeros((0, sum(len(own) - 1 for own in edges.values()), BINNED)))
+        none = np.empty((int(keys[-1] - keys[0]) + 1, 0, BINNED))
+        shares = [_shares(whole, own, keys) for own in edges.values()]
+        return cls(edges, int(keys[0]), np.concatenate([none, *shares], axis=1))
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return self.shares.shape[1] * BINNED
+
+    def to_rows(self, part: SparseProfiles, count: int) -> Floats:
+        """Return the sums of each cell in the bins, float64 (count, width)."""
+        bins = np.zeros((count, *self.shares.shape[1:]))
+        cell, key = part.cell.astype(np.int64), part.key.astype(np.int64) - self.first_key
+        _sort_into(cell, key, part.sums.astype(np.float64), self.shares, bins)
+        return bins.reshape(count, self.width)
+
+    def from_rows(self, rows: Floats) -> VarianceProfile:
+        """Return a profile that is known by these bins alone."""
+        columns, start, bins = rows.reshape(len(rows), self.shares.shape[1], BINNED), 0, {}
+        for edges in self.edges.values():
+            variance, squared_error, squared_variance, n, weight = np.moveaxis(
+                columns[:, start : start + len(edges) - 1], -1, 0
+            )
+            exact = np.zeros(len(rows), np.bool_)
+            bins[edges.tobytes()] = Binned(edges, variance, squared_error, squared_variance, n, weight, exact)
+            start += len(edges) - 1
+        none, zeros = np.zeros((len(rows), 0, UNWEIGHTED)), np.zeros(len(rows))
+        return _InBins(COMPACT_SHIFT, np.empty(0, np.int64), none, zeros, zeros, None, bins)
+
+
+@dataclass(frozen=True)
+class _InBins(VarianceProfile):
+    """A profile that is known by the bins of the whole alone."""
+
+    bins: Mapping[bytes, Binned] | None = None
+
+    def binned(self, edges: Floats) -> Binned:
+        """Return the sums of the bins with these edges."""
+        return (self.bins or {})[np.asarray(edges).tobytes()]
+
+
+@dataclass(frozen=True)
+class ClassBasis:
+    """The basis of profiles of tiles: classes of the variance in their order, by key of the whole."""
+
+    keys: Ints
+    classes: Ints
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return 2 * (int(self.classes.max(initial=-1)) + 1)
+
+    def to_rows(self, part: VarianceProfile, count: int) -> Floats:
+        """Return squared errors and pixels (their weight) by class, float64 (count, width)."""
+        own = self.classes[np.searchsorted(self.keys, part.keys)]
+        fields = part.sums.reshape(count, *part.sums.shape[-2:])[..., [FIELDS.index("squared_error"), -1]]
+        by_class = [np.bincount(own, column, self.width // 2) for row in fields for column in row.T]
+        return np.concatenate(by_class).reshape(count, self.width).astype(np.float64)
+
+    def from_rows(self, rows: Floats) -> VarianceProfile:
+        """Return a profile of the classes, which are the keys."""
+        squared_error, n = np.split(rows, 2, axis=-1)
+        sums, none = np.stack([np.zeros_like(n), squared_error, n], axis=-1), np.zeros(len(rows))
+        return _InClasses(FINE_SHIFT, np.arange(n.shape[-1]), sums, none, none)
+
+
+class _InClasses(VarianceProfile):
+    """Sums by classes of the variance, whose borders are not known."""
+
+    def binned(self, edges: Floats) -> Binned:  # noqa: ARG002  of any
+        """Raise SummaryError: there are no bins."""
+        raise SummaryError("resamples of tiles keep no bins of the variance")
+
+
+def equal_classes(values: NDArray[np.generic], n: Floats, count: int) -> Ints:
+    """Return the number of the class of each value: about as many pixels each, and equal values in one."""
+    distinct, place = np.unique(values, return_inverse=True)
+    pixels = np.bincount(place, n, len(distinct))
+    number = np.floor((np.cumsum(pixels) - pixels / 2) / max(pixels.sum(), 1) * count).astype(np.int64)
+    return np.unique(number, return_inverse=True)[1][place]
+
+
+@compiled
+def _sort_into(cell: Ints, key: Ints, sums: Floats, shares: Floats, out: Floats) -> None:
+    """Add each entry to the bins of its cell, out (cells, bins, 5), by the shares of its key."""
+    for e in range(len(cell)):
+        variance, squared_error, n, weight = sums[e, 0], sums[e, 1], sums[e, N], sums[e, -1]
+        if n == 0:
+            continue
+        squared_variance = square_of_variance(sums[e])
+        for j in range(shares.shape[1]):
+            share, into = shares[key[e], j], out[cell[e], j]
+            if share[3] > 0:
+                into[0] += share[0] * variance
+                into[1] += share[1] * squared_error
+                into[2] += share[2] * squared_variance
+                into[3] += share[3] * n
+                into[4] += share[4] * weight
+
+
+def _shares(profile: VarianceProfile, edges: Floats, keys: Ints) -> Floats:
+    """Share that each bin has of each compact key from the first to the last, (keys, bins, 5)."""
+    lowest, highest = float(profile.lowest), float(profile.highest)
+    borders = lower_bound(keys, COMPACT_SHIFT)
+    inside = np.concatenate([edges, borders])
+    cuts = np.unique([lowest, highest, *inside[(inside > lowest) & (inside < highest)]])
+    cuts = cuts if len(cuts) > 1 else np.repeat(cuts, 2)
+    pieces = profile.binned(cuts)
+    fields = (pieces.variance, pieces.squared_error, pieces.squared_variance, pieces.n, pieces.weight)
+    key = keys[np.searchsorted(borders, cuts[:-1], side="right") - 1] - keys[0]
+    bins = len(edges) - 1
+    last = (cuts[:-1] == edges[-1]) & (cuts[1:] == edges[-1])
+    of = np.where(last, bins - 1, np.searchsorted(edges, cuts[:-1], side="right") - 1)
+    used = (of >= 0) & (of < bins)
+    sums, total = np.zeros((int(keys[-1] - keys[0]) + 1, bins, BINNED)), np.zeros((int(keys[-1] - keys[0]) + 1, BINNED))
+    np.add.at(total, key, np.stack(fields, axis=-1))
+    np.add.at(sums, (key[used], of[used]), np.stack(fields, axis=-1)[used])
+    return np.divide(sums, total[:, np.newaxis], out=np.zeros_like(sums), where=total[:, np.newaxis] > 0)

@@ -197,7 +197,7 @@ def test_before_and_after_each_have_bins_of_their_own(arrays, summary):
 
 
 def test_where_cells_tell_too_little_there_are_no_bands(known, monkeypatch):
-    monkeypatch.setattr("geouq.inference.bands.FEWEST_EFFECTIVE", known[1].blocks.cells + 1)
+    monkeypatch.setattr("geouq.inference.intervals.FEWEST_EFFECTIVE", known[1].blocks.cells + 1)
     summary, bands = known[0], inferred(factor=0.7)[1].bands
 
     assert np.isnan(bands.calibration).all()

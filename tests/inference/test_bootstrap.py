@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from geouq.config import EQUAL_WIDTH_10, BinScheme
 from geouq.inference import bootstrap
-from geouq.inference.bootstrap import draws, left_out, resampled, sums_by_block
-from geouq.inference.features import basis_of, features_of, summary_of
+from geouq.inference.bootstrap import basis_of_cells, draws, left_out, resampled, rows_of_cells, sums_by_block
 from geouq.inference.resamples import NOT_BY_CELL
 from geouq.metrics import MetricOptions, bias, binned, coverage, evaluate_metric, metrics_of, rmse, uce, zms
 from geouq.summary import add_all
@@ -82,10 +81,10 @@ def cells_joined(cells, numbers):
 
 def test_a_resample_is_the_sum_of_the_cells_drawn():
     tiles = Tiles(forecast(0, 128, 20))
-    cells, frame = tiles.parts["r0c0"].cells, basis_of(tiles.whole, CHOICES)
-    rows = features_of(tiles.cells_of("r0c0"), len(cells), frame)
+    cells, basis = tiles.parts["r0c0"].cells, basis_of_cells(tiles.whole, CHOICES)
+    rows = rows_of_cells(tiles.cells_of("r0c0"), len(cells), basis)
 
-    found = summary_of(resampled(rows, 100, 0, "all"), frame)
+    found = basis.summary(resampled(rows, 100, 0, "all"))
 
     for r, counts in enumerate(all_draws(len(cells), 100, 0, "all")[:5]):
         naive = cells_joined(cells, np.repeat(np.arange(len(cells)), counts))
@@ -107,12 +106,12 @@ def test_a_resample_is_the_sum_of_the_cells_drawn():
 )
 def test_all_cells_together_have_the_bins_of_the_whole(scheme):
     tiles = Tiles(forecast(1, 128, 20))
-    frame = basis_of(tiles.whole, MetricOptions(CHOICES.levels, (scheme,)))
-    rows = features_of(tiles.cells_of("r0c0"), 64, frame)
+    basis = basis_of_cells(tiles.whole, MetricOptions(CHOICES.levels, (scheme,)))
+    rows = rows_of_cells(tiles.cells_of("r0c0"), 64, basis)
 
-    found = summary_of(sums_by_block(rows, np.zeros(64, np.int64), 1), frame)
+    found = basis.summary(sums_by_block(rows, np.zeros(64, np.int64), 1))
 
-    expected, edges = binned(tiles.whole, scheme), frame.edges[scheme.name]
+    expected, edges = binned(tiles.whole, scheme), basis.edges[scheme.name]
     for name in ("variance", "squared_error", "n", "weight"):
         got = getattr(found.variance.binned(edges), name)[0]
         np.testing.assert_allclose(got, getattr(expected, name), rtol=1e-6)
@@ -122,28 +121,28 @@ def test_all_cells_together_have_the_bins_of_the_whole(scheme):
 def test_a_constant_variance_falls_into_one_bin():
     mean, _, truth = forecast(2, 128, 20)
     tiles = Tiles((mean, np.full_like(mean, 2.0), truth))
-    frame = basis_of(tiles.whole, MetricOptions(CHOICES.levels, (EQUAL_WIDTH_10, *CHOICES.schemes)))
-    rows = features_of(tiles.cells_of("r0c0"), 64, frame)
+    basis = basis_of_cells(tiles.whole, MetricOptions(CHOICES.levels, (EQUAL_WIDTH_10, *CHOICES.schemes)))
+    rows = rows_of_cells(tiles.cells_of("r0c0"), 64, basis)
 
-    found = summary_of(sums_by_block(rows, np.zeros(64, np.int64), 1), frame)
+    found = basis.summary(sums_by_block(rows, np.zeros(64, np.int64), 1))
 
     for scheme in (EQUAL_WIDTH_10, *CHOICES.schemes):
-        assert uce(found, scheme, frame.edges[scheme.name])[0] == pytest.approx(uce(tiles.whole, scheme), rel=1e-6)
+        assert uce(found, scheme, basis.edges[scheme.name])[0] == pytest.approx(uce(tiles.whole, scheme), rel=1e-6)
 
 
 def test_weighted_pixels_count_by_their_weight():
     weight = np.random.default_rng(0).uniform(0, 2, (128, 128))
     tiles = Tiles(forecast(3, 128, 20), weight=weight)
-    frame = basis_of(tiles.whole, CHOICES)
-    rows = features_of(tiles.cells_of("r0c0"), 64, frame)
+    basis = basis_of_cells(tiles.whole, CHOICES)
+    rows = rows_of_cells(tiles.cells_of("r0c0"), 64, basis)
 
-    found = summary_of(sums_by_block(rows, np.zeros(64, np.int64), 1), frame)
+    found = basis.summary(sums_by_block(rows, np.zeros(64, np.int64), 1))
 
     for metric in (bias, rmse, zms):
         assert metric(found)[0] == pytest.approx(metric(tiles.whole), rel=1e-12)
     assert coverage(found, 0.9)[0] == pytest.approx(coverage(tiles.whole, 0.9), rel=1e-12)
     (scheme,) = CHOICES.schemes
-    assert uce(found, scheme, frame.edges[scheme.name])[0] == pytest.approx(uce(tiles.whole, scheme), rel=1e-5)
+    assert uce(found, scheme, basis.edges[scheme.name])[0] == pytest.approx(uce(tiles.whole, scheme), rel=1e-5)
 
 
 @pytest.mark.parametrize("given", [None, 0.9])
@@ -152,16 +151,16 @@ def test_all_cells_together_have_every_number_of_the_whole(given):
     schemes = (EQUAL_WIDTH_10, *CHOICES.schemes)
     whole = tiles.whole.having(given=None if given is None else GivenLevel(given))
     choices = MetricOptions(CHOICES.levels, schemes)
-    frame = basis_of(whole, choices)
-    rows = features_of(tiles.cells_of("r0c0"), 64, frame)
+    basis = basis_of_cells(whole, choices)
+    rows = rows_of_cells(tiles.cells_of("r0c0"), 64, basis)
 
-    found = summary_of(sums_by_block(rows, np.zeros(64, np.int64), 1), frame)
+    found = basis.summary(sums_by_block(rows, np.zeros(64, np.int64), 1))
 
     compared = 0
     for metric in metrics_of(GAUSSIAN):
         if metric.choice in NOT_BY_CELL or metric.name.endswith("_interval"):
             continue
-        ours = evaluate_metric(metric, found, replace(choices, shared_edges=frame.edges))
+        ours = evaluate_metric(metric, found, replace(choices, shared_edges=basis.edges))
         for one, other in zip(ours, evaluate_metric(metric, whole, choices), strict=True):
             assert one.value[0] == pytest.approx(float(other.value), rel=1e-5, abs=1e-9), one.name
             compared += 1

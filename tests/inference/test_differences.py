@@ -12,7 +12,7 @@ from geouq.inference.blocks import block_numbers
 from geouq.inference.bootstrap import draws
 from geouq.inference.differences import two_sided
 from geouq.inference.long_run import long_run
-from geouq.inference.settings import FEWEST_EFFECTIVE
+from geouq.inference.resamples import FEWEST_EFFECTIVE
 from geouq.metrics import coverage, rmse, zms
 from geouq.summary import add_all
 

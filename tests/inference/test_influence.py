@@ -7,11 +7,9 @@ from correlated import CHOICES, UTM, Tiles, forecast
 
 from geouq.grid import Grid
 from geouq.inference import Intervals
-from geouq.inference.features import basis_of, features_of, summary_of
-from geouq.inference.influence import Probes, influences
-from geouq.inference.long_run import long_run
-from geouq.inference.settings import FEWEST_EFFECTIVE
-from geouq.inference.squares import MOST, Positions, Squares, positions_of
+from geouq.inference.bootstrap import basis_of_cells, rows_of_cells
+from geouq.inference.long_run import MOST, Positions, Squares, long_run, positions_of
+from geouq.inference.resamples import FEWEST_EFFECTIVE, Probes, influences
 from geouq.metrics import bias, crps, ence, evaluate_metrics, mae, nll, rmse, z_std, zms
 from geouq.summary import TilePlace
 
@@ -30,10 +28,10 @@ def tiles(arrays):
 
 def of_cells(tiles, metric, *arguments):
     """Influences of the cells of one tile on a metric."""
-    frame = basis_of(tiles.whole, CHOICES)
-    rows = features_of(tiles.cells_of("r0c0"), (SIDE // 16) ** 2, frame)
+    basis = basis_of_cells(tiles.whole, CHOICES)
+    rows = rows_of_cells(tiles.cells_of("r0c0"), (SIDE // 16) ** 2, basis)
     probes = Probes.of(rows)
-    gradient = probes.gradient(np.asarray(metric(summary_of(probes.sums, frame), *arguments)))
+    gradient = probes.gradient(np.asarray(metric(basis.summary(probes.sums), *arguments)))
     return influences(rows, gradient[:, np.newaxis])[:, 0]
 
 
@@ -70,15 +68,15 @@ def test_the_influence_of_a_cell_is_the_residual_of_the_number(tiles, arrays, na
 
 def test_the_influence_on_a_norm_of_bins_is_that_of_its_change_when_a_cell_is_left_out():
     tiles = Tiles(forecast(0, SIDE, 12, 0.7))
-    frame = basis_of(tiles.whole, CHOICES)
-    rows = features_of(tiles.cells_of("r0c0"), (SIDE // 16) ** 2, frame)
+    basis = basis_of_cells(tiles.whole, CHOICES)
+    rows = rows_of_cells(tiles.cells_of("r0c0"), (SIDE // 16) ** 2, basis)
     (scheme,) = CHOICES.schemes
-    edges = frame.edges[scheme.name]
-    value = float(ence(summary_of(rows.sum(0)[np.newaxis], frame), scheme, edges)[0])
+    edges = basis.edges[scheme.name]
+    value = float(ence(basis.summary(rows.sum(0)[np.newaxis]), scheme, edges)[0])
 
     found = of_cells(tiles, ence, scheme, edges)
 
-    without = ence(summary_of(rows.sum(0) - rows, frame), scheme, edges)
+    without = ence(basis.summary(rows.sum(0) - rows), scheme, edges)
     assert np.corrcoef(found, value - without)[0, 1] > 0.98
     assert found.std() == pytest.approx((value - without).std(), rel=0.1)
 

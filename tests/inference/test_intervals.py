@@ -14,10 +14,8 @@ from geouq.inference import Intervals
 from geouq.inference.blocks import block_numbers
 from geouq.inference.bootstrap import draws
 from geouq.inference.limits import percentile_limits, widened
-from geouq.inference.long_run import long_run
-from geouq.inference.resamples import too_uncertain
-from geouq.inference.settings import FEWEST_EFFECTIVE
-from geouq.inference.squares import Positions, Squares
+from geouq.inference.long_run import Positions, Squares, long_run
+from geouq.inference.resamples import FEWEST_EFFECTIVE, too_uncertain
 from geouq.metrics import evaluate_metrics, rmse
 from geouq.summary import add_all
 
@@ -190,7 +188,7 @@ def test_automatic_blocks_reach_as_far_as_the_correlation_or_say_that_they_do_no
 
 
 def test_more_cells_than_are_held_at_once_are_joined(monkeypatch, tiles):
-    monkeypatch.setattr("geouq.inference.evaluation_unit.MOST_UNITS", 100)
+    monkeypatch.setattr("geouq.inference.blocks.MOST_UNITS", 100)
 
     found = tiles.infer(Intervals(resamples=200, block="32 px")).blocks
 

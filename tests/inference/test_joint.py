@@ -8,7 +8,7 @@ from form_files import experiment_of, options
 
 from geouq.errors import ConfigError
 from geouq.inference.bootstrap import draws
-from geouq.inference.joint_rows import PairRows
+from geouq.inference.tiles import PairRows
 from geouq.metrics import METRICS
 from geouq.metrics.ensemble import joint_loss_of
 from geouq.pipeline.run import run

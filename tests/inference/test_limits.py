@@ -8,12 +8,14 @@ from scipy import stats
 
 from geouq.inference import false_discovery_adjusted
 from geouq.inference.limits import (
+    Noise,
     bca_limits,
+    folded_limits,
+    folded_p_value,
     p_value,
     percentile_limits,
     widened,
 )
-from geouq.inference.norm_intervals import Noise, folded_limits, folded_p_value
 
 
 @pytest.mark.parametrize("method", ["BCa", "percentile"])

@@ -10,8 +10,7 @@ from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10
 from geouq.grid import Grid
 from geouq.inference import Intervals, infer, rows_of_tiles
-from geouq.inference.bootstrap import draws, sums_by_block
-from geouq.inference.tile_rows import TileFrame
+from geouq.inference.bootstrap import basis_of_tiles, draws, sums_by_block
 from geouq.metrics import MetricOptions, evaluate_metrics, group_coverage, interval_curve, threshold_brier
 from geouq.summary import Summary, TilePlace, add_all
 from geouq.summary.ordering_profile import CLASS_SHIFT, CLASSES, FIRST_CLASS, SHIFT, OrderingProfile
@@ -72,8 +71,8 @@ def whole(parts):
 
 
 @pytest.fixture(scope="module")
-def frame(whole):
-    return TileFrame.of(whole, CHOICES)
+def basis(whole):
+    return basis_of_tiles(whole, CHOICES)
 
 
 def test_every_number_of_enough_tiles_has_an_interval(parts):
@@ -98,29 +97,29 @@ def test_fewer_than_8_tiles_have_none_and_say_so(parts):
     assert not reasons["rmse"]
 
 
-def test_all_tiles_together_have_the_numbers_of_the_whole(parts, whole, frame):
-    rows = np.stack([frame.row(part.whole) for part in parts.values()])
-    found = frame.summary(sums_by_block(rows, np.zeros(len(rows), np.int64), 1))
+def test_all_tiles_together_have_the_numbers_of_the_whole(parts, whole, basis):
+    rows = np.concatenate([basis.rows(part.whole, 1) for part in parts.values()])
+    found = basis.summary(sums_by_block(rows, np.zeros(len(rows), np.int64), 1))
 
     np.testing.assert_allclose(group_coverage(found, 0.9)[0], group_coverage(whole, 0.9), rtol=1e-12)
     np.testing.assert_allclose(interval_curve(found)[0], interval_curve(whole), rtol=1e-12)
     assert threshold_brier(found, 0.5)[0] == pytest.approx(float(threshold_brier(whole, 0.5)), rel=1e-12)
 
 
-def test_all_tiles_together_have_nearly_the_order_of_the_whole(parts, whole, frame):
-    rows = np.stack([frame.order.row(part.whole) for part in parts.values()])
-    found = frame.order.summary(sums_by_block(rows, np.zeros(len(rows), np.int64), 1))
+def test_all_tiles_together_have_nearly_the_order_of_the_whole(parts, whole, basis):
+    rows = np.concatenate([basis.rows(part.whole, 1) for part in parts.values()])
+    found = basis.summary(sums_by_block(rows, np.zeros(len(rows), np.int64), 1))
 
     for value in evaluate_metrics(whole, CHOICES):
         if value.metric.choice == "ordering":
             assert value.metric.function(found)[0] == pytest.approx(float(value.value), abs=1e-3), value.name
 
 
-def test_a_resample_is_the_sum_of_the_tiles_drawn(parts, frame):
-    rows = np.stack([frame.row(part.whole) for part in parts.values()])
+def test_a_resample_is_the_sum_of_the_tiles_drawn(parts, basis):
+    rows = np.concatenate([basis.rows(part.whole, 1) for part in parts.values()])
     counts = np.concatenate(list(draws(len(rows), 5, 0, "all")))
 
-    found = frame.summary(counts @ rows)
+    found = basis.summary(counts @ rows)
 
     for r, drawn in enumerate(counts):
         naive = add_all(part.whole for part, times in zip(parts.values(), drawn, strict=True) for _ in range(times))
@@ -130,12 +129,12 @@ def test_a_resample_is_the_sum_of_the_tiles_drawn(parts, frame):
 
 
 def test_more_tiles_than_are_held_are_joined_with_those_that_follow(parts, whole, monkeypatch):
-    monkeypatch.setattr("geouq.inference.tile_rows.MOST_ROWS", 5)
+    monkeypatch.setattr("geouq.inference.tiles.MOST_ROWS", 5)
     every = [{"v": part.whole} for part in parts.values()]
 
     rows = rows_of_tiles({"v": whole}, {"v": CHOICES}, lambda: every, len(every))["v"]
 
-    assert len(rows.rows) == len(rows.order) == 5
+    assert len(rows.rows) == 5
     assert rows.rows[:, 0].sum() == whole.n
     assert rows.rows[0, 0] == sum(int(one["v"].n) for one in every[:4])
 

@@ -19,7 +19,7 @@ from report_content import HOSTILE, content, row
 import geouq
 from geouq.config import BinScheme
 from geouq.gaussian import quantile
-from geouq.inference.features import basis_of, features_of, summary_of
+from geouq.inference.bootstrap import basis_of_cells, rows_of_cells
 from geouq.metrics import MetricOptions, binned, calibration_curve, ence, uce
 from geouq.pages import write_report
 from geouq.runs.store import SavedSummaries
@@ -116,10 +116,10 @@ def summary_of_cells(run, chosen):
     """The merged summary of cells given as (number of the tile, number of the cell), in the bins of the whole."""
     saved = SavedSummaries(run, tuple(sorted(TILES)), (0.5, 0.8, 0.9, 0.95))
     whole = add_all(tile.variables["height"].whole for tile in saved.wholes())
-    frame = basis_of(whole, MetricOptions(whole.levels, (SCHEME,)))
-    rows = [features_of(saved.cells(tile, "height"), 16, frame) for tile in sorted(TILES)]
+    basis = basis_of_cells(whole, MetricOptions(whole.levels, (SCHEME,)))
+    rows = [rows_of_cells(saved.cells(tile, "height"), 16, basis) for tile in sorted(TILES)]
     summed = np.sum([rows[tile][cell] for tile, cell in chosen], axis=0)
-    return summary_of(summed[np.newaxis], frame), frame.edges[SCHEME.name]
+    return basis.summary(summed[np.newaxis]), basis.edges[SCHEME.name]
 
 
 def told(page, column=2):
