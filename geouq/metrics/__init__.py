@@ -1,9 +1,24 @@
 """Numbers from a Summary: pure functions, one file a family, listed in `METRICS`."""
 
 from geouq.metrics import classes, ensemble, quantiles
-from geouq.metrics.accuracy import bias, error_width_corr, mae, nbias, nmae, nrmse, r2, rmse
-from geouq.metrics.bins import bin_edges, binned
+from geouq.metrics.accuracy import (
+    bias,
+    cv,
+    error_width_corr,
+    mae,
+    mean_std,
+    nbias,
+    nmae,
+    nrmse,
+    r2,
+    rmse,
+    sharpness,
+    sharpness_rms,
+    width,
+)
 from geouq.metrics.calibration import (
+    bin_edges,
+    binned,
     ence,
     ence_excess,
     ence_normalized,
@@ -25,6 +40,8 @@ from geouq.metrics.curve import (
     mace_interval,
     miscalibration_area,
     miscalibration_area_interval,
+    pit_mean,
+    pit_std,
     rmsce,
     rmsce_interval,
 )
@@ -32,9 +49,16 @@ from geouq.metrics.evaluation import MetricOptions, Value, evaluate_metric, eval
 from geouq.metrics.form_curves import form_curves
 from geouq.metrics.groups import group_coverage, group_places, lowest_group_coverage, rmscd, rmscd_under
 from geouq.metrics.ideal import change, deviation, ideal_value, is_judged, loss
-from geouq.metrics.order_resolution import ause_resolution, spearman_resolution
-from geouq.metrics.ordering import ause, spearman
-from geouq.metrics.pit import pit_mean, pit_std
+from geouq.metrics.ordering import (
+    LEFT_OUT,
+    ause,
+    ause_resolution,
+    keeps_every_pixel,
+    oracle_curve,
+    sparsification_curve,
+    spearman,
+    spearman_resolution,
+)
 from geouq.metrics.record import (
     METRICS,
     Metric,
@@ -46,10 +70,10 @@ from geouq.metrics.record import (
     usual_heading,
     usual_name,
 )
-from geouq.metrics.scores import crps, interval_score, nll
-from geouq.metrics.sharpness import cv, mean_std, sharpness, sharpness_rms, width
-from geouq.metrics.sparsification import LEFT_OUT, keeps_every_pixel, oracle_curve, sparsification_curve
-from geouq.metrics.thresholds import (
+from geouq.metrics.scores import (
+    crps,
+    interval_score,
+    nll,
     threshold_brier,
     threshold_reliability,
     threshold_resolution,

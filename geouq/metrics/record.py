@@ -52,7 +52,7 @@ SUFFIXES = {**dict.fromkeys(OF_LEVELS, "_<level>"), "threshold": "_<t>"}  # of n
 USUAL_LEVEL = 0.9  # whose coverage stands for all levels where there is room for one
 # in which metrics are listed; those of other modules come last
 FAMILIES = (
-    *("calibration", "sharpness", "accuracy", "coverage", "curve", "pit", "groups", "ordering", "thresholds", "scores"),
+    *("calibration", "accuracy", "coverage", "curve", "groups", "ordering", "scores"),
     *("ensemble", "quantiles", "classes"),
 )
 

@@ -49,7 +49,7 @@ class ScoreKey:
         own = levels if self.level is None else (self.level,)
         shown = shown_in("corrections")
         of_levels = tuple(level_name(one.name, level) for one in shown if one.choice == "level" for level in own)
-        of_pit = tuple(one.name for one in shown if one.family in ("pit", "curve"))
+        of_pit = tuple(one.name for one in shown if one.family == "curve")
         of_moments = tuple(one.name for one in shown if one.choice != "level" and one.name not in of_pit)
         if not self.several:
             return (*of_moments, *of_pit, *of_levels)

@@ -11,7 +11,7 @@ from geouq import metrics, summarize_arrays
 from geouq.arrays import points as arrays
 from geouq.config import Variable
 from geouq.metrics import LEFT_OUT, MetricOptions, keeps_every_pixel
-from geouq.metrics.sparsification import rank_correlation
+from geouq.metrics.ordering import rank_correlation
 from geouq.regions import EvaluationUnit
 from geouq.sweep.settings import Settings
 from geouq.tables.rows import metric_rows

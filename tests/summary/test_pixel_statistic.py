@@ -6,13 +6,20 @@ from typing import ClassVar
 import numpy as np
 import pytest
 import rasterio
+from affine import Affine
 from csv_rows import rows_of
 from landscape import SHORT
 
 import geouq as package
+from geouq.config import Intervals
 from geouq.errors import SummaryError
-from geouq.metrics import METRICS
+from geouq.grid import Grid
+from geouq.inference import rows_of_tiles
+from geouq.inference.bootstrap import draws
+from geouq.inference.tiles import resampled_by_tiles
+from geouq.metrics import METRICS, MetricOptions
 from geouq.metrics.record import NOT_NEGATIVE, metric, named
+from geouq.summary import TilePlace
 from geouq.summary.pixel_statistic import PIXEL_STATISTICS, PixelStatistic
 from geouq.summary.tile_file import load_tile
 
@@ -20,13 +27,14 @@ TILES = [f"r{row}c{column}" for row in range(2) for column in range(4)]
 
 
 @pytest.fixture
-def cubes():
-    """The sum of |error|^3, and the mean of it."""
+def cubes(request):
+    """The sum of |error|^3, and the mean of it; of a true parameter, cells keep it too."""
 
     @dataclass(frozen=True)
     class Cubes(PixelStatistic):
         sums: np.ndarray
         name: ClassVar[str] = "cubes"
+        kept_by_cell: ClassVar[bool] = getattr(request, "param", True)
 
         @classmethod
         def of_pixels(cls, pixels, cells):
@@ -75,6 +83,35 @@ def test_a_statistic_of_pixels_is_in_files_tables_and_intervals(cubes, tile_fold
     for tile in saved:
         for part in tile.variables.values():
             np.testing.assert_allclose(part.cells.statistics["cubes"].sums.sum(), part.whole["cubes"].sums, rtol=1e-12)
+
+
+@pytest.mark.parametrize("cubes", [False], indirect=True)
+def test_a_statistic_that_cells_do_not_keep_has_intervals_from_blocks_of_tiles(cubes, tile_folder, geouq, tmp_path):
+    tiles = [f"r{row}c{column}" for row in range(4) for column in range(4)]
+    config = tile_folder(tiles, text=SHORT, shape=(64, 64))
+    assert geouq("run", str(config), "--quiet").exit_code == 0
+    (table,) = tmp_path.rglob("metrics.csv")
+
+    (whole,) = (row for row in rows_of(table) if (row["level"], row["metric"]) == ("all", cubes.name))
+
+    assert whole["ci_method"] == "bca, blocks of tiles"
+    assert float(whole["value"]) == pytest.approx(cube(config.parent, tiles), rel=1e-12)
+    assert float(whole["ci_low"]) < float(whole["value"]) < float(whole["ci_high"])
+
+
+@pytest.mark.parametrize("cubes", [False], indirect=True)
+def test_a_statistic_that_cells_do_not_keep_is_resampled_as_the_sum_of_the_tiles_drawn(cubes):
+    rng, settings, options = np.random.default_rng(0), Intervals(resamples=100), MetricOptions((0.9,), ())
+    layers = rng.normal(size=(10, 3, 40)) ** [[1], [2], [1]]
+    tiles = [{"v": package.summarize(*one)} for one in layers]
+    places = [TilePlace(f"t{i}", Grid((8, 5), Affine(10, 0, 50 * i, 0, -10, 0), "EPSG:32633"), 8) for i in range(10)]
+    rows = rows_of_tiles({"v": sum(one["v"] for one in tiles)}, {"v": options}, lambda: tiles, len(tiles))["v"]
+
+    ((number,), _) = resampled_by_tiles("all", options, rows, places, settings, wanted={cubes.name})
+
+    counts = np.concatenate(list(draws(10, settings.resamples, settings.seed, "all")))
+    means = (np.abs(layers[:, 0] - layers[:, 2]) ** 3).mean(1)
+    np.testing.assert_allclose(number.replicates, counts @ means / 10, rtol=1e-12)
 
 
 @pytest.mark.usefixtures("cubes")
