@@ -1,7 +1,6 @@
 """From a predicted distribution to a better one: fitted on some tiles, judged on others, written as rasters."""
 
-from geouq.recalibration.of_run import recalibrate_run
-from geouq.recalibration.recalibrate import Outcome, recalibrate
+from geouq.recalibration.recalibrate import Outcome, recalibrate, recalibrate_run
 from geouq.recalibration.recalibrator import Recalibrated, Recalibrator, load_recalibrator
 from geouq.recalibration.source_run import JustRun, wanted_of
 

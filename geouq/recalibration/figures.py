@@ -15,7 +15,7 @@ from geouq.figures.style import MARKERS, decades, dress, key, new_figure, note, 
 from geouq.gaussian import cdf, half_width
 from geouq.recalibration.corrections import ByGroup, Conformal, Isotonic, Single
 from geouq.recalibration.recalibrator import Recalibrator
-from geouq.recalibration.rows import ScoreKey
+from geouq.recalibration.scores import ScoreKey
 from geouq.regions import EvaluationUnit
 from geouq.runs.store import SavedSummaries
 from geouq.summary import Summary

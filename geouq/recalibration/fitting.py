@@ -1,16 +1,19 @@
-"""Corrections from a Summary alone: no pixel is read."""
+"""Which tiles corrections are fitted on and judged on, and the corrections that fit the pixels of a summary best."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import StatisticsError
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.errors import SummaryError
+from geouq.config import ClassRegions, Experiment, Recalibration, Variable
+from geouq.errors import ConfigError, SummaryError
 from geouq.gaussian import half_width, quantile
 from geouq.recalibration.corrections import (
     Affine,
+    ByGroup,
     Conformal,
     Isotonic,
     IsotonicVariance,
@@ -19,14 +22,70 @@ from geouq.recalibration.corrections import (
     Single,
     Unchanged,
 )
-from geouq.recalibration.monotone import pooled
-from geouq.summary import Summary
+from geouq.runs.store import Part, SavedSummaries
+from geouq.summary import RunningTotal, Summary
 
+REST = "tiles in no region"
 Floats = NDArray[np.float64]
-
 MOST_BINS, PIXELS_IN_BIN = 100, 200
 ROUNDS, CLOSE = 200, 1e-12
 PREFERRED_LEVEL = 0.9
+Corrections = Mapping[str, Mapping[str, Single | ByGroup]]  # by variable and method
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Tiles that are judged, and those that their correction is fitted on; ConfigError where they share one."""
+
+    name: str
+    judged: tuple[str, ...]
+    fitted: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if common := sorted(set(self.judged) & set(self.fitted)):
+            raise ConfigError(f"fold {self.name}: {', '.join(common)} would be fitted on and judged; that is refused")
+
+
+def leave_one_region_out(tiles: Sequence[str], regions: Mapping[str, Iterable[str]]) -> tuple[Fold, ...]:
+    """Return a fold for each region, fitted on all tiles outside it; none where there are not two.
+
+    Regions that share a tile are one fold, so that no correction has seen a tile of any region that it is judged on.
+    Tiles in no region are a fold of their own.
+
+    >>> [(fold.name, fold.judged) for fold in leave_one_region_out("abcd", {"west": "ab", "east": "c"})]
+    [('west', ('a', 'b')), ('east', ('c',)), ('tiles in no region', ('d',))]
+    """
+    parts: list[tuple[list[str], set[str]]] = []
+    for name, members in regions.items():
+        names, own = [name], set(members) & set(tiles)
+        if not own:
+            continue
+        for other in [part for part in parts if part[1] & own]:
+            parts.remove(other)
+            names, own = [*other[0], *names], own | other[1]
+        parts.append((names, own))
+    rest = set(tiles).difference(*(own for _, own in parts))
+    order = list(regions)
+    named = [(" and ".join(sorted(names, key=order.index)), own) for names, own in parts]
+    return _folds(tiles, [*named, (REST, rest)] if rest else named)
+
+
+def k_fold(tiles: Sequence[str], folds: int) -> tuple[Fold, ...]:
+    """So many folds of every k-th tile, at most one a tile; none where there is one tile alone.
+
+    >>> [fold.judged for fold in k_fold("abcde", 2)]
+    [('a', 'c', 'e'), ('b', 'd')]
+    """
+    count = min(folds, len(tiles))
+    return _folds(tiles, [(f"fold {k + 1} of {count}", set(tiles[k::count])) for k in range(count)])
+
+
+def _folds(tiles: Sequence[str], parts: Sequence[tuple[str, set[str]]]) -> tuple[Fold, ...]:
+    if len(parts) < 2:
+        return ()
+    return tuple(
+        Fold(name, tuple(t for t in tiles if t in own), tuple(t for t in tiles if t not in own)) for name, own in parts
+    )
 
 
 def fit(method: str, summary: Summary) -> Single:
@@ -178,3 +237,125 @@ FITTED: Mapping[str, Callable[[Summary], Single]] = {
     "isotonic": isotonic,
     "conformal": conformal,
 }
+
+
+def pooled(values: Floats, weights: Floats) -> list[slice]:
+    """Blocks whose weighted means increase strictly: neighbours that violate that are pooled (Ayer et al. 1955).
+
+    Giving each block its mean is the isotonic regression of the values.
+
+    >>> pooled(np.array([1.0, 3.0, 2.0, 4.0]), np.ones(4))
+    [slice(0, 1, None), slice(1, 3, None), slice(3, 4, None)]
+    """
+    blocks: list[tuple[int, int, float, float]] = []
+    for i, (value, weight) in enumerate(zip(values.tolist(), weights.tolist(), strict=True)):
+        start, total, sum_ = i, weight, weight * value
+        while blocks and blocks[-1][3] * total >= sum_ * blocks[-1][2]:
+            start, _, more, before = blocks.pop()
+            total, sum_ = total + more, sum_ + before
+        blocks.append((start, i + 1, total, sum_))
+    return [slice(start, stop) for start, stop, _, _ in blocks]
+
+
+@dataclass(frozen=True)
+class Fits:
+    """Corrections fitted on some tiles, by variable and method; n : pixels of each variable in these tiles."""
+
+    tiles: tuple[str, ...]
+    corrections: Corrections
+    n: Mapping[str, int]
+    notes: tuple[str, ...]
+
+
+def methods_for(wanted: Recalibration) -> tuple[str, ...]:
+    """Return the methods that are fitted and judged."""
+    if wanted.method != "best":
+        return (wanted.method,)
+    return (*(name for name in FITTED if name != "none"), *([ByGroup.method] if wanted.by else []))
+
+
+def fit_all(
+    experiment: Experiment,
+    variables: Sequence[Variable],
+    summaries: SavedSummaries,
+    wanted: Recalibration,
+    sets: Iterable[tuple[str, ...]],
+) -> list[Fits]:
+    """Return what each set of tiles gives; every summary is read once."""
+    sets, names = list(sets), [variable.name for variable in variables]
+    totals = _totals(summaries, names, [(tiles, summaries.part(tile)) for tile in summaries.tiles for tiles in sets])
+    groups: dict[str, dict[tuple[str, ...], dict[str, Summary]]] = {}
+    if wanted.by is not None:
+        zones = replace(summaries, layers=(wanted.by,)).zones()
+        groups = {
+            zone: _totals(summaries, names, [(tiles, part) for part in parts for tiles in sets])
+            for zone, parts in zones.items()
+        }
+    codes = _codes(experiment, wanted.by)
+    return [
+        _fits(tiles, totals[tiles], {zone: own[tiles] for zone, own in groups.items() if tiles in own}, wanted, codes)
+        for tiles in sets
+    ]
+
+
+def _totals(
+    summaries: SavedSummaries, names: Sequence[str], parts: Sequence[tuple[tuple[str, ...], Part]]
+) -> dict[tuple[str, ...], dict[str, Summary]]:
+    """Return sums of the parts that lie in tiles of each set, by variable."""
+    found: dict[tuple[str, ...], dict[str, RunningTotal]] = {}
+    last, whole = None, None
+    for tiles, part in parts:
+        if part.tile in tiles:
+            if part is not last and part != last:
+                last, whole = part, summaries.whole(part)
+            own = found.setdefault(tiles, {name: RunningTotal(summaries.levels) for name in names})
+            for name in names:
+                own[name].add(whole.variables[name].whole)  # type: ignore[union-attr]
+    return {tiles: {name: total.summary() for name, total in own.items()} for tiles, own in found.items()}
+
+
+def _fits(
+    tiles: tuple[str, ...],
+    totals: Mapping[str, Summary],
+    groups: Mapping[str, Mapping[str, Summary]],
+    wanted: Recalibration,
+    codes: Mapping[int, str],
+) -> Fits:
+    found: dict[str, dict[str, Single | ByGroup]] = {}
+    notes = []
+    for name, whole in totals.items():
+        found[name] = {}
+        for method in methods_for(wanted):
+            try:
+                if method == ByGroup.method:
+                    own = {zone: of[name] for zone, of in groups.items()}
+                    found[name][method] = _by_group(wanted, whole, own, codes)
+                else:
+                    found[name][method] = fit(method, whole)
+            except SummaryError as error:
+                notes.append(f"{name}: {error}")
+    return Fits(tiles, found, {name: int(whole.n) for name, whole in totals.items()}, tuple(notes))
+
+
+def _by_group(
+    wanted: Recalibration, whole: Summary, groups: Mapping[str, Summary], codes: Mapping[int, str]
+) -> ByGroup:
+    """Return a correction for each group of which there are pixels enough, and that of all for the others."""
+    own = {}
+    for zone, summary in groups.items():
+        try:
+            own[zone] = fit(wanted.within, summary)
+        except SummaryError:
+            continue  # pixels of it are corrected like all together
+    return ByGroup(wanted.by or "", own, fit(wanted.within, whole), codes)
+
+
+def _codes(experiment: Experiment, layer: str | None) -> dict[int, str]:
+    """Names of the codes of a layer of classes; none of polygons."""
+    region = None if layer is None else experiment.regions.get(layer)
+    return dict(region.names) if isinstance(region, ClassRegions) else {}
+
+
+def sets_of(tiles: Sequence[str], folds: Mapping[str, Sequence[Fold]]) -> list[tuple[str, ...]]:
+    """Return the sets of tiles that are fitted on: all, and those of each fold."""
+    return list(dict.fromkeys([tuple(tiles), *(fold.fitted for own in folds.values() for fold in own)]))

@@ -1,6 +1,7 @@
 """The whole of a recalibration: fitted on summaries, judged on pixels of other tiles, written as rasters."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,23 +17,25 @@ from geouq.config import (
     folder_of_run,
     suggestion,
 )
-from geouq.errors import ConfigError, DataError, SummaryError
-from geouq.failures import Failure
+from geouq.errors import ConfigError, DataError, GeouqError, SummaryError
+from geouq.failures import Failure, failure_of, isolated, record
 from geouq.numbers.of_run import choices_of, preferred_scheme
 from geouq.rasters.catalog import Catalog, Tile
-from geouq.recalibration.choice import Best, best_of
-from geouq.recalibration.corrections import Unchanged
-from geouq.recalibration.evaluation_config import NAME as EVALUATE
-from geouq.recalibration.evaluation_config import write_evaluation
-from geouq.recalibration.fits import Fits, fit_all, methods_for, sets_of
-from geouq.recalibration.folds import Fold, k_fold, leave_one_region_out
-from geouq.recalibration.notes import guarantee_notes_of, notes_of
-from geouq.recalibration.projection import Projection, views_of
-from geouq.recalibration.rasters import layers_of, write_rasters
+from geouq.recalibration.corrections import Conformal, Unchanged, singles_of
+from geouq.recalibration.fitting import Fits, Fold, fit_all, k_fold, leave_one_region_out, methods_for, sets_of
+from geouq.recalibration.rasters import EVALUATE, layers_of, write_evaluation, write_rasters
 from geouq.recalibration.recalibrator import Provenance, Recalibrator, save_recalibrator
-from geouq.recalibration.rows import IN_SAMPLE, ScoreKey, as_markdown, before_and_after, regions_of
+from geouq.recalibration.scores import (
+    IN_SAMPLE,
+    Best,
+    ScoreKey,
+    as_markdown,
+    before_and_after,
+    best_of,
+    regions_of,
+)
 from geouq.recalibration.source_run import JustRun, Opened, groups_of, open_run, tiles_without_truth
-from geouq.recalibration.sweeping import Judged, sweep_judged
+from geouq.recalibration.sweeping import Judged, Projection, sweep_judged, views_of
 from geouq.runs.lock import owned
 from geouq.runs.plan import Plan, plan_run, slots
 from geouq.runs.progress import Reporter, Silent
@@ -45,6 +48,7 @@ from geouq.text.naming import file_name
 
 ALL = "all"
 Done = TypeVar("Done")
+NAME = "recalibration"
 
 
 @dataclass(frozen=True)
@@ -415,3 +419,71 @@ def _configuration(job: _Job, tiles: Sequence[Tile], recalibrators: Mapping[str,
         for model in first.predictions
     }
     return write_evaluation(opened.experiment, opened.folder, job.out, layers)
+
+
+def notes_of(everything: Fits, each: Sequence[Fits]) -> tuple[str, ...]:
+    """Return what could not be fitted on all tiles, and what not on those of a fold alone, so that it is not judged."""
+    of_folds = (
+        f"{note} (on the {len(own.tiles)} tiles of a fold), so that it is not judged"
+        for own in each
+        for note in own.notes
+        if note not in everything.notes
+    )
+    return tuple(dict.fromkeys([*everything.notes, *of_folds]))
+
+
+def guarantee_notes_of(recalibrators: Mapping[str, Recalibrator]) -> list[str]:
+    """Return what the conformal intervals that were chosen guarantee, and at which levels they do not."""
+    found: list[str] = []
+    for name, own in recalibrators.items():
+        parts = [one for one in singles_of(own.correction) if isinstance(one, Conformal)]
+        found += _guarantee(name, own, parts)
+        levels = {
+            level for one in parts for level, within in zip(one.levels, one.guaranteed, strict=True) if not within
+        }
+        if levels:
+            found.append(
+                f"{name}: conformal intervals at {', '.join(f'{level:.6g}' for level in sorted(levels))} lie beyond "
+                "the outermost edge of the z histogram and hold no guarantee; a level such as 0.999 in levels moves it"
+            )
+    return found
+
+
+def _guarantee(name: str, own: Recalibrator, parts: Sequence[Conformal]) -> Iterator[str]:
+    """Say that the guarantee counts tiles, and from which level on there are too few of them."""
+    if not parts:
+        return
+    tiles, levels = len(own.fitted_on.tiles), parts[0].levels
+    few = [f"{level:.6g} (needs {fewest_tiles(level)})" for level in levels if tiles < fewest_tiles(level)]
+    too_few = f"; they are too few to guarantee {', '.join(few)}" if few else ""
+    yield (
+        f"{name}: pixels of a tile are not exchangeable, so that the conformal guarantee counts the {tiles} tiles "
+        f"fitted on, and not their {own.fitted_on.n} pixels{too_few}"
+    )
+
+
+def fewest_tiles(level: float) -> int:
+    """Return the least number n of exchangeable tiles for which ceil((n + 1) level) <= n.
+
+    >>> fewest_tiles(0.9), fewest_tiles(0.95)
+    (9, 19)
+    """
+    return math.ceil(round(level / (1 - level), 9))
+
+
+def recalibrate_run(
+    folder: Path, just_run: JustRun, threads: int, memory: str | None, reporter: Reporter
+) -> tuple[Sequence[Path], Sequence[str]]:
+    """Recalibrate the run in a folder; return the files written and lines to print.
+
+    Both are empty if it fails. Errors that the user can repair cost the recalibration alone, too: the results of the
+    run stay useful without it.
+    """
+    with isolated(NAME, NAME):
+        try:
+            found = recalibrate(folder, threads=threads, memory=memory, reporter=reporter, just_run=just_run)
+        except GeouqError as error:
+            record(failure_of(error, NAME, item=NAME), error)
+        else:
+            return found.files, found.lines()
+    return (), ()

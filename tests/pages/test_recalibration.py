@@ -6,7 +6,7 @@ from report_content import HOSTILE, Page, content
 from geouq.pages import read_recalibration, write_report
 from geouq.recalibration.corrections import Scale
 from geouq.recalibration.recalibrator import Provenance, Recalibrator, save_recalibrator
-from geouq.recalibration.rows import COLUMNS
+from geouq.recalibration.scores import COLUMNS
 from geouq.tables.rows import Table, write_csv
 
 STARTED = "2026-01-01T00:00:00Z"

@@ -8,7 +8,7 @@ from csv_rows import rows_of
 
 import geouq
 from geouq.config import Recalibration
-from geouq.recalibration.choice import best_of
+from geouq.recalibration.scores import best_of
 
 NAMES = ("a1", "a2", "b1", "b2", "c1", "c2")
 NEW = ("d1", "d2")

@@ -10,8 +10,7 @@ from geouq.errors import SummaryError
 from geouq.gaussian import half_width
 from geouq.overflow import overflow_is_missing
 from geouq.recalibration.corrections import corrected_moments
-from geouq.recalibration.fitting import FITTED, fit
-from geouq.recalibration.monotone import pooled
+from geouq.recalibration.fitting import FITTED, fit, pooled
 
 METHODS = [name for name in FITTED if name != "none"]
 N = 100_000

@@ -16,8 +16,8 @@ from landscape import write_tiles
 
 import geouq
 from geouq.config import Recalibration, load_experiment
-from geouq.recalibration.fits import Fits
-from geouq.recalibration.notes import notes_of
+from geouq.recalibration.fitting import Fits
+from geouq.recalibration.recalibrate import notes_of
 from geouq.runs.lock import owned
 
 LISTS = "regions: {west: [a1, a2], east: [b1, b2]}"
@@ -381,10 +381,12 @@ def test_faults_of_the_configuration_are_told(fresh):
 
 
 SETTLES = """
-import geouq.recalibration.of_run as end_of_run
+from importlib import import_module
+
 import geouq.rasters.servers as servers
 from geouq.cli import main
 
+end_of_run = import_module("geouq.recalibration.recalibrate")
 servers.SETTLED = 10**9  # seconds: every file is too young for its time of change to identify it
 
 def later(*arguments, recalibrate=end_of_run.recalibrate, **keywords):

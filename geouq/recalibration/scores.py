@@ -1,16 +1,37 @@
-"""Numbers before and after a correction as rows of a table, and as text."""
+"""Scores of corrections: before and after as rows of a table and as text, and which correction is best.
+
+Corrections are compared by the score of the intervals that each of them delivers. Every correction delivers an
+interval for each configured level, whether its forecast is normal or not. The mean pinball loss of their ends is proper
+for these quantiles, and it is the same score for all corrections. The ends of the interval of level p are the quantiles
+(1 - p)/2 and (1 + p)/2, whose pinball losses add up to (1 - p)/2 times its interval score.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any
+
+import numpy as np
 
 from geouq.config import Experiment, Groups, Variable
 from geouq.inference import ForecastSample, draw_together, judged
 from geouq.inference.differences import Key, Uncertain
-from geouq.metrics import MetricOptions, evaluate_metrics, level_name, shown_in, usual_name
+from geouq.inference.resamples import Resampled
+from geouq.metrics import (
+    METRICS,
+    MetricOptions,
+    Value,
+    evaluate_metrics,
+    interval_score,
+    level_name,
+    named,
+    shown_in,
+    usual_name,
+)
+from geouq.metrics.quantiles import pinball_mean
 from geouq.numbers.differences import rows_of_drawn
 from geouq.numbers.of_run import sides_of
-from geouq.recalibration.delivered import PLACE, delivered_score
+from geouq.recalibration.corrections import Unchanged
 from geouq.regions import EvaluationUnit, pools
 from geouq.runs.progress import Reporter
 from geouq.runs.store import SavedSummaries
@@ -18,8 +39,33 @@ from geouq.summary import TileWholes
 from geouq.tables.rows import Row
 from geouq.text.wording import for_people
 
+METRIC = next(metric for metric in METRICS if metric.function is pinball_mean)
+SCORE = METRIC.name
+PLACE: Key = (SCORE, "", "")
 IN_SAMPLE = "in-sample"
 BEFORE = "before"
+TITLE = "mean pinball loss"
+
+
+def interval_score_of(level: float) -> Key:
+    """Return the place of the interval score of a level among the numbers of a view."""
+    return level_name(interval_score.__name__, level), "", ""
+
+
+def delivered_score(views: Sequence[Mapping[Key, Uncertain]], levels: Sequence[float]) -> Uncertain:
+    """Return the mean pinball loss of the ends of the intervals of all levels.
+
+    views : numbers of each view of a forecast, drawn together; the interval of a level is in one of them, or in all.
+    """
+    parts = [next(view[key] for view in views if key in view) for key in map(interval_score_of, levels)]
+    weights = np.array([(1 - level) / (4 * len(levels)) for level in levels])
+    value = Value(METRIC, SCORE, "", weights @ [float(part.value.value) for part in parts])
+    spreads = [part.spread for part in parts if part.spread is not None]
+    if len(spreads) < len(parts):
+        return Uncertain(value, reason=next(part.reason for part in parts if part.spread is None))
+    fields = ("replicates", "of_blocks", "of_squares", "of_cells")
+    mean = {field: weights @ [getattr(spread, field) for spread in spreads] for field in fields}
+    return Uncertain(value, Resampled(value, **mean, squares=spreads[0].squares))
 
 
 @dataclass(frozen=True)
@@ -194,3 +240,83 @@ def _cell(row: Row | None) -> str:
         return ""
     certain = "" if row["significant"] != "yes" else " (better)" if row["better"] == "after" else " (worse)"
     return f"{for_people(row['before'])} to {for_people(row['after'])}{certain}"
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best method of a variable, by the score of what it delivers out of fold, and the second best.
+
+    judge : on what it is judged. before, row : score without correction; the row of its score. next : row of the second
+    best, or of the first where none is better. refused : by method, what it makes worse.
+    """
+
+    variable: str
+    method: str
+    judge: str
+    before: float
+    row: Row | None = None
+    next: Row | None = None
+    refused: Mapping[str, str] | None = None
+
+    def sentence(self) -> str:
+        """Return what is best and by how much, and which methods are refused."""
+        return f"{self._chosen()}{self._next()}{self._refused()}"
+
+    def _chosen(self) -> str:
+        if self.row is None:
+            return (
+                f"{self.variable}: no method is better than the forecast as it is, {TITLE} {for_people(self.before)}, "
+                f"by {self.judge}"
+            )
+        row, share = self.row, self.row["difference"] / self.before
+        interval = ""
+        if row["ci_low"] is not None:
+            interval = f", {for_people(row['ci_low'])} to {for_people(row['ci_high'])}"
+        return (
+            f"{self.variable}: {self.method}, {TITLE} {for_people(row['after'])} instead of {for_people(self.before)} "
+            f"({share:+.1%}: {for_people(row['difference'])}{interval}) by {self.judge}"
+        )
+
+    def _next(self) -> str:
+        if self.next is None:
+            return ""
+        which = "nearest" if self.row is None else "next"
+        return f"; {which} is {self.next['method']} with {for_people(self.next['after'])}"
+
+    def _refused(self) -> str:
+        each = [f"{method}, which worsens {what}" for method, what in (self.refused or {}).items()]
+        return f"; refused: {'; '.join(each)}" if each else ""
+
+
+def best_of(rows: Sequence[Row], variable: str, judge: str) -> Best | None:
+    """Return the method with the lowest score of all tiles out of fold; None where no method of it has a score.
+
+    A method that worsens NLL, an interval score or ENCE beyond chance is refused, however low its score is.
+    """
+    own = [row for row in rows if (row["level"], row["variable"], row["judged"]) == ("all", variable, judge)]
+    scored = [row for row in own if row["metric"] == SCORE and row["difference"] is not None]
+    if not scored:
+        return None
+    refused = {row["method"]: worse for row in scored if (worse := ", ".join(_worse(own, row["method"])))}
+    allowed = sorted((row for row in scored if row["method"] not in refused), key=itemgetter("after"))
+    better = [row for row in allowed if row["difference"] < 0]
+    before = float(scored[0]["before"])
+    if not better:
+        return Best(variable, Unchanged.method, judge, before, None, next(iter(allowed), None), refused)
+    return Best(variable, better[0]["method"], judge, before, better[0], next(iter(allowed[1:]), None), refused)
+
+
+def _worse(rows: Sequence[Row], method: str) -> Iterator[str]:
+    """Return what a method makes worse beyond chance; where chance is not known, whatever it makes worse."""
+    for row in rows:
+        if row["method"] != method or not _is_guarded(row["metric"]) or row["better"] != "before":
+            continue
+        low, high = row["ci_low"], row["ci_high"]
+        if low is None or high is None or low > 0 or high < 0:
+            yield f"{row['metric']} ({for_people(row['before'])} to {for_people(row['after'])})"
+
+
+def _is_guarded(name: str) -> bool:
+    """Whether a winner must not make a number worse."""
+    found = named(name)
+    return found is not None and found[0].is_guarded
