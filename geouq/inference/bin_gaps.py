@@ -56,15 +56,19 @@ def gaps_of(value: Value, whole: Summary, resamples: Summary, choices: MetricOpt
     match value.metric.gaps:
         case CurveGaps(curve, norm):
             levels, weights = choices.calibration_levels, choices.calibration_weights
-            own, others = (curve(summary, levels) - levels for summary in (whole, resamples))
-            equal = np.ones(len(own))
-            return Gaps(own, others, lambda gaps, _: norm(gaps, levels, weights), equal, equal)
+            observed, replicates = (curve(summary, levels) - levels for summary in (whole, resamples))
+            equal = np.ones(len(observed))
+            return Gaps(observed, replicates, lambda gaps, _: norm(gaps, levels, weights), equal, equal)
         case GroupGaps(group_norm):
-            own, others = (_groups(value, summary, choices) - (value.level or 0.0) for summary in (whole, resamples))
-            return Gaps(own, others, group_norm, np.ones(len(own)), np.ones(len(own)))
+            observed, replicates = (
+                _groups(value, summary, choices) - (value.level or 0.0) for summary in (whole, resamples)
+            )
+            return Gaps(observed, replicates, group_norm, np.ones(len(observed)), np.ones(len(observed)))
         case ProbabilityGaps(probability_norm):
-            (own, weight), (others, drawn) = (_probability_gaps(value, one, choices) for one in (whole, resamples))
-            return Gaps(own, others, probability_norm, weight, drawn)
+            (observed, weight), (replicates, drawn) = (
+                _probability_gaps(value, one, choices) for one in (whole, resamples)
+            )
+            return Gaps(observed, replicates, probability_norm, weight, drawn)
         case VarianceGaps():
             return _variance_gaps(value, value.metric.gaps, whole, resamples, choices)
     return None
@@ -74,27 +78,28 @@ def _variance_gaps(
     value: Value, gaps: VarianceGaps, whole: Summary, resamples: Summary, choices: MetricOptions
 ) -> Gaps:
     scheme = next(scheme for scheme in choices.schemes if scheme.name == value.bins)
-    bins = [_binned(summary, scheme, choices) for summary in (whole, resamples)]
-    (own, others), (weight, drawn) = map(_log_ratio, bins), map(gaps.weight, bins)
+    bins = [binned_as_shared(summary, scheme, choices) for summary in (whole, resamples)]
+    (observed, replicates), (weight, drawn) = map(_log_ratio, bins), map(gaps.weight, bins)
     some_error = bool((bins[0].squared_error[bins[0].n > 0] > 0).all())
-    return Gaps(own, others, gaps.norm, weight, drawn, some_error)
+    return Gaps(observed, replicates, gaps.norm, weight, drawn, some_error)
 
 
 def rests_on_few_blocks(value: Value, whole: Summary, resamples: Summary, choices: MetricOptions) -> bool:
     """Whether a number is of bins, one of which lies in so few blocks that a resample drew none of them."""
     if value.bins:
         scheme = next(scheme for scheme in choices.schemes if scheme.name == value.bins)
-        own, others = (_binned(summary, scheme, choices).n > 0 for summary in (whole, resamples))
+        used, drawn = (binned_as_shared(summary, scheme, choices).n > 0 for summary in (whole, resamples))
     elif value.group:
-        own, others = (np.isfinite(_groups(value, summary, choices)) for summary in (whole, resamples))
+        used, drawn = (np.isfinite(_groups(value, summary, choices)) for summary in (whole, resamples))
     elif value.metric.in_probability_bins:
-        own, others = (_probability_gaps(value, summary, choices)[1] > 0 for summary in (whole, resamples))
+        used, drawn = (_probability_gaps(value, summary, choices)[1] > 0 for summary in (whole, resamples))
     else:
         return False
-    return bool((own & ~others).any())
+    return bool((used & ~drawn).any())
 
 
-def _binned(summary: Summary, scheme: BinScheme, choices: MetricOptions) -> Binned:
+def binned_as_shared(summary: Summary, scheme: BinScheme, choices: MetricOptions) -> Binned:
+    """Return the sums of a summary in bins with the shared edges."""
     return binned(summary, scheme, (choices.shared_edges or {})[scheme.name])
 
 

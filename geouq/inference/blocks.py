@@ -161,7 +161,7 @@ def units_of(places: Sequence[TilePlace], cells_of: CellsOf, basis: BootstrapBas
     size = places[0].cell_size * joined
     metres = float(np.mean([cell_metres(place.grid, size) for place in places]))
     residuals = [_residuals(tile, basis) for tile in tiles]
-    pairs = [(own, tile.present.reshape(tile.shape)) for own, tile in zip(residuals, tiles, strict=True)]
+    pairs = [(residual, tile.present.reshape(tile.shape)) for residual, tile in zip(residuals, tiles, strict=True)]
     positions = positions_of(places, [tile.shape for tile in tiles])
     used, weight = (np.concatenate(one) for one in zip(*((t.present, t.rows[:, WEIGHT]) for t in tiles), strict=True))
     squares = Squares.of(positions.some(used), weight[used])

@@ -138,12 +138,12 @@ def draws(blocks: int, resamples: int, seed: int, name: str) -> Iterator[Counts]
 
 def resampled(sums: Floats, resamples: int, seed: int, name: str) -> Floats:
     """Return sums of the blocks of each resample, float64 (resamples, columns)."""
-    found = np.zeros((resamples, sums.shape[1]))
+    drawn = np.zeros((resamples, sums.shape[1]))
     first = 0
     for some in draws(len(sums), resamples, seed, name):
-        _add_drawn(np.ascontiguousarray(some.T), sums, found[first : first + len(some)])
+        _add_drawn(np.ascontiguousarray(some.T), sums, drawn[first : first + len(some)])
         first += len(some)
-    return found
+    return drawn
 
 
 def left_out(sums: Floats) -> Floats:
@@ -153,9 +153,9 @@ def left_out(sums: Floats) -> Floats:
     """
     group = left_out_groups(len(sums))
     groups = int(group[-1]) + 1
-    own = sums_by_block(sums, group, groups)
+    of_groups = sums_by_block(sums, group, groups)
     with np.errstate(invalid="ignore"):
-        return sums_by_block(own, np.zeros(groups, np.int64), 1) - own
+        return sums_by_block(of_groups, np.zeros(groups, np.int64), 1) - of_groups
 
 
 def left_out_groups(blocks: int) -> Ints:

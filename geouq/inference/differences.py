@@ -115,20 +115,20 @@ def _difference(other: Uncertain, base: Uncertain, level: float, deviations: Dev
     numbers = float(other.value.value), float(base.value.value)
     if not np.isfinite(numbers).all():
         return Difference(None, reason="no value")
-    found, losses = numbers[0] - numbers[1], loss(other.value, np.array(numbers))
-    away = found if losses is None else float(losses[0] - losses[1])
+    difference, losses = numbers[0] - numbers[1], loss(other.value, np.array(numbers))
+    away = difference if losses is None else float(losses[0] - losses[1])
     better = 0 if losses is None else int(np.sign(-away))
     if other.spread is None or base.spread is None:
-        return Difference(found, better, reason=other.reason or base.reason)
+        return Difference(difference, better, reason=other.reason or base.reason)
     around, long_runs = deviations(other.spread, base.spread, level, _same)
     if reason := next(filter(None, map(too_uncertain, long_runs)), ""):
-        return Difference(found, better, reason=reason)
+        return Difference(difference, better, reason=reason)
     defined = np.isfinite(around)
     if defined.sum() < level * len(defined):
-        return Difference(found, better, reason="not defined in all resamples")
-    low, high = found + np.quantile(around[defined], [(1 - level) / 2, (1 + level) / 2])
+        return Difference(difference, better, reason="not defined in all resamples")
+    low, high = difference + np.quantile(around[defined], [(1 - level) / 2, (1 + level) / 2])
     judged = around if losses is None else deviations(other.spread, base.spread, level, _distance_of(other.value))[0]
-    return Difference(found, better, *rounded((low, high)), two_sided(away + judged[np.isfinite(judged)]))
+    return Difference(difference, better, *rounded((low, high)), two_sided(away + judged[np.isfinite(judged)]))
 
 
 def two_sided(replicates: Floats) -> float:
@@ -148,8 +148,8 @@ def _same(numbers: Floats) -> Floats:
 def _distance_of(value: Value) -> Transform:
     def distance(numbers: Floats) -> Floats:
         """Return how far numbers are from the ideal; the numbers themselves if none is better."""
-        found = loss(value, numbers)
-        return numbers if found is None else found
+        losses = loss(value, numbers)
+        return numbers if losses is None else losses
 
     return distance
 
@@ -157,8 +157,8 @@ def _distance_of(value: Value) -> Transform:
 def _paired(other: Resampled, base: Resampled, level: float, of: Transform) -> tuple[Floats, list[LongRun]]:
     """Widened deviations of the replicates of a difference, and its long-run variance."""
     influences = [_beyond_rounding(one, two) for one, two in zip(_moved(other, of), _moved(base, of), strict=True)]
-    found = long_run(other.squares, *influences)
-    return _around(of(other.replicates) - of(base.replicates), found, level), [found]
+    spread = long_run(other.squares, *influences)
+    return _around(of(other.replicates) - of(base.replicates), spread, level), [spread]
 
 
 def _beyond_rounding(one: Floats, other: Floats) -> Floats:
@@ -169,20 +169,22 @@ def _beyond_rounding(one: Floats, other: Floats) -> Floats:
 
 def _unpaired(other: Resampled, base: Resampled, level: float, of: Transform) -> tuple[Floats, list[LongRun]]:
     """Return the same of numbers that are drawn each for itself."""
-    found = [long_run(one.squares, *_moved(one, of)) for one in (other, base)]
-    away = [_around(of(one.replicates), own, level) for one, own in zip((other, base), found, strict=True)]
-    return away[0] - away[1], found
+    spreads = [long_run(one.squares, *_moved(one, of)) for one in (other, base)]
+    away = [_around(of(one.replicates), spread, level) for one, spread in zip((other, base), spreads, strict=True)]
+    return away[0] - away[1], spreads
 
 
 def _moved(one: Resampled, of: Transform) -> tuple[Floats, Floats, Floats]:
     """Influences of squares, blocks and cells on a function of a number."""
     value = np.asarray(one.value.value)
-    squares, blocks, cells = (of(value + own) - of(value) for own in (one.of_squares, one.of_blocks, one.of_cells))
+    squares, blocks, cells = (
+        of(value + influence) - of(value) for influence in (one.of_squares, one.of_blocks, one.of_cells)
+    )
     return squares, blocks, cells
 
 
-def _around(replicates: Floats, found: LongRun, level: float) -> Floats:
-    return found.widening(level) * (replicates - _median(replicates))
+def _around(replicates: Floats, spread: LongRun, level: float) -> Floats:
+    return spread.widening(level) * (replicates - _median(replicates))
 
 
 def _median(replicates: Floats) -> float:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from geouq.config import Intervals
 from geouq.errors import SummaryError
 from geouq.failures import isolated
-from geouq.inference.bin_gaps import Gaps, gaps_of
+from geouq.inference.bin_gaps import Gaps, binned_as_shared, gaps_of
 from geouq.inference.blocks import (
     Blocks,
     block_numbers,
@@ -45,7 +45,6 @@ from geouq.metrics import (
     Metric,
     MetricOptions,
     Value,
-    binned,
     calibration_curve,
     evaluate_metrics,
     ideal_value,
@@ -174,8 +173,8 @@ class Certainty:
         if gaps is None:
             return p_value(lambda one: beyond if one == level else self._leave_out(number, one), level, least)
         noise = gaps.noise(self.numbers.long_run.widening(level))
-        found = folded_p_value(number, gaps.signed, noise, gaps.norm)
-        return p_value(lambda one: beyond if one == level else found <= 1 - one, level, least)
+        of_norm = folded_p_value(number, gaps.signed, noise, gaps.norm)
+        return p_value(lambda one: beyond if one == level else of_norm <= 1 - one, level, least)
 
     def _leave_out(self, number: float, level: float) -> bool:
         low, high = self.limits(level)
@@ -185,9 +184,12 @@ class Certainty:
 Assessed = tuple[Resampled | Value, Certainty | str]
 
 
-def without_intervals(whole: Summary, choices: MetricOptions, settings: Intervals, reason: str) -> Inference:
+def without_intervals(
+    whole: Summary, choices: MetricOptions, settings: Intervals, reason: str, blocks: Blocks | None = None
+) -> Inference:
     """Return the inference that has no interval for any number, for one reason."""
-    return Inference(tuple(_without(whole, choices, reason)), (), None, settings.level)
+    intervals = (Interval(*_key(value), reason=reason) for value in evaluate_metrics(whole, choices))
+    return Inference(tuple(intervals), (), blocks, settings.level)
 
 
 def infer(
@@ -213,7 +215,7 @@ def infer(
     blocks, sums = cut_into_blocks(units, *side_of_blocks(units, settings))
     sums = sums[sums[:, N] > 0]
     if reason := too_few(blocks.cells, blocks.count):
-        return Inference(tuple(_without(whole, choices, reason)), (), blocks, settings.level)
+        return without_intervals(whole, choices, settings, reason, blocks)
     choices, drawn, numbers = resampled_by_cells(
         name, whole, choices, units=units, blocks=blocks, sums=sums, settings=settings, wanted=wanted
     )
@@ -272,11 +274,6 @@ def _assessed_by_tiles(
 def _key(number: Resampled | Value) -> tuple[str, str, str]:
     value = number if isinstance(number, Value) else number.value
     return value.name, value.bins, value.group
-
-
-def _without(whole: Summary, choices: MetricOptions, reason: str) -> Iterator[Interval]:
-    for value in evaluate_metrics(whole, choices):
-        yield Interval(*_key(value), reason=reason)
 
 
 def _interval(number: Resampled | Value, how: Certainty | str, settings: Intervals, blocks: str) -> Interval:
@@ -348,10 +345,8 @@ def bands_of(whole: Summary, drawn: Summary, choices: MetricOptions, blocks: Blo
     }
     mse = {}
     for scheme in choices.schemes:
-        own, others = (
-            binned(summary, scheme, (choices.shared_edges or {})[scheme.name]).mse for summary in (whole, drawn)
-        )
-        mse[scheme.name] = _limits(own, others, widening["squared_error"], level, (0.0, np.inf))
+        observed, replicates = (binned_as_shared(one, scheme, choices).mse for one in (whole, drawn))
+        mse[scheme.name] = _limits(observed, replicates, widening["squared_error"], level, (0.0, np.inf))
     farthest = float(np.maximum(widening["error"], widening["z_square"]))
     calibration = _calibration(whole, drawn, choices, widening["error"], level)
     return Bands(level, blocks.count, calibration, mse, _pit_effective(whole, drawn) / farthest**2)
@@ -366,19 +361,19 @@ def _calibration(whole: Summary, drawn: Summary, choices: MetricOptions, widenin
     return _limits(calibration_curve(whole, levels), others, widening, level, (0.0, 1.0))
 
 
-def _limits(own: Floats, others: Floats, widening: float, level: float, bounds: tuple[float, float]) -> Floats:
+def _limits(estimates: Floats, drawn: Floats, widening: float, level: float, bounds: tuple[float, float]) -> Floats:
     """Limits (2, points) of points, of which there are replicates (R, points)."""
-    found = np.full((2, len(own)), np.nan)
-    for k, estimate in enumerate(own):
-        replicates = others[:, k]
+    limits = np.full((2, len(estimates)), np.nan)
+    for k, estimate in enumerate(estimates):
+        replicates = drawn[:, k]
         if np.isfinite([estimate, widening]).all() and np.isfinite(replicates).all():
-            found[:, k] = widened(float(estimate), percentile_limits(replicates, level), widening, bounds)
-    return found
+            limits[:, k] = widened(float(estimate), percentile_limits(replicates, level), widening, bounds)
+    return limits
 
 
 def _pit_effective(whole: Summary, drawn: Summary) -> float:
     """Independent pixels whose shares of 20 bins would vary as much as those of the resamples; at most all pixels."""
-    n, others = float(whole.n), drawn.z.regular(PIT_BINS) / drawn.moments.weight[:, np.newaxis]
-    own = whole.z.regular(PIT_BINS) / whole.moments.weight
-    spread = float(np.square(others - own).mean(0).sum())
-    return min(n, float((own * (1 - own)).sum()) / spread) if spread > 0 else n
+    n, drawn_shares = float(whole.n), drawn.z.regular(PIT_BINS) / drawn.moments.weight[:, np.newaxis]
+    shares = whole.z.regular(PIT_BINS) / whole.moments.weight
+    spread = float(np.square(drawn_shares - shares).mean(0).sum())
+    return min(n, float((shares * (1 - shares)).sum()) / spread) if spread > 0 else n

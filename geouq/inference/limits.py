@@ -138,8 +138,8 @@ def folded_limits(gaps: Floats, noise: Noise, norm: Norm, level: float) -> tuple
     """
     if float(norm(gaps)) == 0:
         return 0.0, 0.0
-    found = [_limits_along(one) for one in _multiples(gaps, noise, norm, level)]
-    return min(low for low, _ in found), max(high for _, high in found)
+    limits = [_limits_along(one) for one in _multiples(gaps, noise, norm, level)]
+    return min(low for low, _ in limits), max(high for _, high in limits)
 
 
 def folded_p_value(number: float, gaps: Floats, noise: Noise, norm: Norm) -> float:

@@ -67,7 +67,7 @@ def positions_of(places: Sequence[TilePlace], shapes: Sequence[tuple[int, int]])
     """
     sheets: dict[tuple[str, int], tuple[int, TilePlace]] = {}
     alike = Counter[tuple[str, Affine]]()
-    found, area = [], 0.0
+    centres, area = [], 0.0
     for place, (rows, columns) in zip(places, shapes, strict=True):
         here = place.grid.crs, place.grid.transform
         sheet, first = sheets.setdefault((place.grid.crs, alike[here]), (len(sheets), place))
@@ -78,10 +78,10 @@ def positions_of(places: Sequence[TilePlace], shapes: Sequence[tuple[int, int]])
         move = ~first.grid.transform @ move if not first.grid.transform.is_degenerate else move
         down, across = down * height / rows, across * width / columns
         x, y = move.a * across + move.b * down + move.c, move.d * across + move.e * down + move.f
-        found.append((x, y, np.full(len(x), sheet)))
+        centres.append((x, y, np.full(len(x), sheet)))
         area += height * width * abs(move.determinant)
-    x, y, own = (np.concatenate(one) for one in zip(*found, strict=True))
-    return Positions(x, y, own, area)
+    x, y, sheet_of = (np.concatenate(one) for one in zip(*centres, strict=True))
+    return Positions(x, y, sheet_of, area)
 
 
 @dataclass(frozen=True)
@@ -118,35 +118,35 @@ class Squares:
     def of(cls, positions: Positions, weight: Floats) -> "Squares":
         """Return the squares that hold the parts at these positions, of such weights."""
         number, centre_x, centre_y, sheet, side = _cut(positions, weight)
-        own = np.bincount(number, weight).astype(np.float64)
+        weights = np.bincount(number, weight).astype(np.float64)
         distance = np.hypot(centre_x[:, np.newaxis] - centre_x, centre_y[:, np.newaxis] - centre_y) / side
         distance[sheet[:, np.newaxis] != sheet] = np.inf
-        relative = own / own.mean()
+        relative = weights / weights.mean()
         models = _models(distance)
-        precisions, determinants = np.empty((len(models), len(own), len(own))), np.empty(len(models))
+        precisions, determinants = np.empty((len(models), len(weights), len(weights))), np.empty(len(models))
         totals = np.empty(len(models))
         for k, (_, nugget, correlation) in enumerate(models):
             covariance = (1 - nugget) * relative[:, np.newaxis] * relative * correlation + nugget * np.diag(relative)
             totals[k] = covariance.sum()
             precisions[k], determinants[k] = without_mean(covariance, relative)
         prior = np.log([prior for prior, _, _ in models])
-        return cls(number, weight / weight.sum(), own, precisions, prior, determinants, totals)
+        return cls(number, weight / weight.sum(), weights, precisions, prior, determinants, totals)
 
     def sums(self, rows: Floats) -> Floats:
         """Return the sums of the rows of each square, of parts in the first dimension."""
-        found = np.zeros((len(self.weight), *rows.shape[1:]))
-        np.add.at(found, self.number, rows)
-        return found
+        sums = np.zeros((len(self.weight), *rows.shape[1:]))
+        np.add.at(sums, self.number, rows)
+        return sums
 
 
 def _models(distance: Floats) -> list[tuple[float, float, Floats]]:
     """Prior, nugget and correlation of each model: none, exponential and Gaussian ones."""
-    found = [
+    models = [
         (weight / np.sqrt(1 + reach), nugget, np.exp(-((distance / reach) ** power)))
         for (power, weight), reach, nugget in product(SHAPES.items(), RANGES, NUGGETS)
     ]
-    share = (1 - UNCORRELATED) / sum(prior for prior, _, _ in found)
-    return [(UNCORRELATED, 1.0, np.zeros_like(distance)), *((share * prior, *one) for prior, *one in found)]
+    share = (1 - UNCORRELATED) / sum(prior for prior, _, _ in models)
+    return [(UNCORRELATED, 1.0, np.zeros_like(distance)), *((share * prior, *one) for prior, *one in models)]
 
 
 def _cut(positions: Positions, weight: Floats) -> tuple[Ints, Floats, Floats, Ints, float]:
@@ -162,8 +162,8 @@ def _cut(positions: Positions, weight: Floats) -> tuple[Ints, Floats, Floats, In
         if len(sheet) <= MOST:
             break
         side *= GROWTH
-    own = np.bincount(number, weight).astype(np.float64)
-    x, y = (np.bincount(number, weight * one) / own for one in (positions.x, positions.y))
+    weights = np.bincount(number, weight).astype(np.float64)
+    x, y = (np.bincount(number, weight * one) / weights for one in (positions.x, positions.y))
     return number, x, y, sheet, side
 
 
@@ -214,38 +214,38 @@ def _factor(covariance: Floats) -> Floats:
 def _inverse(factor: Floats) -> Floats:
     """Return the inverse of a lower triangular matrix, transposed."""
     n = len(factor)
-    found = np.zeros((n, n))
+    inverse = np.zeros((n, n))
     for j in range(n):
-        found[j, j] = 1 / factor[j, j]
+        inverse[j, j] = 1 / factor[j, j]
         for i in range(j + 1, n):
             total = 0.0
             for k in range(j, i):
-                total -= factor[i, k] * found[j, k]
-            found[j, i] = total / factor[i, i]
-    return found
+                total -= factor[i, k] * inverse[j, k]
+            inverse[j, i] = total / factor[i, i]
+    return inverse
 
 
 @compiled
 def _gram(upper: Floats) -> Floats:
     """Return U U' of an upper triangular matrix."""
     n = len(upper)
-    found = np.zeros((n, n))
+    gram = np.zeros((n, n))
     for i in range(n):
         for j in range(i + 1):
             total = 0.0
             for k in range(i, n):
                 total += upper[i, k] * upper[j, k]
-            found[i, j] = found[j, i] = total
-    return found
+            gram[i, j] = gram[j, i] = total
+    return gram
 
 
 @compiled
 def _times(matrix: Floats, vector: Floats) -> Floats:
-    found = np.zeros(len(vector))
+    result = np.zeros(len(vector))
     for i in range(len(vector)):
         for j in range(len(vector)):
-            found[i] += matrix[i, j] * vector[j]
-    return found
+            result[i] += matrix[i, j] * vector[j]
+    return result
 
 
 @dataclass(frozen=True)
@@ -322,14 +322,14 @@ def _excess(values: Floats) -> float:
 @compiled
 def _quadratic_forms(matrices: Floats, vector: Floats) -> Floats:
     """Return vector' matrix vector of each symmetric matrix."""
-    found = np.zeros(len(matrices))
+    forms = np.zeros(len(matrices))
     for k in range(len(matrices)):
         for i in range(len(vector)):
             total = 0.5 * matrices[k, i, i] * vector[i]
             for j in range(i):
                 total += matrices[k, i, j] * vector[j]
-            found[k] += 2 * vector[i] * total
-    return found
+            forms[k] += 2 * vector[i] * total
+    return forms
 
 
 @compiled

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from geouq.compiled import compiled
 from geouq.config import Intervals
 from geouq.errors import SummaryError
-from geouq.inference.bin_gaps import rests_on_few_blocks
+from geouq.inference.bin_gaps import binned_as_shared, rests_on_few_blocks
 from geouq.inference.blocks import Blocks, Units
 from geouq.inference.bootstrap import WEIGHT, resampled
 from geouq.inference.long_run import LongRun, Squares, long_run
-from geouq.metrics import Metric, MetricOptions, Value, binned, evaluate_metric, metrics_of
+from geouq.metrics import Metric, MetricOptions, Value, evaluate_metric, metrics_of
 from geouq.summary import Summary
 
 FEWEST_CELLS = 8
@@ -61,12 +61,12 @@ class Probes:
 
     def gradient(self, numbers: Floats) -> Floats:
         """Return the gradient (columns) of a number, from its values (1 + raised); 0 where one is missing."""
-        found = np.zeros(self.sums.shape[1])
+        gradient = np.zeros(self.sums.shape[1])
         with np.errstate(invalid="ignore"):
             change = numbers[1:] - numbers[0]
             change = np.where(np.abs(change) > ROUNDING * np.abs(numbers[0]), change, 0.0)
-        found[self.raised] = np.where(np.isfinite(change), change, 0.0) / self.steps
-        return found
+        gradient[self.raised] = np.where(np.isfinite(change), change, 0.0) / self.steps
+        return gradient
 
 
 def influences(rows: Floats, gradients: Floats) -> Floats:
@@ -79,10 +79,10 @@ def influences(rows: Floats, gradients: Floats) -> Floats:
     gradients : float64 (columns, numbers)
         Gradients of the numbers.
     """
-    found = np.zeros((len(rows), gradients.shape[1]))
-    _multiply(rows, np.ascontiguousarray(gradients), found)
+    influence = np.zeros((len(rows), gradients.shape[1]))
+    _multiply(rows, np.ascontiguousarray(gradients), influence)
     weight = rows[:, WEIGHT]
-    return found - weight[:, np.newaxis] / weight.sum() * found.sum(axis=0)
+    return influence - weight[:, np.newaxis] / weight.sum() * influence.sum(axis=0)
 
 
 @compiled
@@ -225,11 +225,11 @@ def few_in_a_bin(numbers: Resampled, whole: Summary, drawn: Summary, choices: Me
     return FEW_IN_A_BIN if bins.startswith("equal-count") or not bins else FEW_IN_UNEVEN_BINS
 
 
-def too_uncertain(found: LongRun) -> str:
+def too_uncertain(spread: LongRun) -> str:
     """Why the long-run variance of a number gives no limits, or nothing."""
-    if found.effective < FEWEST_EFFECTIVE:
+    if spread.effective < FEWEST_EFFECTIVE:
         return FEW_EFFECTIVE
-    return OUTWEIGHED if found.freedom < FEWEST_CERTAIN else ""
+    return OUTWEIGHED if spread.freedom < FEWEST_CERTAIN else ""
 
 
 def with_effective(choices: MetricOptions, whole: Summary, each: Summary, blocks: Blocks) -> MetricOptions:
@@ -259,8 +259,7 @@ def effective_pixels(choices: MetricOptions, whole: Summary, each: Summary, rati
     """
     effective = {}
     for scheme in choices.schemes:
-        edges = (choices.shared_edges or {})[scheme.name]
-        total, part = (binned(summary, scheme, edges) for summary in (whole, each))
+        total, part = (binned_as_shared(summary, scheme, choices) for summary in (whole, each))
         used = total.n > 0
         with np.errstate(all="ignore"):  # what overflows or is not defined leaves the scheme out
             added = part.squared_error[:, used] / total.squared_error[used] - part.weight[:, used] / total.weight[used]

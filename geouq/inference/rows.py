@@ -16,13 +16,13 @@ Of = Mapping[str, Any]
 
 def with_intervals(rows: Iterable[Row], inferred: Mapping[str, Inference]) -> Iterator[Row]:
     """Rows of metrics of one pool with what is inferred of each variable; `ci_method` tells why there is nothing."""
-    found = {
+    intervals = {
         (variable, each.metric, each.bins, each.group): (each, one)
         for variable, one in inferred.items()
         for each in one.intervals
     }
     for row in rows:
-        interval, one = found[row["variable"], row["metric"], row["bins"], row["group"]]
+        interval, one = intervals[row["variable"], row["metric"], row["bins"], row["group"]]
         yield row | {
             "ci_low": interval.low,
             "ci_high": interval.high,
@@ -64,15 +64,15 @@ def adjusted(rows: Iterable[Row]) -> list[Row]:
     ]
 
 
-def difference_row(found: Difference, level: float, method: str) -> Row:
+def difference_row(difference: Difference, level: float, method: str) -> Row:
     """Return a difference and its interval; `ci_method` tells why there is none."""
     return {
-        "difference": found.value,
-        "ci_low": found.low,
-        "ci_high": found.high,
-        "ci_level": None if found.reason else level,
-        "ci_method": found.reason or method,
-        "p_value": found.p_value,
+        "difference": difference.value,
+        "ci_low": difference.low,
+        "ci_high": difference.high,
+        "ci_level": None if difference.reason else level,
+        "ci_method": difference.reason or method,
+        "p_value": difference.p_value,
     }
 
 
@@ -85,11 +85,13 @@ def judged(rows: Sequence[Row], level: float) -> list[Row]:
     """Rows with `p_adjusted` for as many as have a p-value, and `significant` where that is below 1 - level."""
     p_values = false_discovery_adjusted([row["p_value"] for row in rows if row["p_value"] is not None])
     left = iter(p_values.tolist())
-    found = []
+    judged_rows = []
     for row in rows:
         p = None if row["p_value"] is None else next(left)
-        found.append(row | {"p_adjusted": p, "significant": "" if p is None else "yes" if p < 1 - level else "no"})
-    return found
+        judged_rows.append(
+            row | {"p_adjusted": p, "significant": "" if p is None else "yes" if p < 1 - level else "no"}
+        )
+    return judged_rows
 
 
 def correlogram_rows(of: Of, inference: Inference) -> list[Row]:

@@ -9,11 +9,10 @@ for these quantiles, and it is the same score for all corrections. The ends of t
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
-from typing import Any
 
 import numpy as np
 
-from geouq.config import Experiment, Groups, Variable
+from geouq.config import Experiment, Groups, Intervals, Variable
 from geouq.inference import ForecastSample, draw_together, judged
 from geouq.inference.differences import Key, Uncertain
 from geouq.inference.resamples import Resampled
@@ -41,6 +40,7 @@ from geouq.text.wording import for_people
 
 METRIC = next(metric for metric in METRICS if metric.function is pinball_mean)
 SCORE = METRIC.name
+Numbers = Mapping[Key, Uncertain]
 PLACE: Key = (SCORE, "", "")
 IN_SAMPLE = "in-sample"
 BEFORE = "before"
@@ -130,12 +130,21 @@ def before_and_after(
         sides = sides_of(one, own_choices, [before.part(tile) for tile in one.tiles], before)
         corrected = sides_of(other, of_seen, [after.part(tile) for tile in other.tiles], after)
         for variable in variables:
-            own = {label: side for label, side in corrected.items() if by_label[label].variable == variable.name}
-            apart = {label: own.pop(label) for label in list(own) if by_label[label].judge == IN_SAMPLE}
-            place, base = {"level": one.level, "name": one.name}, sides[variable.name]
-            found = _out_of_fold_rows(place, {BEFORE: base, **own}, by_label, variable, experiment)
-            found += _in_sample_rows(place, {BEFORE: base, **apart}, by_label, variable, experiment.levels)
-            rows += [_row(row, by_label[row["run"]]) for row in found if _is_shown(row, by_label, experiment.levels)]
+            apart, in_sample = ({BEFORE: sides[variable.name]} for _ in range(2))
+            for label, side in corrected.items():
+                if by_label[label].variable == variable.name:
+                    (in_sample if by_label[label].judge == IN_SAMPLE else apart)[label] = side
+            place, settings = {"level": one.level, "name": one.name}, experiment.intervals
+            for group, numbers in (
+                (apart, _out_of_fold(one.name, apart, settings)),
+                (in_sample, _in_sample(in_sample)),
+            ):
+                counts = {label: int(side.whole.n) for label, side in group.items()}
+                scored = _with_scores(numbers, by_label, experiment.levels)
+                drawn = rows_of_drawn(place, scored, counts, variable, settings.level)
+                rows += [
+                    _row(row, by_label[row["run"]]) for row in drawn if _is_shown(row, by_label, experiment.levels)
+                ]
         reporter.advance(one.name)
     kinds = dict.fromkeys(row["judged"] for row in rows)
     return [
@@ -145,43 +154,25 @@ def before_and_after(
     ]
 
 
-def _out_of_fold_rows(
-    of: Mapping[str, Any],
-    sides: Mapping[str, ForecastSample],
-    by_label: Mapping[str, ScoreKey],
-    variable: Variable,
-    experiment: Experiment,
-) -> list[Row]:
-    """Return rows with paired intervals, of the same blocks for all methods."""
-    settings = experiment.intervals
-    drawn = draw_together(of["name"], list(sides.values()), settings)
-    numbers = _with_scores(dict(zip(sides, drawn.sides, strict=True)), by_label, experiment.levels)
-    counts = {label: int(side.whole.n) for label, side in sides.items()}
-    return list(rows_of_drawn(of, numbers, counts, variable, settings.level))
+def _out_of_fold(name: str, sides: Mapping[str, ForecastSample], settings: Intervals) -> dict[str, Numbers]:
+    """Return the numbers of forecasts with their resamples, of the same blocks for all methods."""
+    return dict(zip(sides, draw_together(name, list(sides.values()), settings).sides, strict=True))
 
 
-def _in_sample_rows(
-    of: Mapping[str, Any],
-    sides: Mapping[str, ForecastSample],
-    by_label: Mapping[str, ScoreKey],
-    variable: Variable,
-    levels: Sequence[float],
-) -> list[Row]:
-    """Return rows without intervals, which would lend weight to what is no evidence."""
-    numbers = {
+def _in_sample(sides: Mapping[str, ForecastSample]) -> dict[str, Numbers]:
+    """Return the numbers of forecasts without intervals, which would lend weight to what is no evidence."""
+    return {
         label: {
             (value.name, value.bins, value.group): Uncertain(value, reason=IN_SAMPLE)
             for value in evaluate_metrics(side.whole, side.choices)
         }
         for label, side in sides.items()
     }
-    counts = {label: int(side.whole.n) for label, side in sides.items()}
-    return list(rows_of_drawn(of, _with_scores(numbers, by_label, levels), counts, variable, 0.95))
 
 
 def _with_scores(
-    numbers: Mapping[str, Mapping[Key, Uncertain]], by_label: Mapping[str, ScoreKey], levels: Sequence[float]
-) -> dict[str, Mapping[Key, Uncertain]]:
+    numbers: Mapping[str, Numbers], by_label: Mapping[str, ScoreKey], levels: Sequence[float]
+) -> dict[str, Numbers]:
     """Return the numbers with the score of what each method delivers, which stands with its first view."""
     found = dict(numbers)
     for label, own in numbers.items():
