@@ -51,6 +51,7 @@ from geouq.metrics import (
 )
 from geouq.summary import Summary, TilePlace, empty_summary
 from geouq.summary.form import no_sums
+from geouq.summary.pixel_statistic import NO_PIXELS, PIXEL_STATISTICS
 
 Floats = NDArray[np.float64]
 
@@ -315,7 +316,8 @@ def why_never(metric: Metric, choices: MetricOptions, places: Sequence[TilePlace
 def _follows_from_cells(metric: Metric, choices: MetricOptions) -> bool:
     """Whether the summary of a cell, here of one without a pixel, tells the metric."""
     edges = {scheme.name: np.linspace(0, 1, scheme.count + 1) for scheme in choices.schemes}
-    whole = empty_summary(choices.levels).having(form=no_sums(choices.form))
+    others = {name: kind.of_pixels(NO_PIXELS, 1).total() for name, kind in PIXEL_STATISTICS.items()}
+    whole = empty_summary(choices.levels).having(form=no_sums(choices.form), **others)
     choices = replace(choices, shared_edges=edges)
     basis = basis_of_cells(whole, choices)
     try:

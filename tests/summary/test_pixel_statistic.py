@@ -14,7 +14,7 @@ import geouq as package
 from geouq.config import Intervals
 from geouq.errors import SummaryError
 from geouq.grid import Grid
-from geouq.inference import rows_of_tiles
+from geouq.inference import rows_of_tiles, why_never
 from geouq.inference.bootstrap import draws
 from geouq.inference.tiles import resampled_by_tiles
 from geouq.metrics import METRICS, MetricOptions
@@ -112,6 +112,18 @@ def test_a_statistic_that_cells_do_not_keep_is_resampled_as_the_sum_of_the_tiles
     counts = np.concatenate(list(draws(10, settings.resamples, settings.seed, "all")))
     means = (np.abs(layers[:, 0] - layers[:, 2]) ** 3).mean(1)
     np.testing.assert_allclose(number.replicates, counts @ means / 10, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("cubes", "tiles", "reason"),
+    [(True, 7, ""), (False, 7, "not kept by cell, and fewer than 8 tiles"), (False, 8, "")],
+    indirect=["cubes"],
+)
+def test_before_any_pixel_is_read_it_is_known_which_statistics_need_tiles(cubes, tiles, reason):
+    grid = Grid((64, 64), Affine(10, 0, 0, 0, -10, 0), "EPSG:32633")
+    places = [TilePlace(f"t{i}", grid, 8) for i in range(tiles)]
+
+    assert why_never(cubes, MetricOptions((0.9,), ()), places, Intervals()) == reason
 
 
 @pytest.mark.usefixtures("cubes")
