@@ -321,7 +321,8 @@ def _follows_from_cells(metric: Metric, choices: MetricOptions) -> bool:
     choices = replace(choices, shared_edges=edges)
     basis = basis_of_cells(whole, choices)
     try:
-        of_cells(metric, basis.summary(np.zeros((1, basis.width))), choices)
+        with np.errstate(invalid="ignore", divide="ignore"):  # numbers of no pixel, which nobody reads
+            of_cells(metric, basis.summary(np.zeros((1, basis.width))), choices)
     except SummaryError:
         return False
     return True

@@ -6,7 +6,7 @@ from report_content import HOSTILE, Page, content
 from geouq.pages import read_recalibration, write_report
 from geouq.recalibration.corrections import Scale
 from geouq.recalibration.recalibrator import Provenance, Recalibrator, save_recalibrator
-from geouq.recalibration.scores import COLUMNS
+from geouq.tables.columns import RECALIBRATION
 from geouq.tables.rows import Table, write_csv
 
 STARTED = "2026-01-01T00:00:00Z"
@@ -16,7 +16,7 @@ SENTENCE = f"P95: scale, CRPS 1 instead of 2 {HOSTILE}"
 def row(**changes):
     told = {"level": "all", "name": "all", "variable": "P95", "model": "", "method": "scale", "judged": "k-fold"}
     numbers = {"metric": "crps", "before": 2.0, "after": 1.25, "better": "after", "significant": "yes", "chosen": "yes"}
-    return dict.fromkeys(COLUMNS) | told | numbers | changes
+    return dict.fromkeys(RECALIBRATION.columns) | told | numbers | changes
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def run_folder(tmp_path):
     (own / "figures" / "all").mkdir(parents=True)
     (own / "figures/all/P95_before_after.png").touch()
     rows = (row(), row(judged="in-sample", after=0.125), row(method="affine", after=9.5, chosen="no"))
-    write_csv(Table(COLUMNS, rows), own / "recalibration.csv")
+    write_csv(Table(RECALIBRATION.columns, rows), own / "recalibration.csv")
     return tmp_path
 
 
