@@ -31,9 +31,10 @@ def deviation(metric: Metric, *, is_above: bool) -> str:
     """Return what a value above or below the ideal means, such as over-confident; empty where no word is defined.
 
     >>> from geouq.metrics import metrics_of
+    >>> from geouq.summary.form import GAUSSIAN
     >>> [
     ...     deviation(metric, is_above=False)
-    ...     for metric in metrics_of(None)
+    ...     for metric in metrics_of(GAUSSIAN)
     ...     if metric.name in ("z_std", "coverage", "crps")
     ... ]
     ['under-confident', 'covers too little', '']
@@ -52,9 +53,10 @@ def ideal_value(metric: Metric, level: float | None = None) -> float | None:
     """Return the number that is ideal for a metric, of a level where it has one; None where that is `small` or `large`.
 
     >>> from geouq.metrics import metrics_of
+    >>> from geouq.summary.form import GAUSSIAN
     >>> {
     ...     metric.name: ideal_value(metric, 0.9)
-    ...     for metric in metrics_of(None)
+    ...     for metric in metrics_of(GAUSSIAN)
     ...     if metric.name in ("zms", "coverage", "crps")
     ... }
     {'zms': 1.0, 'coverage': 0.9, 'crps': None}
@@ -68,7 +70,8 @@ def change(metric: Metric, difference: float) -> str:
     """Return what a difference says of a metric of which no value is better than another, in a word.
 
     >>> from geouq.metrics import metrics_of
-    >>> {change(metric, -0.1) for metric in metrics_of(None) if metric.name in ("width", "ence_null")} == {
+    >>> from geouq.summary.form import GAUSSIAN
+    >>> {change(metric, -0.1) for metric in metrics_of(GAUSSIAN) if metric.name in ("width", "ence_null")} == {
     ...     "sharper",
     ...     "smaller",
     ... }
