@@ -42,7 +42,7 @@ from geouq.sweep.tiles import added_up, tasks_of
 from geouq.sweep.workers import Task, in_order
 from geouq.validity import Nodata, classify
 from geouq.zones import Zones
-from geouq.zones.part import within
+from geouq.zones.masks import within
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
