@@ -24,11 +24,11 @@ OTHER_NOUNS = {
     "config/layer_bands.py": {"mean", "std"},
     "drawing/figure_context.py": {"pit", "std"},
     "ensemble.py": {"aleatoric_share", "epistemic_share"},
-    "inference/evaluation_unit.py": {"error", "z"},
+    "inference/blocks.py": {"error", "z"},
     "metrics/__init__.py": {"crps", "nll"},
     "pages/cells.py": {"covered", "crps", "error"},
     "plot.py": {"pit", "std"},
-    "runs/band_roles.py": {"mean", "std"},
+    "runs/init_config.py": {"mean", "std"},
     "summary/moments.py": {"abs_error", "crps", "error", "nll", "pit", "std", "z"},
 }
 MAPS = SHORT.replace("maps: none", "maps: [z_squared]")

@@ -138,7 +138,7 @@ NORTH_UP = Affine(1, 0, 10, 0, -1, 50)
 @pytest.mark.parametrize(
     ("transform", "crs", "said"),
     [
-        (NORTH_UP, "", r"there is no CRS .*; give the file one"),
+        (NORTH_UP, "", r"no CRS gives the size of a pixel; give the file one"),
         (NORTH_UP, "rubbish", "the CRS cannot be read"),
         (NORTH_UP, 'LOCAL_CS["x",UNIT["metre",1]]', "the CRS is neither geographic nor projected"),
         (NORTH_UP @ Affine.rotation(10), WGS84, r"rows do not run along parallels; .*gdalwarp"),

@@ -308,7 +308,7 @@ def test_area_is_no_file_and_the_grid_tells_it(tile_folder):
 @pytest.mark.parametrize(
     ("header", "said"),
     [
-        ({"crs": None}, "there is no CRS"),
+        ({"crs": None}, "no CRS gives the size of a pixel"),
         ({"crs": "EPSG:4326"}, "row 0 lies beyond a pole"),
         ({"crs": "EPSG:4326", "transform": Affine.rotation(30)}, "rows do not run along parallels"),
     ],

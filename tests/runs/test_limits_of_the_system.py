@@ -11,7 +11,7 @@ import pytest
 from forked import run_forked
 
 from geouq.atomic import atomic_write
-from geouq.summary import file as summary_file
+from geouq.summary import tile_file as summary_file
 from geouq.summary.tile_file import load_tile, save_tile
 
 resource = pytest.importorskip("resource")

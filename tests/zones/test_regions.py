@@ -174,7 +174,10 @@ def test_regions_are_written_as_they_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("  a: {polygons: x.gpkg}\n", "regions.a: missing key 'name': attribute whose values name the regions"),
+        (
+            "  a: {polygons: x.gpkg}\n",
+            "regions.a: missing key 'name': attribute whose values are the names of the regions",
+        ),
         ("  a: {polygons: x.gpkg, nam: N, name: N}\n", "regions.a.nam: unknown key; did you mean 'name'?"),
         ("  a: {classes: x.tif, names: {x: f}}\n", "regions.a.names.x: 'x' is not a whole number"),
         ("  a: {classes: '{til}.tif', names: {1: f}}\n", "the only placeholder is {tile}"),
