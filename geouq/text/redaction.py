@@ -9,7 +9,7 @@ import base64
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from contextvars import ContextVar
 from functools import lru_cache
@@ -98,6 +98,7 @@ _OF_ADDRESSES = re.compile(r"PROXY|UR[IL]|DSN|CONN|ENDPOINT", re.IGNORECASE)
 _NAME_OF_FILE = re.compile(r"_?FILE$|APPLICATION_CREDENTIALS$|_PATH$")
 _WAYS_TO_LOG_IN = frozenset({"BASIC", "NTLM", "NEGOTIATE", "ANY", "ANYSAFE", "BEARER", "DIGEST"})
 _ENTITIES = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
+MOST_PASSES = 5
 _known: set[str] = set()
 _read_once: ContextVar[frozenset[str] | None] = ContextVar("_read_once", default=None)
 
@@ -269,9 +270,15 @@ def _redacted(value: Any, known: frozenset[str]) -> Any:
     return value
 
 
-def _without(text: str, known: Iterable[str], *, whole: bool) -> str:
-    known_parts = (part for secret in known for part in _parts_of_one(text, secret))
-    return "".join(_pieces(text, joined([*known_parts, *secret_parts(text, whole=whole)])))
+def _without(text: str, known: Collection[str], *, whole: bool) -> str:
+    """Replace secrets until the text does not change: what is left around `***` may look like a secret again."""
+    for _ in range(MOST_PASSES):
+        known_parts = (part for secret in known for part in _parts_of_one(text, secret))
+        shown = "".join(_pieces(text, joined([*known_parts, *secret_parts(text, whole=whole)])))
+        if shown == text:
+            break
+        text = shown
+    return text
 
 
 def _values(secret: str) -> Iterator[str]:
