@@ -1,4 +1,4 @@
-"""Metrics, statistics, forms and maps that other installed packages define."""
+"""Extensions: metrics, statistics, forms and maps of other installed packages."""
 
 from functools import cache
 from importlib.metadata import entry_points
@@ -10,9 +10,9 @@ GROUP = "geouq"
 
 @cache
 def load_extensions() -> None:
-    """Import, once, the modules that installed packages name as entry points of the group `geouq`.
+    """Import the entry points of the group `geouq` of all installed packages, once for each process.
 
-    Raises ConfigError where one of them cannot be imported.
+    Raises ConfigError if one of them cannot be imported.
     """
     for point in entry_points(group=GROUP):
         try:

@@ -1,4 +1,4 @@
-"""Summaries of forecasts whose form another package defines."""
+"""Summaries of forecasts whose form is defined by another package."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,7 +23,7 @@ def summarize_form(
     dim: Dim = None,
     levels: Sequence[float] = LEVELS,
 ) -> Any:
-    """Return what pixels contribute, as `geouq.summarize` does, of a forecast of a form that another package defines.
+    """Return the summary of a forecast whose form is defined by another package, as `geouq.summarize` does.
 
     Parameters
     ----------
@@ -38,12 +38,12 @@ def summarize_form(
     Returns
     -------
     Summary or SummaryArray
-        A pixel where one layer has no value does not count.
+        Pixels without a value in one of the layers are excluded.
 
     Raises
     ------
     DataError
-        If a layer is missing, or is none of the form.
+        If a layer of the form is missing, or if there is another layer.
     """
     require_type("form", form, PixelForm, "give an instance of a subclass of geouq.forms.PixelForm")
     if set(layers) != set(form.layer_files):

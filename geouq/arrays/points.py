@@ -59,7 +59,7 @@ def summarize_arrays(
     thresholds : sequence of float
         Values whose forecasts of being exceeded are kept.
     tile : str
-        Name of the tile, by which pixels of equal variance are put in order.
+        Name of the tile. It defines the order of pixels with equal variance.
 
     Returns
     -------

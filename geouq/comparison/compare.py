@@ -99,7 +99,8 @@ def compare(
     out : path, optional
         Folder to write to, by default `comparison` in the folder that holds the first run.
     fail_if_worse : sequence of str
-        Numbers in which no run may be worse, as METRIC, METRIC:VARIABLE or METRIC:VARIABLE:REGION.
+        Numbers to check, as METRIC, METRIC:VARIABLE or METRIC:VARIABLE:REGION. The comparison fails if a run is
+        worse in one of them.
     reporter : Reporter, optional
         Receives the progress.
 

@@ -33,7 +33,7 @@ class FormFiles(Section):
         "whose bands they are",
     )
     member_variance: Members | None = Field(
-        default=None, description="variances of the members, if they have any: a path like that of `members`"
+        default=None, description="variances of the members: a path as in `members`"
     )
     member_names: Names | None = Field(
         default=None,
@@ -170,7 +170,7 @@ class FormFiles(Section):
     def _with_form(cls, layers: dict[str, str] | None, info: ValidationInfo) -> dict[str, str] | None:
         if FORM in info.data and (layers is None) != (info.data[FORM] is None):
             missing, given = (FORM, "layers") if layers is not None else ("layers", FORM)
-            raise ValueError(f"missing key {missing!r} beside {given}")
+            raise ValueError(f"missing key {missing!r}; {given} needs it")
         return layers
 
     @field_validator("quantiles", "probabilities", SPLIT, FORM)

@@ -129,7 +129,7 @@ class Groups(Section):
 
     by: Annotated[tuple[GroupedBy, ...], AfterValidator(unique)] = Field(
         default=("truth",),
-        description="properties by which pixels are grouped; each costs 3 to 5 % of the sweep",
+        description="properties that define groups of pixels; each costs 3 to 5 % of the sweep",
     )
     count: int = Field(default=10, ge=2, le=100, description="number of groups, of equal numbers of pixels")
 
@@ -218,10 +218,8 @@ class Output(Section):
         AfterValidator(unique),
     ] = Field(
         default=MAPS,
-        description="maps to write, or `none`. Maps of pixels: `mean`, `std`, `error`, `abs_error`, `z`, `pit`, "
-        "`nll`, `crps`, `status` (the reason why a pixel does not count), `covered_90` or another level, "
-        "`aleatoric_share`, `epistemic_share`, `confidence`, `correct`, `brier`. Maps of cells: `cells` "
-        "(every metric), or metrics such as `uce`",
+        description="maps to write, or `none`. Maps of pixels, such as `z`, `error` or `covered_90`, are listed in "
+        "outputs.md. Maps of cells: `cells` (every metric), or metrics such as `uce`",
     )
     figures: Annotated[
         tuple[Annotated[str, AfterValidator(figure_name)], ...],

@@ -1,4 +1,4 @@
-"""The forms in which a forecast is given beside mean and variance, a module each."""
+"""Forms of the forecast other than mean and variance, one module for each."""
 
 from collections.abc import Iterator
 
@@ -11,9 +11,9 @@ __all__ = ["KernelForm", "PixelForm", "faults_of_form", "form_of_files"]
 
 
 def form_of_files(files: FormFiles, levels: tuple[float, ...], members: int) -> Form:
-    """Return the form that the files of a configuration give.
+    """Return the form of the files in a configuration.
 
-    levels : of the experiment's intervals. members : number of members found, 0 of another form.
+    levels : of the experiment's intervals. members : number of members found, 0 for other forms.
     """
     kinds = [form_class(key) for key in FORMS]
     found = (kind.of_files(files, levels, members) for kind in kinds if issubclass(kind, KernelForm | PixelForm))
@@ -21,7 +21,7 @@ def form_of_files(files: FormFiles, levels: tuple[float, ...], members: int) -> 
 
 
 def faults_of_form(files: FormFiles) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the keys of a form that no imported module defines, or that has other layers, and what is wrong."""
+    """Yield the key of each problem of a form from another package, and a message: unknown form, unknown layer."""
     if files.form is None:
         return
     known = {key: kind for key in FORMS if issubclass(kind := form_class(key), PixelForm)}

@@ -31,32 +31,39 @@ class Classes(KernelForm):
     work: ClassVar[int] = WORK
 
     @classmethod
-    def of_files(cls, files: FormFiles, levels: tuple[float, ...], members: int) -> Self | None:  # noqa: ARG003, D102
+    def of_files(cls, files: FormFiles, levels: tuple[float, ...], members: int) -> Self | None:  # noqa: ARG003
+        """Return the form if the files have it."""
         codes = files.class_codes
         return None if codes is None else cls(tuple(codes.values()), tuple(codes))
 
     @property
-    def fields(self) -> Fields:  # noqa: D102
+    def fields(self) -> Fields:
+        """Names and shapes of the sums."""
         one = dict.fromkeys(("brier", "log_loss", "impossible"), ())
         return {**one, "by_class": (len(self.codes), BINS, BY_BIN), "top": (BINS, 3)}
 
     @property
-    def layers(self) -> int:  # noqa: D102
+    def layers(self) -> int:
+        """Number of classes."""
         return len(self.codes)
 
     @property
-    def layer_labels(self) -> tuple[str, ...]:  # noqa: D102
+    def layer_labels(self) -> tuple[str, ...]:
+        """Names of the classes."""
         return self.names
 
-    def described(self) -> str:  # noqa: D102
+    def described(self) -> str:
+        """Return a description of the form for people."""
         return f"classes {', '.join(f'{name} ({code})' for name, code in zip(self.names, self.codes, strict=True))}"
 
-    def prepared(self, values: Values, more: Values, truth: Values, missing: int) -> Prepared:  # noqa: ARG002, D102
+    def prepared(self, values: Values, more: Values, truth: Values, missing: int) -> Prepared:  # noqa: ARG002
+        """Return mean, variance and truth of the pixels."""
         status = np.zeros(truth.shape, np.uint8)
         mean, number_of_class = np.empty(truth.shape, values.dtype), np.empty((1, len(truth)), values.dtype)
         matched(values, truth, np.array(self.codes), status, mean, number_of_class[0])
         return Prepared(mean, no_variance(len(truth)), truth * 0 + 1, status, number_of_class)
 
-    def add(self, box: Box, cells: CellSums, totals: Totals, sampled: Sampled) -> None:  # noqa: ARG002, D102
+    def add(self, box: Box, cells: CellSums, totals: Totals, sampled: Sampled) -> None:  # noqa: ARG002
+        """Add the pixels of a box to the sums of its cells."""
         first = self.places["by_class"].start, self.places["top"].start
         add_classes(*box, *first, gathered(self, box[-1]), cells, totals)

@@ -39,51 +39,63 @@ class Ensemble(KernelForm):
     work: ClassVar[int] = WORK
 
     @classmethod
-    def of_files(cls, files: FormFiles, levels: tuple[float, ...], members: int) -> Self | None:  # noqa: D102
+    def of_files(cls, files: FormFiles, levels: tuple[float, ...], members: int) -> Self | None:
+        """Return the form if the files have it."""
         return None if files.members is None else cls(members, levels, files.member_variance is not None)
 
     @classmethod
-    def names_in_records(cls) -> tuple[str, ...]:  # noqa: D102
+    def names_in_records(cls) -> tuple[str, ...]:
+        """Return the names in the records of metrics and maps."""
         return "members", "densities"
 
     @property
-    def fields(self) -> Fields:  # noqa: D102
+    def fields(self) -> Fields:
+        """Names and shapes of the sums."""
         levels, ranks = (len(self.levels),), (self.members + 1,)
         one = dict.fromkeys(("aleatoric", "epistemic", "crps", "log_loss"), ())
         return {**one, "below": levels, "above": levels, "ranks": ranks, "rank_residues": ranks, "pit": (PIT_BINS,)}
 
     @property
-    def metrics_as(self) -> str:  # noqa: D102
+    def metrics_as(self) -> str:
+        """Name in the records: whether members have variances."""
         return "densities" if self.densities else "members"
 
     @property
-    def layers(self) -> int:  # noqa: D102
+    def layers(self) -> int:
+        """Number of members."""
         return self.members
 
     @property
-    def variance_layers(self) -> int:  # noqa: D102
+    def variance_layers(self) -> int:
+        """Number of layers of variances."""
         return self.sampled_members
 
     @property
-    def sampled_members(self) -> int:  # noqa: D102
+    def sampled_members(self) -> int:
+        """Number of members if they have variances."""
         return self.members if self.densities else 0
 
     @property
-    def interval_levels(self) -> tuple[float, ...]:  # noqa: D102
+    def interval_levels(self) -> tuple[float, ...]:
+        """Levels of the intervals of the mixture."""
         return self.levels
 
-    def at_levels(self, levels: tuple[float, ...]) -> Self:  # noqa: D102
+    def at_levels(self, levels: tuple[float, ...]) -> Self:
+        """Return the ensemble with these levels of intervals."""
         return replace(self, levels=levels)
 
-    def described(self) -> str:  # noqa: D102
+    def described(self) -> str:
+        """Return a description of the form for people."""
         return f"{self.members} members, {'each with' if self.densities else 'without'} a variance"
 
-    def prepared(self, values: Values, more: Values, truth: Values, missing: int) -> Prepared:  # noqa: ARG002, D102
+    def prepared(self, values: Values, more: Values, truth: Values, missing: int) -> Prepared:  # noqa: ARG002
+        """Return mean, variance and truth of the pixels."""
         mean, variance = np.empty(truth.shape), np.empty(truth.shape)
         mixed(values, more, mean, variance)
         return Prepared(mean, variance, truth)
 
-    def add(self, box: Box, cells: CellSums, totals: Totals, sampled: Sampled) -> None:  # noqa: ARG002, D102
+    def add(self, box: Box, cells: CellSums, totals: Totals, sampled: Sampled) -> None:  # noqa: ARG002
+        """Add the pixels of a box to the sums of its cells."""
         add_ensemble(*box, _wanted(self), gathered(self, box[-1]), cells.form, sampled)
 
 

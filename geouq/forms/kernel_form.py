@@ -1,4 +1,4 @@
-"""Forms whose sums compiled code computes, from the layers of a window."""
+"""Forms whose sums are computed by compiled code."""
 
 import threading
 from abc import abstractmethod
@@ -22,14 +22,14 @@ Box = tuple[Pixels, int, Nodata, Ints, Layers]
 
 @dataclass(frozen=True)
 class KernelForm(Form):
-    """A form whose sums compiled code computes.
+    """A form whose sums are computed by compiled code.
 
     Attributes
     ----------
     work : int
-        Rows of buffers that the code needs for each pixel.
+        Number of buffer rows that the code needs.
     truth_is_code : bool
-        Whether the truth is a code, not a number in the unit of the variable.
+        Whether the truth is a code of a class.
     """
 
     work: ClassVar[int]
@@ -38,16 +38,16 @@ class KernelForm(Form):
     @classmethod
     @abstractmethod
     def of_files(cls, files: FormFiles, levels: tuple[float, ...], members: int) -> Self | None:
-        """Return the form that these files give, None if they give another one.
+        """Return the form of these files; None if they have another form.
 
         levels : of the experiment's intervals. members : number of members found.
         """
 
     @abstractmethod
     def prepared(self, values: Values, more: Values, truth: Values, missing: int) -> Prepared:
-        """Return what stands for mean and variance.
+        """Return mean, variance and truth of the pixels.
 
-        values, more : as of `Layers`, NaN where they say nothing. missing : reason of a pixel that lacks a layer.
+        values, more : as in `Layers`, NaN for no data. missing : reason for the exclusion of a pixel without a layer.
         """
 
     @abstractmethod
@@ -59,7 +59,7 @@ _of_thread = threading.local()
 
 
 def gathered(form: KernelForm, layers: Layers) -> Gathered:
-    """Return buffers of this thread for pixels with these layers."""
+    """Return the buffers of this thread for pixels with these layers."""
     values = layers.values
     wanted = form.key, len(values), len(layers.more), values.dtype
     if getattr(_of_thread, "wanted", None) != wanted:
@@ -71,11 +71,11 @@ def gathered(form: KernelForm, layers: Layers) -> Gathered:
 
 @lru_cache(maxsize=8)
 def sorting_pairs(count: int) -> Ints:
-    """Return the comparators that sort so many values."""
+    """Return the comparators that sort `count` values."""
     return comparators(count)
 
 
 @lru_cache(maxsize=4)
 def no_variance(count: int) -> Values:
-    """Return ones, which stand for the variance where there is none; not to be written to."""
+    """Return ones in place of the variance of a form without variance. Do not change the array."""
     return np.ones(count, np.float32)

@@ -1,4 +1,4 @@
-"""Forms whose sums numpy computes: one class in a module of any package."""
+"""Forms whose sums are computed with numpy. Any package can define one with one class."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -16,19 +16,19 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PixelForm(Form):
-    """A forecast that is given by layers from which a mean and a variance follow, and sums of numbers of each pixel.
+    """A forecast whose mean and variance are computed from layers.
 
-    A subclass is known as soon as it is defined: in configurations as `form: <key>` with `layers`, in `geouq.forms`
-    for arrays, and to metrics that are declared with `forms=("<key>",)`.
+    A subclass is registered when it is defined. Configurations use it with `form: <key>` and `layers`, arrays with
+    `geouq.summarize_form`, and metrics with `forms=("<key>",)`.
 
     Attributes
     ----------
     key : str
         Name of the form.
     layer_files : mapping of str to str
-        What each layer is, by its key below `layers` of a configuration.
+        Description of each layer, by its key below `layers` in a configuration.
     pixel_fields : mapping of str to tuple of int
-        Names of the numbers of each pixel that are summed, and the shape of each: () for one number.
+        Names and shapes of the numbers that are summed over pixels; the shape of a single number is ().
     """
 
     layer_files: ClassVar[Mapping[str, str]]
@@ -42,12 +42,12 @@ class PixelForm(Form):
 
     @classmethod
     def of_files(cls, files: FormFiles, levels: tuple[float, ...], members: int) -> Self | None:  # noqa: ARG003
-        """Return the form if these files are of it."""
+        """Return the form if these files have it."""
         return cls() if files.form == cls.key else None
 
     @property
     def fields(self) -> Fields:
-        """Names of the sums, and the shape of each."""
+        """Names and shapes of the sums."""
         return self.pixel_fields
 
     @property
@@ -61,25 +61,25 @@ class PixelForm(Form):
         return tuple(self.layer_files)
 
     def described(self) -> str:
-        """Return in words how the prediction is given."""
+        """Return a description of the form for people."""
         return f"{self.key}: {', '.join(self.layer_files)}"
 
     def prepared(self, values: Values, more: Values, truth: Values, missing: int) -> Prepared:  # noqa: ARG002
-        """Return what stands for mean and variance; a layer without a value leaves both without one."""
+        """Return mean and variance of the pixels, NaN where a layer has no data."""
         mean, variance = self.moments(values)
         there = np.isfinite(values).all(0)
         return Prepared(np.where(there, mean, np.nan), np.where(there, variance, np.nan), truth)
 
     @abstractmethod
     def moments(self, values: Values) -> tuple[Values, Values]:
-        """Return mean and variance of pixels, (pixels) each, from the layers (layers, pixels)."""
+        """Return mean and variance, (pixels) each, from the layers (layers, pixels)."""
 
     @abstractmethod
     def numbers(self, values: Values, truth: Values) -> Mapping[str, Floats]:
-        """Return the numbers of each pixel that are summed, (pixels, *shape), by the names of `pixel_fields`."""
+        """Return the numbers to sum, (pixels, *shape) for each name in `pixel_fields`."""
 
     def sums_by_cell(self, values: Values, truth: Values, weight: Floats, cell: NDArray[np.int64], n: int) -> Floats:
-        """Return the weighted sums of n cells, (n, width), of the pixels that lie in these cells."""
+        """Return the weighted sums of n cells, (n, width); cell : number of the cell of each pixel."""
         if not self.fields:
             return np.zeros((n, 0))
         numbers = self.numbers(values, truth)

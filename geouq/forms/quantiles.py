@@ -32,24 +32,29 @@ class Quantiles(KernelForm):
     work: ClassVar[int] = WORK
 
     @classmethod
-    def of_files(cls, files: FormFiles, levels: tuple[float, ...], members: int) -> Self | None:  # noqa: ARG003, D102
+    def of_files(cls, files: FormFiles, levels: tuple[float, ...], members: int) -> Self | None:  # noqa: ARG003
+        """Return the form if the files have it."""
         return None if files.quantiles is None else cls(tuple(sorted(files.quantiles)))
 
     @property
-    def fields(self) -> Fields:  # noqa: D102
+    def fields(self) -> Fields:
+        """Names and shapes of the sums."""
         of_level = dict.fromkeys(("above", "over", "at_most", "below"), (len(self.levels),))
         return {**of_level, "crossing": (), "integral": ()}
 
     @property
-    def layers(self) -> int:  # noqa: D102
+    def layers(self) -> int:
+        """Number of quantiles."""
         return len(self.levels)
 
     @property
-    def quantile_levels(self) -> tuple[float, ...]:  # noqa: D102
+    def quantile_levels(self) -> tuple[float, ...]:
+        """Levels of the quantiles."""
         return self.levels
 
     @property
-    def pairs(self) -> Mapping[float, tuple[int, int]]:  # noqa: D102
+    def pairs(self) -> Mapping[float, tuple[int, int]]:
+        """Places of the two quantiles of each central interval."""
         places = {round(level, 12): i for i, level in enumerate(self.levels)}
         found = {}
         for level, low in places.items():
@@ -58,16 +63,19 @@ class Quantiles(KernelForm):
                 found[round(1 - 2 * level, 12)] = low, high
         return dict(sorted(found.items()))
 
-    def described(self) -> str:  # noqa: D102
+    def described(self) -> str:
+        """Return a description of the form for people."""
         return f"quantiles {', '.join(f'{level:g}' for level in self.levels)}"
 
-    def prepared(self, values: Values, more: Values, truth: Values, missing: int) -> Prepared:  # noqa: ARG002, D102
+    def prepared(self, values: Values, more: Values, truth: Values, missing: int) -> Prepared:  # noqa: ARG002
+        """Return mean, variance and truth of the pixels."""
         status, middle = np.zeros(truth.shape, np.uint8), len(self.levels) // 2
         mark_not_finite(values, status, missing + 1)
         mean = values[middle] if len(self.levels) % 2 else (values[middle - 1] + values[middle]) / 2
         return Prepared(mean, no_variance(len(truth)), truth, status)
 
-    def add(self, box: Box, cells: CellSums, totals: Totals, sampled: Sampled) -> None:  # noqa: ARG002, D102
+    def add(self, box: Box, cells: CellSums, totals: Totals, sampled: Sampled) -> None:  # noqa: ARG002
+        """Add the pixels of a box to the sums of its cells."""
         levels, into = np.array(self.levels), gathered(self, box[-1])
         add_quantiles(*box, levels, sorting_pairs(len(levels)), into, cells, totals)
 

@@ -25,25 +25,31 @@ class Split(KernelForm):
     work: ClassVar[int] = 0
 
     @classmethod
-    def of_files(cls, files: FormFiles, levels: tuple[float, ...], members: int) -> Self | None:  # noqa: ARG003, D102
+    def of_files(cls, files: FormFiles, levels: tuple[float, ...], members: int) -> Self | None:  # noqa: ARG003
+        """Return the form if the files have it."""
         return cls() if files.given_by == SPLIT else None
 
     @property
-    def fields(self) -> Fields:  # noqa: D102
+    def fields(self) -> Fields:
+        """Names and shapes of the sums."""
         return dict.fromkeys(("aleatoric", "epistemic", "joint"), ())
 
     @property
-    def variance_layers(self) -> int:  # noqa: D102
+    def variance_layers(self) -> int:
+        """Number of layers of variances."""
         return 2
 
-    def described(self) -> str:  # noqa: D102
+    def described(self) -> str:
+        """Return a description of the form for people."""
         return "mean, and variance in two parts"
 
-    def prepared(self, values: Values, more: Values, truth: Values, missing: int) -> Prepared:  # noqa: ARG002, D102
+    def prepared(self, values: Values, more: Values, truth: Values, missing: int) -> Prepared:  # noqa: ARG002
+        """Return mean, variance and truth of the pixels."""
         variance = np.where(more[0] > 0, more.sum(0, dtype=np.float64), more[0])
         return Prepared(values[0], np.where(more[1] < 0, more[1], variance), truth)
 
-    def add(self, box: Box, cells: CellSums, totals: Totals, sampled: Sampled) -> None:  # noqa: ARG002, D102
+    def add(self, box: Box, cells: CellSums, totals: Totals, sampled: Sampled) -> None:  # noqa: ARG002
+        """Add the pixels of a box to the sums of its cells."""
         add_split(*box, _shares(), gathered(self, box[-1]), cells.form)
 
 

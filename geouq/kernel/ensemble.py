@@ -59,7 +59,7 @@ def shares_of_ties(members: int) -> Floats:
 
 
 def wanted_of(at: Ints, members: int, levels: Sequence[float], pairs: Ints, *, densities: bool) -> Wanted:
-    """Return what is asked of an ensemble; densities : whether its members have variances."""
+    """Return the requested sums of an ensemble. densities : whether its members have variances."""
     low, high = (1 - np.array(levels)) / 2, (1 + np.array(levels)) / 2
     if not densities:  # quantiles of the members: the smallest of which so large a share does not lie above it
         low, high = (np.ceil(np.round(side * members, 9)) for side in (low, high))

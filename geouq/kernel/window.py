@@ -238,7 +238,7 @@ def collect_by_cell(
 ) -> tuple[Floats, Ints, Ints]:
     """Return mean, variance, truth and weight (1 without weights) of the valid pixels of a box, (4, pixels).
 
-    Beside them are the cell of each of these pixels, and its place in the window.
+    Also return the cell of each of these pixels and its position in the window.
 
     column, across, cell_size : place of the box in its group, as of `sweep_box`.
     """

@@ -1,4 +1,4 @@
-"""Which maps a configuration may name: maps of pixels by their records, maps of cells by those of metrics."""
+"""Names of maps in configurations: maps of pixels have records, maps of cells are metrics."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,13 +12,13 @@ from geouq.summary.form import FORMS, GAUSSIAN, Form, form_class
 
 COUNT = "n"  # a map of cells that is no metric
 NOT_OF_CELLS = ("group", "ordering", "threshold", "calibration", "calibration_weights")
-LEVELS = ("level", "quantile", "pair")  # choices of metrics of which there is a map for each level
+LEVELS = ("level", "quantile", "pair")  # choices of metrics with a map for each level
 PERCENT = re.compile(r"(?P<base>\w+)_(?P<percent>\d+(?:\.\d+)?)")
 Owners = Mapping[str, Sequence[tuple[str, ...]]]  # of each map the forms in its records
 
 
 def unknown_maps(maps: Sequence[str]) -> Iterator[tuple[Steps, str]]:
-    """Yield the place of each name that no map has, and what is wrong."""
+    """Yield the position of each unknown name of a map, and a message."""
     plain, of_level = _plain_maps(), _maps_of_levels()
     known = [CELLS, COUNT, *plain, *(f"{base}_90" for base in of_level)]
     for place, name in enumerate(maps):
@@ -27,9 +27,9 @@ def unknown_maps(maps: Sequence[str]) -> Iterator[tuple[Steps, str]]:
 
 
 def faults_of_maps(maps: Sequence[str], data: object, levels: Sequence[float]) -> Iterator[tuple[Steps, str]]:
-    """Yield the place of each map that a forecast does not have, or of none of its levels, and what is wrong.
+    """Yield the position of each map that the forecast does not have, and a message.
 
-    data : the section of that name of a configuration. levels : of the experiment, () where these are faulty.
+    data : section `data` of the configuration. levels : levels of the experiment, () if they are invalid.
     """
     form: Form = GAUSSIAN
     if isinstance(data, FormFiles):
@@ -42,10 +42,10 @@ def faults_of_maps(maps: Sequence[str], data: object, levels: Sequence[float]) -
 
 
 def fault_of_map(name: str, form: Form, levels: Sequence[float]) -> str:
-    """Return why a forecast of this form has no map of that name, "" where it has."""
+    """Return why a forecast of this form does not have the map; "" if it has."""
     plain, of_level, base = _plain_maps(), _maps_of_levels(), _base_of(name)
     owners = plain.get(name) or of_level.get(base)
-    if owners is None:  # all that pixels and cells have in common
+    if owners is None:  # cells and n, which every forecast has
         return ""
     fault = _fault_of_form(owners, form)
     if fault or name in plain or not levels:
@@ -55,13 +55,13 @@ def fault_of_map(name: str, form: Form, levels: Sequence[float]) -> str:
 
 
 def _base_of(name: str) -> str:
-    """Return what a map of a level is of, such as covered of covered_90; "" of any other name."""
+    """Return the name of a map without its level, such as covered for covered_90; "" for a name without level."""
     found = PERCENT.fullmatch(name)
     return found["base"] if found else ""
 
 
 def _plain_maps() -> Owners:
-    """Return the forms of each map that is not of a level."""
+    """Return the forms of each map without level."""
     found: dict[str, list[tuple[str, ...]]] = {}
     for one in PIXEL_MAPS.values():
         if not one.of_level:
@@ -73,12 +73,12 @@ def _plain_maps() -> Owners:
 
 
 def _forms_of_cells(metric: Metric) -> tuple[str, ...]:
-    """Return the forms whose cells keep a metric: of pairs of pixels, where these are sums."""
+    """Return the forms whose cells keep a metric. Metrics of pairs of pixels need a form that sums them."""
     return metric.forms if metric.of_pairs is None else tuple(form for form in metric.forms if form == "split")
 
 
 def _maps_of_levels() -> Owners:
-    """Return the forms of each map that there is for each level."""
+    """Return the forms of each map with a level."""
     found: dict[str, list[tuple[str, ...]]] = {one.name: [one.forms] for one in PIXEL_MAPS.values() if one.of_level}
     for metric in METRICS:
         if metric.choice in LEVELS:
@@ -87,7 +87,7 @@ def _maps_of_levels() -> Owners:
 
 
 def _levels_of(base: str, form: Form, levels: Sequence[float]) -> Sequence[float]:
-    """Return the levels of a map: those of the experiment, or those that quantiles have."""
+    """Return the levels of a map: of the experiment, of the quantiles, or of pairs of quantiles."""
     choices = {metric.choice for metric in METRICS if metric.name == base and has(form, metric.forms)}
     if "quantile" in choices:
         return form.quantile_levels
@@ -95,7 +95,7 @@ def _levels_of(base: str, form: Form, levels: Sequence[float]) -> Sequence[float
 
 
 def _fault_of_form(owners: Sequence[tuple[str, ...]], form: Form) -> str:
-    """Return why a forecast of this form has no map of these forms, "" where it has."""
+    """Return why a forecast of this form has none of these forms; "" if it has one."""
     if any(forms == OF_ALL or has(form, forms) for forms in owners):
         return ""
     names = {name for forms in owners for name in forms}

@@ -1,7 +1,7 @@
-"""Maps with a value for each pixel, in the unit of the variable, of its score, or a code.
+"""Maps with a value for each pixel: a number in the unit of the variable, a score, or a code.
 
-A map is one function with the decorator `pixel_map`. Nothing else names it: configurations, files, styles, colours,
-pages and the reference follow from its record.
+A map is one function with the decorator `pixel_map`. Configurations, files, styles, colours, pages and the reference
+use its record.
 """
 
 import math
@@ -39,10 +39,11 @@ NO_LAYERS: Floats = np.empty((0, 0))
 
 
 class Forecast(NamedTuple):
-    """Pixels that count, in one dimension; given : level and ends of the interval that the forecast gives itself.
+    """Valid pixels, in one dimension.
 
-    layers : float64 (layers, pixels) of members, quantiles or probabilities. more : the same of variances of members,
-    of the two parts of a variance, or of the number of the true class.
+    given : level and ends of the interval that the forecast provides. layers : float64 (layers, pixels), members,
+    quantiles or probabilities. more : float64 (layers, pixels), variances of members, the two parts of a variance, or
+    the number of the true class.
     """
 
     mean: Floats
@@ -62,21 +63,21 @@ class PixelMap:
     name : str
         In configurations and file names.
     function : callable
-        Value of each pixel of a `Forecast`; of maps of levels it takes the level too.
+        Returns the value of each pixel of a `Forecast`. If `of_level`, it takes the level as well.
     long_name : str
-        What the value is. Of maps of levels ``{percent}`` stands for the level.
+        Description of the value. If `of_level`, it contains ``{percent}`` for the level.
     unit : {"1", "unit"}
-        Whether it has the unit of the variable.
+        Unit of the values: "unit" is the unit of the variable.
     forms : tuple of str
-        Forms of the forecast that have it, as in the records of metrics, or `OF_ALL`.
+        Forms of the forecast that have the map, as in the records of metrics, or `OF_ALL`.
     scale : callable, optional
-        Colours of a map without codes, from the summary of all pixels of the run.
+        Returns the colours from the summary of all pixels of the run. Maps of codes have none.
     codes : tuple of str
-        Meaning of each code, where values are such.
+        Meaning of each code, if the values are codes.
     limits : mapping
         Attributes `valid_min` and `valid_max` of the band.
     of_level : bool
-        Whether there is a map for each level, whose name ends in it, such as covered_90.
+        Whether there is a map for each level, such as covered_90.
     """
 
     name: str
@@ -91,11 +92,11 @@ class PixelMap:
 
     @property
     def stored(self) -> Stored:
-        """How it is stored."""
+        """Data type and nodata value."""
         return CODES if self.codes else CONTINUOUS
 
     def label(self, variable: Variable) -> BandLabel:
-        """Return what the band of a variable says of itself."""
+        """Return name, unit, description and tags of the band of a variable."""
         tags = dict(self.limits)
         if self.codes:
             tags["flag_values"] = " ".join(map(str, range(len(self.codes))))
@@ -117,7 +118,7 @@ PIXEL_MAPS: dict[str, PixelMap] = {}
 def pixel_map(
     long_name: str, *, scale: Scales | None = None, codes: tuple[str, ...] = (), **record: Any
 ) -> Callable[[F], F]:
-    """Return a decorator that makes a function a map of pixels, under its name.
+    """Return a decorator that registers a function as a map of pixels. The map has the name of the function.
 
     Parameters
     ----------
@@ -144,7 +145,7 @@ def pixel_map(
 
 
 def has_map(one: PixelMap, form: Form) -> bool:
-    """Whether there is a map of pixels, without a level, of a forecast of this form."""
+    """Whether a map without level exists for a forecast of this form."""
     return not one.of_level and (one.forms == OF_ALL or has(form, one.forms))
 
 
@@ -154,7 +155,7 @@ def is_pixel_map(name: str) -> bool:
 
 
 def map_named(name: str) -> PixelMap:
-    """Return the map of pixels of that name; raise ConfigError where there is none."""
+    """Return the map of pixels with this name; raise ConfigError if there is none."""
     found = _found(name)
     if found is None:
         raise ConfigError(f"there is no map of pixels {name!r}; known are {', '.join(PIXEL_MAPS)}")
@@ -265,13 +266,13 @@ def crps(forecast: Forecast) -> Floats:
 
 @pixel_map("why a pixel does not count; 0: it does", forms=OF_ALL, codes=("valid", *REASONS))
 def status(forecast: Forecast) -> NDArray[np.uint8]:
-    """Return 0 for each pixel that counts; the writer puts the reasons of the others beside these."""
+    """Return 0 for each valid pixel. The writer adds the reasons of the excluded pixels."""
     return np.zeros(forecast.mean.shape, np.uint8)
 
 
 @pixel_map("whether the truth lies in the central interval of {percent} %", codes=("missed", "covered"), of_level=True)
 def covered(forecast: Forecast, level: float) -> NDArray[np.bool_]:
-    """Return whether the truth lies in the interval, ends included; of the level of a given interval, in that one."""
+    """Return whether the truth lies in the interval or at its ends; a given interval of this level is used as it is."""
     if forecast.given is not None and forecast.given[0] == level:
         _, lower, upper = forecast.given
         return (lower <= forecast.truth) & (forecast.truth <= upper)

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 def bin_edges(profile: VarianceProfile, scheme: BinScheme) -> Floats:
-    """Return the edges (..., bins + 1) of a scheme over the pixels of a profile; NaN where there are none.
+    """Return the bin edges (..., bins + 1) of a scheme for a variance profile; NaN without pixels.
 
     equal-width: linspace from the lowest to the highest variance; log-width: the same in the logarithm; equal-count:
     the k/M quantiles; equal-split: the lowest variance of each group.
@@ -178,7 +178,7 @@ def ence_excess(
     edges: Floats | None = None,
     effective: Floats | None = None,
 ) -> Floats:
-    """ENCE less that of a perfect forecaster; unit 1, ideal 0.
+    """ENCE minus the ENCE of a perfect forecaster; unit 1, ideal 0.
 
     It estimates the ENCE of unlimited pixels, which is 0 for a perfect forecaster, and which its interval is for.
     Where gaps are much larger than their noise, it is too small by up to `ence_null`, and may lie below the interval.

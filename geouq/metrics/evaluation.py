@@ -106,7 +106,7 @@ def _weighed(number: Floats, summary: Summary) -> Floats:
 
 
 def metrics_of(form: Form) -> tuple[Metric, ...]:
-    """All metrics that a forecast of that form has: those of its own, and where it has a variance those of that."""
+    """Return the metrics of a forecast of this form, with those of mean and variance if it has a variance."""
     return tuple(metric for metric in METRICS if has(form, metric.forms))
 
 

@@ -1,4 +1,4 @@
-"""Curves of forms, such as ranks of the truth: each a function beside the metrics of its form."""
+"""Curves of forms of the forecast, such as the ranks of the truth in an ensemble."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Curves = Callable[[Summary], Iterator[Curve]]
 
 @dataclass(frozen=True)
 class FormCurves:
-    """The curves of a form. predicted, observed : of shares, what the axes are, or "" where they are no shares."""
+    """The curves of a form. predicted, observed : labels of the axes if the curves are shares, else empty."""
 
     curves: Curves
     predicted: str = ""
@@ -26,9 +26,9 @@ FORM_CURVES: dict[str, FormCurves] = {}
 
 
 def curves_of(key: str, predicted: str = "", observed: str = "") -> Callable[[Curves], Curves]:
-    """Return a decorator that makes a function the curves of the form with that key.
+    """Return a decorator that registers a function as the curves of the form with this key.
 
-    predicted, observed : labels of the axes, where the curves are observed shares of predicted ones.
+    predicted, observed : labels of the axes, if the curves are shares.
     """
 
     def record(curves: Curves) -> Curves:

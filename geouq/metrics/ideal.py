@@ -50,7 +50,7 @@ def is_judged(metric: Metric) -> bool:
 
 
 def ideal_value(metric: Metric, level: float | None = None) -> float | None:
-    """Return the number that is ideal for a metric, of a level where it has one; None where that is `small` or `large`.
+    """Return the ideal value of a metric at a level; None if the ideal is `small` or `large`.
 
     >>> from geouq.metrics import metrics_of
     >>> from geouq.summary.form import GAUSSIAN
@@ -67,7 +67,7 @@ def ideal_value(metric: Metric, level: float | None = None) -> float | None:
 
 
 def change(metric: Metric, difference: float) -> str:
-    """Return what a difference says of a metric of which no value is better than another, in a word.
+    """Return in one word how a metric differs if no value of the metric is better than another.
 
     >>> from geouq.metrics import metrics_of
     >>> from geouq.summary.form import GAUSSIAN

@@ -234,7 +234,7 @@ METRICS: list[Metric] = []
 
 
 def has(form: Form, forms: Sequence[str]) -> bool:
-    """Whether a forecast of that form has what a record says is of these forms."""
+    """Whether a forecast of this form has the metric or map whose record lists `forms`."""
     return form.metrics_as in forms or (form.has_variance and tuple(forms) == OF_VARIANCE)
 
 

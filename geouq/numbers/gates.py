@@ -60,7 +60,7 @@ def require_known(
 ) -> None:
     """Raise ConfigError where a gate asks for a number that the run will not give; called before the work begins.
 
-    regions : names of all regions. form : in which the prediction is given.
+    regions : names of all regions. form : form of the prediction.
     """
     if not experiment.gates:
         return

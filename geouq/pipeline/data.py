@@ -29,7 +29,7 @@ class Options:
     Parameters
     ----------
     out : path, optional
-        Folder of the results. By default that of the configuration.
+        Folder of the results. By default the folder in the configuration.
     workers : int, optional
         Number of workers. By default one for each processor.
     memory : str, optional
@@ -95,7 +95,7 @@ class Workers:
 
 @dataclass(frozen=True)
 class Inspected:
-    """A job beside what its folder and its input hold.
+    """A job with all data that its folder and its input do not contain.
 
     waiting : tiles without a valid summary. read_again : notes on tiles that are read again, and why. findings : of the
     input checks. failures : of these checks.

@@ -19,7 +19,7 @@ def evaluate(swept: Swept) -> Evaluated:
     summaries = swept.summaries
     with collecting() as missing, overflow_is_missing():
         recalibrated = _recalibrate(swept)
-        (swept.folder / "results.json").unlink(missing_ok=True)  # that of an earlier run says nothing of this one
+        (swept.folder / "results.json").unlink(missing_ok=True)  # results of an earlier run are out of date
         metric_options = choices_of(swept.experiment, swept.record.variables, summaries)
         numbers = numbers_of(swept.experiment, swept.record, summaries, metric_options, swept.reporter)
         gates = tuple(judge(swept.experiment, numbers.tables["metrics"]))

@@ -90,7 +90,7 @@ class Results:
 
 
 def write_outcome(results: Results) -> Path:
-    """Write results.json as strict JSON, in which a missing number is null; return its path."""
+    """Write results.json as strict JSON with null for a missing number; return its path."""
     path = results.folder / "results.json"
     write_text(path, json.dumps(results.outcome, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     return path

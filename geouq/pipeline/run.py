@@ -1,6 +1,6 @@
 """A run from top to bottom: prepare, sweep, evaluate, publish.
 
-Each stage is a module beside this one, and takes what the stage before it returns.
+Each stage is a module in this folder. It takes the result of the stage before it.
 """
 
 from geouq.config import Configuration

@@ -166,7 +166,7 @@ def _sweep_zones(job: Job, pool: Executor, failures: Sequence[Failure]) -> list[
 
 
 def _batches(job: Job) -> Callable[[Tile, Mapping[str, Zones]], Sequence[Mapping[str, Zones]]]:
-    """Return what tells which zones of a tile are summed together."""
+    """Return a function that groups the zones of a tile; each group is summed in one pass."""
     return lambda tile, layers: batches_of(layers, tile, job.reading_of(tile), job.plan.workers, job.plan.zones.room)
 
 
@@ -212,6 +212,6 @@ def _whole_tiles(job: Job, tiles: Sequence[Tile]) -> dict[str, tuple[str, ...]]:
 
 
 def _without(tiles: Iterable[Tile], failures: Sequence[Failure]) -> list[Tile]:
-    """Return the tiles of which all but maps succeeded."""
+    """Return the tiles without failures, except failures of maps."""
     failed = {failure.tile for failure in failures if failure.stage != "maps"}
     return [tile for tile in tiles if tile.name not in failed]

@@ -61,7 +61,7 @@ class Tile:
 
     @property
     def form(self) -> Form:
-        """The form in which the prediction is given."""
+        """The form of the prediction."""
         (first, *_) = self.predictions.values()
         return first.form if isinstance(first, Layered) else GAUSSIAN
 
@@ -149,7 +149,7 @@ class Catalog:
 
     @property
     def form(self) -> Form:
-        """The form in which the predictions of every tile are given; by mean and variance if there is no tile."""
+        """The form of the predictions of every tile; mean and variance without a tile."""
         return self.tiles[0].form if self.tiles else GAUSSIAN
 
 

@@ -43,7 +43,7 @@ def form_pixels(
 ) -> FormPixels:
     """Return the pixels of a form; values, more (layers, pixels) as of `Layers`, truth (pixels).
 
-    missing : the reason of pixels that lack a layer, where the form tells these apart.
+    missing : reason for the exclusion of pixels without a layer, for forms that distinguish it.
     """
     assert isinstance(form, (KernelForm, PixelForm))  # noqa: S101  others are not read by layers
     found = form.prepared(values, more, truth, missing)

@@ -27,16 +27,16 @@ from geouq.zones import TileZones, Zones, open_regions, placed
 
 @dataclass(frozen=True)
 class JustRun:
-    """A run that this process carried out just now: what its folder does not tell.
+    """The run of this process that ended just now, with data that its folder does not contain.
 
-    experiment : its configuration with the credentials of addresses. tiles : its tiles as they were read.
+    experiment : configuration with the credentials of addresses. tiles : tiles as they were read.
     """
 
     experiment: Experiment
     tiles: tuple[Tile, ...]
 
     def as_read(self) -> dict[str, Tile]:
-        """Return by name the tiles with a file that nothing identified, such as one a second old on a server."""
+        """Return the unidentified tiles by name, such as tiles with a file on a server that is a second old."""
         return {tile.name: tile for tile in self.tiles if unidentified(tile)}
 
 

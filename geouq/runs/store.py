@@ -198,7 +198,7 @@ class SavedSummaries:
         return (self.whole(self.part(tile)) for tile in self.tiles)
 
     def form(self) -> Form:
-        """Return the form of the predictions; by mean and variance if there is no tile."""
+        """Return the form of the predictions; mean and variance without a tile."""
         if not self.tiles:
             return GAUSSIAN
         return form_of_file(self.part(self.tiles[0]).path).at_levels(self.levels)

@@ -1,7 +1,7 @@
 """How a forecast is given: by mean and variance, as an ensemble, as quantiles, as probabilities of classes.
 
-A form names its sums. All of them stand side by side in one array of float64, in which counts are whole numbers, so
-that one law of addition, one layout of files and one bootstrap serve all forms.
+A form names its sums. They are the columns of one array of float64, in which counts are whole numbers. One addition,
+one layout of files and one bootstrap therefore serve all forms.
 """
 
 import math
@@ -29,10 +29,10 @@ IN_ORDER: NDArray[np.uint8] = np.empty(0, np.uint8)
 
 
 class Prepared(NamedTuple):
-    """Pixels (pixels) of a form: what stands for mean and variance, and which pixels do not count.
+    """Mean, variance and truth of the pixels of a form, (pixels) each.
 
-    status : reason + 1 of each pixel that does not count, 0 elsewhere; empty where all are in order. more : layers
-    (layers, pixels) that take the place of those given; None to keep these.
+    status : reason + 1 of each excluded pixel and 0 elsewhere; empty if no pixel is excluded. more : layers
+    (layers, pixels) that replace the layers of variances; None keeps these.
     """
 
     mean: Values
@@ -44,20 +44,20 @@ class Prepared(NamedTuple):
 
 @dataclass(frozen=True)
 class Form(ABC):
-    """How a forecast is given; a subclass is a frozen dataclass, and its fields are what distinguishes two forecasts.
+    """The form of a forecast. A subclass is a frozen dataclass; two forecasts have one form if its fields are equal.
 
     Attributes
     ----------
     key : str
-        Name of the form, in saved files too.
+        Name of the form. Saved files contain it.
     layer_name : str
-        What one layer is, in the plural.
+        What the layers are, such as members.
     has_variance : bool
-        Whether it has a mean and a variance, so that everything that is told of these is told of it.
+        Whether the forecast has a mean and a variance. If it has, all metrics of these are computed.
     fields_of_levels : tuple of str
         Names of the sums whose last dimension is `interval_levels`.
     how_to_give : str
-        Whose maps and numbers a configuration asks for in vain, and which keys it has to give for them.
+        For messages: the forecasts of this form, and the keys that give them in a configuration.
     """
 
     key: ClassVar[str]
@@ -68,22 +68,22 @@ class Form(ABC):
 
     @classmethod
     def names_in_records(cls) -> tuple[str, ...]:
-        """Return every name by which records of metrics and maps say that they are of this form."""
+        """Return all names of this form in the records of metrics and maps."""
         return (cls.key,)
 
     @property
     def fields(self) -> Fields:
-        """Names of the sums that it has beside those of mean and variance, and the shape of each."""
+        """Names and shapes of the sums of this form, without those of mean and variance."""
         return {}
 
     @property
     def metrics_as(self) -> str:
-        """Name by which records of metrics say that they are of this form."""
+        """Name of this form in the records of metrics and maps."""
         return self.key
 
     @property
     def layers(self) -> int:
-        """Number of layers of a variable that are no variances."""
+        """Number of layers of a variable, without layers of variances."""
         return 1
 
     @property
@@ -93,35 +93,35 @@ class Form(ABC):
 
     @property
     def variance_layers(self) -> int:
-        """Number of layers of a variable that are variances beside those."""
+        """Number of layers of variances of a variable."""
         return 0
 
     @property
     def sampled_members(self) -> int:
-        """Number of members whose densities are sampled for the joint log-loss; 0 where nothing is."""
+        """Number of members whose densities are sampled for the joint log-loss; 0 without a sample."""
         return 0
 
     @property
     def interval_levels(self) -> tuple[float, ...]:
-        """Levels of the intervals of which there are sums."""
+        """Levels of the intervals that have sums."""
         return ()
 
     @property
     def quantile_levels(self) -> tuple[float, ...]:
-        """Levels of the quantiles that are given."""
+        """Levels of the given quantiles."""
         return ()
 
     @property
     def pairs(self) -> Mapping[float, tuple[int, int]]:
-        """Levels of the central intervals between two quantiles, narrow first, and which quantiles these are."""
+        """Level of each central interval between two quantiles, narrow first: the places of the two quantiles."""
         return {}
 
     def described(self) -> str:
-        """Return in words how the prediction is given."""
+        """Return a description of the form for people."""
         return f"{self.layers} {self.layer_name}"
 
-    def at_levels(self, levels: tuple[float, ...]) -> Self:  # noqa: ARG002  a form without such levels stays
-        """Return the form with these levels of intervals."""
+    def at_levels(self, levels: tuple[float, ...]) -> Self:  # noqa: ARG002  most forms have no levels
+        """Return the form with these levels of intervals; a form without levels is returned unchanged."""
         return self
 
     @cached_property
@@ -146,14 +146,14 @@ class Form(ABC):
 
 @dataclass(frozen=True)
 class Gaussian(Form):
-    """A mean and a variance, std or interval; all of its statistics are those of every form with a variance."""
+    """A mean and a variance, std or interval. It has no sums of its own."""
 
     key: ClassVar[str] = "normal"
     how_to_give: ClassVar[str] = "predictions that have a variance"
 
 
 GAUSSIAN = Gaussian()
-# the class of each form, or where it is defined
+# the class of each form, or the place of the class, which is imported when it is needed
 FORMS: dict[str, type[Form] | str] = {
     "normal": Gaussian,
     "ensemble": "geouq.forms.ensemble:Ensemble",
@@ -164,7 +164,7 @@ FORMS: dict[str, type[Form] | str] = {
 
 
 def form_class(key: str) -> type[Form]:
-    """Return the class of a form; raise SummaryError where none has that key."""
+    """Return the class of a form; raise SummaryError if no class has this key."""
     if key not in FORMS:
         raise SummaryError(f"there is no form {key!r} here; import the module that defines it, or update geouq")
     found = FORMS[key]
@@ -253,7 +253,7 @@ class FormSums(Statistic):
 
 
 def no_sums(form: Form) -> FormSums | None:
-    """Return the sums of no pixel; None where the forecast is given by mean and variance, which have no others."""
+    """Return empty sums of a form; None for mean and variance, which have no sums of their own."""
     if form == GAUSSIAN:
         return None
     sample = JointSample.empty(form.sampled_members) if form.sampled_members else None

@@ -130,12 +130,12 @@ class Summary(Mapping[str, Statistic]):
 
     @property
     def given_as(self) -> Form:
-        """The form in which the forecast is given."""
+        """The form of the forecast."""
         return GAUSSIAN if self.form is None else self.form.form
 
     @property
     def kind(self) -> str:
-        """Name of that form; `normal` where the forecast is given by mean and variance alone."""
+        """Key of the form; `normal` for mean and variance."""
         return self.given_as.key
 
     @property

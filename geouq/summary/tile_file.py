@@ -247,7 +247,7 @@ def statistics_of_file(path: Path) -> set[str]:
 
 
 def form_of_file(path: Path) -> Form:
-    """Return the form in which the variables of a file are given."""
+    """Return the form of the variables of a file."""
     with opened(path) as file:
         words = words_of(file)[0].get("form")
         return GAUSSIAN if words is None else form_of_words(words["form"])

@@ -153,7 +153,7 @@ def test_the_docs_list_its_metric(uniform):
         ("form: uniform", "form: unifrom", "'unifrom' is no form that is known here; did you mean 'uniform'?"),
         ("high: 'high/{tile}.tif', ", "", "data.layers: missing key 'high': its upper end"),
         ("{high:", "{mode: 'high/{tile}.tif', high:", "data.layers.mode: form uniform has no such layer"),
-        ("  layers: {high: 'high/{tile}.tif', low: 'low/{tile}.tif'}\n", "", "missing key 'layers' beside form"),
+        ("  layers: {high: 'high/{tile}.tif', low: 'low/{tile}.tif'}\n", "", "missing key 'layers'; form needs it"),
         ("  form: uniform\n", "", "layers"),
         ("form: uniform", "form: uniform\n  mean: 'low/{tile}.tif'", "mean"),
     ],
