@@ -12,7 +12,7 @@ from correlated import forecast
 from matplotlib.figure import Figure
 
 import geouq
-from geouq.drawing import DRAWERS
+from geouq.drawing import FIGURES
 from geouq.errors import ConfigError, DataError, SummaryError
 from geouq.figures.style import Curve
 
@@ -48,7 +48,7 @@ def line(axes, label):
 
 
 def test_each_figure_of_a_run_has_a_function():
-    assert set(DRAWN) == set(DRAWERS) == set(geouq.plot.__all__)
+    assert set(DRAWN) == set(FIGURES) == set(geouq.plot.__all__)
 
 
 @pytest.mark.renders

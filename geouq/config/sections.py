@@ -23,10 +23,8 @@ from pydantic import (
 from geouq.config.validation_errors import in_plain_words, quoted, raise_each
 from geouq.config.values import (
     CELLS,
-    FIGURES_OF_RUNS,
     GroupedBy,
     directory_pattern,
-    figure_name,
     increasing,
     level,
     metric_name,
@@ -42,6 +40,7 @@ Level = Annotated[float, AfterValidator(level)]
 Predicted = Annotated[str, Field(min_length=1), AfterValidator(predicted_pattern)]
 Edges = Annotated[tuple[float, ...], Field(min_length=2, max_length=1001), AfterValidator(increasing)]
 Unit = Literal["m", "px"]
+FIGURES = ("reliability", "calibration")  # of the whole; pages show those of regions themselves
 MAPS = ("cells",)  # maps with a value a pixel cost more than the sweep
 LEAVE_ONE_REGION_OUT, K_FOLD = "leave-one-region-out", "k-fold"
 NOT_RECALIBRATED = "corrections are of mean and variance; leave recalibration out, or give the forecast as these"
@@ -197,6 +196,12 @@ def _nothing(written: object) -> object:
     return () if written == "none" else written
 
 
+def _drawn(figures: tuple[str, ...]) -> tuple[str, ...]:
+    if set(figures) - set(FIGURES):  # the records of figures are not loaded for nothing: matplotlib is large
+        raise_each(resolve_name("geouq.drawing:unknown_figures")(figures))
+    return figures
+
+
 class VarianceRule(Section):
     """The treatment of invalid variances."""
 
@@ -204,6 +209,14 @@ class VarianceRule(Section):
         default="error",
         description="`error`: a negative variance stops the tile; `exclude`: its pixel is excluded and counted",
     )
+
+
+Figures = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_nothing, json_schema_input_type=tuple[str, ...] | Literal["none"]),
+    AfterValidator(unique),
+    AfterValidator(_drawn),
+]
 
 
 class Output(Section):
@@ -221,13 +234,10 @@ class Output(Section):
         description="maps to write, or `none`. Maps of pixels, such as `z`, `error` or `covered_90`, are listed in "
         "outputs.md. Maps of cells: `cells` (every metric), or metrics such as `uce`",
     )
-    figures: Annotated[
-        tuple[Annotated[str, AfterValidator(figure_name)], ...],
-        BeforeValidator(_nothing, json_schema_input_type=tuple[str, ...] | Literal["none"]),
-        AfterValidator(unique),
-    ] = Field(
-        default=FIGURES_OF_RUNS, description="figures to draw if they have something to show, or `none`; default: all"
+    figures: Figures = Field(
+        default=FIGURES, description="figures of the whole to draw if they have something to show, or `none`"
     )
+    region_figures: Figures = Field(default=(), description="figures of each region to draw, or `none`")
 
     @field_validator("maps")
     @classmethod

@@ -8,13 +8,11 @@ from typing import Literal, TypeVar, get_args
 
 import rasterio
 
-from geouq.config.figure_names import FIGURES
 from geouq.config.validation_errors import Steps, quoted, raise_each, suggestion
 from geouq.text.naming import DEVICE, reads_as_missing
 
 H = TypeVar("H", bound=Hashable)
 
-FIGURES_OF_RUNS = tuple(name for name in FIGURES if name != "before_after")  # which takes two runs
 SPLIT = "variance_aleatoric"  # beside variance_epistemic and mean
 FORM = "form"  # of a prediction whose form another package defines
 FORM_KEYS = ("members", "quantiles", "probabilities", SPLIT, FORM)
@@ -193,13 +191,6 @@ def increasing(edges: tuple[float, ...]) -> tuple[float, ...]:
         if high <= low
     )
     return edges
-
-
-def figure_name(name: str) -> str:
-    """Accept the name of a figure that a run can draw."""
-    if name not in FIGURES_OF_RUNS:
-        raise ValueError(f"{quoted(name)} is no figure of a run{suggestion(name, FIGURES_OF_RUNS)}")
-    return name
 
 
 def metric_name(name: str) -> str:

@@ -1,6 +1,21 @@
-"""From a run to its figures: what each is drawn from, which are drawn by default, and under which names."""
+"""From a run to its figures: records, default selection, and drawing from the saved summaries."""
 
-from geouq.drawing.figure_context import DRAWERS, Case, Source, Wanted, by_default, draw
-from geouq.drawing.saved import Selection, draw_saved, path_of_figure
+from geouq.drawing import of_runs as _of_runs  # noqa: F401  registers the figures
+from geouq.drawing.case import Case, Source
+from geouq.drawing.record import FIGURES, FigureRecord, figure, unknown_figures
+from geouq.drawing.saved import Selection, draw_saved
+from geouq.drawing.selection import Wanted, by_default, path_of_figure
 
-__all__ = ["DRAWERS", "Case", "Selection", "Source", "Wanted", "by_default", "draw", "draw_saved", "path_of_figure"]
+__all__ = [
+    "FIGURES",
+    "Case",
+    "FigureRecord",
+    "Selection",
+    "Source",
+    "Wanted",
+    "by_default",
+    "draw_saved",
+    "figure",
+    "path_of_figure",
+    "unknown_figures",
+]

@@ -7,8 +7,10 @@ from itertools import chain
 from pathlib import Path
 
 from geouq.config import Experiment, Variable, load_experiment, suggestion
-from geouq.drawing.cells import cell_metrics, usual_metric
-from geouq.drawing.figure_context import DRAWERS, Case, Source, by_default, draw
+from geouq.drawing.case import Case, Source
+from geouq.drawing.cells import cell_metrics
+from geouq.drawing.record import FIGURES, FigureRecord
+from geouq.drawing.selection import by_default, path_of_figure
 from geouq.errors import ConfigError
 from geouq.figures import DOTS_PER_INCH, save_figure
 from geouq.inference import Inference, infer
@@ -20,7 +22,6 @@ from geouq.runs.provenance import RunRecord, load_record
 from geouq.runs.store import Part, SavedSummaries
 from geouq.tables.columns import COLUMN
 from geouq.tables.rows import Row
-from geouq.text.naming import file_name
 from geouq.verdict import verdicts_of
 
 Inferred = Callable[[EvaluationUnit, str], Inference]
@@ -50,11 +51,11 @@ def draw_saved(folder: Path, selection: Selection, reporter: Reporter) -> list[P
     record, experiment = load_record(folder), load_experiment(folder / "config.yaml")
     source, asked = _open(folder, experiment, record, selection)
     variables = _variables(record.variables, selection.variables)
-    _require_known("--only", selection.only, DRAWERS)
+    _require_known("--only", selection.only, FIGURES)
     _require_known("--metric", selection.metrics, cell_metrics(source.summaries.form(), experiment.levels))
     written = []
     for case, figure in _wanted(source, asked, variables, selection, reporter):
-        drawn = draw(figure, case)
+        drawn = FIGURES[figure].draw(case)
         if drawn is not None:
             path = folder / path_of_figure(case, figure, selection.kind)
             save_figure(drawn, path, selection.dots_per_inch)
@@ -63,13 +64,6 @@ def draw_saved(folder: Path, selection: Selection, reporter: Reporter) -> list[P
     if not written:
         raise ConfigError(f"{folder}: nothing to draw: {_why(selection)}")
     return written
-
-
-def path_of_figure(case: Case, figure: str, kind: str = "png") -> Path:
-    """Where a figure is written, relative to the folder of the run."""
-    usual = case.metric in ("", usual_metric(case.choices.form))
-    name = figure if figure != "cells" or usual else f"{figure}_{case.metric}"
-    return Path("figures", file_name(case.pool.name), f"{case.variable.file_name}_{name}.{kind}")
 
 
 def _wanted(
@@ -83,7 +77,9 @@ def _wanted(
     if selection.only:
         found = [(pool, variable, figure) for pool in asked for variable in variables for figure in selection.only]
     else:
-        found = [(one.pool, one.variable, one.figure) for one in by_default(asked, variables, DRAWERS)[0]]
+        of_regions = [name for name, record in FIGURES.items() if record.of_regions]
+        wanted, _ = by_default(asked, variables, FIGURES, of_regions)
+        found = [(one.pool, one.variable, one.figure) for one in wanted]
     reporter.stage("figures", len(found))
     for pool, variable, figure in found:
         for metric in (selection.metrics or ("",)) if figure == "cells" else ("",):
@@ -162,18 +158,8 @@ def _require_known(option: str, names: Sequence[str], known: Collection[str]) ->
 
 
 def _why(selection: Selection) -> str:
-    """Why none of the figures that are asked for has anything to show."""
-    reasons = {
-        "error_by_std": "error_by_std needs `ordering: true` in the configuration",
-        "sparsification": "sparsification needs `ordering: true` in the configuration",
-        "group_coverage": "group_coverage needs groups in the configuration",
-        "regions": "regions shows the whole with at least one region",
-        "shift": "shift is of the whole, and needs splits in the configuration",
-        "correlogram": "correlogram needs more cells",
-        "ranks": "ranks needs members of an ensemble",
-    }
-    told = [reasons[name] for name in selection.only if name in reasons]
-    return "; ".join(told) or "no pixel is valid there"
+    """Return why none of the requested figures has anything to show."""
+    return "; ".join(dict.fromkeys(FIGURES[name].needs for name in selection.only)) or FigureRecord.needs
 
 
 def saved_rows(folder: Path, table: str) -> list[Row]:

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.colorbar import Colorbar
 from matplotlib.colors import LogNorm, Normalize, TwoSlopeNorm
 from matplotlib.figure import Figure, FigureBase
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator, StrMethodFormatter
 from numpy.typing import NDArray
 from rasterio.crs import CRS
 from rasterio.errors import CRSError
@@ -241,11 +241,11 @@ def _colour_bar(figure: FigureBase, axes: Sequence[Axes], norm: Normalize, exten
     bar = figure.colorbar(mappable, ax=list(axes), extend=extend, shrink=0.85, aspect=28, pad=0.02)
     if isinstance(norm, LogNorm):
         bar.ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if (norm.vmax or 1) < 30 else (1,)))
-        bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
+        bar.ax.yaxis.set_major_formatter(StrMethodFormatter("{x:.3g}"))
         bar.ax.yaxis.set_minor_formatter(NullFormatter())
     if isinstance(norm, TwoSlopeNorm):
         bar.set_ticks(_ticks(norm.vmin or 0.0, norm.vcenter, norm.vmax or 1.0))
-        bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
+        bar.ax.yaxis.set_major_formatter(StrMethodFormatter("{x:.3g}"))
     bar.ax.yaxis.set_minor_locator(NullLocator())
     bar.ax.tick_params(labelsize=LETTERS)
     return bar

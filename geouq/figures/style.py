@@ -17,7 +17,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogFormatterSciNotation, LogLocator, NullFormatter
+from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter, StrMethodFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from geouq.atomic import atomic_write
@@ -108,7 +108,7 @@ def decades(axes: Axes, span: float, *, x: bool = True, y: bool = True) -> None:
             low, high = sorted(axis.get_view_interval())
             plainly = low >= 1e-3 and high <= 1e5
             powers = LogFormatterSciNotation(minor_thresholds=(np.inf, np.inf))
-            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}") if plainly else powers)
+            axis.set_major_formatter(StrMethodFormatter("{x:g}") if plainly else powers)
             axis.set_minor_formatter(NullFormatter())
 
 

@@ -11,7 +11,6 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from geouq.atomic import atomic_write
-from geouq.config.figure_names import FIGURES
 from geouq.failures import isolated
 from geouq.pages.content import ReportContent
 from geouq.pages.numbers import (
@@ -151,9 +150,8 @@ class _Report:
 def _figures(content: ReportContent, name: str) -> list[tuple[str, list[tuple[str, str]]]]:
     """Figures of a pool for each variable, as (variable, [(what it shows, path from the page)])."""
     found: dict[str, list[tuple[str, str]]] = {variable.name: [] for variable in content.variables}
-    for (of, variable, figure), path in content.figures.items():
+    for (of, variable, title), path in content.figures.items():
         if of == name:
-            title = FIGURES[figure].title
             found.setdefault(variable, []).append((title, f"../{_url(path)}"))
     return [(variable, figures) for variable, figures in found.items() if figures]
 

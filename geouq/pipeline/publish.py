@@ -28,7 +28,7 @@ from geouq.tables.rows import (
 )
 from geouq.text.naming import file_name
 
-FigurePaths = Mapping[tuple[str, str, str], str]  # by region, variable and figure
+FigurePaths = Mapping[tuple[str, str, str], str]  # by region, variable and title
 
 
 def publish(evaluated: Evaluated) -> Results:
@@ -151,10 +151,11 @@ def draw_figures(evaluated: Evaluated) -> tuple[dict[tuple[str, str, str], str],
     Those that have nothing to show are not there; of very many, those that stand in `geouq.drawing.by_default`.
     """
     swept, numbers = evaluated.swept, evaluated.numbers
-    if not swept.experiment.output.figures:
+    output = swept.experiment.output
+    if not (output.figures or output.region_figures):
         swept.reporter.stage("figures", 0)
         return {}, []
-    from geouq.drawing import Case, Source, by_default, draw, path_of_figure  # noqa: PLC0415  matplotlib is large
+    from geouq.drawing import FIGURES, Case, Source, by_default, path_of_figure  # noqa: PLC0415  matplotlib is large
     from geouq.figures import save_figure  # noqa: PLC0415
 
     rows = {name: numbers.tables[name].rows for name in ("metrics", "shift") if name in numbers.tables}
@@ -163,7 +164,7 @@ def draw_figures(evaluated: Evaluated) -> tuple[dict[tuple[str, str, str], str],
         lambda pool, variable: numbers.inferred[pool.name][variable], rows, numbers.verdicts,
         evaluated.summaries, evaluated.summaries.zones(),
     )  # fmt: skip
-    wanted, left = by_default(numbers.shown, swept.record.variables, swept.experiment.output.figures)
+    wanted, left = by_default(numbers.shown, swept.record.variables, output.figures, output.region_figures)
     written = {}
     swept.reporter.stage("figures", len(wanted))
     for one in wanted:
@@ -171,9 +172,10 @@ def draw_figures(evaluated: Evaluated) -> tuple[dict[tuple[str, str, str], str],
         with isolated("figures", f"{one.figure} of {one.variable.name} in {one.pool.name}", outputs=outputs):
             path = path_of_figure(case, one.figure)
             outputs.append(swept.folder / path)
-            if (figure := draw(one.figure, case)) is not None:
+            record = FIGURES[one.figure]
+            if (figure := record.draw(case)) is not None:
                 save_figure(figure, swept.folder / path)
-                written[one.pool.name, one.variable.name, one.figure] = path.as_posix()
+                written[one.pool.name, one.variable.name, record.title] = path.as_posix()
         swept.reporter.advance(f"{case.title}, {one.figure}")
     left_out = f"{left} more figures of regions are drawn by: geouq figures {swept.folder} --region NAME"
     return written, [left_out] if left else []

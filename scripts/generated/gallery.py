@@ -1,14 +1,20 @@
 """The figures of the gallery: the title of each, what it shows, and its picture."""
 
-from geouq.config.figure_names import FIGURES
-from geouq.drawing import DRAWERS
+from geouq.drawing import FIGURES
+
+BEFORE_AFTER = (
+    "before_after",
+    "Before and after recalibration",
+    "Reliability diagram and calibration curve before and after recalibration. From Python, of two forecasts.",
+)
 
 
 def gallery() -> str:
     """Return a part for each figure."""
-    parts = []
-    for name, about in FIGURES.items():
-        source = f"`geouq figures RUN --only {name}`" if name in DRAWERS else "From Python, of two forecasts"
-        picture = f"![{about.title}: {about.shows}](gallery/{name}.png)"
-        parts.append(f"## {about.title}\n\n{about.shows} {source}.\n\n{picture}\n")
-    return "\n".join(parts)
+    entries = [
+        (record.name, record.title, f"{record.shows} `geouq figures RUN --only {record.name}`.")
+        for record in FIGURES.values()
+    ]
+    return "\n".join(
+        f"## {title}\n\n{text}\n\n![{title}](gallery/{name}.png)\n" for name, title, text in (*entries, BEFORE_AFTER)
+    )

@@ -10,7 +10,7 @@ from csv_rows import rows_of
 
 from geouq import verdict
 from geouq.cli import main
-from geouq.drawing.figure_context import DRAWERS
+from geouq.drawing import FIGURES, FigureRecord
 from geouq.inference import FAILED
 from geouq.maps.pixel_maps import map_named
 from geouq.numbers.of_run import MAKERS
@@ -45,7 +45,7 @@ def break_maps(monkeypatch):
 
 
 def break_figures(monkeypatch):
-    monkeypatch.setitem(DRAWERS, "pit", broken)
+    monkeypatch.setitem(FIGURES, "pit", FigureRecord("pit", broken, "PIT histogram", ""))
 
 
 def break_pages(monkeypatch):

@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from geouq.config.figure_names import FIGURES
-from geouq.drawing import DRAWERS, by_default
-from geouq.drawing import figure_context as choosing
+from geouq.drawing import FIGURES, by_default, selection
 from geouq.drawing.saved import saved_rows
 from geouq.regions import EvaluationUnit
 from geouq.tables.columns import COLUMN, COLUMNS
@@ -17,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 MORE = (
     "variables: {height: {band: 1}, gini: {band: 3}}\nregions: {west: [a1, a2]}\nordering: true\n"
     "splits: {in: [a1], out: [b1]}\n"
-    "output: {maps: none, figures: [reliability, shift]}\n"
+    "output: {maps: none, figures: [reliability, shift], region_figures: [reliability]}\n"
 )
 
 
@@ -48,14 +46,14 @@ def test_a_run_draws_what_it_is_asked_for(finished):
 
 def test_every_figure_can_be_drawn_again_in_every_format(finished, geouq):
     for kind, head in (("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")):
-        only = [option for name in DRAWERS for option in ("--only", name)] if kind == "pdf" else ["--only", "pit"]
+        only = [option for name in FIGURES for option in ("--only", name)] if kind == "pdf" else ["--only", "pit"]
         done = geouq("figures", finished, "--format", kind, *only, "--region", "all", "--variable", "height", "--quiet")
         assert done.exit_code == 0, done.output
         found = [path for path in (finished / "figures" / "all").glob(f"*.{kind}") if path.stem != "height_cells_bias"]
         assert all(path.read_bytes().startswith(head) for path in found)
         if kind == "pdf":
-            assert {path.stem.removeprefix("height_") for path in found} == set(DRAWERS) - {"ranks"}  # of ensembles
-            assert done.output == f"{len(DRAWERS) - 1} figures in {finished / 'figures'}\n"
+            assert {path.stem.removeprefix("height_") for path in found} == set(FIGURES) - {"ranks"}  # of ensembles
+            assert done.output == f"{len(FIGURES) - 1} figures in {finished / 'figures'}\n"
         for path in found:
             path.unlink()
 
@@ -91,21 +89,21 @@ def test_a_name_that_the_run_does_not_know_is_told_in_one_line(finished, geouq, 
 
 
 def test_of_very_many_figures_those_of_the_whole_come_first(monkeypatch):
-    monkeypatch.setattr(choosing, "MOST", 20)
+    monkeypatch.setattr(selection, "MOST", 20)
     shown = [EvaluationUnit("all", "all", (), {}), *(EvaluationUnit("region", f"r{k}", (), {}) for k in range(40))]
 
-    wanted, left = by_default(shown, ["v"], DRAWERS)
+    wanted, left = by_default(shown, ["v"], FIGURES, ["reliability", "pit"])
 
-    assert [one.figure for one in wanted[: len(DRAWERS)]] == list(DRAWERS)
-    assert {one.figure for one in wanted[len(DRAWERS) :]} == {"reliability"}
-    assert (len(wanted), left) == (20, len(DRAWERS) + 40 * len(choosing.OF_REGIONS) - 20)
+    assert [one.figure for one in wanted[: len(FIGURES)]] == list(FIGURES)
+    assert {one.figure for one in wanted[len(FIGURES) :]} == {"reliability"}
+    assert (len(wanted), left) == (20, len(FIGURES) + 40 * 2 - 20)
 
 
 def test_the_gallery_shows_every_figure_and_no_other():
     page = (ROOT / "docs" / "reference" / "gallery.md").read_text(encoding="utf-8")
     pictures = {path.stem for path in (ROOT / "docs" / "reference" / "gallery").glob("*.png")}
 
-    assert set(FIGURES) == {*DRAWERS, "before_after"} == pictures
+    assert {*FIGURES, "before_after"} == pictures
     assert set(re.findall(r"\]\(gallery/(\w+)\.png\)", page)) == pictures
     assert all(about.title in page and about.shows in page for about in FIGURES.values())
     assert sum(path.stat().st_size for path in (ROOT / "docs" / "reference" / "gallery").glob("*.png")) < 1_500_000

@@ -20,9 +20,7 @@ PACKAGE = Path(package.__file__).parent
 OTHER_NOUNS = {
     "api/pixel_scores.py": {"mean", "std"},
     "classes.py": {"brier", "confidence"},
-    "config/figure_names.py": {"pit", "std"},
     "config/layer_bands.py": {"mean", "std"},
-    "drawing/figure_context.py": {"pit", "std"},
     "ensemble.py": {"aleatoric_share", "epistemic_share"},
     "inference/blocks.py": {"error", "z"},
     "metrics/__init__.py": {"crps", "nll"},

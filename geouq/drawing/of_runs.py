@@ -1,0 +1,185 @@
+"""The figures of a run, each with its record: from one variable of one evaluation unit to a matplotlib Figure."""
+
+from matplotlib.figure import Figure
+
+from geouq.drawing.case import Case
+from geouq.drawing.cells import cells_of_tiles, unit_of_cells, usual_metric
+from geouq.drawing.record import figure
+from geouq.figures import (
+    Curve,
+    calibration_figure,
+    cell_map,
+    correlogram_figure,
+    error_by_std_figure,
+    group_coverage_figure,
+    pit_histogram,
+    ranks_figure,
+    region_figure,
+    reliability_diagram,
+    shares_figure,
+    shift_figure,
+    sparsification_figure,
+    std_figure,
+)
+from geouq.figures.calibration import shares_of
+from geouq.figures.regions import region_panels
+
+
+@figure(of_regions=True)
+def reliability(case: Case) -> Figure:
+    """Reliability diagram of the variance.
+
+    Mean squared error against mean predicted variance in each bin, with the share of the pixels below. Points above
+    the diagonal have errors larger than predicted.
+    """
+    scheme = case.source.scheme
+    edges = (case.choices.shared_edges or {}).get(scheme.name)
+    return reliability_diagram(
+        case.summary, scheme, title=case.title, units=case.variable.units, edges=edges, bands=case.inference.bands
+    )
+
+
+def _shares(case: Case) -> Figure:
+    """Return the calibration curve of quantiles, or a reliability diagram of each class."""
+    curves, predicted, observed = shares_of(case.summary)
+    return shares_figure(curves, int(case.summary.n), title=case.title, predicted=predicted, observed=observed)
+
+
+@figure(needs_variance=False, of_regions=True)
+def calibration(case: Case) -> Figure:
+    """Calibration curve.
+
+    Share of the truth below each predicted quantile, and its distance from the diagonal, on which a calibrated
+    forecast lies.
+    """
+    if not case.has_variance:
+        return _shares(case)
+    name = case.variable.name
+    curves = {
+        pool.name: Curve(pool.variables[name], case.source.inferred(pool, name).bands)
+        for pool in case.beside
+        if pool.variables[name].n
+    }
+    return calibration_figure(curves, title=case.title, levels=case.choices.calibration_levels)
+
+
+@figure(of_regions=True)
+def pit(case: Case) -> Figure:
+    """PIT histogram.
+
+    Histogram of the probability integral transform: flat if calibrated, high at both ends if over-confident, sloping
+    if biased.
+    """
+    return pit_histogram(case.summary, title=case.title, bands=case.inference.bands, verdict=case.verdict)
+
+
+@figure(needs="ranks needs members of an ensemble", of_regions=True)
+def ranks(case: Case) -> Figure | None:
+    """Ranks among the members.
+
+    Of an ensemble: where the truth lies among the members' means, and the PIT of the mixture where members have
+    variances: flat if calibrated, high at both ends if over-confident, sloping if biased.
+    """
+    return ranks_figure(case.summary, title=case.title) if "ranks" in case.choices.form.fields else None
+
+
+@figure(needs="error_by_std needs `ordering: true` in the configuration", of_regions=True)
+def error_by_std(case: Case) -> Figure | None:
+    """Error against predicted std.
+
+    Density of the size of the error against the predicted std, with its quantiles and those that a calibrated forecast
+    would have.
+    """
+    if case.summary.ordering is None:
+        return None
+    return error_by_std_figure(case.summary, title=case.title, units=case.variable.units)
+
+
+@figure(needs="sparsification needs `ordering: true` in the configuration")
+def sparsification(case: Case) -> Figure | None:
+    """Sparsification curves.
+
+    RMSE of the remaining pixels when the most uncertain ones are left out, and the same in the best order.
+    """
+    if case.summary.ordering is None:
+        return None
+    return sparsification_figure(case.summary, title=case.title, units=case.variable.units)
+
+
+@figure(needs="group_coverage needs groups in the configuration")
+def group_coverage(case: Case) -> Figure | None:
+    """Coverage by group.
+
+    Share of the truth inside the intervals, in groups of pixels by truth, mean, variance or class.
+    """
+    groupings, levels, count = case.choices.groupings, case.choices.levels, case.choices.groups.count
+    if not groupings:
+        return None
+    return group_coverage_figure(case.summary, title=case.title, groupings=groupings, levels=levels, groups=count)
+
+
+@figure()
+def std(case: Case) -> Figure:
+    """Predicted std by region.
+
+    Distribution of the predicted std in each region, with quantiles and the RMSE.
+    """
+    regions = {pool.name: pool.variables[case.variable.name] for pool in case.beside}
+    return std_figure(regions, title=case.title, units=case.variable.units)
+
+
+@figure(needs="regions shows the whole with at least one region", needs_variance=False, weighted=False)
+def regions(case: Case) -> Figure | None:
+    """Metrics by region.
+
+    A dot with its interval for each region and metric, sorted, with the ideal value.
+    """
+    if case.pool.level != "all":
+        return None
+    names = {pool.name for pool in case.beside}
+    bins = ("", case.source.scheme.name)
+    rows = [
+        row
+        for metric in region_panels()
+        for row in case.rows("metrics")
+        if row["metric"] == metric and row["level"] != "tile" and row["name"] in names and row["bins"] in bins
+    ]
+    return region_figure(rows, title=case.variable.name) if len({row["name"] for row in rows}) > 1 else None
+
+
+@figure(needs="shift is of the whole, and needs splits in the configuration", needs_variance=False, weighted=False)
+def shift(case: Case) -> Figure | None:
+    """In and out of distribution.
+
+    Each metric in and out of the distribution of the training data, with the interval of the difference.
+    """
+    rows = [row for row in case.rows("shift") if row["bins"] in ("", case.source.scheme.name)]
+    return shift_figure(rows, title=case.variable.name) if case.pool.level == "all" and rows else None
+
+
+@figure(needs_variance=False, weighted=False)
+def cells(case: Case) -> Figure | None:
+    """Cell map.
+
+    Mean squared z of every cell on a map, in colours around 1: red where errors are larger than predicted, blue where
+    they are smaller. Of quantiles it is their CRPS, and of classes the Brier score.
+    """
+    source, form = case.source, case.choices.form
+    metric = case.metric or usual_metric(form)
+    tiles = cells_of_tiles(source.summaries, source.parts(case.pool), case.variable.name, metric, source.scheme)
+    if not tiles:
+        return None
+    units = unit_of_cells(metric, case.variable.units, form)
+    return cell_map(tiles, metric, title=f"{case.title}: {metric}", units=units)
+
+
+@figure(needs="correlogram needs more cells", needs_variance=False, of_regions=True)
+def correlogram(case: Case) -> Figure | None:
+    """Correlogram of the residuals.
+
+    Correlation between cells of what each adds to the mean error, squared error and squared z, by distance.
+    """
+    blocks = case.inference.blocks
+    if blocks is None or len(blocks.reaches["error"].correlogram.lags) < 3:
+        return None
+    return correlogram_figure(blocks, title=case.title)

@@ -1,0 +1,64 @@
+"""Which figures a run draws, and where they are written."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from geouq.config import Variable
+from geouq.drawing.case import Case
+from geouq.drawing.cells import usual_metric
+from geouq.drawing.record import FIGURES
+from geouq.regions import EvaluationUnit
+from geouq.text.naming import file_name
+
+MOST = 240  # figures: a minute or two
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One figure of one variable of one evaluation unit."""
+
+    pool: EvaluationUnit
+    variable: Variable
+    figure: str
+
+
+def by_default(
+    shown: Sequence[EvaluationUnit],
+    variables: Sequence[Variable],
+    figures: Collection[str],
+    of_regions: Collection[str],
+) -> tuple[list[Wanted], int]:
+    """Return the figures to draw, and how many others exceed the limit.
+
+    Figures of the whole come first, then those of the regions, figure by figure.
+
+    Parameters
+    ----------
+    figures, of_regions : collections of str
+        Names of the figures of the whole, and of those of each region.
+    """
+    everything = list(_in_order(shown, variables, figures, of_regions))
+    chosen = list(islice(everything, MOST))
+    return chosen, len(everything) - len(chosen)
+
+
+def _in_order(
+    shown: Sequence[EvaluationUnit],
+    variables: Sequence[Variable],
+    figures: Collection[str],
+    of_regions: Collection[str],
+) -> Iterator[Wanted]:
+    for whole, names in ((True, figures), (False, of_regions)):
+        pools = [pool for pool in shown if (pool.level == "all") == whole]
+        for name in FIGURES:
+            if name in names:
+                yield from (Wanted(pool, variable, name) for pool in pools for variable in variables)
+
+
+def path_of_figure(case: Case, figure: str, kind: str = "png") -> Path:
+    """Return the path of a figure, relative to the folder of the run."""
+    usual = case.metric in ("", usual_metric(case.choices.form))
+    name = figure if figure != "cells" or usual else f"{figure}_{case.metric}"
+    return Path("figures", file_name(case.pool.name), f"{case.variable.file_name}_{name}.{kind}")

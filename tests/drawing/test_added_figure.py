@@ -1,0 +1,54 @@
+"""A figure from outside the package: one function with its record is all that is written."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from geouq.drawing import FIGURES, figure
+
+TEXT = "variables: [height]\nregions: {west: [a1]}\noutput: {maps: none, figures: [bars], region_figures: [bars]}\n"
+
+
+@pytest.fixture
+def bars():
+    @figure(needs="bars needs pixels with an error")
+    def bars(case):
+        """Bars.
+
+        One bar for the pixels of the whole.
+        """
+        drawn = Figure()
+        drawn.subplots().bar(0, np.asarray(case.summary.n))
+        return drawn
+
+    yield bars
+    del FIGURES["bars"]
+
+
+@pytest.mark.usefixtures("bars")
+def test_a_figure_from_outside_is_drawn_of_the_whole_and_of_regions_and_stands_on_the_page(
+    tile_folder, geouq, tmp_path
+):
+    done = geouq("run", tile_folder(("a1", "b1"), text=TEXT), "--out", tmp_path / "out", "--quiet")
+
+    assert done.exit_code == 0, done.output
+    assert {path.parent.name for path in (tmp_path / "out/figures").rglob("*_bars.png")} == {"all", "west"}
+    assert "height_bars.png" in (tmp_path / "out/report/index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("bars")
+def test_the_title_and_the_text_are_those_of_the_docstring():
+    assert (FIGURES["bars"].title, FIGURES["bars"].shows) == ("Bars", "One bar for the pixels of the whole.")
+
+
+@pytest.mark.usefixtures("bars")
+def test_two_figures_of_one_name_are_refused(bars):
+    with pytest.raises(TypeError, match="there is a figure 'bars' already"):
+        figure()(bars)
+
+
+def test_an_unknown_figure_is_named_with_the_nearest_one(tile_folder, geouq):
+    done = geouq("check", tile_folder(("a1",), text=TEXT.replace("bars", "calibraton")))
+
+    assert done.exit_code == 2
+    assert "'calibraton' is not a figure of a run; did you mean 'calibration'?" in done.output
