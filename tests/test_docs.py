@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
 WITH_EXAMPLES = [page for page in PAGES if "```text\n" in (DOCS / page).read_text(encoding="utf-8")]
-EVERYTHING = """variables: [height]
+EVERYTHING = """variables: [height, cover]
 regions:
   west: [a1, a2]
   field: {polygons: field.geojson, name: NAME}
@@ -101,7 +101,7 @@ def test_all_files_and_columns_of_a_run_are_listed(tile_folder, tmp_path, geouq)
 
     assert [name for name in sorted(written) if not any(fnmatch(name, pattern) for pattern in patterns)] == []
     unseen = {pattern for pattern in patterns if not any(fnmatch(name, pattern) for name in written)}
-    assert {pattern for pattern in unseen if "comparison" not in pattern} <= {"maps/*_cells_*.tif"}
+    assert {pattern for pattern in unseen if "comparison" not in pattern} <= {"maps/*_cells_*.tif", "maps/cells_*.vrt"}
     for record in (*TABLES.values(), RECALIBRATION):
         if record.file in written:
             assert columns_of(folder / record.file) == record.columns

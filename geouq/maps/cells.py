@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from geouq.config import Variable
 from geouq.grid import Window
 from geouq.maps.cell_metrics import Cellwise, Measured
-from geouq.maps.geotiff import MapWriter, cog_writer
-from geouq.maps.lattice import Mosaic, mosaic_of
+from geouq.maps.geotiff import CONTINUOUS, BandLabel, MapWriter, cog_writer
+from geouq.maps.lattice import Mosaic, mosaic_of, mosaic_on
 from geouq.maps.polygons import polygon_writer
-from geouq.maps.style import style_of_scale, write_style
+from geouq.maps.scales import Scale
+from geouq.maps.style import style_of_polygons, style_of_scale, write_style
+from geouq.maps.virtual import Source, VirtualBand, lattices_by_suffix, remove_virtual, write_virtual
 from geouq.metrics import shown_in
 from geouq.summary import CellSummaries, TilePlace
 from geouq.text.naming import file_name
@@ -21,16 +23,18 @@ from geouq.text.naming import file_name
 Cells = tuple[NDArray[np.int64], CellSummaries]
 
 WINDOW = 512
+MOST_SOURCES = 20_000  # of a virtual raster, about 300 bytes each
 
 
 def write_cell_maps(
     places: Sequence[TilePlace], cells: Cellwise, folder: Path, tags: Mapping[str, str]
 ) -> Iterator[Path]:
-    """Write the metrics of every cell of a variable, one band a metric, and a polygon a cell with all of them.
+    """Write the metrics of every cell of a variable: a band for each metric, and a polygon for each cell.
 
-    `cells_<variable>.tif` where the tiles lie side by side on one pixel lattice, else `<tile>_cells_<variable>.tif`; of
-    several models, `<variable>@<model>`; and `cells_<variable>.gpkg`. Styles stand beside the maps, and one for each
-    metric in `styles`.
+    If the tiles lie side by side, the raster is `cells_<variable>.tif`. Otherwise each tile has
+    `<tile>_cells_<variable>.tif`, and `cells_<variable>.vrt` shows them together if they share a lattice of pixels.
+    The polygons are `cells_<variable>.gpkg`, which holds a style for each metric. If there are several models, the
+    names end in `<variable>@<model>`.
     """
     variable = cells.variable
     paths = paths_of_cells(places, variable, folder)
@@ -38,8 +42,10 @@ def write_cell_maps(
     tiles = (cells.measured(place) for place in places)
     mosaic = mosaic_of(places)
     stem = _stem(variable)
-    with polygon_writer(folder / stem, [place.grid.crs for place in places]) as polygons:
-        first = next(tiles)
+    first = next(tiles)
+    scales = _opening_first(cells.scales(places[0].cell_size ** 2), first.bands)
+    styles = {name: style_of_polygons(name, scale) for name, scale in scales.items()}
+    with polygon_writer(folder / stem, [place.grid.crs for place in places], styles) as polygons:
         if mosaic is None:
             for path, tile in zip(paths, chain([first], tiles), strict=True):
                 _write_tile(tile, path, own)
@@ -49,9 +55,37 @@ def write_cell_maps(
                 for tile in chain([first], tiles):
                     _paint(tile, mosaic, writer)
                     polygons.add(tile)
+    virtual = list(_virtual(stem, places, first.bands, folder)) if mosaic is None else []
     yield from paths
     yield polygons.path
-    yield from _styles(cells, first, paths, folder / "styles" / stem)
+    yield from virtual
+    yield from _styles(scales, first, virtual or paths)
+
+
+def _virtual(stem: str, places: Sequence[TilePlace], bands: Sequence[BandLabel], folder: Path) -> Iterator[Path]:
+    """Yield a virtual raster of the files of tiles on each lattice."""
+    remove_virtual(folder, stem)
+    if len(places) * len(bands) > MOST_SOURCES:
+        return
+    of_tile = {place.tile: place for place in places}
+    shown = [VirtualBand(label, CONTINUOUS) for label in bands]
+    for suffix, lattice in lattices_by_suffix(places):
+        mosaic = mosaic_on(lattice, [of_tile[tile] for tile in lattice.corners])
+        sources = [_source(of_tile[tile], stem, mosaic) for tile in lattice.corners]
+        yield write_virtual(folder / f"{stem}{suffix}.vrt", mosaic.grid, "cells", shown, sources)
+
+
+def _source(place: TilePlace, stem: str, mosaic: Mosaic) -> Source:
+    """Return the file of a tile, whose last cells are cut at its border."""
+    rows, columns = place.grid.shape
+    row, column = mosaic.corners[place.tile]
+    return Source(
+        f"{file_name(place.tile)}_{stem}.tif",
+        place.cell_grid.shape,
+        (rows / place.cell_size, columns / place.cell_size),
+        (row // mosaic.step, column // mosaic.step),
+        (-(-rows // mosaic.step), -(-columns // mosaic.step)),
+    )
 
 
 def paths_of_cells(places: Sequence[TilePlace], variable: Variable, folder: Path) -> list[Path]:
@@ -83,17 +117,20 @@ def _write_tile(tile: Measured, path: Path, tags: Mapping[str, str]) -> None:
         writer.write(tile.values, Window(0, 0, *grid.shape))
 
 
-def _styles(cells: Cellwise, tile: Measured, paths: Sequence[Path], folder: Path) -> Iterator[Path]:
-    """Yield a style beside each map, of the band that says most, and one for each band in a folder."""
-    scales = cells.scales(tile.place.cell_size**2)
-    texts = {
-        label.name: style_of_scale(scales[label.name], label.units, band)
-        for band, label in enumerate(tile.bands, 1)
-        if label.name in scales
-    }
-    first = (metric.name for metric in shown_in("cell map"))  # the band in which a map opens, if it is there
-    opening = [texts[name] for name in (*first, *texts) if name in texts]
-    for path in paths if opening else ():
-        yield write_style(opening[0], path.with_suffix(".qml"))
-    for name, text in texts.items():
-        yield write_style(text, folder / f"{name}.qml")
+def _opening_first(scales: Mapping[str, Scale], bands: Sequence[BandLabel]) -> dict[str, Scale]:
+    """Return the scale of each band, that in which a map of cells opens first."""
+    names = {label.name for label in bands if label.name in scales}
+    opening = [metric.name for metric in shown_in("cell map") if metric.name in names]
+    return {name: scales[name] for name in dict.fromkeys((*opening, *scales)) if name in names}
+
+
+def _styles(scales: Mapping[str, Scale], tile: Measured, paths: Sequence[Path]) -> Iterator[Path]:
+    """Yield a style next to each raster, of the band in which a map of cells opens."""
+    if not scales:
+        return
+    bands = {label.name: (number, label) for number, label in enumerate(tile.bands, 1)}
+    name, scale = next(iter(scales.items()))
+    number, label = bands[name]
+    text = style_of_scale(scale, label.units, number)
+    for path in paths:
+        yield write_style(text, path.with_suffix(".qml"))

@@ -1,7 +1,7 @@
 """Whether tiles lie side by side on one lattice of pixels, and where each of them is then."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from affine import Affine
@@ -35,16 +35,22 @@ class Mosaic:
 
 
 def mosaic_of(tiles: Sequence[TilePlace]) -> Mosaic | None:
-    """Return the mosaic of tiles; None where they do not make one of a sensible size."""
+    """Return the mosaic of tiles; None if they do not make one of a sensible size."""
     lattice = _of_like_cells(tiles)
     if lattice is None:
         return None
-    whole, corners = lattice.grid, lattice.corners
-    step = math.gcd(tiles[0].cell_size, *(number for corner in corners.values() for number in corner))
-    shape = -(-whole.shape[0] // step), -(-whole.shape[1] // step)
+    mosaic = mosaic_on(lattice, tiles)
     cells = sum(tile.cell_grid.pixels for tile in tiles)
-    if shape[0] * shape[1] > min(LARGEST_MOSAIC, max(SMALL_MOSAIC, PIXELS_A_CELL * cells)):
-        return None
+    sensible = mosaic.grid.pixels <= min(LARGEST_MOSAIC, max(SMALL_MOSAIC, PIXELS_A_CELL * cells))
+    return mosaic if sensible else None
+
+
+def mosaic_on(lattice: Lattice, tiles: Iterable[TilePlace]) -> Mosaic:
+    """Return the mosaic of the cells of tiles on a lattice."""
+    whole, corners = lattice.grid, lattice.corners
+    sizes = {tile.cell_size for tile in tiles}
+    step = math.gcd(*sizes, *(number for corner in corners.values() for number in corner))
+    shape = -(-whole.shape[0] // step), -(-whole.shape[1] // step)
     return Mosaic(Grid(shape, whole.transform @ Affine.scale(step), whole.crs), step, corners)
 
 

@@ -3,9 +3,10 @@
 import errno
 import json
 import math
+import sqlite3
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -36,6 +37,11 @@ POLYGON = np.dtype(
     [("order", "u1"), ("kind", "<u4"), ("rings", "<u4"), ("points", "<u4"), ("ring", "<f8", (len(CORNERS), 2))]
 )
 DECIMALS = 8  # of degrees: a millimetre
+LAYER_STYLES = """CREATE TABLE layer_styles (
+    id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, f_table_catalog TEXT(256), f_table_schema TEXT(256),
+    f_table_name TEXT(256), f_geometry_column TEXT(256), styleName TEXT(30), styleQML TEXT, styleSLD TEXT,
+    useAsDefault BOOLEAN, description TEXT, owner TEXT(30), ui TEXT(30), update_time DATETIME DEFAULT CURRENT_TIMESTAMP
+)"""  # as QGIS creates it
 ARCHIVE = "!"  # pyogrio takes what stands before it for an archive, and writes elsewhere
 
 
@@ -75,8 +81,16 @@ def cell_polygons(tile: Measured) -> CellPolygons:
 
 
 @contextmanager
-def polygon_writer(stem: Path, crs: Sequence[str]) -> Iterator[Polygons]:
-    """Yield a writer of `<stem>.gpkg`, or `<stem>.geojson`; complete, or absent. crs : of all tiles, as WKT."""
+def polygon_writer(stem: Path, crs: Sequence[str], styles: Mapping[str, str]) -> Iterator[Polygons]:
+    """Yield a writer of `<stem>.gpkg`, or `<stem>.geojson` without pyogrio. The file is complete, or absent.
+
+    Parameters
+    ----------
+    crs : sequence of str
+        CRS of all tiles, as WKT.
+    styles : mapping
+        QGIS styles by name, which a GeoPackage holds. The layers open in the first one.
+    """
     has_library = find_spec("pyogrio") is not None and ARCHIVE not in str(stem)
     path = stem.with_name(f"{stem.name}{'.gpkg' if has_library else '.geojson'}")
     with atomic_write(path) as part:
@@ -84,6 +98,7 @@ def polygon_writer(stem: Path, crs: Sequence[str]) -> Iterator[Polygons]:
             package = _Package(path, part, layers_of(stem.name, crs))
             yield package
             package.flush()
+            save_styles(part, package.begun_layers, styles)
         else:
             with part.open("w", encoding="utf-8") as file:
                 file.write('{"type": "FeatureCollection", "features": [')
@@ -105,6 +120,11 @@ class _Package:
     layers: dict[str, str]
     waiting: dict[str, list[CellPolygons]] = field(default_factory=dict)
     begun: set[str] = field(default_factory=set)
+
+    @property
+    def begun_layers(self) -> list[str]:
+        """Return the names of the layers that hold polygons."""
+        return [name for crs, name in self.layers.items() if crs in self.begun]
 
     def add(self, tile: Measured) -> None:
         """Keep the polygons of the cells of a tile until there are enough to write."""
@@ -142,17 +162,44 @@ class _Package:
         self.begun.add(crs)
 
 
+def save_styles(package: Path, layers: Sequence[str], styles: Mapping[str, str]) -> None:
+    """Save styles for the layers of a GeoPackage in the table `layer_styles`, where QGIS looks for them."""
+    time = _time_of_change()
+    rows = [
+        (layer, "geom", name, text, number == 0, time)
+        for layer in layers
+        for number, (name, text) in enumerate(styles.items())
+    ]
+    with closing(sqlite3.connect(package)) as database, database:
+        database.execute(LAYER_STYLES)
+        database.execute(
+            "INSERT INTO gpkg_contents (table_name, data_type, identifier, last_change) VALUES (?, ?, ?, ?)",
+            ("layer_styles", "attributes", "layer_styles", time),
+        )
+        database.executemany(
+            "INSERT INTO layer_styles "
+            "(f_table_catalog, f_table_schema, f_table_name, f_geometry_column, styleName, styleQML, useAsDefault, "
+            "update_time) VALUES ('', '', ?, ?, ?, ?, ?, ?)",
+            rows,
+        )
+
+
 @contextmanager
 def _at_source_date_epoch() -> Iterator[None]:
-    """GeoPackages hold the time of their last change: that of SOURCE_DATE_EPOCH, or the first one that there is."""
+    """Let pyogrio write the time of `_time_of_change` into a GeoPackage."""
     import pyogrio  # noqa: PLC0415  an optional extra
 
-    told = source_date_epoch() or datetime.fromtimestamp(0, UTC)
-    pyogrio.set_gdal_config_options({"OGR_CURRENT_DATE": told.strftime("%Y-%m-%dT%H:%M:%S.000Z")})
+    pyogrio.set_gdal_config_options({"OGR_CURRENT_DATE": _time_of_change()})
     try:
         yield
     finally:
         pyogrio.set_gdal_config_options({"OGR_CURRENT_DATE": None})
+
+
+def _time_of_change() -> str:
+    """Return the time of the last change that a GeoPackage holds: SOURCE_DATE_EPOCH, or the first second of 1970."""
+    time = source_date_epoch() or datetime.fromtimestamp(0, UTC)
+    return time.strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 
 @dataclass

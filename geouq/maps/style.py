@@ -1,6 +1,7 @@
 """How GIS programs show a map: QGIS styles of scales and codes, and names of codes for GDAL, in files next to it."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -9,6 +10,7 @@ from geouq.maps.scales import Rgb, Scale, colours_of_codes, hexadecimal
 
 DOCTYPE = "<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>\n"
 VERSION = "3.28.0"  # of QGIS, whose format this is; later ones read it too
+FURTHEST = 1e300  # ends of the outermost classes
 ORIGIN = {
     "limits": "None",  # those that stand here, not those of the file
     "extent": "WholeRaster",
@@ -51,6 +53,27 @@ def style_of_codes(codes: Sequence[str], band: int = 1) -> str:
         label = code.replace("_", " ")
         ET.SubElement(entries, "paletteEntry", value=str(number), color=hexadecimal(colour), label=label, alpha="255")
     return _text(root)
+
+
+def style_of_polygons(attribute: str, scale: Scale) -> str:
+    """Return the text of a .qml that fills polygons by an attribute, with a class around each value of a scale."""
+    root = ET.Element("qgis", version=VERSION, styleCategories="Symbology")
+    renderer = ET.SubElement(
+        root, "renderer-v2", type="graduatedSymbol", attr=attribute, graduatedMethod="GraduatedColor", symbollevels="0"
+    )
+    ranges, symbols = ET.SubElement(renderer, "ranges"), ET.SubElement(renderer, "symbols")
+    edges = [-FURTHEST, *((low + high) / 2 for low, high in pairwise(scale.values)), FURTHEST]
+    for number, (colour, (low, high)) in enumerate(zip(scale.colours, pairwise(edges), strict=True)):
+        label = f"above {low:.4g}" if high == FURTHEST else f"up to {high:.4g}"
+        limits = {"lower": f"{low:.12g}", "upper": f"{high:.12g}", "label": label}
+        ET.SubElement(ranges, "range", limits | {"symbol": str(number), "render": "true"})
+        symbol = ET.SubElement(symbols, "symbol", type="fill", name=str(number), alpha="1", clip_to_extent="1")
+        layer = ET.SubElement(symbol, "layer", {"class": "SimpleFill", "enabled": "1", "locked": "0", "pass": "0"})
+        options = ET.SubElement(layer, "Option", type="Map")
+        fill = {"color": ",".join(map(str, (*colour, 255))), "style": "solid", "outline_style": "no"}
+        for name, value in fill.items():
+            ET.SubElement(options, "Option", type="QString", name=name, value=value)
+    return DOCTYPE + ET.tostring(root, encoding="unicode") + "\n"
 
 
 def write_style(text: str, path: Path) -> Path:

@@ -25,9 +25,11 @@ FILES = {
     "maps/<map>.vrt": "the maps of tiles that lie side by side, as one",
     "maps/cells_<variable>.tif": "every metric that cells keep, a band each; a cell is a square of 16 to 256 pixels",
     "maps/<tile>_cells_<variable>.tif": "the same for each tile, if tiles overlap, lie far apart or share no lattice",
-    "maps/cells_<variable>.gpkg": "the same as polygons; GeoJSON without the extra `polygons`",
+    "maps/cells_<variable>.vrt": "the cells of all tiles as one raster, if the tiles share a lattice of pixels",
+    "maps/cells_<variable>.gpkg": "the same as polygons, with a QGIS style for each metric; GeoJSON without the extra "
+    "`polygons`",
     "maps/<name>.qml": "QGIS style of the map of that name; QGIS loads it with the map",
-    "maps/styles/<name>.qml": "QGIS styles of the other bands of a map",
+    "maps/styles/<name>.qml": "QGIS styles of each band of a map of pixels",
     "maps/<name>.aux.xml": "names of the codes of a map",
     "figures/<region>/<variable>_<figure>.png": "[figures](gallery.md) of the whole and of each region",
     "figures/comparison_<variable>.png": "with several models: differences of the main numbers",

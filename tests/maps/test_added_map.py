@@ -63,7 +63,7 @@ def test_a_map_from_outside_is_written_with_what_it_says_of_itself_and_its_style
         assert found.descriptions == ("z_squared_height",)
         assert found.tags(1)["long_name"] == "squared error / predicted variance"
         assert (found.units, found.tags(1)["valid_min"]) == (("1",), "0")
-    values = [float(item.get("value")) for item in ET.parse(maps / "a1_z_squared.qml").iter("item")]  # noqa: S314
+    values = [float(item.get("value")) for item in ET.parse(maps / "z_squared.qml").iter("item")]  # noqa: S314
     assert values == list(even(0, 9, FAULT).values)
     with rasterio.open(maps / "z_squared.vrt") as mosaic:
         assert mosaic.width == 2 * mean.shape[1]

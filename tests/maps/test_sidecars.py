@@ -2,6 +2,8 @@
 
 import json
 import re
+import sqlite3
+from contextlib import closing
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -135,15 +137,23 @@ def test_names_of_tiles_stay_text_in_a_mosaic(tmp_path):
 # styles
 
 
-def test_every_map_has_a_style_beside_it_and_every_band_one_of_its_own(mapped, tmp_path):
+def test_every_mosaic_has_a_style_next_to_it_and_every_band_one_of_its_own(mapped, tmp_path):
     places, variables = mapped
     wholes = {variable.name: SUMMARY.whole for variable in variables}
     for name in ("z", "status"):
         written = write_sidecars(name, places, variables, wholes, tmp_path / "maps")
-        stems = [f"{tile}_{name}" for tile in ("a1", "a2", "b1")] + [name]
         own = [tmp_path / "maps/styles" / name / f"{variable.name}.qml" for variable in variables]
-        assert written == [tmp_path / "maps" / f"{name}.vrt", *(tmp_path / "maps" / f"{s}.qml" for s in stems), *own]
+        assert written == [tmp_path / "maps" / f"{name}.vrt", tmp_path / "maps" / f"{name}.qml", *own]
         assert [style(path.read_text())[0].get("band") for path in own] == ["1", "2", "3"]
+
+
+def test_without_a_mosaic_the_map_of_each_tile_has_a_style_next_to_it(mapped, tmp_path):
+    places, variables = mapped
+    wholes = {variable.name: SUMMARY.whole for variable in variables}
+
+    written = write_sidecars("z", places[:1], variables[:1], wholes, tmp_path / "maps")
+
+    assert written == [tmp_path / "maps/a1_z.qml"]
 
 
 @pytest.mark.parametrize("name", ["z", "error"])
@@ -211,9 +221,53 @@ def test_codes_have_a_colour_and_a_label_each(codes):
 # polygons
 
 
-def read_package(path, layer=None):
+def read_package(path, layer="cells_cover"):
     meta, _, geometry, columns = pyogrio.raw.read(path, layer=layer)
     return meta, shapely.from_wkb(geometry), dict(zip(meta["fields"], columns, strict=True))
+
+
+def styles_in(package):
+    """The styles of the first layer, by name."""
+    with closing(sqlite3.connect(package)) as database:
+        rows = database.execute("SELECT styleName, styleQML, useAsDefault FROM layer_styles ORDER BY id").fetchall()
+    assert [default for _, _, default in rows] == [1] + [0] * (len(rows) - 1)
+    return {name: text for name, text, _ in rows}
+
+
+def test_the_layer_opens_with_a_class_for_each_colour_around_the_values_of_the_scale(tmp_path):
+    cell_maps([swept("a", 0)], tmp_path)
+    scale = cell_scale(
+        next(v for v in evaluate_metrics(SUMMARY.whole, MetricOptions((0.5, 0.9), ())) if v.name == "zms"),
+        SUMMARY.whole,
+    )
+
+    name, text = next(iter(styles_in(tmp_path / "cells_cover.gpkg").items()))
+    renderer = ET.fromstring(text).find("renderer-v2")  # noqa: S314  written here
+    ranges = [(float(one.get("lower")), float(one.get("upper"))) for one in renderer.iter("range")]
+    colours = [one.get("value") for one in renderer.iter("Option") if one.get("name") == "color"]
+
+    assert (name, renderer.get("attr"), renderer.get("type")) == ("zms", "zms", "graduatedSymbol")
+    assert colours == [",".join(map(str, (*colour, 255))) for colour in scale.colours]
+    assert all(low < high for low, high in ranges)
+    assert [high for _, high in ranges[:-1]] == [low for low, _ in ranges[1:]]
+
+
+def test_cells_of_tiles_that_are_cut_make_one_virtual_raster(tmp_path):
+    """The second tile begins in the middle of the last cell of the first: 40 columns are two and a half cells."""
+    tiles = [swept("a", 0), swept("far", 48 * 200 + 5)]
+    paths = cell_maps(tiles, tmp_path, ("n", "bias"))
+
+    assert [path.name for path in paths] == [
+        "a_cells_cover.tif", "far_cells_cover.tif", "cells_cover.gpkg", "cells_cover.vrt", "cells_cover.qml",
+    ]  # fmt: skip
+    with rasterio.open(tmp_path / "cells_cover.vrt") as virtual:
+        assert virtual.descriptions == ("bias", "n")
+        assert virtual.res == (10.0, 10.0)  # 9605 columns and cells of 16 share no other divisor
+        for tile in tiles:
+            with rasterio.open(tmp_path / f"{tile.tile}_cells_cover.tif") as own:
+                cells = own.read(2).repeat(16, 0).repeat(16, 1)[: tile.grid.shape[0], : tile.grid.shape[1]]
+            window = virtual.window(*rasterio.transform.array_bounds(*tile.grid.shape, tile.grid.transform))
+            np.testing.assert_array_equal(virtual.read(2, window=window), cells)
 
 
 def test_every_cell_with_pixels_is_a_polygon_with_every_metric_of_the_map(tmp_path):
@@ -232,8 +286,7 @@ def test_every_cell_with_pixels_is_a_polygon_with_every_metric_of_the_map(tmp_pa
         sampled = np.array(list(source.sample(places)))
         for name, values in zip(source.descriptions, sampled.T, strict=True):
             np.testing.assert_array_equal(columns[name], values.astype(columns[name].dtype), err_msg=name)
-        assert (tmp_path / "styles/cells_cover").is_dir()
-        assert {path.stem for path in (tmp_path / "styles/cells_cover").iterdir()} == set(source.descriptions)
+        assert set(styles_in(tmp_path / "cells_cover.gpkg")) == set(source.descriptions)
     assert shapely.area(squares).sum() == 2 * 40 * 48 * 100  # cut at the border of the tiles
     assert shapely.is_valid(squares).all()
     assert not shapely.is_empty(shapely.union_all(squares))
@@ -257,8 +310,8 @@ def test_tiles_of_two_crs_are_two_layers(tmp_path):
     cell_maps([swept("a", 0), swept("b", 0, crs=UTM34), swept("c", 48)], tmp_path, ("n",))
 
     layers = [name for name, _ in pyogrio.list_layers(tmp_path / "cells_cover.gpkg")]
-    found = [read_package(tmp_path / "cells_cover.gpkg", layer) for layer in layers]
-    assert layers == ["cells_cover", "cells_cover_2"]
+    found = [read_package(tmp_path / "cells_cover.gpkg", layer) for layer in layers[:2]]
+    assert layers == ["cells_cover", "cells_cover_2", "layer_styles"]
     assert [meta["crs"] for meta, *_ in found] == ["EPSG:32633", "EPSG:32634"]
     assert [set(columns["tile"]) for *_, columns in found] == [{"a", "c"}, {"b"}]
 
