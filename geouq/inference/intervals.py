@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +22,11 @@ from geouq.inference.blocks import (
 )
 from geouq.inference.bootstrap import CellsOf, N, basis_of_cells
 from geouq.inference.limits import (
-    bca_limits,
+    Bca,
+    Percentiles,
     folded_limits,
     folded_p_value,
     p_value,
-    percentile_limits,
     rounded,
     widened,
 )
@@ -157,13 +158,16 @@ class Certainty:
         gaps, widening = self.gaps, self.numbers.long_run.widening(level)
         if gaps is not None:
             return rounded(folded_limits(gaps.signed, gaps.noise(widening), gaps.norm, level))
-        estimate, replicates = float(self.numbers.value.value), self.numbers.replicates
+        estimate, bounds = float(self.numbers.value.value), self.numbers.value.metric.bounds
+        return rounded(widened(estimate, self._of_replicates.limits(level), widening, bounds))
+
+    @cached_property
+    def _of_replicates(self) -> Bca | Percentiles:
+        replicates = self.numbers.replicates
         replicates = replicates[np.isfinite(replicates)]
         if self.method == "bca":
-            limits = bca_limits(estimate, replicates, self.numbers.left_out, level)
-        else:
-            limits = percentile_limits(replicates, level)
-        return rounded(widened(estimate, limits, widening, self.numbers.value.metric.bounds))
+            return Bca.of(float(self.numbers.value.value), replicates, self.numbers.left_out)
+        return Percentiles(np.sort(replicates))
 
     def p_value(self, number: float, limits: tuple[float, float], level: float, least: float) -> float:
         """1 less the highest level at which the limits leave a number out, `least` at least.
@@ -370,7 +374,7 @@ def _limits(estimates: Floats, drawn: Floats, widening: float, level: float, bou
     for k, estimate in enumerate(estimates):
         replicates = drawn[:, k]
         if np.isfinite([estimate, widening]).all() and np.isfinite(replicates).all():
-            limits[:, k] = widened(float(estimate), percentile_limits(replicates, level), widening, bounds)
+            limits[:, k] = widened(float(estimate), Percentiles(np.sort(replicates)).limits(level), widening, bounds)
     return limits
 
 

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,28 +23,64 @@ LARGEST_FACTOR = 64.0  # by which gaps may be larger than those observed
 STANDS_OUT = 2.0  # times its noise
 
 
-def percentile_limits(replicates: Floats, level: float) -> tuple[float, float]:
-    """Quantiles of the replicates that leave out (1 - level) / 2 on either side."""
-    low, high = np.quantile(replicates, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+@dataclass(frozen=True)
+class Percentiles:
+    """Percentile limits of a number.
+
+    Parameters
+    ----------
+    replicates : ndarray of float64, shape (R,)
+        Sorted replicates, all finite.
+    """
+
+    replicates: Floats
+
+    def limits(self, level: float) -> tuple[float, float]:
+        """Return the quantiles of the replicates that leave out (1 - level) / 2 on either side."""
+        return self.between((1 - level) / 2, (1 + level) / 2)
+
+    def between(self, low: float, high: float) -> tuple[float, float]:
+        """Return two quantiles of the replicates, as `numpy.quantile` does, which would sort them each time."""
+        return self._quantile(low), self._quantile(high)
+
+    def _quantile(self, probability: float) -> float:
+        place = probability * (len(self.replicates) - 1)
+        before = min(max(math.floor(place), 0), len(self.replicates) - 1)
+        low, high = float(self.replicates[before]), float(self.replicates[min(before + 1, len(self.replicates) - 1)])
+        share, step = place - before, high - low
+        return high - step * (1 - share) if share >= 0.5 else low + step * share  # as numpy rounds
 
 
-def bca_limits(estimate: float, replicates: Floats, left_out: Floats, level: float) -> tuple[float, float]:
-    """Bias-corrected and accelerated limits; `left_out` are the numbers without each group of blocks.
+@dataclass(frozen=True)
+class Bca:
+    """Bias-corrected and accelerated limits of a number.
 
+    References
+    ----------
     Efron 1987, Journal of the American Statistical Association 82, 171.
     """
-    count = len(replicates)
-    below = ((replicates < estimate).sum() + (replicates <= estimate).sum()) / 2
-    bias = quantile(float(np.clip(below, 0.5, count - 0.5) / count))
-    scaled = _near_one(left_out)
-    away = _near_one(scaled.mean() - scaled)
-    size = (away**2).sum()
-    acceleration = (away**3).sum() / (6 * size**1.5) if size > 0 else 0.0
-    z = bias + quantile((1 + level) / 2) * np.array([-1.0, 1.0])
-    adjusted = cdf(bias + z / np.maximum(1 - acceleration * z, 0.1))
-    low, high = np.quantile(replicates, adjusted)
-    return float(low), float(high)
+
+    percentiles: Percentiles
+    bias: float
+    acceleration: float
+
+    @classmethod
+    def of(cls, estimate: float, replicates: Floats, left_out: Floats) -> Self:
+        """Return the limits of an estimate. left_out : the number without each group of blocks."""
+        count = len(replicates)
+        below = (np.count_nonzero(replicates < estimate) + np.count_nonzero(replicates <= estimate)) / 2
+        bias = quantile(float(np.clip(below, 0.5, count - 0.5) / count))
+        scaled = _near_one(left_out)
+        away = _near_one(scaled.mean() - scaled)
+        size = (away**2).sum()
+        acceleration = (away**3).sum() / (6 * size**1.5) if size > 0 else 0.0
+        return cls(Percentiles(np.sort(replicates)), bias, float(acceleration))
+
+    def limits(self, level: float) -> tuple[float, float]:
+        """Return the limits of a level."""
+        z = self.bias + quantile((1 + level) / 2) * np.array([-1.0, 1.0])
+        low, high = cdf(self.bias + z / np.maximum(1 - self.acceleration * z, 0.1))
+        return self.percentiles.between(float(low), float(high))
 
 
 def _near_one(values: Floats) -> Floats:
@@ -177,17 +214,25 @@ class _Multiples:
 
     def too_small(self, s: float) -> bool:
         """Return whether gaps of size s are too small for the observed norm."""
-        return self.tails(s)[0] <= self.alpha
+        return self._larger(self._noisy(s), self._lower_share(s)) <= self.alpha
 
     def too_large(self, s: float) -> bool:
         """Return whether gaps of size s are too large for the observed norm."""
-        return self.tails(s)[1] <= self.alpha
+        return self._smaller(self._noisy(s), self._lower_share(s)) <= self.alpha
 
     def tails(self, s: float) -> tuple[float, float]:
         """Return the largest alpha at which s is not too small, and that at which it is not too large."""
-        noisy, lower = self.noise.norm(s * self.shape + self.noise.gaps), self._lower_share(s)
-        smaller = float((noisy <= self.observed).mean())
-        return float((noisy >= self.observed).mean()) / (1 - lower), smaller / lower if lower > 0 else np.inf
+        noisy, lower = self._noisy(s), self._lower_share(s)
+        return self._larger(noisy, lower), self._smaller(noisy, lower)
+
+    def _noisy(self, s: float) -> Floats:
+        return self.noise.norm(s * self.shape + self.noise.gaps)
+
+    def _larger(self, noisy: Floats, lower: float) -> float:
+        return np.count_nonzero(noisy >= self.observed) / noisy.size / (1 - lower)
+
+    def _smaller(self, noisy: Floats, lower: float) -> float:
+        return np.count_nonzero(noisy <= self.observed) / noisy.size / lower if lower > 0 else np.inf
 
     @cached_property
     def _of_nothing(self) -> Floats:

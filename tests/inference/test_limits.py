@@ -8,12 +8,12 @@ from scipy import stats
 
 from geouq.inference import false_discovery_adjusted
 from geouq.inference.limits import (
+    Bca,
     Noise,
-    bca_limits,
+    Percentiles,
     folded_limits,
     folded_p_value,
     p_value,
-    percentile_limits,
     widened,
 )
 
@@ -25,7 +25,8 @@ def test_limits_are_those_of_a_second_implementation(method):
     rest = (sample.sum() - sample) / 39
 
     replicates = found.bootstrap_distribution
-    ours = bca_limits(sample.mean(), replicates, rest, 0.95) if method == "BCa" else percentile_limits(replicates, 0.95)
+    own = Bca.of(sample.mean(), replicates, rest) if method == "BCa" else Percentiles(np.sort(replicates))
+    ours = own.limits(0.95)
 
     assert ours == pytest.approx(tuple(found.confidence_interval), rel=1e-9)
 
@@ -104,3 +105,13 @@ def test_limits_of_a_norm_hold_the_true_one_wherever_there_is_a_gap(sizes, share
 
 def test_gaps_that_are_all_0_have_a_norm_of_0():
     assert folded_limits(np.zeros(3), Noise(np.ones((100, 3)), mean_size), mean_size, 0.95) == (0.0, 0.0)
+
+
+@given(
+    replicates=st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40),
+    probabilities=st.lists(st.floats(0, 1), min_size=2, max_size=2),
+)
+def test_quantiles_of_sorted_replicates_are_those_of_numpy_to_the_last_bit(replicates, probabilities):
+    found = Percentiles(np.sort(replicates)).between(*probabilities)
+
+    np.testing.assert_array_equal(found, np.quantile(replicates, probabilities))
