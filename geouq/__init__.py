@@ -19,6 +19,7 @@ _ROOM_OF = {
     "SummaryArray": "arrays.summary_array",
     "binned": "api.curves",
     "calibration_curve": "api.curves",
+    "check": "pipeline.check",
     "compare": "comparison",
     "evaluate": "arrays.datasets",
     "group_coverage": "api.curves",

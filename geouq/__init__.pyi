@@ -31,6 +31,7 @@ from geouq.config import BinScheme as BinScheme
 from geouq.config import Experiment as Experiment
 from geouq.config import load_experiment as load_experiment
 from geouq.errors import GeouqError as GeouqError
+from geouq.pipeline.check import check as check
 from geouq.pipeline.data import Options as Options
 from geouq.pipeline.run import report as report
 from geouq.pipeline.run import run as run
@@ -1366,6 +1367,7 @@ __all__ = [
     "calibration_curve",
     "calibration_error",
     "calibration_error_interval",
+    "check",
     "classes",
     "compare",
     "coverage",

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from geouq.config import Experiment
     from geouq.failures import Failure
     from geouq.pipeline.results import Results
-    from geouq.rasters.catalog import Catalog
     from geouq.runs.progress import How
 
 GATE_FAILED, WRONG, SOME_FAILED, FINDINGS = 1, 2, 3, 5
@@ -148,34 +147,21 @@ def check(config: Path, workers: int | None, memory: str | None, *, deep: bool, 
 
     CONFIG is the YAML file. Pixels are read only with --deep.
     """
-    from geouq.config import load_experiment
-    from geouq.failures import collecting
-    from geouq.numbers.gates import require_known, require_possible
-    from geouq.rasters.catalog import find_tiles
-    from geouq.runs.checksums import require_local
-    from geouq.runs.plan import describe, plan_run, problems
-    from geouq.sweep.settings import cell_size_for
-    from geouq.zones import open_regions, placed
+    from geouq.pipeline.check import check as checked
 
-    experiment = load_experiment(config)
-    catalog, regions = find_tiles(experiment), open_regions(experiment)
-    require_known(experiment, catalog.variables, regions.names, catalog.form)
-    cell_size = experiment.cell_size or cell_size_for(tile.grid for tile in catalog.tiles)
-    zones, catalog = placed(regions, catalog)
-    require_possible(experiment, catalog, zones, cell_size)
-    require_local(experiment, catalog.tiles, zones)
-    checksums = experiment.fingerprint == "checksum"
-    plan = plan_run(catalog, workers, memory, {tile: own.layers for tile, own in zones.items()})
-    for line in describe(plan, catalog, checksums=checksums):
+    found = checked(config, workers=workers, memory=memory, deep=deep or strict)
+    for line in found.plan:
         click.echo(line)
-    for line in problems(catalog):
+    for line in found.problems:
         click.echo(f"problem    {line}", err=True)
-    with collecting() as failures:
-        found = _print_findings(experiment, catalog) if deep or strict else 0
-    _print_failures(failures)
-    if catalog.failures or failures:
+    for line in found.findings:
+        click.echo(f"finding    {line}", err=True)
+    if found.sample:
+        click.echo(f"sample     {found.sample}")
+    _print_failures(found.failures)
+    if found.problems or found.failures:
         raise click.exceptions.Exit(SOME_FAILED)
-    if strict and found:
+    if strict and found.findings:
         raise click.exceptions.Exit(FINDINGS)
 
 
@@ -402,18 +388,6 @@ def schema() -> None:
     from geouq.config import json_schema
 
     click.echo(json.dumps(json_schema(), indent=2))
-
-
-def _print_findings(experiment: "Experiment", catalog: "Catalog") -> int:
-    """Print the findings of the input checks; return how many there are."""
-    from geouq.checks import DEEP, examine
-
-    findings = examine(experiment, catalog, DEEP)
-    for finding in findings:
-        click.echo(f"finding    {finding}", err=True)
-    looked = f"{min(DEEP.tiles, len(catalog.tiles))} of {len(catalog.tiles)} tiles"
-    click.echo(f"sample     up to {DEEP.windows} windows in each of {looked}: {counted(len(findings), 'finding')}")
-    return len(findings)
 
 
 def _require_own_folders(experiments: "Sequence[Experiment]") -> None:

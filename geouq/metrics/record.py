@@ -5,12 +5,14 @@ A metric is a function of a Summary with the decorator `metric`. Nothing else na
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from functools import wraps
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import CalibrationWeights
+from geouq.errors import wrong_type
 from geouq.summary import Binned, Summary
 from geouq.summary.form import Form
 
@@ -253,11 +255,25 @@ def metric(symbol: str, *, name: str = "", **record: Any) -> Callable[[Number], 
 
     def listed(function: Number) -> Number:
         """List the function as a metric."""
-        METRICS.append(Metric(name or function.__name__, function, symbol, **record))
+        checked = cast("Number", _of_summary(function))
+        METRICS.append(Metric(name or function.__name__, checked, symbol, **record))
         METRICS.sort(key=_place_of_family)
-        return function
+        return checked
 
     return listed
+
+
+def _of_summary(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function with a message for callers who give arrays instead of a Summary."""
+
+    @wraps(function)
+    def checked(summary: Summary, *args: Any, **options: Any) -> Any:
+        if not isinstance(summary, Summary):
+            name = function.__name__
+            raise wrong_type("summary", summary, f"give a Summary; geouq.{name}(mean, variance, truth) takes arrays")
+        return function(summary, *args, **options)
+
+    return checked
 
 
 def shown_in(place: Place) -> list[Metric]:

@@ -47,6 +47,17 @@ def prepare_again(job: Job, changed: Sequence[str]) -> Job | None:
 
 
 def _prepare(experiment: Experiment, options: Options, reporter: Reporter, begun: Begun) -> Job:
+    job = read_headers(experiment, options, reporter, begun)
+    if job.experiment.fingerprint == "checksum":
+        catalog, zones = catalog_with_checksums(job.catalog, job.zones, job.plan.workers, reporter)
+        job = replace(job, catalog=catalog, zones=zones)
+    for note in job.catalog.notes:
+        reporter.say(note)
+    return job
+
+
+def read_headers(experiment: Experiment, options: Options, reporter: Reporter, begun: Begun | None = None) -> Job:
+    """Return what is to be done, from the headers of all rasters and the polygons; no pixel is read."""
     reporter.stage("headers", 1)
     everything = find_tiles(experiment)
     settings = settings_for(experiment, everything)
@@ -57,12 +68,8 @@ def _prepare(experiment: Experiment, options: Options, reporter: Reporter, begun
     require_possible(experiment, catalog, zones, settings.cell_size)
     require_local(experiment, catalog.tiles, zones)
     plan = plan_run(catalog, options.workers, options.memory, {tile: own.layers for tile, own in zones.items()})
-    if experiment.fingerprint == "checksum":
-        catalog, zones = catalog_with_checksums(catalog, zones, plan.workers, reporter)
     folder = Path(options.out) if options.out else experiment.output_directory
-    for note in catalog.notes:
-        reporter.say(note)
-    return Job(experiment, folder, catalog, settings, plan, regions, zones, options, reporter, begun)
+    return Job(experiment, folder, catalog, settings, plan, regions, zones, options, reporter, begun or Begun())
 
 
 @contextmanager

@@ -17,7 +17,7 @@ import numpy as np
 from affine import Affine
 from numpy.typing import ArrayLike, NDArray
 
-from geouq.errors import GeouqError, SummaryError
+from geouq.errors import GeouqError, SummaryError, as_path
 from geouq.grid import Grid
 from geouq.interrupts import deferred_interrupts
 from geouq.summary.form import GAUSSIAN, Form, form_of_words
@@ -270,8 +270,10 @@ def load_tile(path: str | Path) -> TileSummary:
     ------
     SummaryError
         If the file is missing, damaged or of another kind.
+    ArgumentError
+        If `path` is not a path.
     """
-    with opened(Path(path)) as file:
+    with opened(as_path("path", path, "give the path of a file in the folder summaries of a run")) as file:
         return _tile(file)
 
 

@@ -51,7 +51,7 @@ def test_from_two_folders_to_a_report(tile_folder, geouq, tmp_path):
     expected = """config.yaml run.json summaries/a1.nc
         tables/metrics.csv tables/metrics.parquet tables/metrics.md tables/bins.csv
         tables/curves.csv tables/excluded.csv tables/failures.csv maps/cells_height.tif
-        figures/all/height_reliability.png figures/all/gini_pit.png report/index.html"""
+        figures/all/height_reliability.png figures/all/gini_calibration.png report/index.html"""
     assert not [name for name in expected.split() if not (folder / name).is_file()]
     assert [path.name for path in folder.rglob(".*")] == [".geouq.lock"]
     with xr.open_dataset(folder / "summaries" / "a1.nc") as summary:

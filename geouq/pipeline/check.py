@@ -1,0 +1,76 @@
+"""Check a configuration and the headers of all rasters before a run; pixels are read on request only."""
+
+from dataclasses import dataclass
+
+from geouq.checks import DEEP, examine
+from geouq.config import Configuration, load_experiment
+from geouq.failures import Failure, collecting
+from geouq.pipeline.data import Options
+from geouq.pipeline.prepare import read_headers
+from geouq.runs.plan import describe, problems
+from geouq.runs.progress import Silent
+from geouq.text.wording import counted
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check found.
+
+    Parameters
+    ----------
+    plan : tuple of str
+        Tiles, variables, regions and memory of the run, a line each.
+    problems : tuple of str
+        Tiles that cannot be evaluated, and why.
+    findings : tuple of str
+        Findings of the input checks in a sample of the pixels; empty unless `deep`.
+    sample : str
+        Which pixels the input checks have read; "" unless `deep`.
+    failures : tuple of Failure
+        Input checks that could not be made.
+    """
+
+    plan: tuple[str, ...]
+    problems: tuple[str, ...]
+    findings: tuple[str, ...]
+    sample: str
+    failures: tuple[Failure, ...]
+
+
+def check(
+    experiment: Configuration, *, workers: int | None = None, memory: str | None = None, deep: bool = False
+) -> Checked:
+    """Check a configuration and the headers of all rasters, as `geouq check` does.
+
+    Parameters
+    ----------
+    experiment : path, mapping or Experiment
+        The YAML file, its content, or what `load_experiment` returns.
+    workers : int, optional
+        Number of workers to plan for. By default one for each processor.
+    memory : str, optional
+        Limit of the memory, such as "4GB".
+    deep : bool
+        Also read a sample of the pixels, and examine it.
+
+    Returns
+    -------
+    Checked
+        The plan of the run, problems and findings.
+
+    Raises
+    ------
+    ConfigError
+        If the configuration is wrong, no tile has all files, or the memory does not suffice.
+    """
+    options = Options(workers=workers, memory=memory)
+    job = read_headers(load_experiment(experiment), options, Silent())
+    plan = describe(job.plan, job.catalog, checksums=job.experiment.fingerprint == "checksum")
+    findings, sample = tuple[str, ...](), ""
+    with collecting() as failures:
+        if deep:
+            findings = tuple(str(finding) for finding in examine(job.experiment, job.catalog, DEEP))
+            tiles = len(job.catalog.tiles)
+            looked = f"{min(DEEP.tiles, tiles)} of {tiles} tiles"
+            sample = f"up to {DEEP.windows} windows in each of {looked}: {counted(len(findings), 'finding')}"
+    return Checked(tuple(plan), tuple(problems(job.catalog)), findings, sample, tuple(failures))
