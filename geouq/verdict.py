@@ -3,11 +3,13 @@
 Pages, `results.json` and figures all use `verdict_of`, so that they cannot disagree.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from geouq.failures import isolated
+from geouq.gaussian import half_width
 from geouq.metrics import named
 from geouq.metrics.record import USUAL_LEVEL
 from geouq.text.wording import for_people
@@ -70,7 +72,8 @@ class Verdict:
     """The findings in words, the parts that they rest on, and the size of the effect.
 
     coverage : share of the truth inside the central intervals of `coverage_level`, None where it is missing.
-    coverage_limits : interval of that share, None where there is none.
+    coverage_limits : interval of that share, None where there is none. coverage_p : the smallest p that the shape takes
+    from this share, None where it is not tested.
     """
 
     findings: tuple[str, ...]
@@ -80,6 +83,7 @@ class Verdict:
     coverage_level: float | None = None
     coverage: float | None = None
     coverage_limits: tuple[float, float] | None = None
+    coverage_p: float | None = None
 
     @property
     def word(self) -> str:
@@ -95,6 +99,26 @@ class Verdict:
     def std_factor(self) -> float | None:
         """Return the factor by which the predicted std is too small; below 1, it is too large."""
         return self.spread.value
+
+    @property
+    def excess(self) -> float | None:
+        """Return the logarithm of the factor by which errors are larger than predicted; None where it is unknown.
+
+        The factor is the root mean square of z. Without a std it is the factor by which the intervals of a normal
+        distribution would have to be wider to cover as much as their level.
+        """
+        if self.std_factor is not None and self.bias.value is not None:
+            square = self.std_factor**2 + (0.0 if _is_median(self.bias.metric) else self.bias.value) ** 2
+            return 0.5 * math.log(square) if square > 0 else None
+        if self.coverage is None or self.coverage_level is None:
+            return self.std_factor and math.log(self.std_factor)
+        inside = min(max(self.coverage, 0.001), 0.999)
+        return math.log(half_width(self.coverage_level) / half_width(inside))
+
+    @property
+    def is_certain(self) -> bool:
+        """Return whether the verdict is a significant finding of miscalibration."""
+        return any(part.finding for part in self.parts.values())
 
     @property
     def effect(self) -> str:
@@ -177,10 +201,10 @@ def verdict_of(rows: Iterable[Row], tests: Iterable[Row]) -> Verdict:
     bias, spread, shape = _bias(numbers, p_values), _spread(numbers, p_values), _shape(numbers, p_values)
     if bias.finding or spread.finding:
         shape = replace(shape, finding="")
-    level, covered, limits = _usual_coverage(numbers)
+    level, covered, limits, p = _usual_coverage(numbers, p_values)
     empty = not any(row["n"] for row in numbers.values())
     findings = (NO_PIXELS,) if empty else _findings(bias, spread, shape)
-    return Verdict(findings, bias, spread, shape, level, covered, limits)
+    return Verdict(findings, bias, spread, shape, level, covered, limits, p)
 
 
 def verdicts_of(rows: Iterable[Row], tests: Iterable[Row]) -> dict[Place, Verdict]:
@@ -240,14 +264,21 @@ def _spread(numbers: Mapping[str, Row], p_values: Mapping[str, float]) -> Part:
 
 def _shape(numbers: Mapping[str, Row], p_values: Mapping[str, float]) -> Part:
     """Return the part of the shape: the test of PIT and coverage with the least p, times the number of these."""
-    shapes = [name for name in numbers if _part_of(name) in ("shape", "coverage")]
-    tested = [name for name in shapes if name in p_values]
+    tested = _tested_shapes(numbers, p_values)
     if not tested:
-        reasons = (numbers[name].get("ci_method") for name in shapes)
+        reasons = (numbers[name].get("ci_method") for name in _shapes(numbers))
         return Part("", reason=next(filter(None, reasons), "the forecast has neither PIT nor intervals"))
     least = min(tested, key=lambda name: p_values[name])
     part = _part(numbers[least], min(1.0, p_values[least] * len(tested)))
     return replace(part, finding=SHAPE) if part.is_significant else part
+
+
+def _shapes(numbers: Mapping[str, Row]) -> list[str]:
+    return [name for name in numbers if _part_of(name) in ("shape", "coverage")]
+
+
+def _tested_shapes(numbers: Mapping[str, Row], p_values: Mapping[str, float]) -> list[str]:
+    return [name for name in _shapes(numbers) if name in p_values]
 
 
 def _part(row: Row, p: float | None) -> Part:
@@ -273,17 +304,18 @@ def _is_median(name: str) -> bool:
 
 
 def _usual_coverage(
-    numbers: Mapping[str, Row],
-) -> tuple[float | None, float | None, tuple[float, float] | None]:
-    """Return the level nearest to the usual one, its coverage and the interval of that."""
+    numbers: Mapping[str, Row], p_values: Mapping[str, float]
+) -> tuple[float | None, float | None, tuple[float, float] | None, float | None]:
+    """Return the level nearest to the usual one, its coverage, and the interval and p of that."""
     found = {name: named(name) for name in numbers if _part_of(name) == "coverage"}
-    levels = {one[1]: numbers[name] for name, one in found.items() if one and one[1] is not None}
+    levels = {one[1]: name for name, one in found.items() if one and one[1] is not None}
     if not levels:
-        return None, None, None
+        return None, None, None, None
     nearest = min(levels, key=lambda level: abs(level - USUAL_LEVEL))
-    row = levels[nearest]
+    row, p = numbers[levels[nearest]], p_values.get(levels[nearest])
     low, high = row.get("ci_low"), row.get("ci_high")
-    return nearest, row["value"], None if low is None or high is None else (low, high)
+    adjusted = None if p is None else min(1.0, p * len(_tested_shapes(numbers, p_values)))
+    return nearest, row["value"], None if low is None or high is None else (low, high), adjusted
 
 
 def _with_limits(part: Part) -> str:

@@ -27,8 +27,7 @@ from geouq.figures.style import (
     plain,
     without_pixels,
 )
-from geouq.gaussian import quantile
-from geouq.inference import DEFAULTS, Bands
+from geouq.inference import DEFAULTS, PIT_BINS, Bands, pit_half_width
 from geouq.metrics import calibration_curve, coverage, form_curves, mace, z_mean, z_std
 from geouq.metrics.ensemble import mixture_pit, rank_histogram
 from geouq.metrics.form_curves import FORM_CURVES
@@ -115,9 +114,6 @@ def _diagonal(top: Axes, bottom: Axes) -> None:
     bottom.yaxis.set_major_locator(MaxNLocator(4, symmetric=True))
 
 
-PIT_BINS = 20
-
-
 def pit_histogram(summary: Summary, *, title: str, bands: Bands | None = None, verdict: str = "") -> Figure:
     """Density of the probability integral transform in 20 bins; flat at 1 when calibrated.
 
@@ -152,7 +148,7 @@ def draw_pit(axes: Axes, summary: Summary, bands: Bands | None = None) -> tuple[
     left = np.arange(PIT_BINS) / PIT_BINS
     level, effective = (bands.level, bands.pit_effective) if bands else (DEFAULTS.level, float(summary.n))
     known = bool(np.isfinite(effective))
-    half = expected_half_width(effective, level) if known else 0.0
+    half = pit_half_width(effective, level) if known else 0.0
     axes.bar(left, density, 1 / PIT_BINS, align="edge", color=DATA, alpha=0.35, linewidth=0)
     if known:
         axes.axhspan(max(0, 1 - half), 1 + half, color=FAINT, alpha=0.45, linewidth=0, zorder=2, label="if calibrated")
@@ -161,17 +157,6 @@ def draw_pit(axes: Axes, summary: Summary, bands: Bands | None = None) -> tuple[
     axes.set(xlim=(0, 1), ylim=(0, 1.05 * max(float(density.max()), 1.2, 1 + min(half, 1))))
     dress(axes, "PIT of the truth (1)", "density (1)")
     return level, effective
-
-
-def expected_half_width(effective: float, level: float) -> float:
-    """How far from 1 the density of one of 20 bins may be for so many independent pixels, at that level.
-
-    The normal limits of a binomial share of 1/20.
-
-    >>> round(expected_half_width(7600, 0.95), 4)
-    0.098
-    """
-    return quantile((1 + level) / 2) * float(np.sqrt((PIT_BINS - 1) / effective))
 
 
 FormCurve = tuple[str, NDArray[np.float64], NDArray[np.float64]]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from geouq.config import Intervals
 from geouq.errors import SummaryError
 from geouq.failures import isolated
+from geouq.gaussian import quantile
 from geouq.inference.bin_gaps import Gaps, binned_as_shared, gaps_of
 from geouq.inference.blocks import (
     Blocks,
@@ -357,6 +358,17 @@ def bands_of(whole: Summary, drawn: Summary, choices: MetricOptions, blocks: Blo
     farthest = float(np.maximum(widening["error"], widening["z_square"]))
     calibration = _calibration(whole, drawn, choices, widening["error"], level)
     return Bands(level, blocks.count, calibration, mse, _pit_effective(whole, drawn) / farthest**2)
+
+
+def pit_half_width(effective: float, level: float) -> float:
+    """Return how far from 1 the density of a PIT bin may be at a level, of so many independent pixels.
+
+    These are the normal limits of a binomial share of 1/20.
+
+    >>> round(pit_half_width(7600, 0.95), 4)
+    0.098
+    """
+    return quantile((1 + level) / 2) * float(np.sqrt((PIT_BINS - 1) / effective))
 
 
 def _calibration(whole: Summary, drawn: Summary, choices: MetricOptions, widening: float, level: float) -> Floats:

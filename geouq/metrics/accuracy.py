@@ -169,6 +169,7 @@ def nrmse(summary: Summary, reference_mean: float | None = None) -> Floats:
     above="never",
     source=DEFINITION,
     bounds=(-np.inf, 1.0),
+    part="skill",
     scale=Span(0.0, 1.0),
     rank=4,
     shown=("table",),

@@ -45,7 +45,7 @@ Place = Literal[
     "cell sums",
     "cell map",
 ]
-Part = Literal["", "bias", "spread", "shape", "coverage"]
+Part = Literal["", "bias", "spread", "shape", "coverage", "skill"]
 
 OF_VARIANCE = ("variance",)  # every form of a forecast that has a variance
 ANY, NOT_NEGATIVE, SHARE = (-np.inf, np.inf), (0.0, np.inf), (0.0, 1.0)
@@ -176,7 +176,8 @@ class Metric:
         Returns the number of each pair of pixels, from the losses of each number of observations; None where the number
         is no mean over pairs.
     part : str
-        The part of the verdict that it decides; coverage is of the shape, and the size of the effect.
+        The part of the verdict that it decides; coverage is of the shape, and the size of the effect. Skill decides
+        nothing and is shown beside the verdict.
     scale : optional
         Colours of maps of cells; None for those that follow from its ideal.
     heading : str

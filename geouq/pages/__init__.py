@@ -2,7 +2,8 @@
 
 from geouq.pages.cells import CellMaps, cell_maps
 from geouq.pages.content import ReportContent
+from geouq.pages.curves import Curves, curves_of
 from geouq.pages.html import write_report
 from geouq.pages.recalibration import read_recalibration
 
-__all__ = ["CellMaps", "ReportContent", "cell_maps", "read_recalibration", "write_report"]
+__all__ = ["CellMaps", "Curves", "ReportContent", "cell_maps", "curves_of", "read_recalibration", "write_report"]

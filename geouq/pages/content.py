@@ -1,4 +1,4 @@
-"""What the pages tell, gathered from tables; nothing here knows how a page looks."""
+"""What the pages show, gathered from tables; nothing here knows how a page looks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,6 +6,7 @@ from typing import Any
 
 from geouq.config import Variable
 from geouq.pages.cells import CellMaps
+from geouq.pages.curves import Curves
 from geouq.pages.recalibration import Recalibrated
 from geouq.verdict import Place, Verdict
 
@@ -27,6 +28,7 @@ class ReportContent:
     of these names, where there are splits and models. tables : names of all tables. config : text of the resolved
     configuration. cells : sums of the cells of all tiles, None where there is no pixel. recalibrated : what a
     recalibration of this run left, None for nothing. input_warnings : shown above the verdicts that they question.
+    curves : of the diagrams.
     """
 
     name: str
@@ -52,6 +54,7 @@ class ReportContent:
     inputs: Mapping[str, str] = field(default_factory=dict)
     recalibrated: Recalibrated | None = None
     input_warnings: Sequence[str] = ()
+    curves: Mapping[Place, Curves] = field(default_factory=dict)
 
     @property
     def compared(self) -> str:

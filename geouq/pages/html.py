@@ -13,9 +13,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from geouq.atomic import atomic_write
 from geouq.failures import isolated
 from geouq.pages.content import ReportContent
+from geouq.pages.headline import headline
+from geouq.pages.multiples import multiples
 from geouq.pages.numbers import (
     Numbers,
-    count_of_verdicts,
     excluded_sheet,
     excluded_total,
     failures_sheet,
@@ -23,12 +24,14 @@ from geouq.pages.numbers import (
     regions_sheet,
     shift_sheet,
     shown_numbers,
+    skill_of,
     thousands,
     tiles_sheet,
     verdict_matrix,
 )
 from geouq.pages.recalibration import recalibration_sheet
-from geouq.pages.sheet import SHORT, Cell, Sheet
+from geouq.pages.scorecard import TABS, CardRow, as_record, rows_inline, scorecard, shown_tabs
+from geouq.pages.sheet import SHORT, Cell, Sheet, files_of_rows
 from geouq.text.naming import file_name
 from geouq.text.wording import counted, for_people
 from geouq.verdict import RULE
@@ -98,8 +101,16 @@ class _Report:
         """Return the table of the tiles."""
         return tiles_sheet(self.content, self.numbers, self.content.tiles)
 
+    @cached_property
+    def card(self) -> list[CardRow]:
+        """Return the rows of the scorecard."""
+        links = {region: _url(page_name(region)) for region in self.content.regions}
+        return scorecard(self.content.variables, links, self.content.verdicts, skill_of(self.content))
+
     def scripts(self) -> Iterator[tuple[str, str]]:
-        """Names and texts of what pages load when it is asked for."""
+        """Yield names and texts of what pages load when it is wanted."""
+        if rows_inline(self.card) < len(self.card):
+            yield from files_of_rows("card", 0, as_record(self.card))
         for sheet in (*self.sheets.values(), self.tiles):
             if sheet.is_long:
                 yield from sheet.files()
@@ -108,17 +119,27 @@ class _Report:
 
     def index(self) -> str:
         """Return the first page."""
-        regions = self._regions()
         return _rendered(
             "index.html.j2",
             self.content,
             sheets=self.sheets,
-            matrix=verdict_matrix(self.content, self.content.verdicts, regions),
-            counts=count_of_verdicts(self.content.verdicts),
+            headline=headline(self.content.variables, self.content.verdicts),
+            card=self.card,
+            card_rows=rows_inline(self.card),
+            card_parts=len(list(files_of_rows("card", 0, as_record(self.card)))),
+            tabs=[(k, TABS[k]) for k in shown_tabs(self.card)],
+            multiples=multiples(self.content.variables, {row.name: row.link for row in self.card}, self.content.curves),
+            pixels=self._pixels,
             figures=_figures(self.content, "all"),
             excluded=excluded_total(self.content),
             recalibrated=_recalibrated_figures(self.content),
         )
+
+    @property
+    def _pixels(self) -> int:
+        """Return the largest number of pixels of a variable."""
+        counts = (row["n"] for row in self.content.metrics if row["level"] == "all")
+        return max(counts, default=0)
 
     def region(self, region: str) -> str:
         """Return the page of a region."""
@@ -206,7 +227,17 @@ MARKS: Mapping[str, str] = {
     "worse": "✗",
 }
 
-OWN = ("report.css", "report.js", "tables.js", "cells.js", "geometry.js", "colours.js", "charts.js", "map.js")
+OWN = (
+    "report.css",
+    "report.js",
+    "scorecard.js",
+    "tables.js",
+    "cells.js",
+    "geometry.js",
+    "colours.js",
+    "charts.js",
+    "map.js",
+)
 LIBRARY = ("bokeh.min.js", "bokeh-api.min.js")
 
 

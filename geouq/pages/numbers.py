@@ -9,10 +9,9 @@ from geouq.metrics.record import OF_VARIANCE
 from geouq.pages.content import ReportContent
 from geouq.pages.sheet import Cell, Column, Sheet
 from geouq.text.wording import for_people
-from geouq.verdict import Verdict
+from geouq.verdict import Place, Verdict
 
 Row = Mapping[str, Any]
-Place = tuple[str, str, str, str]  # level, name, variable, model
 Numbers = Mapping[Place, Mapping[str, Row]]
 Headings = Sequence[tuple[str, str]]  # of numbers, by their names in tables
 
@@ -106,11 +105,13 @@ def verdict_matrix(content: ReportContent, found: Mapping[Place, Verdict], wante
     return [[name, *(_matrix_cell(found.get(_place(name.text, v))) for v in content.variables)] for name in wanted]
 
 
-def count_of_verdicts(found: Mapping[Place, Verdict]) -> dict[str, int]:
-    """How many regions and variables got each verdict, the most frequent first; the whole where there is no region."""
-    regions = [verdict.word for place, verdict in found.items() if place[0] == "region"]
-    words = regions or [verdict.word for verdict in found.values()]
-    return dict(sorted(((word, words.count(word)) for word in dict.fromkeys(words)), key=lambda one: -one[1]))
+def skill_of(content: ReportContent) -> dict[Place, float | None]:
+    """Return the skill of the mean of each variable in the whole and in each region, where its form has one."""
+    names = {row["metric"] for row in content.metrics}
+    skills = {name for name in names if (one := named(name)) and one[0].part == "skill"}
+    return {
+        place_of(row): row["value"] for row in content.metrics if row["metric"] in skills and row["level"] != "tile"
+    }
 
 
 def interval_text(row: Row) -> str:

@@ -1,9 +1,8 @@
 """Tables of a page: what stands in their cells, and which are too long to stand on the page itself."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 SHORT = 250  # rows; of longer tables one group is shown, and loaded when it is
@@ -54,29 +53,32 @@ class Sheet:
         return {
             "name": self.name,
             "groups": list(self.groups),
-            "files": list(map(len, self._pieces)),
+            "files": [sum(1 for _ in _pieces(_records(rows))) for rows in self.groups.values()],
             "kinds": [column.kind for column in self.columns],
             "only": list(only),
         }
 
     def files(self) -> Iterator[tuple[str, str]]:
-        """Names and texts of the scripts that hold the rows."""
-        for number, pieces in enumerate(self._pieces):
-            for part, text in enumerate(pieces):
-                yield f"{self.name}_{number}_{part}.js", f'geouq.take("{self.name}",{number},{part},{text});\n'
-
-    @cached_property
-    def _pieces(self) -> list[list[str]]:
-        """Rows of each group as JSON."""
-        return [list(_pieces(rows)) for rows in self.groups.values()]
+        """Yield names and texts of the scripts that hold the rows."""
+        for number, rows in enumerate(self.groups.values()):
+            yield from files_of_rows(self.name, number, _records(rows))
 
 
-def _pieces(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
-    """Yield the rows as JSON, in as many pieces as keep files small; at least one."""
-    lines = [json.dumps([_short(cell) for cell in row], separators=(",", ":")) for row in rows]
+def files_of_rows(name: str, group: int, rows: Iterable[object]) -> Iterator[tuple[str, str]]:
+    """Yield names and texts of the scripts that hold rows, in as many pieces as keep files small; at least one."""
+    for part, text in enumerate(_pieces(rows)):
+        yield f"{name}_{group}_{part}.js", f'geouq.take("{name}",{group},{part},{text});\n'
+
+
+def _records(rows: Iterable[Sequence[Cell]]) -> Iterator[list[str | list[str]]]:
+    return ([_short(cell) for cell in row] for row in rows)
+
+
+def _pieces(rows: Iterable[object]) -> Iterator[str]:
     waiting: list[str] = []
     size = 0
-    for line in lines:
+    for row in rows:
+        line = json.dumps(row, separators=(",", ":"))
         if size + len(line) > LARGEST_FILE:
             yield f"[{','.join(waiting)}]"
             waiting, size = [], 0

@@ -7,12 +7,13 @@ from pathlib import Path
 from geouq.comparison.texts import Shown, shown_rows, write_texts
 from geouq.config import ClassRegions, Experiment
 from geouq.failures import Failure, collecting, isolated
+from geouq.inference import Bands
 from geouq.maps.pipeline import Evaluated as OfMaps
 from geouq.maps.pipeline import write_maps
 from geouq.numbers.gates import save_gates
 from geouq.numbers.of_run import Numbers, preferred_scheme, sides_of
 from geouq.overflow import overflow_is_missing
-from geouq.pages import CellMaps, ReportContent, cell_maps, read_recalibration, write_report
+from geouq.pages import CellMaps, Curves, ReportContent, cell_maps, curves_of, read_recalibration, write_report
 from geouq.pipeline.data import Evaluated
 from geouq.pipeline.results import Results, write_outcome
 from geouq.runs.provenance import RunRecord, inputs_in_words, resolved
@@ -27,6 +28,7 @@ from geouq.tables.rows import (
     write_parquet,
 )
 from geouq.text.naming import file_name
+from geouq.verdict import Place
 
 FigurePaths = Mapping[tuple[str, str, str], str]  # by region, variable and title
 
@@ -227,6 +229,7 @@ def _content_of_pages(
         metrics=tables["metrics"].rows,
         verdicts=results.verdicts,
         bins=preferred_scheme(experiment).name,
+        curves=_curves_of_pages(evaluated),
         excluded=tables["excluded"].rows,
         failures=tables["failures"].rows,
         warnings=results.notes,
@@ -239,5 +242,25 @@ def _content_of_pages(
         comparison=tables["comparison"].rows if "comparison" in tables else (),
         config=resolved(experiment),
         inputs=inputs_in_words(record.inputs, record.polygons),
-        provenance=dict(record.versions) | {"configuration (SHA-256)": record.config_sha256},
+        provenance={"started": record.started}
+        | dict(record.versions)
+        | {"configuration (SHA-256)": record.config_sha256},
     )
+
+
+def _curves_of_pages(evaluated: Evaluated) -> dict[Place, Curves]:
+    """Return the curves of the whole and of the regions that have a page, with their bands."""
+    numbers, scheme = evaluated.numbers, preferred_scheme(evaluated.swept.experiment).name
+    names = {(one.variable, one.model): one.name for one in evaluated.swept.record.variables}
+    shown = {unit.name for unit in numbers.shown}
+
+    def bands_of(place: Place) -> Bands | None:
+        """Return the bands of a variable in a region."""
+        _, name, variable, model = place
+        inference = numbers.inferred.get(name, {}).get(names[variable, model])
+        return inference.bands if inference else None
+
+    with isolated("pages", "curves of the diagrams"):
+        bins, curves = ([r for r in numbers.tables[name].rows if r["name"] in shown] for name in ("bins", "curves"))
+        return curves_of(bins, curves, scheme, bands_of)
+    return {}

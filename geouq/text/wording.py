@@ -58,6 +58,15 @@ def _to_place(number: float, place: int) -> str:
     return text.removeprefix("-") if float(text) == 0 else text
 
 
+def true_minus(text: str) -> str:
+    """Return a number with a minus sign in place of a hyphen.
+
+    >>> true_minus("-1.5") == "\N{MINUS SIGN}1.5"
+    True
+    """
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
 def counted(count: int, noun: str) -> str:
     """Return a number with its noun.
 

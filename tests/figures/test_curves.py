@@ -24,10 +24,10 @@ from geouq.figures import (
     sparsification_figure,
     std_figure,
 )
-from geouq.figures.calibration import expected_half_width
 from geouq.figures.predicted_std import error_quantiles
 from geouq.gaussian import cdf
 from geouq.grid import Grid
+from geouq.inference import pit_half_width
 from geouq.metrics import LEFT_OUT, binned, calibration_curve, oracle_curve
 
 
@@ -101,13 +101,13 @@ def test_the_band_of_the_pit_histogram_is_that_of_a_binomial_share(known):
     rng = np.random.default_rng(0)
     shares = 20 * rng.binomial(1000, 1 / 20, 20_000) / 1000
     low, high = np.quantile(shares, [0.025, 0.975])
-    assert expected_half_width(1000, 0.95) == pytest.approx((high - low) / 2, abs=0.02)
+    assert pit_half_width(1000, 0.95) == pytest.approx((high - low) / 2, abs=0.02)
     effective = inference.bands.pit_effective
     assert 1 < effective < summary.n / 2  # as its pixels are correlated
 
     (axes,) = pit_histogram(summary, title="t", bands=inference.bands).axes
     (span,) = (patch for patch in axes.patches if patch.get_label() == "if calibrated")
-    half = expected_half_width(effective, 0.95)
+    half = pit_half_width(effective, 0.95)
     assert span.get_y() == pytest.approx(max(0, 1 - half))
     assert span.get_y() + span.get_height() == pytest.approx(1 + half)
     (alone,) = pit_histogram(summary, title="t").axes

@@ -37,6 +37,7 @@ OTHER_NOUNS = {
     "kernel/window.py": {"crps", "nll"},
     "maps/geotiff.py": {"width"},
     "pages/cells.py": {"crps"},
+    "pages/scorecard.py": {"bias", "coverage"},
     "rasters/predictions.py": {"variance_aleatoric", "variance_epistemic"},
     "recalibration/figures.py": {"bias"},
     "summary/moments.py": {"crps", "nll"},

@@ -38,7 +38,7 @@ def test_the_index_tells_verdict_failures_gates_and_reasons(pages):
     assert "1 failed" in text
     assert "cannot be read" in text
     assert "1 of 1 gate failed" in text
-    assert "cannot be tested fewer than 8 cells" in " ".join(text.split())
+    assert "too few independent cells to test" in text
     assert "masked" in text
     assert "4\u202f321" in text
     assert "n/a" in text
@@ -73,7 +73,7 @@ def test_warnings_about_the_input_stand_above_the_verdict_of_every_page(tmp_path
     index, region, *_ = write_report(content(input_warnings=[text]), tmp_path)
 
     for page in (index.read_text(encoding="utf-8"), region.read_text(encoding="utf-8")):
-        assert 0 < page.index("Warnings about the input") < page.index(text) < page.index('<section id="verdict">')
+        assert 0 < page.index("Warnings about the input") < page.index(text) < page.index('<section id="verdict"')
 
 
 def test_pages_without_failures_say_so(tmp_path):

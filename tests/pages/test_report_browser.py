@@ -91,6 +91,7 @@ def opened(browser, run):
         page.on("dialog", lambda dialog: problems.append(dialog.message))
         page.on("requestfailed", lambda request: problems.append(request.url))
         page.goto(((folder or run / "report") / name).as_uri())
+        page.locator("details.part").evaluate_all("all => all.forEach(details => { details.open = true; })")
         if page.locator("#map").count():
             page.wait_for_selector("#map[data-ready]")
             page.locator("#map").evaluate("map => map.scrollIntoView()")

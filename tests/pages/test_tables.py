@@ -45,9 +45,10 @@ def test_the_page_shows_the_verdict_of_each_region_with_the_size_of_the_effect(t
     text = " ".join(page.texts)
 
     assert "2.25\u00a0to\u00a02.75" in text
-    assert "1  over-confident" in text
-    assert "1  cannot be tested" in text
-    assert "std of z 1.5 (1.3 to 1.9)" in text
+    assert "1.5 ▲" in text
+    assert "1.5 untested" in text
+    assert "over-confident" in text
+    assert "std about 35 % too small" in text
     assert "no interval: fewer than 8 cells" in text
 
 

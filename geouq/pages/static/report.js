@@ -33,6 +33,18 @@ const geouq = (() => {
   };
   return {load, take, parts, people, thousands, element};
 })();
+for (const button of document.querySelectorAll("[data-press=print]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => print());
+}
+/** Open the collapsed section that an address leads to. */
+function open() {
+  const target = location.hash.includes("=") ? null : document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let one = target; one; one = one.parentElement) if (one.tagName === "DETAILS") one.open = true;
+  target?.scrollIntoView();
+}
+addEventListener("hashchange", open);
+open();
 // On paper nothing can be opened.
 addEventListener("beforeprint", () => {
   for (const details of document.querySelectorAll("details:not([open]):has(img, pre), details.rule:not([open])")) {

@@ -1,0 +1,108 @@
+"""Curves of each variable in each region for the diagrams of the pages, with the bands of their points."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.inference import Bands, pit_half_width
+from geouq.verdict import Place
+
+Row = Mapping[str, Any]
+Point = tuple[float, ...]  # x, y, and the lower and upper limit of y if they are known
+
+RELIABILITY, CALIBRATION, PIT = "bins", "calibration", "pit_histogram"
+GROUPED = "_by_"  # in the names of curves of coverage by group
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Points of the diagrams of one variable in one region; empty where the form of the forecast has no such curve.
+
+    reliability : mean predicted variance and mean squared error of each bin that holds pixels. calibration : level and
+    share of the truth below its quantile. pit : density of each bin. pit_half_width : how far from 1 a density of a
+    calibrated forecast may be; None where it is unknown. others : points by the name of the curve.
+    """
+
+    reliability: Sequence[Point] = ()
+    calibration: Sequence[Point] = ()
+    pit: Sequence[float] = ()
+    pit_half_width: float | None = None
+    others: Mapping[str, Sequence[Point]] = field(default_factory=dict)
+
+    def by_group(self, start: str) -> Mapping[str, Sequence[Point]]:
+        """Return the points of the coverage by group, by what they are grouped by, of the level named `start`."""
+        names = (name for name in self.others if name.startswith(start + GROUPED))
+        return {name.removeprefix(start + GROUPED): self.others[name] for name in names}
+
+    def as_record(self) -> dict[str, Any]:
+        """Return plain values for scripts, with five digits."""
+        return {
+            "reliability": [list(map(_short, point)) for point in self.reliability],
+            "calibration": [list(map(_short, point)) for point in self.calibration],
+            "pit": list(map(_short, self.pit)),
+            "halfWidth": None if self.pit_half_width is None else _short(self.pit_half_width),
+        }
+
+
+def curves_of(
+    bins: Iterable[Row], curves: Iterable[Row], scheme: str, bands_of: Callable[[Place], Bands | None]
+) -> dict[Place, Curves]:
+    """Return the curves of the whole and of each region.
+
+    Parameters
+    ----------
+    bins, curves : iterable of mapping
+        Rows of the tables of these names; those of tiles are left out.
+    scheme : str
+        Name of the bins that are shown.
+    bands_of : callable
+        Returns the bands of a variable in a region, None if there are none.
+    """
+    found: dict[Place, dict[str, list[Row]]] = {}
+    for row in bins:
+        if row["level"] != "tile" and row["bins"] == scheme:
+            found.setdefault(_place_of(row), {}).setdefault(RELIABILITY, []).append(row)
+    for row in curves:
+        if row["level"] != "tile":
+            found.setdefault(_place_of(row), {}).setdefault(row["curve"], []).append(row)
+    return {place: _curves(own, scheme, bands_of(place)) for place, own in found.items()}
+
+
+def _curves(rows: Mapping[str, Sequence[Row]], scheme: str, bands: Bands | None) -> Curves:
+    points = {name: [(row["x"], row["y"]) for row in own] for name, own in rows.items() if name != RELIABILITY}
+    calibration = points.pop(CALIBRATION, [])
+    pit = [y for _, y in points.pop(PIT, [])]
+    binned = rows.get(RELIABILITY, [])
+    means = [(row["mean_variance"], row["mse"]) if row["n"] else None for row in binned]
+    return Curves(
+        _with_limits(means, bands.mse.get(scheme) if bands else None),
+        _with_limits(calibration, bands.calibration if bands else None),
+        pit,
+        _half_width(bands) if pit else None,
+        points,
+    )
+
+
+def _half_width(bands: Bands | None) -> float | None:
+    if bands is None or not np.isfinite(bands.pit_effective):
+        return None
+    return pit_half_width(bands.pit_effective, bands.level)
+
+
+def _with_limits(points: Sequence[Point | None], limits: NDArray[np.float64] | None) -> list[Point]:
+    """Return the points that are there, with the limits (2, points) that are known."""
+    if limits is None or limits.shape[1] != len(points):
+        return [point for point in points if point]
+    both = zip(points, limits.T.tolist(), strict=True)
+    return [(*point, *own) if np.isfinite(own).all() else point for point, own in both if point]
+
+
+def _place_of(row: Row) -> Place:
+    return row["level"], row["name"], row["variable"], row["model"]
+
+
+def _short(number: float) -> float:
+    return float(f"{number:.5g}")

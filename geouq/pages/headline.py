@@ -1,0 +1,166 @@
+"""The answer at the top of a page, in sentences: is the uncertainty right, where not, by how much, how certainly."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from geouq.config import Variable
+from geouq.verdict import NARROW, Place, Verdict
+
+Tone = Literal["bad", "open", "fine"]
+
+MATTERS = math.log(NARROW)  # size of the logarithm of the factor from which an effect is named
+MOST_LINES = 4  # variables that are described
+MOST_NAMES = 3
+FEW_CELLS = "fewer than 8"  # how the reason of a number without an interval begins
+TOO_FEW = "too few independent cells to test"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One variable of the whole or of a region: its name, the size of the effect, and how certain it is."""
+
+    name: str
+    effect: str
+    certainty: str
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A sentence that answers, a line for each variable (the worst first), and the worst region.
+
+    more : number of variables that are left out.
+    """
+
+    tone: Tone
+    sentence: str
+    lines: Sequence[Line]
+    worst: Line | None
+    more: int = 0
+
+
+def headline(variables: Sequence[Variable], verdicts: Mapping[Place, Verdict]) -> Headline:
+    """Return the answer for the whole and its worst region."""
+    whole = {
+        variable.name: verdicts[place]
+        for variable in variables
+        if (place := ("all", "all", variable.variable, variable.model)) in verdicts
+    }
+    names = {(variable.variable, variable.model): variable.name for variable in variables}
+    regions = [(names[place[2:]], place[1], one) for place, one in verdicts.items() if place[0] == "region"]
+    tone, sentence = _answer(whole, [(name, region) for name, region, one in regions if one.is_certain])
+    ranked = sorted(whole, key=lambda name: -severity(whole[name]))
+    lines = [Line(name, effect_words(whole[name]), certainty(whole[name])) for name in ranked[:MOST_LINES]]
+    worst = max(regions, key=lambda one: severity(one[2]), default=None)
+    shown = worst and Line(f"{worst[0]} in {worst[1]}", effect_words(worst[2]), certainty(worst[2]))
+    return Headline(tone, sentence, lines, shown, len(ranked) - len(lines))
+
+
+def severity(verdict: Verdict | None) -> float:
+    """Return how bad a verdict is: the size of the effect, whatever its direction; -1 where it is unknown."""
+    return -1.0 if verdict is None or verdict.excess is None else abs(verdict.excess)
+
+
+def effect_words(verdict: Verdict) -> str:
+    """Return the size of the effect as people say it: coverage, spread and bias where they matter."""
+    words = [one for one in (covered(verdict), too_small(verdict), shifted(verdict)) if one]
+    return "; ".join(words) or "no estimate"
+
+
+def covered(verdict: Verdict) -> str:
+    """Return the coverage with its interval in whole per cent; empty if it is missing."""
+    if verdict.coverage is None or verdict.coverage_level is None:
+        return ""
+    limits = ""
+    if verdict.coverage_limits:
+        low, high = verdict.coverage_limits
+        limits = f" ({100 * low:.0f} to {100 * high:.0f} %)"
+    return f"{100 * verdict.coverage_level:g} % intervals cover {100 * verdict.coverage:.0f} % of the pixels{limits}"
+
+
+def too_small(verdict: Verdict) -> str:
+    """Return by how much the predicted std is too small or too large; empty without a std."""
+    factor = verdict.std_factor
+    if factor is None or not 0 < factor < math.inf:
+        return ""
+    if factor >= 2:
+        return f"std too small by a factor of {factor:.1f}"
+    if factor <= 0.5:
+        return f"std too large by a factor of {1 / factor:.1f}"
+    share = 100 * abs(1 / factor - 1)
+    about = f"{5 * round(share / 5) if share >= 10 else round(share)} %"
+    return "std right within 1 %" if share < 1 else f"std about {about} too {'small' if factor > 1 else 'large'}"
+
+
+def shifted(verdict: Verdict) -> str:
+    """Return the bias if it is significant or as large as half a predicted std; empty otherwise."""
+    part = verdict.bias
+    if verdict.std_factor is None or part.value is None or not (part.finding or abs(part.value) >= 0.5):
+        return ""
+    side = "below" if part.value > 0 else "above"
+    return f"mean {abs(part.value):.1f} std {side} the truth"
+
+
+def certainty(verdict: Verdict) -> str:
+    """Return what the tests say, in words."""
+    if not verdict.is_certain and any(part.reason.startswith(FEW_CELLS) for part in verdict.parts.values()):
+        return TOO_FEW if not any(part.is_tested for part in verdict.parts.values()) else f"{verdict.word}: {TOO_FEW}"
+    return verdict.word if verdict.is_certain or not verdict.why else f"{verdict.word}: {verdict.why}"
+
+
+def _answer(whole: Mapping[str, Verdict], regions: Sequence[tuple[str, str]]) -> tuple[Tone, str]:
+    """Return the tone and the sentence. regions : variable and region of each significant finding."""
+    if not whole:
+        return "open", "There is no verdict: no variable has a valid pixel."
+    certain = {name: one for name, one in whole.items() if one.is_certain}
+    if certain:
+        return "bad", f"Not trustworthy as it is: {_found(certain, len(whole))}{_suspected(whole)}."
+    if regions:
+        places = [f"{variable} in {region}" for variable, region in regions]
+        return "bad", f"Not trustworthy everywhere: {listed(places)} {_are(len(places))} miscalibrated."
+    doubtful = [name for name, one in whole.items() if severity(one) >= MATTERS]
+    if doubtful:
+        return (
+            "open",
+            f"Not shown to be trustworthy: {listed(doubtful)} {_are(len(doubtful))} off, but not certainly so.",
+        )
+    if all(one.findings == ("no miscalibration detected",) for one in whole.values()):
+        return "fine", f"No miscalibration detected in {_all_of(whole)}."
+    return "open", "Not shown to be trustworthy: no test finds a miscalibration, but not all of them are conclusive."
+
+
+def _found(certain: Mapping[str, Verdict], count: int) -> str:
+    """Return which variables are what, such as "all 3 variables are over-confident"."""
+    groups: dict[str, list[str]] = {}
+    for name, one in certain.items():
+        groups.setdefault(one.word, []).append(name)
+    if len(groups) == 1 and len(certain) == count > 1:
+        return f"all {count} variables are {next(iter(groups))}"
+    return "; ".join(f"{listed(names)} {_are(len(names))} {word}" for word, names in groups.items())
+
+
+def _suspected(whole: Mapping[str, Verdict]) -> str:
+    """Return the variables whose effect matters without being significant."""
+    names = [name for name, one in whole.items() if not one.is_certain and severity(one) >= MATTERS]
+    return f"; {listed(names)} may be off too, which the tests cannot settle" if names else ""
+
+
+def _all_of(whole: Mapping[str, Verdict]) -> str:
+    return next(iter(whole)) if len(whole) == 1 else f"all {len(whole)} variables"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names as a list in words; of many, the first and how many more.
+
+    >>> listed("ab"), listed("abcde")
+    ('a and b', 'a, b, c and 2 more')
+    """
+    all_names = list(names)
+    if len(all_names) > MOST_NAMES + 1:
+        return f"{', '.join(all_names[:MOST_NAMES])} and {len(all_names) - MOST_NAMES} more"
+    return " and ".join(filter(None, (", ".join(all_names[:-1]), *all_names[-1:])))

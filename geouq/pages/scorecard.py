@@ -1,0 +1,192 @@
+"""The scorecard: the effect as fill, its significance as border and doubt as hatching, by region and variable."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from geouq.config import Variable
+from geouq.gaussian import cdf, half_width
+from geouq.metrics import named
+from geouq.pages.headline import certainty, effect_words, severity
+from geouq.text.wording import for_people, true_minus
+from geouq.verdict import NARROW, NARROW_MEAN, Part, Place, Verdict
+
+SIGNIFICANT, UNCERTAIN, UNTESTED = "sig", "open", "untested"
+SPREAD_STEPS = (1.1, 1.25, 1.6)  # factors at which the fill changes
+COVERAGE_STEPS = (0.02, 0.05, 0.15)
+BIAS_STEPS = (0.1, 0.3, 0.75)
+SKILL_STEPS = (0.0, 0.4, 0.7)
+INLINE = 240  # cells on the page itself; the rows of more are loaded when they are wanted
+FEWEST_ROWS = 12
+
+
+class Mark(NamedTuple):
+    """What a tab shows of a variable in a region: a text, classes for fill and certainty, and a number to sort by."""
+
+    text: str = "–"  # noqa: RUF001
+    classes: str = "none"
+    order: float = -1.0
+
+
+@dataclass(frozen=True)
+class Tab:
+    """A property that the scorecard shows: its name in the address of the page, its title, and how it is read."""
+
+    key: str
+    title: str
+    about: str
+
+
+@dataclass(frozen=True)
+class CardCell:
+    """A variable in a region: a mark for each tab, and the verdict in words."""
+
+    marks: Sequence[Mark]
+    words: str
+
+
+@dataclass(frozen=True)
+class CardRow:
+    """A region with its page and a cell for each variable."""
+
+    name: str
+    link: str
+    cells: Sequence[CardCell]
+    severity: float
+
+
+TABS = (
+    Tab(
+        "spread",
+        "Spread",
+        "Factor by which the predicted std is too small (std of z). Orange: over-confident; purple: under-confident.",
+    ),
+    Tab(
+        "coverage",
+        "Coverage",
+        "Share of the pixels inside the intervals, in per cent. Orange: too few; purple: too many.",
+    ),
+    Tab(
+        "bias",
+        "Bias",
+        "Mean of z: how far the truth is above the mean, in units of the predicted std. Red: predictions are too high; "
+        "blue: too low.",
+    ),
+    Tab("skill", "Skill", "Share of the variance of the truth that the mean explains. Red: worse than a constant."),
+)
+
+
+def scorecard(
+    variables: Sequence[Variable],
+    regions: Mapping[str, str],
+    verdicts: Mapping[Place, Verdict],
+    skill: Mapping[Place, float | None],
+) -> list[CardRow]:
+    """Return a row for the whole and for each region, the whole first and then the worst.
+
+    Parameters
+    ----------
+    regions : mapping
+        Link of each region by its name.
+    skill : mapping
+        The number of the last tab by place.
+    """
+    rows = [_row(name, link, variables, verdicts, skill) for name, link in {"all": "", **regions}.items()]
+    return [rows[0], *sorted(rows[1:], key=lambda row: -row.severity)]
+
+
+def shown_tabs(rows: Sequence[CardRow]) -> list[int]:
+    """Return the numbers of the tabs that have something to show."""
+    return [k for k in range(len(TABS)) if any(cell.marks[k].text != Mark().text for row in rows for cell in row.cells)]
+
+
+def rows_inline(rows: Sequence[CardRow]) -> int:
+    """Return how many rows stand on the page itself."""
+    cells = len(rows[0].cells) if rows else 1
+    return len(rows) if len(rows) * cells <= INLINE else max(min(FEWEST_ROWS, len(rows)), INLINE // max(1, cells))
+
+
+def as_record(rows: Sequence[CardRow]) -> list[list[object]]:
+    """Return rows as plain values for a script: name, link, and for each variable words and marks."""
+    return [[row.name, row.link, [[cell.words, *map(list, cell.marks)] for cell in row.cells]] for row in rows]
+
+
+def _row(
+    name: str,
+    link: str,
+    variables: Sequence[Variable],
+    verdicts: Mapping[Place, Verdict],
+    skill: Mapping[Place, float | None],
+) -> CardRow:
+    level = "region" if link else "all"
+    places = [(level, name, variable.variable, variable.model) for variable in variables]
+    cells = [_cell(verdicts.get(place), skill.get(place)) for place in places]
+    return CardRow(name, link, cells, max((severity(verdicts.get(place)) for place in places), default=-1.0))
+
+
+def _cell(verdict: Verdict | None, skill: float | None) -> CardCell:
+    if verdict is None:
+        return CardCell([Mark(), Mark(), Mark(), _skill(skill)], "no verdict")
+    words = f"{effect_words(verdict)} ({certainty(verdict)})"
+    return CardCell([_spread(verdict), _coverage(verdict), _bias(verdict), _skill(skill)], words)
+
+
+def _spread(verdict: Verdict) -> Mark:
+    part, factor = verdict.spread, verdict.std_factor
+    if factor is None or factor <= 0:
+        return Mark()
+    ratio = max(factor, 1 / factor)
+    state = _state(part, is_narrow=part.lies_within(1 / NARROW, NARROW))
+    return _mark(for_people(factor), "f", _step(ratio, SPREAD_STEPS, is_above=factor > 1), state, ratio)
+
+
+def _coverage(verdict: Verdict) -> Mark:
+    level, share = verdict.coverage_level, verdict.coverage
+    if level is None or share is None:
+        return Mark()
+    low, high = verdict.coverage_limits or (None, None)
+    part = Part("", share, low, high, p_adjusted=verdict.coverage_p)
+    narrow = [2 * float(cdf(half_width(level) * factor)) - 1 for factor in (1 / NARROW, NARROW)]
+    state = _state(part, is_narrow=part.lies_within(narrow[0], narrow[1]))
+    return _mark(
+        f"{100 * share:.0f}",
+        "f",
+        _step(abs(level - share), COVERAGE_STEPS, is_above=share < level),
+        state,
+        abs(level - share),
+    )
+
+
+def _bias(verdict: Verdict) -> Mark:
+    part, found = verdict.bias, named(verdict.bias.metric)
+    if part.value is None or found is None or found[1] is not None:
+        return Mark()
+    size = abs(part.value)
+    state = _state(part, is_narrow=part.lies_within(-NARROW_MEAN, NARROW_MEAN))
+    return _mark(true_minus(f"{part.value:+.2f}"), "b", _step(size, BIAS_STEPS, is_above=part.value < 0), state, size)
+
+
+def _skill(value: float | None) -> Mark:
+    if value is None:
+        return Mark()
+    step = sum(value > limit for limit in SKILL_STEPS)
+    return Mark(true_minus(f"{value:.2f}"), f"k{step}", -value)
+
+
+def _state(part: Part, *, is_narrow: bool) -> str:
+    if part.is_significant:
+        return SIGNIFICANT
+    if not part.is_tested:
+        return UNTESTED
+    return "" if is_narrow else UNCERTAIN
+
+
+def _mark(text: str, kind: str, step: int, state: str, order: float) -> Mark:
+    sign = {SIGNIFICANT: "▲" if step >= 0 else "▼", UNCERTAIN: "?", UNTESTED: "untested"}.get(state, "✓")
+    return Mark(f"{text} {sign}", f"{kind}{step} {state}".rstrip(), order)
+
+
+def _step(size: float, limits: Sequence[float], *, is_above: bool) -> int:
+    """Return the number of the fill, from -3 to 3."""
+    step = sum(size > limit for limit in limits)
+    return step if is_above else -step

@@ -1,0 +1,47 @@
+// The scorecard: its tabs, rows that are filtered or loaded when they are wanted, and the print button.
+"use strict";
+{
+  const AT_ONCE = 40, {element} = geouq;
+  const card = document.querySelector(".card"), body = card.querySelector("tbody");
+  const tabs = [...card.querySelectorAll("[name=tab]")], columns = [...card.querySelectorAll("thead button")];
+  const search = card.querySelector("[type=search]"), more = card.querySelector(".more");
+  const TABS = ["spread", "coverage", "bias", "skill"]; // as in the data
+  let rows = [...body.rows], by = null, shown = rows.length;
+
+  const tab = () => tabs.find(one => one.checked)?.value ?? "spread";
+  const order = (row, column) => Number(row.cells[column].querySelector(`.t-${tab()}`)?.dataset.order ?? -1);
+  function made([name, link, cells]) {
+    const head = element("th", {scope: "row"}, link ? element("a", {href: link}, name) : name);
+    return element("tr", {}, head, ...cells.map(([words, ...marks]) => {
+      const spans = tabs.map(({value}) => {
+        const [text, classes, order] = marks[TABS.indexOf(value)], span = element("span", {className: `t-${value} ${classes}`}, text);
+        span.dataset.order = order;
+        return span;
+      });
+      return element("td", {title: words}, ...spans);
+    }));
+  }
+  /** Load all rows, where only some stand on the page. */
+  async function all() {
+    if (rows.length < Number(card.dataset.rows)) rows = (await geouq.parts("card", 0, Number(card.dataset.parts))).flat().map(made);
+  }
+  function show() {
+    const wanted = search?.value.toLowerCase() ?? "";
+    let found = rows.filter(row => row.cells[0].textContent.toLowerCase().includes(wanted));
+    if (by !== null) found = [...found].sort((a, b) => order(b, by) - order(a, by));
+    body.replaceChildren(...found.slice(0, shown));
+    if (!more) return;
+    more.querySelector("button").hidden = shown >= found.length;
+    more.querySelector("output").textContent = `${body.rows.length} of ${found.length} regions`;
+  }
+  search?.addEventListener("input", async () => { await all(); show(); });
+  more?.querySelector("button").addEventListener("click", async () => { await all(); shown += AT_ONCE; show(); });
+  for (const [k, button] of columns.entries()) button.addEventListener("click", async () => {
+    await all();
+    by = by === k + 1 ? null : k + 1; // again: as before, the worst of all variables first
+    for (const one of columns) one.closest("th").removeAttribute("aria-sort");
+    if (by !== null) button.closest("th").setAttribute("aria-sort", "descending");
+    show();
+  });
+  for (const one of tabs) one.addEventListener("change", () => { if (by !== null) show(); });
+}

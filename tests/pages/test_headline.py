@@ -1,0 +1,116 @@
+"""The answer at the top: worst first, the effect in words, and never praise for lack of evidence."""
+
+import math
+
+import pytest
+
+from geouq.config import Variable
+from geouq.pages.headline import TOO_FEW, headline, listed
+from geouq.verdict import Part, Verdict
+
+VARIABLES = [Variable(name="AGB", band=1), Variable(name="Clay", band=2)]
+FEW = "fewer than 8 effective cells"
+
+
+def verdict(std=1.0, mean=0.0, coverage=0.9, finding="", reason="", word="inconclusive"):
+    p = None if reason else 0.5
+    spread = Part("z_std", std, p_adjusted=p, finding=finding, reason=reason)
+    bias, shape = Part("z_mean", mean, p_adjusted=p, reason=reason), Part("pit_std", 0.3, p_adjusted=p, reason=reason)
+    return Verdict((finding or word,), bias, spread, shape, 0.9, coverage, None if reason else (0.68, 0.9))
+
+
+def answer(whole, regions=()):
+    found = {("all", "all", name, ""): one for name, one in whole.items()}
+    found |= {("region", region, name, ""): one for region, name, one in regions}
+    return headline(VARIABLES, found)
+
+
+OVER = "over-confident"
+
+
+@pytest.mark.parametrize(
+    ("whole", "regions", "tone", "sentence"),
+    [
+        (
+            {"AGB": verdict(1.3, finding=OVER), "Clay": verdict(2.0, finding=OVER)},
+            [],
+            "bad",
+            "Not trustworthy as it is: all 2 variables are over-confident.",
+        ),
+        (
+            {"AGB": verdict(1.3), "Clay": verdict(2.0, finding=OVER)},
+            [],
+            "bad",
+            "Not trustworthy as it is: Clay is over-confident; AGB may be off too, which the tests cannot settle.",
+        ),
+        (
+            {"AGB": verdict(), "Clay": verdict()},
+            [("east", "Clay", verdict(2.0, finding=OVER))],
+            "bad",
+            "Not trustworthy everywhere: Clay in east is miscalibrated.",
+        ),
+        (
+            {"AGB": verdict(1.4), "Clay": verdict()},
+            [],
+            "open",
+            "Not shown to be trustworthy: AGB is off, but not certainly so.",
+        ),
+        (
+            {"AGB": verdict(word="no miscalibration detected"), "Clay": verdict(word="no miscalibration detected")},
+            [],
+            "fine",
+            "No miscalibration detected in all 2 variables.",
+        ),
+        (
+            {"AGB": verdict(word="no miscalibration detected"), "Clay": verdict()},
+            [],
+            "open",
+            "Not shown to be trustworthy: no test finds a miscalibration, but not all of them are conclusive.",
+        ),
+        ({}, [], "open", "There is no verdict: no variable has a valid pixel."),
+    ],
+)
+def test_the_sentence_answers(whole, regions, tone, sentence):
+    found = answer(whole, regions)
+
+    assert (found.tone, found.sentence) == (tone, sentence)
+
+
+def test_the_worst_variable_comes_first_with_its_effect_in_words():
+    found = answer({"AGB": verdict(1.32, coverage=0.82), "Clay": verdict(2.2, mean=0.9, coverage=0.63)})
+
+    assert [line.name for line in found.lines] == ["Clay", "AGB"]
+    assert found.lines[0].effect.endswith("std too small by a factor of 2.2; mean 0.9 std below the truth")
+    assert found.lines[1].effect == "90 % intervals cover 82 % of the pixels (68 to 90 %); std about 25 % too small"
+
+
+def test_an_over_wide_std_is_as_bad_as_one_that_is_too_small_by_the_same_factor():
+    found = answer({"AGB": verdict(1 / 2.2), "Clay": verdict(2.1)})
+
+    assert [line.name for line in found.lines] == ["AGB", "Clay"]
+    assert "std too large by a factor of 2.2" in found.lines[0].effect
+
+
+def test_the_worst_region_is_named_although_it_cannot_be_tested():
+    worst = verdict(2.5, coverage=0.46, reason=FEW, word="cannot be tested")
+    found = answer({"AGB": verdict(), "Clay": verdict()}, [("east", "Clay", worst), ("west", "AGB", verdict(1.1))])
+
+    assert (found.worst.name, found.worst.certainty) == ("Clay in east", TOO_FEW)
+    assert "cover 46 % of the pixels;" in found.worst.effect
+
+
+def test_the_excess_of_a_verdict_is_the_root_mean_square_of_z():
+    assert verdict(1.5, mean=2.0).excess == pytest.approx(math.log(2.5))
+
+
+def test_without_a_std_the_excess_follows_from_the_coverage():
+    no_std = Part("", reason="the forecast has no std")
+    calibrated, short = (Verdict(("x",), no_std, no_std, no_std, 0.9, share) for share in (0.9, 0.6827))
+
+    assert calibrated.excess == pytest.approx(0.0)
+    assert short.excess == pytest.approx(math.log(1.645), abs=1e-3)
+
+
+def test_of_many_names_the_first_are_listed():
+    assert listed(["a"]) == "a"
+    assert listed(list("abcdef")) == "a, b, c and 3 more"

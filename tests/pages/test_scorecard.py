@@ -1,0 +1,92 @@
+"""The scorecard: fill shows the effect, border significance, hatching doubt; the worst region comes first."""
+
+import json
+import re
+
+import pytest
+from large_report import large_content
+
+from geouq.config import Variable
+from geouq.pages import write_report
+from geouq.pages.scorecard import INLINE, scorecard, shown_tabs
+from geouq.verdict import Part, Verdict
+
+VARIABLE = Variable(name="v", band=1)
+
+
+def part(value, low=None, high=None, p=None, finding=""):
+    return Part("z_mean", value, low, high, 0.95, p, finding, "" if p is not None else "fewer than 8 cells")
+
+
+def verdict(spread, bias=None, coverage=0.9, limits=None, coverage_p=None):
+    bias = bias or part(0.0, -0.1, 0.1, 0.9)
+    return Verdict(("x",), bias, spread, bias, 0.9, coverage, limits, coverage_p)
+
+
+def marks(found):
+    (row,) = scorecard([VARIABLE], {}, {("all", "all", "v", ""): found}, {})
+    return row.cells[0].marks
+
+
+@pytest.mark.parametrize(
+    ("spread", "text", "classes"),
+    [
+        (part(1.9, 1.4, 2.6, 0.01, "over-confident"), "1.9 ▲", "f3 sig"),
+        (part(0.6, 0.5, 0.8, 0.01, "under-confident"), "0.6 ▼", "f-3 sig"),
+        (part(1.3, 0.9, 1.8, 0.2), "1.3 ?", "f2 open"),
+        (part(6.4), "6.4 untested", "f3 untested"),
+        (part(1.02, 0.9, 1.2, 0.6), "1.02 ✓", "f0"),
+        (part(1.02, 0.7, 1.4, 0.6), "1.02 ?", "f0 open"),  # the evidence is missing, so that nothing is praised
+    ],
+)
+def test_the_spread_is_filled_by_its_size_and_framed_by_its_significance(spread, text, classes):
+    shown = marks(verdict(spread))[0]
+
+    assert (shown.text, shown.classes) == (text, classes)
+
+
+@pytest.mark.parametrize(
+    ("share", "limits", "p", "text", "classes"),
+    [
+        (0.63, (0.4, 0.8), 0.01, "63 ▲", "f3 sig"),
+        (0.97, (0.95, 0.99), 0.01, "97 ▼", "f-2 sig"),
+        (0.89, (0.85, 0.92), 0.5, "89 ✓", "f0"),
+        (0.89, (0.6, 0.98), 0.5, "89 ?", "f0 open"),
+        (0.46, None, None, "46 untested", "f3 untested"),
+    ],
+)
+def test_the_coverage_is_hatched_unless_its_interval_is_narrow(share, limits, p, text, classes):
+    shown = marks(verdict(part(1.0), coverage=share, limits=limits, coverage_p=p))[1]
+
+    assert (shown.text, shown.classes) == (text, classes)
+
+
+def test_a_truth_above_the_mean_is_blue_as_errors_below_zero_are():
+    assert marks(verdict(part(1.0), bias=part(0.93, -0.5, 2.3, 0.2)))[2].classes == "b-3 open"
+    assert marks(verdict(part(1.0), bias=part(-0.93, -0.5, 2.3, 0.2)))[2].text == "−0.93 ?"  # noqa: RUF001
+
+
+def test_the_whole_comes_first_and_then_the_worst_region():
+    of = {"all": 1.0, "a": 1.1, "b": 0.4, "c": 2.0}
+    found = {("all" if name == "all" else "region", name, "v", ""): verdict(part(std)) for name, std in of.items()}
+
+    rows = scorecard([VARIABLE], {name: f"{name}.html" for name in "abc"}, found, {})
+
+    assert [row.name for row in rows] == ["all", "b", "c", "a"]
+
+
+def test_a_tab_without_a_number_is_left_out():
+    (row,) = scorecard([VARIABLE], {}, {("all", "all", "v", ""): verdict(part(None))}, {})
+
+    assert shown_tabs([row]) == [1, 2]
+    assert row.cells[0].marks[0].text == "–"  # noqa: RUF001
+
+
+def test_rows_beyond_a_few_hundred_cells_come_from_a_file(tmp_path):
+    written = write_report(large_content(tiles=12, regions=300, variables=2), tmp_path)
+
+    html = written[0].read_text(encoding="utf-8")
+    assert len(re.findall('<td title="', html)) == INLINE
+    script = (tmp_path / "assets/data/card_0_0.js").read_text(encoding="utf-8")
+    rows = json.loads(re.fullmatch(r'geouq\.take\("card",0,0,(.*)\);\n', script)[1])
+    assert len(rows) == 301
