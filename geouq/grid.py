@@ -49,6 +49,11 @@ class Grid:
         """Number of pixels."""
         return self.shape[0] * self.shape[1]
 
+    @property
+    def crs_name(self) -> str:
+        """Return the CRS as people call it, such as EPSG:32633."""
+        return _crs_name(self.crs)
+
     def windows(self, size: int) -> Iterator[Window]:
         """Squares of `size` pixels in rows from the top left; smaller at the right and lower border.
 

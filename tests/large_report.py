@@ -7,7 +7,8 @@ from report_content import content, p_row, row
 
 from geouq.config import Variable
 from geouq.grid import Grid
-from geouq.pages.cells import SUMS, CellMaps, CellSums, layout_of
+from geouq.maps.scales import SIGNED, even
+from geouq.pages.cells import SUMS, CellMaps, CellSums, MapMetric, layout_of
 from geouq.summary import TilePlace
 
 ACROSS = 100
@@ -61,4 +62,8 @@ def large_cells(names, variables, cell_size):
             f"{name}_{k}": (n * rng.gamma(4, 0.025 * (k + 1), len(n))).astype(np.float32)
             for name in ("variance", "squared_error")
         }
-    return CellMaps(layout, [CellSums(variable, 0.9, np.arange(11.0), columns) for variable in variables])
+    shown = [
+        MapMetric(name, name.removesuffix("_90"), name, "1", even(0.0, 2.0, SIGNED))
+        for name in ("zms", "coverage_90", "uce")
+    ]
+    return CellMaps(layout, [CellSums(variable, columns, shown) for variable in variables], "b-10")

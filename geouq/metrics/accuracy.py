@@ -51,7 +51,7 @@ def sharpness(summary: Summary) -> Floats:
     is_judged=False,
     heading="RMV",
     rank=5,
-    shown=("page", "table", "summary", "comparison", "corrections"),
+    shown=("page", "table", "summary", "comparison", "corrections", "cell sums"),
 )
 def sharpness_rms(summary: Summary) -> Floats:
     """Root of the mean predicted variance; in the variable's unit, small is sharp."""
@@ -95,7 +95,7 @@ def _as_large_as_errors(whole: Summary) -> Floats:
     scale=Around(_as_large_as_errors),
     heading="bias",
     rank=1,
-    shown=("page", "table", "summary", "comparison", "regions", "differences", "corrections"),
+    shown=("page", "table", "summary", "comparison", "regions", "differences", "corrections", "cell sums"),
 )
 def bias(summary: Summary) -> Floats:
     """Mean error; in the variable's unit, ideal 0, above 0 is over-prediction."""
@@ -117,7 +117,17 @@ def mae(summary: Summary) -> Floats:
     bounds=NOT_NEGATIVE,
     heading="RMSE",
     rank=2,
-    shown=("page", "table", "summary", "comparison", "regions", "differences", "recalibration", "corrections"),
+    shown=(
+        "page",
+        "table",
+        "summary",
+        "comparison",
+        "regions",
+        "differences",
+        "recalibration",
+        "corrections",
+        "cell sums",
+    ),
 )
 def rmse(summary: Summary) -> Floats:
     """Root mean squared error; in the variable's unit, ideal 0."""

@@ -59,7 +59,7 @@ def binned(summary: Summary, scheme: BinScheme, edges: Floats | None = None) -> 
     gaps=VarianceGaps(uce_of_gaps, variance_weight),
     heading="UCE",
     rank=11,
-    shown=("page", "table", "summary", "comparison", "cell map", "corrections"),
+    shown=("page", "table", "summary", "comparison", "cell map", "corrections", "cell sums"),
 )
 def uce(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats | None = None) -> Floats:
     """Uncertainty calibration error, sum of w_k |MV_k - MSE_k|; in the unit squared, ideal 0.
@@ -80,7 +80,17 @@ def uce(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats | None
     gaps=VarianceGaps(ence_of_gaps, equal_weight),
     heading="ENCE",
     rank=12,
-    shown=("page", "table", "summary", "comparison", "regions", "differences", "recalibration", "corrections"),
+    shown=(
+        "page",
+        "table",
+        "summary",
+        "comparison",
+        "regions",
+        "differences",
+        "recalibration",
+        "corrections",
+        "cell sums",
+    ),
     is_guarded=True,
 )
 def ence(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats | None = None) -> Floats:
@@ -208,6 +218,7 @@ def ence_excess(
         "recalibration",
         "cell map",
         "corrections",
+        "cell sums",
     ),
 )
 def zms(summary: Summary) -> Floats:
@@ -245,7 +256,7 @@ def z_mean(summary: Summary) -> Floats:
     scale=Ratio(2.0),
     heading="std of z",
     rank=8,
-    shown=("page", "table"),
+    shown=("page", "table", "cell sums"),
 )
 def z_std(summary: Summary) -> Floats:
     """Standard deviation (population) of z; unit 1, ideal 1, above 1 is over-confident."""

@@ -26,7 +26,17 @@ Floats = NDArray[np.float64]
     part="coverage",
     heading="coverage",
     rank=10,
-    shown=("page", "table", "summary", "comparison", "regions", "differences", "recalibration", "corrections"),
+    shown=(
+        "page",
+        "table",
+        "summary",
+        "comparison",
+        "regions",
+        "differences",
+        "recalibration",
+        "corrections",
+        "cell sums",
+    ),
 )
 def coverage(summary: Summary, level: float) -> Floats:
     """Share of |z| <= h_p; unit 1, ideal the level, below it errors are larger than predicted."""

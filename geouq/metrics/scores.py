@@ -138,7 +138,7 @@ def nll(summary: Summary) -> Floats:
     bounds=NOT_NEGATIVE,
     heading="CRPS",
     rank=14,
-    shown=("page", "table", "comparison", "regions", "differences", "recalibration", "corrections"),
+    shown=("page", "table", "comparison", "regions", "differences", "recalibration", "corrections", "cell sums"),
 )
 def crps(summary: Summary) -> Floats:
     """Continuous ranked probability score of the normal forecast; in the variable's unit, lower is better.

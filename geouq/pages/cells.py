@@ -1,12 +1,11 @@
-"""Sums of cells for the map that one can ask, small enough to lie next to a page, and where each cell lies on it."""
+"""Sums of cells for the map of the pages, small enough to lie next to a page, and where each cell lies on it."""
 
 import base64
 import gzip
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,16 +13,19 @@ from numpy.typing import NDArray
 
 from geouq.config import BinScheme, Variable
 from geouq.inference import ForecastSample
+from geouq.inference.blocks import cell_metres
 from geouq.inference.bootstrap import BootstrapBasis, basis_of_cells, rows_of_cells
 from geouq.maps import corners_on_lattice
-from geouq.metrics import MetricOptions, binned, coverage, level_name, metrics_of, unit_of
+from geouq.maps.scales import Scale, cell_scale, hexadecimal
+from geouq.metrics import Value, binned, coverage, evaluate_metric, metrics_of, unit_of
 from geouq.summary import Summary, TilePlace
 
 Floats = NDArray[np.float64]
 
 PIT_BINS = 20
 LARGEST_FILE = 1_400_000  # bytes
-SUMS = ("error", "squared_error", "variance", "z_square", "crps")
+SUMS = ("error", "squared_error", "variance", "z", "z_square", "crps")
+DIAGRAMS = ("pit_", "n_", "variance_", "squared_error_")  # how the columns begin that are loaded when cells are chosen
 MOST_CELLS = 100_000  # of one variable
 MOST_IN_ALL = 250_000  # of all variables
 MOST_PIXELS = 4_000_000  # of the map as it is drawn
@@ -142,16 +144,30 @@ def _side_by_side(places: Sequence[TilePlace]) -> Mapping[str, tuple[int, int]]:
 
 
 @dataclass(frozen=True)
-class MeanOfCells:
-    """A number that is a mean over pixels: its name and unit for people, and where two colours meet, if they do.
+class MapMetric:
+    """A number that the map shows: its name in tables, that of its record, what people call it, and its colours.
 
-    less : whether less of it means errors larger than predicted.
+    part : of the verdict that it decides; a map opens on the first that has one.
     """
 
     name: str
+    metric: str
+    heading: str
     unit: str
-    ideal: float | None = None
-    less: bool = False
+    scale: Scale
+    part: str = ""
+
+    def as_record(self) -> dict[str, Any]:
+        """Return plain values for a script."""
+        return {
+            "id": self.name,
+            "of": self.metric,
+            "name": self.heading,
+            "unit": self.unit,
+            "values": list(self.scale.values),
+            "colours": list(map(hexadecimal, self.scale.colours)),
+            "part": self.part,
+        }
 
 
 @dataclass(frozen=True)
@@ -159,15 +175,22 @@ class CellSums:
     """Sums over the pixels of each block of cells of one variable.
 
     columns : by name, in the order of the blocks; n, weight where pixels have weights, those of `SUMS`, covered (inside
-    the interval of `level`), pit_0 to pit_19, and n_, variance_ and squared_error_ of each bin. edges : of the bins.
-    means : of a prediction without a variance, whose columns are n, weight and these by their names, and no others.
+    the interval of the usual level), pit_0 to pit_19, and n_, variance_ and squared_error_ of each bin; of a prediction
+    without a variance n, weight and the metrics by their names. metrics : what the map shows.
     """
 
     variable: Variable
-    level: float
-    edges: Floats
     columns: Mapping[str, NDArray[Any]]
-    means: Mapping[str, MeanOfCells] = field(default_factory=dict)
+    metrics: Sequence[MapMetric] = ()
+
+    @property
+    def has_diagrams(self) -> bool:
+        """Return whether there are sums for diagrams."""
+        return any(name.startswith(DIAGRAMS) for name in self.columns)
+
+    def columns_of(self, *, diagrams: bool) -> dict[str, NDArray[Any]]:
+        """Return the columns of the diagrams, or all others."""
+        return {name: column for name, column in self.columns.items() if name.startswith(DIAGRAMS) == diagrams}
 
     @property
     def rows_a_file(self) -> int:
@@ -177,23 +200,26 @@ class CellSums:
 
 @dataclass(frozen=True)
 class CellMaps:
-    """The sums of all variables that have a pixel, and where their blocks lie."""
+    """The sums of all variables that have a pixel, and where their blocks lie. bins : name of the scheme."""
 
     layout: Layout
     variables: Sequence[CellSums]
+    bins: str = ""
 
     @property
     def diagrams(self) -> bool:
-        """Whether there are diagrams of the variance of the cells that are chosen."""
-        return not any(sums.means for sums in self.variables)
+        """Return whether there are diagrams of the cells that are chosen."""
+        return any(sums.has_diagrams for sums in self.variables)
 
     def files(self) -> Iterator[tuple[str, str]]:
-        """Names and texts of the scripts that hold them."""
-        yield "layout_0_0.js", f'geouq.take("layout",0,0,{json.dumps(self._facts(), separators=(",", ":"))});\n'
+        """Yield names and texts of the scripts that hold them."""
+        yield script_of("layout", 0, 0, self._facts())
         for number, sums in enumerate(self.variables):
             for part, first in enumerate(range(0, self.layout.count, sums.rows_a_file)):
-                packed = json.dumps(_packed(sums, slice(first, first + sums.rows_a_file)), separators=(",", ":"))
-                yield f"cells_{number}_{part}.js", f'geouq.take("cells",{number},{part},{packed});\n'
+                rows = slice(first, first + sums.rows_a_file)
+                yield script_of("cells", number, part, _packed(sums.columns_of(diagrams=False), rows))
+                if sums.has_diagrams:
+                    yield script_of("bins", number, part, _packed(sums.columns_of(diagrams=True), rows))
 
     def _facts(self) -> dict[str, Any]:
         tiles = self.layout.tiles
@@ -208,30 +234,56 @@ class CellMaps:
             "rows": [tile.blocks[0] for tile in tiles],
             "columns": [tile.blocks[1] for tile in tiles],
             "size": tiles[0].place.cell_size * self.layout.side,
+            "bins": self.bins,
+            "ground": _ground([tile.place for tile in tiles]),
             "variables": [
                 {
                     "name": sums.variable.name,
                     "units": sums.variable.units,
-                    "level": sums.level,
-                    "edges": sums.edges.tolist(),
                     "rows": sums.rows_a_file,
-                    "means": {name: asdict(mean) for name, mean in sums.means.items()},
+                    "diagrams": sums.has_diagrams,
+                    "metrics": [metric.as_record() for metric in sums.metrics],
                 }
                 for sums in self.variables
             ],
         }
 
 
+def script_of(name: str, group: int, part: int, data: object) -> tuple[str, str]:
+    """Return name and text of a script that hands data to the page."""
+    text = json.dumps(data, separators=(",", ":"))
+    return f"{name}_{group}_{part}.js", f'geouq.take("{name}",{group},{part},{text});\n'
+
+
+def _ground(places: Sequence[TilePlace]) -> dict[str, Any] | None:
+    """Return corners of the tiles, the step of a pixel and its side in metres; None if coordinates are unknown."""
+    grids = [place.grid for place in places]
+    first = grids[0].transform
+    step = [first.a, first.b, first.d, first.e]
+    alike = all(np.allclose([g.transform.a, g.transform.b, g.transform.d, g.transform.e], step) for g in grids)
+    if not alike or first.is_degenerate or any(grid.control or grid.crs != grids[0].crs for grid in grids):
+        return None
+    metres = cell_metres(grids[len(grids) // 2], 1)
+    return {
+        "x": [grid.transform.c for grid in grids],
+        "y": [grid.transform.f for grid in grids],
+        "step": step,
+        "crs": grids[0].crs_name,
+        "metres": metres if math.isfinite(metres) else None,
+    }
+
+
 def cell_maps(sides: Mapping[str, ForecastSample], variables: Sequence[Variable], scheme: BinScheme) -> CellMaps | None:
     """Return the sums of the cells of an evaluation unit, by variable; None if it has no valid pixel.
 
-    Bins are those of the whole pool, so that those of cells add.
+    Bins are those of the whole, so that those of cells add.
     """
     measured = [variable for variable in variables if sides[variable.name].whole.n]
     if not measured:
         return None
     layout = layout_of(sides[measured[0].name].places, len(measured))
-    return CellMaps(layout, [_sums_of(sides[variable.name], variable, scheme, layout) for variable in measured])
+    sums = [_sums_of(sides[variable.name], variable, scheme, layout) for variable in measured]
+    return CellMaps(layout, sums, scheme.name)
 
 
 def _sums_of(side: ForecastSample, variable: Variable, scheme: BinScheme, layout: Layout) -> CellSums:
@@ -245,38 +297,43 @@ def _sums_of(side: ForecastSample, variable: Variable, scheme: BinScheme, layout
     ]
     names = [name for name in parts[0] if name != "weight" or side.whole.moments.weight != side.whole.n]
     whole = {name: _narrow(np.concatenate([part[name] for part in parts])) for name in names}
-    return CellSums(variable, level, basis.edges[scheme.name], whole)
+    choices = replace(side.choices, schemes=(scheme,), levels=(level,))
+    return CellSums(variable, whole, _map_metrics(_shown(replace(side, choices=choices)), side, variable.units))
 
 
 def _means_of(side: ForecastSample, variable: Variable, layout: Layout) -> CellSums:
     """Return sums of what is a mean of each pixel; without those that are infinite somewhere."""
     basis = basis_of_cells(side.whole, replace(side.choices, schemes=()))
     parts = [_summary_of_blocks(side, basis, number, layout) for number in range(len(layout.tiles))]
-    found = dict(_means(side.choices, variable.units))
     columns = {"n": np.concatenate([part.n for part in parts])}
     if side.whole.moments.weight != side.whole.n:
         columns["weight"] = np.concatenate([part.moments.weight for part in parts])
-    for name, (_, function) in found.items():
-        sums = [np.where(part.n > 0, function(part) * part.moments.weight, 0.0) for part in parts]
-        columns[name] = np.concatenate(sums)
+    for part in parts:
+        for value in _shown(replace(side, whole=part)):
+            sums = np.where(part.n > 0, value.value * part.moments.weight, 0.0)
+            columns[value.name] = np.append(columns.get(value.name, np.empty(0)), sums)
     kept = {name: _narrow(column) for name, column in columns.items() if np.isfinite(column).all()}
-    means = {name: mean for name, (mean, _) in found.items() if name in kept}
-    return CellSums(variable, 0.0, np.empty(0), kept, means)
+    shown = (value for value in _shown(side) if value.name in kept)
+    return CellSums(variable, kept, _map_metrics(shown, side, variable.units))
 
 
-def _means(choices: MetricOptions, units: str) -> Iterator[tuple[str, tuple[MeanOfCells, Callable[[Summary], Floats]]]]:
-    """Yield what the map shows of a prediction without a variance: only what is a mean over pixels adds up."""
-    for metric in metrics_of(choices.form):
-        if "cell sums" not in metric.shown:
-            continue
-        unit, shares = unit_of(metric, units), metric.is_coverage
-        if metric.choice != "pair":
-            yield metric.name, (MeanOfCells(metric.heading, unit), metric.function)
-            continue
-        for level in choices.form.pairs:
-            heading = f"{metric.heading} of {100 * level:g} %"
-            mean = MeanOfCells(heading, unit, level if shares else None, less=shares)
-            yield level_name(metric.name, level), (mean, partial(metric.function, level=level))
+def _shown(side: ForecastSample) -> Iterator[Value]:
+    """Yield the numbers that the map shows."""
+    for metric in sorted(metrics_of(side.choices.form), key=lambda metric: metric.rank):
+        if "cell sums" in metric.shown:
+            yield from evaluate_metric(metric, side.whole, side.choices)
+
+
+def _map_metrics(values: Iterable[Value], side: ForecastSample, units: str) -> list[MapMetric]:
+    """Return what the map shows, with the colours of the cell maps."""
+    found = []
+    for value in values:
+        metric = value.metric
+        level = f" of {100 * value.level:g} %" if value.level is not None else ""
+        unit = unit_of(metric, units).replace("^2", "²")
+        scale = cell_scale(value, side.whole)
+        found.append(MapMetric(value.name, metric.name, f"{metric.heading}{level}", unit, scale, metric.part))
+    return found
 
 
 def _summary_of_blocks(side: ForecastSample, basis: BootstrapBasis, number: int, layout: Layout) -> Summary:
@@ -293,6 +350,7 @@ def _columns(summary: Summary, basis: BootstrapBasis, scheme: BinScheme, level: 
         "error": moments.mean("error"),
         "squared_error": moments.mean_square("error"),
         "variance": moments.mean("variance"),
+        "z": moments.mean("z"),
         "z_square": moments.mean_square("z"),
         "crps": moments.mean("crps"),
         "covered": coverage(summary, level),
@@ -314,12 +372,12 @@ def _narrow(column: NDArray[Any]) -> NDArray[Any]:
     return column.astype(np.float32)
 
 
-def _packed(sums: CellSums, rows: slice) -> dict[str, Any]:
+def _packed(columns: Mapping[str, NDArray[Any]], rows: slice) -> dict[str, Any]:
     """Return some blocks: names and types of the columns, and these behind one another, compressed."""
-    columns = {name: column[rows] for name, column in sums.columns.items()}
-    data = b"".join(column.astype(column.dtype.newbyteorder("<")).tobytes() for column in columns.values())
+    parts = {name: column[rows] for name, column in columns.items()}
+    data = b"".join(column.astype(column.dtype.newbyteorder("<")).tobytes() for column in parts.values())
     return {
-        "count": len(next(iter(columns.values()))),
-        "columns": [[name, f"{column.dtype.kind}{column.itemsize}"] for name, column in columns.items()],
+        "count": len(next(iter(parts.values()))),
+        "columns": [[name, f"{column.dtype.kind}{column.itemsize}"] for name, column in parts.items()],
         "data": base64.b64encode(gzip.compress(data, 6, mtime=0)).decode(),
     }

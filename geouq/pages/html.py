@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from geouq.atomic import atomic_write
 from geouq.failures import isolated
 from geouq.pages.content import ReportContent
+from geouq.pages.explorer import region_scripts
 from geouq.pages.headline import headline
 from geouq.pages.multiples import multiples
 from geouq.pages.numbers import (
@@ -104,8 +105,7 @@ class _Report:
     @cached_property
     def card(self) -> list[CardRow]:
         """Return the rows of the scorecard."""
-        links = {region: _url(page_name(region)) for region in self.content.regions}
-        return scorecard(self.content.variables, links, self.content.verdicts, skill_of(self.content))
+        return scorecard(self.content.variables, self._links, self.content.verdicts, skill_of(self.content))
 
     def scripts(self) -> Iterator[tuple[str, str]]:
         """Yield names and texts of what pages load when it is wanted."""
@@ -116,6 +116,7 @@ class _Report:
                 yield from sheet.files()
         if self.content.cells:
             yield from self.content.cells.files()
+            yield from region_scripts(self.content, self._links)
 
     def index(self) -> str:
         """Return the first page."""
@@ -158,8 +159,13 @@ class _Report:
             figures=_figures(self.content, region),
         )
 
+    @property
+    def _links(self) -> dict[str, str]:
+        """Return the link to the page of each region."""
+        return {region: _url(page_name(region)) for region in self.content.regions}
+
     def _regions(self) -> list[Cell]:
-        return [Cell("all"), *(Cell(region, link=_url(page_name(region))) for region in self.content.regions)]
+        return [Cell("all"), *(Cell(region, link=link) for region, link in self._links.items())]
 
     def _tiles_of(self, tiles: Sequence[str]) -> Sheet | None:
         """Return the table of some tiles; of many, that of all tiles, of which the page is to show some."""
@@ -208,9 +214,9 @@ def _environment() -> Environment:
 
 
 # A page runs the scripts beside it and nothing else, and asks no server. `file:` is for pages that are opened from
-# disk, where 'self' names no origin. Bokeh writes styles into its figures.
+# disk, where 'self' names no origin.
 POLICY = (
-    "default-src 'none'; script-src 'self' file:; style-src 'self' file: 'unsafe-inline'; "
+    "default-src 'none'; script-src 'self' file:; style-src 'self' file:; "
     "img-src 'self' file: data: blob:; base-uri 'none'; form-action 'none'"
 )
 
@@ -238,16 +244,16 @@ OWN = (
     "charts.js",
     "map.js",
 )
-LIBRARY = ("bokeh.min.js", "bokeh-api.min.js")
 
 
 def write_static(folder: Path) -> list[Path]:
-    """Copy styles and programs into a folder; the files written."""
+    """Copy styles and programs into a folder; return the files written, and remove those of earlier versions."""
     sources = [files("geouq.pages") / "static" / name for name in OWN]
-    sources += [files("bokeh") / "server" / "static" / "js" / name for name in LIBRARY]
     for source in sources:
         with atomic_write(folder / source.name) as part, source.open("rb") as file, part.open("wb") as target:
             shutil.copyfileobj(file, target)
+    for path in {path for path in folder.glob("*.js") if path.name not in OWN}:
+        path.unlink()
     return [folder / source.name for source in sources]
 
 

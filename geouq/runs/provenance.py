@@ -39,7 +39,6 @@ PACKAGES = (
     "h5netcdf",
     "rasterio",
     "matplotlib",
-    "bokeh",
     "pyogrio",
     "pyarrow",
 )

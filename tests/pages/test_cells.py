@@ -13,8 +13,9 @@ from landscape import NORTH_UP
 from geouq.config import BinScheme, Variable
 from geouq.grid import Grid
 from geouq.inference import ForecastSample
-from geouq.metrics import MetricOptions, binned, coverage, crps, zms
-from geouq.pages.cells import LARGEST_FILE, MOST_CELLS, cell_maps, joined, layout_of
+from geouq.maps.scales import cell_scale, hexadecimal
+from geouq.metrics import MetricOptions, Value, binned, coverage, crps, named, zms
+from geouq.pages.cells import LARGEST_FILE, MOST_CELLS, _ground, cell_maps, joined, layout_of
 from geouq.summary import TilePlace, add_all, empty_summary
 
 SCHEME = BinScheme(scheme="equal-count", count=10)
@@ -93,16 +94,45 @@ def test_the_sums_of_all_cells_are_those_of_the_whole(side):
 
 def test_files_hold_the_columns_in_pieces_of_bounded_size(side):
     maps = cell_maps({"height": side}, [Variable(name="height", band=1, units="m")], SCHEME)
-    (layout_name, layout), (name, text) = maps.files()
+    (layout_name, layout), (name, text), (of_bins, diagrams) = maps.files()
 
     facts = json.loads(layout.split(",", 3)[3].removesuffix(");\n"))
-    assert (layout_name, name) == ("layout_0_0.js", "cells_0_0.js")
+    assert (layout_name, name, of_bins) == ("layout_0_0.js", "cells_0_0.js", "bins_0_0.js")
     assert (facts["names"], facts["size"], facts["variables"][0]["units"]) == (["a1", "a2"], 16, "m")
-    packed = json.loads(text.split(",", 3)[3].removesuffix(");\n"))
-    data = gzip.decompress(base64.b64decode(packed["data"]))
-    assert len(data) == packed["count"] * sum(int(kind[1]) for _, kind in packed["columns"])
-    worst = maps.variables[0].rows_a_file * sum(int(kind[1]) for _, kind in packed["columns"]) * 4 / 3
+    both = [json.loads(one.split(",", 3)[3].removesuffix(");\n")) for one in (text, diagrams)]
+    widths = [sum(int(kind[1]) for _, kind in packed["columns"]) for packed in both]
+    for packed, width in zip(both, widths, strict=True):
+        assert len(gzip.decompress(base64.b64decode(packed["data"]))) == packed["count"] * width
+    assert "pit_0" not in dict(both[0]["columns"])
+    assert "pit_0" in dict(both[1]["columns"])
+    worst = maps.variables[0].rows_a_file * sum(widths) * 4 / 3
     assert worst <= LARGEST_FILE
+
+
+def test_the_map_has_the_colours_of_the_cell_maps_and_the_coordinates_of_the_tiles(side):
+    maps = cell_maps({"height": side}, [Variable(name="height", band=1)], SCHEME)
+    (_, layout), *_ = maps.files()
+
+    facts = json.loads(layout.split(",", 3)[3].removesuffix(");\n"))
+    (variable,) = facts["variables"]
+    shown = {one["id"]: one for one in variable["metrics"]}
+    assert {"z_std", "coverage_90", "zms", "bias", "rmse", "sharpness_rms", "crps", "uce", "ence"} == set(shown)
+    scale = cell_scale(Value(named("zms")[0], "zms", "", zms(side.whole)), side.whole)
+    assert shown["zms"]["values"] == list(scale.values)
+    assert shown["zms"]["colours"] == list(map(hexadecimal, scale.colours))
+    ground = facts["ground"]
+    assert [ground["x"][0], ground["y"][0]] == [side.places[0].grid.transform.c, side.places[0].grid.transform.f]
+    assert ground["crs"] == "EPSG:32633"
+    assert ground["metres"] == pytest.approx(abs(NORTH_UP.a), rel=1e-2)
+
+
+def test_tiles_with_pixels_of_other_sizes_have_no_common_coordinates():
+    places = [
+        place("a", 0, 0),
+        replace(place("b", 0, 64), grid=Grid((64, 64), NORTH_UP @ Affine.scale(2), "EPSG:32633")),
+    ]
+
+    assert _ground(places) is None
 
 
 def test_a_run_without_a_pixel_has_no_map(side):

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 import rasterio
-from form_files import CLASSES, LEVELS, QUANTILES, TRUTH, experiment_of, options, write_forms
+from form_files import CLASSES, QUANTILES, TRUTH, experiment_of, options, write_forms
 
 import geouq as gq
 from geouq.config import BinScheme
@@ -57,8 +57,8 @@ def test_the_means_of_all_cells_of_quantiles_are_those_of_the_whole(folder):
         ("width_80", partial(gq.quantiles.pair_width, level=0.8)),
     ):
         assert mean_of(sums, name) == pytest.approx(float(function(whole)), rel=1e-6)
-    assert sums.means["coverage_80"].ideal == pytest.approx(0.8)
-    assert sums.means["crps_quantiles"].unit == "m"
+    units = {metric.name: metric.unit for metric in sums.metrics}
+    assert (units["coverage_80"], units["crps_quantiles"]) == ("1", "m")
 
 
 def test_the_page_is_told_what_the_means_are(folder):
@@ -66,8 +66,9 @@ def test_the_page_is_told_what_the_means_are(folder):
     (_, layout), *_ = maps.files()
 
     facts = json.loads(layout.split(",", 3)[3].removesuffix(");\n"))
-    told = facts["variables"][0]["means"]["coverage_80"]
-    assert told == {"name": "coverage of 80 %", "unit": "1", "ideal": pytest.approx(1 - 2 * LEVELS[0]), "less": True}
+    (told,) = (one for one in facts["variables"][0]["metrics"] if one["id"] == "coverage_80")
+    assert (told["name"], told["unit"], told["of"], told["part"]) == ("coverage of 80 %", "1", "coverage", "coverage")
+    assert not facts["variables"][0]["diagrams"]
 
 
 def test_a_log_loss_that_is_infinite_somewhere_is_not_on_the_map(folder):
@@ -80,5 +81,5 @@ def test_a_log_loss_that_is_infinite_somewhere_is_not_on_the_map(folder):
     sums = maps.variables[0]
 
     assert np.isinf(gq.classes.log_loss(whole))
-    assert set(sums.means) == {"brier", "accuracy", "confidence"}
+    assert {metric.name for metric in sums.metrics} == {"brier", "accuracy", "confidence"}
     assert mean_of(sums, "brier") == pytest.approx(float(gq.classes.brier(whole)), rel=1e-6)

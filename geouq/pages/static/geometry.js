@@ -60,5 +60,23 @@ geouq.geometry = (layout, tiles) => {
     const {tile, row, column} = place(block);
     return `${layout.names[tile]}, row ${row + 1}, column ${column + 1}`;
   }
-  return {every, height, width, raster, blockAt, place, named};
+  /** The sides of a tile; y downwards. */
+  const sides = tile => ({left: lefts[tile] - left, top: tops[tile] - top, right: lefts[tile] - left + widths[tile], bottom: tops[tile] - top + heights[tile]});
+  /** The outline of some tiles as lines [x0, y0, x1, y1], y downwards, without sides that two of them share; where its name stands. */
+  function outline(own) {
+    const counts = new Map(), all = own.map(sides);
+    for (const one of all) {
+      const {left: x0, top: y0, right: x1, bottom: y1} = one;
+      for (const line of [[x0, y0, x1, y0], [x0, y1, x1, y1], [x0, y0, x0, y1], [x1, y0, x1, y1]]) {
+        const key = line.join();
+        counts.set(key, [line, (counts.get(key)?.[1] ?? 0) + 1]);
+      }
+    }
+    const middle = all.map(one => [(one.left + one.right) / 2, (one.top + one.bottom) / 2]);
+    const mean = k => middle.reduce((sum, point) => sum + point[k], 0) / middle.length, far = point => Math.hypot(point[0] - mean(0), point[1] - mean(1));
+    const [x, y] = middle.reduce((best, point) => far(point) < far(best) ? point : best, middle[0] ?? [0, 0]);
+    const most = (name, start) => all.reduce((found, one) => Math.max(found, one[name]), start);
+    return {lines: [...counts.values()].filter(([, count]) => count === 1).map(([line]) => line), x, y, width: all.length ? most("right", 0) - all.reduce((found, one) => Math.min(found, one.left), Infinity) : 0};
+  }
+  return {every, everySet: new Set(every), height, width, top, left, raster, blockAt, place, named, sides, outline};
 };

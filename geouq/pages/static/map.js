@@ -1,160 +1,322 @@
-// The map that one can ask: cells in the colours of a metric; a click or a box tells what just these cells say.
+// The map of cells on a canvas: colours of a metric, regions, hatching where a verdict is in doubt; a click or a box
+// shows what these cells say, from their sums.
 "use strict";
 geouq.map = (async () => {
-  const section = document.querySelector("#map");
+  const section = document.querySelector("#map"), panel = document.querySelector("#part");
   if (!section) return null;
-  const {cells, charts, colours} = geouq, find = selector => section.querySelector(selector);
-  const [chooseVariable, chooseMetric] = section.querySelectorAll("select");
-  const host = find(".cells"), values = find(".values tbody");
-  const POINTED = 1, CHOSEN = 2, ALL = 3; // columns of the table of numbers
-  const layout = await geouq.load("layout", 0, 0), only = JSON.parse(section.dataset.map);
+  const {cells, charts, colours, element, people, thousands} = geouq;
+  const host = section.querySelector(".cells"), canvas = host.querySelector("canvas"), context = canvas.getContext("2d");
+  const [chooseVariable, chooseMetric, choosePart] = section.querySelectorAll("select");
+  const values = panel.querySelector(".values tbody"), spoken = section.querySelector(".spoken");
+  const [layout, regions] = await Promise.all([geouq.load("layout", 0, 0), geouq.load("places", 0, 0)]);
+  const only = JSON.parse(section.dataset.map), wanted = only && new Set(only), home = Math.max(0, regions.names.indexOf(section.dataset.home));
   layout.first = [0];
   layout.rows.forEach((rows, tile) => layout.first.push(layout.first[tile] + rows * layout.columns[tile]));
-  const wanted = only && new Set(only), tiles = [...layout.names.keys()].filter(tile => !wanted || wanted.has(layout.names[tile]));
-  const map = geouq.geometry(layout, tiles);
-  let columns, metrics, variable, plot, diagrams;
-  let selection = {blocks: map.every, box: null}, pointed = null, cursor = null, anchor = null;
+  const tiles = [...layout.names.keys()].filter(tile => !wanted || wanted.has(layout.names[tile]));
+  const map = geouq.geometry(layout, tiles), shownTiles = new Set(tiles);
+  const outlines = regions.tiles.map(own => own && map.outline(own.filter(tile => shownTiles.has(tile))));
+  let variable, columns, binned, metrics, view, picture, drag = null;
+  let part = {region: home}, pointed = null, cursor = null, anchor = null;
 
   const has = block => block >= 0 && columns.n[block] > 0;
   const metric = () => metrics[chooseMetric.selectedIndex];
+  const ink = name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+  // What is drawn.
+  function fit() {
+    const ratio = devicePixelRatio || 1, wide = host.clientWidth, high = Math.round(Math.min(380, Math.max(240, wide * map.height / map.width)));
+    Object.assign(canvas, {width: wide * ratio, height: high * ratio});
+    canvas.style.height = `${high}px`;
+    const scale = Math.min((wide - 60) / map.width, (high - 40) / map.height);
+    view = {wide, high, ratio, scale, left: (wide + 44 - scale * map.width) / 2, top: (high - 22 - scale * map.height) / 2};
+  }
+  const across = x => view.left + x * view.scale, down = y => view.top + y * view.scale;
+  const back = (x, y) => ({x: (x - view.left) / view.scale, y: (y - view.top) / view.scale});
   /** The number of each block by the metric chosen; NaN where there is no pixel. */
   function numbersOfBlocks() {
-    const found = new Float32Array(layout.first.at(-1)).fill(NaN), {of} = metric();
-    for (const block of map.every) if (has(block)) found[block] = of(columns, block);
+    const found = new Float32Array(layout.first.at(-1)).fill(NaN), {at} = metric();
+    for (const block of map.every) if (has(block)) found[block] = at(sums(), block);
     return found;
   }
-
-  function viewOf(frame) {
-    const scale = 1.04 * Math.max(map.width / frame.frame_width, map.height / frame.frame_height);
-    const reach = [scale * frame.frame_width / 2, scale * frame.frame_height / 2], middle = [map.width / 2, -map.height / 2];
-    return {x: [middle[0] - reach[0], middle[0] + reach[0]], y: [middle[1] - reach[1], middle[1] + reach[1]]};
-  }
-  function rectangles(figure, line_color, line_width) {
-    const source = charts.source({left: [], right: [], top: [], bottom: []});
-    const sides = Object.fromEntries(["left", "right", "top", "bottom"].map(side => [side, {field: side}]));
-    figure.quad({...sides, source, fill_color: null, line_color, line_width});
-    return {show: one => { source.data = Object.fromEntries(Object.keys(sides).map(side => [side, one ? [one[side]] : []])); }};
-  }
-  function pictures(figure, source) {
-    const fields = Object.fromEntries(["image", "x", "y", "dw", "dh"].map(name => [name, {field: name}]));
-    return ["LinearColorMapper", "LogColorMapper"].map(kind => {
-      const mapper = new Bokeh[kind]({palette: Bokeh.Palettes.Viridis256, low: 1, high: 2, nan_color: "rgba(0,0,0,0)"});
-      return {mapper, shown: figure.image({...fields, source, origin: "top_left", color_mapper: mapper})};
-    });
-  }
-  function listen(figure) {
-    const tools = {pan: new Bokeh.PanTool(), box: new Bokeh.BoxSelectTool({renderers: []})};
-    const wheel = new Bokeh.WheelZoomTool({modifiers: {ctrl: true}}), tap = new Bokeh.TapTool({renderers: []});
-    figure.add_tools(tools.pan, tools.box, wheel, tap);
-    figure.toolbar.setv({active_drag: tools.box, active_scroll: wheel, active_tap: tap});
-    figure.on_event("mousemove", event => point(map.blockAt(event.x, event.y)));
-    figure.on_event("mouseleave", () => point(-1));
-    figure.on_event("tap", event => {
-      const block = map.blockAt(event.x, event.y);
-      if (has(block)) choose([block]);
-    });
-    figure.on_event("selectiongeometry", ({geometry, final}) => {
-      if (final && geometry.type === "rect") chooseBox({left: geometry.x0, right: geometry.x1, top: geometry.y1, bottom: geometry.y0});
-    });
-    return tools;
-  }
-  async function drawMap() {
-    const frame_width = Math.max(160, host.clientWidth - 110), fitting = frame_width * map.height / map.width;
-    const frame = {frame_width, frame_height: Math.round(Math.min(560, Math.max(220, fitting)))}, home = viewOf(frame);
-    const [x_range, y_range] = [charts.range(...home.x), charts.range(...home.y)];
-    const figure = charts.figure({...frame, x_range, y_range, background_fill_color: charts.colour("panel")});
-    for (const part of [...figure.axes, ...figure.grids]) part.visible = false;
-    const source = charts.source({image: [], x: [], y: [], dw: [], dh: []}), layers = pictures(figure, source);
-    const chosen = rectangles(figure, charts.colour("ink"), 2.5), under = rectangles(figure, charts.colour("soft"), 1.5);
-    const ink = charts.colour("ink");
-    const bar = new Bokeh.ColorBar({color_mapper: layers[0].mapper, width: 14, background_fill_color: charts.colour("paper"), major_label_text_color: ink, major_tick_line_color: ink});
-    figure.add_layout(bar, "right");
-    plot = {figure, layers, bar, source, chosen, under, home, tools: listen(figure)};
-    plot.view = await charts.show(figure, host);
-  }
-  /** Show the metric chosen in its colours. */
+  const sums = () => binned ?? columns;
+  /** Make the picture of the cells in the colours of the metric. */
   function paint() {
-    const {raster} = map, found = numbersOfBlocks(), layer = plot.layers[metric().ratio ? 1 : 0];
-    layer.mapper.setv(colours(metric(), found));
-    for (const other of plot.layers) other.shown.visible = other === layer;
-    const ticks = metric().ratio ? charts.ratioTicks(layer.mapper.low, layer.mapper.high) : {ticker: "auto", major_label_overrides: new Map()};
-    plot.bar.setv({color_mapper: layer.mapper, ...ticks}); // together, as a bar looks at its ticks only when its colours change
-    const numbers = Float32Array.from(raster.blocks, block => block < 0 ? NaN : found[block]);
-    const image = Bokeh.require("core/util/ndarray").ndarray(numbers.buffer, {dtype: "float32", shape: [raster.rows, raster.columns]});
-    const [dw, dh] = [raster.columns * raster.step, raster.rows * raster.step];
-    plot.source.data = {image: [image], x: [0], y: [-dh], dw: [dw], dh: [dh]};
-    find(".legend").textContent = cells.labelled(metric().name, metric().unit);
+    const {raster} = map, found = numbersOfBlocks(), most = found.reduce((a, b) => b > a ? b : a, 1), {rgb, values: steps, colours: bar} = colours.scale(metric(), most);
+    const own = new Uint8ClampedArray(4 * found.length), image = new ImageData(raster.columns, raster.rows);
+    found.forEach((number, block) => { if (Number.isFinite(number)) own.set([...rgb(number), 255], 4 * block); });
+    raster.blocks.forEach((block, pixel) => { if (block >= 0) image.data.set(own.subarray(4 * block, 4 * block + 4), 4 * pixel); });
+    picture = element("canvas", {width: raster.columns, height: raster.rows});
+    picture.getContext("2d").putImageData(image, 0, 0);
+    section.querySelector(".legend").textContent = cells.labelled(metric().name, metric().unit);
+    section.querySelector(".gradient").style.background = `linear-gradient(to right, ${bar.join(", ")})`;
+    section.querySelector(".steps").replaceChildren(...steps.map(step => element("span", {}, people(step))));
+    draw();
+  }
+  function hatch() {
+    const tile = element("canvas", {width: 7, height: 7}), pen = tile.getContext("2d");
+    pen.strokeStyle = "rgb(0 0 0 / .55)";
+    pen.lineWidth = 0.8;
+    pen.beginPath();
+    for (const start of [-7, 0, 7]) { pen.moveTo(start, 7); pen.lineTo(start + 7, 0); }
+    pen.stroke();
+    return context.createPattern(tile, "repeat");
+  }
+  /** Tiles of which every region is in doubt; without regions, all tiles if the whole is. */
+  function doubtful() {
+    const doubt = regions.doubt[chooseVariable.selectedIndex], of = tiles.map(tile => regions.tiles.flatMap((own, k) => own?.includes(tile) ? [doubt[k]] : []));
+    return tiles.filter((_, k) => (of[k].length ? of[k] : [doubt[0]]).every(one => one === "1"));
+  }
+  function rectangle({left, right, top, bottom}) {
+    context.strokeRect(across(left), down(-top), (right - left) * view.scale, (top - bottom) * view.scale);
+  }
+  function trace(lines) {
+    context.beginPath();
+    for (const [x0, y0, x1, y1] of lines) { context.moveTo(across(x0), down(y0)); context.lineTo(across(x1), down(y1)); }
+    context.stroke();
+  }
+  function pen(colour, width) {
+    context.strokeStyle = colour;
+    context.lineWidth = width;
+  }
+  function written(text, x, y, align = "left") {
+    Object.assign(context, {textAlign: align, fillStyle: ink("ink"), font: "12px system-ui, sans-serif", lineJoin: "round"});
+    pen(ink("paper"), 3.5);
+    context.strokeText(text, x, y);
+    context.fillText(text, x, y);
+  }
+  function draw() {
+    context.setTransform(view.ratio, 0, 0, view.ratio, 0, 0);
+    context.fillStyle = ink("panel");
+    context.fillRect(0, 0, view.wide, view.high);
+    context.imageSmoothingEnabled = false;
+    const {raster} = map, step = raster.step * view.scale;
+    context.drawImage(picture, view.left, view.top, raster.columns * step, raster.rows * step);
+    context.fillStyle = hatch();
+    for (const tile of doubtful()) {
+      const {left, top, right, bottom} = map.sides(tile);
+      context.fillRect(across(left), down(top), (right - left) * view.scale, (bottom - top) * view.scale);
+    }
+    drawRegions();
+    if (part.box) { pen(ink("ink"), 2.5); rectangle(part.box); }
+    if (pointed !== null) { pen(ink("ink"), 1.2); rectangle(map.place(pointed)); }
+    if (drag?.box) { pen(ink("link"), 1.5); rectangle(drag.box); }
+    drawScale();
+    drawCoordinates();
+  }
+  function drawRegions() {
+    outlines.forEach((one, k) => {
+      if (!one?.lines.length) return;
+      pen(ink("paper"), k === part.region ? 5 : 3);
+      trace(one.lines);
+      pen(ink("ink"), k === part.region ? 2.5 : 1);
+      trace(one.lines);
+    });
+    outlines.forEach((one, k) => {
+      if (!one?.lines.length) return;
+      const fits = context.measureText(regions.names[k]).width < 1.6 * one.width * view.scale;
+      if (fits) written(regions.names[k], across(one.x), down(one.y) + 4, "center");
+    });
+  }
+  function drawScale() {
+    const metres = layout.ground?.metres;
+    if (!metres) return;
+    const rough = 110 / view.scale * metres, power = 10 ** Math.floor(Math.log10(rough)), length = [5, 2, 1].map(m => m * power).find(size => size <= rough);
+    const wide = length / metres * view.scale, x = view.wide - wide - 12, y = view.high - 26;
+    for (const [colour, width] of [[ink("paper"), 5], [ink("ink"), 2]]) {
+      pen(colour, width);
+      context.beginPath();
+      context.moveTo(x, y - 4); context.lineTo(x, y); context.lineTo(x + wide, y); context.lineTo(x + wide, y - 4);
+      context.stroke();
+    }
+    written(length >= 1000 ? `${people(length / 1000)} km` : `${people(length)} m`, x + wide / 2, y - 7, "center");
+  }
+  /** Coordinates along the lower and left edge, where all tiles lie as on the ground. */
+  function drawCoordinates() {
+    const {ground} = layout;
+    if (!ground || layout.where || ground.step[1] || ground.step[2]) return;
+    const [wide, , , high] = ground.step, x0 = ground.x[0] - (layout.lefts[0] - map.left) * wide, y0 = ground.y[0] - (layout.tops[0] - map.top) * high;
+    for (const tick of ticks(x0, x0 + map.width * wide)) written(people6(tick), across((tick - x0) / wide), view.high - 6, "center");
+    for (const tick of ticks(y0, y0 + map.height * high)) written(people6(tick), 4, down((tick - y0) / high) + 4);
+  }
+  function ticks(a, b) {
+    const low = Math.min(a, b), high = Math.max(a, b), rough = (high - low) / 3.5, power = 10 ** Math.floor(Math.log10(rough)), step = [10, 5, 2, 1].map(m => m * power).find(size => size <= rough);
+    return Array.from({length: Math.floor(high / step) - Math.ceil(low / step) + 1}, (_, k) => (Math.ceil(low / step) + k) * step);
+  }
+  const people6 = number => String(Number(number.toPrecision(7))).replaceAll("-", "\u2212");
+  /** Coordinates of the middle of a block, as text; empty where they are not known. */
+  function coordinates(block) {
+    const {ground} = layout;
+    if (!ground) return "";
+    const {tile, x, y} = map.place(block), [a, b, c, d] = ground.step;
+    const column = x + map.left - layout.lefts[tile], row = -y + map.top - layout.tops[tile];
+    return `${people6(ground.x[tile] + a * column + b * row)}, ${people6(ground.y[tile] + c * column + d * row)} (${ground.crs})`;
   }
 
+  // What is chosen.
   /** Choose the cells whose middles lie in a box. */
-  function chooseBox(box) {
+  function chooseBox(box, keep = true) {
     const blocks = map.every.filter(block => {
       const {x, y} = map.place(block);
       return has(block) && x >= box.left && x <= box.right && y >= box.bottom && y <= box.top;
     });
-    if (blocks.length) choose(blocks, box);
+    if (blocks.length) choose({blocks, box}, keep && {part: null, cell: null, box: [box.left, box.bottom, box.right, box.top].map(side => Math.round(side)).join(",")});
   }
-  function choose(blocks, box = null) {
-    selection = {blocks, box};
-    const all = blocks === map.every, count = blocks.filter(has).length;
-    plot.chosen.show(all ? null : box ?? map.place(blocks[0]));
-    find(".chosen").textContent = all ? `all ${geouq.thousands(count)} cells` : count === 1 ? map.named(blocks[0]) : `${geouq.thousands(count)} cells`;
-    const sums = cells.total(columns, blocks);
-    if (sums.n[0] > 0) diagrams.update(sums);
-    tell(CHOSEN, sums);
-    spell(sums);
+  const chooseCell = (block, keep = true) => choose({blocks: [block], box: map.place(block)}, keep && {part: null, box: null, cell: block});
+  const chooseRegion = (region, keep = true) => choose({region}, keep && {part: region === home ? null : regions.names[region], box: null, cell: null});
+  async function choose(one, changes) {
+    part = one;
+    if (changes) geouq.remember(changes);
+    choosePart.value = "region" in part ? part.region : "";
+    draw();
+    await show();
+  }
+  function titleOf() {
+    if ("region" in part) return part.region === 0 ? "all" : regions.names[part.region];
+    return part.blocks.length === 1 ? map.named(part.blocks[0]) : `${thousands(part.blocks.length)} cells`;
+  }
+  const diagramsOf = async region => (await geouq.load("diagrams", chooseVariable.selectedIndex, Math.floor(region / regions.perFile)))[region % regions.perFile];
+  async function withBins() {
+    if (variable.diagrams) binned ??= cells.grouped({...columns, ...await cells.load("bins", layout, chooseVariable.selectedIndex, tiles)});
+  }
+  /** Show numbers and diagrams of what is chosen: those of the tables for a region, from the sums of its cells for cells. */
+  async function show() {
+    const one = part, of = variable, base = await diagramsOf(home), isHome = one.region === home;
+    const whole = home === 0 ? isHome ? null : base : one.region === 0 ? null : await diagramsOf(0);
+    let own = one.region === undefined ? null : await diagramsOf(one.region), total = null;
+    if (!own) {
+      await withBins();
+      total = cells.total(sums(), one.blocks);
+      own = variable.diagrams ? cells.curves(total) : null;
+    }
+    if (one !== part || of !== variable) return; // something else was chosen in the meantime
+    panel.querySelector(".chosen").textContent = titleOf();
+    panel.querySelector(".of").textContent = chooseVariable.selectedOptions[0].text;
+    const cellsOf = one.blocks ? "These cells in the bins of the whole; they have no bands and no intervals." : `Bins: ${layout.bins} of ${one.region === 0 ? "the whole" : "this region"}.`;
+    panel.querySelector(".bins").textContent = variable.diagrams ? cellsOf : "";
+    const places = [...panel.querySelectorAll(".chart")];
+    if (places.length && own) charts.draw(places, own, whole, variable.units);
+    tell(CHOSEN, metrics.map(({id, at}) => total ? [at(total)] : own.numbers[id]));
+    const {numbers} = whole ?? await diagramsOf(0);
+    tell(WHOLE, metrics.map(({id}) => numbers[id]));
+    if (own) spell(own);
+    panel.dataset.shown = titleOf();
+  }
+  const POINTED = 1, CHOSEN = 2, WHOLE = 3; // columns of the table of numbers
+  function tell(column, numbers) {
+    metrics.forEach((one, k) => {
+      const cell = values.rows[k].cells[column], [value, low, high] = numbers[k] ?? [];
+      cell.dataset.value = value ?? "";
+      cell.replaceChildren(value === undefined ? "" : one.id === "n" ? thousands(value) : people(value));
+      if (low !== undefined && column !== POINTED) cell.append(element("small", {}, `${people(low)} to ${people(high)}`));
+    });
   }
   function point(block) {
     const found = has(block) ? block : null;
     if (found === pointed) return;
     pointed = found;
-    plot.under.show(found === null ? null : map.place(found));
-    find(".pointed").textContent = found === null ? "" : map.named(found);
-    tell(POINTED, found === null ? null : columns, found);
-  }
-  function tell(column, sums, block = 0) {
-    metrics.forEach((one, k) => {
-      const cell = values.rows[k].cells[column], value = sums ? one.of(sums, block) : null;
-      cell.textContent = !sums ? "" : one.id === "n" ? geouq.thousands(value) : geouq.people(value);
-      cell.dataset.value = value ?? "";
-    });
+    section.querySelector(".pointed").textContent = found === null ? "" : map.named(found);
+    section.querySelector(".where").textContent = found === null ? "" : coordinates(found);
+    tell(POINTED, metrics.map(one => found === null || one.binned && !binned ? undefined : [one.at(sums(), found)]));
+    section.querySelector(".pointed-value").textContent = found === null ? "" : `${metric().name} ${people(metric().at(sums(), found))}`;
+    draw();
   }
   /** The numbers of the diagrams, for those who cannot see them, and for copying. */
-  function spell(sums) {
-    if (!find(".numbers")) return;
-    const line = numbers => geouq.element("tr", {}, ...numbers.map(number => {
-      const cell = geouq.element("td", {}, geouq.people(number));
+  function spell({reliability, calibration, pit}) {
+    const bodies = panel.querySelectorAll(".numbers tbody");
+    if (!bodies.length) return;
+    const line = numbers => element("tr", {}, ...numbers.map(number => {
+      const cell = element("td", {}, people(number));
       cell.dataset.value = number;
       return cell;
     }));
-    const [reliability, curves] = section.querySelectorAll(".numbers tbody"), pit = cells.pit(sums);
-    reliability.replaceChildren(...cells.reliability(sums).map((bin, k) => line([k + 1, bin.share, bin.predicted, bin.observed])));
-    curves.replaceChildren(...[...cells.calibration(sums), [1, 1]].map(([level, share], k) => line([level, share, pit[k]])));
+    bodies[0].replaceChildren(...reliability.map(([predicted, observed], k) => line([k + 1, predicted, observed])));
+    bodies[1].replaceChildren(...calibration.map(([level, below]) => line([level, below])));
+    bodies[2].replaceChildren(...pit.map((density, k) => line([(k + 0.5) / pit.length, density])));
   }
 
   async function useVariable() {
-    const number = chooseVariable.selectedIndex, before = chooseMetric.value, {element} = geouq;
+    const before = geouq.state().metric ?? chooseMetric.value;
     host.setAttribute("aria-busy", "true");
-    variable = layout.variables[number];
-    columns = await cells.load(layout, number, tiles);
+    variable = layout.variables[chooseVariable.selectedIndex];
+    binned = null;
+    columns = cells.grouped(await cells.load("cells", layout, chooseVariable.selectedIndex, tiles));
     metrics = cells.metrics(variable);
-    chooseMetric.replaceChildren(...metrics.map(one => new Option(one.name, one.id, false, one.id === before)));
-    values.replaceChildren(...metrics.map(one => element("tr", {}, element("th", {scope: "row"}, cells.labelled(one.name, one.unit)), ...[POINTED, CHOSEN, ALL].map(() => element("td")))));
-    await draw();
+    chooseMetric.replaceChildren(...metrics.map(one => new Option(one.name, one.id)));
+    const opening = metrics.find(one => one.id === before) ?? ["coverage", "spread"].map(wish => metrics.find(one => one.part === wish)).find(Boolean) ?? metrics[0];
+    chooseMetric.value = opening.id;
+    values.replaceChildren(...metrics.map(one => element("tr", {}, element("th", {scope: "row"}, cells.labelled(one.name, one.unit)), ...[POINTED, CHOSEN, WHOLE].map(() => element("td")))));
+    pointed = null;
+    await useMetric();
+    if (part.blocks && !part.blocks.some(has)) part = {region: home};
+    choosePart.value = "region" in part ? part.region : "";
+    await show();
     host.removeAttribute("aria-busy");
   }
-  async function draw() {
-    const all = cells.total(columns, map.every);
-    await drawMap();
-    const places = [...section.querySelectorAll(".chart")]; // none where there is no variance
-    diagrams = places.length ? await charts.charts(places, variable, all) : {update: () => {}};
+  async function useMetric() {
+    if (metric().binned) await withBins();
     paint();
-    tell(ALL, all);
-    pointed = undefined;
-    point(-1);
-    choose(selection.blocks, selection.box);
+  }
+  /** Show what the address says. */
+  async function obey() {
+    const wish = geouq.state(), number = layout.variables.findIndex(one => one.name === wish.variable);
+    const region = wish.part === undefined ? home : regions.names.indexOf(wish.part), box = wish.box?.split(",").map(Number), cell = Number(wish.cell ?? -1);
+    if (number >= 0) chooseVariable.selectedIndex = number;
+    if (variable !== layout.variables[chooseVariable.selectedIndex]) await useVariable();
+    else if (wish.metric && wish.metric !== chooseMetric.value && metrics.some(one => one.id === wish.metric)) {
+      chooseMetric.value = wish.metric;
+      await useMetric();
+    }
+    if (box?.length === 4 && box.every(Number.isFinite)) chooseBox({left: box[0], bottom: box[1], right: box[2], top: box[3]}, false);
+    else if (map.everySet.has(cell) && has(cell)) await chooseCell(cell, false);
+    else await chooseRegion(region >= 0 ? region : home, false);
   }
 
+  // Mouse, keys and buttons.
+  const at = event => {
+    const edge = canvas.getBoundingClientRect();
+    return back(event.clientX - edge.left, event.clientY - edge.top);
+  };
+  const boxOf = (a, b) => ({left: Math.min(a.x, b.x), right: Math.max(a.x, b.x), top: -Math.min(a.y, b.y), bottom: -Math.max(a.y, b.y)});
+  const moves = () => section.querySelector("[data-press=move]").getAttribute("aria-pressed") === "true";
+  canvas.addEventListener("pointerdown", event => {
+    if (event.button !== 0) return;
+    drag = {start: at(event), view: {...view}, from: [event.clientX, event.clientY]};
+    if (event.pointerType !== "touch" || moves()) canvas.setPointerCapture(event.pointerId);
+  });
+  canvas.addEventListener("pointermove", event => {
+    const here = at(event);
+    if (!drag) { point(map.blockAt(here.x, -here.y)); return; }
+    const [dx, dy] = [event.clientX - drag.from[0], event.clientY - drag.from[1]];
+    if (Math.hypot(dx, dy) < 4 && !drag.moved) return;
+    drag.moved = true;
+    if (moves()) Object.assign(view, {left: drag.view.left + dx, top: drag.view.top + dy});
+    else if (event.pointerType !== "touch") drag.box = boxOf(drag.start, here);
+    draw();
+  });
+  canvas.addEventListener("pointerup", event => {
+    const one = drag, here = at(event);
+    drag = null;
+    if (one?.box) chooseBox(one.box);
+    else if (one && !one.moved) {
+      const block = map.blockAt(here.x, -here.y);
+      if (has(block)) chooseCell(block);
+    }
+    draw();
+  });
+  canvas.addEventListener("pointercancel", () => { drag = null; draw(); });
+  canvas.addEventListener("pointerleave", () => point(-1));
+  canvas.addEventListener("wheel", event => {
+    if (!event.ctrlKey) return;
+    event.preventDefault();
+    const edge = canvas.getBoundingClientRect();
+    zoom(Math.exp(-event.deltaY / 300), event.clientX - edge.left, event.clientY - edge.top);
+  }, {passive: false});
+  function zoom(factor, x = view.wide / 2, y = view.high / 2) {
+    const here = back(x, y);
+    view.scale = Math.min(Math.max(view.scale * factor, 1e-4), 100);
+    Object.assign(view, {left: x - here.x * view.scale, top: y - here.y * view.scale});
+    draw();
+  }
   function go([down, across]) {
     if (cursor === null) { cursor = pointed ?? map.every.find(has); return; }
     const {x, y} = map.place(cursor), next = map.blockAt(x + across * layout.size, y - down * layout.size);
@@ -165,68 +327,51 @@ geouq.map = (async () => {
     return {left: Math.min(one.left, other.left), right: Math.max(one.right, other.right), top: Math.max(one.top, other.top), bottom: Math.min(one.bottom, other.bottom)};
   }
   const ARROWS = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
-  function byKey(event) {
+  host.addEventListener("keydown", event => {
     if (event.key in ARROWS) {
       anchor = event.shiftKey ? anchor ?? cursor : null;
       go(ARROWS[event.key]);
       point(cursor);
       if (anchor !== null) chooseBox(spanned(anchor, cursor));
-      const told = has(cursor) ? `${metric().name} ${geouq.people(metric().of(columns, cursor))}` : "no pixels";
-      find(".spoken").textContent = `${map.named(cursor)}: ${told}`;
-    } else if (event.key === "Enter" && has(cursor ?? -1)) choose([cursor]);
+      spoken.textContent = `${map.named(cursor)}: ${has(cursor) ? `${metric().name} ${people(metric().at(sums(), cursor))}` : "no pixels"}`;
+    } else if (event.key === "Enter" && has(cursor ?? -1)) chooseCell(cursor);
     else if (event.key === "Escape") {
       cursor = anchor = null;
-      choose(map.every);
-    } else return;
+      chooseRegion(home);
+    } else if (event.key === "+" || event.key === "-") zoom(event.key === "+" ? 1.5 : 1 / 1.5);
+    else return;
     event.preventDefault();
-    event.stopPropagation();
-  }
-  function zoom(factor) {
-    for (const range of [plot.figure.x_range, plot.figure.y_range]) {
-      const middle = (range.start + range.end) / 2, half = (range.end - range.start) / 2 * factor;
-      range.setv({start: middle - half, end: middle + half});
-    }
-  }
-  const pressed = {
-    all: () => choose(map.every),
-    in: () => zoom(0.5),
-    out: () => zoom(2),
-    home: () => [plot.figure.x_range, plot.figure.y_range].forEach((range, k) => {
-      const [start, end] = k ? plot.home.y : plot.home.x;
-      range.setv({start, end});
-    }),
-    move: button => {
-      const moves = button.getAttribute("aria-pressed") !== "true";
-      button.setAttribute("aria-pressed", moves);
-      plot.figure.toolbar.active_drag = moves ? plot.tools.pan : plot.tools.box;
-    },
-  };
-  function again() {
-    find("[data-press=move]").setAttribute("aria-pressed", "false");
-    return draw();
-  }
-
-  for (const button of section.querySelectorAll(".controls button")) button.addEventListener("click", () => pressed[button.dataset.press](button));
-  chooseVariable.addEventListener("change", useVariable);
-  chooseMetric.addEventListener("change", paint);
-  host.addEventListener("keydown", byKey, {capture: true});
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
-  let resizing, width = innerWidth;
-  addEventListener("resize", () => {
-    if (innerWidth === width) return;
-    width = innerWidth;
-    clearTimeout(resizing);
-    resizing = setTimeout(again, 200);
   });
+  const pressed = {
+    all: () => chooseRegion(home), in: () => zoom(1.5), out: () => zoom(1 / 1.5), home: () => { fit(); draw(); },
+    move: button => button.setAttribute("aria-pressed", !moves()),
+  };
+  for (const button of document.querySelectorAll("#map [data-press], #part [data-press]")) button.addEventListener("click", () => pressed[button.dataset.press](button));
+  chooseVariable.addEventListener("change", () => { geouq.remember({variable: chooseVariable.value}); useVariable(); });
+  chooseMetric.addEventListener("change", () => { geouq.remember({metric: chooseMetric.value}); useMetric(); });
+  choosePart.addEventListener("change", () => { if (choosePart.value) chooseRegion(Number(choosePart.value)); });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw());
   chooseVariable.replaceChildren(...layout.variables.map(one => new Option(one.name)));
+  const offered = regions.names.map((name, k) => [name, k]).filter(([, k]) => !only || k === home || k === 0);
+  choosePart.replaceChildren(...offered.map(([name, k]) => new Option(name, k)), new Option("cells", "", false, false));
+  choosePart.lastChild.disabled = true;
   const coarse = layout.side > 1 ? `A cell of this map is a square of ${layout.side} by ${layout.side} cells, so that the pages stay small. ` : "";
-  find(".grain").textContent = coarse + layout.where;
-  await useVariable();
+  section.querySelector(".grain").textContent = coarse + layout.where;
+  fit();
+  await obey();
+  let width = host.clientWidth;
+  new ResizeObserver(() => {
+    if (host.clientWidth === width) return;
+    width = host.clientWidth;
+    fit();
+    draw();
+  }).observe(host);
+  addEventListener("hashchange", obey);
   section.dataset.ready = "";
   /** For programs that drive the page: where the middle of a block is, from the corner of the window. */
   const locate = block => {
-    const {x, y} = map.place(block), {frame} = plot.view, edge = host.firstElementChild.getBoundingClientRect();
-    return [edge.left + frame.bbox.left + frame.x_scale.compute(x), edge.top + frame.bbox.top + frame.y_scale.compute(y)];
+    const {x, y} = map.place(block), edge = canvas.getBoundingClientRect();
+    return [edge.left + across(x), edge.top + down(-y)];
   };
-  return {locate, numbersOfBlocks, limits: () => plot.bar.color_mapper.attributes};
+  return {locate, numbersOfBlocks};
 })();

@@ -1,4 +1,4 @@
-// What all parts of a page share: data come as scripts, as pages that are opened from disk may load nothing else.
+// What all parts of a page share: data, which come as scripts as a page on disk may load nothing else; numbers; the state.
 "use strict";
 const geouq = (() => {
   const waiting = new Map();
@@ -18,12 +18,12 @@ const geouq = (() => {
   }
   const take = (name, group, part, data) => waiting.get(`${name}_${group}_${part}`).resolve(data);
   const parts = (name, group, count) => Promise.all(Array.from({length: count}, (_, part) => load(name, group, part)));
-  /** A number with three significant digits, all of those before the point up to a million. */
+  /** A number with three significant digits, all of those before the point up to a million, and a true minus sign. */
   function people(value) {
-    if (value === null || !Number.isFinite(value)) return "n/a";
+    if (value === null || value === undefined || !Number.isFinite(value)) return "\u2013";
     const rounded = Number(value.toPrecision(3)), size = Math.abs(rounded);
-    if (size >= 1000 && size < 1e6) return value.toFixed(0);
-    return size !== 0 && (size < 1e-4 || size >= 1e6) ? value.toExponential(2) : String(rounded);
+    const text = size >= 1000 && size < 1e6 ? value.toFixed(0) : size !== 0 && (size < 1e-4 || size >= 1e6) ? value.toExponential(2) : String(rounded);
+    return text.replaceAll("-", "\u2212");
   }
   const thousands = value => String(value).replace(/\B(?=(\d{3})+$)/g, "\u202f");
   const element = (tag, properties = {}, ...children) => {
@@ -31,7 +31,15 @@ const geouq = (() => {
     made.append(...children);
     return made;
   };
-  return {load, take, parts, people, thousands, element};
+  // What is chosen stands in the address as #key=value&key=value, so that a link leads to it.
+  const state = () => location.hash.includes("=") ? Object.fromEntries(new URLSearchParams(location.hash.slice(1))) : {};
+  /** Change some of what is chosen; null removes a key. */
+  function remember(changes) {
+    const kept = Object.entries({...state(), ...changes}).filter(([, value]) => value !== null);
+    const hash = new URLSearchParams(kept).toString();
+    history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
+  }
+  return {load, take, parts, people, thousands, element, state, remember};
 })();
 for (const button of document.querySelectorAll("[data-press=print]")) {
   button.hidden = false;

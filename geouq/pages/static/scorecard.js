@@ -12,13 +12,14 @@
   const order = (row, column) => Number(row.cells[column].querySelector(`.t-${tab()}`)?.dataset.order ?? -1);
   function made([name, link, cells]) {
     const head = element("th", {scope: "row"}, link ? element("a", {href: link}, name) : name);
-    return element("tr", {}, head, ...cells.map(([words, ...marks]) => {
+    return element("tr", {}, head, ...cells.map(([words, ...marks], column) => {
       const spans = tabs.map(({value}) => {
         const [text, classes, order] = marks[TABS.indexOf(value)], span = element("span", {className: `t-${value} ${classes}`}, text);
         span.dataset.order = order;
         return span;
       });
-      return element("td", {title: words}, ...spans);
+      const link = element("a", {href: `#${new URLSearchParams({variable: columns[column].dataset.variable, part: name})}`}, ...spans);
+      return element("td", {title: words}, link);
     }));
   }
   /** Load all rows, where only some stand on the page. */
@@ -41,7 +42,14 @@
     by = by === k + 1 ? null : k + 1; // again: as before, the worst of all variables first
     for (const one of columns) one.closest("th").removeAttribute("aria-sort");
     if (by !== null) button.closest("th").setAttribute("aria-sort", "descending");
+    geouq.remember({sort: by === null ? null : button.dataset.variable});
     show();
   });
-  for (const one of tabs) one.addEventListener("change", () => { if (by !== null) show(); });
+  for (const one of tabs) one.addEventListener("change", () => {
+    geouq.remember({tab: one.value});
+    if (by !== null) show();
+  });
+  const wish = geouq.state();
+  for (const one of tabs) if (one.value === wish.tab) one.checked = true;
+  if (wish.sort !== undefined) columns.find(one => one.dataset.variable === wish.sort)?.click();
 }
