@@ -7,13 +7,13 @@ for editors and type checkers are in __init__.pyi, which scripts/stub writes.
 from importlib import import_module
 from typing import Any
 
-from geouq.registration import register_accessor as _register_accessor
+from geouq.core.registration import register_accessor as _register_accessor
 from geouq.version import __version__ as __version__
 
 _MODULES = ("classes", "ensemble", "plot", "quantiles")
 _ROOM_OF = {
     "Experiment": "config",
-    "GeouqError": "errors",
+    "GeouqError": "core.errors",
     "Options": "pipeline.data",
     "Summary": "summary",
     "SummaryArray": "arrays.summary_array",

@@ -30,7 +30,7 @@ from geouq.comparison import compare as compare
 from geouq.config import BinScheme as BinScheme
 from geouq.config import Experiment as Experiment
 from geouq.config import load_experiment as load_experiment
-from geouq.errors import GeouqError as GeouqError
+from geouq.core.errors import GeouqError as GeouqError
 from geouq.pipeline.check import check as check
 from geouq.pipeline.data import Options as Options
 from geouq.pipeline.run import report as report

@@ -3,7 +3,7 @@
 import signal
 import sys
 
-from geouq.interrupts import ENDING, SIGNALLED, interrupts, received
+from geouq.core.interrupts import ENDING, SIGNALLED, interrupts, received
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from geouq.api.pixel_scores import pixel_scores
 from geouq.arrays.datasets import evaluate, table
 from geouq.arrays.metric_functions import measure, measure_names
 from geouq.arrays.validation import summarize
-from geouq.errors import DataError
+from geouq.core.errors import DataError
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     function.__name__: function

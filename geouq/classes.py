@@ -11,7 +11,7 @@ from geouq.arrays.forms import VALUE
 from geouq.arrays.layers import layers_of
 from geouq.arrays.validation import Dim, of_layers
 from geouq.config.model import LEVELS
-from geouq.errors import ConfigError, DataError
+from geouq.core.errors import ConfigError, DataError
 from geouq.forms.classes import Classes
 from geouq.kernel import SQUARE
 from geouq.metrics.classes import (

@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geouq.errors import ConfigError, GeouqError
-from geouq.interrupts import SIGNALLED, interrupts, received
-from geouq.text.redaction import (
+from geouq.core.errors import ConfigError, GeouqError
+from geouq.core.interrupts import SIGNALLED, interrupts, received
+from geouq.core.redaction import (
     clean_streams,
     environment_read_once,
     holds_secret,
     remember_secrets,
     undecodable_unsaid,
 )
-from geouq.text.wording import counted
-from geouq.usage import advice_on
+from geouq.core.usage import advice_on
+from geouq.core.wording import counted
 from geouq.version import __version__
 
 if TYPE_CHECKING:
     from geouq.config import Experiment
-    from geouq.failures import Failure
+    from geouq.core.failures import Failure
     from geouq.pipeline.results import Results
     from geouq.runs.progress import How
 
@@ -182,8 +182,8 @@ def run(configs: tuple[Path, ...], *, how: "How | None", **options: Any) -> None
 
     CONFIG is the YAML file of an experiment. A second run reads only tiles that are new or have changed.
     """
-    from geouq.compiled import is_compiled, is_kept
     from geouq.config import load_experiment
+    from geouq.core.compiled import is_compiled, is_kept
     from geouq.pipeline.data import Options
     from geouq.pipeline.run import run as evaluate
     from geouq.runs.progress import reporter
@@ -252,7 +252,7 @@ def report(folder: Path, *, opens: bool, quiet: bool) -> None:
 @click.option("--variable", "variables", multiple=True, metavar="NAME", help="Name of a variable; may be repeated.")
 @click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Metric of the cell map; default: zms.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
-def figures(folder: Path, *, quiet: bool, **asked: Any) -> None:
+def figures(folder: Path, *, quiet: bool, **requested: Any) -> None:
     """Draw figures from the saved summaries of a run.
 
     RUN is the folder of the results. No pixel is read.
@@ -261,7 +261,7 @@ def figures(folder: Path, *, quiet: bool, **asked: Any) -> None:
     from geouq.runs.progress import reporter
 
     with reporter("quiet" if quiet else "fitting") as progress:
-        written = draw_saved(folder, Selection(**asked), progress)
+        written = draw_saved(folder, Selection(**requested), progress)
     click.echo(f"{counted(len(written), 'figure')} in {folder / 'figures'}")
 
 
@@ -333,13 +333,13 @@ def recalibrate(
     threads: int | None,
     memory: str | None,
     quiet: bool,
-    **asked: Any,
+    **requested: Any,
 ) -> None:
     """Fit corrections on some tiles, judge them on other tiles, and write better rasters.
 
     RUN is the folder of the results.
     """
-    from geouq.failures import collecting
+    from geouq.core.failures import collecting
     from geouq.recalibration import recalibrate as recalibrate_run
     from geouq.recalibration import wanted_of
     from geouq.runs.progress import reporter
@@ -347,7 +347,7 @@ def recalibrate(
     with reporter("quiet" if quiet else "fitting") as progress, collecting() as failures:
         outcome = recalibrate_run(
             folder,
-            wanted_of(folder, asked),
+            wanted_of(folder, requested),
             out=out,
             predictions=predictions,
             threads=threads,

@@ -15,7 +15,7 @@ from geouq.arrays.forms import MORE, VALUE
 from geouq.arrays.layers import in_front, labels_of, layers_of
 from geouq.arrays.validation import Dim, of_layers
 from geouq.config.model import LEVELS
-from geouq.errors import DataError
+from geouq.core.errors import DataError
 from geouq.forms.ensemble import Ensemble
 from geouq.forms.ensemble import fair_crps as fair_crps_of_arrays
 from geouq.forms.split import Split

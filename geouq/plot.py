@@ -25,8 +25,8 @@ from geouq.arrays.metric_functions import Bins, bin_scheme, summary_of
 from geouq.arrays.points import TAIL
 from geouq.config import CALIBRATION_LEVELS, EQUAL_COUNT_10, BinScheme, suggestion
 from geouq.config.model import LEVELS
+from geouq.core.errors import ConfigError, DataError, SummaryError, wrong_type
 from geouq.drawing.cells import cell_metrics, function_of_cells, unit_of_cells, values_of_cells
-from geouq.errors import ConfigError, DataError, SummaryError, wrong_type
 from geouq.figures.calibration import draw_curve, draw_diagonal, draw_pit, draw_ranks, draw_shares, shares_of
 from geouq.figures.cells import draw_cells, draw_correlogram
 from geouq.figures.predicted_std import draw_error_by_std, draw_sparsification, draw_std
@@ -621,7 +621,7 @@ def correlogram(
     maps = map_of(mean, variance, truth, std=std, weights=weights, crs=crs)
     inferred = infer_map(maps, (), MetricOptions(LEVELS, (EQUAL_COUNT_10,)), DEFAULTS, cell_size=cell_size)
     blocks = inferred.inference.blocks
-    if blocks is None or len(blocks.reaches["error"].correlogram.lags) < 3:
+    if blocks is None or len(blocks.correlation_ranges["error"].correlogram.lags) < 3:
         raise DataError("a correlogram needs more cells; give a larger map, or a smaller cell_size")
     axes = _axes(ax)
     draw_correlogram(axes, blocks)

@@ -14,7 +14,7 @@ from geouq.arrays.forms import VALUE
 from geouq.arrays.layers import in_front, labels_of, layers_of
 from geouq.arrays.validation import Dim, of_layers
 from geouq.config.model import LEVELS
-from geouq.errors import DataError
+from geouq.core.errors import DataError
 from geouq.forms.quantiles import Quantiles, pinball_losses
 from geouq.kernel import SQUARE
 from geouq.metrics.quantiles import (

@@ -1,4 +1,4 @@
-"""Which tiles make a region, and the pools of pixels that an experiment reports on."""
+"""Which tiles make a region, and the evaluation units of pixels that an experiment reports on."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,9 @@ class EvaluationUnit:
     zone: bool = False
 
 
-def pools(experiment: Experiment, variables: Iterable[str], tiles: Iterable[TileWholes]) -> Iterator[EvaluationUnit]:
+def evaluation_units(
+    experiment: Experiment, variables: Iterable[str], tiles: Iterable[TileWholes]
+) -> Iterator[EvaluationUnit]:
     """Each tile as it comes, then the whole, then each region that is a list of tiles.
 
     Tiles are added in the order in which they come, so that the same tiles give the same bits; one tile at a time is
@@ -47,10 +49,10 @@ def pools(experiment: Experiment, variables: Iterable[str], tiles: Iterable[Tile
         yield EvaluationUnit("all" if wanted is None else "region", region, tuple(members[region]), sums)
 
 
-def zone_pools(
+def zone_units(
     levels: Sequence[float], variables: Iterable[str], zones: Iterable[tuple[str, Iterable[TileWholes]]]
 ) -> Iterator[EvaluationUnit]:
-    """Yield a pool for each zone, of which the parts in its tiles are given; one part at a time is held."""
+    """Yield an evaluation unit for each zone, of which the parts in its tiles are given; one part at a time is held."""
     names = tuple(variables)
     for zone, parts in zones:
         totals, members = {name: RunningTotal(levels) for name in names}, []

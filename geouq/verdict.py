@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from geouq.failures import isolated
-from geouq.gaussian import half_width
+from geouq.core.failures import isolated
+from geouq.core.gaussian import half_width
+from geouq.core.wording import for_people
 from geouq.metrics import named
 from geouq.metrics.record import USUAL_LEVEL
-from geouq.text.wording import for_people
 
 Row = Mapping[str, Any]
 Place = tuple[str, str, str, str]  # level, name, variable, model

@@ -3,7 +3,7 @@
 import pytest
 
 from geouq.config import load_experiment
-from geouq.errors import ConfigError
+from geouq.core.errors import ConfigError
 
 SMALLEST = """\
 version: 1

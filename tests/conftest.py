@@ -49,7 +49,7 @@ def nothing_is_lost(request, monkeypatch):
     def raised(_, error):
         raise error
 
-    monkeypatch.setattr("geouq.failures.record", raised)
+    monkeypatch.setattr("geouq.core.failures.record", raised)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -8,7 +8,7 @@ from rasterio.crs import CRS
 
 from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10
-from geouq.grid import Grid
+from geouq.core.grid import Grid
 from geouq.inference import infer
 from geouq.metrics import MetricOptions
 from geouq.summary import TilePlace, add_all

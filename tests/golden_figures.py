@@ -10,8 +10,8 @@ from matplotlib import ft2font
 
 from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10
+from geouq.core.grid import Grid
 from geouq.figures import Curve, TileCells, calibration_figure, cell_map, pit_histogram, reliability_diagram
-from geouq.grid import Grid
 
 FOLDER = Path(__file__).parent / "golden"
 DRAWN_WITH = f"matplotlib {mpl.__version__}, FreeType {ft2font.__freetype_version__}"

@@ -6,7 +6,7 @@ from rasterio import Affine
 from report_content import content, p_row, row
 
 from geouq.config import Variable
-from geouq.grid import Grid
+from geouq.core.grid import Grid
 from geouq.maps.scales import SIGNED, even
 from geouq.pages.cells import SUMS, CellMaps, CellSums, MapMetric, layout_of
 from geouq.summary import TilePlace

@@ -9,7 +9,7 @@ import xarray as xr
 from forecasts import heteroscedastic
 
 import geouq
-from geouq.errors import DataError
+from geouq.core.errors import DataError
 
 ARRAYS = heteroscedastic((30, 40))
 DATASET = xr.Dataset({name: (("y", "x"), a) for name, a in zip(("mean", "variance", "truth"), ARRAYS, strict=True)})
@@ -47,7 +47,7 @@ def test_it_completes_the_names_of_metrics_and_knows_no_others():
 def test_importing_geouq_registers_it_whatever_is_imported_first(order):
     code = (
         f"import sys; {order}\n"
-        "assert not [finder for finder in sys.meta_path if type(finder).__module__ == 'geouq.registration']\n"
+        "assert not [finder for finder in sys.meta_path if type(finder).__module__ == 'geouq.core.registration']\n"
         "layers = {name: ('x', [1.0, 2.0]) for name in ('mean', 'variance', 'truth')}\n"
         "print(xarray.Dataset(layers).geouq.bias())"
     )

@@ -7,10 +7,8 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "geouq"
 FLOORS = (
-    {"atomic", "compiled", "interrupts", "overflow", "registration", "text", "usage", "version"},
-    {"errors", "gaussian", "validity"},
-    {"extensions", "failures"},
-    {"config", "grid"},
+    {"core", "version"},
+    {"config"},
     {"summary"},
     {"kernel", "metrics", "regions"},
     {"forms"},

@@ -9,7 +9,7 @@ from forecasts import heteroscedastic
 
 from geouq import metrics
 from geouq.config import load_experiment
-from geouq.gaussian import half_width
+from geouq.core.gaussian import half_width
 from geouq.rasters.catalog import find_tiles
 from geouq.reading.stack import open_stack
 from geouq.runs.plan import settings_for

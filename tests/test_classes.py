@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import geouq
 from geouq import classes
-from geouq.errors import ConfigError, DataError, SummaryError
+from geouq.core.errors import ConfigError, DataError, SummaryError
 
 
 def drawn(count=4000, kinds=4, seed=0):
@@ -154,9 +154,9 @@ def test_log_loss_of_probabilities_whose_product_is_too_small_for_a_number(weigh
 
 
 def test_a_missing_probability_is_told_before_a_code_of_no_class():
+    from geouq.core.validity import REASONS, Nodata, classify
     from geouq.forms.classes import Classes
     from geouq.reading.form_pixels import form_pixels
-    from geouq.validity import REASONS, Nodata, classify
 
     truth = np.array([99.0, 99.0, 1.0])
     pixels = form_pixels(Classes((0, 1), ("a", "b")), np.array([[np.nan, 0.5, 0.5]] * 2), np.empty((0, 3)), truth)

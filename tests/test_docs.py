@@ -16,10 +16,10 @@ from generated.outputs import FILES
 
 from geouq.config import load_experiment
 from geouq.config.layer_bands import OF_ONE_RASTER, OF_PREDICTIONS
+from geouq.core.wording import for_people
 from geouq.pipeline.data import Options
 from geouq.pipeline.run import run
 from geouq.tables.columns import COLUMN, COMPARISON, RECALIBRATION, TABLES
-from geouq.text.wording import for_people
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -12,7 +12,7 @@ from scipy import special, stats
 
 import geouq
 from geouq import ensemble
-from geouq.errors import DataError, GeouqError, SummaryError
+from geouq.core.errors import DataError, GeouqError, SummaryError
 from geouq.kernel.mixture import LEAST, exp_below_zero, share_beyond
 from geouq.metrics.ensemble import joint_loss_of
 from geouq.summary.joint_sample import JointSample

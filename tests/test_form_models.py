@@ -8,7 +8,7 @@ from form_files import TILES, classes_of, experiment_of, members_of, options
 
 import geouq as gq
 from geouq.config import load_experiment, to_yaml
-from geouq.errors import ConfigError
+from geouq.core.errors import ConfigError
 from geouq.pipeline.run import run
 from geouq.rasters.catalog import find_tiles
 

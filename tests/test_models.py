@@ -8,13 +8,13 @@ from two_models import LISTED, MODELS, SHAPE, SHARED, config_of, layers_of, vali
 
 from geouq import metrics
 from geouq.config import load_experiment
-from geouq.grid import Window
+from geouq.core.grid import Window
+from geouq.core.validity import REASONS
 from geouq.rasters.catalog import find_tiles
 from geouq.rasters.raster import gdal_options, opened
 from geouq.reading import reader
 from geouq.reading.reader import TileReader
 from geouq.summary.tile_file import load_tile, save_tile
-from geouq.validity import REASONS
 
 OTHER = REASONS.index("other_model")
 

@@ -12,8 +12,8 @@ from correlated import forecast
 from matplotlib.figure import Figure
 
 import geouq
+from geouq.core.errors import ConfigError, DataError, SummaryError
 from geouq.drawing import FIGURES
-from geouq.errors import ConfigError, DataError, SummaryError
 from geouq.figures.style import Curve
 
 ARRAYS = forecast(0, 128, 8.0)

@@ -11,7 +11,7 @@ from scipy import integrate, stats
 
 import geouq
 from geouq import quantiles
-from geouq.errors import ConfigError, DataError, SummaryError
+from geouq.core.errors import ConfigError, DataError, SummaryError
 from geouq.metrics import METRICS, metric_label
 from geouq.pages.numbers import headings
 

@@ -20,7 +20,7 @@ from geouq.arrays.points import TAIL
 from geouq.arrays.summary_array import SummaryArray
 from geouq.arrays.validation import Dim
 from geouq.config import CALIBRATION_LEVELS, EQUAL_COUNT_10, BinScheme
-from geouq.errors import ConfigError, SummaryError
+from geouq.core.errors import ConfigError, SummaryError
 from geouq.metrics import LEFT_OUT
 from geouq.metrics.groups import GROUPS
 from geouq.metrics.record import squared_unit

@@ -7,7 +7,7 @@ from geouq.arrays.arguments import checked_levels
 from geouq.arrays.forms import VALUE
 from geouq.arrays.validation import Dim, of_layers
 from geouq.config.model import LEVELS
-from geouq.errors import DataError, require_type
+from geouq.core.errors import DataError, require_type
 from geouq.forms import PixelForm
 from geouq.kernel import SQUARE
 from geouq.summary import GROUPED_BY

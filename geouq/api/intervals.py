@@ -20,7 +20,7 @@ from geouq.arrays.validation import Dim
 from geouq.config import GROUPS, Intervals
 from geouq.config.model import LEVELS
 from geouq.config.regions import ALL
-from geouq.errors import ConfigError, DataError, wrong_type
+from geouq.core.errors import ConfigError, DataError, wrong_type
 from geouq.inference import DEFAULTS, Inference, infer
 from geouq.metrics import MetricOptions, Value, evaluate_metrics, unit_of
 from geouq.summary import RunningTotal, Summary, TilePlace, VariableSummary

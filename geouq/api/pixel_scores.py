@@ -8,11 +8,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from geouq import gaussian
 from geouq.arrays.arguments import as_text, checked_levels, each, given_variance, is_xarray, mapped
 from geouq.arrays.datasets import units_of
 from geouq.config import suggestion
-from geouq.errors import ConfigError, DataError
+from geouq.core import gaussian
+from geouq.core.errors import ConfigError, DataError
 from geouq.maps.pixel_maps import PIXEL_MAPS, Forecast, PixelMap, covered, map_named
 from geouq.metrics import level_name
 from geouq.metrics.record import OF_VARIANCE

@@ -13,8 +13,8 @@ from rasterio.errors import CRSError
 
 from geouq.arrays.arguments import is_xarray
 from geouq.arrays.validation import Dim
-from geouq.errors import ArgumentError, ConfigError, DataError
-from geouq.grid import TOLERANCE, Grid
+from geouq.core.errors import ArgumentError, ConfigError, DataError
+from geouq.core.grid import TOLERANCE, Grid
 
 HELP = "give arrays of two dimensions, or name the two of the map: dim=('y', 'x')"
 ALONG_ROWS = ("x", "lon", "longitude", "easting", "column", "col")

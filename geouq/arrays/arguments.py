@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from geouq.errors import ConfigError, DataError, GeouqError, wrong_type
+from geouq.core.errors import ConfigError, DataError, GeouqError, wrong_type
 
 if TYPE_CHECKING:
     import dask.array as da

@@ -17,7 +17,7 @@ from geouq.arrays.validation import Dim
 from geouq.config import GROUPS, BinScheme, preferred_first
 from geouq.config import Bins as BinsOfARun
 from geouq.config.model import LEVELS
-from geouq.errors import SummaryError
+from geouq.core.errors import SummaryError
 from geouq.metrics import Metric, MetricOptions, Value, evaluate_metric, metrics_of, unit_of
 from geouq.summary import Summary, empty_summary
 from geouq.summary.form import GAUSSIAN

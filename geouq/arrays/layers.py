@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from geouq.arrays.arguments import is_dask, is_xarray
-from geouq.errors import DataError
+from geouq.core.errors import DataError
 
 if TYPE_CHECKING:
     import xarray as xr

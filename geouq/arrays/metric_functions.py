@@ -19,7 +19,7 @@ from geouq.arrays.points import TAIL
 from geouq.arrays.summary_array import SummaryArray
 from geouq.arrays.validation import Dim, summarize
 from geouq.config import BinScheme, CalibrationWeights
-from geouq.errors import ArgumentError, ConfigError, DataError, SummaryError, wrong_type
+from geouq.core.errors import ArgumentError, ConfigError, DataError, SummaryError, wrong_type
 from geouq.metrics import Metric, metrics_of
 from geouq.summary import Summary
 from geouq.summary.form import GAUSSIAN
@@ -137,8 +137,8 @@ def is_lazy(value: Any) -> TypeGuard[Any]:
 
 def _on_arrays(metric: Metric) -> Callable[..., Any]:
     """Return a metric that takes arrays, or a Summary."""
-    choices = _choices(metric)
-    defaults = {name: parameter.default for name, parameter in choices.items()}
+    metric_options = _choices(metric)
+    defaults = {name: parameter.default for name, parameter in metric_options.items()}
 
     def numbers(
         mean: Any,
@@ -151,8 +151,8 @@ def _on_arrays(metric: Metric) -> Callable[..., Any]:
         **chosen: Any,
     ) -> Any:
         """Return the metric of arrays or of a summary; its documentation is set below."""
-        if unknown := chosen.keys() - choices.keys():
-            known = ", ".join(choices) or "no choices"
+        if unknown := chosen.keys() - metric_options.keys():
+            known = ", ".join(metric_options) or "no choices"
             raise ArgumentError(f"{metric.name}() got an unexpected argument {min(unknown)!r}; it takes {known}")
         chosen = defaults | chosen
         if missing := [choice for choice, value in chosen.items() if value is inspect.Parameter.empty]:
@@ -178,7 +178,7 @@ def _on_arrays(metric: Metric) -> Callable[..., Any]:
     numbers.__name__ = numbers.__qualname__ = metric.name
     numbers.__module__ = "geouq"
     numbers.__doc__ = _documentation(metric)
-    signature = inspect.Signature([*shown, *choices.values()], return_annotation=Any)
+    signature = inspect.Signature([*shown, *metric_options.values()], return_annotation=Any)
     numbers.__signature__ = signature  # type: ignore[attr-defined]
     numbers.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()} | {"return": Any}
     return numbers

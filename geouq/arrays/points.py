@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from geouq.arrays.arguments import as_numbers, checked_levels, given_variance
 from geouq.config.model import LEVELS
-from geouq.errors import DataError
-from geouq.grid import Grid, Window
+from geouq.core.errors import DataError
+from geouq.core.grid import Grid, Window
+from geouq.core.validity import WEIGHT_ZERO, Nodata
 from geouq.kernel import SQUARE
 from geouq.kernel.gather import Layers
 from geouq.reading.cutting import BAND, Pieces, Reading
@@ -20,7 +21,6 @@ from geouq.reading.variable_window import NO_WEIGHT, VariableWindow
 from geouq.summary import Summary, VariableSummary
 from geouq.sweep.settings import Settings, cell_size_for
 from geouq.sweep.tile_sum import InMemory, TileSum, sweep_windows
-from geouq.validity import WEIGHT_ZERO, Nodata
 
 TAIL, ARRAY = Settings.tail, "array"
 NOTHING_DECLARED = Nodata.of(None, None, None)

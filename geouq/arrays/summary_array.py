@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.errors import SummaryError
+from geouq.core.errors import SummaryError
 from geouq.summary import Summary, add_all
 from geouq.summary.equality import are_equal
 

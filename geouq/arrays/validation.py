@@ -29,8 +29,8 @@ from geouq.arrays.forms import MORE, PLACE, VALUE, places_in, points_of_form
 from geouq.arrays.points import TAIL, Points, summarize_points
 from geouq.arrays.summary_array import Coordinates, SummaryArray
 from geouq.config.model import LEVELS
-from geouq.errors import ConfigError, DataError, GeouqError
-from geouq.gaussian import half_width
+from geouq.core.errors import ConfigError, DataError, GeouqError
+from geouq.core.gaussian import half_width
 from geouq.kernel import SQUARE
 from geouq.summary import GROUPED_BY, Summary, add_all
 from geouq.summary.form import GAUSSIAN
@@ -437,10 +437,10 @@ def _axes(dim: Dim, count: int) -> list[int]:
     """Axes to reduce, in their order."""
     if dim is None:
         return list(range(count))
-    asked = [dim] if isinstance(dim, (int, str)) or not isinstance(dim, Iterable) else list(dim)
-    axes = [int(axis) for axis in asked if isinstance(axis, (int, np.integer)) and -count <= axis < count]
+    requested = [dim] if isinstance(dim, (int, str)) or not isinstance(dim, Iterable) else list(dim)
+    axes = [int(axis) for axis in requested if isinstance(axis, (int, np.integer)) and -count <= axis < count]
     found = {axis % count for axis in axes}
-    if len(axes) < len(asked) or len(found) < len(asked):
+    if len(axes) < len(requested) or len(found) < len(requested):
         raise DataError(f"dim={dim!r}: the arrays have {count} axes; give numbers from {-count} to {count - 1}")
     return sorted(found)
 
@@ -449,8 +449,8 @@ def _names(dim: Dim, dims: Sequence[Hashable]) -> list[Hashable]:
     """Names of dimensions to reduce, in their order."""
     if dim is None:
         return list(dims)
-    asked = [dim] if isinstance(dim, str) or not isinstance(dim, Iterable) else list(dim)
-    for name in asked:
+    requested = [dim] if isinstance(dim, str) or not isinstance(dim, Iterable) else list(dim)
+    for name in requested:
         if name not in dims:
             raise DataError(f"dim={dim!r}: there is no dimension {name!r}; they are {', '.join(map(str, dims))}")
-    return [name for name in dims if name in asked]
+    return [name for name in dims if name in requested]

@@ -10,8 +10,8 @@ from geouq.checks.relation import of_relation
 from geouq.checks.sample import Finding, Patch, Sampling, joined, take_sample
 from geouq.checks.spread import of_reading, of_spread
 from geouq.config import Experiment, Variable
-from geouq.failures import isolated
-from geouq.overflow import overflow_is_missing
+from geouq.core.failures import isolated
+from geouq.core.overflow import overflow_is_missing
 from geouq.rasters.catalog import Catalog
 
 CHEAP = Sampling(tiles=4, windows=1)

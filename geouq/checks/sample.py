@@ -8,14 +8,14 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.errors import GeouqError
-from geouq.grid import Grid, Window
-from geouq.overflow import overflow_is_missing
+from geouq.core.errors import GeouqError
+from geouq.core.grid import Grid, Window
+from geouq.core.overflow import overflow_is_missing
+from geouq.core.validity import MASKED
 from geouq.rasters.catalog import Tile
 from geouq.rasters.raster import gdal_options
 from geouq.reading.reader import masked_layers, read_window
 from geouq.reading.variable_window import VariableWindow
-from geouq.validity import MASKED
 
 Floats = NDArray[np.float64]
 READERS = 8

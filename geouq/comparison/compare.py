@@ -9,12 +9,12 @@ from geouq.comparison.runs import Restricted, open_runs, restricted_to_common
 from geouq.comparison.texts import Shown, as_text, shown_rows, write_texts
 from geouq.config import Configuration, Intervals, Variable, folder_of_run, preferred_first, quoted, suggestion
 from geouq.config.regions import ALL
-from geouq.errors import ConfigError, as_path, wrong_type
+from geouq.core.errors import ConfigError, as_path, wrong_type
 from geouq.inference import judged
 from geouq.metrics import Metric, is_judged
 from geouq.numbers.differences import paired_rows, uneven, with_verdicts
 from geouq.numbers.gates import metrics_by_name
-from geouq.numbers.of_run import sides_of
+from geouq.numbers.run_metrics import forecast_samples_of
 from geouq.runs.progress import Reporter, Silent
 from geouq.tables.columns import COMPARISON
 from geouq.tables.rows import Row, Table, write_csv
@@ -148,7 +148,9 @@ def compare(
 
 def _metrics_of(run: Restricted, variables: Sequence[Variable]) -> dict[str, dict[str, Metric]]:
     """Return the metrics of each variable, by name."""
-    return {variable.name: metrics_by_name(variable, run.choices[run.names[variable.name]]) for variable in variables}
+    return {
+        variable.name: metrics_by_name(variable, run.metric_options[run.names[variable.name]]) for variable in variables
+    }
 
 
 def comparison_rows(
@@ -157,19 +159,19 @@ def comparison_rows(
     """Rows of every number of every run but the first, and a note wherever runs do not count the same pixels."""
     rows, notes = [], []
     reporter.stage("comparison", 1 + len(runs[0].experiment.tile_lists) + len(runs[0].zones))
-    for pools in zip(*(run.pools() for run in runs), strict=True):
-        pool = pools[0][0]
+    for evaluation_units in zip(*(run.evaluation_units() for run in runs), strict=True):
+        unit = evaluation_units[0][0]
         sides = {
-            run.run.label: sides_of(own, run.choices, parts, run.summaries)
-            for run, (own, parts) in zip(runs, pools, strict=True)
+            run.run.label: forecast_samples_of(own, run.metric_options, parts, run.summaries)
+            for run, (own, parts) in zip(runs, evaluation_units, strict=True)
         }
         for variable in variables:
             of_runs = {run.run.label: sides[run.run.label][run.names[variable.name]] for run in runs}
-            found, same = paired_rows({"level": pool.level, "name": pool.name}, of_runs, variable, settings)
+            found, same = paired_rows({"level": unit.level, "name": unit.name}, of_runs, variable, settings)
             rows += found
             if not same:
-                notes.append(uneven(variable.name, pool.name, of_runs, "runs"))
-        reporter.advance(pool.name)
+                notes.append(uneven(variable.name, unit.name, of_runs, "runs"))
+        reporter.advance(unit.name)
     return with_verdicts(rows, settings.level), notes
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from geouq.config import Experiment, Variable, load_experiment, quoted, suggestion
-from geouq.errors import ConfigError, DataError
-from geouq.grid import require_same_grid
+from geouq.core.errors import ConfigError, DataError
+from geouq.core.grid import require_same_grid
 from geouq.metrics import MetricOptions
-from geouq.numbers.of_run import choices_of
+from geouq.numbers.run_metrics import metric_options_of
 from geouq.rasters.tile_names import path_of
-from geouq.regions import EvaluationUnit, pools, zone_pools
+from geouq.regions import EvaluationUnit, evaluation_units, zone_units
 from geouq.runs.provenance import RunRecord, load_record
 from geouq.runs.store import Part, SavedSummaries
 from geouq.summary import TilePlace, TileWholes
@@ -72,19 +72,19 @@ class Restricted:
     run: Run
     summaries: SavedSummaries
     experiment: Experiment
-    choices: Mapping[str, MetricOptions]
+    metric_options: Mapping[str, MetricOptions]
     zones: Mapping[str, Sequence[Part]]
     names: Mapping[str, str]
 
-    def pools(self) -> Iterator[tuple[EvaluationUnit, list[Part]]]:
+    def evaluation_units(self) -> Iterator[tuple[EvaluationUnit, list[Part]]]:
         """Yield the whole, then each region with its parts."""
         variables = list(self.names.values())
-        for pool in pools(self.experiment, variables, self._named(self.summaries.wholes())):
-            if pool.level != "tile":
-                yield pool, [self.summaries.part(tile) for tile in pool.tiles]
+        for unit in evaluation_units(self.experiment, variables, self._named(self.summaries.wholes())):
+            if unit.level != "tile":
+                yield unit, [self.summaries.part(tile) for tile in unit.tiles]
         wholes = ((zone, self._named(map(self.summaries.whole, parts))) for zone, parts in self.zones.items())
-        for pool in zone_pools(self.summaries.levels, variables, wholes):
-            yield pool, list(self.zones[pool.name])
+        for unit in zone_units(self.summaries.levels, variables, wholes):
+            yield unit, list(self.zones[unit.name])
 
     def _named(self, tiles: Iterable[TileWholes]) -> Iterator[TileWholes]:
         """Tiles with the variables in `names` alone."""
@@ -310,13 +310,13 @@ def _restricted(run: Run, summaries: SavedSummaries, shared: Shared) -> Restrict
     experiment = run.experiment.model_copy(update=dict(shared.settings))
     own = {variable.name: run.variables[variable.name] for variable in shared.variables}
     settled = [v.model_copy(update={"name": own[v.name].name, "model": own[v.name].model}) for v in shared.variables]
-    choices = choices_of(experiment, settled, summaries)
+    metric_options = metric_options_of(experiment, settled, summaries)
     zones = summaries.zones()
     return Restricted(
         run,
         summaries,
         experiment,
-        {name: replace(chosen, beside=shared.beside) for name, chosen in choices.items()},
+        {name: replace(chosen, beside=shared.beside) for name, chosen in metric_options.items()},
         {name: zones[name] for name in shared.zones},
         {name: variable.name for name, variable in own.items()},
     )

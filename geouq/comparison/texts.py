@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from geouq.atomic import write_text
+from geouq.core.atomic import write_text
+from geouq.core.wording import for_people, markdown_escaped, one_line
 from geouq.metrics import metric_label, shown_in, usual_name
 from geouq.tables.readable import Sheet, as_latex, markdown_table
 from geouq.tables.rows import Row
-from geouq.text.wording import for_people, markdown_escaped, one_line
 
 NUMBERS = ("baseline", "value", "difference", "interval")
 

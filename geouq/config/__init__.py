@@ -20,17 +20,17 @@ from geouq.config.sections import (
     Output,
     Recalibration,
     VarianceRule,
-    fault_of_groups,
     length,
     preferred_first,
+    problem_of_groups,
 )
-from geouq.config.validation_errors import Fault, config_error, quoted, suggestion
+from geouq.config.validation_errors import Problem, config_error, quoted, suggestion
 from geouq.config.values import (
     CALIBRATION_LEVELS,
     CELLS,
     FORM_KEYS,
     SPLIT,
-    fault_of_name,
+    problem_of_name,
 )
 from geouq.config.variables import Variable
 
@@ -55,7 +55,6 @@ __all__ = [
     "Data",
     "DerivedRegion",
     "Experiment",
-    "Fault",
     "FormData",
     "FormFiles",
     "Gate",
@@ -65,13 +64,12 @@ __all__ = [
     "Output",
     "PolygonRegions",
     "PredictionFiles",
+    "Problem",
     "Recalibration",
     "SharedData",
     "Variable",
     "VarianceRule",
     "config_error",
-    "fault_of_groups",
-    "fault_of_name",
     "folder_of_run",
     "json_schema",
     "key_of",
@@ -79,6 +77,8 @@ __all__ = [
     "load_experiment",
     "model_and_layer",
     "preferred_first",
+    "problem_of_groups",
+    "problem_of_name",
     "quoted",
     "suggestion",
     "to_yaml",

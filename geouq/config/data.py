@@ -288,23 +288,23 @@ def _is_in_parts(written: Mapping[str, Any]) -> bool:
 
 def _without_prediction(written: Mapping[str, Any], models: Mapping[str, PredictionFiles]) -> SharedData:
     """Return the layers beside the predictions, with every fault."""
-    faults: list[tuple[Steps, str]] = [
+    problems: list[tuple[Steps, str]] = [
         ((key,), "models gives the rasters of each prediction; write this key below a model")
         for key in written
         if models and key in PredictionFiles.model_fields and written[key] is not None
     ]
-    faults += [((key,), BY_NAMES) for key in FORM_KEYS if models and written.get(key) is not None]
+    problems += [((key,), BY_NAMES) for key in FORM_KEYS if models and written.get(key) is not None]
     own = (*PredictionFiles.model_fields, *FormFiles.model_fields)
     rest = {key: value for key, value in written.items() if key not in own}
     try:
         found = SharedData.model_validate(rest)
     except ValidationError as error:
-        faults += [(fault["loc"], fault["msg"]) for fault in error.errors()]
+        problems += [(problem["loc"], problem["msg"]) for problem in error.errors()]
     else:
         if found.truth_variance is not None:
             given = (name for name, files in models.items() if files.lower is not None)
-            faults += [(("truth_variance",), f"model {name}: {NO_INTERVAL}") for name in given]
-    raise_each(faults)
+            problems += [(("truth_variance",), f"model {name}: {NO_INTERVAL}") for name in given]
+    raise_each(problems)
     return found
 
 
@@ -325,7 +325,7 @@ def predictions_read(read: Mapping[str, Any]) -> list[PredictionFiles]:
     return [data] if isinstance(data, Data) else []
 
 
-def faults_of_variables(data: object, variables: Sequence[Variable]) -> Iterator[tuple[Steps, str]]:
+def problems_of_variables(data: object, variables: Sequence[Variable]) -> Iterator[tuple[Steps, str]]:
     """Yield what is asked of variables that a prediction in another form than mean and variance does not have."""
     if not isinstance(data, FormData):
         return

@@ -199,12 +199,12 @@ class FormFiles(Section):
             return codes
         if info.data["probabilities"] is None:
             raise ValueError("there are no probabilities of classes; give these too, or leave it out")
-        faults: list[tuple[Steps, str]] = [
+        problems: list[tuple[Steps, str]] = [
             ((name,), f"{quoted(name)} has the code of another class, {code}")
             for place, (name, code) in enumerate(codes.items())
             if code in list(codes.values())[:place]
         ]
-        raise_each(faults)
+        raise_each(problems)
         if len(codes) < 2:
             raise ValueError("names fewer than two classes")
         return codes

@@ -35,13 +35,13 @@ def band_written(written: object) -> int | str:
 def _bands_written(written: object) -> dict[str, int | str]:
     if not isinstance(written, Mapping):
         raise ValueError("needs a mapping of names to bands")  # noqa: TRY004  told as a fault
-    found, faults = {}, list[tuple[Steps, str]]()
+    found, problems = {}, list[tuple[Steps, str]]()
     for name, own in written.items():
         try:
             found[str(name)] = band_written(own)
         except ValueError as error:
-            faults.append(((str(name),), str(error)))
-    raise_each(faults)
+            problems.append(((str(name),), str(error)))
+    raise_each(problems)
     return found
 
 
@@ -120,7 +120,7 @@ class LayerBands(Section):
         return {key: own.get(model) for key, own in written.items() if isinstance(own, Mapping)}
 
 
-def faults_of_bands(
+def problems_of_bands(
     written: LayerBands, layers: Collection[str], models: Collection[str]
 ) -> Iterator[tuple[Steps, str]]:
     """Yield what is wrong with bands of layers that there are not, or of models that there are not.
@@ -136,11 +136,11 @@ def faults_of_bands(
         elif isinstance(own, Mapping):
             unknown = (model for model in own if model not in models)
             yield from (((key, model), f"{quoted(model)} is no model{suggestion(model, models)}") for model in unknown)
-    for fault in _faults_of_noise(written.truth_variance, is_raster="truth_variance" in layers):
-        yield ("truth_variance",), fault
+    for problem in _problems_of_noise(written.truth_variance, is_raster="truth_variance" in layers):
+        yield ("truth_variance",), problem
 
 
-def _faults_of_noise(written: float | str | None, *, is_raster: bool) -> Iterator[str]:
+def _problems_of_noise(written: float | str | None, *, is_raster: bool) -> Iterator[str]:
     if written is None:
         return
     if is_raster and isinstance(written, float) and (written < 1 or written % 1):

@@ -15,13 +15,13 @@ import yaml
 from pydantic import ValidationError
 
 from geouq.config.model import Experiment
-from geouq.config.validation_errors import Fault, Steps, config_error, one_line
+from geouq.config.validation_errors import Problem, Steps, config_error, one_line
 from geouq.config.values import FORM_KEYS
 from geouq.config.yaml_text import Written, as_written, is_file, merged, read_yaml
-from geouq.errors import ConfigError, as_path, wrong_type
-from geouq.extensions import load_extensions
-from geouq.text.naming import file_in_name, with_file
-from geouq.text.redaction import environment_read_once, holds_secret, redacted
+from geouq.core.errors import ConfigError, as_path, wrong_type
+from geouq.core.extensions import load_extensions
+from geouq.core.naming import file_in_name, with_file
+from geouq.core.redaction import environment_read_once, holds_secret, redacted
 
 # URLs, GDAL's virtual files, and its names with a driver in front
 FILES = ("polygons", "classes")  # keys of a region that name a file
@@ -76,22 +76,22 @@ def load_experiment(experiment: Configuration, *, overrides: Mapping[str, Any] |
         experiment = experiment.model_dump(mode="json", exclude_none=True)
     if isinstance(experiment, Mapping):
         source = IN_MEMORY
-        root, faults = _upon_base(as_written(experiment, source), [], source, ())
+        root, problems = _upon_base(as_written(experiment, source), [], source, ())
     else:
         source = as_path(
             "experiment", experiment, "give the path of a YAML file, a mapping of its keys, or an Experiment"
         )
-        root, faults = _with_bases(source, ())
+        root, problems = _with_bases(source, ())
     if overrides is not None:
         root = replace(merged(root, as_written(overrides)), file=source, line=1)
     root, reference_faults = _with_labels(_with_paths(root))
-    faults += [*reference_faults, *faults_of_credentials(root)]
+    problems += [*reference_faults, *problems_of_credentials(root)]
     try:
         found = Experiment.model_validate(root.plain(), context={"source": source, "written": root})
     except ValidationError as error:
-        faults += [root.fault(fault["loc"], fault["msg"]) for fault in error.errors(include_url=False)]
-    if faults:
-        raise config_error(faults)
+        problems += [root.problem(problem["loc"], problem["msg"]) for problem in error.errors(include_url=False)]
+    if problems:
+        raise config_error(problems)
     return found
 
 
@@ -158,31 +158,33 @@ def json_schema() -> dict[str, Any]:
     return {"$schema": draft, **schema, "if": {"not": {"required": ["extends"]}}, "then": whole}
 
 
-def _with_bases(file: Path, above: tuple[Path, ...]) -> tuple[Written, list[Fault]]:
+def _with_bases(file: Path, above: tuple[Path, ...]) -> tuple[Written, list[Problem]]:
     """Lay a file upon the chain of bases that it extends; `above` are the files that led here."""
     return _upon_base(*read_yaml(file), file, above)
 
 
-def _upon_base(root: Written, faults: list[Fault], file: Path, above: tuple[Path, ...]) -> tuple[Written, list[Fault]]:
+def _upon_base(
+    root: Written, problems: list[Problem], file: Path, above: tuple[Path, ...]
+) -> tuple[Written, list[Problem]]:
     """Lay what is written in a file upon the chain of bases that it extends."""
     extends = root.entries.get("extends")
     if extends is None or extends.value is None:
-        return _without_extends(root), faults
+        return _without_extends(root), problems
     chain = above if file is IN_MEMORY else (*above, file)
     if not isinstance(extends.value, str):
-        fault = root.fault(("extends",), "needs the path of one configuration")
-        return _without_extends(root), [*faults, fault]
+        problem = root.problem(("extends",), "needs the path of one configuration")
+        return _without_extends(root), [*problems, problem]
     base = Path(os.path.normpath(file.parent / extends.value))
     if not is_file(base):
-        raise config_error([*faults, root.fault(("extends",), f"there is no file {one_line(str(base))}")])
+        raise config_error([*problems, root.problem(("extends",), f"there is no file {one_line(str(base))}")])
     if any(base.samefile(member) for member in chain):
         cycle = " -> ".join(one_line(str(member)) for member in (*chain, base))
-        raise config_error([*faults, root.fault(("extends",), f"files extend one another in a cycle: {cycle}")])
+        raise config_error([*problems, root.problem(("extends",), f"files extend one another in a cycle: {cycle}")])
     try:
-        below, faults_below = _with_bases(base, chain)
+        below, problems_below = _with_bases(base, chain)
     except ConfigError as error:
-        raise ConfigError("\n".join([*map(str, faults), str(error)])) from None
-    return merged(below, _without_extends(root)), faults + faults_below
+        raise ConfigError("\n".join([*map(str, problems), str(error)])) from None
+    return merged(below, _without_extends(root)), problems + problems_below
 
 
 def _without_extends(root: Written) -> Written:
@@ -228,28 +230,28 @@ def _resolved(node: Written) -> Written:
     return replace(node, value=with_file(node.value, os.path.normpath(folder / file)))
 
 
-def _with_labels(root: Written) -> tuple[Written, list[Fault]]:
+def _with_labels(root: Written) -> tuple[Written, list[Problem]]:
     """Read the training statistics that `reference_mean` names, unless `labels_mean` is given already."""
     reference, given = root.entries.get("reference_mean"), root.entries.get("labels_mean")
     if reference is None or not isinstance(reference.value, str) or not reference.value or (given and given.value):
         return root, []
     file = Path(reference.value)
     if not is_file(file):
-        return root, [root.fault(("reference_mean",), f"there is no file {one_line(str(file))}")]
+        return root, [root.problem(("reference_mean",), f"there is no file {one_line(str(file))}")]
     try:
-        statistics, faults = read_yaml(file)
+        statistics, problems = read_yaml(file)
     except ConfigError as error:
-        return root, [root.fault(("reference_mean",), str(error))]
+        return root, [root.problem(("reference_mean",), str(error))]
     labels = statistics.entries.get("labels_mean")
     if labels is None or labels.value is None:
         missing = "missing key 'labels_mean': the mean of each band's training labels, in band order"
-        return root, [*faults, statistics.fault((), missing)]
-    return replace(root, value={**root.entries, "labels_mean": labels}), faults
+        return root, [*problems, statistics.problem((), missing)]
+    return replace(root, value={**root.entries, "labels_mean": labels}), problems
 
 
-def faults_of_credentials(root: Written) -> list[Fault]:
+def problems_of_credentials(root: Written) -> list[Problem]:
     """Return a fault for each text with credentials that is not an address."""
-    return [root.fault(steps, _MESSAGE) for steps in _places(root, ())]
+    return [root.problem(steps, _MESSAGE) for steps in _places(root, ())]
 
 
 def _places(node: Written, steps: Steps) -> Iterator[Steps]:

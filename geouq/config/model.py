@@ -25,21 +25,21 @@ from geouq.config.data import (
     PredictionFiles,
     SharedData,
     data_for_models,
-    faults_of_variables,
     key_of,
     layers_given,
     model_and_layer,
     models_of,
     noise_given,
     predictions_read,
+    problems_of_variables,
 )
 from geouq.config.regions import (
     ALL,
     Regions,
     Splits,
-    faults_of,
-    faults_of_splits,
     names_from_files,
+    problems_of,
+    problems_of_splits,
     split_lists,
     tile_lists,
     written_names,
@@ -59,23 +59,23 @@ from geouq.config.sections import (
     Section,
     Text,
     VarianceRule,
-    fault_of_groups,
     method_alone,
+    problem_of_groups,
 )
-from geouq.config.validation_errors import Fault, quoted, raise_each, suggestion
+from geouq.config.validation_errors import Problem, quoted, raise_each, suggestion
 from geouq.config.values import (
     CALIBRATION_LEVELS,
     CELLS,
     calibration_level,
     cell_side,
     experiment_name,
-    fault_of_name,
     known_drivers,
+    problem_of_name,
     repeated,
     supported_version,
     unique,
 )
-from geouq.config.variables import Variable, VariableSettings, faults_of_bands_of, settled_variables, with_labels
+from geouq.config.variables import Variable, VariableSettings, problems_of_bands_of, settled_variables, with_labels
 from geouq.config.yaml_text import Written
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
@@ -276,16 +276,16 @@ class Experiment(Section):
         """Those regions that are lists of tiles, and the two sides of the splits."""
         return tile_lists(self.regions) | split_lists(self.splits, self.regions)
 
-    def fault_of_layer(self, layer: str, message: str) -> Fault:
+    def problem_of_layer(self, layer: str, message: str) -> Problem:
         """Make a fault at the place of a layer, which is named as in `patterns`."""
         model, own = model_and_layer(layer)
         if isinstance(self.models, dict) and model:
-            return self.fault("models", model, own, message=message)
-        return self.fault("data", *own.split(".", 1), message=message)
+            return self.problem("models", model, own, message=message)
+        return self.problem("data", *own.split(".", 1), message=message)
 
-    def fault(self, *steps: str | int, message: str) -> Fault:
+    def problem(self, *steps: str | int, message: str) -> Problem:
         """Make a fault at the place in the file to which the keys and positions `steps` lead."""
-        return Fault(None, 0, steps, message) if self._written is None else self._written.fault(steps, message)
+        return Problem(None, 0, steps, message) if self._written is None else self._written.problem(steps, message)
 
     def model_post_init(self, context: Mapping[str, Any] | None) -> None:
         """Remember the file that `context` names as its source, and what was written there."""
@@ -303,16 +303,16 @@ class Experiment(Section):
         """Variables have bands of their own, and the reference means of these."""
         raise_each(repeated([variable.bands for variable in variables], _bands_from_files))
         raise_each(repeated([variable.name for variable in variables], quoted))
-        raise_each(((i,), fault) for i, v in enumerate(variables) if (fault := fault_of_name(v.name)))
+        raise_each(((i,), problem) for i, v in enumerate(variables) if (problem := problem_of_name(v.name)))
         raise_each(
             ((i,), f"truth_variance of {quoted(variable.name)}: {other} already; leave one out")
             for i, variable in enumerate(variables)
             for other in noise_given(info.data)
             if variable.noise is not None
         )
-        raise_each(faults_of_variables(info.data.get("data"), variables))
+        raise_each(problems_of_variables(info.data.get("data"), variables))
         if "data" in info.data and "models" in info.data:
-            raise_each(faults_of_bands_of(variables, layers_given(info.data), [*(info.data["models"] or ())]))
+            raise_each(problems_of_bands_of(variables, layers_given(info.data), [*(info.data["models"] or ())]))
         return with_labels(variables, info.data.get("labels_mean"), info.data.get("reference_mean"))
 
     @field_validator("levels", "calibration_levels")
@@ -330,22 +330,22 @@ class Experiment(Section):
     @field_validator("regions")
     @classmethod
     def _of_known_tiles(cls, regions: Regions, info: ValidationInfo) -> Regions:
-        raise_each(faults_of(regions, info.data.get("tiles")))
+        raise_each(problems_of(regions, info.data.get("tiles")))
         return regions
 
     @field_validator("splits")
     @classmethod
     def _of_tiles_apart(cls, splits: Splits | None, info: ValidationInfo) -> Splits | None:
         if splits is not None and "regions" in info.data:
-            raise_each(faults_of_splits(splits, info.data["regions"], info.data.get("tiles")))
+            raise_each(problems_of_splits(splits, info.data["regions"], info.data.get("tiles")))
         return splits
 
     @field_validator("output")
     @classmethod
     def _maps_that_there_are(cls, output: Output, info: ValidationInfo) -> Output:
         if "data" in info.data and set(output.maps) - {CELLS}:  # the records of maps are not loaded for nothing
-            faults = resolve_name("geouq.maps.names:faults_of_maps")
-            raise_each(faults(output.maps, info.data["data"], info.data.get("levels", ())))
+            problems = resolve_name("geouq.maps.names:problems_of_maps")
+            raise_each(problems(output.maps, info.data["data"], info.data.get("levels", ())))
         return output
 
     @field_validator("recalibration")
@@ -354,9 +354,9 @@ class Experiment(Section):
         if wanted is not None and isinstance(info.data.get("data"), FormData):
             raise ValueError(NOT_RECALIBRATED)
         if wanted is not None and "regions" in info.data:
-            fault = fault_of_groups(wanted, info.data["regions"])
-            if fault:
-                raise ValueError(fault)
+            problem = problem_of_groups(wanted, info.data["regions"])
+            if problem:
+                raise ValueError(problem)
         return wanted
 
     @field_validator("gates")

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from geouq.config.sections import Names, Section, Text
 from geouq.config.validation_errors import Steps, quoted, suggestion
-from geouq.config.values import fault_of_name
+from geouq.config.values import problem_of_name
 
 ALL = "all"
 IN, OUT = "in", "out"
@@ -127,7 +127,7 @@ def names_from_files(regions: Mapping[str, Any]) -> bool:
     return any(isinstance(region, PolygonRegions) for region in regions.values())
 
 
-def faults_of(regions: Mapping[str, Any], tiles: Sequence[str] | None) -> Iterator[tuple[Steps, str]]:
+def problems_of(regions: Mapping[str, Any], tiles: Sequence[str] | None) -> Iterator[tuple[Steps, str]]:
     """Yield what is wrong with regions in the configuration; `tiles` is None if the rasters give their names."""
     yield from _reserved(regions)
     yield from _missing_in_tables(regions)
@@ -142,18 +142,18 @@ def faults_of(regions: Mapping[str, Any], tiles: Sequence[str] | None) -> Iterat
 
 
 def _reserved(regions: Mapping[str, Any]) -> Iterator[tuple[Steps, str]]:
-    fault = "the region 'all' always exists and holds all tiles; choose another name"
+    problem = "the region 'all' always exists and holds all tiles; choose another name"
     if ALL in regions:
-        yield (ALL,), fault
+        yield (ALL,), problem
     for key, region in regions.items():
         if isinstance(region, ClassRegions):
-            yield from (((key, "names", str(code)), fault) for code, name in region.names.items() if name == ALL)
+            yield from (((key, "names", str(code)), problem) for code, name in region.names.items() if name == ALL)
 
 
 def _missing_in_tables(regions: Mapping[str, Any]) -> Iterator[tuple[Steps, str]]:
     """Names that are read as missing values, of regions and of what several regions come from."""
     names = {name: (name,) for name in regions} | written_names(regions)
-    yield from ((steps, fault) for name, steps in names.items() if (fault := fault_of_name(name)))
+    yield from ((steps, problem) for name, steps in names.items() if (problem := problem_of_name(name)))
 
 
 def _alike(regions: Mapping[str, Any]) -> Iterator[tuple[Steps, str]]:
@@ -195,7 +195,7 @@ def split_lists(splits: Mapping[Any, Sequence[str]] | None, regions: Mapping[str
     }
 
 
-def faults_of_splits(
+def problems_of_splits(
     splits: Mapping[Any, Sequence[str]], regions: Mapping[str, Any], tiles: Sequence[str] | None
 ) -> Iterator[tuple[Steps, str]]:
     """Yield what is wrong with splits in the configuration; `tiles` is None if the rasters give their names."""

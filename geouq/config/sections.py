@@ -311,7 +311,7 @@ def method_alone(written: object) -> object:
     return {"method": written} if isinstance(written, str) else written
 
 
-def fault_of_groups(recalibration: Recalibration, regions: Mapping[str, Any]) -> str | None:
+def problem_of_groups(recalibration: Recalibration, regions: Mapping[str, Any]) -> str | None:
     """Return what is wrong with the groups; None for nothing. regions : by key, lists of tiles among them."""
     layers = [key for key, region in regions.items() if not isinstance(region, tuple)]
     if recalibration.by is None and recalibration.method == "by_group":

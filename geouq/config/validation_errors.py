@@ -9,8 +9,8 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from geouq.errors import ConfigError
-from geouq.text.redaction import without_secrets
+from geouq.core.errors import ConfigError
+from geouq.core.redaction import without_secrets
 
 Steps = tuple[str | int, ...]
 
@@ -42,7 +42,7 @@ PLAIN_WORDS = {
 
 
 @dataclass(frozen=True)
-class Fault:
+class Problem:
     """One fault: where it is written (no file: an override; line 0: no line), the keys that lead there, what to do."""
 
     file: Path | None
@@ -57,9 +57,9 @@ class Fault:
         return ": ".join(part for part in (place, keys, self.message) if part)
 
 
-def config_error(faults: Iterable[Fault]) -> ConfigError:
+def config_error(problems: Iterable[Problem]) -> ConfigError:
     """One error that lists all faults, a line each, by file and line."""
-    lines = [str(fault) for fault in sorted(faults, key=lambda fault: (str(fault.file or ""), fault.line))]
+    lines = [str(problem) for problem in sorted(problems, key=lambda problem: (str(problem.file or ""), problem.line))]
     return ConfigError("\n".join(dict.fromkeys(lines)))
 
 
@@ -91,35 +91,35 @@ def suggestion(name: str, known: Collection[str]) -> str:
     return f"; known are {', '.join(map(one_line, known))}" if 0 < len(known) <= 20 else ""
 
 
-def several(faults: Iterable[tuple[Steps, str]]) -> ValidationError:
+def several(problems: Iterable[tuple[Steps, str]]) -> ValidationError:
     """Faults below the value that a validator looks at, each with the steps that lead to it."""
     details = [
         InitErrorDetails(type=PydanticCustomError("fault", "{words}", {"words": words}), loc=steps, input=None)
-        for steps, words in faults
+        for steps, words in problems
     ]
     return ValidationError.from_exception_data("configuration", details)
 
 
-def raise_each(faults: Iterable[tuple[Steps, str]]) -> None:
+def raise_each(problems: Iterable[tuple[Steps, str]]) -> None:
     """Raise all the faults together, if there are any."""
-    found = list(faults)
+    found = list(problems)
     if found:
         raise several(found)
 
 
 def in_plain_words(error: ValidationError, section: type[BaseModel]) -> ValidationError:
     """Tell the same faults as the user knows them; unknown and missing keys are those of `section`."""
-    faults = error.errors(include_url=False)
+    problems = error.errors(include_url=False)
     # a list of which every entry is wrong is not too short besides
-    wrong = {fault["loc"][:depth] for fault in faults for depth in range(len(fault["loc"]))}
-    told = [fault for fault in faults if fault["type"] != "too_short" or fault["loc"] not in wrong]
-    return several((fault["loc"], _words(fault, section)) for fault in told)
+    wrong = {problem["loc"][:depth] for problem in problems for depth in range(len(problem["loc"]))}
+    told = [problem for problem in problems if problem["type"] != "too_short" or problem["loc"] not in wrong]
+    return several((problem["loc"], _words(problem, section)) for problem in told)
 
 
-def _words(fault: ErrorDetails, section: type[BaseModel]) -> str:
-    kind, key, context = fault["type"], str(fault["loc"][-1]) if fault["loc"] else "", fault.get("ctx", {})
+def _words(problem: ErrorDetails, section: type[BaseModel]) -> str:
+    kind, key, context = problem["type"], str(problem["loc"][-1]) if problem["loc"] else "", problem.get("ctx", {})
     if kind == "fault":
-        return fault["msg"]
+        return problem["msg"]
     if kind == "value_error":
         return str(context["error"])
     if kind == "extra_forbidden":
@@ -127,9 +127,9 @@ def _words(fault: ErrorDetails, section: type[BaseModel]) -> str:
     if kind == "missing":
         return f"missing key {quoted(key)}: {section.model_fields[key].description}"
     if kind == "literal_error":
-        return _not_one_of(fault["input"], re.findall(r"'([^']+)'", context["expected"]))
-    template = PLAIN_WORDS.get(kind, fault["msg"].replace("{", "{{").replace("}", "}}"))
-    return template.format_map({**context, "input": quoted(fault["input"]), "kind": _kind(fault["input"])})
+        return _not_one_of(problem["input"], re.findall(r"'([^']+)'", context["expected"]))
+    template = PLAIN_WORDS.get(kind, problem["msg"].replace("{", "{{").replace("}", "}}"))
+    return template.format_map({**context, "input": quoted(problem["input"]), "kind": _kind(problem["input"])})
 
 
 def _not_one_of(value: object, known: Collection[str]) -> str:

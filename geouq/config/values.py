@@ -9,7 +9,7 @@ from typing import Literal, TypeVar, get_args
 import rasterio
 
 from geouq.config.validation_errors import Steps, quoted, raise_each, suggestion
-from geouq.text.naming import DEVICE, reads_as_missing
+from geouq.core.naming import DEVICE, reads_as_missing
 
 H = TypeVar("H", bound=Hashable)
 
@@ -91,12 +91,12 @@ def name_in_tables(name: str) -> str:
     Traceback (most recent call last):
     ValueError: 'NA' is read as a missing value by pandas and other programs; choose another name
     """
-    if fault := fault_of_name(name):
-        raise ValueError(fault)
+    if problem := problem_of_name(name):
+        raise ValueError(problem)
     return name
 
 
-def fault_of_name(name: str) -> str:
+def problem_of_name(name: str) -> str:
     """Return what is wrong with a name that is read as a missing value, '' for any other."""
     if not reads_as_missing(name):
         return ""

@@ -5,11 +5,11 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, TypeAdapter, WithJsonSchema
 
-from geouq.config.layer_bands import LayerBands, faults_of_bands
+from geouq.config.layer_bands import LayerBands, problems_of_bands
 from geouq.config.sections import Names, Text
 from geouq.config.validation_errors import Steps, raise_each
 from geouq.config.values import finite, unique
-from geouq.text.naming import file_name
+from geouq.core.naming import file_name
 
 
 class VariableSettings(LayerBands):
@@ -92,12 +92,12 @@ def settled_variables(written: object) -> object:
     )
 
 
-def faults_of_bands_of(
+def problems_of_bands_of(
     variables: Sequence[Variable], layers: Collection[str], models: Collection[str]
 ) -> Iterator[tuple[Steps, str]]:
     """Yield faults of the bands that variables name of layers."""
     for i, variable in enumerate(variables):
-        yield from (((i, *steps), fault) for steps, fault in faults_of_bands(variable, layers, models))
+        yield from (((i, *steps), problem) for steps, problem in problems_of_bands(variable, layers, models))
 
 
 def with_labels(
@@ -107,9 +107,9 @@ def with_labels(
     if labels is None:
         return variables
     raise_each(
-        ((i,), fault)
+        ((i,), problem)
         for i, variable in enumerate(variables)
-        if variable.reference_mean is None and (fault := _fault_of_label(variable, labels, statistics))
+        if variable.reference_mean is None and (problem := _problem_of_label(variable, labels, statistics))
     )
     return tuple(
         variable
@@ -125,7 +125,7 @@ def _band_of_label(variable: Variable) -> int:
     return truth if isinstance(truth, int) else 0
 
 
-def _fault_of_label(variable: Variable, labels: Sequence[float], statistics: str | None) -> str:
+def _problem_of_label(variable: Variable, labels: Sequence[float], statistics: str | None) -> str:
     band, source = _band_of_label(variable), statistics or "this configuration"
     if not band:
         return (

@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
-from geouq.config.validation_errors import Fault, Steps, config_error, one_line, quoted
-from geouq.text.redaction import remember_secrets
+from geouq.config.validation_errors import Problem, Steps, config_error, one_line, quoted
+from geouq.core.redaction import remember_secrets
 
 MOST_BYTES = 2_000_000  # 10 seconds of reading
 MOST_VALUES = 100_000
@@ -46,7 +46,7 @@ class Written:
             return [node.plain() for node in self.value]
         return self.value
 
-    def fault(self, steps: Steps, message: str) -> Fault:
+    def problem(self, steps: Steps, message: str) -> Problem:
         """Make a fault at the deepest written value that `steps` lead to.
 
         A number stands for the key at that position in a mapping; steps that are not written are passed over.
@@ -57,7 +57,7 @@ class Written:
             if written is not None:
                 key, node = written
                 path.append(key)
-        return Fault(node.file, node.line, tuple(path), message)
+        return Problem(node.file, node.line, tuple(path), message)
 
 
 def _step(node: Written, step: str | int) -> "tuple[str | int, Written] | None":
@@ -96,7 +96,7 @@ def as_written(value: object, file: Path | None = None) -> Written:
     return Written(str(value), file, 0)
 
 
-def read_yaml(file: Path) -> tuple[Written, list[Fault]]:
+def read_yaml(file: Path) -> tuple[Written, list[Problem]]:
     """Read the mapping in a file, with faults that leave it readable, such as a key written twice.
 
     Raises ConfigError where the file is no UTF-8 YAML mapping, or too large or deep for a configuration.
@@ -104,11 +104,11 @@ def read_yaml(file: Path) -> tuple[Written, list[Fault]]:
     node = _composed(file, _text(file))
     if node is None:
         raise _unreadable(file, 1, "the file is empty; it needs keys and values")
-    faults: list[Fault] = []
-    root = _Reading(file, faults).written(node, (), 1)
+    problems: list[Problem] = []
+    root = _Reading(file, problems).written(node, (), 1)
     if not isinstance(root.value, dict):
         raise _unreadable(file, root.line, "the file needs keys and values at its top level, such as 'version: 1'")
-    return replace(root, line=1), faults
+    return replace(root, line=1), problems
 
 
 def is_file(path: Path) -> bool:
@@ -188,7 +188,7 @@ class _Reading:
     """One pass over the nodes of a file, counting the values and the characters that aliases expand to."""
 
     file: Path
-    faults: list[Fault]
+    problems: list[Problem]
     values: int = 0
     characters: int = 0
 
@@ -199,7 +199,7 @@ class _Reading:
             bounds = f"more than {MOST_VALUES} values or nested deeper than {DEEPEST}"
             raise _unreadable(self.file, line, f"aliases expand to {bounds}" if len(path) > DEEPEST else bounds)
         if node.tag not in TAGS:
-            self.fault(line, path, f"the tag {quoted(node.tag.replace(CORE, '!!'))} is not allowed; leave it out")
+            self.problem(line, path, f"the tag {quoted(node.tag.replace(CORE, '!!'))} is not allowed; leave it out")
         if isinstance(node, yaml.MappingNode):
             return Written(self.mapping(node, path), self.file, line)
         if isinstance(node, yaml.SequenceNode):
@@ -213,12 +213,12 @@ class _Reading:
         for key_node, value in node.value:
             line = _line(key_node)
             if not isinstance(key_node, yaml.ScalarNode):
-                self.fault(line, path, "a key must be text; put a text with braces or brackets in quotes")
+                self.problem(line, path, "a key must be text; put a text with braces or brackets in quotes")
             elif key_node.tag == f"{CORE}merge":
-                self.fault(line, path, "merge keys (<<) are not supported; write the keys out, or use extends")
+                self.problem(line, path, "merge keys (<<) are not supported; write the keys out, or use extends")
             elif (key := self.text(key_node, path)) in entries:
                 first = entries[key].line
-                self.fault(line, (*path, key), f"the key is written twice, first in line {first}; remove one")
+                self.problem(line, (*path, key), f"the key is written twice, first in line {first}; remove one")
             else:
                 entries[key] = self.written(value, (*path, key), line)
         return entries
@@ -236,12 +236,12 @@ class _Reading:
         if self.characters > MOST_BYTES:
             raise _unreadable(self.file, _line(node), f"aliases expand to more than {MOST_BYTES} characters")
         if SURROGATE.search(text):
-            self.fault(_line(node), path, f"{quoted(text)} is not valid Unicode text")
+            self.problem(_line(node), path, f"{quoted(text)} is not valid Unicode text")
         return text
 
-    def fault(self, line: int, path: Steps, message: str) -> None:
+    def problem(self, line: int, path: Steps, message: str) -> None:
         """Keep a validation error."""
-        self.faults.append(Fault(self.file, line, path, message))
+        self.problems.append(Problem(self.file, line, path, message))
 
 
 def _line(node: yaml.Node) -> int:
@@ -249,4 +249,4 @@ def _line(node: yaml.Node) -> int:
 
 
 def _unreadable(file: Path, line: int, message: str) -> Exception:
-    return config_error([Fault(file, line, (), message)])
+    return config_error([Problem(file, line, (), message)])

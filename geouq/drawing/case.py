@@ -18,12 +18,12 @@ class Source:
     """What the figures of a run are drawn from.
 
     scheme : of the bins shown. shown : the whole, then the regions that are set beside each other. inferred : what is
-    inferred of a variable of a pool, computed when it is asked for.
+    inferred of a variable of an evaluation unit, computed when it is asked for.
     rows : of the tables `metrics` and `shift`. verdicts : those that could be reached. zones : the parts of each zone.
     """
 
     scheme: BinScheme
-    choices: Mapping[str, MetricOptions]
+    metric_options: Mapping[str, MetricOptions]
     shown: Sequence[EvaluationUnit]
     inferred: Callable[[EvaluationUnit, str], Inference]
     rows: Mapping[str, Sequence[Row]]
@@ -31,54 +31,58 @@ class Source:
     summaries: SavedSummaries
     zones: Mapping[str, Sequence[Part]]
 
-    def parts(self, pool: EvaluationUnit) -> Sequence[Part]:
-        """Where the pixels of a pool are."""
-        return self.zones[pool.name] if pool.zone else [self.summaries.part(tile) for tile in pool.tiles]
+    def parts(self, unit: EvaluationUnit) -> Sequence[Part]:
+        """Where the pixels of an evaluation unit are."""
+        return self.zones[unit.name] if unit.zone else [self.summaries.part(tile) for tile in unit.tiles]
 
 
 @dataclass(frozen=True)
 class Case:
-    """One variable of one pool of a run; metric : of the map of cells, empty for the usual one."""
+    """One variable of one evaluation unit of a run; metric : of the map of cells, empty for the usual one."""
 
     source: Source
-    pool: EvaluationUnit
+    evaluation_unit: EvaluationUnit
     variable: Variable
     metric: str = ""
 
     @property
     def summary(self) -> Summary:
-        """The summary of the variable in the pool."""
-        return self.pool.variables[self.variable.name]
+        """The summary of the variable in the evaluation unit."""
+        return self.evaluation_unit.variables[self.variable.name]
 
     @property
-    def choices(self) -> MetricOptions:
+    def metric_options(self) -> MetricOptions:
         """What is asked of the variable."""
-        return self.source.choices[self.variable.name]
+        return self.source.metric_options[self.variable.name]
 
     @property
     def has_variance(self) -> bool:
         """Return whether the forecast has a mean and a variance."""
-        return self.choices.form.has_variance
+        return self.metric_options.form.has_variance
 
     @property
     def inference(self) -> Inference:
-        """What is inferred of the variable in the pool."""
-        return self.source.inferred(self.pool, self.variable.name)
+        """What is inferred of the variable in the evaluation unit."""
+        return self.source.inferred(self.evaluation_unit, self.variable.name)
 
     @property
     def title(self) -> str:
-        """Variable and pool."""
-        return f"{self.variable.name}, {self.pool.name}"
+        """Variable and evaluation unit."""
+        return f"{self.variable.name}, {self.evaluation_unit.name}"
 
     @property
     def beside(self) -> Sequence[EvaluationUnit]:
-        """The pools that are set beside each other: all that are shown, of the whole; the pool alone, of a region."""
-        return [pool for pool in self.source.shown if pool.level != "tile"] if self.pool.level == "all" else [self.pool]
+        """The evaluation units that are set beside each other: all that are shown, of the whole; the evaluation unit alone, of a region."""
+        return (
+            [unit for unit in self.source.shown if unit.level != "tile"]
+            if self.evaluation_unit.level == "all"
+            else [self.evaluation_unit]
+        )
 
     @property
     def verdict(self) -> str:
         """Return the verdict in words, as pages show it; empty where there is none, as of a single tile."""
-        place = self.pool.level, self.pool.name, self.variable.variable, self.variable.model
+        place = self.evaluation_unit.level, self.evaluation_unit.name, self.variable.variable, self.variable.model
         return self.source.verdicts[place].word if place in self.source.verdicts else ""
 
     def rows(self, table: str) -> list[Row]:

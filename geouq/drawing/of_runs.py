@@ -33,7 +33,7 @@ def reliability(case: Case) -> Figure:
     the diagonal have errors larger than predicted.
     """
     scheme = case.source.scheme
-    edges = (case.choices.shared_edges or {}).get(scheme.name)
+    edges = (case.metric_options.shared_edges or {}).get(scheme.name)
     return reliability_diagram(
         case.summary, scheme, title=case.title, units=case.variable.units, edges=edges, bands=case.inference.bands
     )
@@ -56,11 +56,11 @@ def calibration(case: Case) -> Figure:
         return _shares(case)
     name = case.variable.name
     curves = {
-        pool.name: Curve(pool.variables[name], case.source.inferred(pool, name).bands)
-        for pool in case.beside
-        if pool.variables[name].n
+        unit.name: Curve(unit.variables[name], case.source.inferred(unit, name).bands)
+        for unit in case.beside
+        if unit.variables[name].n
     }
-    return calibration_figure(curves, title=case.title, levels=case.choices.calibration_levels)
+    return calibration_figure(curves, title=case.title, levels=case.metric_options.calibration_levels)
 
 
 @figure(of_regions=True)
@@ -80,7 +80,7 @@ def ranks(case: Case) -> Figure | None:
     Of an ensemble: where the truth lies among the members' means, and the PIT of the mixture where members have
     variances: flat if calibrated, high at both ends if over-confident, sloping if biased.
     """
-    return ranks_figure(case.summary, title=case.title) if "ranks" in case.choices.form.fields else None
+    return ranks_figure(case.summary, title=case.title) if "ranks" in case.metric_options.form.fields else None
 
 
 @figure(needs="error_by_std needs `ordering: true` in the configuration", of_regions=True)
@@ -112,7 +112,11 @@ def group_coverage(case: Case) -> Figure | None:
 
     Share of the truth inside the intervals, in groups of pixels by truth, mean, variance or class.
     """
-    groupings, levels, count = case.choices.groupings, case.choices.levels, case.choices.groups.count
+    groupings, levels, count = (
+        case.metric_options.groupings,
+        case.metric_options.levels,
+        case.metric_options.groups.count,
+    )
     if not groupings:
         return None
     return group_coverage_figure(case.summary, title=case.title, groupings=groupings, levels=levels, groups=count)
@@ -124,7 +128,7 @@ def std(case: Case) -> Figure:
 
     Distribution of the predicted std in each region, with quantiles and the RMSE.
     """
-    regions = {pool.name: pool.variables[case.variable.name] for pool in case.beside}
+    regions = {unit.name: unit.variables[case.variable.name] for unit in case.beside}
     return std_figure(regions, title=case.title, units=case.variable.units)
 
 
@@ -134,9 +138,9 @@ def regions(case: Case) -> Figure | None:
 
     A dot with its interval for each region and metric, sorted, with the ideal value.
     """
-    if case.pool.level != "all":
+    if case.evaluation_unit.level != "all":
         return None
-    names = {pool.name for pool in case.beside}
+    names = {unit.name for unit in case.beside}
     bins = ("", case.source.scheme.name)
     rows = [
         row
@@ -154,7 +158,7 @@ def shift(case: Case) -> Figure | None:
     Each metric in and out of the distribution of the training data, with the interval of the difference.
     """
     rows = [row for row in case.rows("shift") if row["bins"] in ("", case.source.scheme.name)]
-    return shift_figure(rows, title=case.variable.name) if case.pool.level == "all" and rows else None
+    return shift_figure(rows, title=case.variable.name) if case.evaluation_unit.level == "all" and rows else None
 
 
 @figure(needs_variance=False, weighted=False)
@@ -164,9 +168,11 @@ def cells(case: Case) -> Figure | None:
     Mean squared z of every cell on a map, in colours around 1: red where errors are larger than predicted, blue where
     they are smaller. Of quantiles it is their CRPS, and of classes the Brier score.
     """
-    source, form = case.source, case.choices.form
+    source, form = case.source, case.metric_options.form
     metric = case.metric or usual_metric(form)
-    tiles = cells_of_tiles(source.summaries, source.parts(case.pool), case.variable.name, metric, source.scheme)
+    tiles = cells_of_tiles(
+        source.summaries, source.parts(case.evaluation_unit), case.variable.name, metric, source.scheme
+    )
     if not tiles:
         return None
     units = unit_of_cells(metric, case.variable.units, form)
@@ -180,6 +186,6 @@ def correlogram(case: Case) -> Figure | None:
     Correlation between cells of what each adds to the mean error, squared error and squared z, by distance.
     """
     blocks = case.inference.blocks
-    if blocks is None or len(blocks.reaches["error"].correlogram.lags) < 3:
+    if blocks is None or len(blocks.correlation_ranges["error"].correlogram.lags) < 3:
         return None
     return correlogram_figure(blocks, title=case.title)

@@ -7,16 +7,16 @@ from itertools import chain
 from pathlib import Path
 
 from geouq.config import Experiment, Variable, load_experiment, suggestion
+from geouq.core.errors import ConfigError
 from geouq.drawing.case import Case, Source
 from geouq.drawing.cells import cell_metrics
 from geouq.drawing.record import FIGURES, FigureRecord
 from geouq.drawing.selection import by_default, path_of_figure
-from geouq.errors import ConfigError
 from geouq.figures import DOTS_PER_INCH, save_figure
 from geouq.inference import Inference, infer
 from geouq.metrics import MetricOptions
-from geouq.numbers.of_run import ZONES_SHOWN, choices_of, preferred_scheme, sides_of
-from geouq.regions import EvaluationUnit, pools, zone_pools
+from geouq.numbers.run_metrics import ZONES_SHOWN, forecast_samples_of, metric_options_of, preferred_scheme
+from geouq.regions import EvaluationUnit, evaluation_units, zone_units
 from geouq.runs.progress import Reporter
 from geouq.runs.provenance import RunRecord, load_record
 from geouq.runs.store import Part, SavedSummaries
@@ -49,12 +49,12 @@ def draw_saved(folder: Path, selection: Selection, reporter: Reporter) -> list[P
     Raises ConfigError for a name that the run does not know, or where there is nothing to draw.
     """
     record, experiment = load_record(folder), load_experiment(folder / "config.yaml")
-    source, asked = _open(folder, experiment, record, selection)
+    source, requested = _open(folder, experiment, record, selection)
     variables = _variables(record.variables, selection.variables)
     _require_known("--only", selection.only, FIGURES)
     _require_known("--metric", selection.metrics, cell_metrics(source.summaries.form(), experiment.levels))
     written = []
-    for case, figure in _wanted(source, asked, variables, selection, reporter):
+    for case, figure in _wanted(source, requested, variables, selection, reporter):
         drawn = FIGURES[figure].draw(case)
         if drawn is not None:
             path = folder / path_of_figure(case, figure, selection.kind)
@@ -68,66 +68,66 @@ def draw_saved(folder: Path, selection: Selection, reporter: Reporter) -> list[P
 
 def _wanted(
     source: Source,
-    asked: Sequence[EvaluationUnit],
+    requested: Sequence[EvaluationUnit],
     variables: Sequence[Variable],
     selection: Selection,
     reporter: Reporter,
 ) -> Iterator[tuple[Case, str]]:
     """Each case with the figure that is wanted of it."""
     if selection.only:
-        found = [(pool, variable, figure) for pool in asked for variable in variables for figure in selection.only]
+        found = [(unit, variable, figure) for unit in requested for variable in variables for figure in selection.only]
     else:
         of_regions = [name for name, record in FIGURES.items() if record.of_regions]
-        wanted, _ = by_default(asked, variables, FIGURES, of_regions)
-        found = [(one.pool, one.variable, one.figure) for one in wanted]
+        wanted, _ = by_default(requested, variables, FIGURES, of_regions)
+        found = [(one.evaluation_unit, one.variable, one.figure) for one in wanted]
     reporter.stage("figures", len(found))
-    for pool, variable, figure in found:
+    for unit, variable, figure in found:
         for metric in (selection.metrics or ("",)) if figure == "cells" else ("",):
-            yield Case(source, pool, variable, metric), figure
+            yield Case(source, unit, variable, metric), figure
 
 
 def _open(
     folder: Path, experiment: Experiment, record: RunRecord, selection: Selection
 ) -> tuple[Source, Sequence[EvaluationUnit]]:
-    """Return what figures are drawn from, and the pools that are asked for: those named, or else all that are shown."""
+    """Return what figures are drawn from, and the evaluation units that are asked for: those named, or else all that are shown."""
     summaries = SavedSummaries(folder, record.tiles, experiment.levels, experiment.zone_layers, record.whole)
     zones = summaries.zones()
     _require_known("--region", selection.regions, ["all", *experiment.tile_lists, *zones, *record.tiles])
     names = [variable.name for variable in record.variables]
     wholes = ((zone, map(summaries.whole, parts)) for zone, parts in zones.items())
-    every = chain(pools(experiment, names, summaries.wholes()), zone_pools(experiment.levels, names, wholes))
-    kept = [pool for pool in every if pool.name in selection.regions or _is_shown(pool, zones)]
-    shown = [pool for pool in kept if _is_shown(pool, zones)]
-    choices = choices_of(experiment, record.variables, summaries)
+    every = chain(evaluation_units(experiment, names, summaries.wholes()), zone_units(experiment.levels, names, wholes))
+    kept = [unit for unit in every if unit.name in selection.regions or _is_shown(unit, zones)]
+    shown = [unit for unit in kept if _is_shown(unit, zones)]
+    metric_options = metric_options_of(experiment, record.variables, summaries)
     rows = {name: saved_rows(folder, name) for name in ("metrics", "tests", "shift")}
     source = Source(
-        preferred_scheme(experiment), choices, shown, _inferring(experiment, choices, zones, summaries), rows,
+        preferred_scheme(experiment), metric_options, shown, _inferring(experiment, metric_options, zones, summaries), rows,
         verdicts_of(rows["metrics"], rows["tests"]), summaries, zones,
     )  # fmt: skip
     return source, _asked(kept, shown, selection.regions)
 
 
-def _is_shown(pool: EvaluationUnit, zones: Mapping[str, Sequence[Part]]) -> bool:
-    return pool.level != "tile" and (not pool.zone or len(zones) <= ZONES_SHOWN)
+def _is_shown(unit: EvaluationUnit, zones: Mapping[str, Sequence[Part]]) -> bool:
+    return unit.level != "tile" and (not unit.zone or len(zones) <= ZONES_SHOWN)
 
 
 def _inferring(
     experiment: Experiment,
-    choices: Mapping[str, MetricOptions],
+    metric_options: Mapping[str, MetricOptions],
     zones: Mapping[str, Sequence[Part]],
     summaries: SavedSummaries,
 ) -> Inferred:
-    """Return what infers each variable of each pool once, when it is first asked for."""
+    """Return what infers each variable of each evaluation unit once, when it is first asked for."""
     found: dict[tuple[str, str, str], Inference] = {}
 
-    def inferred(pool: EvaluationUnit, variable: str) -> Inference:
+    def inferred(unit: EvaluationUnit, variable: str) -> Inference:
         """Return what is inferred for a variable of an evaluation unit; compute it once."""
-        place = pool.level, pool.name, variable
+        place = unit.level, unit.name, variable
         if place not in found:
-            parts = zones[pool.name] if pool.zone else [summaries.part(tile) for tile in pool.tiles]
-            side = sides_of(pool, choices, parts, summaries)[variable]
+            parts = zones[unit.name] if unit.zone else [summaries.part(tile) for tile in unit.tiles]
+            side = forecast_samples_of(unit, metric_options, parts, summaries)[variable]
             found[place] = infer(
-                pool.name, side.whole, side.choices, places=side.places, cells_of=side.cells_of,
+                unit.name, side.whole, side.metric_options, places=side.places, cells_of=side.cells_of,
                 settings=experiment.intervals,
             )  # fmt: skip
         return found[place]
@@ -138,9 +138,9 @@ def _inferring(
 def _asked(
     kept: Sequence[EvaluationUnit], shown: Sequence[EvaluationUnit], names: Sequence[str]
 ) -> Sequence[EvaluationUnit]:
-    """Pools by their names, in the order given; a region before a tile of the same name."""
-    order = sorted(kept, key=lambda pool: pool.level == "tile")
-    return [next(pool for pool in order if pool.name == name) for name in dict.fromkeys(names)] or shown
+    """Evaluation units by their names, in the order given; a region before a tile of the same name."""
+    order = sorted(kept, key=lambda unit: unit.level == "tile")
+    return [next(unit for unit in order if unit.name == name) for name in dict.fromkeys(names)] or shown
 
 
 def _variables(known: Sequence[Variable], names: Sequence[str]) -> Sequence[Variable]:

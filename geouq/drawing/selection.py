@@ -6,11 +6,11 @@ from itertools import islice
 from pathlib import Path
 
 from geouq.config import Variable
+from geouq.core.naming import file_name
 from geouq.drawing.case import Case
 from geouq.drawing.cells import usual_metric
 from geouq.drawing.record import FIGURES
 from geouq.regions import EvaluationUnit
-from geouq.text.naming import file_name
 
 MOST = 240  # figures: a minute or two
 
@@ -19,7 +19,7 @@ MOST = 240  # figures: a minute or two
 class Wanted:
     """One figure of one variable of one evaluation unit."""
 
-    pool: EvaluationUnit
+    evaluation_unit: EvaluationUnit
     variable: Variable
     figure: str
 
@@ -51,14 +51,14 @@ def _in_order(
     of_regions: Collection[str],
 ) -> Iterator[Wanted]:
     for whole, names in ((True, figures), (False, of_regions)):
-        pools = [pool for pool in shown if (pool.level == "all") == whole]
+        evaluation_units = [unit for unit in shown if (unit.level == "all") == whole]
         for name in FIGURES:
             if name in names:
-                yield from (Wanted(pool, variable, name) for pool in pools for variable in variables)
+                yield from (Wanted(unit, variable, name) for unit in evaluation_units for variable in variables)
 
 
 def path_of_figure(case: Case, figure: str, kind: str = "png") -> Path:
     """Return the path of a figure, relative to the folder of the run."""
-    usual = case.metric in ("", usual_metric(case.choices.form))
+    usual = case.metric in ("", usual_metric(case.metric_options.form))
     name = figure if figure != "cells" or usual else f"{figure}_{case.metric}"
-    return Path("figures", file_name(case.pool.name), f"{case.variable.file_name}_{name}.{kind}")
+    return Path("figures", file_name(case.evaluation_unit.name), f"{case.variable.file_name}_{name}.{kind}")

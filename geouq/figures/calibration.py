@@ -9,6 +9,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from geouq.config import CALIBRATION_LEVELS
+from geouq.core.wording import for_people
 from geouq.figures.style import (
     DATA,
     FAINT,
@@ -32,7 +33,6 @@ from geouq.metrics import calibration_curve, coverage, form_curves, mace, z_mean
 from geouq.metrics.ensemble import mixture_pit, rank_histogram
 from geouq.metrics.form_curves import FORM_CURVES
 from geouq.summary import Summary
-from geouq.text.wording import for_people
 
 MOST = 6  # curves that can be told apart
 

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from rasterio.crs import CRS
 from rasterio.errors import CRSError
 
+from geouq.core.grid import Grid
+from geouq.core.wording import for_people
 from geouq.figures.regions import ideal_of, is_ratio, is_signed
 from geouq.figures.style import (
     DATA,
@@ -36,11 +38,9 @@ from geouq.figures.style import (
     with_units,
     without_pixels,
 )
-from geouq.grid import Grid
 from geouq.inference import Blocks
 from geouq.inference.correlogram import Correlogram
 from geouq.metrics import named
-from geouq.text.wording import for_people
 
 Floats = NDArray[np.float64]
 
@@ -274,7 +274,7 @@ def correlogram_figure(blocks: Blocks, *, title: str) -> Figure:
     axes = figure.subplots()
     cell, unit = draw_correlogram(axes, blocks)
     side = f"{for_people(blocks.side * cell)} {unit} a side" if blocks.side else "one a tile"
-    size = for_people(blocks.reaches["error"].effective)
+    size = for_people(blocks.correlation_ranges["error"].effective)
     note(
         axes,
         f"{blocks.count} blocks, {side}",
@@ -300,17 +300,19 @@ def draw_correlogram(axes: Axes, blocks: Blocks) -> tuple[float, str]:
             label=name,
             clip_on=False,
         )
-        axes.axvline(one.reach * cell, color=colour, linewidth=1, linestyle=":")
+        axes.axvline(one.correlation_range * cell, color=colour, linewidth=1, linestyle=":")
     axes.axhline(0, color=INK, linewidth=0.6)
     dress(axes, f"distance ({unit})", "correlation (1)")
-    error = blocks.reaches["error"]
-    lowest = min(np.nanmin(reach.correlogram.correlation) for reach in blocks.reaches.values())
+    error = blocks.correlation_ranges["error"]
+    lowest = min(
+        np.nanmin(correlation_range.correlogram.correlation) for correlation_range in blocks.correlation_ranges.values()
+    )
     axes.set(ylim=(min(-0.1, 1.1 * lowest), 1.05), xlim=(0, max(1, len(error.correlogram.lags) - 1) * cell))
     return cell, unit
 
 
 def _shown(blocks: Blocks) -> list[Correlogram]:
     """Those of the residuals, without that of z² where it is the squared error, as of predictions without a std."""
-    error, squared, z = (reach.correlogram for reach in blocks.reaches.values())
+    error, squared, z = (correlation_range.correlogram for correlation_range in blocks.correlation_ranges.values())
     alike = np.array_equal(squared.correlation, z.correlation, equal_nan=True)
     return [error, squared] if alike else [error, squared, z]

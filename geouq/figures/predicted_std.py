@@ -7,7 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from geouq.errors import SummaryError
+from geouq.core.errors import SummaryError
+from geouq.core.gaussian import half_width
+from geouq.core.wording import for_people
 from geouq.figures.style import (
     DATA,
     FAINT,
@@ -27,7 +29,6 @@ from geouq.figures.style import (
     with_units,
     without_pixels,
 )
-from geouq.gaussian import half_width
 from geouq.metrics import (
     LEFT_OUT,
     ause,
@@ -39,7 +40,6 @@ from geouq.metrics import (
     spearman_resolution,
 )
 from geouq.summary import Summary
-from geouq.text.wording import for_people
 
 Floats = NDArray[np.float64]
 

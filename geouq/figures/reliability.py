@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from geouq.config import CALIBRATION_LEVELS, BinScheme
+from geouq.core.wording import for_people
 from geouq.figures.calibration import draw_curve
 from geouq.figures.style import (
     DATA,
@@ -32,7 +33,6 @@ from geouq.figures.style import (
 from geouq.inference import Bands
 from geouq.metrics import binned, coverage, ence, uce, zms
 from geouq.summary import Binned, Summary
-from geouq.text.wording import for_people
 
 Floats = NDArray[np.float64]
 

@@ -20,8 +20,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter, StrMethodFormatter
 from numpy.typing import ArrayLike, NDArray
 
-from geouq.atomic import atomic_write
-from geouq.errors import ConfigError
+from geouq.core.atomic import atomic_write
+from geouq.core.errors import ConfigError
 from geouq.inference import Bands
 from geouq.metrics import metric_label
 from geouq.summary import Summary

@@ -7,7 +7,7 @@ from geouq.forms.kernel_form import KernelForm
 from geouq.forms.pixel_form import PixelForm
 from geouq.summary.form import FORMS, Form, form_class
 
-__all__ = ["KernelForm", "PixelForm", "faults_of_form", "form_of_files"]
+__all__ = ["KernelForm", "PixelForm", "form_of_files", "problems_of_form"]
 
 
 def form_of_files(files: FormFiles, levels: tuple[float, ...], members: int) -> Form:
@@ -20,7 +20,7 @@ def form_of_files(files: FormFiles, levels: tuple[float, ...], members: int) -> 
     return next(form for form in found if form is not None)
 
 
-def faults_of_form(files: FormFiles) -> Iterator[tuple[tuple[str, ...], str]]:
+def problems_of_form(files: FormFiles) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield the key of each problem of a form from another package, and a message: unknown form, unknown layer."""
     if files.form is None:
         return

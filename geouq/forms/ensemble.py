@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import FormFiles
-from geouq.errors import DataError
+from geouq.core.errors import DataError
 from geouq.forms.kernel_form import Box, KernelForm, gathered, sorting_pairs
 from geouq.kernel import CellSums, Sampled, Totals
 from geouq.kernel.ensemble import WORK, Wanted, add_ensemble, fair_crps_of, mixed, wanted_of

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import FormFiles
+from geouq.core.validity import Nodata
 from geouq.kernel import CellSums, Pixels, Sampled, Totals
 from geouq.kernel.gather import Gathered, Layers, comparators, new_gathered
 from geouq.summary.form import Form, Prepared, Values
-from geouq.validity import Nodata
 
 Ints = NDArray[np.int64]
 # pixels of a window, its columns, nodata, slabs of a box (as of `slabs_of`), layers

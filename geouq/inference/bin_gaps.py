@@ -23,10 +23,10 @@ Weighted = Callable[[Floats, Floats], Floats]
 
 @dataclass(frozen=True)
 class Gaps:
-    """Signed gaps of a pool and its resamples, and the number that they give.
+    """Signed gaps of an evaluation unit and its resamples, and the number that they give.
 
     signed : float64 (gaps), NaN where a bin is empty; drawn : the same of each resample, (R, gaps). weighted : the
-    number, of gaps and their weights; weight, drawn_weight : of the pool and of each resample. whole : False where
+    number, of gaps and their weights; weight, drawn_weight : of the evaluation unit and of each resample. whole : False where
     errors of exactly 0 fill a bin, so that its gap is infinite.
     """
 
@@ -38,7 +38,7 @@ class Gaps:
     whole: bool = True
 
     def norm(self, gaps: Floats) -> Floats:
-        """Return the number that gaps give in the pool."""
+        """Return the number that gaps give in the evaluation unit."""
         return self.weighted(gaps, self.weight)
 
     def noise(self, widening: float) -> Noise:
@@ -51,56 +51,56 @@ class Gaps:
         return Noise(widening * (self.drawn - self.signed), lambda gaps: self.weighted(gaps, weight))
 
 
-def gaps_of(value: Value, whole: Summary, resamples: Summary, choices: MetricOptions) -> Gaps | None:
-    """Return the gaps of the whole pool and of its resamples; None of a number that is no norm of gaps."""
+def gaps_of(value: Value, whole: Summary, resamples: Summary, metric_options: MetricOptions) -> Gaps | None:
+    """Return the gaps of the whole evaluation unit and of its resamples; None of a number that is no norm of gaps."""
     match value.metric.gaps:
         case CurveGaps(curve, norm):
-            levels, weights = choices.calibration_levels, choices.calibration_weights
+            levels, weights = metric_options.calibration_levels, metric_options.calibration_weights
             observed, replicates = (curve(summary, levels) - levels for summary in (whole, resamples))
             equal = np.ones(len(observed))
             return Gaps(observed, replicates, lambda gaps, _: norm(gaps, levels, weights), equal, equal)
         case GroupGaps(group_norm):
             observed, replicates = (
-                _groups(value, summary, choices) - (value.level or 0.0) for summary in (whole, resamples)
+                _groups(value, summary, metric_options) - (value.level or 0.0) for summary in (whole, resamples)
             )
             return Gaps(observed, replicates, group_norm, np.ones(len(observed)), np.ones(len(observed)))
         case ProbabilityGaps(probability_norm):
             (observed, weight), (replicates, drawn) = (
-                _probability_gaps(value, one, choices) for one in (whole, resamples)
+                _probability_gaps(value, one, metric_options) for one in (whole, resamples)
             )
             return Gaps(observed, replicates, probability_norm, weight, drawn)
         case VarianceGaps():
-            return _variance_gaps(value, value.metric.gaps, whole, resamples, choices)
+            return _variance_gaps(value, value.metric.gaps, whole, resamples, metric_options)
     return None
 
 
 def _variance_gaps(
-    value: Value, gaps: VarianceGaps, whole: Summary, resamples: Summary, choices: MetricOptions
+    value: Value, gaps: VarianceGaps, whole: Summary, resamples: Summary, metric_options: MetricOptions
 ) -> Gaps:
-    scheme = next(scheme for scheme in choices.schemes if scheme.name == value.bins)
-    bins = [binned_as_shared(summary, scheme, choices) for summary in (whole, resamples)]
+    scheme = next(scheme for scheme in metric_options.schemes if scheme.name == value.bins)
+    bins = [binned_as_shared(summary, scheme, metric_options) for summary in (whole, resamples)]
     (observed, replicates), (weight, drawn) = map(_log_ratio, bins), map(gaps.weight, bins)
     some_error = bool((bins[0].squared_error[bins[0].n > 0] > 0).all())
     return Gaps(observed, replicates, gaps.norm, weight, drawn, some_error)
 
 
-def rests_on_few_blocks(value: Value, whole: Summary, resamples: Summary, choices: MetricOptions) -> bool:
+def rests_on_few_blocks(value: Value, whole: Summary, resamples: Summary, metric_options: MetricOptions) -> bool:
     """Whether a number is of bins, one of which lies in so few blocks that a resample drew none of them."""
     if value.bins:
-        scheme = next(scheme for scheme in choices.schemes if scheme.name == value.bins)
-        used, drawn = (binned_as_shared(summary, scheme, choices).n > 0 for summary in (whole, resamples))
+        scheme = next(scheme for scheme in metric_options.schemes if scheme.name == value.bins)
+        used, drawn = (binned_as_shared(summary, scheme, metric_options).n > 0 for summary in (whole, resamples))
     elif value.group:
-        used, drawn = (np.isfinite(_groups(value, summary, choices)) for summary in (whole, resamples))
+        used, drawn = (np.isfinite(_groups(value, summary, metric_options)) for summary in (whole, resamples))
     elif value.metric.in_probability_bins:
-        used, drawn = (_probability_gaps(value, summary, choices)[1] > 0 for summary in (whole, resamples))
+        used, drawn = (_probability_gaps(value, summary, metric_options)[1] > 0 for summary in (whole, resamples))
     else:
         return False
     return bool((used & ~drawn).any())
 
 
-def binned_as_shared(summary: Summary, scheme: BinScheme, choices: MetricOptions) -> Binned:
+def binned_as_shared(summary: Summary, scheme: BinScheme, metric_options: MetricOptions) -> Binned:
     """Return the sums of a summary in bins with the shared edges."""
-    return binned(summary, scheme, (choices.shared_edges or {})[scheme.name])
+    return binned(summary, scheme, (metric_options.shared_edges or {})[scheme.name])
 
 
 def _log_ratio(per_bin: Binned) -> Floats:
@@ -108,14 +108,14 @@ def _log_ratio(per_bin: Binned) -> Floats:
     return np.log(np.where(ratio > 0, ratio, np.nan))
 
 
-def _groups(value: Value, summary: Summary, choices: MetricOptions) -> Floats:
+def _groups(value: Value, summary: Summary, metric_options: MetricOptions) -> Floats:
     """Coverage of each group."""
-    return group_coverage(summary, value.level or 0.0, value.group, choices.groups.count)
+    return group_coverage(summary, value.level or 0.0, value.group, metric_options.groups.count)
 
 
-def _probability_gaps(value: Value, summary: Summary, choices: MetricOptions) -> tuple[Floats, Floats]:
+def _probability_gaps(value: Value, summary: Summary, metric_options: MetricOptions) -> tuple[Floats, Floats]:
     """Mean probability of exceeding less the frequency of it in each bin, NaN where it is empty; and its share."""
-    threshold = next(t for t in choices.thresholds if value.name == f"{value.metric.name}_{t:g}")
+    threshold = next(t for t in metric_options.thresholds if value.name == f"{value.metric.name}_{t:g}")
     n, probability, _, exceeded, _ = np.moveaxis(summary.thresholds.of(threshold), -1, 0)
     gaps = np.divide(probability - exceeded, n, out=np.full(n.shape, np.nan), where=n > 0)
     return gaps, n / np.maximum(n.sum(-1, keepdims=True), np.finfo(np.float64).tiny)

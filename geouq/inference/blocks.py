@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import Intervals, length
-from geouq.errors import DataError
-from geouq.grid import Grid, Window
+from geouq.core.errors import DataError
+from geouq.core.grid import Grid, Window
 from geouq.inference.bootstrap import WEIGHT, BootstrapBasis, CellsOf, N, rows_of_cells, sums_by_block
 from geouq.inference.correlogram import Correlogram, correlograms, kept_by_blocks
 from geouq.inference.long_run import LongRun, Positions, Squares, long_run, positions_of
@@ -95,7 +95,7 @@ class CorrelationRange:
 
 @dataclass(frozen=True)
 class Blocks:
-    """How the blocks of a pool are.
+    """How the blocks of an evaluation unit are.
 
     count : their number. cells : number of cells with a pixel. side : of the blocks in cells, 0 where a block is a
     tile; cell_pixels and cell_metres : side of such a cell, the latter NaN where it is not known. capped : whether
@@ -109,7 +109,7 @@ class Blocks:
     cell_pixels: int
     cell_metres: float
     capped: bool
-    reaches: Mapping[str, CorrelationRange]
+    correlation_ranges: Mapping[str, CorrelationRange]
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class _Tile:
 
 @dataclass(frozen=True)
 class Units:
-    """The units of a pool, tile by tile, how far their residuals are correlated, and how large they are.
+    """The units of an evaluation unit, tile by tile, how far their residuals are correlated, and how large they are.
 
     residuals : of each tile, float64 (rows, columns, 3). used : bool, which of all units count; positions : of all.
     """
@@ -150,7 +150,7 @@ class Units:
 
 
 def units_of(places: Sequence[TilePlace], cells_of: CellsOf, basis: BootstrapBasis) -> Units:
-    """Return the cells of the tiles of a pool; of more than 131072, squares of them, so that the memory is bounded."""
+    """Return the cells of the tiles of an evaluation unit; of more than 131072, squares of them, so that the memory is bounded."""
     places = sorted(places, key=lambda place: place.tile)
     joined = int(np.ceil(np.sqrt(sum(place.cell_grid.pixels for place in places) / MOST_UNITS))) or 1
     tiles, cells = [], 0
@@ -191,12 +191,12 @@ def cut_into_blocks(units: Units, side: int, capped: bool) -> tuple[Blocks, Floa
     sums = sums_by_block(units.rows, number, blocks)
     cells = np.concatenate([one.reshape(-1, one.shape[-1]) for one in units.residuals])[units.used]
     residuals = zip(units.squares.sums(cells).T, sums_by_block(cells, number, blocks).T, cells.T, strict=True)
-    reaches = {
+    correlation_ranges = {
         one.residual: CorrelationRange(one, long_run(units.squares, *sums_of))
         for one, sums_of in zip(units.correlograms, residuals, strict=True)
     }
     count = int((sums[:, N] > 0).sum())
-    return Blocks(count, units.cells, side, units.pixels, units.metres, capped, reaches), sums
+    return Blocks(count, units.cells, side, units.pixels, units.metres, capped, correlation_ranges), sums
 
 
 def _numbers(tiles: Sequence[_Tile], side: int) -> tuple[Ints, int]:
@@ -235,7 +235,7 @@ def _side_for(tiles: Sequence[_Tile], ranges: Sequence[Correlogram]) -> tuple[in
     if not all(one.known for one in ranges):
         return 0, False
     longest = max(max(tile.shape) for tile in tiles)
-    wanted = min(max(one.reach for one in ranges), longest)
+    wanted = min(max(one.correlation_range for one in ranges), longest)
     while wanted < longest and _kept(tiles, ranges, wanted) < ENOUGH_KEPT:
         wanted += 1
     side = wanted

@@ -16,7 +16,7 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.compiled import compiled
+from geouq.core.compiled import compiled
 from geouq.metrics import MetricOptions, bin_edges
 from geouq.summary import CellSummaries, Summary
 from geouq.summary.moments import MomentBasis
@@ -81,22 +81,22 @@ class BootstrapBasis:
         return Summary(self.levels, {name: basis.from_rows(part) for (name, basis), part in columns})
 
 
-def basis_of_cells(whole: Summary, choices: MetricOptions) -> BootstrapBasis:
+def basis_of_cells(whole: Summary, metric_options: MetricOptions) -> BootstrapBasis:
     """Return what the cells of a unit are measured against."""
-    shared = choices.shared_edges or {}
+    shared = metric_options.shared_edges or {}
     edges = {
         scheme.name: shared[scheme.name] if scheme.name in shared else bin_edges(whole.variance, scheme)
-        for scheme in choices.schemes
+        for scheme in metric_options.schemes
     }
     dropped = {name: None for name, own in whole.items() if not own.kept_by_cell}
     partition = Partition(whole.levels, are_cells=True, n=int(whole.n), edges=edges)
     return BootstrapBasis.of(whole.having(**dropped), partition)
 
 
-def basis_of_tiles(whole: Summary, choices: MetricOptions) -> BootstrapBasis:
+def basis_of_tiles(whole: Summary, metric_options: MetricOptions) -> BootstrapBasis:
     """Return what the tiles of a unit are measured against; the order of errors, which is large, only if requested."""
-    kept = whole if choices.ordering else whole.having(ordering=None)
-    partition = Partition(whole.levels, are_cells=False, n=int(whole.n), groups=choices.groups.count)
+    kept = whole if metric_options.ordering else whole.having(ordering=None)
+    partition = Partition(whole.levels, are_cells=False, n=int(whole.n), groups=metric_options.groups.count)
     return BootstrapBasis.of(kept, partition)
 
 

@@ -1,6 +1,6 @@
 """How far residuals are correlated, and how much of that blocks of cells keep.
 
-What is correlated is what each cell adds to the pool's mean error, squared error and z^2, less what it would add on
+What is correlated is what each cell adds to the evaluation unit's mean error, squared error and z^2, less what it would add on
 average; pairs of cells of one tile only. Lags are in cells. Products are added up in one order, so that all machines
 agree.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.compiled import compiled
+from geouq.core.compiled import compiled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -30,7 +30,7 @@ class Correlogram:
     than 30 pairs; pairs : int64 (lags). reach : the first lag at which the correlation is below `THRESHOLD`, or below
     twice the noise 1 / sqrt(pairs) of uncorrelated cells where that is more, or has too few pairs; the last lag where
     there is none. grid : float64 (lags down, lags across), correlation by row and column, of its distance where there
-    are too few pairs, 0 beyond the reach. inflation : variance of the pool's mean over
+    are too few pairs, 0 beyond the reach. inflation : variance of the evaluation unit's mean over
     that of as many uncorrelated cells, at least 1.
     """
 
@@ -38,7 +38,7 @@ class Correlogram:
     lags: Ints
     correlation: Floats
     pairs: Ints
-    reach: int
+    correlation_range: int
     grid: Floats
     inflation: float
 
@@ -106,14 +106,16 @@ def _correlogram(residual: str, products: Floats, pairs: Ints, cells: int) -> Co
     around = _by_distance(grid, pairs, distance, longest)[0][np.minimum(distance, longest)]
     grid = np.where((pairs >= FEWEST_PAIRS) | (distance == 0), grid, around)
     inflation = 1.0
-    for _ in range(3):  # the pool's own mean is taken away, which lowers every correlation by that of the mean
+    for _ in range(
+        3
+    ):  # the evaluation unit's own mean is taken away, which lowers every correlation by that of the mean
         correlation = (grid + inflation / cells) / (1 + inflation / cells)
         by_distance, counted = _by_distance(correlation, pairs, distance, longest)
-        reach = _reach(by_distance, counted)
-        near = (distance < reach) & (pairs > 0)
+        correlation_range = _reach(by_distance, counted)
+        near = (distance < correlation_range) & (pairs > 0)
         inflation = _inflation(np.where(near, grid, 0.0), near, cells)
     shown = np.where(near, correlation, 0.0)
-    return Correlogram(residual, np.arange(longest + 1), by_distance, counted, reach, shown, inflation)
+    return Correlogram(residual, np.arange(longest + 1), by_distance, counted, correlation_range, shown, inflation)
 
 
 def _by_distance(correlation: Floats, pairs: Ints, distance: Ints, longest: int) -> tuple[Floats, Ints]:

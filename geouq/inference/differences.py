@@ -1,8 +1,8 @@
-"""How certain the difference of a number between two forecasts of the same pixels, or between two pools, is.
+"""How certain the difference of a number between two forecasts of the same pixels, or between two evaluation units, is.
 
 Of the same pixels, the same blocks of both are drawn, so that what makes both look good or bad falls out of the
 difference. Replicates are moved so that their median is the difference observed: a norm such as UCE is larger in each
-resample than in the pool, of a good forecast more so than of a bad one.
+resample than in the evaluation unit, of a good forecast more so than of a bad one.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,10 +27,10 @@ Transform = Callable[[Floats], Floats]
 
 @dataclass(frozen=True)
 class ForecastSample:
-    """The summary of one variable of a pool, what is asked of it, and its cells."""
+    """The summary of one variable of an evaluation unit, what is asked of it, and its cells."""
 
     whole: Summary
-    choices: MetricOptions
+    metric_options: MetricOptions
     places: Sequence[TilePlace]
     cells_of: CellsOf
 
@@ -73,13 +73,13 @@ def draw_together(name: str, sides: Sequence[ForecastSample], settings: Interval
     """Return the numbers of forecasts of the same tiles and cells, with the same blocks drawn for all.
 
     Blocks are as large as the forecast needs whose residuals reach farthest, and those count in which any has a pixel.
-    name : of the pool, from which the draws follow.
+    name : of the evaluation unit, from which the draws follow.
     """
     counts = {int(side.whole.n) for side in sides}
     if 0 in counts:
         return Drawn(tuple(_bare(side, "no pixel") for side in sides), len(counts) == 1)
     units = on_common_squares(
-        [units_of(side.places, side.cells_of, basis_of_cells(side.whole, side.choices)) for side in sides]
+        [units_of(side.places, side.cells_of, basis_of_cells(side.whole, side.metric_options)) for side in sides]
     )
     widest = max(side_of_blocks(one, settings) for one in units)
     blocks, sums = zip(*(cut_into_blocks(one, *widest) for one in units), strict=True)
@@ -89,10 +89,10 @@ def draw_together(name: str, sides: Sequence[ForecastSample], settings: Interval
         return Drawn(tuple(_bare(side, reason) for side in sides), same)
     uncertain = []
     for side, rows, cells, cut in zip(sides, sums, units, blocks, strict=True):
-        choices, drawn, numbers = resampled_by_cells(
-            name, side.whole, side.choices, units=cells, blocks=cut, sums=rows[used], settings=settings
+        metric_options, drawn, numbers = resampled_by_cells(
+            name, side.whole, side.metric_options, units=cells, blocks=cut, sums=rows[used], settings=settings
         )
-        uncertain.append({_key(one.value): one for one in _uncertain(numbers, side.whole, drawn, choices)})
+        uncertain.append({_key(one.value): one for one in _uncertain(numbers, side.whole, drawn, metric_options)})
     return Drawn(tuple(uncertain), same)
 
 
@@ -107,7 +107,7 @@ def paired_difference(other: Uncertain, base: Uncertain, level: float) -> Differ
 
 
 def unpaired_difference(other: Uncertain, base: Uncertain, level: float) -> Difference:
-    """Return the difference of two pools without a common pixel, drawn each for itself."""
+    """Return the difference of two evaluation units without a common pixel, drawn each for itself."""
     return _difference(other, base, level, _unpaired)
 
 
@@ -193,17 +193,19 @@ def _median(replicates: Floats) -> float:
 
 
 def _bare(side: ForecastSample, reason: str) -> dict[Key, Uncertain]:
-    return {_key(value): Uncertain(value, reason=reason) for value in evaluate_metrics(side.whole, side.choices)}
+    return {_key(value): Uncertain(value, reason=reason) for value in evaluate_metrics(side.whole, side.metric_options)}
 
 
 def _uncertain(
-    numbers: Iterator[Resampled | Value], whole: Summary, drawn: Summary, choices: MetricOptions
+    numbers: Iterator[Resampled | Value], whole: Summary, drawn: Summary, metric_options: MetricOptions
 ) -> Iterator[Uncertain]:
     for one in numbers:
         if isinstance(one, Value):
             yield Uncertain(one, reason=NOT_KEPT)
             continue
-        reason = few_in_a_bin(one, whole, drawn, choices)  # a difference may be certain where its numbers are not
+        reason = few_in_a_bin(
+            one, whole, drawn, metric_options
+        )  # a difference may be certain where its numbers are not
         yield Uncertain(one.value, None if reason else one, reason)
 
 

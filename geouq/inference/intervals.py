@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import Intervals
-from geouq.errors import SummaryError
-from geouq.failures import isolated
-from geouq.gaussian import quantile
+from geouq.core.errors import SummaryError
+from geouq.core.failures import isolated
+from geouq.core.gaussian import quantile
 from geouq.inference.bin_gaps import Gaps, binned_as_shared, gaps_of
 from geouq.inference.blocks import (
     Blocks,
@@ -95,7 +95,7 @@ class Test:
 
 @dataclass(frozen=True)
 class Bands:
-    """Limits of the points of the curves of a pool, by the percentile bootstrap of its blocks.
+    """Limits of the points of the curves of an evaluation unit, by the percentile bootstrap of its blocks.
 
     level : of each point for itself. blocks : number of blocks drawn. calibration : float64 (2, calibration levels), of
     the share of the truth below each quantile; mse : float64 (2, bins) by the name of the scheme; NaN where there are
@@ -112,7 +112,7 @@ class Bands:
 
 @dataclass(frozen=True)
 class Inference:
-    """Intervals of all numbers of a pool and tests of its calibration; blocks is None where there is no pixel.
+    """Intervals of all numbers of an evaluation unit and tests of its calibration; blocks is None where there is no pixel.
 
     bands : limits of the points of its curves; None where there are too few cells or blocks. effective : numbers of
     independent pixels that the bins are worth, by the name of the scheme; none where they are unknown.
@@ -191,17 +191,17 @@ Assessed = tuple[Resampled | Value, Certainty | str]
 
 
 def without_intervals(
-    whole: Summary, choices: MetricOptions, settings: Intervals, reason: str, blocks: Blocks | None = None
+    whole: Summary, metric_options: MetricOptions, settings: Intervals, reason: str, blocks: Blocks | None = None
 ) -> Inference:
     """Return the inference that has no interval for any number, for one reason."""
-    intervals = (Interval(*_key(value), reason=reason) for value in evaluate_metrics(whole, choices))
+    intervals = (Interval(*_key(value), reason=reason) for value in evaluate_metrics(whole, metric_options))
     return Inference(tuple(intervals), (), blocks, settings.level)
 
 
 def infer(
     name: str,
     whole: Summary,
-    choices: MetricOptions,
+    metric_options: MetricOptions,
     *,
     places: Sequence[TilePlace],
     cells_of: CellsOf,
@@ -209,27 +209,27 @@ def infer(
     tiles: TileRows | None = None,
     wanted: Container[str] | None = None,
 ) -> Inference:
-    """Intervals and tests of one variable of a pool whose summary is `whole`, from the cells of its tiles.
+    """Intervals and tests of one variable of an evaluation unit whose summary is `whole`, from the cells of its tiles.
 
-    name : of the pool, from which the draws follow. tiles : what each tile adds to the numbers that cells do not keep,
+    name : of the evaluation unit, from which the draws follow. tiles : what each tile adds to the numbers that cells do not keep,
     which have no intervals otherwise. wanted : names of the metrics of which alone there are to be intervals and tests,
     and no bands. Raises DataError where blocks are given in metres and the size of pixels is not known.
     """
     if not whole.n:
-        return without_intervals(whole, choices, settings, "no pixel")
-    units = units_of(places, cells_of, basis_of_cells(whole, choices))
+        return without_intervals(whole, metric_options, settings, "no pixel")
+    units = units_of(places, cells_of, basis_of_cells(whole, metric_options))
     blocks, sums = cut_into_blocks(units, *side_of_blocks(units, settings))
     sums = sums[sums[:, N] > 0]
     if reason := too_few(blocks.cells, blocks.count):
-        return without_intervals(whole, choices, settings, reason, blocks)
-    choices, drawn, numbers = resampled_by_cells(
-        name, whole, choices, units=units, blocks=blocks, sums=sums, settings=settings, wanted=wanted
+        return without_intervals(whole, metric_options, settings, reason, blocks)
+    metric_options, drawn, numbers = resampled_by_cells(
+        name, whole, metric_options, units=units, blocks=blocks, sums=sums, settings=settings, wanted=wanted
     )
-    assessed = list(_assessed(numbers, whole, drawn, choices, settings.method))
+    assessed = list(_assessed(numbers, whole, drawn, metric_options, settings.method))
     not_kept = {number.metric.name for number, how in assessed if how == NOT_KEPT and isinstance(number, Value)}
     by_tiles = {
         _key(number): (number, how)
-        for number, how in _assessed_by_tiles(name, choices, places, tiles, settings, wanted=not_kept)
+        for number, how in _assessed_by_tiles(name, metric_options, places, tiles, settings, wanted=not_kept)
     }
     intervals: list[Interval] = []
     tests: list[Test] = []
@@ -241,29 +241,29 @@ def infer(
             tests += _tests(how, one, settings)
         intervals.append(one)
     bands = None
-    if choices.form.has_variance and wanted is None:
+    if metric_options.form.has_variance and wanted is None:
         with isolated("intervals", "bands of the curves"):
-            bands = bands_of(whole, drawn, choices, blocks, settings.level)
-    return Inference(tuple(intervals), tuple(tests), blocks, settings.level, bands, choices.effective)
+            bands = bands_of(whole, drawn, metric_options, blocks, settings.level)
+    return Inference(tuple(intervals), tuple(tests), blocks, settings.level, bands, metric_options.effective)
 
 
 def _assessed(
-    numbers: Iterable[Resampled | Value], whole: Summary, drawn: Summary, choices: MetricOptions, method: str
+    numbers: Iterable[Resampled | Value], whole: Summary, drawn: Summary, metric_options: MetricOptions, method: str
 ) -> Iterator[Assessed]:
     """Each number and how certain it is, or why that is not known."""
     for one in numbers:
         how: Certainty | str = NOT_KEPT if isinstance(one, Value) else FAILED
         if not isinstance(one, Value):
             with isolated("intervals", _key(one)[0]):
-                how = missing_reason(one, whole, drawn, choices) or Certainty(
-                    one, gaps_of(one.value, whole, drawn, choices), method
+                how = missing_reason(one, whole, drawn, metric_options) or Certainty(
+                    one, gaps_of(one.value, whole, drawn, metric_options), method
                 )
         yield one, how
 
 
 def _assessed_by_tiles(
     name: str,
-    choices: MetricOptions,
+    metric_options: MetricOptions,
     places: Sequence[TilePlace],
     tiles: TileRows | None,
     settings: Intervals,
@@ -273,8 +273,8 @@ def _assessed_by_tiles(
     """Yield the same of the metrics of these names, which cells do not keep; each tile is a block."""
     if tiles is None or len(tiles.rows) < FEWEST_TILES:
         return
-    numbers, drawn = resampled_by_tiles(name, choices, tiles, places, settings, wanted=wanted)
-    yield from _assessed(numbers, tiles.whole, drawn, choices, settings.method)
+    numbers, drawn = resampled_by_tiles(name, metric_options, tiles, places, settings, wanted=wanted)
+    yield from _assessed(numbers, tiles.whole, drawn, metric_options, settings.method)
 
 
 def _key(number: Resampled | Value) -> tuple[str, str, str]:
@@ -310,24 +310,24 @@ def _tests(how: Certainty | str, interval: Interval, settings: Intervals) -> Ite
     yield Test(value.name, value.bins, float(value.value), ideal, p, how.numbers.long_run.effective)
 
 
-def why_never(metric: Metric, choices: MetricOptions, places: Sequence[TilePlace], settings: Intervals) -> str:
-    """Why a metric of a pool of these tiles has no interval whatever their pixels are; empty where it may have one."""
-    if len(places) < FEWEST_TILES and not _follows_from_cells(metric, choices):
+def why_never(metric: Metric, metric_options: MetricOptions, places: Sequence[TilePlace], settings: Intervals) -> str:
+    """Why a metric of an evaluation unit of these tiles has no interval whatever their pixels are; empty where it may have one."""
+    if len(places) < FEWEST_TILES and not _follows_from_cells(metric, metric_options):
         return FEW_TILES
     cells = sum(place.cell_grid.pixels for place in places)
     return too_few(cells, _most_blocks(places, settings, cells))
 
 
-def _follows_from_cells(metric: Metric, choices: MetricOptions) -> bool:
+def _follows_from_cells(metric: Metric, metric_options: MetricOptions) -> bool:
     """Whether the summary of a cell, here of one without a pixel, tells the metric."""
-    edges = {scheme.name: np.linspace(0, 1, scheme.count + 1) for scheme in choices.schemes}
+    edges = {scheme.name: np.linspace(0, 1, scheme.count + 1) for scheme in metric_options.schemes}
     others = {name: kind.of_pixels(NO_PIXELS, 1).total() for name, kind in PIXEL_STATISTICS.items()}
-    whole = empty_summary(choices.levels).having(form=no_sums(choices.form), **others)
-    choices = replace(choices, shared_edges=edges)
-    basis = basis_of_cells(whole, choices)
+    whole = empty_summary(metric_options.levels).having(form=no_sums(metric_options.form), **others)
+    metric_options = replace(metric_options, shared_edges=edges)
+    basis = basis_of_cells(whole, metric_options)
     try:
         with np.errstate(invalid="ignore", divide="ignore"):  # numbers of no pixel, which nobody reads
-            of_cells(metric, basis.summary(np.zeros((1, basis.width))), choices)
+            of_cells(metric, basis.summary(np.zeros((1, basis.width))), metric_options)
     except SummaryError:
         return False
     return True
@@ -345,18 +345,18 @@ def _most_blocks(places: Sequence[TilePlace], settings: Intervals, cells: int) -
     return sum(int(block_numbers(place.cell_grid.shape, side).max()) + 1 for place in places)
 
 
-def bands_of(whole: Summary, drawn: Summary, choices: MetricOptions, blocks: Blocks, level: float) -> Bands:
+def bands_of(whole: Summary, drawn: Summary, metric_options: MetricOptions, blocks: Blocks, level: float) -> Bands:
     """Bands around the curves of `whole`, whose resamples are `drawn`; all bins have the shared edges of `choices`."""
     widening = {
-        name: reach.widening(level) if reach.effective >= FEWEST_EFFECTIVE else np.nan
-        for name, reach in blocks.reaches.items()
+        name: correlation_range.widening(level) if correlation_range.effective >= FEWEST_EFFECTIVE else np.nan
+        for name, correlation_range in blocks.correlation_ranges.items()
     }
     mse = {}
-    for scheme in choices.schemes:
-        observed, replicates = (binned_as_shared(one, scheme, choices).mse for one in (whole, drawn))
+    for scheme in metric_options.schemes:
+        observed, replicates = (binned_as_shared(one, scheme, metric_options).mse for one in (whole, drawn))
         mse[scheme.name] = _limits(observed, replicates, widening["squared_error"], level, (0.0, np.inf))
     farthest = float(np.maximum(widening["error"], widening["z_square"]))
-    calibration = _calibration(whole, drawn, choices, widening["error"], level)
+    calibration = _calibration(whole, drawn, metric_options, widening["error"], level)
     return Bands(level, blocks.count, calibration, mse, _pit_effective(whole, drawn) / farthest**2)
 
 
@@ -371,8 +371,10 @@ def pit_half_width(effective: float, level: float) -> float:
     return quantile((1 + level) / 2) * float(np.sqrt((PIT_BINS - 1) / effective))
 
 
-def _calibration(whole: Summary, drawn: Summary, choices: MetricOptions, widening: float, level: float) -> Floats:
-    levels = choices.calibration_levels
+def _calibration(
+    whole: Summary, drawn: Summary, metric_options: MetricOptions, widening: float, level: float
+) -> Floats:
+    levels = metric_options.calibration_levels
     try:
         others = calibration_curve(drawn, levels)
     except SummaryError:  # levels between those at which cells count

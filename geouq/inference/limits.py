@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geouq.gaussian import cdf, quantile
+from geouq.core.gaussian import cdf, quantile
 
 Floats = NDArray[np.float64]
 STEPS = 20  # halvings; 2^-20 of the interval is left

@@ -18,8 +18,8 @@ import numpy as np
 from affine import Affine
 from numpy.typing import NDArray
 
-from geouq.compiled import compiled
-from geouq.gaussian import quantile
+from geouq.core.compiled import compiled
+from geouq.core.gaussian import quantile
 from geouq.summary import TilePlace
 
 Floats = NDArray[np.float64]

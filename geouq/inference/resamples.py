@@ -11,9 +11,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.compiled import compiled
 from geouq.config import Intervals
-from geouq.errors import SummaryError
+from geouq.core.compiled import compiled
+from geouq.core.errors import SummaryError
 from geouq.inference.bin_gaps import binned_as_shared, rests_on_few_blocks
 from geouq.inference.blocks import Blocks, Units
 from geouq.inference.bootstrap import WEIGHT, resampled
@@ -108,7 +108,7 @@ def _multiply(rows: Floats, gradients: Floats, out: Floats) -> None:
 
 @dataclass(frozen=True)
 class Resampled:
-    """One number: of the pool, of each resample, and how each block, square and cell influences it.
+    """One number: of the evaluation unit, of each resample, and how each block, square and cell influences it.
 
     of_blocks, of_squares, of_cells : float64, influences of each, to first order.
     """
@@ -139,7 +139,7 @@ class Resampled:
 def resampled_by_cells(
     name: str,
     whole: Summary,
-    choices: MetricOptions,
+    metric_options: MetricOptions,
     *,
     units: Units,
     blocks: Blocks,
@@ -162,13 +162,15 @@ def resampled_by_cells(
     """
     basis = units.basis
     drawn = basis.summary(resampled(sums, settings.resamples, settings.seed, name))
-    choices = with_effective(replace(choices, shared_edges=basis.edges), whole, basis.summary(sums), blocks)
-    return choices, drawn, _numbers(whole, choices, drawn, units, sums, wanted=wanted)
+    metric_options = with_effective(
+        replace(metric_options, shared_edges=basis.edges), whole, basis.summary(sums), blocks
+    )
+    return metric_options, drawn, _numbers(whole, metric_options, drawn, units, sums, wanted=wanted)
 
 
 def _numbers(
     whole: Summary,
-    choices: MetricOptions,
+    metric_options: MetricOptions,
     drawn: Summary,
     units: Units,
     sums: Floats,
@@ -179,10 +181,10 @@ def _numbers(
     probes = Probes.of(units.rows)
     probed = units.basis.summary(probes.sums)
     numbers: list[Value | tuple[Value, Floats, Floats]] = []
-    for metric in (one for one in metrics_of(choices.form) if wanted is None or one.name in wanted):
-        values = list(evaluate_metric(metric, whole, choices))
+    for metric in (one for one in metrics_of(metric_options.form) if wanted is None or one.name in wanted):
+        values = list(evaluate_metric(metric, whole, metric_options))
         try:
-            others = [of_cells(metric, summary, choices) for summary in (drawn, probed)]
+            others = [of_cells(metric, summary, metric_options) for summary in (drawn, probed)]
         except SummaryError:
             numbers += values
             continue
@@ -198,11 +200,11 @@ def _numbers(
         yield Resampled(*one[:2], of_blocks, units.squares.sums(of_units), of_units, units.squares)
 
 
-def of_cells(metric: Metric, summary: Summary, choices: MetricOptions) -> list[Value]:
+def of_cells(metric: Metric, summary: Summary, metric_options: MetricOptions) -> list[Value]:
     """Return the values of a metric; SummaryError where cells keep too little for it."""
     if metric.choice in NOT_BY_CELL:
         raise SummaryError(f"{metric.name} does not follow from cells")
-    return list(evaluate_metric(metric, summary, choices))
+    return list(evaluate_metric(metric, summary, metric_options))
 
 
 def too_few(cells: int, blocks: int) -> str:
@@ -212,14 +214,14 @@ def too_few(cells: int, blocks: int) -> str:
     return f"fewer than {FEWEST_BLOCKS} blocks" if blocks < FEWEST_BLOCKS else ""
 
 
-def missing_reason(numbers: Resampled, whole: Summary, drawn: Summary, choices: MetricOptions) -> str:
+def missing_reason(numbers: Resampled, whole: Summary, drawn: Summary, metric_options: MetricOptions) -> str:
     """Why resamples do not tell how certain a number is, or nothing."""
-    return too_uncertain(numbers.long_run) or few_in_a_bin(numbers, whole, drawn, choices)
+    return too_uncertain(numbers.long_run) or few_in_a_bin(numbers, whole, drawn, metric_options)
 
 
-def few_in_a_bin(numbers: Resampled, whole: Summary, drawn: Summary, choices: MetricOptions) -> str:
+def few_in_a_bin(numbers: Resampled, whole: Summary, drawn: Summary, metric_options: MetricOptions) -> str:
     """Return the reason if a bin of a number lies in so few blocks that its resamples are worthless, or ''."""
-    if not rests_on_few_blocks(numbers.value, whole, drawn, choices):
+    if not rests_on_few_blocks(numbers.value, whole, drawn, metric_options):
         return ""
     bins = numbers.value.bins
     return FEW_IN_A_BIN if bins.startswith("equal-count") or not bins else FEW_IN_UNEVEN_BINS
@@ -232,7 +234,7 @@ def too_uncertain(spread: LongRun) -> str:
     return OUTWEIGHED if spread.freedom < FEWEST_CERTAIN else ""
 
 
-def with_effective(choices: MetricOptions, whole: Summary, each: Summary, blocks: Blocks) -> MetricOptions:
+def with_effective(metric_options: MetricOptions, whole: Summary, each: Summary, blocks: Blocks) -> MetricOptions:
     """Return the choices with the effective number of pixels of each bin, for the schemes where it is known.
 
     Parameters
@@ -244,13 +246,17 @@ def with_effective(choices: MetricOptions, whole: Summary, each: Summary, blocks
     blocks : Blocks
         How these are.
     """
-    reach = blocks.reaches["squared_error"]
-    if reach.effective < FEWEST_EFFECTIVE:
-        return choices
-    return replace(choices, effective=effective_pixels(choices, whole, each, reach.long_run.ratio))
+    correlation_range = blocks.correlation_ranges["squared_error"]
+    if correlation_range.effective < FEWEST_EFFECTIVE:
+        return metric_options
+    return replace(
+        metric_options, effective=effective_pixels(metric_options, whole, each, correlation_range.long_run.ratio)
+    )
 
 
-def effective_pixels(choices: MetricOptions, whole: Summary, each: Summary, ratio: float) -> Mapping[str, Floats]:
+def effective_pixels(
+    metric_options: MetricOptions, whole: Summary, each: Summary, ratio: float
+) -> Mapping[str, Floats]:
     """Return effective numbers of pixels, float64 (bins), by scheme; without schemes where a used bin has none.
 
     Of n independent normal errors with predicted variances v, the relative variance of the mean square is
@@ -258,8 +264,8 @@ def effective_pixels(choices: MetricOptions, whole: Summary, each: Summary, rati
     deviation to that of blocks, accounts for the correlation between blocks.
     """
     effective = {}
-    for scheme in choices.schemes:
-        total, part = (binned_as_shared(summary, scheme, choices) for summary in (whole, each))
+    for scheme in metric_options.schemes:
+        total, part = (binned_as_shared(summary, scheme, metric_options) for summary in (whole, each))
         used = total.n > 0
         with np.errstate(all="ignore"):  # what overflows or is not defined leaves the scheme out
             added = part.squared_error[:, used] / total.squared_error[used] - part.weight[:, used] / total.weight[used]

@@ -15,7 +15,7 @@ Of = Mapping[str, Any]
 
 
 def with_intervals(rows: Iterable[Row], inferred: Mapping[str, Inference]) -> Iterator[Row]:
-    """Rows of metrics of one pool with what is inferred of each variable; `ci_method` tells why there is nothing."""
+    """Rows of metrics of one evaluation unit with what is inferred of each variable; `ci_method` tells why there is nothing."""
     intervals = {
         (variable, each.metric, each.bins, each.group): (each, one)
         for variable, one in inferred.items()
@@ -34,7 +34,7 @@ def with_intervals(rows: Iterable[Row], inferred: Mapping[str, Inference]) -> It
 
 
 def test_rows(of: Of, inference: Inference) -> list[Row]:
-    """A row for each test of a variable of a pool."""
+    """A row for each test of a variable of an evaluation unit."""
     return [
         {
             **of,
@@ -95,7 +95,7 @@ def judged(rows: Sequence[Row], level: float) -> list[Row]:
 
 
 def correlogram_rows(of: Of, inference: Inference) -> list[Row]:
-    """Return a row for each lag between cells of a variable of a pool at which pairs are enough."""
+    """Return a row for each lag between cells of a variable of an evaluation unit at which pairs are enough."""
     blocks = inference.blocks
     if blocks is None:
         return []
@@ -108,16 +108,19 @@ def correlogram_rows(of: Of, inference: Inference) -> list[Row]:
             "correlation": float(correlation),
             "pairs": int(pairs),
         }
-        for name, reach in blocks.reaches.items()
+        for name, correlation_range in blocks.correlation_ranges.items()
         for lag, correlation, pairs in zip(
-            reach.correlogram.lags, reach.correlogram.correlation, reach.correlogram.pairs, strict=True
+            correlation_range.correlogram.lags,
+            correlation_range.correlogram.correlation,
+            correlation_range.correlogram.pairs,
+            strict=True,
         )
         if np.isfinite(correlation)
     ]
 
 
 def block_rows(of: Of, inference: Inference) -> list[Row]:
-    """How the blocks of a variable of a pool are, and what follows from how far each residual is correlated."""
+    """How the blocks of a variable of an evaluation unit are, and what follows from how far each residual is correlated."""
     blocks = inference.blocks
     if blocks is None:
         return []
@@ -126,17 +129,17 @@ def block_rows(of: Of, inference: Inference) -> list[Row]:
         {
             **of,
             "residual": name,
-            "range_pixels": reach.correlogram.reach * blocks.cell_pixels,
-            "range_metres": _number(reach.correlogram.reach * blocks.cell_metres),
+            "range_pixels": correlation_range.correlogram.correlation_range * blocks.cell_pixels,
+            "range_metres": _number(correlation_range.correlogram.correlation_range * blocks.cell_metres),
             "n_cells": blocks.cells,
-            "n_effective": reach.effective,
+            "n_effective": correlation_range.effective,
             "n_blocks": blocks.count,
             "block_pixels": side * blocks.cell_pixels if side else None,
             "block_metres": _number(side * blocks.cell_metres) if side else None,
             "capped": str(blocks.capped).lower(),
-            "widening": reach.widening(inference.level),
+            "widening": correlation_range.widening(inference.level),
         }
-        for name, reach in blocks.reaches.items()
+        for name, correlation_range in blocks.correlation_ranges.items()
     ]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import Intervals
-from geouq.errors import SummaryError
+from geouq.core.errors import SummaryError
 from geouq.inference.bootstrap import (
     WEIGHT,
     BootstrapBasis,
@@ -107,8 +107,8 @@ class TileRows:
 class _Collector:
     """Collect the rows of the tiles of one variable, and to which tile each pixel of the sample belongs."""
 
-    def __init__(self, whole: Summary, choices: MetricOptions, count: int) -> None:
-        self._whole, self._basis = whole, basis_of_tiles(whole, choices)
+    def __init__(self, whole: Summary, metric_options: MetricOptions, count: int) -> None:
+        self._whole, self._basis = whole, basis_of_tiles(whole, metric_options)
         self._rows: dict[int, Floats] = {}
         self._tiles = np.full(count, -1)
         self._sample = None if whole.form is None else whole.form.sample
@@ -134,10 +134,10 @@ class _Collector:
 
 
 def rows_of_tiles(
-    wholes: Mapping[str, Summary], choices: Mapping[str, MetricOptions], tiles: Tiles, count: int
+    wholes: Mapping[str, Summary], metric_options: Mapping[str, MetricOptions], tiles: Tiles, count: int
 ) -> dict[str, TileRows]:
     """Return the rows of each variable that has pixels, of `count` tiles that are gone through once, in their order."""
-    collectors = {name: _Collector(whole, choices[name], count) for name, whole in wholes.items() if whole.n}
+    collectors = {name: _Collector(whole, metric_options[name], count) for name, whole in wholes.items() if whole.n}
     for i, tile in enumerate(tiles()):
         for name, collector in collectors.items():
             collector.add(i, tile[name])
@@ -146,7 +146,7 @@ def rows_of_tiles(
 
 def resampled_by_tiles(
     name: str,
-    choices: MetricOptions,
+    metric_options: MetricOptions,
     tiles: TileRows,
     places: Sequence[TilePlace],
     settings: Intervals,
@@ -160,17 +160,17 @@ def resampled_by_tiles(
 
     def numbers() -> Iterator[Resampled]:
         """Yield each wanted metric that tiles keep, with its values in the resamples."""
-        for metric in metrics_of(choices.form):
+        for metric in metrics_of(metric_options.form):
             if metric.name not in wanted:
                 continue
-            values = list(evaluate_metric(metric, tiles.whole, choices))
+            values = list(evaluate_metric(metric, tiles.whole, metric_options))
             if metric.of_pairs is not None and tiles.pairs is not None:
                 pairs, count = tiles.pairs, len(tiles.rows)
                 replicates = pairs.resampled(name, metric.of_pairs, count, settings.resamples, settings.seed)
                 yield _resampled(values[0], squares, replicates, pairs.left_out(metric.of_pairs, count))
                 continue
             try:
-                numbers = zip(*(_numbers(metric, summaries, choices) for summaries in each), strict=True)
+                numbers = zip(*(_numbers(metric, summaries, metric_options) for summaries in each), strict=True)
             except SummaryError:
                 continue
             for value, (together, replicates, without) in zip(values, numbers, strict=True):
@@ -184,9 +184,9 @@ def _summaries(basis: BootstrapBasis, rows: Floats) -> list[Summary]:
     return [basis.summary(rows[first : first + TOGETHER]) for first in range(0, len(rows), TOGETHER)]
 
 
-def _numbers(metric: Metric, summaries: Sequence[Summary], choices: MetricOptions) -> list[Floats]:
+def _numbers(metric: Metric, summaries: Sequence[Summary], metric_options: MetricOptions) -> list[Floats]:
     """Return the replicates of each value of a metric; SummaryError where tiles keep too little for it."""
-    parts = [[value.value for value in evaluate_metric(metric, one, choices)] for one in summaries]
+    parts = [[value.value for value in evaluate_metric(metric, one, metric_options)] for one in summaries]
     return [np.concatenate(part) for part in zip(*parts, strict=True)]
 
 

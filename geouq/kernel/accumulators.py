@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from geouq.core.validity import REASONS
 from geouq.kernel.vector_ops import EIGHT
 from geouq.kernel.z_lattice import ZLattice
 from geouq.summary.coverage_profile import GROUPED_BY, POSITIVE
@@ -15,7 +16,6 @@ from geouq.summary.ordering_profile import CLASSES, ROWS
 from geouq.summary.ordering_profile import SHIFT as ORDERING_SHIFT
 from geouq.summary.threshold_sums import no_thresholds
 from geouq.summary.variance_profile import COMPACT_SHIFT, FINE_SHIFT
-from geouq.validity import REASONS
 
 Floats = NDArray[np.float64]
 Reals = NDArray[np.floating]

@@ -5,11 +5,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.compiled import compiled, entry, inlined, inlined_reordered
+from geouq.core.compiled import compiled, entry, inlined, inlined_reordered
+from geouq.core.validity import CLASS_NOT_MAPPED, NOT_A_DISTRIBUTION, Nodata, stored_limits
 from geouq.kernel.accumulators import CellSums, Pixels, Totals
 from geouq.kernel.gather import SLAB, Gathered, Layers, add_plain, filled_up, gather
 from geouq.kernel.vector_ops import EIGHT, LANES, add_rows, add_to_bins
-from geouq.validity import CLASS_NOT_MAPPED, NOT_A_DISTRIBUTION, Nodata, stored_limits
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -7,15 +7,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.compiled import compiled, inlined, inlined_reordered
-from geouq.gaussian import LOG_2PI
+from geouq.core.compiled import compiled, inlined, inlined_reordered
+from geouq.core.gaussian import LOG_2PI
+from geouq.core.validity import Nodata, stored_limits
 from geouq.kernel.accumulators import Pixels, Sampled
 from geouq.kernel.gather import SLAB, Gathered, Layers, add_up_weighted, filled_up, gather, sort_lanes
 from geouq.kernel.mixture import log_density, mix, mixture_crps
 from geouq.kernel.vector_ops import LANES
 from geouq.summary.form import PIT_BINS
 from geouq.summary.joint_sample import SIZE
-from geouq.validity import Nodata, stored_limits
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -74,7 +74,7 @@ def add_ensemble(
     nodata: Nodata,
     slabs: Ints,
     layers: Layers,
-    asked: Wanted,
+    requested: Wanted,
     into: Gathered,
     sums: Floats,
     sampled: Sampled,
@@ -85,32 +85,32 @@ def add_ensemble(
     for s in range(slabs.shape[0]):
         n = gather(pixels, limits, columns, slabs[s], layers, into)
         if n > 0:
-            _add_slab(n, asked, into, room, sums[slabs[s, 0]])
+            _add_slab(n, requested, into, room, sums[slabs[s, 0]])
             if sampled.number.size > 0:
                 _sample(n, layers, into, sampled)
 
 
 @inlined
-def _add_slab(n, asked, into, room, sums):
+def _add_slab(n, requested, into, room, sums):
     members, work, densities, wide = into.values.shape[0], into.work, into.more.shape[0] > 0, filled_up(n)
     _spread_and_ranks(wide, members, into)
     if densities:
         mix(wide, into.values, into.more, into.truth, work[ROOM:], work[ALEATORIC], work[CDF], work[DENSITY])
         mixture_crps(wide, into.values, into.more, into.truth, work[ROOM:], work[CRPS])
     else:
-        sort_lanes(wide, into.values, asked.pairs)
+        sort_lanes(wide, into.values, requested.pairs)
         _fair_crps(wide, members, into)
-    aleatoric, epistemic, crps, log_loss, below, above, ranks, residues, pit = asked.at
+    aleatoric, epistemic, crps, log_loss, below, above, ranks, residues, pit = requested.at
     sums[epistemic] += add_up_weighted(n, work[SPREAD], into.weight)
     sums[crps] += add_up_weighted(n, work[CRPS], into.weight)
-    _share_ranks(n, asked.shares, into, sums[ranks : ranks + members + 1], sums[residues : residues + members + 1])
+    _share_ranks(n, requested.shares, into, sums[ranks : ranks + members + 1], sums[residues : residues + members + 1])
     if densities:
         sums[aleatoric] += add_up_weighted(n, work[ALEATORIC], into.weight)
         sums[log_loss] += add_up_weighted(n, work[DENSITY], into.weight)
     first, second = (CDF, CDF) if densities else (AT_MOST, BELOW)
-    for j in range(asked.ends.shape[1]):
-        sums[below + j] += _weight_beyond(n, work[first], asked.ends[0, j], -1.0, into.weight)
-        sums[above + j] += _weight_beyond(n, work[second], asked.ends[1, j], 1.0, into.weight)
+    for j in range(requested.ends.shape[1]):
+        sums[below + j] += _weight_beyond(n, work[first], requested.ends[0, j], -1.0, into.weight)
+        sums[above + j] += _weight_beyond(n, work[second], requested.ends[1, j], 1.0, into.weight)
     if densities:
         _to_bins(n, work[CDF])
         _count(n, work[CDF], into.weight, room[: LANES * PIT_BINS], sums[pit:])

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from geouq.compiled import compiled, inlined, inlined_reordered
+from geouq.core.compiled import compiled, inlined, inlined_reordered
+from geouq.core.validity import is_valid, reason_of
 from geouq.kernel.vector_ops import EIGHT, valid_eight, zero_eight
 from geouq.kernel.window import SQUARE
 from geouq.summary.moments import CENTRED, LEFT, PRODUCTS, RIGHT, SUMS
-from geouq.validity import is_valid, reason_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

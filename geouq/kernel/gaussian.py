@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from geouq.compiled import inlined, inlined_reordered
+from geouq.core.compiled import inlined, inlined_reordered
+from geouq.core.validity import TRUTH_NODATA, VARIANCE_NOT_POSITIVE, is_valid, reason_of
 from geouq.kernel.accumulators import KEYS
 from geouq.kernel.optional_statistics import add_optional_statistics
 from geouq.kernel.vector_ops import (
@@ -20,7 +21,6 @@ from geouq.kernel.vector_ops import (
 from geouq.kernel.z_lattice import REACH
 from geouq.summary.moments import CENTRED, LEFT, PRODUCTS, RIGHT, SUMS
 from geouq.summary.variance_profile import FINE_SHIFT
-from geouq.validity import TRUTH_NODATA, VARIANCE_NOT_POSITIVE, is_valid, reason_of
 
 N_CENTRED, N_PRODUCTS = len(CENTRED), len(PRODUCTS)
 VARIANCE, NLL = SUMS.index("variance"), SUMS.index("nll")

@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
-from geouq.compiled import inlined, inlined_fused
-from geouq.gaussian import INV_SQRT_PI, LOG_2PI, SQRT_HALF
+from geouq.core.compiled import inlined, inlined_fused
+from geouq.core.gaussian import INV_SQRT_PI, LOG_2PI, SQRT_HALF
 from geouq.kernel.vector_ops import bits_of_double, double_of_bits, polynomial
 
 UNDERFLOWS = 1000.0  # z^2 beyond which a density is too small to be added up

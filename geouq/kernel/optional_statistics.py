@@ -9,7 +9,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.compiled import compiled, inlined
+from geouq.core.compiled import compiled, inlined
+from geouq.core.validity import Nodata, is_valid, stored_limits
 from geouq.kernel.accumulators import BLOCK, ORDERING_STEP, CellSums, Pixels, Totals
 from geouq.kernel.vector_ops import bits_of_single
 from geouq.kernel.z_lattice import REACH, ZLattice
@@ -18,7 +19,6 @@ from geouq.summary.moments import SUMS
 from geouq.summary.ordering_profile import CLASS_SHIFT, CLASSES, FIRST_CLASS
 from geouq.summary.threshold_sums import BINS
 from geouq.summary.variance_profile import FINE_SHIFT
-from geouq.validity import Nodata, is_valid, stored_limits
 
 BELOW, ABOVE, WIDTH, MISS = (SUMS.index(f"given_{name}") for name in ("below", "above", "width", "miss"))
 SHIFT = np.uint32(FINE_SHIFT)

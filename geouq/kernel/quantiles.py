@@ -7,11 +7,11 @@ them between the two outermost quantiles: a truth far outside costs what its dis
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.compiled import compiled, inlined, inlined_fused, inlined_reordered
+from geouq.core.compiled import compiled, inlined, inlined_fused, inlined_reordered
+from geouq.core.validity import Nodata, stored_limits
 from geouq.kernel.accumulators import CellSums, Pixels, Totals
 from geouq.kernel.gather import SLAB, Gathered, Layers, add_plain, add_up_weighted, filled_up, gather, sort_lanes
 from geouq.kernel.mixture import exp_below_zero
-from geouq.validity import Nodata, stored_limits
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -17,14 +17,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.compiled import compiled, entry, inlined, inlined_reordered
-from geouq.gaussian import LOG_2PI
+from geouq.core.compiled import compiled, entry, inlined, inlined_reordered
+from geouq.core.gaussian import LOG_2PI
+from geouq.core.validity import Nodata, is_valid, stored_limits
 from geouq.kernel.accumulators import COMPACT_STEP, FEW, KEYS, SLAB, CellSums, Pixels, Scratch, Totals
 from geouq.kernel.gaussian import add_slab, compact, key, prune
 from geouq.kernel.vector_ops import move_row
 from geouq.kernel.z_lattice import ZLattice
 from geouq.summary.moments import PRODUCTS, SUMS
-from geouq.validity import Nodata, is_valid, stored_limits
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.errors import ConfigError
-from geouq.gaussian import INV_SQRT_PI, cdf, density, half_width, standard_crps
+from geouq.core.errors import ConfigError
+from geouq.core.gaussian import INV_SQRT_PI, cdf, density, half_width, standard_crps
 from geouq.summary.z_histogram import COMPACT, FINE, edge_probabilities, edge_quantiles
 
 Floats = NDArray[np.float64]

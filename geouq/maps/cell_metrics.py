@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import CELLS, EQUAL_COUNT_10, Variable
-from geouq.errors import SummaryError
-from geouq.failures import isolated
+from geouq.core.errors import SummaryError
+from geouq.core.failures import isolated
 from geouq.maps.geotiff import BandLabel
 from geouq.maps.scales import Scale, cell_scale, count_scale
 from geouq.metrics import MetricOptions, Value, evaluate_metric, metrics_of, unit_of
@@ -43,7 +43,7 @@ class Cellwise:
     variable: Variable
     cells_of: Callable[[str], Iterable[Cells]]
     names: Collection[str]
-    choices: MetricOptions
+    metric_options: MetricOptions
     whole: Summary
 
     def measured(self, place: TilePlace) -> Measured:
@@ -81,8 +81,8 @@ class Cellwise:
 
     def _kept(self, summary: Summary) -> Iterator[Value]:
         """Yield the metrics wanted, without those that cells keep too little for."""
-        own = replace(self.choices, schemes=(EQUAL_COUNT_10,), shared_edges=None)
-        for metric in metrics_of(self.choices.form):
+        own = replace(self.metric_options, schemes=(EQUAL_COUNT_10,), shared_edges=None)
+        for metric in metrics_of(self.metric_options.form):
             if metric.choice in NOT_BY_CELL:
                 continue
             try:

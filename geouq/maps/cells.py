@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import Variable
-from geouq.grid import Window
+from geouq.core.grid import Window
+from geouq.core.naming import file_name
 from geouq.maps.cell_metrics import Cellwise, Measured
 from geouq.maps.geotiff import CONTINUOUS, BandLabel, MapWriter, cog_writer
 from geouq.maps.lattice import Mosaic, mosaic_of, mosaic_on
@@ -18,7 +19,6 @@ from geouq.maps.style import style_of_polygons, style_of_scale, write_style
 from geouq.maps.virtual import Source, VirtualBand, lattices_by_suffix, remove_virtual, write_virtual
 from geouq.metrics import shown_in
 from geouq.summary import CellSummaries, TilePlace
-from geouq.text.naming import file_name
 
 Cells = tuple[NDArray[np.int64], CellSummaries]
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from rasterio.enums import ColorInterp
 from rasterio.windows import Window as RasterioWindow
 
-from geouq.atomic import atomic_write, temporary
-from geouq.errors import DataError
-from geouq.grid import Grid, Window
+from geouq.core.atomic import atomic_write, temporary
+from geouq.core.errors import DataError
+from geouq.core.grid import Grid, Window
 from geouq.rasters.raster import gdal_options
 from geouq.version import __version__
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from affine import Affine
 
-from geouq.grid import TOLERANCE, Grid
+from geouq.core.grid import TOLERANCE, Grid
 from geouq.summary import TilePlace
 
 LARGEST_MOSAIC = 25_000_000  # pixels

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from geouq.config import CELLS, FormFiles, quoted, suggestion
 from geouq.config.validation_errors import Steps
-from geouq.forms import faults_of_form, form_of_files
+from geouq.forms import form_of_files, problems_of_form
 from geouq.maps.pixel_maps import OF_ALL, PIXEL_MAPS
 from geouq.metrics.record import METRICS, OF_VARIANCE, Metric, has
 from geouq.summary.form import FORMS, GAUSSIAN, Form, form_class
@@ -26,30 +26,30 @@ def unknown_maps(maps: Sequence[str]) -> Iterator[tuple[Steps, str]]:
             yield (place,), f"{quoted(name)} is not a map{suggestion(name, known)}"
 
 
-def faults_of_maps(maps: Sequence[str], data: object, levels: Sequence[float]) -> Iterator[tuple[Steps, str]]:
+def problems_of_maps(maps: Sequence[str], data: object, levels: Sequence[float]) -> Iterator[tuple[Steps, str]]:
     """Yield the position of each map that the forecast does not have, and a message.
 
     data : section `data` of the configuration. levels : levels of the experiment, () if they are invalid.
     """
     form: Form = GAUSSIAN
     if isinstance(data, FormFiles):
-        if any(faults_of_form(data)):
+        if any(problems_of_form(data)):
             return
         form = form_of_files(data, tuple(levels), members=2)
     for place, name in enumerate(maps):
-        if fault := fault_of_map(name, form, levels):
-            yield ("maps", place), f"{quoted(name)} {fault}"
+        if problem := problem_of_map(name, form, levels):
+            yield ("maps", place), f"{quoted(name)} {problem}"
 
 
-def fault_of_map(name: str, form: Form, levels: Sequence[float]) -> str:
+def problem_of_map(name: str, form: Form, levels: Sequence[float]) -> str:
     """Return why a forecast of this form does not have the map; "" if it has."""
     plain, of_level, base = _plain_maps(), _maps_of_levels(), _base_of(name)
     owners = plain.get(name) or of_level.get(base)
     if owners is None:  # cells and n, which every forecast has
         return ""
-    fault = _fault_of_form(owners, form)
-    if fault or name in plain or not levels:
-        return fault
+    problem = _problem_of_form(owners, form)
+    if problem or name in plain or not levels:
+        return problem
     known = [f"{base}_{round(100 * level, 10):g}" for level in _levels_of(base, form, levels)]
     return "" if name in known else f"is of none of the levels{suggestion(name, known)}"
 
@@ -88,13 +88,13 @@ def _maps_of_levels() -> Owners:
 
 def _levels_of(base: str, form: Form, levels: Sequence[float]) -> Sequence[float]:
     """Return the levels of a map: of the experiment, of the quantiles, or of pairs of quantiles."""
-    choices = {metric.choice for metric in METRICS if metric.name == base and has(form, metric.forms)}
-    if "quantile" in choices:
+    metric_options = {metric.choice for metric in METRICS if metric.name == base and has(form, metric.forms)}
+    if "quantile" in metric_options:
         return form.quantile_levels
-    return tuple(form.pairs) if "pair" in choices else levels
+    return tuple(form.pairs) if "pair" in metric_options else levels
 
 
-def _fault_of_form(owners: Sequence[tuple[str, ...]], form: Form) -> str:
+def _problem_of_form(owners: Sequence[tuple[str, ...]], form: Form) -> str:
     """Return why a forecast of this form has none of these forms; "" if it has one."""
     if any(forms == OF_ALL or has(form, forms) for forms in owners):
         return ""

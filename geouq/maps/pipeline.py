@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from geouq.config import Experiment
-from geouq.failures import isolated
+from geouq.core.failures import isolated
 from geouq.maps import Cellwise, path_of_map, paths_of_cells, write_cell_maps, write_sidecars
 from geouq.maps.pixel_maps import is_pixel_map
 from geouq.metrics import MetricOptions
@@ -23,7 +23,7 @@ class Evaluated:
     experiment: Experiment
     record: RunRecord
     summaries: SavedSummaries
-    choices: Mapping[str, MetricOptions]
+    metric_options: Mapping[str, MetricOptions]
     wholes: Mapping[str, Summary]
 
 
@@ -55,7 +55,7 @@ def _maps_of_cells(run: Evaluated, folder: Path, reporter: Reporter) -> list[Pat
     reporter.stage("cell maps", len(run.record.variables))
     for variable in run.record.variables:
         cells_of, outputs = partial(run.summaries.cells, variable=variable.name), list[Path]()
-        cells = Cellwise(variable, cells_of, names, run.choices[variable.name], run.wholes[variable.name])
+        cells = Cellwise(variable, cells_of, names, run.metric_options[variable.name], run.wholes[variable.name])
         with isolated("maps", f"cells of {variable.name}", outputs=outputs):
             outputs += paths_of_cells(places, variable, folder)
             written += write_cell_maps(places, cells, folder, tags)

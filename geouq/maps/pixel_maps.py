@@ -13,9 +13,10 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq import gaussian
 from geouq.config import Variable
-from geouq.errors import ConfigError
+from geouq.core import gaussian
+from geouq.core.errors import ConfigError
+from geouq.core.validity import REASONS
 from geouq.maps.geotiff import CODES, CONTINUOUS, BandLabel, Stored
 from geouq.maps.scales import AMOUNT, FAULT, SIGNED, Scale, even, rounded, usable
 from geouq.metrics import crps as mean_crps
@@ -23,7 +24,6 @@ from geouq.metrics import rmse, sharpness, sharpness_rms
 from geouq.metrics.record import OF_VARIANCE, has
 from geouq.summary import Summary
 from geouq.summary.form import Form
-from geouq.validity import REASONS
 
 Floats = NDArray[np.float64]
 Scales = Callable[[Summary], Scale]

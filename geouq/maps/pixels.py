@@ -9,8 +9,11 @@ import rasterio
 from numpy.typing import NDArray
 from rasterio.errors import RasterioError
 
-from geouq.failures import Failure, ends_the_work, failure_of
-from geouq.grid import Window
+from geouq.core.failures import Failure, ends_the_work, failure_of
+from geouq.core.grid import Window
+from geouq.core.naming import file_name
+from geouq.core.redaction import last_part
+from geouq.core.validity import classify
 from geouq.maps.geotiff import MapWriter, cog_writer
 from geouq.maps.pixel_maps import NO_LAYERS, STATUS, Floats, Forecast, map_named
 from geouq.maps.style import write_codes
@@ -19,9 +22,6 @@ from geouq.rasters.raster import gdal_options, unchanged
 from geouq.reading.cutting import Pieces, Reading
 from geouq.reading.reader import TileReader
 from geouq.reading.variable_window import VariableWindow
-from geouq.text.naming import file_name
-from geouq.text.redaction import last_part
-from geouq.validity import classify
 
 
 def missing_maps(tile: str, names: Sequence[str], folder: Path, key: str) -> list[str]:

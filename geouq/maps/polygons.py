@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rasterio.crs import CRS
 from rasterio.warp import transform
 
-from geouq.atomic import atomic_write
+from geouq.core.atomic import atomic_write
 from geouq.maps.cell_metrics import PIXELS, Measured
 from geouq.maps.geotiff import source_date_epoch
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from geouq.atomic import atomic_write, temporary
+from geouq.core.atomic import atomic_write, temporary
 from geouq.maps.scales import Rgb, Scale, colours_of_codes, hexadecimal
 
 DOCTYPE = "<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>\n"

@@ -8,8 +8,8 @@ from xml.etree import ElementTree as ET
 
 from rasterio.crs import CRS
 
-from geouq.atomic import atomic_write
-from geouq.grid import Grid
+from geouq.core.atomic import atomic_write
+from geouq.core.grid import Grid
 from geouq.maps.geotiff import BLOCK, SMALLEST_BLOCK, BandLabel, Stored
 from geouq.maps.lattice import Lattice, lattices_of
 from geouq.maps.style import add_names

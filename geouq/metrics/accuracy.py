@@ -6,7 +6,7 @@ Of two calibrated maps the sharper one is better. Error is mean - truth: a bias 
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.gaussian import half_width
+from geouq.core.gaussian import half_width
 from geouq.metrics.record import NOT_NEGATIVE, Around, Span, metric
 from geouq.metrics.sources import DEFINITION, KULESHOV, LEVI
 from geouq.summary import Summary

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.compiled import compiled
-from geouq.errors import SummaryError
+from geouq.core.compiled import compiled
+from geouq.core.errors import SummaryError
 from geouq.metrics.form_curves import Curve, curves_of
 from geouq.metrics.form_sums import counted, mean_of, sums_of
 from geouq.metrics.record import NOT_NEGATIVE, SHARE, AroundValue, Ratio, Span, metric

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import CALIBRATION_LEVELS, GROUPS, BinScheme, CalibrationWeights, Groups
-from geouq.failures import isolated
+from geouq.core.failures import isolated
 from geouq.metrics.record import METRICS, OF_LEVELS, Choice, Metric, has, level_name
 from geouq.summary import Summary
 from geouq.summary.form import GAUSSIAN, Form
@@ -89,9 +89,9 @@ _CALLS: Mapping[Choice, Callable[[MetricOptions], list[_Call]]] = {
 }
 
 
-def evaluate_metric(metric: Metric, summary: Summary, choices: MetricOptions) -> Iterator[Value]:
+def evaluate_metric(metric: Metric, summary: Summary, metric_options: MetricOptions) -> Iterator[Value]:
     """Yield the values of one metric for every level, bin scheme or grouping chosen."""
-    for call in _CALLS[metric.choice](choices):
+    for call in _CALLS[metric.choice](metric_options):
         name, number = metric.name + call.suffix, np.full(np.shape(summary.n), np.nan)
         with isolated("numbers", " ".join(filter(None, (name, call.bins, call.group)))):
             effective = (call.effective,) if metric.on_effective else ()
@@ -110,7 +110,7 @@ def metrics_of(form: Form) -> tuple[Metric, ...]:
     return tuple(metric for metric in METRICS if has(form, metric.forms))
 
 
-def evaluate_metrics(summary: Summary, choices: MetricOptions) -> Iterator[Value]:
+def evaluate_metrics(summary: Summary, metric_options: MetricOptions) -> Iterator[Value]:
     """Every metric of the form that is chosen, for every choice, in their order."""
-    for metric in metrics_of(choices.form):
-        yield from evaluate_metric(metric, summary, choices)
+    for metric in metrics_of(metric_options.form):
+        yield from evaluate_metric(metric, summary, metric_options)

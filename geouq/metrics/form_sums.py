@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.errors import SummaryError
+from geouq.core.errors import SummaryError
 from geouq.summary import FormSums, Summary
 
 Floats = NDArray[np.float64]

@@ -17,11 +17,11 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.errors import SummaryError
+from geouq.core.errors import SummaryError
 from geouq.metrics.record import NOT_NEGATIVE, metric
 from geouq.summary import Summary
-from geouq.summary.kept_pixels import KeptPixels
 from geouq.summary.ordering_profile import CLASSES, SHIFT, OrderingProfile
+from geouq.summary.tail_pixels import TailPixels
 from geouq.summary.variance_profile import lower_bound
 
 Floats = NDArray[np.float64]
@@ -92,7 +92,7 @@ def _ordered(summary: Summary) -> _Order:
 
 
 def _pixels(summary: Summary) -> _Order:
-    kept = summary.variance.kept or KeptPixels()
+    kept = summary.variance.kept or TailPixels()
     weight = kept.pixels[:, 2] if kept.pixels.shape[1] > 2 else np.ones(len(kept.pixels))
     return _Order(weight, kept.variance, kept.pixels[:, 1])
 

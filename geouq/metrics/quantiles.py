@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.errors import SummaryError
+from geouq.core.errors import SummaryError
 from geouq.metrics.form_curves import Curve, curves_of
 from geouq.metrics.form_sums import mean_of, sums_of
 from geouq.metrics.record import NOT_NEGATIVE, SHARE, metric

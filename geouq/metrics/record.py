@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import CalibrationWeights
-from geouq.errors import wrong_type
+from geouq.core.errors import wrong_type
 from geouq.summary import Binned, Summary
 from geouq.summary.form import Form
 

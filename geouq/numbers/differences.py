@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from geouq.config import IN, OUT, Experiment, Intervals, Variable
-from geouq.failures import isolated
+from geouq.core.failures import isolated
 from geouq.inference import (
     Difference,
     ForecastSample,
@@ -36,14 +36,14 @@ class Differences:
     uneven: list[str] = field(default_factory=list)
     splits: dict[str, Mapping[str, ForecastSample]] = field(default_factory=dict)
 
-    def add(self, pool: EvaluationUnit, sides: Mapping[str, ForecastSample]) -> None:
-        """Take in a pool, of which the sides are given by the names of the variables."""
-        if pool.name in (self.experiment.splits or ()):
-            self.splits[pool.name] = sides
+    def add(self, unit: EvaluationUnit, sides: Mapping[str, ForecastSample]) -> None:
+        """Take in an evaluation unit, of which the sides are given by the names of the variables."""
+        if unit.name in (self.experiment.splits or ()):
+            self.splits[unit.name] = sides
         by_variable: dict[str, list[Variable]] = {}
         for variable in self.variables:
             by_variable.setdefault(variable.variable, []).append(variable)
-        of = {"level": pool.level, "name": pool.name}
+        of = {"level": unit.level, "name": unit.name}
         for labels in by_variable.values():
             if len(labels) > 1:
                 self._compare(of, labels, sides)
@@ -78,7 +78,7 @@ def paired_rows(
 ) -> tuple[list[Row], bool]:
     """Return a row for every number of every side but the first, and whether all count the same pixels.
 
-    of : level and name of the pool. sides : by their names, of one variable; `variable` gives its units. In a row,
+    of : level and name of the evaluation unit. sides : by their names, of one variable; `variable` gives its units. In a row,
     `run` names the side, `better` the one that is, empty where neither is, and `claim` is what the difference says of
     that side if it is significant.
     """
@@ -124,10 +124,10 @@ def rows_of_drawn(
             }
 
 
-def uneven(variable: str, pool: str, sides: Mapping[str, ForecastSample], compared: str) -> str:
+def uneven(variable: str, unit: str, sides: Mapping[str, ForecastSample], compared: str) -> str:
     """Return a note that sides do not count the same pixels. compared : what they are, such as `runs`."""
     counts = ", ".join(f"{int(side.whole.n)} in {name}" for name, side in sides.items())
-    return f"{variable}, {pool}: {compared} do not count the same pixels: {counts}"
+    return f"{variable}, {evaluation_unit}: {compared} do not count the same pixels: {counts}"
 
 
 def with_verdicts(rows: Sequence[Row], level: float) -> list[Row]:

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from geouq.atomic import write_text
 from geouq.config import Experiment, Gate, Variable, config_error, suggestion
+from geouq.core.atomic import write_text
 from geouq.inference import why_never
 from geouq.metrics import METRICS, Metric, MetricOptions, evaluate_metrics, metrics_of
 from geouq.metrics.ensemble import ONE_VARIANCE
@@ -15,7 +15,7 @@ from geouq.regions import EvaluationUnit
 from geouq.summary import Summary, TilePlace, empty_summary
 from geouq.summary.form import GAUSSIAN, Form, no_sums
 from geouq.summary.threshold_sums import no_thresholds
-from geouq.tables.rows import Row, Table, by_model, choices_for, metric_rows, sorted_table
+from geouq.tables.rows import Row, Table, by_model, metric_options_for, metric_rows, sorted_table
 from geouq.zones import TileZones
 
 
@@ -64,11 +64,11 @@ def require_known(
     """
     if not experiment.gates:
         return
-    choices = {variable.name: choices_for(experiment, variable, None, form) for variable in variables}
-    nothing = {variable.name: _nothing(variable, choices[variable.name]) for variable in variables}
-    rows = metric_rows(EvaluationUnit("all", "all", (), nothing), variables, choices)
+    metric_options = {variable.name: metric_options_for(experiment, variable, None, form) for variable in variables}
+    nothing = {variable.name: _nothing(variable, metric_options[variable.name]) for variable in variables}
+    rows = metric_rows(EvaluationUnit("all", "all", (), nothing), variables, metric_options)
     for region in regions:
-        rows += metric_rows(EvaluationUnit("region", region, (), nothing), variables, choices)
+        rows += metric_rows(EvaluationUnit("region", region, (), nothing), variables, metric_options)
     judge(experiment, by_model(sorted_table("metrics", rows), variables, experiment.compare_on))
 
 
@@ -80,32 +80,32 @@ def require_possible(experiment: Experiment, catalog: Catalog, zones: Mapping[st
     """
     if catalog.failures:
         return
-    faults = []
+    problems = []
     for index, gate in enumerate(experiment.gates):
         if gate.on == "interval" and (reason := _why_never(gate, experiment, catalog, zones, cell_size)):
             message = (
                 f"{gate.metric} of region {gate.region} can have no interval: {reason}; write `on: estimate`, or see "
                 "that there are enough tiles, cells (`cell_size`) and blocks (`block` of `intervals`)"
             )
-            faults.append(experiment.fault("gates", index, "on", message=message))
-    if faults:
-        raise config_error(faults)
+            problems.append(experiment.problem("gates", index, "on", message=message))
+    if problems:
+        raise config_error(problems)
 
 
 def _why_never(
     gate: Gate, experiment: Experiment, catalog: Catalog, zones: Mapping[str, TileZones], cell_size: int
 ) -> str:
     variable = next(variable for variable in catalog.variables if variable.variable == gate.variable)
-    choices = choices_for(experiment, variable, None, catalog.tiles[0].form)
-    metric = metrics_by_name(variable, choices)[gate.metric]
+    metric_options = metric_options_for(experiment, variable, None, catalog.tiles[0].form)
+    metric = metrics_by_name(variable, metric_options)[gate.metric]
     tiles = [tile for tile in catalog.tiles if gate.region in zones[tile.name].names]
     places = [TilePlace(tile.name, tile.grid, cell_size) for tile in tiles]
-    return why_never(metric, choices, places, experiment.intervals)
+    return why_never(metric, metric_options, places, experiment.intervals)
 
 
-def metrics_by_name(variable: Variable, choices: MetricOptions) -> dict[str, Metric]:
+def metrics_by_name(variable: Variable, metric_options: MetricOptions) -> dict[str, Metric]:
     """Return the metrics that there are of a variable, by the names of their values, such as coverage_90."""
-    return {value.name: value.metric for value in evaluate_metrics(_nothing(variable, choices), choices)}
+    return {value.name: value.metric for value in evaluate_metrics(_nothing(variable, metric_options), metric_options)}
 
 
 def _needs_two_variances(metric: str, known: Iterable[str]) -> bool:
@@ -114,15 +114,15 @@ def _needs_two_variances(metric: str, known: Iterable[str]) -> bool:
     return of_pairs and not {one.name for one in metrics_of(GAUSSIAN)}.isdisjoint(known)
 
 
-def _nothing(variable: Variable, choices: MetricOptions) -> Summary:
+def _nothing(variable: Variable, metric_options: MetricOptions) -> Summary:
     """Return what no pixel of a variable gives."""
-    thresholds, form = no_thresholds(variable.thresholds), no_sums(choices.form)
-    return empty_summary(tuple(choices.levels)).having(thresholds=thresholds, form=form)
+    thresholds, form = no_thresholds(variable.thresholds), no_sums(metric_options.form)
+    return empty_summary(tuple(metric_options.levels)).having(thresholds=thresholds, form=form)
 
 
 def judge(experiment: Experiment, metrics: Table) -> list[GateResult]:
     """Judge every gate; ConfigError where one asks for a number that the table does not hold."""
-    results, faults = [], []
+    results, problems = [], []
     for index, gate in enumerate(experiment.gates):
         rows = _rows_of(gate, metrics.rows)
         if len(rows) == 1:
@@ -131,15 +131,15 @@ def judge(experiment: Experiment, metrics: Table) -> list[GateResult]:
             key = "model" if len({row["model"] for row in rows}) > 1 else "group" if rows[0]["group"] else "bins"
             each = ", ".join(dict.fromkeys(row[key] for row in rows))
             message = f"{gate.metric} is given more than once; add one of {key}: {each}"
-            faults.append(experiment.fault("gates", index, "metric", message=message))
+            problems.append(experiment.problem("gates", index, "metric", message=message))
         else:
             known = sorted({row["metric"] for row in metrics.rows})
             where = f"for variable {gate.variable} and region {gate.region}"
             why = f": {ONE_VARIANCE}" if _needs_two_variances(gate.metric, known) else suggestion(gate.metric, known)
             message = f"there is no {gate.metric} {where}{why}"
-            faults.append(experiment.fault("gates", index, message=message))
-    if faults:
-        raise config_error(faults)
+            problems.append(experiment.problem("gates", index, message=message))
+    if problems:
+        raise config_error(problems)
     return results
 
 

@@ -287,9 +287,9 @@ def cell_maps(sides: Mapping[str, ForecastSample], variables: Sequence[Variable]
 
 
 def _sums_of(side: ForecastSample, variable: Variable, scheme: BinScheme, layout: Layout) -> CellSums:
-    if not side.choices.form.has_variance:
+    if not side.metric_options.form.has_variance:
         return _means_of(side, variable, layout)
-    basis = basis_of_cells(side.whole, replace(side.choices, schemes=(scheme,)))
+    basis = basis_of_cells(side.whole, replace(side.metric_options, schemes=(scheme,)))
     level = 0.9 if 0.9 in basis.levels else basis.levels[-1]
     parts = [
         _columns(_summary_of_blocks(side, basis, tile_number, layout), basis, scheme, level)
@@ -297,13 +297,15 @@ def _sums_of(side: ForecastSample, variable: Variable, scheme: BinScheme, layout
     ]
     names = [name for name in parts[0] if name != "weight" or side.whole.moments.weight != side.whole.n]
     whole = {name: _narrow(np.concatenate([part[name] for part in parts])) for name in names}
-    choices = replace(side.choices, schemes=(scheme,), levels=(level,))
-    return CellSums(variable, whole, _map_metrics(_shown(replace(side, choices=choices)), side, variable.units))
+    metric_options = replace(side.metric_options, schemes=(scheme,), levels=(level,))
+    return CellSums(
+        variable, whole, _map_metrics(_shown(replace(side, metric_options=metric_options)), side, variable.units)
+    )
 
 
 def _means_of(side: ForecastSample, variable: Variable, layout: Layout) -> CellSums:
     """Return sums of what is a mean of each pixel; without those that are infinite somewhere."""
-    basis = basis_of_cells(side.whole, replace(side.choices, schemes=()))
+    basis = basis_of_cells(side.whole, replace(side.metric_options, schemes=()))
     parts = [_summary_of_blocks(side, basis, number, layout) for number in range(len(layout.tiles))]
     columns = {"n": np.concatenate([part.n for part in parts])}
     if side.whole.moments.weight != side.whole.n:
@@ -319,9 +321,9 @@ def _means_of(side: ForecastSample, variable: Variable, layout: Layout) -> CellS
 
 def _shown(side: ForecastSample) -> Iterator[Value]:
     """Yield the numbers that the map shows."""
-    for metric in sorted(metrics_of(side.choices.form), key=lambda metric: metric.rank):
+    for metric in sorted(metrics_of(side.metric_options.form), key=lambda metric: metric.rank):
         if "cell sums" in metric.shown:
-            yield from evaluate_metric(metric, side.whole, side.choices)
+            yield from evaluate_metric(metric, side.whole, side.metric_options)
 
 
 def _map_metrics(values: Iterable[Value], side: ForecastSample, units: str) -> list[MapMetric]:

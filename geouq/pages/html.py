@@ -10,8 +10,10 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from geouq.atomic import atomic_write
-from geouq.failures import isolated
+from geouq.core.atomic import atomic_write
+from geouq.core.failures import isolated
+from geouq.core.naming import file_name
+from geouq.core.wording import counted, for_people
 from geouq.pages.content import ReportContent
 from geouq.pages.explorer import region_scripts
 from geouq.pages.headline import headline
@@ -33,8 +35,6 @@ from geouq.pages.numbers import (
 from geouq.pages.recalibration import recalibration_sheet
 from geouq.pages.scorecard import TABS, CardRow, as_record, rows_inline, scorecard, shown_tabs
 from geouq.pages.sheet import SHORT, Cell, Sheet, files_of_rows
-from geouq.text.naming import file_name
-from geouq.text.wording import counted, for_people
 from geouq.verdict import RULE
 
 
@@ -175,7 +175,7 @@ class _Report:
 
 
 def _figures(content: ReportContent, name: str) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Figures of a pool for each variable, as (variable, [(what it shows, path from the page)])."""
+    """Figures of an evaluation unit for each variable, as (variable, [(what it shows, path from the page)])."""
     found: dict[str, list[tuple[str, str]]] = {variable.name: [] for variable in content.variables}
     for (of, variable, title), path in content.figures.items():
         if of == name:
@@ -184,7 +184,7 @@ def _figures(content: ReportContent, name: str) -> list[tuple[str, list[tuple[st
 
 
 def _recalibrated_figures(content: ReportContent) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Figures of a recalibration, as those of a pool."""
+    """Figures of a recalibration, as those of an evaluation unit."""
     figures = content.recalibrated.figures if content.recalibrated else {}
     return [(variable, [(title, f"../{_url(path)}") for title, path in own]) for variable, own in figures.items()]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from html import escape
 
 from geouq.config import Variable
+from geouq.core.wording import for_people
 from geouq.pages.curves import Curves, Point
-from geouq.text.wording import for_people
 from geouq.verdict import Place
 
 MOST = 60  # diagrams on one page

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from geouq.config import Variable
+from geouq.core.wording import for_people
 from geouq.metrics import deviation, ideal_value, named, shown_in, usual_heading, usual_name
 from geouq.metrics.record import OF_VARIANCE
 from geouq.pages.content import ReportContent
 from geouq.pages.sheet import Cell, Column, Sheet
-from geouq.text.wording import for_people
 from geouq.verdict import Place, Verdict
 
 Row = Mapping[str, Any]
@@ -19,7 +19,7 @@ WHY_BINS = ", which all hold pixels (of skewed variances, one equal-width bin ho
 
 
 def place_of(row: Row) -> Place:
-    """Which pool, variable and model a row is of."""
+    """Which evaluation unit, variable and model a row is of."""
     return row["level"], row["name"], row["variable"], row["model"]
 
 
@@ -50,7 +50,7 @@ def headings() -> dict[str, str]:
 def regions_sheet(
     content: ReportContent, numbers: Numbers, found: Mapping[Place, Verdict], wanted: Sequence[Cell]
 ) -> Sheet:
-    """Every number of these pools, which are told by the cells of their names, variable by variable."""
+    """Every number of these evaluation units, which are told by the cells of their names, variable by variable."""
     first = (Column("variable", "text"), Column("region", "name"), Column("verdict", "text"), Column("pixels"))
     shown = shown_metrics(content)
     groups = {

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from geouq.core.wording import for_people
 from geouq.metrics import shown_in, usual_heading, usual_name
 from geouq.pages.sheet import Cell, Column, Sheet
-from geouq.text.wording import for_people
 
 Row = Mapping[str, Any]
 

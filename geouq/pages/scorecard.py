@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from geouq.config import Variable
-from geouq.gaussian import cdf, half_width
+from geouq.core.gaussian import cdf, half_width
+from geouq.core.wording import for_people, true_minus
 from geouq.metrics import named
 from geouq.pages.headline import certainty, effect_words, severity
-from geouq.text.wording import for_people, true_minus
 from geouq.verdict import NARROW, NARROW_MEAN, Part, Place, Verdict
 
 SIGNIFICANT, UNCERTAIN, UNTESTED = "sig", "open", "untested"

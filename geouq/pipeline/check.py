@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 from geouq.checks import DEEP, examine
 from geouq.config import Configuration, load_experiment
-from geouq.failures import Failure, collecting
+from geouq.core.failures import Failure, collecting
+from geouq.core.wording import counted
 from geouq.pipeline.data import Options
 from geouq.pipeline.prepare import read_headers
 from geouq.runs.plan import describe, problems
 from geouq.runs.progress import Silent
-from geouq.text.wording import counted
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from geouq.config import Experiment
-from geouq.errors import ChangedError
-from geouq.failures import Failure
+from geouq.core.errors import ChangedError
+from geouq.core.failures import Failure
 from geouq.metrics import MetricOptions
 from geouq.numbers.gates import GateResult
-from geouq.numbers.of_run import Numbers
+from geouq.numbers.run_metrics import Numbers
 from geouq.rasters.catalog import Catalog, Tile
 from geouq.reading.cutting import Reading
 from geouq.runs.plan import Plan

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from geouq.failures import collecting
+from geouq.core.failures import collecting
+from geouq.core.overflow import overflow_is_missing
 from geouq.numbers.gates import judge
-from geouq.numbers.of_run import choices_of, numbers_of
-from geouq.overflow import overflow_is_missing
+from geouq.numbers.run_metrics import metric_options_of, numbers_of
 from geouq.pipeline.data import Evaluated, Swept
 from geouq.recalibration import JustRun, recalibrate_run
 
@@ -20,7 +20,7 @@ def evaluate(swept: Swept) -> Evaluated:
     with collecting() as missing, overflow_is_missing():
         recalibrated = _recalibrate(swept)
         (swept.folder / "results.json").unlink(missing_ok=True)  # results of an earlier run are out of date
-        metric_options = choices_of(swept.experiment, swept.record.variables, summaries)
+        metric_options = metric_options_of(swept.experiment, swept.record.variables, summaries)
         numbers = numbers_of(swept.experiment, swept.record, summaries, metric_options, swept.reporter)
         gates = tuple(judge(swept.experiment, numbers.tables["metrics"]))
     return Evaluated(swept, summaries, metric_options, numbers, gates, recalibrated, tuple(missing))

@@ -5,14 +5,15 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from geouq.atomic import remove_leftovers
 from geouq.checks import CHEAP, CHECKS, DEEP, examine
 from geouq.config import Configuration, Experiment, folder_of_run, load_experiment
-from geouq.errors import ConfigError, SummaryError, require_type
-from geouq.failures import collecting
+from geouq.core.atomic import remove_leftovers
+from geouq.core.errors import ConfigError, SummaryError, require_type
+from geouq.core.failures import collecting
+from geouq.core.overflow import overflow_is_missing
+from geouq.core.usage import resources
 from geouq.maps import validate_source_date_epoch
 from geouq.numbers.gates import require_known, require_possible
-from geouq.overflow import overflow_is_missing
 from geouq.pipeline.data import Inspected, Job, Options, Swept, Workers
 from geouq.rasters.catalog import Tile, find_tiles
 from geouq.runs.checksums import catalog_with_checksums, require_local
@@ -23,7 +24,6 @@ from geouq.runs.provenance import Begun, config_digest, load_record
 from geouq.runs.store import damaged_summaries, is_valid, note_on_unidentified, outdated, unidentified
 from geouq.runs.verification import require_intact_summaries
 from geouq.sweep.workers import workers
-from geouq.usage import resources
 from geouq.zones import open_regions, placed
 
 CONFIG_CHANGED = "config.yaml changed since the run, and the numbers follow the changed one"

@@ -6,13 +6,14 @@ from pathlib import Path
 
 from geouq.comparison.texts import Shown, shown_rows, write_texts
 from geouq.config import ClassRegions, Experiment
-from geouq.failures import Failure, collecting, isolated
+from geouq.core.failures import Failure, collecting, isolated
+from geouq.core.naming import file_name
+from geouq.core.overflow import overflow_is_missing
 from geouq.inference import Bands
 from geouq.maps.pipeline import Evaluated as OfMaps
 from geouq.maps.pipeline import write_maps
 from geouq.numbers.gates import save_gates
-from geouq.numbers.of_run import Numbers, preferred_scheme, sides_of
-from geouq.overflow import overflow_is_missing
+from geouq.numbers.run_metrics import Numbers, forecast_samples_of, preferred_scheme
 from geouq.pages import CellMaps, Curves, ReportContent, cell_maps, curves_of, read_recalibration, write_report
 from geouq.pipeline.data import Evaluated
 from geouq.pipeline.results import Results, write_outcome
@@ -27,7 +28,6 @@ from geouq.tables.rows import (
     write_csv,
     write_parquet,
 )
-from geouq.text.naming import file_name
 from geouq.verdict import Place
 
 FigurePaths = Mapping[tuple[str, str, str], str]  # by region, variable and title
@@ -119,7 +119,7 @@ def write_tables(evaluated: Evaluated) -> list[Path]:
     with isolated("tables", path.name, outputs=[path]):
         if write_parquet(tables["metrics"], path, about):
             written.append(path)
-    regions = [pool.name for pool in numbers.shown if pool.level == "region"]
+    regions = [evaluation_unit.name for evaluation_unit in numbers.shown if evaluation_unit.level == "region"]
     with isolated("tables", "metrics.md and metrics.tex"):
         written += write_readable(numbers.tables["metrics"], record.variables, regions, folder)
     with isolated("tables", "comparison of models"):
@@ -163,21 +163,21 @@ def draw_figures(evaluated: Evaluated) -> tuple[dict[tuple[str, str, str], str],
     rows = {name: numbers.tables[name].rows for name in ("metrics", "shift") if name in numbers.tables}
     source = Source(
         preferred_scheme(swept.experiment), evaluated.metric_options, numbers.shown,
-        lambda pool, variable: numbers.inferred[pool.name][variable], rows, numbers.verdicts,
+        lambda evaluation_unit, variable: numbers.inferred[evaluation_unit.name][variable], rows, numbers.verdicts,
         evaluated.summaries, evaluated.summaries.zones(),
     )  # fmt: skip
     wanted, left = by_default(numbers.shown, swept.record.variables, output.figures, output.region_figures)
     written = {}
     swept.reporter.stage("figures", len(wanted))
     for one in wanted:
-        case, outputs = Case(source, one.pool, one.variable), list[Path]()
-        with isolated("figures", f"{one.figure} of {one.variable.name} in {one.pool.name}", outputs=outputs):
+        case, outputs = Case(source, one.evaluation_unit, one.variable), list[Path]()
+        with isolated("figures", f"{one.figure} of {one.variable.name} in {one.evaluation_unit.name}", outputs=outputs):
             path = path_of_figure(case, one.figure)
             outputs.append(swept.folder / path)
             record = FIGURES[one.figure]
             if (figure := record.draw(case)) is not None:
                 save_figure(figure, swept.folder / path)
-                written[one.pool.name, one.variable.name, record.title] = path.as_posix()
+                written[one.evaluation_unit.name, one.variable.name, record.title] = path.as_posix()
         swept.reporter.advance(f"{case.title}, {one.figure}")
     left_out = f"{left} more figures of regions are drawn by: geouq figures {swept.folder} --region NAME"
     return written, [left_out] if left else []
@@ -185,7 +185,9 @@ def draw_figures(evaluated: Evaluated) -> tuple[dict[tuple[str, str, str], str],
 
 def _write_maps(evaluated: Evaluated) -> list[Path]:
     swept = evaluated.swept
-    wholes = next(pool.variables for pool in evaluated.numbers.shown if pool.level == "all")
+    wholes = next(
+        evaluation_unit.variables for evaluation_unit in evaluated.numbers.shown if evaluation_unit.level == "all"
+    )
     run = OfMaps(swept.experiment, swept.record, evaluated.summaries, evaluated.metric_options, wholes)
     return write_maps(run, swept.folder / "maps", swept.reporter)
 
@@ -207,10 +209,10 @@ def _write_pages(
 def _cells_of_pages(evaluated: Evaluated) -> CellMaps | None:
     """Return the sums of the cells of all tiles, for the map of the pages."""
     summaries, swept = evaluated.summaries, evaluated.swept
-    whole = next(pool for pool in evaluated.numbers.shown if pool.level == "all")
+    whole = next(evaluation_unit for evaluation_unit in evaluated.numbers.shown if evaluation_unit.level == "all")
     with isolated("pages", "map of the cells"):
         parts = [summaries.part(tile) for tile in whole.tiles]
-        sides = sides_of(whole, evaluated.metric_options, parts, summaries)
+        sides = forecast_samples_of(whole, evaluated.metric_options, parts, summaries)
         return cell_maps(sides, swept.record.variables, preferred_scheme(swept.experiment))
     return None
 
@@ -223,8 +225,12 @@ def _content_of_pages(
     return ReportContent(
         name=experiment.name,
         variables=record.variables,
-        regions={pool.name: pool.tiles for pool in shown if pool.level == "region"},
-        zones=frozenset(pool.name for pool in shown if pool.zone),
+        regions={
+            evaluation_unit.name: evaluation_unit.tiles
+            for evaluation_unit in shown
+            if evaluation_unit.level == "region"
+        },
+        zones=frozenset(evaluation_unit.name for evaluation_unit in shown if evaluation_unit.zone),
         tiles=record.tiles,
         metrics=tables["metrics"].rows,
         verdicts=results.verdicts,

@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geouq.atomic import write_text
-from geouq.failures import Failure
+from geouq.core.atomic import write_text
+from geouq.core.failures import Failure
 from geouq.numbers.gates import GateResult
 from geouq.runs.provenance import RunRecord
 from geouq.tables.rows import Table, as_frame

@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import partial
 
-from geouq.atomic import write_text
-from geouq.failures import Failure
+from geouq.core.atomic import write_text
+from geouq.core.failures import Failure
+from geouq.core.usage import give_back, peak_memory_mib
 from geouq.maps import is_pixel_map, missing_maps, write_each_map
-from geouq.numbers.of_run import choices_of
+from geouq.numbers.run_metrics import metric_options_of
 from geouq.pipeline.data import Inspected, Job, Swept, Workers
 from geouq.rasters.catalog import Tile
-from geouq.regions import pools
+from geouq.regions import evaluation_units
 from geouq.runs.exact_bins import wanted_keys, with_kept
 from geouq.runs.plan import slots
 from geouq.runs.provenance import RunRecord, config_digest, inputs_of, resolved, save_record, utc, vector_inputs
@@ -27,7 +28,6 @@ from geouq.runs.store import (
 )
 from geouq.sweep.tiles import Zone, collect_pixels, for_each_tile, sweep_tiles, sweep_zones
 from geouq.sweep.zone_sums import batches_of
-from geouq.usage import give_back, peak_memory_mib
 from geouq.zones import Zones, polygons_without_pixels
 
 
@@ -106,9 +106,9 @@ def _place_edges(job: Job, pool: Executor, failures: Sequence[Failure]) -> list[
     tiles = _without(job.tiles, failures)
     summaries = SavedSummaries(job.folder, tuple(tile.name for tile in tiles), job.experiment.levels)
     variables = tiles[0].variables if tiles else ()
-    choices = choices_of(job.experiment, variables, summaries)
+    metric_options = metric_options_of(job.experiment, variables, summaries)
     names = [variable.name for variable in variables]
-    wanted = wanted_keys(pools(job.experiment, names, summaries.wholes()), choices)
+    wanted = wanted_keys(evaluation_units(job.experiment, names, summaries.wholes()), metric_options)
     waiting = [tile for tile in tiles if any(map(len, wanted[tile.name].values()))]
     found = []
     job.reporter.stage("exact bins", len(waiting))

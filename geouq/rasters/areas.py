@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from rasterio.crs import CRS
 from rasterio.errors import CRSError
 
-from geouq.errors import DataError
-from geouq.grid import TOLERANCE, Grid, Window
+from geouq.core.errors import DataError
+from geouq.core.grid import TOLERANCE, Grid, Window
 
 Floats = NDArray[np.float64]
 

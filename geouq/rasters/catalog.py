@@ -5,10 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from geouq.config import Experiment, Fault, FormData, Variable, config_error, key_of, model_and_layer
-from geouq.errors import DataError, GeouqError
-from geouq.failures import Failure
-from geouq.grid import Grid, require_same_grid
+from geouq.config import Experiment, FormData, Problem, Variable, config_error, key_of, model_and_layer
+from geouq.core.errors import DataError, GeouqError
+from geouq.core.failures import Failure
+from geouq.core.grid import Grid, require_same_grid
 from geouq.rasters.areas import require_areas
 from geouq.rasters.layered import Layered, layered_models
 from geouq.rasters.members import with_members
@@ -24,7 +24,7 @@ from geouq.rasters.tile_names import (
     unknown_tiles,
     wanted_names,
 )
-from geouq.rasters.wiring import faults_of_wiring
+from geouq.rasters.wiring import problems_of_wiring
 from geouq.summary.form import GAUSSIAN, Form
 
 READERS = 8
@@ -160,19 +160,19 @@ def find_tiles(experiment: Experiment) -> Catalog:
     tile are wired wrongly. A tile that lacks a layer or has an unusable one becomes a Failure and does not stop the
     others.
     """
-    if isinstance(experiment.data, FormData) and (faults := _faults_of_form(experiment, experiment.data)):
-        raise config_error(faults)
+    if isinstance(experiment.data, FormData) and (problems := _problems_of_form(experiment, experiment.data)):
+        raise config_error(problems)
     experiment = with_members(experiment)
     patterns = experiment.patterns
     found = {layer: match_names(pattern, others(patterns, layer), hidden=True) for layer, pattern in patterns.items()}
-    faults = patterns_without_files(experiment, patterns, found) + unknown_tiles(experiment, found)
-    if faults:
-        raise config_error(faults)
+    problems = patterns_without_files(experiment, patterns, found) + unknown_tiles(experiment, found)
+    if problems:
+        raise config_error(problems)
     names, notes = wanted_names(experiment, found)
     if not names:
-        raise config_error([experiment.fault("tiles", message=f"there is no tile to evaluate; {'; '.join(notes)}")])
-    if faults := missing_in_tables(experiment, names):
-        raise config_error(faults)
+        raise config_error([experiment.problem("tiles", message=f"there is no tile to evaluate; {'; '.join(notes)}")])
+    if problems := missing_in_tables(experiment, names):
+        raise config_error(problems)
     failures = [failure for name in names if (failure := _missing_layers(name, patterns, found))]
     incomplete = {failure.tile for failure in failures}
     complete = [name for name in names if name not in incomplete]
@@ -276,22 +276,22 @@ def _rightly_wired(tiles: list[Tile], experiment: Experiment) -> tuple[list[Tile
     Raises ConfigError where no tile is left: then the configuration is at fault.
     """
     compared = experiment.band_descriptions == "compare"
-    faults = {tile.name: list(faults_of_wiring(tile, descriptions=compared)) for tile in tiles}
-    wrong = {name: own for name, own in faults.items() if own}
+    problems = {tile.name: list(problems_of_wiring(tile, descriptions=compared)) for tile in tiles}
+    wrong = {name: own for name, own in problems.items() if own}
     if wrong and len(wrong) == len(tiles):
         first = next(iter(wrong.values()))
-        raise config_error(experiment.fault_of_layer(layer, message) for layer, message in first)
+        raise config_error(experiment.problem_of_layer(layer, message) for layer, message in first)
     failures = [Failure(name, "catalog", "DataError", own[0][1]) for name, own in wrong.items()]
     return [tile for tile in tiles if tile.name not in wrong], failures
 
 
-def _faults_of_form(experiment: Experiment, data: FormData) -> list[Fault]:
+def _problems_of_form(experiment: Experiment, data: FormData) -> list[Problem]:
     """Return what is wrong with a form that another package defines."""
     if data.form is None:
         return []
-    from geouq.forms import faults_of_form  # noqa: PLC0415  compiled code is loaded where such a form is read
+    from geouq.forms import problems_of_form  # noqa: PLC0415  compiled code is loaded where such a form is read
 
-    return [experiment.fault("data", *keys, message=message) for keys, message in faults_of_form(data)]
+    return [experiment.problem("data", *keys, message=message) for keys, message in problems_of_form(data)]
 
 
 def _with_same_variables(tiles: list[Tile]) -> tuple[list[Tile], list[Failure]]:

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import rasterio
 from rasterio.errors import RasterioError
 
-from geouq.errors import DataError
+from geouq.core.errors import DataError
+from geouq.core.naming import file_in_name
+from geouq.core.redaction import remember_secrets
 from geouq.rasters.servers import as_gdal_names_it, forget, is_remote, version_of
-from geouq.text.naming import file_in_name
-from geouq.text.redaction import remember_secrets
 
 ARCHIVED = re.compile(r"/vsi(?:zip|tar|gzip|7z|rar)/(?P<rest>.*)")
 BRACED = re.compile(r"\{(?P<archive>.*)\}")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from geouq.config import FormData, Variable, key_of
-from geouq.errors import DataError
+from geouq.core.errors import DataError
 from geouq.rasters.raster import Raster, number_of_band
 from geouq.summary.form import Form
 

@@ -21,8 +21,10 @@ from rasterio.enums import ColorInterp, MaskFlags
 from rasterio.errors import NotGeoreferencedWarning, RasterioError
 
 from geouq.config import Variable, model_and_layer
-from geouq.errors import ChangedError, DataError
-from geouq.grid import Grid, Window
+from geouq.core.errors import ChangedError, DataError
+from geouq.core.grid import Grid, Window
+from geouq.core.naming import format_in_name
+from geouq.core.usage import advice_on, open_files_allowed
 from geouq.rasters.files import (
     Known,
     Origin,
@@ -36,8 +38,6 @@ from geouq.rasters.files import (
     stamp_before_opening,
 )
 from geouq.rasters.servers import as_gdal_names_it, cache_options, forget, is_remote, unanswered
-from geouq.text.naming import format_in_name
-from geouq.usage import advice_on, open_files_allowed
 
 WITHOUT_REASON = "does not exist in the file system"
 UNKNOWN_FORMAT = "not recognized as being in a supported file format"  # as GDAL says it

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from geouq.config import IN, OUT, Experiment, Fault, fault_of_name, suggestion
+from geouq.config import IN, OUT, Experiment, Problem, problem_of_name, suggestion
+from geouq.core.naming import file_in_name, format_in_name
 from geouq.rasters.predictions import is_predicted
-from geouq.text.naming import file_in_name, format_in_name
 
 SHOWN = 5
 UNLISTED = (
@@ -59,17 +59,17 @@ def _regex(pattern: str) -> re.Pattern[str]:
 
 def patterns_without_files(
     experiment: Experiment, patterns: Mapping[str, str], found: Mapping[str, set[str]]
-) -> list[Fault]:
+) -> list[Problem]:
     """Return a fault for each pattern that matches no file, and one where no prediction can be listed."""
-    faults = [
-        experiment.fault_of_layer(layer, f"no file matches {pattern}{_what_is_there(file_in_name(pattern))}")
+    problems = [
+        experiment.problem_of_layer(layer, f"no file matches {pattern}{_what_is_there(file_in_name(pattern))}")
         for layer, pattern in patterns.items()
         if is_listable(pattern) and not found[layer]
     ]
     predicted = [layer for layer in patterns if is_predicted(layer)]
     if experiment.tiles is None and not any(is_listable(patterns[layer]) for layer in predicted):
-        faults.append(experiment.fault_of_layer(predicted[0], UNLISTED))
-    return faults
+        problems.append(experiment.problem_of_layer(predicted[0], UNLISTED))
+    return problems
 
 
 def _what_is_there(pattern: str) -> str:
@@ -104,12 +104,14 @@ def wanted_names(experiment: Experiment, found: Mapping[str, set[str]]) -> tuple
     return names, notes
 
 
-def missing_in_tables(experiment: Experiment, names: Iterable[str]) -> list[Fault]:
+def missing_in_tables(experiment: Experiment, names: Iterable[str]) -> list[Problem]:
     """Return a fault for each tile whose name programs that read tables take for a missing value."""
-    wrong = [(name, fault) for name in names if (fault := fault_of_name(name))]
+    wrong = [(name, problem) for name in names if (problem := problem_of_name(name))]
     return [
-        experiment.fault("tiles", list(experiment.tiles or [name]).index(name), message=f"rename the files: {fault}")
-        for name, fault in wrong
+        experiment.problem(
+            "tiles", list(experiment.tiles or [name]).index(name), message=f"rename the files: {problem}"
+        )
+        for name, problem in wrong
     ]
 
 
@@ -134,26 +136,26 @@ def natural_order(name: str) -> tuple[tuple[int, str], ...]:
     return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name) if part)
 
 
-def unknown_tiles(experiment: Experiment, found: Mapping[str, set[str]]) -> list[Fault]:
+def unknown_tiles(experiment: Experiment, found: Mapping[str, set[str]]) -> list[Problem]:
     """Return a fault for each tile of the configuration of which no layer has a file."""
     known = set().union(*found.values())
     if not known:
         return []
     regions = set(experiment.tile_lists) - {IN, OUT}
-    faults = [
-        experiment.fault("regions", region, index, message=_unknown(name, known))
+    problems = [
+        experiment.problem("regions", region, index, message=_unknown(name, known))
         if region in experiment.regions
-        else experiment.fault("splits", region, message=_unknown(name, known | regions))
+        else experiment.problem("splits", region, message=_unknown(name, known | regions))
         for region, tiles in experiment.tile_lists.items()
         for index, name in enumerate(tiles)
         if name not in known
     ]
-    faults += [
-        experiment.fault("tiles", index, message=_unknown(name, known))
+    problems += [
+        experiment.problem("tiles", index, message=_unknown(name, known))
         for index, name in enumerate(experiment.tiles or ())
         if name not in known
     ]
-    return faults
+    return problems
 
 
 def _unknown(name: str, known: set[str]) -> str:

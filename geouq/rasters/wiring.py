@@ -43,7 +43,7 @@ class Wire:
         return self.raster.bands[self.band - 1].description
 
 
-def faults_of_wiring(tile: "Tile", *, descriptions: bool) -> Iterator[tuple[str, str]]:
+def problems_of_wiring(tile: "Tile", *, descriptions: bool) -> Iterator[tuple[str, str]]:
     """Yield the layer and the fault where one band is two layers, or descriptions contradict each other.
 
     descriptions : whether the descriptions of bands are compared.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geouq.grid import Grid, Window
+from geouq.core.grid import Grid, Window
 from geouq.kernel import SQUARE
 from geouq.rasters.catalog import Tile
 from geouq.rasters.raster import CACHE, Raster

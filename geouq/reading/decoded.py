@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.gaussian import half_width
+from geouq.core.gaussian import half_width
+from geouq.core.validity import VARIANCE_NODATA, unify_nodata
 from geouq.rasters.raster import Band
-from geouq.validity import VARIANCE_NODATA, unify_nodata
 
 Values = NDArray[np.floating]
 Doubles = NDArray[np.float64]

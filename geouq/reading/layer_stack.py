@@ -7,14 +7,14 @@ import rasterio.windows
 from numpy.typing import NDArray
 
 from geouq.config import Variable
+from geouq.core.grid import Window
+from geouq.core.validity import MEAN_NODATA, NOT_FINITE
 from geouq.forms import KernelForm
-from geouq.grid import Window
 from geouq.rasters.layered import Bands, Layered
 from geouq.rasters.raster import Band, Raster, opened
 from geouq.reading.decoded import Values, equals, scaled, with_one_nodata
 from geouq.reading.form_pixels import NO_NUMBER, FormPixels, form_pixels
 from geouq.summary.joint_sample import numbers_of, salt_of
-from geouq.validity import MEAN_NODATA, NOT_FINITE
 
 
 class LayerStack:

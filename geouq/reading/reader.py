@@ -15,8 +15,20 @@ import rasterio.windows
 from numpy.typing import NDArray
 
 from geouq.config import Variable, key_of
-from geouq.errors import DataError
-from geouq.grid import Window
+from geouq.core.errors import DataError
+from geouq.core.grid import Window
+from geouq.core.validity import (
+    MASKED,
+    MEAN_NODATA,
+    OTHER_MODEL,
+    TRUTH_NODATA,
+    VARIANCE_NODATA,
+    WEIGHT_ZERO,
+    Nodata,
+    any_valid,
+    classify,
+    mark_invalid,
+)
 from geouq.rasters.areas import pixel_areas
 from geouq.rasters.catalog import Tile
 from geouq.rasters.layered import Layered
@@ -39,18 +51,6 @@ from geouq.reading.decoded import (
 )
 from geouq.reading.layer_stack import LayerStack
 from geouq.reading.variable_window import NO_WEIGHT, Singles, VariableWindow
-from geouq.validity import (
-    MASKED,
-    MEAN_NODATA,
-    OTHER_MODEL,
-    TRUTH_NODATA,
-    VARIANCE_NODATA,
-    WEIGHT_ZERO,
-    Nodata,
-    any_valid,
-    classify,
-    mark_invalid,
-)
 
 LAST_CODE = 65535
 EXACT_IN_FLOAT32 = ("float32", "float16", "int8", "uint8", "int16", "uint16")

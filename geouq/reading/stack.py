@@ -8,8 +8,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from geouq.config import Configuration, Experiment, load_experiment
-from geouq.errors import ConfigError, DataError, require_type
-from geouq.grid import Grid, Window
+from geouq.core.errors import ConfigError, DataError, require_type
+from geouq.core.grid import Grid, Window
 from geouq.rasters.catalog import Tile, find_tiles
 from geouq.rasters.predictions import is_predicted
 from geouq.rasters.raster import gdal_options, number_of_band

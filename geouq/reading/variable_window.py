@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.core.validity import Nodata
 from geouq.kernel import Pixels
 from geouq.kernel.gather import Layers
 from geouq.reading.decoded import NO_STATUS, Doubles, Status, Values
-from geouq.validity import Nodata
 
 Singles = NDArray[np.float32]
 

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.errors import SummaryError
-from geouq.gaussian import half_width, quantile
+from geouq.core.errors import SummaryError
+from geouq.core.gaussian import half_width, quantile
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]

@@ -8,11 +8,12 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from geouq.config import BinScheme, Variable
+from geouq.core.failures import isolated
+from geouq.core.gaussian import cdf, half_width
+from geouq.core.naming import file_name
 from geouq.drawing.cells import cells_of_tiles, unit_of_cells, usual_metric
-from geouq.failures import isolated
 from geouq.figures import IDEAL, PALETTE, Curve, before_after_figure, cell_map, save_figure
 from geouq.figures.style import MARKERS, decades, dress, key, new_figure, note, plain, with_units
-from geouq.gaussian import cdf, half_width
 from geouq.recalibration.corrections import ByGroup, Conformal, Isotonic, Single
 from geouq.recalibration.recalibrator import Recalibrator
 from geouq.recalibration.scores import ScoreKey
@@ -20,7 +21,6 @@ from geouq.regions import EvaluationUnit
 from geouq.runs.store import SavedSummaries
 from geouq.summary import Summary
 from geouq.summary.form import GAUSSIAN
-from geouq.text.naming import file_name
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +37,7 @@ def draw_before_after(
     variables: Sequence[Variable],
     folder: Path,
 ) -> list[Path]:
-    """Write the figure of each variable in each pool; `seen` gives the views of what was chosen for it."""
+    """Write the figure of each variable in each evaluation unit; `seen` gives the views of what was chosen for it."""
     written = []
     for one, other in zip(before, after, strict=True):
         for variable in (variable for variable in variables if variable.name in seen):
@@ -114,12 +114,12 @@ def correction_figure(recalibrator: Recalibrator, whole: Summary) -> Figure:
     return figure
 
 
-def _as_one(pool: EvaluationUnit, views: Sequence[ScoreKey]) -> Summary:
+def _as_one(unit: EvaluationUnit, views: Sequence[ScoreKey]) -> Summary:
     """Mean and variance from the first view; of what is not normal, z from that of PIT."""
-    found = pool.variables[views[0].label]
+    found = unit.variables[views[0].label]
     for view in views:
         if view.pit:
-            found = found.having(z=pool.variables[view.label].z)
+            found = found.having(z=unit.variables[view.label].z)
     return found.having(given=None)
 
 

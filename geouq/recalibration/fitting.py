@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import ClassRegions, Experiment, Recalibration, Variable
-from geouq.errors import ConfigError, SummaryError
-from geouq.gaussian import half_width, quantile
+from geouq.core.errors import ConfigError, SummaryError
+from geouq.core.gaussian import half_width, quantile
 from geouq.recalibration.corrections import (
     Affine,
     ByGroup,

@@ -18,10 +18,12 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from geouq.atomic import atomic_write
 from geouq.config import OF_PREDICTIONS, Experiment, Variable
-from geouq.errors import DataError
-from geouq.grid import Window
+from geouq.core.atomic import atomic_write
+from geouq.core.errors import DataError
+from geouq.core.grid import Window
+from geouq.core.naming import file_name
+from geouq.core.redaction import last_part
 from geouq.maps.geotiff import BandLabel, MapWriter, cog_writer
 from geouq.rasters.catalog import Tile
 from geouq.rasters.layered import Layered
@@ -38,8 +40,6 @@ from geouq.recalibration.corrections import (
 from geouq.recalibration.fitting import nearest_level
 from geouq.recalibration.recalibrator import SMALLEST, Provenance, Recalibrator
 from geouq.recalibration.sweeping import places_of, views_of
-from geouq.text.naming import file_name
-from geouq.text.redaction import last_part
 from geouq.zones import Zones
 
 BLOCK = 512

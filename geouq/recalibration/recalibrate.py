@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from geouq.atomic import atomic_write, remove_leftovers
 from geouq.config import (
     K_FOLD,
     LEAVE_ONE_REGION_OUT,
@@ -17,9 +16,11 @@ from geouq.config import (
     folder_of_run,
     suggestion,
 )
-from geouq.errors import ConfigError, DataError, GeouqError, SummaryError
-from geouq.failures import Failure, failure_of, isolated, record
-from geouq.numbers.of_run import choices_of, preferred_scheme
+from geouq.core.atomic import atomic_write, remove_leftovers
+from geouq.core.errors import ConfigError, DataError, GeouqError, SummaryError
+from geouq.core.failures import Failure, failure_of, isolated, record
+from geouq.core.naming import file_name
+from geouq.numbers.run_metrics import metric_options_of, preferred_scheme
 from geouq.rasters.catalog import Catalog, Tile
 from geouq.recalibration.corrections import Conformal, Unchanged, singles_of
 from geouq.recalibration.fitting import Fits, Fold, fit_all, k_fold, leave_one_region_out, methods_for, sets_of
@@ -44,7 +45,6 @@ from geouq.sweep.tiles import for_each_tile
 from geouq.sweep.workers import workers
 from geouq.tables.columns import RECALIBRATION
 from geouq.tables.rows import Row, Table, by_model, write_csv
-from geouq.text.naming import file_name
 
 ALL = "all"
 Done = TypeVar("Done")
@@ -143,7 +143,7 @@ def recalibrate(
         If the folder holds no run, or its files have changed since.
     ConfigError
         If the method or the judge cannot be applied to this run.
-    OwnedError
+    RunLockedError
         If another process writes to `out`.
     """
     reporter, folder = reporter or Silent(), folder_of_run("folder", folder)
@@ -285,9 +285,9 @@ def _all_seen(job: _Job, fits: Mapping[tuple[str, ...], Fits]) -> list[ScoreKey]
 
 def _rows(job: _Job, seen: Sequence[ScoreKey], judged: SavedSummaries) -> list[Row]:
     experiment, variables, before = job.opened.experiment, job.opened.record.variables, job.opened.summaries
-    choices = choices_of(experiment, variables, before)
+    metric_options = metric_options_of(experiment, variables, before)
     return before_and_after(
-        experiment, variables, seen, before=before, after=judged, choices=choices, reporter=job.reporter
+        experiment, variables, seen, before=before, after=judged, metric_options=metric_options, reporter=job.reporter
     )
 
 

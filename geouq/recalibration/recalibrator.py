@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.arrays.arguments import as_number, mapped, variance_of
-from geouq.atomic import atomic_write
-from geouq.errors import DataError, GeouqError, SummaryError, as_path
+from geouq.core.atomic import atomic_write
+from geouq.core.errors import DataError, GeouqError, SummaryError, as_path
 from geouq.recalibration.corrections import (
     SINGLE,
     ByGroup,

@@ -13,6 +13,7 @@ from operator import itemgetter
 import numpy as np
 
 from geouq.config import Experiment, Groups, Intervals, Variable
+from geouq.core.wording import for_people
 from geouq.inference import ForecastSample, draw_together, judged
 from geouq.inference.differences import Key, Uncertain
 from geouq.inference.resamples import Resampled
@@ -29,14 +30,13 @@ from geouq.metrics import (
 )
 from geouq.metrics.quantiles import pinball_mean
 from geouq.numbers.differences import rows_of_drawn
-from geouq.numbers.of_run import sides_of
+from geouq.numbers.run_metrics import forecast_samples_of
 from geouq.recalibration.corrections import Unchanged
-from geouq.regions import EvaluationUnit, pools
+from geouq.regions import EvaluationUnit, evaluation_units
 from geouq.runs.progress import Reporter
 from geouq.runs.store import SavedSummaries
 from geouq.summary import TileWholes
 from geouq.tables.rows import Row
-from geouq.text.wording import for_people
 
 METRIC = next(metric for metric in METRICS if metric.function is pinball_mean)
 SCORE = METRIC.name
@@ -101,11 +101,13 @@ class ScoreKey:
             return (*of_moments, *of_pit, *of_levels)
         return of_pit if self.pit else (*(of_moments if self.first else ()), *of_levels)
 
-    def choices(self, choices: MetricOptions) -> MetricOptions:
+    def metric_options(self, metric_options: MetricOptions) -> MetricOptions:
         """Return what is asked of it; of bins, equal-count ones if there are some."""
-        schemes = [s for s in choices.schemes if s.scheme == "equal-count"] or list(choices.schemes)
-        levels = choices.levels if self.level is None else (self.level,)
-        plain = replace(choices, groups=Groups(by=()), ordering=False, thresholds=(), beside=(), shared_edges=None)
+        schemes = [s for s in metric_options.schemes if s.scheme == "equal-count"] or list(metric_options.schemes)
+        levels = metric_options.levels if self.level is None else (self.level,)
+        plain = replace(
+            metric_options, groups=Groups(by=()), ordering=False, thresholds=(), beside=(), shared_edges=None
+        )
         return replace(plain, levels=levels, schemes=schemes[:1] if self.first else ())
 
 
@@ -116,19 +118,19 @@ def before_and_after(
     *,
     before: SavedSummaries,
     after: SavedSummaries,
-    choices: Mapping[str, MetricOptions],
+    metric_options: Mapping[str, MetricOptions],
     reporter: Reporter,
 ) -> list[Row]:
     """Return a row for each number of each method and variable, of the whole and of each list of tiles."""
     rows, by_label = [], {one.label: one for one in seen}
-    of_seen = {label: one.choices(choices[one.variable]) for label, one in by_label.items()}
-    of_variables = {name: ScoreKey(name, "", "", None, pit=False, first=True, several=False) for name in choices}
-    own_choices = {name: one.choices(choices[name]) for name, one in of_variables.items()}
+    of_seen = {label: one.metric_options(metric_options[one.variable]) for label, one in by_label.items()}
+    of_variables = {name: ScoreKey(name, "", "", None, pit=False, first=True, several=False) for name in metric_options}
+    own_options = {name: one.metric_options(metric_options[name]) for name, one in of_variables.items()}
     reporter.stage("before and after", 1 + len(experiment.tile_lists))
-    pairs = zip(regions_of(experiment, own_choices, before), regions_of(experiment, of_seen, after), strict=True)
+    pairs = zip(regions_of(experiment, own_options, before), regions_of(experiment, of_seen, after), strict=True)
     for one, other in pairs:
-        sides = sides_of(one, own_choices, [before.part(tile) for tile in one.tiles], before)
-        corrected = sides_of(other, of_seen, [after.part(tile) for tile in other.tiles], after)
+        sides = forecast_samples_of(one, own_options, [before.part(tile) for tile in one.tiles], before)
+        corrected = forecast_samples_of(other, of_seen, [after.part(tile) for tile in other.tiles], after)
         for variable in variables:
             apart, in_sample = ({BEFORE: sides[variable.name]} for _ in range(2))
             for label, side in corrected.items():
@@ -164,7 +166,7 @@ def _in_sample(sides: Mapping[str, ForecastSample]) -> dict[str, Numbers]:
     return {
         label: {
             (value.name, value.bins, value.group): Uncertain(value, reason=IN_SAMPLE)
-            for value in evaluate_metrics(side.whole, side.choices)
+            for value in evaluate_metrics(side.whole, side.metric_options)
         }
         for label, side in sides.items()
     }
@@ -186,7 +188,7 @@ def _with_scores(
 
 def regions_of(experiment: Experiment, names: Iterable[str], summaries: SavedSummaries) -> list[EvaluationUnit]:
     """Return the whole, and each region that is a list of tiles."""
-    return [pool for pool in pools(experiment, names, _only(names, summaries)) if pool.level != "tile"]
+    return [unit for unit in evaluation_units(experiment, names, _only(names, summaries)) if unit.level != "tile"]
 
 
 def _only(names: Iterable[str], summaries: SavedSummaries) -> Iterator[TileWholes]:

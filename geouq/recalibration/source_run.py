@@ -7,11 +7,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from geouq.config import Experiment, Recalibration, fault_of_groups, load_experiment
+from geouq.config import Experiment, Recalibration, load_experiment, problem_of_groups
 from geouq.config.sections import NOT_RECALIBRATED
-from geouq.errors import ConfigError, DataError, SummaryError
-from geouq.failures import Failure
-from geouq.grid import require_same_grid
+from geouq.core.errors import ConfigError, DataError, SummaryError
+from geouq.core.failures import Failure
+from geouq.core.grid import require_same_grid
 from geouq.rasters.catalog import Catalog, Tile, find_tiles
 from geouq.rasters.predictions import Prediction
 from geouq.rasters.raster import Raster, number_of_band, read_header
@@ -58,16 +58,16 @@ class Opened:
         return SavedSummaries(self.folder, self.record.tiles, self.experiment.levels, layers, whole)
 
 
-def wanted_of(folder: Path, asked: Mapping[str, Any]) -> Recalibration:
+def wanted_of(folder: Path, requested: Mapping[str, Any]) -> Recalibration:
     """Return the settings of a run's configuration with those of the command; raise ConfigError for impossible ones."""
     load_record(folder)  # its message is about the run
     written = load_experiment(folder / "config.yaml").recalibration or Recalibration()
-    changed = {key: value for key, value in asked.items() if value}
+    changed = {key: value for key, value in requested.items() if value}
     try:
         return Recalibration.model_validate(written.model_dump() | changed)
     except ValidationError as error:
-        faults = "; ".join(f"--{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-        raise ConfigError(faults) from None
+        problems = "; ".join(f"--{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors())
+        raise ConfigError(problems) from None
 
 
 def open_run(
@@ -86,8 +86,8 @@ def open_run(
     if experiment.forms:
         raise ConfigError(f"recalibration: {NOT_RECALIBRATED}")
     wanted = wanted or experiment.recalibration or Recalibration()
-    if fault := fault_of_groups(wanted, experiment.regions):
-        raise ConfigError(f"recalibration: {fault}")
+    if problem := problem_of_groups(wanted, experiment.regions):
+        raise ConfigError(f"recalibration: {problem}")
     as_read = just_run.as_read() if just_run else {}
     tiles, zones = _as_they_were(folder, experiment, record, wanted.by, threads, as_read=as_read)
     for tile in tiles.values():

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.failures import Failure
-from geouq.grid import Window
+from geouq.core.failures import Failure
+from geouq.core.grid import Window
+from geouq.core.validity import Nodata, classify
 from geouq.rasters.catalog import Tile
 from geouq.rasters.raster import Raster, gdal_options, unchanged
 from geouq.reading.cutting import Piece, Reading
@@ -40,7 +41,6 @@ from geouq.sweep.settings import Settings
 from geouq.sweep.tile_sum import EntryStore, TileSum, Visit, place_of_variance, sweep_windows
 from geouq.sweep.tiles import added_up, tasks_of
 from geouq.sweep.workers import Task, in_order
-from geouq.validity import Nodata, classify
 from geouq.zones import Zones
 from geouq.zones.masks import within
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Event
 
 from geouq.config import Experiment, config_error
-from geouq.failures import Failure
+from geouq.core.failures import Failure
 from geouq.rasters.catalog import Catalog, Tile
 from geouq.rasters.files import files_in
 from geouq.rasters.raster import Raster
@@ -27,7 +27,7 @@ def require_local(experiment: Experiment, tiles: Sequence[Tile], zones: Mapping[
     for raster in (raster for tile in tiles for raster in _rasters(tile, zones[tile.name])):
         if absent := (*raster.unidentified, *(file.path for file in raster.files if not file.local)):
             message = f"{absent[0]} is not a file of this machine, and has no checksum; fetch it, or write modified"
-            raise config_error([experiment.fault("fingerprint", message=message)])
+            raise config_error([experiment.problem("fingerprint", message=message)])
 
 
 def with_checksums(

@@ -8,21 +8,21 @@ from numpy.typing import NDArray
 
 from geouq.metrics import MetricOptions, bin_edges
 from geouq.regions import EvaluationUnit
-from geouq.summary import KeptPixels, TileSummary, VarianceProfile
+from geouq.summary import TailPixels, TileSummary, VarianceProfile
 from geouq.summary.variance_profile import N, key_of
 
 Ints = NDArray[np.int64]
 
 
 def wanted_keys(
-    all_pools: Iterable[EvaluationUnit], choices: Mapping[str, MetricOptions]
+    all_units: Iterable[EvaluationUnit], metric_options: Mapping[str, MetricOptions]
 ) -> dict[str, dict[str, Ints]]:
-    """For each tile and variable, the keys not kept already that an edge splits in any pool with that tile."""
+    """For each tile and variable, the keys not kept already that an edge splits in any evaluation unit with that tile."""
     wanted: dict[str, dict[str, set[int]]] = {}
-    for pool in all_pools:
-        for variable, summary in pool.variables.items():
-            keys = split_keys(summary.variance, choices[variable])
-            for tile in pool.tiles:
+    for unit in all_units:
+        for variable, summary in unit.variables.items():
+            keys = split_keys(summary.variance, metric_options[variable])
+            for tile in unit.tiles:
                 wanted.setdefault(tile, {}).setdefault(variable, set()).update(keys)
     return {
         tile: {variable: np.array(sorted(keys), np.int64) for variable, keys in by_variable.items()}
@@ -30,11 +30,11 @@ def wanted_keys(
     }
 
 
-def split_keys(profile: VarianceProfile, choices: MetricOptions) -> set[int]:
+def split_keys(profile: VarianceProfile, metric_options: MetricOptions) -> set[int]:
     """Keys that an edge falls into, or from whose pixels an equal-count edge is computed, and that are not kept."""
     found: list[Ints] = []
-    for scheme in choices.schemes:
-        shared = (choices.shared_edges or {}).get(scheme.name)
+    for scheme in metric_options.schemes:
+        shared = (metric_options.shared_edges or {}).get(scheme.name)
         edges = bin_edges(profile, scheme) if shared is None else shared
         found.append(key_of(edges[np.isfinite(edges)], profile.shift))
         if scheme.scheme == "equal-count" and shared is None:
@@ -67,7 +67,7 @@ def _keys_of_splits(profile: VarianceProfile, count: int) -> Ints:
     return profile.keys[np.searchsorted(np.cumsum(profile.sums[:, N]), ranks, side="right")]
 
 
-def with_kept(summary: TileSummary, kept: Mapping[str, KeptPixels]) -> TileSummary:
+def with_kept(summary: TileSummary, kept: Mapping[str, TailPixels]) -> TileSummary:
     """Return the summary with these pixels kept beside those of its tail."""
     variables = {
         name: replace(part, whole=part.whole.having(variance=_keeping(part.whole.variance, kept[name])))
@@ -76,11 +76,11 @@ def with_kept(summary: TileSummary, kept: Mapping[str, KeptPixels]) -> TileSumma
     return replace(summary, variables=variables)
 
 
-def _keeping(profile: VarianceProfile, more: KeptPixels) -> VarianceProfile:
-    before = profile.kept or KeptPixels()
+def _keeping(profile: VarianceProfile, more: TailPixels) -> VarianceProfile:
+    before = profile.kept or TailPixels()
     if before.every:
         return replace(profile, kept=replace(before, wanted=np.union1d(before.wanted, more.wanted)))
     other = ~np.isin(key_of(before.variance, profile.shift), more.wanted)
-    both = KeptPixels(pixels=before.pixels[other]).joined([more])
-    kept = KeptPixels.ordered(before.tail, np.union1d(before.wanted, more.wanted), both.pixels)
+    both = TailPixels(pixels=before.pixels[other]).joined([more])
+    kept = TailPixels.ordered(before.tail, np.union1d(before.wanted, more.wanted), both.pixels)
     return replace(profile, kept=kept)

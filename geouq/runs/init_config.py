@@ -8,10 +8,10 @@ from pathlib import Path
 
 import yaml
 
-from geouq.errors import ConfigError
+from geouq.core.errors import ConfigError
+from geouq.core.naming import reads_as_missing
+from geouq.core.wording import one_line
 from geouq.rasters.raster import Raster, descriptions_of, read_header
-from geouq.text.naming import reads_as_missing
-from geouq.text.wording import one_line
 
 RASTERS = (".tif", ".tiff", ".vrt", ".img")
 OF_BANDS = ("prediction", "predictions", "predicted", "pred", "output", "stack", "bands")  # of files of several layers

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from geouq.errors import OwnedError
+from geouq.core.errors import RunLockedError
 
 LOCK, OWNER = ".geouq.lock", ".geouq.owner"
 
 
 @contextmanager
 def owned(folder: Path) -> Iterator[None]:
-    """Own the folder, which is made where it is not there; OwnedError that names the process that owns it.
+    """Own the folder, which is made where it is not there; RunLockedError that names the process that owns it.
 
     The system ends the ownership of a process that is killed. A file system without locks has no owners.
     """
@@ -25,7 +25,7 @@ def owned(folder: Path) -> Iterator[None]:
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        raise OwnedError(
+        raise RunLockedError(
             f"{folder} is being written to by {_named(owner)}; wait for it, or name another folder by --out"
         ) from None
     except NotImplementedError:

@@ -11,7 +11,8 @@ from types import MappingProxyType
 import numpy as np
 
 from geouq.config import Experiment, suggestion
-from geouq.errors import ConfigError
+from geouq.core.errors import ConfigError
+from geouq.core.usage import machine_memory
 from geouq.kernel import SQUARE
 from geouq.rasters.catalog import Catalog, Tile
 from geouq.rasters.layered import Layered
@@ -22,7 +23,6 @@ from geouq.summary.form import GAUSSIAN
 from geouq.sweep.settings import CELLS_IN_TILE, LARGEST_CELL, Settings, cell_size_for
 from geouq.sweep.workers import HELD
 from geouq.sweep.zone_sums import BytesOfZones, Layers, batches_of, bytes_of_zones
-from geouq.usage import machine_memory
 
 MIB = 1 << 20
 # as measured

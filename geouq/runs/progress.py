@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from geouq.interrupts import raise_if_interrupted
+from geouq.core.interrupts import raise_if_interrupted
 
 OF_TILES = frozenset({"checksums", "sweep", "exact bins", "zones", "maps", "judgement", "recalibrated rasters"})
 How = Literal["fitting", "quiet", "verbose", "json"]

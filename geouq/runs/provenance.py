@@ -19,14 +19,14 @@ import llvmlite.binding
 import numba
 import rasterio
 
-from geouq.atomic import write_text
 from geouq.config import Experiment, Variable, to_yaml
-from geouq.errors import SummaryError
-from geouq.failures import Failure
+from geouq.core.atomic import write_text
+from geouq.core.errors import SummaryError
+from geouq.core.failures import Failure
+from geouq.core.redaction import MARK, is_private, last_part, redacted, without_secrets
+from geouq.core.wording import counted
 from geouq.rasters.catalog import Tile
 from geouq.rasters.raster import GDAL_OPTIONS, Raster
-from geouq.text.redaction import MARK, is_private, last_part, redacted, without_secrets
-from geouq.text.wording import counted
 from geouq.version import __version__
 from geouq.zones import Polygons
 

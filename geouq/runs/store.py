@@ -10,7 +10,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.compiled import digest_of_sources
+from geouq.core.compiled import digest_of_sources
+from geouq.core.naming import file_name
 from geouq.rasters.catalog import Tile
 from geouq.runs.provenance import code_target
 from geouq.summary import CellSummaries, TilePlace, TileSummary, TileWholes
@@ -35,7 +36,6 @@ from geouq.summary.zone_file import FORMAT as ZONE_FORMAT
 from geouq.summary.zone_file import ZonesWriter, zones_keep, zones_of_file, zones_writer
 from geouq.sweep.settings import Settings
 from geouq.sweep.tile_sum import Entries
-from geouq.text.naming import file_name
 from geouq.version import __version__
 from geouq.zones.masks import Zones
 

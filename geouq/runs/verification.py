@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from geouq.atomic import atomic_write
 from geouq.config import load_experiment
-from geouq.errors import GeouqError, SummaryError
-from geouq.failures import Failure
+from geouq.core.atomic import atomic_write
+from geouq.core.errors import GeouqError, SummaryError
+from geouq.core.failures import Failure
 from geouq.rasters.catalog import find_tiles
 from geouq.runs.checksums import with_checksums
 from geouq.runs.provenance import (

@@ -3,9 +3,9 @@
 from geouq.summary.accumulate import RunningTotal
 from geouq.summary.coverage_profile import GROUPED_BY, ClassCoverage, CoverageProfile
 from geouq.summary.form import FormSums
-from geouq.summary.kept_pixels import KeptPixels
 from geouq.summary.moments import Moments
 from geouq.summary.summary import Summary, add_all, empty_summary
+from geouq.summary.tail_pixels import TailPixels
 from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes, VariableSummary, VariableWhole
 from geouq.summary.variance_profile import Binned, VarianceProfile
 from geouq.summary.z_histogram import ZHistogram
@@ -17,10 +17,10 @@ __all__ = [
     "ClassCoverage",
     "CoverageProfile",
     "FormSums",
-    "KeptPixels",
     "Moments",
     "RunningTotal",
     "Summary",
+    "TailPixels",
     "TilePlace",
     "TileSummary",
     "TileWholes",

@@ -7,7 +7,7 @@ its own kind, such as one array that spans all keys, and kept pixels wait until 
 from collections.abc import Iterable
 from typing import Any
 
-from geouq.errors import SummaryError
+from geouq.core.errors import SummaryError
 from geouq.summary.statistic import Running, Statistic
 from geouq.summary.summary import Summary, empty_summary, names_of_sum
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.compiled import compiled
+from geouq.core.compiled import compiled
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

@@ -12,7 +12,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geouq.compiled import compiled
+from geouq.core.compiled import compiled
 from geouq.summary.keyed_counts import KeyedCounts
 from geouq.summary.statistic import Dimensions, Partition
 from geouq.summary.variance_profile import FINE_SHIFT

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from geouq.text.wording import for_people
+from geouq.core.wording import for_people
 
 PER_LINE = 4
 

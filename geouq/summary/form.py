@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.errors import SummaryError
+from geouq.core.errors import SummaryError
 from geouq.summary.joint_sample import JointSample
 from geouq.summary.statistic import Array, Dimensions, Spec, Statistic
 

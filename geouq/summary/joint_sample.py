@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.compiled import compiled
+from geouq.core.compiled import compiled
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.uint64]

@@ -27,9 +27,9 @@ import numpy as np
 from h5py import h5a, h5d, h5ds, h5p, h5s, h5t
 from numpy.typing import DTypeLike, NDArray
 
-from geouq.atomic import commit, require_room, temporary
-from geouq.errors import SummaryError
-from geouq.interrupts import deferred_interrupts
+from geouq.core.atomic import commit, require_room, temporary
+from geouq.core.errors import SummaryError
+from geouq.core.interrupts import deferred_interrupts
 
 Array = NDArray[Any]
 

@@ -15,7 +15,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.errors import SummaryError
+from geouq.core.errors import SummaryError
 from geouq.summary.netcdf import NetCDFWriter, checksum_of, intact_file, read_variable, sealed_file
 from geouq.summary.statistic import Statistic, as_words, dimensions_of, of_words
 from geouq.summary.variance_profile import FIELDS, KEPT

@@ -13,7 +13,7 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.errors import AbsentError, SummaryError
+from geouq.core.errors import AbsentError, SummaryError
 from geouq.summary.coverage_profile import CoverageProfile
 from geouq.summary.display import as_html, as_text
 from geouq.summary.equality import are_equal

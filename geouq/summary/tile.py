@@ -7,7 +7,7 @@ from typing import Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.grid import Grid
+from geouq.core.grid import Grid
 from geouq.summary.moments import Moments
 from geouq.summary.statistic import Statistic
 from geouq.summary.summary import Summary

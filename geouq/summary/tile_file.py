@@ -17,9 +17,10 @@ import numpy as np
 from affine import Affine
 from numpy.typing import ArrayLike, NDArray
 
-from geouq.errors import GeouqError, SummaryError, as_path
-from geouq.grid import Grid
-from geouq.interrupts import deferred_interrupts
+from geouq.core.errors import GeouqError, SummaryError, as_path
+from geouq.core.grid import Grid
+from geouq.core.interrupts import deferred_interrupts
+from geouq.core.validity import REASONS
 from geouq.summary.form import GAUSSIAN, Form, form_of_words
 from geouq.summary.netcdf import NetCDFWriter, intact_file, read_variable, sealed_file
 from geouq.summary.statistic import Statistic
@@ -36,7 +37,6 @@ from geouq.summary.statistics_file import (
 )
 from geouq.summary.summary import Summary
 from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes, VariableSummary, VariableWhole
-from geouq.validity import REASONS
 
 FORMAT = "geouq tile summary 8"
 CELL = "cell_"

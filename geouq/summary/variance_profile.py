@@ -12,12 +12,12 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geouq.compiled import compiled
-from geouq.errors import SummaryError
+from geouq.core.compiled import compiled
+from geouq.core.errors import SummaryError
 from geouq.summary.binning import Runs, bin_rows, order_statistics, runs_of, split_row, square_of_variance
-from geouq.summary.kept_pixels import BUDGET, FEW, KeptPixels
 from geouq.summary.moments import finite_or_missing
 from geouq.summary.statistic import Array, Dimensions, Partition, Spec, Statistic, StatisticBasis
+from geouq.summary.tail_pixels import BUDGET, FEW, TailPixels
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -105,7 +105,7 @@ class VarianceProfile(Statistic):
     sums: Floats
     lowest: Floats
     highest: Floats
-    kept: KeptPixels | None = None
+    kept: TailPixels | None = None
     required: ClassVar[bool] = True
     dimensions: ClassVar[Dimensions] = {
         "keys": ("*key",),
@@ -134,7 +134,7 @@ class VarianceProfile(Statistic):
 
     def to_arrays(self) -> dict[str, Array]:
         """Return sums by key and kept pixels."""
-        kept = self.kept or KeptPixels(-1)
+        kept = self.kept or TailPixels(-1)
         several = len(kept.tiles) > 1
         return {
             "keys": self.keys.astype(np.uint32),
@@ -150,7 +150,7 @@ class VarianceProfile(Statistic):
 
     def spec(self) -> dict[str, Any]:
         """Return the precision of the keys, the number of sums, and the tiles of pixels that are all kept."""
-        kept = self.kept or KeptPixels(-1)
+        kept = self.kept or TailPixels(-1)
         columns = {"columns": self.sums.shape[-1], "kept_columns": kept.pixels.shape[-1]}
         return {"shift": self.shift, **columns, "every": kept.every, "tiles": list(kept.tiles)}
 
@@ -165,7 +165,7 @@ class VarianceProfile(Statistic):
             place = arrays.get("kept_place", np.empty(0, np.int64))
             owner = arrays.get("kept_owner", np.zeros(len(place), np.int64))
             wanted = arrays.get("kept_wanted", np.empty(0)).astype(np.int64)
-            kept = KeptPixels(tail, wanted, pixels, bool(spec["every"]), place, owner, tuple(spec["tiles"]))
+            kept = TailPixels(tail, wanted, pixels, bool(spec["every"]), place, owner, tuple(spec["tiles"]))
         return cls(spec["shift"], keys, sums, arrays["lowest"], arrays["highest"], kept)
 
     def labels(self) -> dict[str, Any]:
@@ -190,10 +190,10 @@ class VarianceProfile(Statistic):
 
         Within a key whose pixels are not kept, these are taken to be spread evenly.
         """
-        asked = np.asarray(probabilities, np.float64)
-        key = asked.tobytes()
+        requested = np.asarray(probabilities, np.float64)
+        key = requested.tobytes()
         if key not in self._found:
-            found = np.stack([order_statistics(*row, asked) for row in self._rows])
+            found = np.stack([order_statistics(*row, requested) for row in self._rows])
             self._found[key] = found.reshape(*self.lowest.shape, -1)
         return self._found[key].copy()
 
@@ -225,7 +225,7 @@ class VarianceProfile(Statistic):
     def _runs(self, row: _Row) -> Runs:
         """Pixels and keys of one row in the order of their variance."""
         borders, sums, lowest, highest, complete, _ = row
-        kept = self.kept or KeptPixels()
+        kept = self.kept or TailPixels()
         return runs_of(borders, sums, (lowest, highest), complete, kept.by_place(), places_known=kept.every)
 
     def _sorted_into(self, edges: Floats) -> Binned:
@@ -274,7 +274,7 @@ class VarianceProfile(Statistic):
         if in_tail.sum() > BUDGET:
             tail, in_tail = 0, np.zeros_like(in_tail)
         chosen = in_tail | np.isin(keys, self.kept.wanted)
-        return replace(self, kept=KeptPixels(tail, self.kept.wanted, self.kept.pixels[chosen]))
+        return replace(self, kept=TailPixels(tail, self.kept.wanted, self.kept.pixels[chosen]))
 
     def total(self, axis: int = 0) -> Self:
         """Sum over one leading axis."""
@@ -306,7 +306,7 @@ class VarianceProfile(Statistic):
     def _rows(self) -> list[_Row]:
         """Arguments of the row-wise functions of `binning`, one tuple for each leading index."""
         borders = np.stack([lower_bound(self.keys, self.shift), lower_bound(self.keys + 1, self.shift)], axis=-1)
-        kept = self.kept or KeptPixels()
+        kept = self.kept or TailPixels()
         complete = np.isin(self.keys, self.complete_keys())
         sums = self.sums.reshape(self.lowest.size, len(self.keys), self.sums.shape[-1])
         extremes = zip(self.lowest.ravel(), self.highest.ravel(), strict=True)
@@ -322,7 +322,7 @@ def _spread(profile: VarianceProfile, keys: Ints, fields: int) -> Floats:
     return sums
 
 
-def _kept_of_both(a: VarianceProfile, b: VarianceProfile) -> KeptPixels | None:
+def _kept_of_both(a: VarianceProfile, b: VarianceProfile) -> TailPixels | None:
     """Pixels of the keys that are complete in both parts, and perhaps of others, in no order."""
     if not len(a.keys) or not len(b.keys):
         return a.kept if len(a.keys) else b.kept
@@ -343,8 +343,8 @@ class RunningProfile:
         self._lowest, self._highest = np.asarray(np.inf), np.asarray(-np.inf)
         self._sums = first.sums[:0]
         self._used = np.zeros(0, np.bool_)
-        self._kept: KeptPixels | None = None
-        self._waiting: list[KeptPixels] = []
+        self._kept: TailPixels | None = None
+        self._waiting: list[TailPixels] = []
         self.add(first)
 
     def add(self, other: VarianceProfile) -> None:
@@ -375,10 +375,10 @@ class RunningProfile:
         kept = self._kept and self._kept.in_order()
         return self._with(np.flatnonzero(self._used) + self._first, self._sums[self._used], kept)
 
-    def _with(self, keys: Ints, sums: Floats, kept: KeptPixels | None) -> VarianceProfile:
+    def _with(self, keys: Ints, sums: Floats, kept: TailPixels | None) -> VarianceProfile:
         return VarianceProfile(self._shift, keys, sums, self._lowest, self._highest, kept)
 
-    def _keeps_every_with(self, other: KeptPixels) -> bool:
+    def _keeps_every_with(self, other: TailPixels) -> bool:
         """Whether every pixel is kept here and there, and they are few together."""
         if self._kept is None or not (self._kept.every and other.every):
             return False
@@ -410,7 +410,7 @@ class RunningProfile:
         if self._kept is None or self._kept.tail == 0:
             return 0
         keys = self._first + np.flatnonzero(self._used)
-        tail = self._with(keys, self._sums[:0], KeptPixels(self._kept.tail)).complete_keys()
+        tail = self._with(keys, self._sums[:0], TailPixels(self._kept.tail)).complete_keys()
         return int(self._sums[tail - self._first, N].sum())
 
     def _settle(self) -> None:

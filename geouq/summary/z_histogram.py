@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.errors import SummaryError
-from geouq.gaussian import quantile
+from geouq.core.errors import SummaryError
+from geouq.core.gaussian import quantile
 from geouq.summary.statistic import Array, Dimensions, Spec, Statistic
 
 Floats = NDArray[np.float64]

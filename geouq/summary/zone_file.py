@@ -10,7 +10,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from geouq.errors import SummaryError
+from geouq.core.errors import SummaryError
 from geouq.summary.netcdf import sealed_file
 from geouq.summary.tile import TileSummary
 from geouq.summary.tile_file import TileWriter, opened

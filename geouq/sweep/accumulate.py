@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.grid import Grid, Window
+from geouq.core.grid import Grid, Window
+from geouq.core.validity import REASONS
 from geouq.kernel import CellSums, Sampled, Totals, prune_tail
 from geouq.kernel.accumulators import BLOCK, BLOCKS, HIGHEST, ORDERING_STEP
 from geouq.reading.cutting import BAND, bands_of
 from geouq.summary import (
     CellSummaries,
-    KeptPixels,
     Moments,
     Summary,
+    TailPixels,
     VariableSummary,
     VarianceProfile,
     ZHistogram,
@@ -27,19 +28,18 @@ from geouq.summary.coverage_profile import POSITIVE, ClassCoverage, CoverageProf
 from geouq.summary.form import FormSums, no_sums
 from geouq.summary.interval_scores import GivenLevel, IntervalScores
 from geouq.summary.joint_sample import JointSample
-from geouq.summary.kept_pixels import BUDGET, FEW
 from geouq.summary.moments import PRODUCTS, SUMS
 from geouq.summary.ordering_profile import CLASSES, OrderingProfile
 from geouq.summary.pixel_statistic import NO_PIXELS, PIXEL_STATISTICS
 from geouq.summary.statistic import Statistic
 from geouq.summary.summary import COVERAGE_BY
+from geouq.summary.tail_pixels import BUDGET, FEW
 from geouq.summary.threshold_sums import BINS, FIELDS, ThresholdSums
 from geouq.summary.variance_profile import FIELDS as OF_KEY
 from geouq.summary.variance_profile import FINE_SHIFT, UNWEIGHTED, N, key_of
 from geouq.summary.z_histogram import COMPACT, FINE, edge_probabilities
 from geouq.sweep.growing_rows import GrowingRows
 from geouq.sweep.settings import Settings
-from geouq.validity import REASONS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -48,7 +48,7 @@ Append = Callable[[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.float32]],
 
 NOTHING_ADDED: Mapping[str, Statistic] = MappingProxyType({})
 TOGETHER = 64  # neighbouring keys of the variance that are handed on as one row
-Every = tuple[Floats, Ints]  # pixels (pixels, 2 or 3) as of `KeptPixels`, and their places
+Every = tuple[Floats, Ints]  # pixels (pixels, 2 or 3) as of `TailPixels`, and their places
 Rows = tuple[Ints, Floats]  # numbers, increasing, and a row of sums for each
 
 
@@ -65,7 +65,7 @@ class VariablePart:
     profile: Rows
     z_counts: Floats
     excluded: Ints
-    kept: KeptPixels
+    kept: TailPixels
     groups: tuple[Rows, ...]
     ordering: Rows
     exceeding: Floats
@@ -90,7 +90,7 @@ def take_part(
     lowest, highest = cells.extremes[:, 0].min(), cells.extremes[:, 1].max()
     prune_tail(totals)
     tail, stored = (int(number) for number in totals.kept_state)
-    kept = KeptPixels(tail, pixels=totals.kept[: stored if tail else 0].copy())
+    kept = TailPixels(tail, pixels=totals.kept[: stored if tail else 0].copy())
     # keys beyond the extremes are not looked at, so that their memory is never taken
     first, last = (int(key_of(v, FINE_SHIFT)) for v in (lowest, highest)) if lowest <= highest else (0, -1)
     profile = _profiled(totals, first, last)
@@ -229,7 +229,7 @@ class VariableSum:
             return profile
         pixels = np.concatenate([np.empty((0, 3 if self._weighted else 2)), *(own for own, _ in self._every)])
         place = np.concatenate([np.empty(0, np.int64), *(own for _, own in self._every)])
-        return replace(profile, kept=KeptPixels.every_one(self._settings.tail, self._tile, pixels, place))
+        return replace(profile, kept=TailPixels.every_one(self._settings.tail, self._tile, pixels, place))
 
     def _put(self, cells: CellSums, added: Mapping[str, Statistic], group: Window) -> None:
         """Put the cells of a group in their places."""
@@ -338,7 +338,7 @@ class _BandSum:
 
     def profile(self, lowest: float, highest: float) -> VarianceProfile:
         """Return the sums of the band, told the tile's extremes, which prune its tail to the tile's."""
-        kept = KeptPixels.ordered(self._tail, np.empty(0, np.int64), self._rows_of_tail(highest))
+        kept = TailPixels.ordered(self._tail, np.empty(0, np.int64), self._rows_of_tail(highest))
         extremes = np.asarray(lowest), np.asarray(highest)
         blocks = self._profile.numbers
         keys = np.add.outer(blocks * TOGETHER, np.arange(TOGETHER)).ravel()

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from geouq.errors import DataError
-from geouq.grid import Window
+from geouq.core.errors import DataError
+from geouq.core.grid import Window
+from geouq.core.validity import Nodata
 from geouq.kernel import (
     CellSums,
     Pixels,
@@ -30,12 +31,11 @@ from geouq.kernel.z_lattice import ZLattice, z_lattice
 from geouq.reading.form_pixels import NO_LAYERS, add_form
 from geouq.reading.variable_window import VariableWindow
 from geouq.summary.form import GAUSSIAN
-from geouq.summary.kept_pixels import FEW
 from geouq.summary.pixel_statistic import PIXEL_STATISTICS, ValidPixels
 from geouq.summary.statistic import Statistic
+from geouq.summary.tail_pixels import FEW
 from geouq.sweep.accumulate import Every, VariablePart, take_part
 from geouq.sweep.settings import Settings
-from geouq.validity import Nodata
 
 Ints = NDArray[np.int64]
 Box = tuple[int, int, int, int]  # first row and column in the window, and those behind the last

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from geouq.grid import Grid
+from geouq.core.grid import Grid
 from geouq.summary.form import GAUSSIAN, Form, form_as_words, form_of_words
 from geouq.summary.pixel_statistic import names_of_pixel_statistics
 from geouq.summary.summary import COVERAGE_BY

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import Variable
-from geouq.grid import Grid, Window
+from geouq.core.grid import Grid, Window
+from geouq.core.validity import TRUTH_NODATA
 from geouq.rasters.catalog import Tile
 from geouq.rasters.raster import gdal_options, unchanged
 from geouq.reading.cutting import Piece, Reading, overlap
@@ -21,7 +22,6 @@ from geouq.sweep.accumulate import PieceSum, VariablePart, VariableSum
 from geouq.sweep.group_sums import GroupSum, Read, add_box, emptied, new_group_sum, refuse_negative
 from geouq.sweep.settings import Settings
 from geouq.sweep.workers import stop_if_requested
-from geouq.validity import TRUTH_NODATA
 
 NOTHING: Mapping[str, float] = MappingProxyType({})
 Entries = tuple[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.float32]]

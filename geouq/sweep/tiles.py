@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.errors import DataError
-from geouq.failures import Failure
+from geouq.core.errors import DataError
+from geouq.core.failures import Failure
 from geouq.kernel import collect_keys
 from geouq.rasters.catalog import Tile
 from geouq.rasters.raster import gdal_options, require_same_versions, unchanged
 from geouq.reading.cutting import Piece, Pieces, Reading
 from geouq.reading.reader import TileReader
-from geouq.summary import KeptPixels, TileSummary
+from geouq.summary import TailPixels, TileSummary
 from geouq.sweep.settings import Settings
 from geouq.sweep.tile_sum import EntryStore, InMemory, TileSum, sweep_piece, visits_of
 from geouq.sweep.workers import Task, in_order, stop_if_requested
@@ -195,7 +195,7 @@ def collect_pixels(
     *,
     reading_of: ReadingOf = reading_by_default,
     under_way: UnderWay = no_progress,
-) -> Iterator[tuple[Tile, dict[str, KeptPixels] | Failure]]:
+) -> Iterator[tuple[Tile, dict[str, TailPixels] | Failure]]:
     """Second sweep: every pixel of the wanted keys of each tile and variable."""
     found: dict[str, list[Mapping[str, NDArray[np.float64]]]] = {}
     tasks = _tasks(tiles, reading_of, partial(_collect_piece, wanted))
@@ -255,8 +255,8 @@ def _collect_piece(
 
 def _kept(
     parts: Sequence[Mapping[str, NDArray[np.float64]]], wanted: Mapping[str, Ints], settings: Settings
-) -> dict[str, KeptPixels]:
+) -> dict[str, TailPixels]:
     return {
-        name: KeptPixels.ordered(settings.tail, keys, np.concatenate([part[name] for part in parts]))
+        name: TailPixels.ordered(settings.tail, keys, np.concatenate([part[name] for part in parts]))
         for name, keys in wanted.items()
     }

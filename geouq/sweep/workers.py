@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from geouq.errors import ClusterError, ConfigError
-from geouq.failures import Failure, failure_of
-from geouq.overflow import overflow_is_missing
+from geouq.core.errors import ClusterError, ConfigError
+from geouq.core.failures import Failure, failure_of
+from geouq.core.overflow import overflow_is_missing
 from geouq.rasters.catalog import Tile
 
 PATIENCE = 10.0  # seconds

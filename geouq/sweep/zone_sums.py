@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from geouq.grid import Grid, Window
+from geouq.core.grid import Grid, Window
+from geouq.core.validity import OUTSIDE, TRUTH_NODATA
 from geouq.kernel import SQUARE
 from geouq.rasters.catalog import Tile
 from geouq.rasters.raster import gdal_options, unchanged
@@ -19,13 +20,12 @@ from geouq.reading.cutting import BAND, Piece, Reading, boxes_of, overlap
 from geouq.reading.form_pixels import taken
 from geouq.reading.reader import TileReader
 from geouq.summary import TileSummary
-from geouq.summary.kept_pixels import FEW
+from geouq.summary.tail_pixels import FEW
 from geouq.sweep.accumulate import VariablePart
 from geouq.sweep.group_sums import GroupSum, Read, add_box, emptied, new_group_sum, refuse_negative
 from geouq.sweep.settings import LARGEST_CELL, Settings
 from geouq.sweep.tile_sum import EntryStore, InMemory, TileSum, place_of_variance, visits_of
 from geouq.sweep.workers import HELD, stop_if_requested
-from geouq.validity import OUTSIDE, TRUTH_NODATA
 from geouq.zones.masks import NOWHERE, Bits, Places, Zones, as_bits, meet, places_of, within
 
 ZonePlace = tuple[str, int]  # a layer of zones, and the number of a zone in it

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from geouq.atomic import write_text
 from geouq.config import Variable
+from geouq.core.atomic import write_text
+from geouq.core.naming import file_name
+from geouq.core.wording import for_people, latex_escaped, latex_numbers, markdown_escaped, one_line, with_interval
 from geouq.metrics import metric_label, named, shown_in, unit_of
 from geouq.tables.rows import Row, Table
-from geouq.text.naming import file_name
-from geouq.text.wording import for_people, latex_escaped, latex_numbers, markdown_escaped, one_line, with_interval
 
 WHY_EQUAL_COUNT = (
     " Equal-count bins all hold pixels. Where variances are skewed, one equal-width bin holds nearly all of them, so "
@@ -36,7 +36,7 @@ def write_readable(metrics: Table, variables: Sequence[Variable], regions: Seque
 
     Below the whole, metrics.md holds a table of all regions. Those of regions that are gone are removed.
     """
-    rows = _by_pool(metrics)
+    rows = _by_unit(metrics)
     whole = sheet_of("all", rows.get(("all", "all"), {}), variables)
     texts = {folder / "metrics.tex": as_latex(whole)}
     texts[folder / "metrics.md"] = "\n".join(map(as_markdown, (whole, overview(rows, variables))))
@@ -65,12 +65,12 @@ def sheet_of(region: str, rows: Mapping[str, Mapping[str, Row]], variables: Sequ
 
 def overview(rows: Mapping[tuple[str, str], Mapping[str, Mapping[str, Row]]], variables: Sequence[Variable]) -> Sheet:
     """Return a line for each variable and region, the whole first, with as many digits as fit beside each other."""
-    pools = {name: own for (level, name), own in rows.items() if level != "tile"}
-    names = _names([found for own in pools.values() for found in own.values()])
+    evaluation_units = {name: own for (level, name), own in rows.items() if level != "tile"}
+    names = _names([found for own in evaluation_units.values() for found in own.values()])
     lines = [
         (variable.name, name, for_count(found), *(for_people(found[m]["value"] if m in found else None) for m in names))
         for variable in variables
-        for name, own in pools.items()
+        for name, own in evaluation_units.items()
         if (found := own.get(variable.name))
     ]
     return Sheet("Regions", ("variable", "region", "n", *map(metric_label, names)), tuple(lines), texts=(0, 1))
@@ -105,11 +105,11 @@ def as_latex(sheet: Sheet) -> str:
 
 
 def for_count(found: Mapping[str, Row]) -> str:
-    """Return the number of pixels of a pool."""
+    """Return the number of pixels of an evaluation unit."""
     return str(next(iter(found.values()))["n"]) if found else "0"
 
 
-def _by_pool(table: Table) -> dict[tuple[str, str], dict[str, dict[str, Row]]]:
+def _by_unit(table: Table) -> dict[tuple[str, str], dict[str, dict[str, Row]]]:
     """Return rows by region, variable and metric; of several bin schemes the first, but equal-count before others."""
     found: dict[tuple[str, str], dict[str, dict[str, Row]]] = {}
     for row in table.rows:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.atomic import atomic_write
 from geouq.config import BinScheme, Experiment, Groups, Variable, preferred_first
-from geouq.failures import Failure, isolated
+from geouq.core.atomic import atomic_write
+from geouq.core.failures import Failure, isolated
+from geouq.core.validity import CLASS_NOT_MAPPED, NOT_A_DISTRIBUTION, REASONS, VARIANCE_NOT_POSITIVE
 from geouq.metrics import (
     LEFT_OUT,
     MetricOptions,
@@ -39,7 +40,6 @@ from geouq.regions import EvaluationUnit
 from geouq.summary import Summary, TileWholes
 from geouq.summary.form import GAUSSIAN, Form
 from geouq.tables.columns import COLUMN, COLUMNS
-from geouq.validity import CLASS_NOT_MAPPED, NOT_A_DISTRIBUTION, REASONS, VARIANCE_NOT_POSITIVE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,10 +72,10 @@ class Table:
     rows: tuple[Row, ...]
 
 
-def choices_for(
+def metric_options_for(
     experiment: Experiment, variable: Variable, whole: Summary | None, form: Form = GAUSSIAN
 ) -> MetricOptions:
-    """Return what the experiment asks of a variable; `whole` gives the edges that all pools share, None for own ones.
+    """Return what the experiment asks of a variable; `whole` gives the edges that all evaluation units share, None for own ones.
 
     form : in which the prediction is given; without a variance, nothing is asked of bins and groups.
     """
@@ -99,34 +99,36 @@ def choices_for(
     )
 
 
-def metric_rows(pool: EvaluationUnit, variables: Sequence[Variable], choices: Mapping[str, MetricOptions]) -> list[Row]:
-    """Return every metric of every variable of a pool.
+def metric_rows(
+    unit: EvaluationUnit, variables: Sequence[Variable], metric_options: Mapping[str, MetricOptions]
+) -> list[Row]:
+    """Return every metric of every variable of an evaluation unit.
 
     A metric over no pixel is missing, and one that overflows, which `ci_method` then says.
     """
     return [
-        _of(pool, variable)
+        _of(unit, variable)
         | {
             "metric": value.name,
             "value": _number(value.value),
             "units": unit_of(value.metric, variable.units),
             "bins": value.bins,
-            "null": _null_of(value, choices[variable.name]),
-            "resolution": _resolution_of(value, pool.variables[variable.name]),
+            "null": _null_of(value, metric_options[variable.name]),
+            "resolution": _resolution_of(value, unit.variables[variable.name]),
             "group": value.group,
-            **_why_missing(value, pool.variables[variable.name]),
-            "n": int(pool.variables[variable.name].n),
+            **_why_missing(value, unit.variables[variable.name]),
+            "n": int(unit.variables[variable.name].n),
         }
         for variable in variables
-        for value in evaluate_metrics(pool.variables[variable.name], choices[variable.name])
+        for value in evaluate_metrics(unit.variables[variable.name], metric_options[variable.name])
     ]
 
 
-def _null_of(value: Value, choices: MetricOptions) -> str:
+def _null_of(value: Value, metric_options: MetricOptions) -> str:
     """Return what the null of ENCE takes pixels as, `effective` or `independent`; empty for other numbers."""
     if not value.metric.on_effective:
         return ""
-    return "effective" if value.bins in choices.effective else "independent"
+    return "effective" if value.bins in metric_options.effective else "independent"
 
 
 def _resolution_of(value: Value, summary: Summary) -> float | None:
@@ -138,27 +140,31 @@ def _resolution_of(value: Value, summary: Summary) -> float | None:
     return found
 
 
-def bin_rows(pool: EvaluationUnit, variables: Sequence[Variable], choices: Mapping[str, MetricOptions]) -> list[Row]:
-    """Every bin of every variable of a pool; `edges` says whether they are exact or placed on the profile."""
+def bin_rows(
+    unit: EvaluationUnit, variables: Sequence[Variable], metric_options: Mapping[str, MetricOptions]
+) -> list[Row]:
+    """Every bin of every variable of an evaluation unit; `edges` says whether they are exact or placed on the profile."""
     return [
-        _of(pool, variable) | row
+        _of(unit, variable) | row
         for variable in variables
-        for scheme in choices[variable.name].schemes
-        for row in _bins_of(pool.variables[variable.name], scheme, choices[variable.name])
+        for scheme in metric_options[variable.name].schemes
+        for row in _bins_of(unit.variables[variable.name], scheme, metric_options[variable.name])
     ]
 
 
-def curve_rows(pool: EvaluationUnit, variables: Sequence[Variable], choices: Mapping[str, MetricOptions]) -> list[Row]:
+def curve_rows(
+    unit: EvaluationUnit, variables: Sequence[Variable], metric_options: Mapping[str, MetricOptions]
+) -> list[Row]:
     """PIT histograms (density at the middle of 20 bins), calibration curves, coverage by group; none without pixels.
 
     The x of a group is the middle of the share of pixels that it holds, in the order of what they are grouped by; that
     of a class is its code.
     """
     return [
-        _of(pool, variable) | {"curve": curve, "x": x, "y": y}
+        _of(unit, variable) | {"curve": curve, "x": x, "y": y}
         for variable in variables
-        if pool.variables[variable.name].n
-        for curve, x, y in _points(pool.variables[variable.name], choices[variable.name])
+        if unit.variables[variable.name].n
+        for curve, x, y in _points(unit.variables[variable.name], metric_options[variable.name])
     ]
 
 
@@ -277,14 +283,14 @@ def write_parquet(table: Table, path: Path, metadata: Mapping[str, str]) -> bool
     return True
 
 
-def _of(pool: EvaluationUnit, variable: Variable) -> Row:
-    return {"level": pool.level, "name": pool.name, "variable": variable.name, "model": variable.model}
+def _of(unit: EvaluationUnit, variable: Variable) -> Row:
+    return {"level": unit.level, "name": unit.name, "variable": variable.name, "model": variable.model}
 
 
-def _bins_of(summary: Summary, scheme: BinScheme, choices: MetricOptions) -> Iterator[Row]:
+def _bins_of(summary: Summary, scheme: BinScheme, metric_options: MetricOptions) -> Iterator[Row]:
     if not summary.n:
         return
-    per_bin = binned(summary, scheme, (choices.shared_edges or {}).get(scheme.name))
+    per_bin = binned(summary, scheme, (metric_options.shared_edges or {}).get(scheme.name))
     for k in range(scheme.count):
         yield {
             "bins": scheme.name,
@@ -299,21 +305,21 @@ def _bins_of(summary: Summary, scheme: BinScheme, choices: MetricOptions) -> Ite
         }
 
 
-def _points(summary: Summary, choices: MetricOptions) -> Iterator[tuple[str, float, float]]:
+def _points(summary: Summary, metric_options: MetricOptions) -> Iterator[tuple[str, float, float]]:
     """Name, x and y of each point of the curves of a variable."""
     yield from (point for curve in form_curves(summary) for point in _curve(*curve))
-    if not choices.form.has_variance:
+    if not metric_options.form.has_variance:
         return
-    levels = choices.calibration_levels
+    levels = metric_options.calibration_levels
     middles = (np.arange(20) + 0.5) / 20
     yield from _curve("pit_histogram", middles, 20 * summary.z.regular(20) / summary.moments.weight)
     yield from _curve("calibration", levels, calibration_curve(summary, levels))
     yield from _curve("calibration_interval", levels, interval_curve(summary, levels))
-    if choices.ordering:
+    if metric_options.ordering:
         yield from _curve("sparsification", LEFT_OUT, sparsification_curve(summary))
         yield from _curve("sparsification_oracle", LEFT_OUT, oracle_curve(summary))
-    groups = choices.groups.count
-    for by, level in product(choices.groupings, choices.levels):
+    groups = metric_options.groups.count
+    for by, level in product(metric_options.groupings, metric_options.levels):
         name = f"{level_name('coverage', level)}_by_{by}"
         yield from _curve(name, group_places(summary, by, groups), group_coverage(summary, level, by, groups))
 

@@ -10,8 +10,8 @@ import rasterio.windows
 from numpy.typing import NDArray
 
 from geouq.config import ClassRegions
-from geouq.errors import DataError, GridError
-from geouq.grid import TOLERANCE, Grid, Window, require_same_grid, shift_in_pixels
+from geouq.core.errors import DataError, GridError
+from geouq.core.grid import TOLERANCE, Grid, Window, require_same_grid, shift_in_pixels
 from geouq.rasters.raster import DRIVERS, Raster, opened, read_header
 from geouq.rasters.tile_names import is_listable, match_names
 from geouq.zones.masks import Part, meet, shrunk

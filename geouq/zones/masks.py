@@ -6,8 +6,8 @@ from typing import NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.compiled import compiled, inlined
-from geouq.grid import Window
+from geouq.core.compiled import compiled, inlined
+from geouq.core.grid import Window
 from geouq.rasters.raster import Raster
 
 Mask = NDArray[np.bool_]

@@ -17,9 +17,9 @@ from rasterio.errors import RasterioError
 from rasterio.warp import transform as projected
 from rasterio.warp import transform_bounds
 
-from geouq.compiled import compiled
-from geouq.errors import DataError
-from geouq.grid import Grid, Window
+from geouq.core.compiled import compiled
+from geouq.core.errors import DataError
+from geouq.core.grid import Grid, Window
 from geouq.rasters.raster import Raster
 from geouq.zones.masks import Mask, Part, meet, shrunk, within
 from geouq.zones.vector import Polygons

@@ -10,11 +10,11 @@ from typing import Self
 
 import numpy as np
 
-from geouq.config import ClassRegions, DerivedRegion, Experiment, Fault, PolygonRegions, config_error, suggestion
+from geouq.config import ClassRegions, DerivedRegion, Experiment, PolygonRegions, Problem, config_error, suggestion
 from geouq.config.regions import ALL
-from geouq.errors import DataError, GeouqError
-from geouq.failures import Failure
-from geouq.grid import Grid, Window
+from geouq.core.errors import DataError, GeouqError
+from geouq.core.failures import Failure
+from geouq.core.grid import Grid, Window
 from geouq.rasters.catalog import Catalog
 from geouq.rasters.raster import Raster
 from geouq.zones.classes import ClassZones, read_classes, require_classes
@@ -211,12 +211,12 @@ def open_regions(experiment: Experiment) -> Regions:
     Raises ConfigError that lists every fault: files, filters and attributes of no use, names that clash, are unknown or
     made of themselves, and gates on unknown regions.
     """
-    faults: list[Fault] = []
-    polygons = dict(_read(experiment, faults))
+    problems: list[Problem] = []
+    polygons = dict(_read(experiment, problems))
     classes = {key: region for key, region in experiment.regions.items() if isinstance(region, ClassRegions)}
-    faults += [*_without_rasters(experiment, classes), *_clashes(experiment, polygons)]
-    if not faults:
-        derived = _derivations(experiment, polygons, classes, faults)
+    problems += [*_without_rasters(experiment, classes), *_clashes(experiment, polygons)]
+    if not problems:
+        derived = _derivations(experiment, polygons, classes, problems)
         found = Regions(
             {name: frozenset(own) for name, own in experiment.tile_lists.items()},
             polygons,
@@ -225,9 +225,9 @@ def open_regions(experiment: Experiment) -> Regions:
             (*(note for own in polygons.values() for note in own.notes), *_inexact(experiment)),
             experiment.drivers,
         )
-        faults += _gates(experiment, found.names)
-    if faults:
-        raise config_error(faults)
+        problems += _gates(experiment, found.names)
+    if problems:
+        raise config_error(problems)
     return found
 
 
@@ -262,7 +262,7 @@ def _inexact(experiment: Experiment) -> list[str]:
     return [note]
 
 
-def _read(experiment: Experiment, faults: list[Fault]) -> Iterator[tuple[str, Polygons]]:
+def _read(experiment: Experiment, problems: list[Problem]) -> Iterator[tuple[str, Polygons]]:
     """Polygons by their key; what cannot be read is added to the faults, at the key that its message begins with."""
     for key, region in experiment.regions.items():
         if isinstance(region, PolygonRegions):
@@ -270,18 +270,18 @@ def _read(experiment: Experiment, faults: list[Fault]) -> Iterator[tuple[str, Po
                 yield key, read_polygons(region)
             except DataError as error:
                 step, _, message = str(error).partition(": ")
-                faults.append(experiment.fault("regions", key, step, message=message))
+                problems.append(experiment.problem("regions", key, step, message=message))
 
 
-def _without_rasters(experiment: Experiment, classes: Mapping[str, ClassRegions]) -> Iterator[Fault]:
+def _without_rasters(experiment: Experiment, classes: Mapping[str, ClassRegions]) -> Iterator[Problem]:
     for key, region in classes.items():
         try:
             require_classes(region, experiment.drivers)
         except DataError as error:
-            yield experiment.fault("regions", key, "classes", message=str(error))
+            yield experiment.problem("regions", key, "classes", message=str(error))
 
 
-def _clashes(experiment: Experiment, polygons: Mapping[str, Polygons]) -> Iterator[Fault]:
+def _clashes(experiment: Experiment, polygons: Mapping[str, Polygons]) -> Iterator[Problem]:
     """Names of polygons that are those of other regions too."""
     places: dict[str, str] = {ALL: "which always exists and holds all tiles"}
     for key, region in experiment.regions.items():
@@ -297,11 +297,11 @@ def _clashes(experiment: Experiment, polygons: Mapping[str, Polygons]) -> Iterat
                 message = f"{own.path} names a region {name!r}, and so does {places[name]}; rename one of them"
                 if name == ALL:
                     message = f"{own.path} names a region 'all', {places[ALL]}; leave it out with where, or rename it"
-                yield experiment.fault("regions", key, "name", message=message)
+                yield experiment.problem("regions", key, "name", message=message)
         places |= dict.fromkeys(own.names, f"regions.{key} ({own.path})")
 
 
-def _alike(experiment: Experiment, polygons: Mapping[str, Polygons], places: Iterable[str]) -> Iterator[Fault]:
+def _alike(experiment: Experiment, polygons: Mapping[str, Polygons], places: Iterable[str]) -> Iterator[Problem]:
     """Names of polygons that differ from others in case alone: not all systems tell their files apart."""
     folded = {name.casefold(): name for name in places}
     for key, own in polygons.items():
@@ -311,14 +311,14 @@ def _alike(experiment: Experiment, polygons: Mapping[str, Polygons], places: Ite
                     f"{own.path} names a region {name!r}, which differs from {other!r} in case alone, and so would "
                     "their files; rename one of them, or leave it out with where"
                 )
-                yield experiment.fault("regions", key, "name", message=message)
+                yield experiment.problem("regions", key, "name", message=message)
 
 
 def _derivations(
     experiment: Experiment,
     polygons: Mapping[str, Polygons],
     classes: Mapping[str, ClassRegions],
-    faults: list[Fault],
+    problems: list[Problem],
 ) -> dict[str, Derivation]:
     """Regions made of others, each after those that it is made of.
 
@@ -334,12 +334,12 @@ def _derivations(
             for i, name in enumerate(getattr(region, step)):
                 if name not in single and name not in several:
                     message = f"{name!r} is not a region{suggestion(name, [*single, *several])}"
-                    faults.append(experiment.fault("regions", key, step, i, message=message))
+                    problems.append(experiment.problem("regions", key, step, i, message=message))
     written = {
         key: Derivation(*(_expanded(names, single, several) for names in (region.of, region.without)))
         for key, region in made.items()
     }
-    return {} if faults else _ordered(experiment, written, faults)
+    return {} if problems else _ordered(experiment, written, problems)
 
 
 def _expanded(names: Iterable[str], single: set[str], several: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
@@ -347,7 +347,9 @@ def _expanded(names: Iterable[str], single: set[str], several: Mapping[str, tupl
     return tuple(dict.fromkeys(name for group in each for name in group))
 
 
-def _ordered(experiment: Experiment, written: Mapping[str, Derivation], faults: list[Fault]) -> dict[str, Derivation]:
+def _ordered(
+    experiment: Experiment, written: Mapping[str, Derivation], problems: list[Problem]
+) -> dict[str, Derivation]:
     ordered: dict[str, Derivation] = {}
     while len(ordered) < len(written):
         ready = [
@@ -358,18 +360,18 @@ def _ordered(experiment: Experiment, written: Mapping[str, Derivation], faults: 
         if not ready:
             circle = ", ".join(name for name in written if name not in ordered)
             first = next(name for name in written if name not in ordered)
-            faults.append(experiment.fault("regions", first, message=f"is made of itself in a circle: {circle}"))
+            problems.append(experiment.problem("regions", first, message=f"is made of itself in a circle: {circle}"))
             return {}
         ordered |= {name: written[name] for name in ready}
     return ordered
 
 
-def _gates(experiment: Experiment, names: Iterable[str]) -> Iterator[Fault]:
+def _gates(experiment: Experiment, names: Iterable[str]) -> Iterator[Problem]:
     known = [ALL, *names]
     for i, gate in enumerate(experiment.gates):
         if gate.region not in known:
             message = f"{gate.region!r} is not known{suggestion(gate.region, known)}"
-            yield experiment.fault("gates", i, "region", message=message)
+            yield experiment.problem("gates", i, "region", message=message)
 
 
 def placed(regions: Regions, catalog: Catalog) -> tuple[dict[str, TileZones], Catalog]:

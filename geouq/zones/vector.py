@@ -12,9 +12,9 @@ from rasterio.crs import CRS
 from rasterio.errors import CRSError
 
 from geouq.config import PolygonRegions, suggestion
-from geouq.errors import DataError
+from geouq.core.errors import DataError
+from geouq.core.naming import reads_as_missing
 from geouq.rasters.files import require_regular
-from geouq.text.naming import reads_as_missing
 
 INSTALL = "polygons need pyogrio and shapely: pip install 'geouq[polygons]'"
 FARTHEST = 720.0  # degrees, two turns; what lies beyond was written in metres

@@ -13,7 +13,7 @@ from benchmarks.measure import RATIO, Ratio, Table, Watch, compare, ratio_row, s
 from benchmarks.rasters import CODECS, make_tile, thin_truth
 from benchmarks.tiles import LAYERS, path_of, write_config
 from geouq.config import load_experiment
-from geouq.failures import Failure
+from geouq.core.failures import Failure
 from geouq.pipeline.data import Options
 from geouq.pipeline.run import run
 from geouq.rasters.catalog import find_tiles

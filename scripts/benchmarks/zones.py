@@ -14,7 +14,7 @@ from benchmarks.rasters import make_tile
 from benchmarks.sweeps import decode_tile
 from benchmarks.tiles import path_of, write_config
 from geouq.config import load_experiment
-from geouq.failures import Failure
+from geouq.core.failures import Failure
 from geouq.rasters.catalog import Tile, find_tiles
 from geouq.runs.plan import plan_run, settings_for
 from geouq.sweep.tiles import sweep_zones

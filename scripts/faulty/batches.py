@@ -30,7 +30,7 @@ LONGEST = 150  # seconds of all cases of a kind; those that are left are not tri
 MOST_MEMORY = 6 << 30  # bytes of addresses of the whole program
 ALWAYS = 10**6
 READ = """import sys
-from geouq.errors import DataError
+from geouq.core.errors import DataError
 from geouq.rasters.raster import read_header
 try:
     print("masked" if read_header(sys.argv[1]).bands[0].masked else "not masked")

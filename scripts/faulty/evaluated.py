@@ -7,9 +7,9 @@ from click.testing import CliRunner
 
 from geouq.cli import main
 from geouq.config import load_experiment
-from geouq.failures import Failure
+from geouq.core.failures import Failure
+from geouq.core.overflow import overflow_is_missing
 from geouq.metrics import MetricOptions, evaluate_metrics
-from geouq.overflow import overflow_is_missing
 from geouq.rasters.catalog import find_tiles
 from geouq.sweep.settings import Settings
 from geouq.sweep.tiles import sweep_tiles

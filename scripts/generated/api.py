@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any
 
 import geouq
-import geouq.errors
+import geouq.core.errors
 import geouq.metrics
 from generated.docstrings import as_markdown, documented, signature
 from generated.markdown import sentence, table
@@ -71,12 +71,16 @@ def accessor() -> str:
 
 def errors() -> str:
     """Return a table of the errors, with the built-in exceptions that they also are."""
-    own = [one for one in vars(geouq.errors).values() if inspect.isclass(one) and one.__module__ == "geouq.errors"]
+    own = [
+        one
+        for one in vars(geouq.core.errors).values()
+        if inspect.isclass(one) and one.__module__ == "geouq.core.errors"
+    ]
     rows = (
         (f"`{one.__name__}`", ", ".join(f"`{base.__name__}`" for base in one.__bases__), documented(one).first)
         for one in own
     )
-    return table(("error (`geouq.errors`)", "is also", "meaning"), rows)
+    return table(("error (`geouq.core.errors`)", "is also", "meaning"), rows)
 
 
 def _own_parameters(name: str) -> Iterator[str]:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2] / "geouq"
 # rooms that nearly every other one imports: arrows to them would hide the rest
-COMMON = ("atomic", "compiled", "errors", "failures", "interrupts", "overflow", "processor", "text", "usage", "version")
-STARTS = ("__init__", "__main__", "registration")
+COMMON = ("core", "version")
+STARTS = ("__init__", "__main__")
 
 Graph = Mapping[str, frozenset[str]]
 

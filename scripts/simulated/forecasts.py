@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.gaussian import cdf, half_width, quantile
+from geouq.core.gaussian import cdf, half_width, quantile
 from simulated.fields import Shape, gaussian_field
 
 Floats = NDArray[np.float64]

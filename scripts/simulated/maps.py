@@ -8,7 +8,7 @@ from affine import Affine
 from numpy.typing import NDArray
 from rasterio.crs import CRS
 
-from geouq.grid import Grid
+from geouq.core.grid import Grid
 
 Floats = NDArray[np.float64]
 Layers = Sequence[Floats]

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10
-from geouq.gaussian import crps, half_width, nll
+from geouq.core.gaussian import crps, half_width, nll
 from geouq.inference import Blocks, Interval, Intervals, infer
 from geouq.metrics import MetricOptions
 from geouq.summary import TilePlace, VariableSummary, add_all

@@ -8,9 +8,9 @@ from forecasts import heteroscedastic
 
 import geouq
 from geouq.config import Experiment, Variable
-from geouq.errors import ConfigError, SummaryError
+from geouq.core.errors import ConfigError, SummaryError
 from geouq.regions import EvaluationUnit
-from geouq.tables.rows import bin_rows, choices_for, curve_rows
+from geouq.tables.rows import bin_rows, curve_rows, metric_options_for
 
 ARRAYS = [layer.reshape(2, 20, 50) for layer in heteroscedastic((40, 50))]
 NAMED = [xr.DataArray(a, {"variable": ["a", "b"]}, ("variable", "y", "x"), attrs={"units": "m"}) for a in ARRAYS]
@@ -24,7 +24,7 @@ def rows():
     experiment = Experiment(version=1, name="x", data=layers, ordering=True, groups={"by": ["truth", "variance"]})
     variable, summary = Variable(name="h", band=1, units="m"), geouq.summarize(*ARRAYS, ordering=True)
     unit = EvaluationUnit("all", "all", ("t",), {"h": summary})
-    choices = {"h": choices_for(experiment, variable, None)}
+    choices = {"h": metric_options_for(experiment, variable, None)}
     return curve_rows(unit, [variable], choices), bin_rows(unit, [variable], choices)
 
 

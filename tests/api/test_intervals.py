@@ -9,7 +9,7 @@ from landscape import NORTH_UP, write_tiles
 
 import geouq
 from geouq.api.position import maps_of
-from geouq.errors import ConfigError, DataError
+from geouq.core.errors import ConfigError, DataError
 
 TEXT = "output: {maps: none, figures: none, pages: none}\nintervals: {resamples: 200}\n"
 ARRAYS = forecast(0, 128, 8.0)

@@ -8,7 +8,7 @@ import xarray as xr
 from forecasts import heteroscedastic
 
 import geouq
-from geouq.errors import ConfigError, DataError
+from geouq.core.errors import ConfigError, DataError
 
 ARRAYS = heteroscedastic((20, 30))
 

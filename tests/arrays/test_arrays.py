@@ -6,11 +6,11 @@ from alike import same
 from forecasts import heteroscedastic
 
 from geouq.arrays.points import Points, summarize_arrays, summarize_points
-from geouq.errors import DataError
+from geouq.core.errors import DataError
+from geouq.core.validity import WEIGHT_ZERO
 from geouq.metrics import MetricOptions, evaluate_metrics
 from geouq.summary import empty_summary
 from geouq.sweep.settings import Settings
-from geouq.validity import WEIGHT_ZERO
 
 LEVELS = (0.5, 0.9)
 SETTINGS = Settings(LEVELS, 256)

@@ -9,7 +9,7 @@ from forecasts import heteroscedastic
 import geouq
 from geouq.arrays.datasets import evaluate, table
 from geouq.arrays.summary_array import SummaryArray
-from geouq.errors import SummaryError
+from geouq.core.errors import SummaryError
 from geouq.metrics import metrics_of
 from geouq.summary.form import GAUSSIAN
 

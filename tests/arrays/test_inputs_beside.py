@@ -7,8 +7,8 @@ import xarray as xr
 from alike import same
 
 import geouq
-from geouq.errors import DataError, GeouqError
-from geouq.gaussian import half_width
+from geouq.core.errors import DataError, GeouqError
+from geouq.core.gaussian import half_width
 
 RNG = np.random.default_rng(0)
 TRUTH = RNG.normal(10, 3, (40, 50))

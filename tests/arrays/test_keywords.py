@@ -7,7 +7,7 @@ import pytest
 from forecasts import heteroscedastic
 
 import geouq
-from geouq.errors import DataError
+from geouq.core.errors import DataError
 from geouq.recalibration import Recalibrator
 from geouq.recalibration.corrections import Scale
 from geouq.recalibration.recalibrator import Provenance

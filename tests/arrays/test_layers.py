@@ -7,7 +7,7 @@ import xarray as xr
 from alike import same
 
 from geouq import classes, ensemble, quantiles
-from geouq.errors import DataError
+from geouq.core.errors import DataError
 
 SHAPE = (60, 40)
 LEVELS = (0.1, 0.5, 0.9)

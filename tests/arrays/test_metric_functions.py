@@ -14,7 +14,7 @@ import geouq
 from geouq import metrics
 from geouq.arrays.metric_functions import bin_scheme, measure, measure_names
 from geouq.config import Bins, BinScheme, preferred_first
-from geouq.errors import ConfigError, GeouqError
+from geouq.core.errors import ConfigError, GeouqError
 from geouq.metrics import metrics_of
 from geouq.summary.form import GAUSSIAN
 

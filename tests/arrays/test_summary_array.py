@@ -8,7 +8,7 @@ from forecasts import heteroscedastic
 
 from geouq.arrays.summary_array import SummaryArray
 from geouq.arrays.validation import summarize
-from geouq.errors import SummaryError
+from geouq.core.errors import SummaryError
 
 
 def stacked(seed, name="time", first=0):

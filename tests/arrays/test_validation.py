@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from geouq.arrays.summary_array import SummaryArray
 from geouq.arrays.validation import summarize
-from geouq.errors import ConfigError, DataError, GeouqError
+from geouq.core.errors import ConfigError, DataError, GeouqError
 from geouq.metrics import mae, rmse, uce
 from geouq.summary import Summary
 

@@ -9,13 +9,13 @@ import pytest
 import xarray as xr
 import yaml
 
-from geouq.compiled import is_compiled
+from geouq.core.compiled import is_compiled
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
 
 
 def test_a_run_prints_a_verdict_for_each_variable_and_that_it_compiles(tile_folder, geouq, monkeypatch):
-    monkeypatch.setattr("geouq.compiled.is_compiled", lambda: False)
+    monkeypatch.setattr("geouq.core.compiled.is_compiled", lambda: False)
 
     done = geouq("run", tile_folder(("a1",), text="variables: [height, cover]\noutput: {maps: none, figures: none}\n"))
 
@@ -29,7 +29,7 @@ def test_a_run_prints_a_verdict_for_each_variable_and_that_it_compiles(tile_fold
 
 
 def test_compiled_code_is_noticed(tmp_path, monkeypatch):
-    monkeypatch.setattr("geouq.compiled._cache_folder", lambda: str(tmp_path))
+    monkeypatch.setattr("geouq.core.compiled._cache_folder", lambda: str(tmp_path))
     assert not is_compiled()
     (tmp_path / "kernel").mkdir()
     (tmp_path / "kernel" / "window.nbi").touch()

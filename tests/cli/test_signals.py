@@ -70,8 +70,8 @@ def test_a_second_signal_does_not_interrupt_the_removal_of_partial_files(tmp_pat
     program = """
 import os, signal, sys
 from pathlib import Path
-from geouq.atomic import atomic_write
-from geouq.interrupts import Interrupted, interrupts
+from geouq.core.atomic import atomic_write
+from geouq.core.interrupts import Interrupted, interrupts
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 try:
     with interrupts(), atomic_write(Path(sys.argv[1])) as part:
@@ -135,7 +135,7 @@ main()
 def test_a_signal_whose_exception_was_dropped_ends_no_later_work():
     program = """
 import os, signal
-from geouq.interrupts import deferred_interrupts, interrupts, received
+from geouq.core.interrupts import deferred_interrupts, interrupts, received
 
 class Signalling:
     def __del__(self):
@@ -155,7 +155,7 @@ with deferred_interrupts():
 def test_a_signal_that_the_caller_ignores_stays_ignored():
     program = """
 import os, signal
-from geouq.interrupts import interrupts, received
+from geouq.core.interrupts import interrupts, received
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
 with interrupts():
     os.kill(os.getpid(), signal.SIGHUP)

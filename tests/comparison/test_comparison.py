@@ -14,7 +14,7 @@ from csv_rows import rows_of
 from landscape import NAMES, REGIONS, SHORT, scaled
 
 import geouq as package
-from geouq.errors import ConfigError
+from geouq.core.errors import ConfigError
 
 WIDE = 'data: {variance: "wide/{tile}_variance.tif"}\n'
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geouq.config import Experiment, folder_of_run, load_experiment, to_yaml
-from geouq.errors import ConfigError
-from geouq.text.naming import reads_as_missing
-from geouq.text.redaction import holds_secret
+from geouq.core.errors import ConfigError
+from geouq.core.naming import reads_as_missing
+from geouq.core.redaction import holds_secret
 
 
 def test_a_file_that_is_not_there_and_a_folder_are_named(tmp_path):

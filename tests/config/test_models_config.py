@@ -5,9 +5,9 @@ from configurations import SMALLEST, faults, written
 from two_models import LISTED, MODELS, SHARED, config_of
 
 from geouq.config import Variable, load_experiment, to_yaml
-from geouq.failures import Failure
+from geouq.core.failures import Failure
+from geouq.core.naming import file_name
 from geouq.rasters.catalog import find_tiles
-from geouq.text.naming import file_name
 
 
 def test_models_are_named_in_paths_or_have_rasters_of_their_own(tmp_path):

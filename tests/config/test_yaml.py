@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geouq.config import Experiment, load_experiment
-from geouq.errors import ConfigError
+from geouq.core.errors import ConfigError
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from matplotlib.colors import LogNorm
 from pictures import inferred
 
 from geouq.config import CALIBRATION_LEVELS, EQUAL_COUNT_10
+from geouq.core.gaussian import cdf
+from geouq.core.grid import Grid
 from geouq.figures import (
     Curve,
     TileCells,
@@ -25,8 +27,6 @@ from geouq.figures import (
     std_figure,
 )
 from geouq.figures.predicted_std import error_quantiles
-from geouq.gaussian import cdf
-from geouq.grid import Grid
 from geouq.inference import pit_half_width
 from geouq.metrics import LEFT_OUT, binned, calibration_curve, oracle_curve
 

@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 
 from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10
-from geouq.errors import ConfigError
+from geouq.core.errors import ConfigError
 from geouq.figures import correlogram_figure, pit_histogram, reliability_diagram, save_figure
 from geouq.inference import Intervals
 from geouq.metrics import binned
@@ -134,7 +134,7 @@ def test_the_correlogram_shows_all_residuals_by_distance():
 
     (axes,) = correlogram_figure(blocks, title="t").axes
 
-    for reach, line in zip(blocks.reaches.values(), axes.lines[::2], strict=False):
+    for reach, line in zip(blocks.correlation_ranges.values(), axes.lines[::2], strict=False):
         one = reach.correlogram
         np.testing.assert_allclose(line.get_xdata(), one.lags * 0.16)
         np.testing.assert_array_equal(line.get_ydata(), one.correlation)
@@ -144,7 +144,9 @@ def test_the_correlogram_shows_all_residuals_by_distance():
 
 def test_of_predictions_without_a_std_the_correlogram_has_no_line_of_z():
     blocks = Tiles(forecast(0, 256, 16)).infer(Intervals(resamples=100)).blocks
-    alike = replace(blocks, reaches=blocks.reaches | {"z_square": blocks.reaches["squared_error"]})
+    alike = replace(
+        blocks, correlation_ranges=blocks.correlation_ranges | {"z_square": blocks.correlation_ranges["squared_error"]}
+    )
     keys = [correlogram_figure(one, title="t").legends[0] for one in (blocks, alike)]
     names = [[text.get_text() for text in key.get_texts()] for key in keys]
 

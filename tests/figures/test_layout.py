@@ -10,6 +10,7 @@ from pictures import assert_readable, inferred
 
 from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10
+from geouq.core.grid import Grid
 from geouq.figures import (
     Curve,
     TileCells,
@@ -27,7 +28,6 @@ from geouq.figures import (
     std_figure,
 )
 from geouq.figures.regions import region_panels
-from geouq.grid import Grid
 
 LONG = "Wälder der gemäßigten Zone, östlich des großen Flusses, Nr. "
 UNITS = "kg C m-2 yr-1"

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rasterio.crs import CRS
 
-from geouq.errors import DataError
-from geouq.grid import Grid
+from geouq.core.errors import DataError
+from geouq.core.grid import Grid
 from geouq.inference.blocks import block_numbers, block_sides, cell_metres, side_in_cells
 
 

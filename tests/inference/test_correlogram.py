@@ -29,7 +29,7 @@ def test_the_correlation_and_its_reach_are_those_of_the_field(scale):
         ring = distance[np.rint(distance) == lag]
         assert correlation[lag] == pytest.approx(np.exp(-((ring / scale) ** 2)).mean(), abs=0.05)
     expected = scale * np.sqrt(-np.log(THRESHOLD))
-    assert np.mean([one.reach for one in found]) == pytest.approx(expected, abs=1 + 0.3 * scale)
+    assert np.mean([one.correlation_range for one in found]) == pytest.approx(expected, abs=1 + 0.3 * scale)
 
 
 @pytest.mark.parametrize("scale", [2.0, 4.0])
@@ -42,7 +42,7 @@ def test_the_inflation_of_the_variance_is_the_integral_of_the_correlation(scale)
 def test_uncorrelated_cells_reach_no_farther_than_one():
     found = of_field(np.random.default_rng(0).standard_normal((60, 60)))
 
-    assert found.reach == 1
+    assert found.correlation_range == 1
     assert found.inflation == 1.0
 
 
@@ -68,7 +68,7 @@ def test_few_pairs_tell_no_correlation():
 
     assert (np.isfinite(found.correlation) == (found.pairs >= 30)).all()
     assert ((found.pairs > 0) & (found.pairs < 30)).any()
-    assert found.reach <= 8
+    assert found.correlation_range <= 8
     assert np.nanmax(np.abs(found.correlation)) <= 1
 
 

@@ -5,7 +5,7 @@ import pytest
 from affine import Affine
 from correlated import CHOICES, UTM, Tiles, forecast
 
-from geouq.grid import Grid
+from geouq.core.grid import Grid
 from geouq.inference import Intervals
 from geouq.inference.bootstrap import basis_of_cells, rows_of_cells
 from geouq.inference.long_run import MOST, Positions, Squares, long_run, positions_of

@@ -65,7 +65,7 @@ def test_a_bootstrap_by_a_loop_over_the_same_blocks_gives_the_same_interval(tile
     drawn = [np.repeat(np.arange(len(blocks)), counts) for some in draws(len(blocks), 100, 0, "all") for counts in some]
     replicates = np.sort([float(rmse(add_all(blocks[k] for k in own))) for own in drawn])
     limits = Percentiles(replicates).limits(0.95)
-    widening = found.blocks.reaches["squared_error"].widening(0.95)
+    widening = found.blocks.correlation_ranges["squared_error"].widening(0.95)
     expected = widened(float(rmse(tiles.whole)), limits, widening, bounds=(0.0, np.inf))
     (interval,) = (one for one in found.intervals if one.metric == "rmse")
     assert (interval.low, interval.high) == pytest.approx(expected, rel=1e-5)
@@ -107,8 +107,8 @@ def test_the_order_of_tiles_and_of_cells_changes_no_bit(tiles):
     found = tiles.infer(QUICK, places=tiles.places[::-1])
     tiles.cells_of = before
 
-    for name, reach in expected.blocks.reaches.items():
-        assert same(found.blocks.reaches[name], reach)
+    for name, reach in expected.blocks.correlation_ranges.items():
+        assert same(found.blocks.correlation_ranges[name], reach)
     assert found.intervals == expected.intervals
 
 
@@ -179,13 +179,13 @@ def test_cells_without_pixels_do_not_count():
 def test_automatic_blocks_reach_as_far_as_the_correlation_or_say_that_they_do_not():
     far, near = (Tiles(forecast(0, 512, scale)).infer(QUICK).blocks for scale in (40, 4))
 
-    assert near.side >= max(one.correlogram.reach for one in near.reaches.values())
+    assert near.side >= max(one.correlogram.correlation_range for one in near.correlation_ranges.values())
     assert not near.capped
     assert far.capped
     assert far.count >= 20
-    for name, reach in near.reaches.items():
-        assert far.reaches[name].widening(0.95) > reach.widening(0.95) > 1
-        assert far.reaches[name].effective < reach.effective <= near.cells
+    for name, reach in near.correlation_ranges.items():
+        assert far.correlation_ranges[name].widening(0.95) > reach.widening(0.95) > 1
+        assert far.correlation_ranges[name].effective < reach.effective <= near.cells
 
 
 def test_more_cells_than_are_held_at_once_are_joined(monkeypatch, tiles):
@@ -216,7 +216,7 @@ def test_few_effective_cells_have_no_interval_and_say_so():
 
     found = Tiles((mean, variance, truth)).infer(QUICK)
 
-    assert min(reach.effective for reach in found.blocks.reaches.values()) < FEWEST_EFFECTIVE
+    assert min(reach.effective for reach in found.blocks.correlation_ranges.values()) < FEWEST_EFFECTIVE
     reasons = {one.metric: one.reason for one in found.intervals}
     assert reasons["bias"] == f"fewer than {FEWEST_EFFECTIVE} effective cells"
     assert not any(one.metric == "zms" for one in found.tests if reasons["zms"])
@@ -240,7 +240,7 @@ def test_where_too_few_pairs_of_cells_tell_the_correlation_a_block_is_a_tile():
 
     assert found.side == 0
     assert found.count == 16
-    assert all(reach.effective <= 16 for reach in found.reaches.values())
+    assert all(reach.effective <= 16 for reach in found.correlation_ranges.values())
 
 
 def test_a_forecaster_that_is_overconfident_fails_the_tests_of_calibration_and_a_perfect_one_does_not():

@@ -6,7 +6,7 @@ from affine import Affine
 from csv_rows import rows_of
 from form_files import experiment_of, options
 
-from geouq.errors import ConfigError
+from geouq.core.errors import ConfigError
 from geouq.inference.bootstrap import draws
 from geouq.inference.tiles import PairRows
 from geouq.metrics import METRICS

@@ -8,7 +8,7 @@ from correlated import CELL, LEVELS, Tiles, forecast
 
 from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10
-from geouq.grid import Grid
+from geouq.core.grid import Grid
 from geouq.inference import Intervals, infer, rows_of_tiles
 from geouq.inference.bootstrap import basis_of_tiles, draws, sums_by_block
 from geouq.metrics import MetricOptions, evaluate_metrics, group_coverage, interval_curve, threshold_brier

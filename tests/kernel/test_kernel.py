@@ -10,12 +10,12 @@ from restatement import level_metrics, plain_metrics, valid
 from geouq import metrics
 from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10, BinScheme
-from geouq.errors import DataError
-from geouq.gaussian import half_width
+from geouq.core.errors import DataError
+from geouq.core.gaussian import half_width
+from geouq.core.validity import WEIGHT_ZERO
 from geouq.metrics import metrics_of
 from geouq.summary.form import GAUSSIAN
 from geouq.summary.variance_profile import N
-from geouq.validity import WEIGHT_ZERO
 
 LEVELS = (0.5, 0.6827, 0.9, 0.95)
 PLAIN = {metric.name: metric.function for metric in metrics_of(GAUSSIAN) if metric.choice in ("none", "reference_mean")}

@@ -9,12 +9,12 @@ from form_files import CLASSES, ENSEMBLES, LEVELS, PARTS, QUANTILES, TRUTH, expe
 
 import geouq as gq
 from geouq.config import load_experiment
-from geouq.errors import ConfigError
+from geouq.core.errors import ConfigError
 from geouq.forms.classes import Classes
 from geouq.forms.ensemble import Ensemble
 from geouq.forms.quantiles import Quantiles
 from geouq.forms.split import Split
-from geouq.maps.names import fault_of_map, unknown_maps
+from geouq.maps.names import problem_of_map, unknown_maps
 from geouq.metrics import metrics_of
 from geouq.pipeline.run import run
 from geouq.summary.form import GAUSSIAN
@@ -50,9 +50,9 @@ def test_every_number_of_a_form_that_cells_keep_has_a_map(key):
 
     assert own
     for name in (*plain, *of_levels):
-        assert fault_of_map(name, form, form.interval_levels) == "", name
+        assert problem_of_map(name, form, form.interval_levels) == "", name
     for one in of_pixels:
-        assert list(unknown_maps([one.name])) or fault_of_map(one.name, form, ())
+        assert list(unknown_maps([one.name])) or problem_of_map(one.name, form, ())
 
 
 def cells_of(folder, variable):

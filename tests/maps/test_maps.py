@@ -12,21 +12,21 @@ from restatement import valid
 from scipy.stats import norm
 
 from geouq.arrays.points import summarize_arrays
-from geouq.atomic import LEFTOVER
 from geouq.config import Data, Variable, load_experiment
-from geouq.errors import DataError
-from geouq.grid import Grid
+from geouq.core.atomic import LEFTOVER
+from geouq.core.errors import DataError
+from geouq.core.grid import Grid
+from geouq.core.validity import REASONS
 from geouq.maps import Cellwise, missing_maps, path_of_map, write_cell_maps, write_pixel_maps
 from geouq.maps.geotiff import BandLabel, cog_writer
 from geouq.maps.lattice import mosaic_of
-from geouq.maps.names import faults_of_maps, unknown_maps
+from geouq.maps.names import problems_of_maps, unknown_maps
 from geouq.maps.pixel_maps import PIXEL_MAPS, has_map, map_named
 from geouq.metrics import MetricOptions, metrics_of
 from geouq.rasters.catalog import find_tiles
 from geouq.reading.cutting import Reading
 from geouq.summary import TilePlace, TileSummary, add_all
 from geouq.summary.form import GAUSSIAN
-from geouq.validity import REASONS
 from geouq.version import __version__
 
 PLACE = Affine(10, 0, 500_000, 0, -10, 7_000_000)
@@ -100,7 +100,7 @@ def test_every_map_that_a_configuration_may_name_exists():
     other = {f"{one.name}_90" for one in by_cell} | {one.name for one in metrics_of(GAUSSIAN)}
 
     accepted = [*known, *of_levels, *ALL, "n", "cells"]
-    assert [*unknown_maps(accepted), *faults_of_maps(accepted, DATA, (0.5, 0.9))] == []
+    assert [*unknown_maps(accepted), *problems_of_maps(accepted, DATA, (0.5, 0.9))] == []
     refused = sorted(other - set(accepted))
     assert [place for (place,), _ in unknown_maps(refused)] == list(range(len(refused)))
     assert all(map_named(name).long_name for name in ALL)

@@ -20,7 +20,8 @@ from rasterio.warp import transform
 
 from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10, Variable, load_experiment
-from geouq.grid import Grid
+from geouq.core.grid import Grid
+from geouq.core.validity import REASONS
 from geouq.maps import Cellwise, path_of_map, write_cell_maps, write_pixel_maps, write_sidecars
 from geouq.maps import polygons as polygons_room
 from geouq.maps.pixel_maps import PIXEL_MAPS, has_map
@@ -31,7 +32,6 @@ from geouq.metrics import MetricOptions, evaluate_metrics
 from geouq.rasters.catalog import find_tiles
 from geouq.summary import TilePlace, TileSummary, add_all, empty_summary
 from geouq.summary.form import GAUSSIAN
-from geouq.validity import REASONS
 
 PLACE = Affine(10, 0, 500_000, 0, -10, 7_000_000)
 UTM33, UTM34 = (rasterio.CRS.from_epsg(32600 + zone).to_wkt() for zone in (33, 34))

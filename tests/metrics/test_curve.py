@@ -13,8 +13,8 @@ from scipy.stats import norm
 from geouq import metrics
 from geouq.arrays.points import summarize_arrays
 from geouq.config import CALIBRATION_LEVELS
-from geouq.errors import SummaryError
-from geouq.gaussian import half_width
+from geouq.core.errors import SummaryError
+from geouq.core.gaussian import half_width
 from geouq.metrics import MetricOptions, evaluate_metrics, metrics_of
 from geouq.summary import add_all, empty_summary
 from geouq.summary.form import GAUSSIAN

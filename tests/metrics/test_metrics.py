@@ -11,7 +11,7 @@ from geouq.arrays.points import summarize_arrays
 from geouq.config import BinScheme, Groups
 from geouq.metrics import MetricOptions, bin_edges, evaluate_metrics, metrics_of
 from geouq.runs.exact_bins import split_keys
-from geouq.summary import KeptPixels
+from geouq.summary import TailPixels
 from geouq.summary.form import GAUSSIAN
 from geouq.summary.variance_profile import key_of
 
@@ -132,7 +132,7 @@ def with_pixels(profile, keys, mean, variance, truth):
     clean_mean, clean_variance, clean_truth = valid(mean, variance, truth)
     chosen = np.isin(key_of(clean_variance, profile.shift), list(keys))
     squared = (clean_mean - clean_truth) ** 2
-    kept = KeptPixels.ordered(0, np.array(sorted(keys), np.int64), np.stack([clean_variance, squared], axis=1)[chosen])
+    kept = TailPixels.ordered(0, np.array(sorted(keys), np.int64), np.stack([clean_variance, squared], axis=1)[chosen])
     return type(profile)(profile.shift, profile.keys, profile.sums, profile.lowest, profile.highest, kept)
 
 

@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 
 from geouq import metrics, summarize_arrays
 from geouq.arrays import points as arrays
-from geouq.errors import SummaryError
+from geouq.core.errors import SummaryError
 from geouq.metrics import MetricOptions, evaluate_metrics
 from geouq.summary import RunningTotal, empty_summary
 from geouq.sweep.settings import Settings

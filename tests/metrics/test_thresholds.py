@@ -11,7 +11,7 @@ from restatement import valid
 from scipy.stats import norm
 
 from geouq import metrics, summarize_arrays
-from geouq.errors import SummaryError
+from geouq.core.errors import SummaryError
 from geouq.metrics import MetricOptions, evaluate_metrics
 from geouq.summary import RunningTotal, empty_summary
 

@@ -11,7 +11,7 @@ from affine import Affine
 from landscape import NORTH_UP
 
 from geouq.config import BinScheme, Variable
-from geouq.grid import Grid
+from geouq.core.grid import Grid
 from geouq.inference import ForecastSample
 from geouq.maps.scales import cell_scale, hexadecimal
 from geouq.metrics import MetricOptions, Value, binned, coverage, crps, named, zms

@@ -10,7 +10,7 @@ from form_files import CLASSES, QUANTILES, TRUTH, experiment_of, options, write_
 
 import geouq as gq
 from geouq.config import BinScheme
-from geouq.numbers.of_run import choices_of, sides_of
+from geouq.numbers.run_metrics import forecast_samples_of, metric_options_of
 from geouq.pages.cells import cell_maps
 from geouq.pipeline.run import run
 from geouq.regions import EvaluationUnit
@@ -33,8 +33,8 @@ def maps_of(folder, data, text=QUIET):
     saved = SavedSummaries(folder / "out", record.tiles, experiment.levels)
     names = [variable.name for variable in record.variables]
     wholes = {name: add_all(tile.variables[name].whole for tile in saved.wholes()) for name in names}
-    choices = choices_of(experiment, record.variables, saved)
-    sides = sides_of(
+    choices = metric_options_of(experiment, record.variables, saved)
+    sides = forecast_samples_of(
         EvaluationUnit("all", "all", record.tiles, wholes), choices, list(map(saved.part, record.tiles)), saved
     )
     return cell_maps(sides, record.variables, SCHEME), wholes[names[0]]

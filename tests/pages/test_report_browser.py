@@ -22,7 +22,7 @@ from report_content import HOSTILE, content, row
 
 import geouq
 from geouq.config import BinScheme
-from geouq.gaussian import quantile
+from geouq.core.gaussian import quantile
 from geouq.inference.bootstrap import basis_of_cells, rows_of_cells
 from geouq.metrics import MetricOptions, binned, calibration_curve, ence, uce
 from geouq.pages import write_report

@@ -11,7 +11,7 @@ from forecasts import heteroscedastic
 import geouq
 from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10, Variable, load_experiment
-from geouq.failures import Failure
+from geouq.core.failures import Failure
 from geouq.metrics import MetricOptions
 from geouq.numbers.gates import GateResult
 from geouq.pipeline.results import Results, write_outcome

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rasterio.crs import CRS
 
-from geouq.errors import DataError
-from geouq.grid import Grid, Window
+from geouq.core.errors import DataError
+from geouq.core.grid import Grid, Window
 from geouq.rasters.areas import pixel_areas, require_areas
 
 WGS84 = CRS.from_epsg(4326).to_wkt()

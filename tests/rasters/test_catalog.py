@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rasterio.enums import ColorInterp
 
 from geouq.config import load_experiment
-from geouq.errors import ConfigError
+from geouq.core.errors import ConfigError
 from geouq.rasters.catalog import find_tiles
 from geouq.rasters.tile_names import match_names, others
 

@@ -6,7 +6,7 @@ from affine import Affine
 from csv_rows import rows_of
 from form_files import CLASSES, ENSEMBLES, QUANTILES, SHAPE, TRUTH, experiment_of, members_of, options, write_forms
 
-from geouq.errors import ConfigError
+from geouq.core.errors import ConfigError
 from geouq.pipeline.run import run
 from geouq.rasters.catalog import find_tiles
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rasterio._err import CPLE_BaseError
 from rasterio.enums import ColorInterp
 
-from geouq.errors import DataError
+from geouq.core.errors import DataError
 from geouq.rasters.raster import read_header
 
 VRT = """<VRTDataset rasterXSize="8" rasterYSize="8"><VRTRasterBand dataType="Float32" band="1"><SimpleSource>

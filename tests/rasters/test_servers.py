@@ -13,7 +13,7 @@ from geouq.rasters.raster import GDAL_OPTIONS, HTTP
 
 HURRY = {"GDAL_HTTP_TIMEOUT": "1", "GDAL_HTTP_RETRY_DELAY": "0.1", "GDAL_HTTP_MAX_RETRY": "2"}
 READ = """import sys
-from geouq.errors import DataError
+from geouq.core.errors import DataError
 from geouq.rasters.raster import read_header
 for _ in range(int(sys.argv[2])):
     try:

@@ -18,7 +18,7 @@ import rasterio.shutil
 from landscape import VARIABLES
 
 from geouq.config import load_experiment
-from geouq.errors import DataError
+from geouq.core.errors import DataError
 from geouq.rasters import servers
 from geouq.rasters.catalog import find_tiles
 from geouq.rasters.files import physical

@@ -9,7 +9,7 @@ import yaml
 
 from geouq import metrics
 from geouq.config import load_experiment, to_yaml
-from geouq.errors import ConfigError
+from geouq.core.errors import ConfigError
 from geouq.rasters.catalog import find_tiles
 from geouq.reading.stack import open_stack
 

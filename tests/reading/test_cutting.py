@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geouq.config import load_experiment
-from geouq.grid import Grid, Window
+from geouq.core.grid import Grid, Window
 from geouq.rasters.catalog import find_tiles
 from geouq.reading.cutting import BAND, CACHE, SMALL_CACHE, Pieces, Reading, overlap, reading_for
 

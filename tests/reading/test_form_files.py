@@ -26,7 +26,7 @@ from form_files import (
 )
 
 import geouq as gq
-from geouq.errors import ConfigError
+from geouq.core.errors import ConfigError
 from geouq.pipeline.run import run
 from geouq.rasters.catalog import find_tiles
 from geouq.reading.cutting import MOST_VALUES, reading_for
@@ -123,7 +123,7 @@ def test_probabilities_from_files_are_those_of_the_arrays(folder, sweep_one):
 
     alike(found.whole, gq.classes.summarize(p, np.where(codes == 0, np.nan, codes), codes=CODES))
     reasons = {"truth_nodata": 1, "not_a_distribution": 1, "class_not_mapped": 1}
-    from geouq.validity import REASONS
+    from geouq.core.validity import REASONS
 
     assert {REASONS[i]: int(n) for i, n in enumerate(found.excluded) if n} == reasons
 

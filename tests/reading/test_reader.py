@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from geouq.config import load_experiment
-from geouq.errors import DataError
-from geouq.grid import Window
+from geouq.core.errors import DataError
+from geouq.core.grid import Window
+from geouq.core.validity import REASONS
 from geouq.rasters.catalog import find_tiles
 from geouq.rasters.raster import gdal_options, most_open, opened, read_header
 from geouq.reading import reader
 from geouq.reading.reader import read_window
-from geouq.validity import REASONS
 
 SHAPE = (2, 64, 64)
 FEW = 32

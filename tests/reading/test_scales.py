@@ -6,7 +6,7 @@ import rasterio
 
 from geouq import metrics
 from geouq.config import load_experiment
-from geouq.grid import Window
+from geouq.core.grid import Window
 from geouq.rasters.catalog import find_tiles
 from geouq.rasters.raster import gdal_options
 from geouq.reading.reader import TileReader, read_window

@@ -8,7 +8,7 @@ from affine import Affine
 
 from geouq.arrays.points import summarize_arrays
 from geouq.config import load_experiment
-from geouq.errors import ConfigError, DataError, GeouqError
+from geouq.core.errors import ConfigError, DataError, GeouqError
 from geouq.rasters.catalog import find_tiles
 from geouq.reading import stack as stack_room
 from geouq.reading.reader import read_window

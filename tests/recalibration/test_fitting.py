@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import geouq
-from geouq.errors import SummaryError
-from geouq.gaussian import half_width
-from geouq.overflow import overflow_is_missing
+from geouq.core.errors import SummaryError
+from geouq.core.gaussian import half_width
+from geouq.core.overflow import overflow_is_missing
 from geouq.recalibration.corrections import corrected_moments
 from geouq.recalibration.fitting import FITTED, fit, pooled
 

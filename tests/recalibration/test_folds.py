@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geouq.errors import ConfigError
+from geouq.core.errors import ConfigError
 from geouq.recalibration.fitting import REST, Fold, k_fold, leave_one_region_out
 
 NAMES = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=8, unique=True)

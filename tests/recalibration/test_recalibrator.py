@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 import geouq
-from geouq.errors import DataError, SummaryError
+from geouq.core.errors import DataError, SummaryError
 from geouq.recalibration import Recalibrator
 from geouq.recalibration.corrections import ByGroup, Scale, ScaleBias, Unchanged
 from geouq.recalibration.fitting import FITTED, fit

@@ -9,7 +9,7 @@ import pytest
 import rasterio
 
 import geouq
-from geouq.errors import DataError
+from geouq.core.errors import DataError
 from geouq.pipeline.data import Options
 from geouq.rasters.raster import read_header, unchanged
 from geouq.runs.progress import Silent

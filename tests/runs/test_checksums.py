@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from geouq.config import load_experiment
-from geouq.failures import Failure
+from geouq.core.failures import Failure
 from geouq.rasters.catalog import find_tiles
 from geouq.runs import checksums
 from geouq.runs.checksums import with_checksums

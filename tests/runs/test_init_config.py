@@ -6,10 +6,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from geouq.config import load_experiment
-from geouq.errors import ConfigError
+from geouq.core.errors import ConfigError
+from geouq.core.naming import reads_as_missing
 from geouq.rasters.catalog import find_tiles
 from geouq.runs.init_config import starter_config
-from geouq.text.naming import reads_as_missing
 
 ONE = np.ones((1, 4, 4), np.float32)
 

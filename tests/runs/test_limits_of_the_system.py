@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from forked import run_forked
 
-from geouq.atomic import atomic_write
+from geouq.core.atomic import atomic_write
 from geouq.summary import tile_file as summary_file
 from geouq.summary.tile_file import load_tile, save_tile
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geouq.config import load_experiment
-from geouq.errors import ConfigError
+from geouq.core.errors import ConfigError
 from geouq.rasters.catalog import Catalog, find_tiles
 from geouq.runs.plan import MIB, describe, memory_of_worker, parse_memory, plan_run, problems
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from geouq.config import load_experiment
-from geouq.interrupts import interrupts
+from geouq.core.interrupts import interrupts
 from geouq.pipeline.data import Options
 from geouq.pipeline.run import run
 from geouq.runs import progress

@@ -9,8 +9,8 @@ from alike import same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geouq.errors import SummaryError
-from geouq.summary import KeptPixels, Moments, RunningTotal, Summary, VarianceProfile, ZHistogram, empty_summary
+from geouq.core.errors import SummaryError
+from geouq.summary import Moments, RunningTotal, Summary, TailPixels, VarianceProfile, ZHistogram, empty_summary
 from geouq.summary.coverage_profile import CoverageProfile
 from geouq.summary.interval_scores import IntervalScores
 from geouq.summary.moments import PRODUCTS, SUMS
@@ -34,9 +34,9 @@ def profile_of(pixels, tail, wanted, *, keeps, every=False):
     lowest, highest = variance.min(initial=np.inf), variance.max(initial=-np.inf)
     kept = None
     if keeps and every:
-        kept = KeptPixels.every_one(tail, "a", pixels, np.arange(len(pixels)))
+        kept = TailPixels.every_one(tail, "a", pixels, np.arange(len(pixels)))
     elif keeps:
-        kept = KeptPixels(tail, np.unique(wanted).astype(np.int64), pixels).in_order()
+        kept = TailPixels(tail, np.unique(wanted).astype(np.int64), pixels).in_order()
     return VarianceProfile(FINE_SHIFT, keys, sums, lowest, highest, kept).pruned()
 
 

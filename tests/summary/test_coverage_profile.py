@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from geouq import summarize_arrays
 from geouq.arrays import points as arrays
-from geouq.errors import SummaryError
+from geouq.core.errors import SummaryError
 from geouq.summary import GROUPED_BY, CoverageProfile, RunningTotal, empty_summary
 from geouq.summary.coverage_profile import POSITIVE, value_key
 from geouq.sweep.settings import Settings

@@ -10,7 +10,7 @@ import geouq
 from geouq.config import BinScheme
 from geouq.metrics import binned
 from geouq.summary import RunningTotal
-from geouq.summary.kept_pixels import FEW
+from geouq.summary.tail_pixels import FEW
 
 LEVELS = (0.9,)
 

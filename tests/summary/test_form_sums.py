@@ -11,7 +11,7 @@ from scipy import stats
 
 import geouq
 from geouq import classes, ensemble, quantiles
-from geouq.errors import SummaryError
+from geouq.core.errors import SummaryError
 from geouq.forms.classes import Classes
 from geouq.forms.ensemble import Ensemble
 from geouq.forms.quantiles import Quantiles

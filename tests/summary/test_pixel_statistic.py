@@ -12,8 +12,8 @@ from landscape import SHORT
 
 import geouq as package
 from geouq.config import Intervals
-from geouq.errors import SummaryError
-from geouq.grid import Grid
+from geouq.core.errors import SummaryError
+from geouq.core.grid import Grid
 from geouq.inference import rows_of_tiles, why_never
 from geouq.inference.bootstrap import draws
 from geouq.inference.tiles import resampled_by_tiles

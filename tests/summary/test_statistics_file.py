@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 import geouq
-from geouq.errors import SummaryError
+from geouq.core.errors import SummaryError
 from geouq.summary.interval_scores import GivenLevel
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from geouq.arrays.points import summarize_arrays
 from geouq.config import BinScheme
-from geouq.errors import SummaryError
+from geouq.core.errors import SummaryError
 from geouq.metrics import MetricOptions, bin_edges, evaluate_metrics, metrics_of
 from geouq.summary import Moments, add_all, empty_summary
 from geouq.summary.form import GAUSSIAN

@@ -13,13 +13,14 @@ from alike import same
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from geouq.errors import SummaryError
-from geouq.grid import Grid
+from geouq.core.errors import SummaryError
+from geouq.core.grid import Grid
+from geouq.core.validity import REASONS
 from geouq.summary import (
     CellSummaries,
-    KeptPixels,
     Moments,
     Summary,
+    TailPixels,
     TileSummary,
     VariableSummary,
     VarianceProfile,
@@ -46,7 +47,6 @@ from geouq.summary.tile_file import (
 )
 from geouq.summary.variance_profile import COMPACT_SHIFT, FIELDS, FINE_SHIFT, UNWEIGHTED
 from geouq.summary.z_histogram import COMPACT, FINE, edge_probabilities
-from geouq.validity import REASONS
 
 LENGTHS = {"sums": (len(SUMS),), "products": (len(PRODUCTS),)}
 SHARED_FOLDER = settings(
@@ -64,7 +64,7 @@ def drawn_whole(rng, levels, columns, *, ordered):
     edges = edge_probabilities(levels, FINE)
     keys = np.unique(rng.integers(0, 1 << (31 - FINE_SHIFT), rng.integers(0, 40)))
     pixels = rng.normal(size=(rng.integers(0, 20), 3 if columns > UNWEIGHTED else 2))
-    kept = [None, KeptPixels(0, pixels=pixels[:0]), KeptPixels(int(rng.integers(1, 12)), keys[:3], pixels)][
+    kept = [None, TailPixels(0, pixels=pixels[:0]), TailPixels(int(rng.integers(1, 12)), keys[:3], pixels)][
         rng.integers(3)
     ]
     lowest, highest = rng.normal(size=2)

@@ -13,10 +13,11 @@ from restatement import plain_metrics, valid
 from geouq import metrics
 from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10, load_experiment
-from geouq.errors import DataError
-from geouq.failures import Failure
-from geouq.gaussian import half_width
-from geouq.grid import Grid, Window
+from geouq.core.errors import DataError
+from geouq.core.failures import Failure
+from geouq.core.gaussian import half_width
+from geouq.core.grid import Grid, Window
+from geouq.core.validity import TRUTH_NODATA
 from geouq.rasters.areas import pixel_areas
 from geouq.rasters.catalog import find_tiles
 from geouq.reading.cutting import Reading
@@ -24,7 +25,6 @@ from geouq.reading.reader import TileReader, _Layer
 from geouq.sweep.settings import Settings, cell_size_for
 from geouq.sweep.tiles import sweep_tiles
 from geouq.sweep.workers import TOO_LITTLE, _stopping, workers
-from geouq.validity import TRUTH_NODATA
 
 BITS = ("sums", "products", "n")
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geouq.errors import ConfigError
-from geouq.failures import Failure
+from geouq.core.errors import ConfigError
+from geouq.core.failures import Failure
 from geouq.sweep.workers import Task, in_order, workers
 
 

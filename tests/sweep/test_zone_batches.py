@@ -6,7 +6,7 @@ from affine import Affine
 from vectors import feature, geojson, square
 
 from geouq.config import load_experiment
-from geouq.errors import ConfigError
+from geouq.core.errors import ConfigError
 from geouq.rasters.catalog import find_tiles
 from geouq.reading.cutting import Reading
 from geouq.runs.plan import MIB, describe, plan_run

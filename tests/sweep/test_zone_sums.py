@@ -16,8 +16,8 @@ from scipy.stats import spearmanr
 
 from geouq import summarize_arrays
 from geouq.config import EQUAL_COUNT_10, BinScheme, load_experiment
-from geouq.failures import Failure
-from geouq.grid import Grid, Window
+from geouq.core.failures import Failure
+from geouq.core.grid import Grid, Window
 from geouq.metrics import ence, spearman
 from geouq.rasters.catalog import find_tiles
 from geouq.reading.cutting import Reading

@@ -8,9 +8,9 @@ import pytest
 from pandas._libs.parsers import STR_NA_VALUES
 
 from geouq.config import PolygonRegions, load_experiment
-from geouq.errors import ConfigError, DataError
+from geouq.core.errors import ConfigError, DataError
+from geouq.core.naming import MISSING
 from geouq.rasters.catalog import find_tiles
-from geouq.text.naming import MISSING
 from geouq.zones.vector import read_polygons
 
 GEOJSON = """{"type": "FeatureCollection", "features": [

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10, Variable
+from geouq.core.wording import latex_numbers, with_interval
 from geouq.metrics import MetricOptions
 from geouq.regions import EvaluationUnit
 from geouq.tables.readable import as_latex, as_markdown, sheet_of, write_readable
 from geouq.tables.rows import metric_rows, sorted_table
-from geouq.text.wording import latex_numbers, with_interval
 
 HOSTILE = "a|b_<img onerror=x>&50%$#{}~^\\"
 P95, HOSTILE_ONE = Variable(name="P95", band=1, units="m"), Variable(name=HOSTILE, band=2, units="Mg ha-1")

@@ -12,8 +12,8 @@ from rasterio.crs import CRS
 from vectors import mask_of
 
 from geouq.config import ClassRegions
-from geouq.errors import DataError, GridError
-from geouq.grid import Grid, Window
+from geouq.core.errors import DataError, GridError
+from geouq.core.grid import Grid, Window
 from geouq.zones.classes import read_classes
 
 UTM = CRS.from_epsg(32633).to_wkt()

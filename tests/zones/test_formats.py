@@ -9,7 +9,7 @@ import pytest
 from faulty.servers import serving
 from vectors import feature, geojson, polygons_of, square
 
-from geouq.errors import DataError
+from geouq.core.errors import DataError
 
 OTHER = "it is no GPKG or GeoJSON or ESRI Shapefile or FlatGeobuf file; `drivers` of the region names the formats"
 

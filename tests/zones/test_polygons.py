@@ -16,8 +16,8 @@ from rasterio.features import rasterize
 from rasterio.warp import transform
 from vectors import feature, geojson, mask_of, polygons_of, square
 
-from geouq.errors import DataError
-from geouq.grid import Grid, Window
+from geouq.core.errors import DataError
+from geouq.core.grid import Grid, Window
 from geouq.zones.polygons import inside, outlines, polygon_zones
 from geouq.zones.vector import Polygons
 

@@ -11,8 +11,8 @@ from rasterio.crs import CRS
 from vectors import feature, geojson, mask_of, square
 
 from geouq.config import load_experiment, to_yaml
-from geouq.errors import ConfigError
-from geouq.grid import Grid
+from geouq.core.errors import ConfigError
+from geouq.core.grid import Grid
 from geouq.zones import open_regions, without_pixels
 
 TILE = Grid((40, 50), NORTH_UP, CRS.from_epsg(32633).to_wkt())

@@ -9,15 +9,15 @@ import pytest
 from forecasts import heteroscedastic
 
 import geouq
-from geouq import errors
-from geouq.errors import (
+from geouq.core import errors
+from geouq.core.errors import (
     ArgumentError,
     ClusterError,
     ConfigError,
     DataError,
     GeouqError,
     GridError,
-    OwnedError,
+    RunLockedError,
     SummaryError,
 )
 
@@ -29,7 +29,7 @@ BUILT_IN = {
     GridError: ValueError,
     DataError: ValueError,
     SummaryError: ValueError,
-    OwnedError: OSError,
+    RunLockedError: OSError,
     ClusterError: OSError,
 }
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import BinScheme, ClassRegions, Experiment, Variable, preferred_first
-from geouq.failures import isolated
+from geouq.core.failures import isolated
 from geouq.inference import (
     FAILED,
     FEWEST_TILES,
@@ -29,7 +29,7 @@ from geouq.inference import (
 )
 from geouq.metrics import MetricOptions
 from geouq.numbers.differences import Differences
-from geouq.regions import EvaluationUnit, pools, zone_pools
+from geouq.regions import EvaluationUnit, evaluation_units, zone_units
 from geouq.runs.progress import Reporter
 from geouq.runs.provenance import RunRecord
 from geouq.runs.store import Part, SavedSummaries
@@ -40,10 +40,10 @@ from geouq.tables.rows import (
     Table,
     bin_rows,
     by_model,
-    choices_for,
     curve_rows,
     excluded_rows,
     excluded_table,
+    metric_options_for,
     metric_rows,
     sorted_table,
 )
@@ -59,9 +59,9 @@ ZONES_SHOWN = 60  # of more polygons or classes, pages and figures would be thou
 
 @dataclass(frozen=True)
 class Numbers:
-    """The pools to be shown in figures and pages, what is inferred of each by its name, and the rows of all tables.
+    """The evaluation units to be shown in figures and pages, what is inferred of each by its name, and the rows of all tables.
 
-    unshown : number of zones that stand in the tables alone. uneven : a note on each pool in which models do not count
+    unshown : number of zones that stand in the tables alone. uneven : a note on each evaluation unit in which models do not count
         the same pixels. verdicts : of the whole and of regions; those that could be reached.
     """
 
@@ -73,16 +73,18 @@ class Numbers:
     verdicts: Mapping[Place, Verdict] = field(default_factory=dict)
 
 
-def choices_of(
+def metric_options_of(
     experiment: Experiment, variables: Sequence[Variable], summaries: SavedSummaries
 ) -> dict[str, MetricOptions]:
     """Choices of each variable; shared edges need the whole, and so a pass over the summaries."""
     whole: Mapping[str, Summary] = {}
     if experiment.bins.scope == "experiment" and summaries.form().has_variance:
         names = [variable.name for variable in variables]
-        whole = next(pool.variables for pool in pools(experiment, names, summaries.wholes()) if pool.level == "all")
+        whole = next(
+            unit.variables for unit in evaluation_units(experiment, names, summaries.wholes()) if unit.level == "all"
+        )
     form = summaries.form()
-    return {v.name: choices_for(experiment, v, whole.get(v.name), form) for v in variables}
+    return {v.name: metric_options_for(experiment, v, whole.get(v.name), form) for v in variables}
 
 
 def preferred_scheme(experiment: Experiment) -> BinScheme:
@@ -94,10 +96,10 @@ def numbers_of(
     experiment: Experiment,
     record: RunRecord,
     summaries: SavedSummaries,
-    choices: Mapping[str, MetricOptions],
+    metric_options: Mapping[str, MetricOptions],
     reporter: Reporter,
 ) -> Numbers:
-    """All numbers of a run, pool by pool, of which one at a time is held but those that are shown."""
+    """All numbers of a run, evaluation unit by evaluation unit, of which one at a time is held but those that are shown."""
     rows: dict[str, list[Row]] = {"metrics": [], "bins": [], "curves": [], "excluded": []}
     inferred: dict[tuple[str, str], Mapping[str, Inference]] = {}
     shown: list[EvaluationUnit] = []
@@ -113,26 +115,28 @@ def numbers_of(
     pixels = Counter[str]()
     wholes_of_zones = ((zone, _counted(zone, parts, summaries, pixels)) for zone, parts in zones.items())
     reporter.stage("numbers", len(record.tiles) + 1 + len(experiment.tile_lists) + len(zones))
-    for pool in chain(pools(experiment, names, noted()), zone_pools(experiment.levels, names, wholes_of_zones)):
-        on_map = choices
-        if pool.level != "tile":
-            parts = zones[pool.name] if pool.zone else [summaries.part(tile) for tile in pool.tiles]
-            sides = sides_of(pool, choices, parts, summaries)
-            drawn_tiles = _drawn_tiles(pool, choices, parts, summaries)
-            found = inferred[pool.level, pool.name] = {
-                variable: _inferred(pool.name, side, drawn_tiles.get(variable), settings, variable)
+    for unit in chain(
+        evaluation_units(experiment, names, noted()), zone_units(experiment.levels, names, wholes_of_zones)
+    ):
+        on_map = metric_options
+        if unit.level != "tile":
+            parts = zones[unit.name] if unit.zone else [summaries.part(tile) for tile in unit.tiles]
+            sides = forecast_samples_of(unit, metric_options, parts, summaries)
+            drawn_tiles = _drawn_tiles(unit, metric_options, parts, summaries)
+            found = inferred[unit.level, unit.name] = {
+                variable: _inferred(unit.name, side, drawn_tiles.get(variable), settings, variable)
                 for variable, side in sides.items()
             }
-            on_map = {name: replace(one, effective=found[name].effective) for name, one in choices.items()}
-            if not pool.zone or len(zones) <= ZONES_SHOWN:
-                shown.append(pool)
-            beside.add(pool, sides)
-        own = _rows_of(pool, record.variables, on_map)
-        if pool.level != "tile":
+            on_map = {name: replace(one, effective=found[name].effective) for name, one in metric_options.items()}
+            if not unit.zone or len(zones) <= ZONES_SHOWN:
+                shown.append(unit)
+            beside.add(unit, sides)
+        own = _rows_of(unit, record.variables, on_map)
+        if unit.level != "tile":
             own["metrics"] = list(with_intervals(own["metrics"], found))
         for name, more in own.items():
             rows[name] += more
-        reporter.advance(pool.name)
+        reporter.advance(unit.name)
     tables = {name: sorted_table(name, rows[name]) for name in ("metrics", "bins", "curves")}
     tables |= inference_tables(inferred)
     tables["excluded"] = excluded_table(rows["excluded"])
@@ -146,13 +150,13 @@ def numbers_of(
 
 
 def _rows_of(
-    pool: EvaluationUnit, variables: Sequence[Variable], choices: Mapping[str, MetricOptions]
+    unit: EvaluationUnit, variables: Sequence[Variable], metric_options: Mapping[str, MetricOptions]
 ) -> dict[str, list[Row]]:
-    """Return the rows of a pool for each table; what fails is missing from one variable of one table."""
+    """Return the rows of an evaluation unit for each table; what fails is missing from one variable of one table."""
     rows: dict[str, list[Row]] = {name: [] for name in MAKERS}
     for variable, (table, rows_of) in product(variables, MAKERS.items()):
-        with isolated("numbers", f"{table} of {variable.name} in {pool.name}"):
-            rows[table] += rows_of(pool, [variable], choices)
+        with isolated("numbers", f"{table} of {variable.name} in {unit.name}"):
+            rows[table] += rows_of(unit, [variable], metric_options)
     return rows
 
 
@@ -182,26 +186,30 @@ def zone_table(
     return {"zones": Table(COLUMNS["zones"], rows)} if rows else {}
 
 
-def sides_of(
-    pool: EvaluationUnit, choices: Mapping[str, MetricOptions], parts: Sequence[Part], summaries: SavedSummaries
+def forecast_samples_of(
+    unit: EvaluationUnit, metric_options: Mapping[str, MetricOptions], parts: Sequence[Part], summaries: SavedSummaries
 ) -> dict[str, ForecastSample]:
-    """Each variable of a pool that is made of these parts, one a tile, with its cells."""
+    """Each variable of an evaluation unit that is made of these parts, one a tile, with its cells."""
     places, of_tile = [summaries.place(part) for part in parts], {part.tile: part for part in parts}
     return {
-        variable: ForecastSample(summary, choices[variable], places, partial(_cells_of, summaries, of_tile, variable))
-        for variable, summary in pool.variables.items()
+        variable: ForecastSample(
+            summary, metric_options[variable], places, partial(_cells_of, summaries, of_tile, variable)
+        )
+        for variable, summary in unit.variables.items()
     }
 
 
 def _inferred(name: str, side: ForecastSample, tiles: TileRows | None, settings: Intervals, variable: str) -> Inference:
     with isolated("intervals", f"{variable} in {name}"):
         places, cells_of = side.places, side.cells_of
-        return infer(name, side.whole, side.choices, places=places, cells_of=cells_of, settings=settings, tiles=tiles)
-    return without_intervals(side.whole, side.choices, settings, FAILED)
+        return infer(
+            name, side.whole, side.metric_options, places=places, cells_of=cells_of, settings=settings, tiles=tiles
+        )
+    return without_intervals(side.whole, side.metric_options, settings, FAILED)
 
 
 def _drawn_tiles(
-    pool: EvaluationUnit, choices: Mapping[str, MetricOptions], parts: Sequence[Part], summaries: SavedSummaries
+    unit: EvaluationUnit, metric_options: Mapping[str, MetricOptions], parts: Sequence[Part], summaries: SavedSummaries
 ) -> dict[str, TileRows]:
     """Yield what each tile adds to the numbers that cells do not keep; nothing where tiles are too few to be drawn."""
     if len(parts) < FEWEST_TILES:
@@ -212,8 +220,8 @@ def _drawn_tiles(
         for part in sorted(parts, key=lambda part: part.tile):
             yield {name: own.whole for name, own in summaries.whole(part).variables.items()}
 
-    with isolated("intervals", f"from the tiles of {pool.name}"):
-        return rows_of_tiles(pool.variables, choices, tiles, len(parts))
+    with isolated("intervals", f"from the tiles of {unit.name}"):
+        return rows_of_tiles(unit.variables, metric_options, tiles, len(parts))
     return {}
 
 
@@ -228,8 +236,8 @@ def inference_tables(inferred: Mapping[tuple[str, str], Mapping[str, Inference]]
     """Return tests of calibration, correlograms of the residuals and the blocks, by level and name of the unit."""
     each = [
         ({"level": level, "name": name, "variable": variable}, inference)
-        for (level, name), of_pool in inferred.items()
-        for variable, inference in of_pool.items()
+        for (level, name), of_unit in inferred.items()
+        for variable, inference in of_unit.items()
     ]
     made: dict[str, Callable[[], Iterable[Row]]] = {
         "tests": lambda: adjusted(row for of, inference in each for row in test_rows(of, inference)),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from geouq.text.wording import for_people
+from geouq.core.wording import for_people
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ from unittest.mock import Mock
 
 import pytest
 
-from geouq import atomic
-from geouq.atomic import atomic_write, remove_leftovers
+from geouq.core import atomic
+from geouq.core.atomic import atomic_write, remove_leftovers
 
 WRITE_AND_WAIT = """
 import sys, time
 from pathlib import Path
-from geouq.atomic import atomic_write
+from geouq.core.atomic import atomic_write
 with atomic_write(Path(sys.argv[1])) as part:
     part.write_text("half of it")
     print("writing", flush=True)
@@ -107,7 +107,7 @@ def test_names_leave_room_for_the_longest_that_are_written(tmp_path):
 
 
 def test_a_disk_that_is_all_but_full_is_told_before_anything_is_written(tmp_path, monkeypatch):
-    monkeypatch.setattr("geouq.atomic.SPARE", 1 << 60)
+    monkeypatch.setattr("geouq.core.atomic.SPARE", 1 << 60)
 
     with pytest.raises(OSError, match="No space left on device"), atomic_write(tmp_path / "a.txt"):
         pass

@@ -18,8 +18,8 @@ from landscape import write_tiles
 
 from geouq.cli import main
 from geouq.config import load_experiment, to_yaml
-from geouq.errors import ConfigError, DataError
-from geouq.text.redaction import environment_read_once, holds_secret, redacted, remember_secrets, without_secrets
+from geouq.core.errors import ConfigError, DataError
+from geouq.core.redaction import environment_read_once, holds_secret, redacted, remember_secrets, without_secrets
 
 MARKER, UNSEEN = "Zq7Marked4Xw", "Nq3Unseen8Vb"
 FORMS = {
@@ -67,7 +67,7 @@ HTTP = sorted(name for name, form in FORMS.items() if "/bob:{}@" in form and "vr
 @pytest.fixture(autouse=True)
 def _nothing_in_mind(monkeypatch):
     """Forget the secrets that other tests have shown."""
-    monkeypatch.setattr("geouq.text.redaction._known", set())
+    monkeypatch.setattr("geouq.core.redaction._known", set())
 
 
 def of(form, secret=MARKER):
@@ -258,7 +258,7 @@ def test_credentials_of_the_environment_are_removed(monkeypatch, name, value):
 def test_the_environment_is_read_once_inside_and_anew_after_it(monkeypatch):
     with environment_read_once(), environment_read_once():
         reads = []
-        monkeypatch.setattr("geouq.text.redaction._environment_now", lambda: reads.append(1) or frozenset())
+        monkeypatch.setattr("geouq.core.redaction._environment_now", lambda: reads.append(1) or frozenset())
         for _ in range(3):
             without_secrets("error 403")
         remember_secrets(f"https://me:Other{MARKER}@host/a.tif")

@@ -8,7 +8,7 @@ GeouqError
 │   └── ChangedError   a file is not the one whose header was read
 ├── SummaryError       saved summaries are absent, damaged or of another kind; a ValueError
 │   └── AbsentError    a summary does not keep a statistic; a KeyError
-├── OwnedError         another process writes to the folder; an OSError
+├── RunLockedError         another process writes to the folder; an OSError
 └── ClusterError       the dask scheduler has gone; an OSError
 
 Each carries one message that names the file, the key, the argument or the pixel, and says what to do. Those that are
@@ -19,7 +19,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from geouq.text.redaction import without_secrets
+from geouq.core.redaction import without_secrets
 
 LONGEST_SHOWN = 60  # characters of a value in a message
 
@@ -61,7 +61,7 @@ class AbsentError(SummaryError, KeyError):
     __str__ = Exception.__str__  # that of KeyError puts quotes around the message
 
 
-class OwnedError(GeouqError, OSError):
+class RunLockedError(GeouqError, OSError):
     """Another process writes to the folder of the results."""
 
 

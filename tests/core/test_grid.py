@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rasterio.crs import CRS
 
-from geouq.errors import GridError
-from geouq.grid import Grid, require_same_grid, shift_in_pixels
+from geouq.core.errors import GridError
+from geouq.core.grid import Grid, require_same_grid, shift_in_pixels
 
 UTM = CRS.from_epsg(32633).to_wkt()
 PLACE = Affine(10, 0, 500_000, 0, -10, 7_000_000)

@@ -5,8 +5,8 @@ import errno
 import numpy as np
 import pytest
 
-from geouq.errors import DataError
-from geouq.failures import Failure, collecting, failure_of, isolated
+from geouq.core.errors import DataError
+from geouq.core.failures import Failure, collecting, failure_of, isolated
 from geouq.maps.scales import count_scale
 
 pytestmark = pytest.mark.loses_items

@@ -9,7 +9,7 @@ from affine import Affine
 from rasterio.crs import CRS
 from rasterio.errors import CRSError
 
-from geouq.errors import GridError
+from geouq.core.errors import GridError
 
 TOLERANCE = 0.01  # pixels, at any corner
 POINT = 4  # numbers of a ground control point

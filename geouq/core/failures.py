@@ -17,11 +17,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from geouq.errors import GeouqError
-from geouq.text.redaction import without_secrets
-from geouq.usage import advice_on
+from geouq.core.errors import GeouqError
+from geouq.core.redaction import without_secrets
+from geouq.core.usage import advice_on
 
-PACKAGE = Path(__file__).parent
+PACKAGE = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True)

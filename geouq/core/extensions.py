@@ -3,7 +3,7 @@
 from functools import cache
 from importlib.metadata import entry_points
 
-from geouq.errors import ConfigError
+from geouq.core.errors import ConfigError
 
 GROUP = "geouq"
 

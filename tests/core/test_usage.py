@@ -3,14 +3,14 @@
 import subprocess
 import sys
 
-from geouq import usage
+from geouq.core import usage
 
 WITHOUT = """import os, sys
 sys.modules["resource"] = None  # as if there were none
 del os.sysconf
 import geouq.pipeline.run
 from geouq.rasters.raster import most_open
-from geouq.usage import machine_memory, peak_memory_mib, resources
+from geouq.core.usage import machine_memory, peak_memory_mib, resources
 assert most_open() >= 1
 assert peak_memory_mib() == 0
 assert 0 < machine_memory() <= 8 << 30

@@ -23,7 +23,7 @@ def _no_keys() -> Ints:
 
 
 @dataclass(frozen=True)
-class KeptPixels:
+class TailPixels:
     """All pixels of some keys of a variance profile: those of the tail, and those wanted for exact edges.
 
     Of few pixels, those of every key: then every binning is exact.

@@ -11,7 +11,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geouq.compiled import elementwise
+from geouq.core.compiled import elementwise
 
 Floats = NDArray[np.float64]
 

@@ -11,10 +11,10 @@ from rasterio.enums import ColorInterp
 
 from geouq import metrics
 from geouq.config import load_experiment
+from geouq.core.validity import REASONS, classify
 from geouq.rasters.catalog import find_tiles
 from geouq.rasters.raster import gdal_options
 from geouq.reading.reader import read_window
-from geouq.validity import REASONS, classify
 
 BANDS, SHAPE, SIDE = 2, (40, 56), 16
 SIZE = (BANDS, *SHAPE)

@@ -16,7 +16,7 @@ from geouq.config import BinScheme
 from geouq.metrics import binned, metrics_of
 from geouq.summary import RunningTotal, empty_summary
 from geouq.summary.form import GAUSSIAN
-from geouq.summary.kept_pixels import FEW
+from geouq.summary.tail_pixels import FEW
 
 BINNED = {metric.name: metric.function for metric in metrics_of(GAUSSIAN) if metric.choice == "bins"}
 SCHEMES = [BinScheme(scheme=scheme, count=count) for scheme in ("equal-count", "log-width") for count in (10, 37)]

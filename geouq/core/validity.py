@@ -12,7 +12,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.compiled import compiled, inlined
+from geouq.core.compiled import compiled, inlined
 
 REASONS = (
     "truth_nodata",

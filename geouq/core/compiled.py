@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 F = TypeVar("F", bound=Callable[..., object])
 
-SOURCES = ("compiled.py", "gaussian.py", "validity.py", "z_lattice.py", "kernel/*.py", "summary/*.py", "zones/*.py")
+SOURCES = ("core/compiled.py", "core/gaussian.py", "core/validity.py", "kernel/*.py", "summary/*.py", "zones/*.py")
 FUSED = {"contract"}
 REORDERED = {"reassoc", "contract", "nsz", "arcp"}
 PLAIN: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
@@ -130,7 +130,7 @@ if hasattr(os, "register_at_fork"):
 @cache
 def digest_of_sources() -> str:
     """Digest of all that the compiled functions are made of: what they give can change only when it does."""
-    package = Path(__file__).parent
+    package = Path(__file__).parents[1]
     files = sorted(path for pattern in SOURCES for path in package.glob(pattern))
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:16]
 

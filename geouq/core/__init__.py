@@ -1,0 +1,1 @@
+"""What every other room stands on: errors, texts, atomic files, grids, validity of pixels, compiled functions."""

@@ -1,1 +1,0 @@
-"""Words and addresses as they are shown, and as file names."""
