@@ -71,8 +71,8 @@ class Case:
         return f"{self.variable.name}, {self.evaluation_unit.name}"
 
     @property
-    def beside(self) -> Sequence[EvaluationUnit]:
-        """The evaluation units that are set beside each other: all that are shown, of the whole; the evaluation unit alone, of a region."""
+    def compared(self) -> Sequence[EvaluationUnit]:
+        """Return the evaluation units to compare: all that are shown for the whole, only itself for a region."""
         return (
             [unit for unit in self.source.shown if unit.level != "tile"]
             if self.evaluation_unit.level == "all"

@@ -57,7 +57,7 @@ def calibration(case: Case) -> Figure:
     name = case.variable.name
     curves = {
         unit.name: Curve(unit.variables[name], case.source.inferred(unit, name).bands)
-        for unit in case.beside
+        for unit in case.compared
         if unit.variables[name].n
     }
     return calibration_figure(curves, title=case.title, levels=case.metric_options.calibration_levels)
@@ -128,7 +128,7 @@ def std(case: Case) -> Figure:
 
     Distribution of the predicted std in each region, with quantiles and the RMSE.
     """
-    regions = {unit.name: unit.variables[case.variable.name] for unit in case.beside}
+    regions = {unit.name: unit.variables[case.variable.name] for unit in case.compared}
     return std_figure(regions, title=case.title, units=case.variable.units)
 
 
@@ -140,7 +140,7 @@ def regions(case: Case) -> Figure | None:
     """
     if case.evaluation_unit.level != "all":
         return None
-    names = {unit.name for unit in case.beside}
+    names = {unit.name for unit in case.compared}
     bins = ("", case.source.scheme.name)
     rows = [
         row

@@ -89,7 +89,7 @@ def _wanted(
 def _open(
     folder: Path, experiment: Experiment, record: RunRecord, selection: Selection
 ) -> tuple[Source, Sequence[EvaluationUnit]]:
-    """Return what figures are drawn from, and the evaluation units that are asked for: those named, or else all that are shown."""
+    """Return what figures are drawn from, and the requested evaluation units; by default all that are shown."""
     summaries = SavedSummaries(folder, record.tiles, experiment.levels, experiment.zone_layers, record.whole)
     zones = summaries.zones()
     _require_known("--region", selection.regions, ["all", *experiment.tile_lists, *zones, *record.tiles])
@@ -101,8 +101,8 @@ def _open(
     metric_options = metric_options_of(experiment, record.variables, summaries)
     rows = {name: saved_rows(folder, name) for name in ("metrics", "tests", "shift")}
     source = Source(
-        preferred_scheme(experiment), metric_options, shown, _inferring(experiment, metric_options, zones, summaries), rows,
-        verdicts_of(rows["metrics"], rows["tests"]), summaries, zones,
+        preferred_scheme(experiment), metric_options, shown, _inferring(experiment, metric_options, zones, summaries),
+        rows, verdicts_of(rows["metrics"], rows["tests"]), summaries, zones,
     )  # fmt: skip
     return source, _asked(kept, shown, selection.regions)
 
@@ -138,7 +138,7 @@ def _inferring(
 def _asked(
     kept: Sequence[EvaluationUnit], shown: Sequence[EvaluationUnit], names: Sequence[str]
 ) -> Sequence[EvaluationUnit]:
-    """Evaluation units by their names, in the order given; a region before a tile of the same name."""
+    """Return evaluation units by name, in the given order. A region comes before a tile of the same name."""
     order = sorted(kept, key=lambda unit: unit.level == "tile")
     return [next(unit for unit in order if unit.name == name) for name in dict.fromkeys(names)] or shown
 

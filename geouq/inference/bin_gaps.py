@@ -25,9 +25,18 @@ Weighted = Callable[[Floats, Floats], Floats]
 class Gaps:
     """Signed gaps of an evaluation unit and its resamples, and the number that they give.
 
-    signed : float64 (gaps), NaN where a bin is empty; drawn : the same of each resample, (R, gaps). weighted : the
-    number, of gaps and their weights; weight, drawn_weight : of the evaluation unit and of each resample. whole : False where
-    errors of exactly 0 fill a bin, so that its gap is infinite.
+    Parameters
+    ----------
+    signed : float64 (gaps)
+        Gaps of the evaluation unit, NaN for an empty bin.
+    drawn : float64 (R, gaps)
+        Gaps of each resample.
+    weighted : callable
+        Returns the number from gaps and their weights.
+    weight, drawn_weight : float64 (gaps) and (R, gaps)
+        Weights of the evaluation unit and of each resample.
+    whole : bool
+        False if all errors of a bin are exactly 0, so that its gap is infinite.
     """
 
     signed: Floats

@@ -150,7 +150,10 @@ class Units:
 
 
 def units_of(places: Sequence[TilePlace], cells_of: CellsOf, basis: BootstrapBasis) -> Units:
-    """Return the cells of the tiles of an evaluation unit; of more than 131072, squares of them, so that the memory is bounded."""
+    """Return the cells of the tiles of an evaluation unit.
+
+    More than 131072 cells are joined to squares, so that the memory is bounded.
+    """
     places = sorted(places, key=lambda place: place.tile)
     joined = int(np.ceil(np.sqrt(sum(place.cell_grid.pixels for place in places) / MOST_UNITS))) or 1
     tiles, cells = [], 0

@@ -1,7 +1,7 @@
 """How far residuals are correlated, and how much of that blocks of cells keep.
 
-What is correlated is what each cell adds to the evaluation unit's mean error, squared error and z^2, less what it would add on
-average; pairs of cells of one tile only. Lags are in cells. Products are added up in one order, so that all machines
+A residual of a cell is its contribution to the mean error, squared error or z^2 of the evaluation unit, less the
+expected one. Pairs of cells are of one tile. Lags are in cells. Products are added in one order, so that all machines
 agree.
 """
 

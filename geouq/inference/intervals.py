@@ -112,10 +112,16 @@ class Bands:
 
 @dataclass(frozen=True)
 class Inference:
-    """Intervals of all numbers of an evaluation unit and tests of its calibration; blocks is None where there is no pixel.
+    """Intervals of all numbers of an evaluation unit, and tests of its calibration.
 
-    bands : limits of the points of its curves; None where there are too few cells or blocks. effective : numbers of
-    independent pixels that the bins are worth, by the name of the scheme; none where they are unknown.
+    Parameters
+    ----------
+    blocks : Blocks or None
+        None if there is no pixel.
+    bands : Bands or None
+        Limits of the points of the curves. None if there are too few cells or blocks.
+    effective : mapping
+        Number of independent pixels of each bin, by the name of the scheme. Empty if it is unknown.
     """
 
     intervals: tuple[Interval, ...]
@@ -209,11 +215,23 @@ def infer(
     tiles: TileRows | None = None,
     wanted: Container[str] | None = None,
 ) -> Inference:
-    """Intervals and tests of one variable of an evaluation unit whose summary is `whole`, from the cells of its tiles.
+    """Return intervals and tests of one variable of an evaluation unit, from the cells of its tiles.
 
-    name : of the evaluation unit, from which the draws follow. tiles : what each tile adds to the numbers that cells do not keep,
-    which have no intervals otherwise. wanted : names of the metrics of which alone there are to be intervals and tests,
-    and no bands. Raises DataError where blocks are given in metres and the size of pixels is not known.
+    Parameters
+    ----------
+    name : str
+        Name of the evaluation unit, from which the seed of the resamples follows.
+    whole : Summary
+        Summary of all pixels of the evaluation unit.
+    tiles : TileRows, optional
+        Contribution of each tile to the numbers that cells do not keep. Without it these have no interval.
+    wanted : container of str, optional
+        Names of the metrics that get intervals and tests; then there are no bands. By default all metrics.
+
+    Raises
+    ------
+    DataError
+        If blocks are given in metres and the size of pixels is unknown.
     """
     if not whole.n:
         return without_intervals(whole, metric_options, settings, "no pixel")
@@ -311,7 +329,7 @@ def _tests(how: Certainty | str, interval: Interval, settings: Intervals) -> Ite
 
 
 def why_never(metric: Metric, metric_options: MetricOptions, places: Sequence[TilePlace], settings: Intervals) -> str:
-    """Why a metric of an evaluation unit of these tiles has no interval whatever their pixels are; empty where it may have one."""
+    """Return why a metric of these tiles has no interval whatever their pixels are; "" if it may have one."""
     if len(places) < FEWEST_TILES and not _follows_from_cells(metric, metric_options):
         return FEW_TILES
     cells = sum(place.cell_grid.pixels for place in places)

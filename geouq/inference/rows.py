@@ -15,7 +15,7 @@ Of = Mapping[str, Any]
 
 
 def with_intervals(rows: Iterable[Row], inferred: Mapping[str, Inference]) -> Iterator[Row]:
-    """Rows of metrics of one evaluation unit with what is inferred of each variable; `ci_method` tells why there is nothing."""
+    """Yield the rows of metrics of one evaluation unit with their intervals; `ci_method` says why one is missing."""
     intervals = {
         (variable, each.metric, each.bins, each.group): (each, one)
         for variable, one in inferred.items()
@@ -120,7 +120,7 @@ def correlogram_rows(of: Of, inference: Inference) -> list[Row]:
 
 
 def block_rows(of: Of, inference: Inference) -> list[Row]:
-    """How the blocks of a variable of an evaluation unit are, and what follows from how far each residual is correlated."""
+    """Return a row for each residual of a variable: its blocks, correlation range and effective cells."""
     blocks = inference.blocks
     if blocks is None:
         return []

@@ -76,11 +76,19 @@ class Differences:
 def paired_rows(
     of: Mapping[str, Any], sides: Mapping[str, ForecastSample], variable: Variable, settings: Intervals
 ) -> tuple[list[Row], bool]:
-    """Return a row for every number of every side but the first, and whether all count the same pixels.
+    """Return a row for every number of every forecast but the first, and whether all count the same pixels.
 
-    of : level and name of the evaluation unit. sides : by their names, of one variable; `variable` gives its units. In a row,
-    `run` names the side, `better` the one that is, empty where neither is, and `claim` is what the difference says of
-    that side if it is significant.
+    In a row, `run` names the forecast, `better` the better one ("" if neither is), and `claim` says what a significant
+    difference means.
+
+    Parameters
+    ----------
+    of : mapping
+        Level and name of the evaluation unit.
+    sides : mapping
+        Forecasts of one variable by name.
+    variable : Variable
+        Gives the unit.
     """
     drawn = draw_together(of["name"], list(sides.values()), settings)
     counts = {name: int(side.whole.n) for name, side in sides.items()}
@@ -125,9 +133,9 @@ def rows_of_drawn(
 
 
 def uneven(variable: str, unit: str, sides: Mapping[str, ForecastSample], compared: str) -> str:
-    """Return a note that sides do not count the same pixels. compared : what they are, such as `runs`."""
+    """Return a note that forecasts do not count the same pixels. compared : what they are, such as `runs`."""
     counts = ", ".join(f"{int(side.whole.n)} in {name}" for name, side in sides.items())
-    return f"{variable}, {evaluation_unit}: {compared} do not count the same pixels: {counts}"
+    return f"{variable}, {unit}: {compared} do not count the same pixels: {counts}"
 
 
 def with_verdicts(rows: Sequence[Row], level: float) -> list[Row]:

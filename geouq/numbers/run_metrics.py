@@ -59,10 +59,22 @@ ZONES_SHOWN = 60  # of more polygons or classes, pages and figures would be thou
 
 @dataclass(frozen=True)
 class Numbers:
-    """The evaluation units to be shown in figures and pages, what is inferred of each by its name, and the rows of all tables.
+    """All numbers of a run.
 
-    unshown : number of zones that stand in the tables alone. uneven : a note on each evaluation unit in which models do not count
-        the same pixels. verdicts : of the whole and of regions; those that could be reached.
+    Parameters
+    ----------
+    shown : sequence of EvaluationUnit
+        Evaluation units that figures and pages show.
+    inferred : mapping
+        Inference of each variable, by the name of the evaluation unit.
+    tables : mapping
+        Rows of all tables.
+    unshown : int
+        Number of zones that only the tables contain.
+    uneven : sequence of str
+        A note on each evaluation unit in which models do not count the same pixels.
+    verdicts : mapping
+        Verdicts of the whole and of regions.
     """
 
     shown: Sequence[EvaluationUnit]
@@ -99,7 +111,7 @@ def numbers_of(
     metric_options: Mapping[str, MetricOptions],
     reporter: Reporter,
 ) -> Numbers:
-    """All numbers of a run, evaluation unit by evaluation unit, of which one at a time is held but those that are shown."""
+    """Return all numbers of a run. Evaluation units that are not shown are in memory one at a time."""
     rows: dict[str, list[Row]] = {"metrics": [], "bins": [], "curves": [], "excluded": []}
     inferred: dict[tuple[str, str], Mapping[str, Inference]] = {}
     shown: list[EvaluationUnit] = []

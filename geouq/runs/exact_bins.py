@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 def wanted_keys(
     all_units: Iterable[EvaluationUnit], metric_options: Mapping[str, MetricOptions]
 ) -> dict[str, dict[str, Ints]]:
-    """For each tile and variable, the keys not kept already that an edge splits in any evaluation unit with that tile."""
+    """Return, for each tile and variable, the keys to keep: those that an edge splits in an evaluation unit."""
     wanted: dict[str, dict[str, set[int]]] = {}
     for unit in all_units:
         for variable, summary in unit.variables.items():

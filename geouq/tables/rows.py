@@ -75,9 +75,14 @@ class Table:
 def metric_options_for(
     experiment: Experiment, variable: Variable, whole: Summary | None, form: Form = GAUSSIAN
 ) -> MetricOptions:
-    """Return what the experiment asks of a variable; `whole` gives the edges that all evaluation units share, None for own ones.
+    """Return the metric options of a variable.
 
-    form : in which the prediction is given; without a variance, nothing is asked of bins and groups.
+    Parameters
+    ----------
+    whole : Summary or None
+        Summary whose bin edges all evaluation units share. With None each has its own edges.
+    form : Form
+        Form of the forecast. Without a variance there are no bins and groups.
     """
     if not form.has_variance:
         return MetricOptions(experiment.levels, (), variable.reference_mean, form=form, groups=NO_GROUPS)
@@ -143,7 +148,7 @@ def _resolution_of(value: Value, summary: Summary) -> float | None:
 def bin_rows(
     unit: EvaluationUnit, variables: Sequence[Variable], metric_options: Mapping[str, MetricOptions]
 ) -> list[Row]:
-    """Every bin of every variable of an evaluation unit; `edges` says whether they are exact or placed on the profile."""
+    """Return every bin of every variable. `edges` says whether the edges are exact or placed on the profile."""
     return [
         _of(unit, variable) | row
         for variable in variables
