@@ -46,7 +46,7 @@ _register_accessor()
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for when it is asked for, so that the command line starts at once."""
+    """Import a name when it is first used, so that the command line starts at once."""
     if name == "__all__":
         return ["__version__", *_ROOM_OF, *_measures().measure_names()]
     if name in _MODULES:

@@ -72,7 +72,7 @@ class Verdict:
     """The findings in words, the parts that they rest on, and the size of the effect.
 
     coverage : share of the truth inside the central intervals of `coverage_level`, None where it is missing.
-    coverage_limits : interval of that share, None where there is none. coverage_p : the smallest p that the shape takes
+    coverage_limits : interval of that share, or None. coverage_p : the smallest p that the shape takes
     from this share, None where it is not tested.
     """
 

@@ -91,7 +91,7 @@ def in_front(stack: Any, truth: Any, what: What) -> tuple[Any, Any]:
 
 
 def labels_of(stack: Any, truth: Any, what: What, along: Hashable | None = None) -> Any:
-    """Return the coordinate along the dimension that holds the layers; None where there is none."""
+    """Return the coordinate along the dimension that holds the layers; None without one."""
     if not is_xarray(stack):
         return None
     name = dimension_of(stack, truth, what, along)

@@ -75,7 +75,7 @@ def measure_names() -> tuple[str, ...]:
 
 @cache
 def measure(name: str) -> Callable[..., Any]:
-    """Return the metric of that name as a function of arrays or of a Summary; ConfigError where there is none.
+    """Return the metric of that name as a function of arrays or of a Summary; raise ConfigError for another name.
 
     >>> measure("coverage")([1.0, 2, 3], [0.01, 0.25, 1], [1.5, 3, 2], level=0.8)
     0.333
@@ -231,7 +231,7 @@ def _choices(metric: Metric) -> dict[str, inspect.Parameter]:
 
 
 def _scheme_of(metric: Metric) -> BinScheme:
-    """Return the bins that a metric takes unless told otherwise."""
+    """Return the default bins of a metric."""
     default: BinScheme = inspect.signature(metric.function).parameters["bins"].default
     return default
 
@@ -258,7 +258,7 @@ def _of(metric: Metric, summary: Summary | SummaryArray, chosen: Mapping[str, An
 
 
 def _function(metric: Metric, summary: Summary) -> Callable[..., Any]:
-    """Return what the metric of that name is of a forecast of this form; SummaryError where there is none."""
+    """Return the metric of that name for a form of the forecast; raise SummaryError if the form has none."""
     for own in metrics_of(summary.given_as):
         if own.name == metric.name:
             return own.function

@@ -115,7 +115,7 @@ class Points:
     """Pixels without a place, all arrays (points); mean, variance and truth of float32 or float64.
 
     weight : None where all count alike. bounds : ends of the interval that the forecast gives. groups : values of
-    covariates and codes of classes, NaN where there is none. status : reason + 1 where a pixel is excluded already.
+    covariates and codes of classes, NaN if missing. status : reason + 1 of each pixel that is excluded already.
     layers : members, quantiles or probabilities, where the prediction is given by these.
     """
 

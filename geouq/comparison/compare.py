@@ -59,7 +59,7 @@ class Worse:
 class Comparison:
     """What a comparison gives: its table, what the user should know, what became worse, and the files written.
 
-    shown : rows of the numbers most asked for.
+    shown : rows of the main numbers.
     """
 
     folder: Path
@@ -79,7 +79,7 @@ class Comparison:
         return self.shown.notes
 
     def lines(self) -> list[str]:
-        """Return the numbers most asked for of all tiles together, as lines of text."""
+        """Return the main numbers of all tiles together, as lines of text."""
         return as_text(replace(self.shown, rows=[row for row in self.shown.rows if row["level"] == "all"]))
 
 

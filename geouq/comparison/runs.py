@@ -231,7 +231,7 @@ def _common_variables(runs: Sequence[Run]) -> tuple[tuple[Variable, ...], list[s
 
 
 def _common_settings(runs: Sequence[Run], tiles: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
-    """Return settings that make the same numbers of all runs: what is asked of the first, as far as all keep it."""
+    """Return settings that give the same numbers for all runs: those of the first, as far as all runs keep them."""
     first = runs[0].experiment
     levels, notes = _common("levels", [[str(p) for p in run.experiment.levels] for run in runs], runs)
     schemes = [s for s in first.bins.schemes if all(s in run.experiment.bins.schemes for run in runs)]

@@ -137,7 +137,7 @@ def models_of(written: object) -> object:
         found = _NAMES.validate_python(written)
         raise_each(repeated([name.casefold() for name in found], quoted))
     else:
-        raise ValueError("needs a list of names for {model}, or a mapping of names to the rasters of each")  # noqa: TRY004  told as a fault
+        raise ValueError("needs a list of names for {model}, or a mapping of names to the rasters of each")  # noqa: TRY004  reported as a validation error
     if not found:
         raise ValueError("names no model; leave the key out where there is one prediction")
     return found
@@ -326,7 +326,7 @@ def predictions_read(read: Mapping[str, Any]) -> list[PredictionFiles]:
 
 
 def problems_of_variables(data: object, variables: Sequence[Variable]) -> Iterator[tuple[Steps, str]]:
-    """Yield what is asked of variables that a prediction in another form than mean and variance does not have."""
+    """Yield the keys of variables that only forecasts with a mean and a variance can have."""
     if not isinstance(data, FormData):
         return
     for i, variable in enumerate(variables):
@@ -345,6 +345,6 @@ def layers_given(read: Mapping[str, Any]) -> set[str]:
 
 
 def noise_given(read: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what leaves no room for a noise of the truth that is told by variable."""
+    """Yield the keys that exclude a noise of the truth given by variable."""
     if any(files.lower is not None for files in predictions_read(read)):
         yield "models gives lower" if isinstance(read.get("models"), dict) else "data gives lower"

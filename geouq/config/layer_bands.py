@@ -34,7 +34,7 @@ def band_written(written: object) -> int | str:
 
 def _bands_written(written: object) -> dict[str, int | str]:
     if not isinstance(written, Mapping):
-        raise ValueError("needs a mapping of names to bands")  # noqa: TRY004  told as a fault
+        raise ValueError("needs a mapping of names to bands")  # noqa: TRY004  reported as a validation error
     found, problems = {}, list[tuple[Steps, str]]()
     for name, own in written.items():
         try:

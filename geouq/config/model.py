@@ -1,4 +1,4 @@
-"""What an experiment is: frozen models of the configuration, with faults told in plain words."""
+"""The models of a configuration, frozen, with validation errors in plain words."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -240,7 +240,7 @@ class Experiment(Section):
 
     @property
     def groupings(self) -> tuple[str, ...]:
-        """By what coverage is told apart: as asked for, and by the rasters that are given for that."""
+        """Return the groups of the coverage: those in `groups`, and the auxiliary rasters."""
         return (*self.groups.by, *self.data.groupings)
 
     @property

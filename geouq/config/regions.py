@@ -77,7 +77,7 @@ TILES = "a list of tiles"
 
 
 def _kind(written: object) -> str | None:
-    """Tag of the kind of region that is written; no mapping is taken for a list, and told to need to be one."""
+    """Return the tag of the kind of region. A mapping without a known key is taken for a list."""
     for key, kind in KINDS.items():
         if isinstance(written, kind) or (isinstance(written, Mapping) and key in written):
             return f"region with {key}"

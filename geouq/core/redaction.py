@@ -406,10 +406,10 @@ def undecodable_unsaid() -> Iterator[None]:
     """Print nothing if rasterio cannot decode a message of GDAL on a damaged file, which is refused all the same."""
     before = sys.unraisablehook, sys.excepthook
 
-    def unraisable(told: "sys.UnraisableHookArgs", /) -> None:
+    def unraisable(arguments: "sys.UnraisableHookArgs", /) -> None:
         """Drop a UnicodeDecodeError that Python cannot raise."""
-        if not isinstance(told.exc_value, UnicodeDecodeError):
-            before[0](told)
+        if not isinstance(arguments.exc_value, UnicodeDecodeError):
+            before[0](arguments)
 
     def printed(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         """Drop a UnicodeDecodeError that ends nothing."""

@@ -18,7 +18,7 @@ class Source:
     """What the figures of a run are drawn from.
 
     scheme : of the bins shown. shown : the whole, then the regions that are set beside each other. inferred : what is
-    inferred of a variable of an evaluation unit, computed when it is asked for.
+    inferred of a variable of an evaluation unit, computed when it is needed.
     rows : of the tables `metrics` and `shift`. verdicts : those that could be reached. zones : the parts of each zone.
     """
 
@@ -52,7 +52,7 @@ class Case:
 
     @property
     def metric_options(self) -> MetricOptions:
-        """What is asked of the variable."""
+        """Return the metric options of the variable."""
         return self.source.metric_options[self.variable.name]
 
     @property
@@ -81,7 +81,7 @@ class Case:
 
     @property
     def verdict(self) -> str:
-        """Return the verdict in words, as pages show it; empty where there is none, as of a single tile."""
+        """Return the verdict in words, as pages show it; "" without a verdict, such as for a tile."""
         place = self.evaluation_unit.level, self.evaluation_unit.name, self.variable.variable, self.variable.model
         return self.source.verdicts[place].word if place in self.source.verdicts else ""
 

@@ -27,7 +27,7 @@ def cells_of_tiles(
 
 
 def usual_metric(form: Form) -> str:
-    """Return the metric that a map of cells shows unless another one is asked for."""
+    """Return the metric that a map of cells shows by default."""
     own = metrics_of(form)
     return next(metric.name for metric in shown_in("cell map") if metric in own)
 

@@ -29,7 +29,7 @@ Inferred = Callable[[EvaluationUnit, str], Inference]
 
 @dataclass(frozen=True)
 class Selection:
-    """What is asked for by name: figures, regions (or the whole, or tiles), variables, metrics of maps of cells.
+    """A selection by name: figures, regions (or the whole, or tiles), variables, metrics of maps of cells.
 
     Empty is all that a run draws by default; kind : png, pdf or svg. dots_per_inch : of png, and of what
     is drawn in pixels in the others.
@@ -117,7 +117,7 @@ def _inferring(
     zones: Mapping[str, Sequence[Part]],
     summaries: SavedSummaries,
 ) -> Inferred:
-    """Return what infers each variable of each evaluation unit once, when it is first asked for."""
+    """Return a function that infers each variable of each evaluation unit once, when it is first needed."""
     found: dict[tuple[str, str, str], Inference] = {}
 
     def inferred(unit: EvaluationUnit, variable: str) -> Inference:

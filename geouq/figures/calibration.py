@@ -34,7 +34,7 @@ from geouq.metrics.ensemble import mixture_pit, rank_histogram
 from geouq.metrics.form_curves import FORM_CURVES
 from geouq.summary import Summary
 
-MOST = 6  # curves that can be told apart
+MOST = 6  # curves that a reader can distinguish
 
 
 def calibration_figure(

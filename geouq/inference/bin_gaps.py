@@ -1,6 +1,6 @@
 """Numbers that are norms of signed gaps between what is predicted and what is observed: too large, however calibrated.
 
-Gaps of the variance are told as log(MSE / MV) of each bin, whose noise is alike on both sides and wherever it stands;
+A gap of the variance is log(MSE / MV) of a bin: its noise is symmetric and does not depend on its size;
 those of the calibration curve as differences of shares. UCE has the unit of the variance: a resample has a share of
 pixels and a mean variance of its own in each bin, by which it weighs its gaps.
 """

@@ -119,7 +119,7 @@ class Totals(NamedTuple):
     negative variances, place of the first in its window), kept (pixels, 2 or 3: variance, squared error, weight),
     kept_state (tail count M or 0, pixels kept), highest (1). groups (groupings, keys of values x (levels + 1)); of
     its blocks of keys those are in use that touched (groupings, BLOCKS) names. ordering (coarser keys of the
-    variance x classes of |z|), empty where it is not asked for. thresholds (T), exceeding (T, bins, sums of
+    variance x classes of |z|), empty if not requested. thresholds (T), exceeding (T, bins, sums of
     `threshold_sums.FIELDS`).
     """
 

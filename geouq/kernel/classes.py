@@ -190,7 +190,7 @@ def matched(
 ) -> None:
     """Fill in the probability and the number of the true class of each pixel, and the status of odd ones.
 
-    probabilities : (classes, pixels). truth : codes, NaN where there is none. codes : of the classes.
+    probabilities : (classes, pixels). truth : codes, NaN if missing. codes : of the classes.
     """
     totals, lowest = np.empty(SLAB), np.empty(SLAB)
     for first in range(0, len(truth), SLAB):

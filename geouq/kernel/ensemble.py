@@ -25,7 +25,7 @@ WORK = ROOM + 4
 
 
 class Wanted(NamedTuple):
-    """What is asked of an ensemble.
+    """The settings of an ensemble.
 
     at : first column of each sum, in the order of `Ensemble.fields`. ends : (2, levels), what lies below the first or
     above the second is outside the mixture's interval: of its distribution function at the truth where members have

@@ -76,7 +76,7 @@ def lattice_cell(z: Floats, per_unit: float) -> Ints:
 def z_lattice(levels: Sequence[float]) -> ZLattice:
     """Tables for the fine grid of the z histogram joined with these levels.
 
-    Raises ConfigError where two edges lie too close together to be told apart.
+    Raises ConfigError if two edges are too close together.
     """
     fine = edge_probabilities(levels, FINE)
     compact = edge_probabilities(levels, COMPACT)

@@ -24,7 +24,7 @@ PIXELS = "n"
 
 @dataclass(frozen=True)
 class Measured:
-    """A tile, a label for each band, and the values of its cells (bands, rows, columns); NaN where there is none."""
+    """A tile, a label for each band, and the values of its cells (bands, rows, columns), NaN if missing."""
 
     place: TilePlace
     bands: list[BandLabel]

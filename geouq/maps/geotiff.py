@@ -103,8 +103,8 @@ def _label(target: Any, bands: Sequence[BandLabel], tags: Mapping[str, str]) -> 
 
 
 def _time() -> dict[str, str]:
-    told = source_date_epoch()
-    return {"TIFFTAG_DATETIME": told.strftime("%Y:%m:%d %H:%M:%S")} if told else {}
+    time = source_date_epoch()
+    return {"TIFFTAG_DATETIME": time.strftime("%Y:%m:%d %H:%M:%S")} if time else {}
 
 
 def validate_source_date_epoch() -> None:
@@ -114,10 +114,10 @@ def validate_source_date_epoch() -> None:
 
 def source_date_epoch() -> datetime | None:
     """Return the time that SOURCE_DATE_EPOCH tells, and none else, so that the same inputs give the same bytes."""
-    told = os.environ.get("SOURCE_DATE_EPOCH")
-    if not told:
+    time = os.environ.get("SOURCE_DATE_EPOCH")
+    if not time:
         return None
     try:
-        return datetime.fromtimestamp(int(told), UTC)
+        return datetime.fromtimestamp(int(time), UTC)
     except (ValueError, OverflowError, OSError):
-        raise DataError(f"SOURCE_DATE_EPOCH is {told!r}; it must be a number of seconds since 1970, or unset") from None
+        raise DataError(f"SOURCE_DATE_EPOCH is {time!r}; it must be a number of seconds since 1970, or unset") from None

@@ -77,7 +77,7 @@ def write_pixel_maps(
 
 
 def _key_of(path: Path) -> str | None:
-    """Return what a map was made from; None where there is none that can be read."""
+    """Return what a map was made from; None if there is no readable map."""
     if not path.exists():
         return None
     try:

@@ -1,4 +1,4 @@
-"""Colours of maps, told apart by colour-blind readers, and the values that they span in all tiles of a run."""
+"""Colours of maps, which colour-blind readers can distinguish, and the values that they span in all tiles of a run."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -140,6 +140,6 @@ def _about_one(factor: float, colours: Sequence[Rgb]) -> Scale:
 
 
 def usable(number: ArrayLike) -> float:
-    """Return a size above 0 that a scale can span; 1 where there is no pixel, or nothing to be told apart."""
+    """Return a size above 0 that a scale can span; 1 without pixels or without differences."""
     found = abs(float(np.asarray(number)))
     return min(max(found, SMALLEST), LARGEST) if math.isfinite(found) and found > 0 else 1.0

@@ -25,5 +25,5 @@ def mean_of(summary: Summary, kinds: str | tuple[str, ...], name: str) -> Floats
 
 
 def counted(summary: Summary) -> Floats:
-    """Weight of the pixels; NaN where there is none."""
+    """Return the weight of the pixels; NaN without pixels."""
     return np.asarray(np.where(summary.n > 0, summary.moments.weight, np.nan))

@@ -79,6 +79,6 @@ def lowest_group_coverage(summary: Summary, level: float, by: str = "truth", gro
 
 
 def _mean(values: Floats) -> Floats:
-    """Mean of those that are there; NaN where there is none."""
+    """Return the mean of the values that are not NaN; NaN without one."""
     there = (~np.isnan(values)).sum(-1)
     return np.nansum(values, axis=-1) / np.where(there > 0, there, np.nan)

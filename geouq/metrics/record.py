@@ -107,7 +107,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Around:
-    """Colours as far below the ideal (0 where there is none) as above it.
+    """Colours that reach as far below the ideal (0 without one) as above it.
 
     reach : a number, or a function of the summary of the whole.
     """

@@ -104,7 +104,7 @@ def _used(sums: Floats) -> Floats:
 
 
 def _scaled(summary: Summary, threshold: float) -> tuple[Floats, Floats]:
-    """Return the sums of a threshold and the weight, NaN where there is none, over a power of two.
+    """Return the sums of a threshold and the weight (NaN without pixels), divided by a power of two.
 
     The weight is then near 1, so that no product of sums overflows, and no digit changes.
     """

@@ -186,8 +186,10 @@ def shift_table(
         _shift_verdict(there, one, row["significant"]) for (_, _, there, one), row in zip(found, rows, strict=True)
     ]
     counts = {name: {"n_in": int(one.whole.n), "n_out": int(two.whole.n)} for name, (one, two) in sides.items()}
-    told = (row | counts[row["variable"]] | {"verdict": verdict} for row, verdict in zip(rows, verdicts, strict=True))
-    return Table(COLUMNS["shift"], tuple(told))
+    judged_rows = (
+        row | counts[row["variable"]] | {"verdict": verdict} for row, verdict in zip(rows, verdicts, strict=True)
+    )
+    return Table(COLUMNS["shift"], tuple(judged_rows))
 
 
 def _differences(

@@ -109,7 +109,7 @@ def metrics_by_name(variable: Variable, metric_options: MetricOptions) -> dict[s
 
 
 def _needs_two_variances(metric: str, known: Iterable[str]) -> bool:
-    """Whether a metric of pairs of pixels is asked for, where forecasts have one variance."""
+    """Return whether a metric of pairs of pixels is requested of forecasts with one variance."""
     of_pairs = any(one.name == metric and one.of_pairs is not None for one in METRICS)
     return of_pairs and not {one.name for one in metrics_of(GAUSSIAN)}.isdisjoint(known)
 

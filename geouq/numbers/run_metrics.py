@@ -192,8 +192,8 @@ def zone_table(
         for name, parts in zones.items()
     ]
     classes = {key: own.names.values() for key, own in experiment.regions.items() if isinstance(own, ClassRegions)}
-    told = classes | {key: own["without_pixels"] for key, own in record.polygons.items()}
-    empty = ((key, name) for key, names in told.items() for name in dict.fromkeys(names) if name not in zones)
+    without_pixels = classes | {key: own["without_pixels"] for key, own in record.polygons.items()}
+    empty = ((key, name) for key, names in without_pixels.items() for name in dict.fromkeys(names) if name not in zones)
     rows = (*held, *({"name": name, "layer": key, "tiles": 0, "n_pixels": 0} for key, name in empty))
     return {"zones": Table(COLUMNS["zones"], rows)} if rows else {}
 

@@ -145,7 +145,7 @@ def _in_metres(length: Any) -> float:
 
 
 def _first(document: Any, key: str) -> Any:
-    """Return the first value of a key at any depth, None where there is none."""
+    """Return the first value of a key at any depth; None without one."""
     if isinstance(document, dict) and key in document:
         return document[key]
     parts = document.values() if isinstance(document, dict) else document if isinstance(document, list) else ()

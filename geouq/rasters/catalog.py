@@ -72,7 +72,7 @@ class Tile:
 
     @property
     def noisy_truth(self) -> bool:
-        """Whether the truth's own error is told."""
+        """Return whether the error of the truth is known."""
         return self.truth_variance is not None or any(variable.noise for variable in self.variables)
 
     @property

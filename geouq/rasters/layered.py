@@ -68,7 +68,7 @@ class Layered:
 
     @property
     def mean(self) -> Raster:
-        """The raster of the first layer, which stands for all where one is asked for."""
+        """Return the raster of the first layer, which represents all layers."""
         return next(iter(self.rasters.values()))
 
     @property

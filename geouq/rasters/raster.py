@@ -50,7 +50,7 @@ ADVICE_ON_REFUSAL = (
     "; the server refuses access: the file is private, or a password, a token or a signature is missing, wrong or "
     "expired"
 )
-# a server that stalls, breaks off or answers 500 is asked again, and given up on in the end
+# requests are repeated if a server stalls, breaks off or answers 500
 HTTP = {
     "GDAL_HTTP_CONNECTTIMEOUT": "10",  # seconds
     "GDAL_HTTP_TIMEOUT": "120",
@@ -63,7 +63,7 @@ GDAL_OPTIONS: dict[str, Any] = {
     **{name: os.environ.get(name, value) for name, value in HTTP.items()},
     "GDAL_NUM_THREADS": "1",
     "GDAL_VRT_ENABLE_PYTHON": "NO",
-    # what may lie beside a file is asked for by name: to list a folder of thousands takes longer than to read a header
+    # sidecars are requested by name: listing a folder of thousands takes longer than reading a header
     "GDAL_DISABLE_READDIR_ON_OPEN": os.environ.get("GDAL_DISABLE_READDIR_ON_OPEN", "TRUE"),
 }
 DRIVERS = ("GTiff",)  # of GDAL; a VRT can make it read any file or address
@@ -399,7 +399,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _bands(source: Any) -> tuple[Band, ...]:
-    """All bands; each property is asked for once, as rasterio looks at every band to answer."""
+    """Return all bands. Each property is read once, as rasterio looks at every band for it."""
     columns = zip(
         source.dtypes,
         source.nodatavals,

@@ -74,12 +74,12 @@ def _wires(tile: "Tile", variable: Variable) -> Iterator[Wire]:
 def _used_twice(wires: list[Wire]) -> Iterator[tuple[str, str]]:
     """Yield bands that stand for two things; auxiliary layers may share one, as a mask and classes do."""
     first: dict[tuple[str, int], Wire] = {}
-    told = set[tuple[str, str]]()
+    reported = set[tuple[str, str]]()
     for wire in wires:
         other = first.setdefault(wire.place, wire)
         pair = other.layer, wire.layer
-        if other.role != wire.role and not (other.auxiliary and wire.auxiliary) and pair not in told:
-            told.add(pair)
+        if other.role != wire.role and not (other.auxiliary and wire.auxiliary) and pair not in reported:
+            reported.add(pair)
             yield wire.layer, _one_band(other, wire)
 
 

@@ -86,7 +86,7 @@ def bands_of(grid: Grid) -> int:
 
 @dataclass(frozen=True)
 class Pieces:
-    """Pieces that cover a grid, in rows from its top left, each made as it is asked for: a header may claim billions.
+    """Pieces that cover a grid, in rows from its top left. Each is made when it is needed: a header may claim billions.
 
     Windows wider than a band take all bands together.
 

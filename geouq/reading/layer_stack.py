@@ -20,7 +20,7 @@ from geouq.summary.joint_sample import numbers_of, salt_of
 class LayerStack:
     """Reads windows of such a prediction, for one thread; with `reuse`, layers are valid until the next one.
 
-    Of a file whose bands are interleaved, those of all variables are read with the first one asked for.
+    If the bands of a file are interleaved, the first variable reads the bands of all variables.
     """
 
     def __init__(self, tile: str, prediction: Layered, *, reuse: bool) -> None:

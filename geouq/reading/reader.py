@@ -93,7 +93,7 @@ def masked_layers(pixels: VariableWindow) -> NDArray[np.floating]:
 
 
 class TileReader:
-    """Reads windows of one tile, for one thread; where bands are interleaved, the first one asked for brings all.
+    """Reads windows of one tile, for one thread. If bands are interleaved, reading one reads all.
 
     With `reuse`, arrays are valid until the next window is read: fresh memory would cost as much as some decoding.
     """

@@ -102,7 +102,7 @@ class ScoreKey:
         return of_pit if self.pit else (*(of_moments if self.first else ()), *of_levels)
 
     def metric_options(self, metric_options: MetricOptions) -> MetricOptions:
-        """Return what is asked of it; of bins, equal-count ones if there are some."""
+        """Return the metric options of a score; equal-count bins if there are any."""
         schemes = [s for s in metric_options.schemes if s.scheme == "equal-count"] or list(metric_options.schemes)
         levels = metric_options.levels if self.level is None else (self.level,)
         plain = replace(
@@ -192,7 +192,7 @@ def regions_of(experiment: Experiment, names: Iterable[str], summaries: SavedSum
 
 
 def _only(names: Iterable[str], summaries: SavedSummaries) -> Iterator[TileWholes]:
-    """Yield the tiles, told of some of their variables."""
+    """Yield the tiles with some of their variables."""
     for tile in summaries.wholes():
         yield replace(tile, variables={name: tile.variables[name] for name in names})
 
@@ -208,7 +208,7 @@ def _row(row: Row, one: ScoreKey) -> Row:
 
 
 def as_markdown(rows: Sequence[Row], sentences: Sequence[str], notes: Sequence[str]) -> str:
-    """Return the numbers most asked for of the whole and each region, out of fold first, those in sample last."""
+    """Return the main numbers of the whole and each region; numbers out of fold come first."""
     names = tuple(dict.fromkeys(map(usual_name, shown_in("recalibration"))))
     lines = ["# Recalibration", "", *(f"- {line}" for line in (*sentences, *notes)), ""]
     kinds = dict.fromkeys(row["judged"] for row in rows)

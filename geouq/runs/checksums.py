@@ -1,4 +1,4 @@
-"""Files told apart by their bytes, where the configuration says `fingerprint: checksum`."""
+"""Files identified by their bytes, if the configuration says `fingerprint: checksum`."""
 
 import hashlib
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -21,7 +21,7 @@ CHUNK = 1 << 20  # bytes of a file that a thread holds
 
 
 def require_local(experiment: Experiment, tiles: Sequence[Tile], zones: Mapping[str, TileZones]) -> None:
-    """Where checksums are asked for, each file is one of this machine; ConfigError that names one that is not."""
+    """Raise ConfigError for a file on a server if checksums are requested."""
     if experiment.fingerprint == "modified":
         return
     for raster in (raster for tile in tiles for raster in _rasters(tile, zones[tile.name])):
@@ -37,7 +37,7 @@ def with_checksums(
 
     Each file is read once, by one thread.
 
-    under_way : told the name of a tile and the share of its files that are done. Where the iterator is closed, the
+    under_way : called with the name of a tile and the share of its files that are done. If the iterator is closed, the
     threads end after their next chunk.
     """
     known: dict[str, str | OSError] = {}

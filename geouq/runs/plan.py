@@ -120,7 +120,7 @@ def plan_run(
     *,
     views: int = 0,
 ) -> Plan:
-    """Return the plan for a catalog: as many workers as asked for, or as fit into the memory given.
+    """Return the plan for a catalog, with the requested number of workers, or as many as fit into the memory.
 
     zones : of each tile, by its name and their layer. views : forecasts that are summed up beside those of the catalog.
     Raises ConfigError where not even one worker fits into that, or into the machine, naming what needs so much.

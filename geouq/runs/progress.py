@@ -1,6 +1,6 @@
 """Progress of long work: a bar on a terminal, a line a tile in a log, JSON for machines, or silence.
 
-A step of a stage, such as a tile, may be long: then it is told how much of it is done.
+A step of a stage, such as a tile, may be long: then the progress shows how much of it is done.
 """
 
 import json

@@ -146,7 +146,7 @@ class RunRecord:
 
 
 def inputs_of(tiles: Iterable[Tile], more: Mapping[str, Mapping[str, Raster]]) -> dict[str, dict[str, Any]]:
-    """Name, size and time of change of every layer, by tile, and checksums of its files where they were asked for.
+    """Name, size and time of change of every layer, by tile, and requested checksums of its files.
 
     more : rasters of regions, by tile and layer.
     """

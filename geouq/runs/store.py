@@ -161,7 +161,7 @@ class Part:
 
 @dataclass(frozen=True)
 class SavedSummaries:
-    """The saved summaries of some tiles at some levels, read one at a time, each time that they are asked for.
+    """The saved summaries of some tiles at some levels, read one at a time, at each use.
 
     layers : names of the layers of zones. whole_tiles : those that lie wholly in regions of these layers.
     """

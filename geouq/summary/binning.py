@@ -1,4 +1,4 @@
-"""One row of a variance profile, sorted into bins or asked for quantiles (compiled: maps ask this of every cell).
+"""Bins and quantiles of one row of a variance profile (compiled: maps need them for every cell).
 
 A key whose pixels are all kept is divided between two bins; a key of one single value stays whole (ties stay
 together); any other key that an edge falls into is split in proportion to its width, in whole pixels. Groups of equal
@@ -18,7 +18,7 @@ Flags = NDArray[np.bool_]
 # Of equal values, sum s^2 - (sum s)^2 / n is rounding alone, below this share of sum s^2 for any number of pixels;
 # values that pass for equal differ by less than 1 part in 10^5.
 ONE_VALUE = 1e-11
-N = 3  # column of n in the sums of a key; the last column is the weight, which is n where there is none
+N = 3  # column of n in the sums of a key; the last column is the weight, or n without weights
 UNWEIGHTED = 4  # columns where there are no weights; the next is the sum of (weight x variance)^2
 
 

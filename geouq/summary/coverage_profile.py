@@ -58,7 +58,7 @@ class CoverageProfile(KeyedCounts):
         return self.at([narrow.index(level) for level in levels])
 
     def at(self, chosen: list[int]) -> Self:
-        """Return the same pixels, told of some of the levels: places in the order of the widths of their intervals."""
+        """Return the same pixels with some of the levels: positions in the order of the widths of their intervals."""
         outside = np.searchsorted(np.sort(chosen), np.arange(self.counts.shape[-1]))
         counts = np.zeros((*self.counts.shape[:-1], len(chosen) + 1))
         np.add.at(np.moveaxis(counts, -1, 0), outside, np.moveaxis(self.counts, -1, 0))
@@ -95,12 +95,12 @@ class CoverageProfile(KeyedCounts):
 
     @cached_property
     def _grouped(self) -> dict[int, Floats]:
-        """Groups asked for so far: many metrics ask for the same."""
+        """Return the cache of groups: many metrics need the same ones."""
         return {}
 
 
 class ClassCoverage(CoverageProfile):
-    """The same by the codes of classes: each is a group, however many are asked for."""
+    """Return the groups by the codes of classes: each code is a group, whatever the number of groups."""
 
     def grouped(self, groups: int, n: NDArray[np.int64]) -> Floats:  # noqa: ARG002  as many as there are
         """Pixels (..., classes, levels + 1), in the order of the codes in `keys`; columns as of a CoverageProfile."""

@@ -84,7 +84,7 @@ class Binned:
 
     @property
     def share(self) -> Floats:
-        """Share of the weight in each bin; NaN where there is none."""
+        """Return the share of the weight in each bin; NaN without weight."""
         total = self.weight.sum(-1, keepdims=True)
         return np.divide(self.weight, total, out=np.full(self.n.shape, np.nan), where=total > 0)
 
@@ -294,12 +294,12 @@ class VarianceProfile(Statistic):
 
     @cached_property
     def _binned(self) -> dict[tuple[tuple[Any, ...], bytes], Binned]:
-        """Bins asked for so far: many metrics ask for the same."""
+        """Return the cache of bins: many metrics need the same ones."""
         return {}
 
     @cached_property
     def _found(self) -> dict[bytes, Floats]:
-        """Quantiles asked for so far."""
+        """Return the cache of quantiles."""
         return {}
 
     @cached_property

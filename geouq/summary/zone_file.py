@@ -21,7 +21,7 @@ FORMAT = "geouq zone summaries 7"
 class ZonesWriter:
     """The file of a layer's zones in the making: each zone as it comes, in any order.
 
-    names : of all zones of the layer, in the order in which they are to be told.
+    names : of all zones of the layer, in the order of the tables.
     """
 
     def __init__(self, file: h5py.File, key: str, names: Sequence[str], require_room: Callable[[], None]) -> None:

@@ -337,7 +337,7 @@ class _BandSum:
             self._keep(part.kept.pixels)
 
     def profile(self, lowest: float, highest: float) -> VarianceProfile:
-        """Return the sums of the band, told the tile's extremes, which prune its tail to the tile's."""
+        """Return the sums of the band. The extremes of the tile limit which pixels of the tail it keeps."""
         kept = TailPixels.ordered(self._tail, np.empty(0, np.int64), self._rows_of_tail(highest))
         extremes = np.asarray(lowest), np.asarray(highest)
         blocks = self._profile.numbers

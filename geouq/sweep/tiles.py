@@ -32,7 +32,7 @@ Ints = NDArray[np.int64]
 ReadingOf = Callable[[Tile], Reading]
 OnPiece = Callable[[Piece, Reading], Any]
 Batched = Callable[[Tile, Mapping[str, Zones]], Sequence[Mapping[str, Zones]]]
-UnderWay = Callable[[str, float], None]  # told the name of a tile and the share of its pieces that are done
+UnderWay = Callable[[str, float], None]  # takes the name of a tile and the share of its pieces that are done
 
 
 def reading_by_default(tile: Tile) -> Reading:  # noqa: ARG001  that of any tile

@@ -64,7 +64,7 @@ def workers(count: int, scheduler: str | None = None) -> Iterator[Executor]:
     except ImportError:
         raise ConfigError("--scheduler needs the package distributed; install geouq[cluster]") from None
     for name in ("distributed", "distributed.client", "tornado.application", "asyncio"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters is told in one message
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # one message reports what matters
     try:
         client = Client(scheduler, timeout=PATIENCE)
     except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Tables for people: the numbers most asked for in Markdown and LaTeX, with intervals and the digits these leave."""
+"""Tables for people: the main numbers in Markdown and LaTeX, with intervals and the digits that these justify."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -105,7 +105,7 @@ def _layer(pyogrio: Any, regions: PolygonRegions) -> str:
 def _require_signature(path: str, drivers: Sequence[str]) -> None:
     """Raise DataError for a file that begins as none of these formats do, before GDAL opens what it may refer to.
 
-    GDAL would wait for a pipe without end. Formats of which no beginning is known are told by GDAL; folders, archives
+    GDAL would wait for a pipe without end. GDAL identifies formats without a known beginning; folders, archives
     and what is not local too.
     """
     try:
@@ -148,7 +148,7 @@ def _described(pyogrio: Any, path: str, layer: str, drivers: Sequence[str]) -> t
 
 
 def _texts(path: str, attribute: str, values: NDArray[Any]) -> list[str]:
-    """Values of the attribute as names, '' where there is none; a number without a fraction is written without one."""
+    """Return the values of the attribute as names, "" if missing; a whole number has no fraction."""
     if values.dtype.kind == "f":
         if (np.abs(values) >= LARGEST_WHOLE).any():
             raise DataError(f"name: {path}: {attribute} holds numbers too large to be names; make the attribute text")
