@@ -52,7 +52,7 @@ def evaluation_units(
 def zone_units(
     levels: Sequence[float], variables: Iterable[str], zones: Iterable[tuple[str, Iterable[TileWholes]]]
 ) -> Iterator[EvaluationUnit]:
-    """Yield an evaluation unit for each zone, of which the parts in its tiles are given; one part at a time is held."""
+    """Yield an evaluation unit for each zone from its parts in tiles. One part at a time is in memory."""
     names = tuple(variables)
     for zone, parts in zones:
         totals, members = {name: RunningTotal(levels) for name in names}, []

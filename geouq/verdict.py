@@ -92,7 +92,7 @@ class Verdict:
 
     @property
     def tone(self) -> str:
-        """Return the finding that gives the verdict its colour: that of the spread before all others."""
+        """Return the finding that gives the verdict its colour: the finding of the spread first."""
         return self.findings[-1]
 
     @property

@@ -163,7 +163,7 @@ def mapped(
     Parameters
     ----------
     compute : function of numpy arrays
-        Returns an array of the shape to which its arguments are broadcast.
+        Returns an array of the broadcast shape of its arguments.
     arrays : sequence of array
         The first two decide the type of the result of dask arrays, unless `dtype` does.
     what : str

@@ -156,7 +156,7 @@ def table(
 def _summary_of(
     mean: Any, variance: Any, truth: Any, levels: Sequence[float] | None, bins: Any, **options: Any
 ) -> Summary | SummaryArray:
-    """Return the summary given, or that of the arrays with all that any metric needs."""
+    """Return the given summary, or a summary of the arrays with all that any metric needs."""
     tail = max([TAIL, *(scheme.count for scheme in schemes_of(bins))])
     return summary_of(
         mean, variance, truth, levels=LEVELS if levels is None else levels, tail=tail, ordering=True, **options

@@ -16,7 +16,7 @@ VALUE, MORE, PLACE = "value ", "more ", "place"  # names of layers
 
 
 def places_in(layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the number of each pixel in the order of its array, by which pixels are sampled."""
+    """Return the number of each pixel in its array, from which the sampling of pixels follows."""
     some = next((layer for layer in layers.values() if np.ndim(layer)), None)
     if some is None:
         return {}
@@ -46,9 +46,9 @@ def points_of_form(form: Form, layers: Mapping[str, NDArray[Any]]) -> Points:
     )
 
 
-def _numbers(places: NDArray[Any], beside: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
-    """Numbers by which pixels are sampled, of their values too: a sum of arrays must not pair the same place in two."""
+def _numbers(places: NDArray[Any], values: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
+    """Return numbers for the sampling of pixels. They depend on values: sums of arrays must pair other positions."""
     found = numbers_of(places.astype(np.uint64), np.uint64(0))
-    for layer in beside:
+    for layer in values:
         found = numbers_of(found ^ layer.astype(np.float64).view(np.uint64), np.uint64(0))
     return found

@@ -114,7 +114,7 @@ def bin_scheme(bins: Bins, default: BinScheme) -> BinScheme:
 def summary_of(
     mean: Any, variance: Any, truth: Any, *, std: Any, weights: Any, dim: Dim, **kept: Any
 ) -> Summary | SummaryArray:
-    """Return the summary in the place of `mean`, or that of the arrays, with what is to be kept; computed if lazy."""
+    """Return the Summary given as `mean`, or a summary of the arrays, computed if lazy."""
     found = mean
     if not (isinstance(mean, Summary | SummaryArray) or is_lazy(mean)):
         spread = variance_of(variance, std)

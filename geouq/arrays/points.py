@@ -153,7 +153,7 @@ def summarize_points(points: Points, settings: Settings) -> Summary:
         weight = rows(w, 0) if w.size else NO_WEIGHT
         hidden = rows(status, WEIGHT_ZERO + 1) if status.size else NO_STATUS
         layers = points.layers and points.layers._replace(first=window.row * width)
-        bounds, groups = (tuple(rows(layer, np.nan) for layer in beside) for beside in (points.bounds, points.groups))
+        bounds, groups = (tuple(rows(layer, np.nan) for layer in layers) for layers in (points.bounds, points.groups))
         return VariableWindow(m, v, y, hidden, NOTHING_DECLARED, weight, bounds=bounds, groups=groups, layers=layers)
 
     return _swept(read, grid, settings, weighted=points.weight is not None).whole

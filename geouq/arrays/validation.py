@@ -325,7 +325,7 @@ def _points(layers: Mapping[str, NDArray[Any]], settings: Settings) -> Points:
 
 
 def _with_that_of_truth(variance: NDArray[Any], more: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the predicted variance plus that of the truth's own error; NaN where that is missing."""
+    """Return the predicted variance plus the variance of the truth's own error; NaN if that is missing."""
     if (more < 0).any():
         raise DataError(f"the lowest truth_variance is {np.nanmin(more):.6g}; variances are >= 0")
     values = variance.astype(np.float64)

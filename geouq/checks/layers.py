@@ -10,7 +10,7 @@ from geouq.checks.sample import FEWEST, Finding, Known, Patch, joined, pearson, 
 
 Floats = NDArray[np.float64]
 NEARLY_ALL = 0.95  # share of the pixels
-FEW_VALUES = 16  # of which two layers may agree by chance
+FEW_VALUES = 16  # distinct values: two layers with fewer may agree by chance
 CLOSE = 1e-6  # relative difference of values that went through a square
 MASK_REMEDY = (
     "a mask excludes pixels where it is 0: if yours is 1 there (as cloud masks are), write the opposite to a new file, "

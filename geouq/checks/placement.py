@@ -38,7 +38,7 @@ FLIPS: Mapping[str, Callable[[Floats], Floats]] = {
 
 
 class _Shift(NamedTuple):
-    """Rows and columns by which the prediction fits best when it is moved, with their standard errors from pieces.
+    """The shift in rows and columns at which the prediction fits best, with standard errors from pieces.
 
     gain : by how much the correlation is higher there than opposite to it, in standard errors.
     """
@@ -65,7 +65,7 @@ class _Shift(NamedTuple):
 
 
 def of_shift(variable: str, patches: Sequence[Patch]) -> Iterator[Finding]:
-    """Yield a finding if the prediction lies beside the truth in the whole sample."""
+    """Yield a finding if the prediction is shifted in the whole sample."""
     shifts = [shift for width in FILTERS if (shift := _shift(_pieces(patches, width)))]
     if not shifts:
         return
@@ -89,7 +89,7 @@ def _tenths(pixels: float) -> str:
 def _pieces(patches: Sequence[Patch], width: float | None) -> list[tuple[Floats, Floats]]:
     """Return filtered mean and truth of windows, cut into quarters if there are few, without nearly empty ones.
 
-    The truth is that of the inner pixels, so that each shift compares the same ones: the correlation would otherwise
+    The truth is limited to the inner pixels, so that each shift compares the same ones: the correlation would otherwise
     be greatest where the border adds variance.
     """
     chosen = patches[:: -(-len(patches) // MOST_PIECES) or 1]

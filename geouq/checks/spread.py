@@ -10,9 +10,9 @@ from geouq.checks.sample import FEWEST, Finding, Patch, joined, thinned
 
 Floats = NDArray[np.float64]
 FEW_VALUES = 16
-GROUPS = 5  # of equal count, by the predicted std and by the mean, in each of which errors are compared with the std
+GROUPS = 5  # of equal count, by the predicted std and by the mean; errors are compared with the std in each
 FITS = np.log(1.3)  # largest log ratio of errors and std in any group
-LEAST_GAIN = 0.08  # of the shape, by which a reading must be better than the written one
+LEAST_GAIN = 0.08  # of the shape: a reading must be better than the configured one by this much
 FAR = np.log(4)  # log ratio of errors and std that is no over-confidence of a model
 POWERS = (-3, -2, -1, 1, 2, 3)  # of ten, of a scale that no header declares
 POWER_FITS = np.log(1.15)

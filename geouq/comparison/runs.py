@@ -61,7 +61,7 @@ class Shared:
     variables: tuple[Variable, ...]
     settings: Mapping[str, Any]
     zones: tuple[str, ...]
-    beside: tuple[str, ...]
+    auxiliary_groups: tuple[str, ...]
     notes: tuple[str, ...]
 
 
@@ -162,8 +162,8 @@ def restricted_to_common(runs: Sequence[Run]) -> tuple[list[Restricted], Shared]
     _require_same_cells(runs, opened)
     zones, more = _common_zones(runs, opened)
     notes += more
-    beside = [name for name in runs[0].experiment.data.groupings if _in_all(name, runs)]
-    shared = Shared(tiles, variables, settings, zones, tuple(beside), tuple(notes))
+    auxiliary_groups = [name for name in runs[0].experiment.data.groupings if _in_all(name, runs)]
+    shared = Shared(tiles, variables, settings, zones, tuple(auxiliary_groups), tuple(notes))
     return [_restricted(run, summaries, shared) for run, summaries in zip(runs, opened, strict=True)], shared
 
 
@@ -316,7 +316,7 @@ def _restricted(run: Run, summaries: SavedSummaries, shared: Shared) -> Restrict
         run,
         summaries,
         experiment,
-        {name: replace(chosen, beside=shared.beside) for name, chosen in metric_options.items()},
+        {name: replace(chosen, auxiliary_groups=shared.auxiliary_groups) for name, chosen in metric_options.items()},
         {name: zones[name] for name in shared.zones},
         {name: variable.name for name, variable in own.items()},
     )

@@ -195,7 +195,7 @@ class SharedData(Section):
 
     @property
     def groupings(self) -> tuple[str, ...]:
-        """Names of the rasters by which coverage is grouped."""
+        """Return the names of the rasters that group the coverage."""
         return (*self.covariates, *self.classes)
 
     @property
@@ -282,12 +282,12 @@ def data_for_models(written: object, info: ValidationInfo) -> object:
 
 
 def _is_in_parts(written: Mapping[str, Any]) -> bool:
-    """Whether one part of a variance is given, so that there is a mean beside it."""
+    """Return whether a part of the variance is given, which needs a mean."""
     return any(written.get(key) is not None for key in ("variance_aleatoric", "variance_epistemic"))
 
 
 def _without_prediction(written: Mapping[str, Any], models: Mapping[str, PredictionFiles]) -> SharedData:
-    """Return the layers beside the predictions, with every fault."""
+    """Return the auxiliary layers, with all problems."""
     problems: list[tuple[Steps, str]] = [
         ((key,), "models gives the rasters of each prediction; write this key below a model")
         for key in written

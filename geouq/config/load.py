@@ -124,7 +124,7 @@ def to_yaml(experiment: Experiment, *, credentials: bool = True) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Escapes line breaks of every kind, some of which single quotes would fold into blanks."""
+    """Escapes line breaks of every kind: single quotes would turn some into blanks."""
 
 
 def _text_node(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:

@@ -284,7 +284,7 @@ class Experiment(Section):
         return self.problem("data", *own.split(".", 1), message=message)
 
     def problem(self, *steps: str | int, message: str) -> Problem:
-        """Make a fault at the place in the file to which the keys and positions `steps` lead."""
+        """Return a problem at the place in the file that the keys and positions `steps` lead to."""
         return Problem(None, 0, steps, message) if self._written is None else self._written.problem(steps, message)
 
     def model_post_init(self, context: Mapping[str, Any] | None) -> None:

@@ -183,7 +183,7 @@ def _clashes(regions: Mapping[str, Any]) -> Iterator[tuple[Steps, str]]:
 
 
 def split_lists(splits: Mapping[Any, Sequence[str]] | None, regions: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Return the tiles of either side, of which names of regions stand for theirs.
+    """Return the tiles of each side. The name of a region stands for its tiles.
 
     >>> split_lists({"in": ["west", "c"], "out": ["d"]}, {"west": ("a", "b")})
     {'in': ('a', 'b', 'c'), 'out': ('d',)}

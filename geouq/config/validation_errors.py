@@ -110,7 +110,7 @@ def raise_each(problems: Iterable[tuple[Steps, str]]) -> None:
 def in_plain_words(error: ValidationError, section: type[BaseModel]) -> ValidationError:
     """Tell the same faults as the user knows them; unknown and missing keys are those of `section`."""
     problems = error.errors(include_url=False)
-    # a list of which every entry is wrong is not too short besides
+    # if every entry of a list is wrong, its length is not reported
     wrong = {problem["loc"][:depth] for problem in problems for depth in range(len(problem["loc"]))}
     told = [problem for problem in problems if problem["type"] != "too_short" or problem["loc"] not in wrong]
     return several((problem["loc"], _words(problem, section)) for problem in told)

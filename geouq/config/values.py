@@ -35,7 +35,7 @@ def supported_version(version: int) -> int:
 
 
 def known_drivers(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Accept GDAL's names of formats; that of a COG, which is a GeoTIFF to who reads it, becomes GTiff."""
+    """Accept GDAL's names of formats. COG becomes GTiff, the format that reads it."""
     with rasterio.Env() as env:
         known = env.drivers()
     raise_each(
@@ -216,7 +216,7 @@ def finite(values: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def unique(values: tuple[H, ...]) -> tuple[H, ...]:
-    """Accept values of which none is repeated."""
+    """Accept values without repetition."""
     raise_each(repeated(values, quoted))
     return values
 

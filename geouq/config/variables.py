@@ -53,7 +53,7 @@ class Variable(VariableSettings):
 
     @property
     def file_name(self) -> str:
-        """Name in files, such as AGB, or AGB@ensemble: that of no other variable holds an @."""
+        """Return the name in files, such as AGB, or AGB@ensemble for a model."""
         return file_name(self.variable) + (f"@{self.model}" if self.model else "")
 
     def of_model(self, model: str) -> "Variable":

@@ -58,7 +58,7 @@ class SummaryError(GeouqError, ValueError):
 class AbsentError(SummaryError, KeyError):
     """A summary does not keep a statistic."""
 
-    __str__ = Exception.__str__  # that of KeyError puts quotes around the message
+    __str__ = Exception.__str__  # KeyError puts quotes around the message
 
 
 class RunLockedError(GeouqError, OSError):

@@ -17,7 +17,7 @@ from geouq.verdict import Place, Verdict
 class Source:
     """What the figures of a run are drawn from.
 
-    scheme : of the bins shown. shown : the whole, then the regions that are set beside each other. inferred : what is
+    scheme : of the bins shown. shown : the whole, then the regions to compare. inferred : what is
     inferred of a variable of an evaluation unit, computed when it is needed.
     rows : of the tables `metrics` and `shift`. verdicts : those that could be reached. zones : the parts of each zone.
     """

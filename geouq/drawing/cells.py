@@ -33,7 +33,7 @@ def usual_metric(form: Form) -> str:
 
 
 def cell_metrics(form: Form, levels: Sequence[float]) -> list[str]:
-    """Names of the metrics of which there is a map of cells: all but those that cells keep too little for."""
+    """Return the names of the metrics with a map of cells: all that follow from what cells keep."""
     metrics = metrics_of(form)
     names = [
         one.name
@@ -69,7 +69,7 @@ def _tile(summaries: SavedSummaries, part: Part, variable: str, function: Callab
 def values_of_cells(
     place: TilePlace, parts: Iterable[tuple[NDArray[np.int64], CellSummaries]], function: Callable[[Summary], Floats]
 ) -> TileCells:
-    """Return a number of every cell of a tile, of which some come at a time."""
+    """Return a number of every cell of a tile; cells are read some at a time."""
     grid, n = place.cell_grid, 0
     values = np.full(grid.pixels, np.nan)
     for numbers, cells in parts:

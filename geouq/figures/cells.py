@@ -312,7 +312,7 @@ def draw_correlogram(axes: Axes, blocks: Blocks) -> tuple[float, str]:
 
 
 def _shown(blocks: Blocks) -> list[Correlogram]:
-    """Those of the residuals, without that of z² where it is the squared error, as of predictions without a std."""
+    """Return the correlograms of the residuals; without a std z² is the squared error, and is left out."""
     error, squared, z = (correlation_range.correlogram for correlation_range in blocks.correlation_ranges.values())
     alike = np.array_equal(squared.correlation, z.correlation, equal_nan=True)
     return [error, squared] if alike else [error, squared, z]

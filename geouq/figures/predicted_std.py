@@ -128,7 +128,7 @@ def error_by_std_figure(summary: Summary, *, title: str, units: str) -> Figure:
         return without_pixels(figure)
     axes = figure.subplots()
     shown = draw_error_by_std(axes, summary, units)
-    note(axes, f"{pixels(summary.n)}, of which {shown:.1f} % lie inside the axes")
+    note(axes, f"{pixels(summary.n)}, {shown:.1f} % inside the axes")
     key(figure, [axes], columns=2)
     return figure
 

@@ -1,4 +1,4 @@
-"""Numbers of parts beside each other: of regions, of groups of pixels, and in and out of distribution."""
+"""Numbers side by side: of regions, of groups of pixels, and in and out of distribution."""
 
 from collections.abc import Mapping, Sequence
 
@@ -110,7 +110,7 @@ def draw_ideal(axes: Axes, metric: str) -> None:
 
 
 def region_panels() -> list[str]:
-    """Names of the numbers that have a panel without a request: the ratio, by which regions are sorted, first."""
+    """Return the names of the numbers with a panel by default. The first, a ratio, sorts the regions."""
     shown = sorted(shown_in("regions"), key=lambda metric: not isinstance(metric.scale, Ratio))
     return list(dict.fromkeys(map(usual_name, shown)))
 

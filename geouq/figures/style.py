@@ -123,7 +123,7 @@ def save_figure(figure: Figure, path: Path, dots_per_inch: int = DOTS_PER_INCH) 
     metadata = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}[kind]
     letters: dict[Any, Any] = {"svg.hashsalt": "geouq", "pdf.fonttype": 42}
     with atomic_write(path) as part, mpl.rc_context(letters), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing")  # letters of which there is no font are drawn as boxes
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # letters without a font are drawn as boxes
         figure.savefig(part, format=kind, dpi=dots_per_inch, metadata=metadata)
 
 

@@ -1,4 +1,4 @@
-"""Probabilities of classes; the error is that of the probability of the true class, which ought to be 1."""
+"""Probabilities of classes. The error is the probability of the true class less 1."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Self

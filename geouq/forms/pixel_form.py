@@ -37,7 +37,7 @@ class PixelForm(Form):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if cls.key in FORMS and FORMS[cls.key] is not cls:
-            raise ValueError(f"{cls.__name__}: the key {cls.key!r} is that of another form; choose another one")
+            raise ValueError(f"{cls.__name__}: the key {cls.key!r} belongs to another form; choose another one")
         FORMS[cls.key] = cls
 
     @classmethod

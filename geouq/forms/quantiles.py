@@ -1,4 +1,4 @@
-"""Quantiles of any levels; there is no variance, and the error is that of the median."""
+"""Quantiles of any levels. There is no variance; the error is the error of the median."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

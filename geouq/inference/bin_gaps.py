@@ -94,7 +94,7 @@ def _variance_gaps(
 
 
 def rests_on_few_blocks(value: Value, whole: Summary, resamples: Summary, metric_options: MetricOptions) -> bool:
-    """Whether a number is of bins, one of which lies in so few blocks that a resample drew none of them."""
+    """Return whether a bin of the number lies in so few blocks that a resample drew none of them."""
     if value.bins:
         scheme = next(scheme for scheme in metric_options.schemes if scheme.name == value.bins)
         used, drawn = (binned_as_shared(summary, scheme, metric_options).n > 0 for summary in (whole, resamples))

@@ -134,7 +134,7 @@ def _reach(correlation: Floats, pairs: Ints) -> int:
 
 
 def _inflation(grid: Floats, near: NDArray[np.bool_], cells: int) -> float:
-    """Sum over lags of the correlation, with that of the mean put back, of which the sum itself is a share."""
+    """Return the sum of the correlation over lags, corrected for the correlation of the mean."""
     observed, lags = _both_ways(grid), _both_ways(near.astype(np.float64))
     share = min(lags / cells, 0.5)
     root = np.sqrt((1 - share) ** 2 + 4 * max(observed, 0.0) / cells)
@@ -142,5 +142,5 @@ def _inflation(grid: Floats, near: NDArray[np.bool_], cells: int) -> float:
 
 
 def _both_ways(grid: Floats) -> float:
-    """Sum over all lags, of which `grid` holds one of each two that are opposite, and 0 in the place of the other."""
+    """Return the sum over all lags. `grid` holds one of two opposite lags, and 0 for the other."""
     return float(2 * grid.sum() - grid[0, grid.shape[1] // 2])

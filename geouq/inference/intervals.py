@@ -401,7 +401,7 @@ def _calibration(
 
 
 def _limits(estimates: Floats, drawn: Floats, widening: float, level: float, bounds: tuple[float, float]) -> Floats:
-    """Limits (2, points) of points, of which there are replicates (R, points)."""
+    """Return the limits (2, points) of points from their replicates (R, points)."""
     limits = np.full((2, len(estimates)), np.nan)
     for k, estimate in enumerate(estimates):
         replicates = drawn[:, k]

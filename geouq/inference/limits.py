@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 STEPS = 20  # halvings; 2^-20 of the interval is left
 LARGEST_EXPONENT = math.log(np.finfo(np.float64).max)
 Norm = Callable[[Floats], Floats]
-LARGEST_FACTOR = 64.0  # by which gaps may be larger than those observed
+LARGEST_FACTOR = 64.0  # of the true gaps, relative to the observed ones
 STANDS_OUT = 2.0  # times its noise
 
 

@@ -93,7 +93,7 @@ class Squares:
     number : int64 (parts)
         The square of each part.
     share : float64 (parts)
-        Weight of each part over that of all.
+        Weight of each part, relative to all.
     weight : float64 (squares)
         Weight of each square.
     precisions : float64 (models, squares, squares)
@@ -103,7 +103,7 @@ class Squares:
     determinants : float64 (models)
         Logarithm of the part of the restricted likelihood that follows from the model alone.
     totals : float64 (models)
-        Variance of the sum of all squares over that of one of mean weight.
+        Variance of the sum of all squares, relative to one square of mean weight.
     """
 
     number: Ints

@@ -261,7 +261,7 @@ def effective_pixels(
 
     Of n independent normal errors with predicted variances v, the relative variance of the mean square is
     2 sum v^2 / (sum v)^2. What each block adds gives that variance, without any draw; `ratio`, of the long-run
-    deviation to that of blocks, accounts for the correlation between blocks.
+    deviation to the deviation of blocks, accounts for the correlation between blocks.
     """
     effective = {}
     for scheme in metric_options.schemes:

@@ -54,7 +54,7 @@ class PairRows:
 
     @classmethod
     def of(cls, sample: JointSample, owner: Ints) -> Self:
-        """Return the pairs of a sample, of which each pixel belongs to a tile."""
+        """Return the pairs of a sample whose pixels belong to tiles."""
         losses = {count: joint_losses_of(sample, count) for count in (1, TAU)}
         return cls(np.stack([owner, np.roll(owner, -1)]), losses)
 
@@ -94,7 +94,7 @@ class TileRows:
     pairs: PairRows | None = None
 
     def squares(self, places: Sequence[TilePlace]) -> Squares:
-        """Return the squares that hold the groups of tiles of which each is left out."""
+        """Return the squares with the groups of tiles that the jackknife leaves out."""
         places = sorted(places, key=lambda place: place.tile)
         used, group = self.tiles >= 0, left_out_groups(len(self.rows))[self.tiles]
         centres = positions_of(places, [(1, 1)] * len(places)).some(used)
@@ -105,7 +105,7 @@ class TileRows:
 
 
 class _Collector:
-    """Collect the rows of the tiles of one variable, and to which tile each pixel of the sample belongs."""
+    """Collect the rows of the tiles of one variable, and the tile of each pixel of the sample."""
 
     def __init__(self, whole: Summary, metric_options: MetricOptions, count: int) -> None:
         self._whole, self._basis = whole, basis_of_tiles(whole, metric_options)
@@ -191,7 +191,7 @@ def _numbers(metric: Metric, summaries: Sequence[Summary], metric_options: Metri
 
 
 def _coarseness(value: float, together: float) -> float:
-    """Return what a number differs by from that of all rows together, which may be in coarser classes."""
+    """Return the difference of a number from the number of all rows together, which may be in coarser classes."""
     return value - together if abs(value - together) > ROUNDING * abs(value) else 0.0
 
 

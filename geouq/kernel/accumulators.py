@@ -56,7 +56,7 @@ class Scratch(NamedTuple):
     takes what lies beyond a slab's end. bins (3, fine bins): n, error and std of a cell by bin of the fine z histogram.
     truth, mean, variance are as they come; bits are those of the variance, layout what they mean (`layout_of`).
     smallest (1): the smallest variance whose exponent is whole. grouped_by (groupings): places in `GROUPED_BY`, -1 for
-    what stands beside the forecast.
+    the auxiliary layers.
     """
 
     truth: Reals
@@ -113,7 +113,7 @@ class CellSums(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """What a group adds up to beside its cells.
+    """The sums of a group besides its cells.
 
     profile (keys, 4), profile_weights (keys, 2), z_counts (fine bins), excluded (reasons), negative (2: number of
     negative variances, place of the first in its window), kept (pixels, 2 or 3: variance, squared error, weight),

@@ -118,7 +118,7 @@ def _add_top(n, first, truth, weight, work, table, rows):
 
 @inlined
 def row_of(p, block, i):
-    """Row of the table for the i-th pixel with the probability p, of which the last bin is closed."""
+    """Return the row of the table for the i-th pixel with the probability p; the last bin is closed."""
     return np.uint32((block * BINS + np.int32(min(p * BINS, BINS - 1.0))) * EIGHT + (i & (EIGHT - 1)))
 
 
@@ -172,7 +172,7 @@ def _log_sum_weighted(n, p, weight):
 
 @inlined_reordered
 def _weight_of_none(n, p, weight):
-    """Weight of the pixels of which the true class was given no probability."""
+    """Return the weight of the pixels whose true class has the probability 0."""
     total = 0.0
     for i in range(n):
         total += weight[i] if p[i] == 0 else 0.0

@@ -27,7 +27,7 @@ Box = tuple[int, int, int, int]
 
 
 class Layers(NamedTuple):
-    """What a prediction is given by beside its mean, each (layers, pixels), rows one after the other.
+    """The layers of a prediction besides its mean, each (layers, pixels), rows one after the other.
 
     values : members, quantiles or probabilities, float32 or float64. more : variances of members, the two parts of a
     variance, or the number of the true class, of the same type; (0, pixels) where there is nothing. number : uint64
@@ -88,7 +88,7 @@ def slabs_of(box: Box, column: int, across: int, cell_size: int) -> Ints:
 
 @compiled
 def mark_not_finite(values: NDArray[np.floating], status: NDArray[np.uint8], wrong: int) -> None:
-    """Give the pixels, values (layers, pixels), of which one layer is not finite the status `wrong`."""
+    """Set the status `wrong` for pixels, values (layers, pixels), with a layer that is not finite."""
     for k in range(len(values)):
         own = values[k]
         for i in range(len(status)):

@@ -229,7 +229,7 @@ def _merge_products(n, total, products, scratch, cells, cell):
 
 @inlined_reordered
 def _log_sum(n, low, exponents, scratch):
-    """Sum of log(variance) from that of exponents and products of mantissas, which in eight lanes cannot overflow.
+    """Return the sum of log(variance) from exponents and products of mantissas, which cannot overflow in eight lanes.
 
     Each lane has at most `SLAB` / 8 factors in [1, 2).
     """

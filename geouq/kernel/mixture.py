@@ -51,7 +51,7 @@ exp_near_zero, scaled_erfc = polynomial(EXP), polynomial(SCALED_ERFC)
 
 @inlined_fused
 def exp_below_zero(x):
-    """exp(x) of x <= 0; that of less than `LEAST` is exp(LEAST)."""
+    """Return exp(x) for x <= 0; below `LEAST` it is exp(LEAST)."""
     x = max(x, LEAST)
     shifted = x * LOG2_E + TO_WHOLE
     whole = shifted - TO_WHOLE

@@ -1,6 +1,6 @@
 """Statistics that the kernel sums on request only: coverage in groups, thresholds, the order of errors.
 
-So is what stands beside mean, variance and truth: the ends of an interval, and rasters to group by. These go over the
+So are the auxiliary layers: the ends of an interval, and rasters to group by. These go over the
 pixels of a box once more, as few experiments have them.
 """
 

@@ -1,4 +1,4 @@
-"""Tables by which the kernel counts z, and sums CRPS and interval scores, without an erf, exp or log per pixel.
+"""Tables for counting z and for sums of CRPS and interval scores without an erf, exp or log per pixel.
 
 The range -8 < z < 8 is cut into cells of 1/128 or finer, the lattice, so that none holds two edges of the z histogram,
 and those with an edge are cut there: the pieces are called buckets. Each bucket gathers n and the sums of error, s and

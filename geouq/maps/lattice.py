@@ -55,7 +55,7 @@ def mosaic_on(lattice: Lattice, tiles: Iterable[TilePlace]) -> Mosaic:
 
 
 def corners_on_lattice(tiles: Sequence[TilePlace]) -> dict[str, tuple[int, int]] | None:
-    """Row and column of each tile's corner from that of the first one, in pixels.
+    """Return row and column of the corner of each tile, relative to the first one, in pixels.
 
     None where tiles overlap, or their pixels or cells are not on one lattice.
     """

@@ -1,4 +1,4 @@
-"""All maps of a run, and what stands beside them; no pixel is read."""
+"""All maps of a run with their mosaics and styles; no pixel is read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

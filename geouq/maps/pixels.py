@@ -118,7 +118,7 @@ def _write_window(
 
 
 def _layers(pixels: VariableWindow, counts: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Members, quantiles or probabilities of the pixels that count, and what stands beside these."""
+    """Members, quantiles or probabilities of the valid pixels, with their auxiliary layers."""
     if pixels.layers is None:
         return NO_LAYERS, NO_LAYERS
     values, more = (layer[:, counts.ravel()].astype(np.float64) for layer in pixels.layers[:2])

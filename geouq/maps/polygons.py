@@ -107,13 +107,13 @@ def polygon_writer(stem: Path, crs: Sequence[str], styles: Mapping[str, str]) ->
 
 
 def layers_of(name: str, crs: Sequence[str]) -> dict[str, str]:
-    """Name of the layer of each CRS; that of the first one is the name itself."""
+    """Return the name of the layer of each CRS; the first has the name itself."""
     return {wkt: name if number == 0 else f"{name}_{number + 1}" for number, wkt in enumerate(dict.fromkeys(crs))}
 
 
 @dataclass
 class _Package:
-    """A GeoPackage, to which the cells of many tiles are written at once."""
+    """A GeoPackage; the cells of many tiles are written to it at once."""
 
     path: Path
     part: Path

@@ -76,7 +76,7 @@ class Scale:
 
 
 def cell_scale(value: Value, whole: Summary) -> Scale:
-    """Scale of a metric of cells, of which `value` is that of the whole.
+    """Return the scale of a metric of cells; `value` is the metric of the whole.
 
     Ratios span a factor about 1, what may lie on either side of its ideal as much on both, and all else goes from 0 to
     twice the value of the whole.

@@ -85,7 +85,7 @@ def write_style(text: str, path: Path) -> Path:
 
 
 def _renderer(kind: str, band: int) -> tuple[ET.Element, ET.Element]:
-    """Return a style and the renderer within it, to which its colours are added."""
+    """Return a style and its renderer, to add colours to."""
     root = ET.Element("qgis", version=VERSION, styleCategories="Symbology", hasScaleBasedVisibilityFlag="0")
     pipe = ET.SubElement(root, "pipe")
     ET.SubElement(

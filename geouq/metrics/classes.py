@@ -1,7 +1,7 @@
 """What predicted probabilities of classes are worth.
 
 The Brier score is reliability - resolution + uncertainty + within, exactly: each of these is summed over classes, with
-ten bins of the probability of each, of which the last is closed.
+ten bins of the probability of each; the last bin is closed.
 """
 
 from collections.abc import Iterator

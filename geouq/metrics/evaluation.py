@@ -19,11 +19,16 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class MetricOptions:
-    """What an experiment asks for: levels, bin schemes with edges of their own or shared, reference mean, curve.
+    """The options of the metrics of a variable: levels, bin schemes with own or shared edges, reference mean, curve.
 
-    beside : names of the covariates and class rasters by which coverage is grouped too. form : how the forecast is
-    given. effective : number of independent pixels that each bin is worth, by the name of
-    its scheme; pixels of a scheme without it are taken as independent.
+    Parameters
+    ----------
+    auxiliary_groups : sequence of str
+        Names of the covariates and class rasters that also group the coverage.
+    form : Form
+        Form of the forecast.
+    effective : mapping
+        Number of independent pixels of each bin, by the name of its scheme. Without it, pixels count as independent.
     """
 
     levels: Sequence[float]
@@ -35,14 +40,14 @@ class MetricOptions:
     groups: Groups = GROUPS
     ordering: bool = False
     thresholds: Sequence[float] = ()
-    beside: Sequence[str] = ()
+    auxiliary_groups: Sequence[str] = ()
     form: Form = GAUSSIAN
     effective: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
     def groupings(self) -> tuple[str, ...]:
         """All that coverage is grouped by."""
-        return (*self.groups.by, *self.beside)
+        return (*self.groups.by, *self.auxiliary_groups)
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ class Value:
 
 @dataclass(frozen=True)
 class _Call:
-    """One call of a metric's function: what it takes beside the summary, and what its value is named by."""
+    """One call of a metric's function: its arguments besides the summary, and the name of its value."""
 
     arguments: tuple[Any, ...] = ()
     suffix: str = ""

@@ -157,7 +157,7 @@ class Metric:
     forms : tuple of str
         Forms of the forecast that have it.
     choice : str
-        What it takes beside the summary: calibration is the levels of the curve, calibration_weights these too.
+        Its arguments besides the summary: calibration is the levels of the curve, calibration_weights these too.
     on_effective : bool
         Whether it also takes the number of independent pixels that each bin is worth.
     resolution : callable, optional
@@ -165,7 +165,7 @@ class Metric:
     bounds : tuple of float
         Lowest and highest value that it can have.
     gaps : optional
-        The gaps of which it is a norm; None where it is none.
+        The gaps, if the metric is a norm of gaps.
     in_probability_bins : bool
         Whether it is summed over bins of a probability.
     is_judged : bool
@@ -177,7 +177,7 @@ class Metric:
         is no mean over pairs.
     part : str
         The part of the verdict that it decides; coverage is of the shape, and the size of the effect. Skill decides
-        nothing and is shown beside the verdict.
+        nothing and is shown next to the verdict.
     scale : optional
         Colours of maps of cells; None for those that follow from its ideal.
     heading : str
@@ -249,7 +249,7 @@ def metric(symbol: str, *, name: str = "", **record: Any) -> Callable[[Number], 
     symbol : str
         In formulas.
     name : str, optional
-        As in the tables; by default that of the function.
+        Name in the tables; by default the name of the function.
     **record
         The other fields of `Metric`.
     """

@@ -37,7 +37,7 @@ class Differences:
     splits: dict[str, Mapping[str, ForecastSample]] = field(default_factory=dict)
 
     def add(self, unit: EvaluationUnit, sides: Mapping[str, ForecastSample]) -> None:
-        """Take in an evaluation unit, of which the sides are given by the names of the variables."""
+        """Add an evaluation unit with its forecasts by variable."""
         if unit.name in (self.experiment.splits or ()):
             self.splits[unit.name] = sides
         by_variable: dict[str, list[Variable]] = {}
@@ -144,7 +144,7 @@ def with_verdicts(rows: Sequence[Row], level: float) -> list[Row]:
 
 
 def verdict(row: Row) -> str:
-    """In words what a row says of its run beside the first, or why nothing can be said.
+    """Return in words how the run of a row compares with the first, or why that is unknown.
 
     Coverage that is too low in one run and too high in another may surely differ, and neither be surely better.
 

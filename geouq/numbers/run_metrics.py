@@ -116,7 +116,7 @@ def numbers_of(
     inferred: dict[tuple[str, str], Mapping[str, Inference]] = {}
     shown: list[EvaluationUnit] = []
     names, zones = [variable.name for variable in record.variables], summaries.zones()
-    settings, beside = experiment.intervals, Differences(experiment, record.variables)
+    settings, differences = experiment.intervals, Differences(experiment, record.variables)
 
     def noted() -> Iterator[TileWholes]:
         """Yield the summaries of the tiles, and keep their excluded pixels."""
@@ -142,7 +142,7 @@ def numbers_of(
             on_map = {name: replace(one, effective=found[name].effective) for name, one in metric_options.items()}
             if not unit.zone or len(zones) <= ZONES_SHOWN:
                 shown.append(unit)
-            beside.add(unit, sides)
+            differences.add(unit, sides)
         own = _rows_of(unit, record.variables, on_map)
         if unit.level != "tile":
             own["metrics"] = list(with_intervals(own["metrics"], found))
@@ -153,12 +153,12 @@ def numbers_of(
     tables |= inference_tables(inferred)
     tables["excluded"] = excluded_table(rows["excluded"])
     tables = {name: by_model(table, record.variables, experiment.compare_on) for name, table in tables.items()}
-    tables |= beside.tables()
+    tables |= differences.tables()
     tables |= zone_table(experiment, record, zones, pixels)
     unshown = len(zones) if len(zones) > ZONES_SHOWN else 0
     by_name = {name: own for (_, name), own in inferred.items()}
     verdicts = verdicts_of(tables["metrics"].rows, tables["tests"].rows)
-    return Numbers(shown, by_name, tables, unshown, beside.uneven, verdicts)
+    return Numbers(shown, by_name, tables, unshown, differences.uneven, verdicts)
 
 
 def _rows_of(

@@ -67,7 +67,7 @@ class Tile:
 
     @property
     def layers(self) -> int:
-        """Number of layers of which all predictions of a variable are made: 1 of mean and variance."""
+        """Return the number of layers of a variable in all predictions: 1 for mean and variance."""
         return sum(one.layers for one in self.predictions.values() if isinstance(one, Layered)) or 1
 
     @property

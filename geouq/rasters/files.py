@@ -141,7 +141,7 @@ PLAIN = (".tif", ".tiff", ".msk", ".tfw", ".xml")  # names of files that hold no
 SOURCE = re.compile(r"<(?:SourceFilename|SourceDataset)([^>]*)>([^<]*)<")
 INDEX = re.compile(r"<(IndexDataset|IndexLayer|LocationField)[^>]*>([^<]*)<")
 INDIRECT = (b"<VRTDataset", b"<GDALTileIndexDataset")
-BEGINNING = 4096  # bytes of a file by which it is recognised
+BEGINNING = 4096  # bytes of a file that identify its format
 
 Found = tuple[tuple[Stamp, ...], tuple[str, ...]]
 Known = dict[str, Stamp | None]  # by the name of the file that is opened
@@ -192,8 +192,8 @@ class _Search:
             if _may_name_others(name):
                 self._through_source(name)
             else:
-                beside = f"{name}.msk"
-                self._add_unopened([name, *([beside] if Path(beside).exists() else [])])
+                mask = f"{name}.msk"
+                self._add_unopened([name, *([mask] if Path(mask).exists() else [])])
         self._add_files_of(source)
 
     def _add_files_of(self, source: Any) -> None:
@@ -238,10 +238,10 @@ def _named_by(source: Any) -> Iterable[str]:
 def _sources_in(text: str, path: str) -> Iterator[str]:
     for attributes, name in SOURCE.findall(text):
         plain = html.unescape(name).strip()
-        yield beside(path, plain) if 'relativeToVRT="1"' in attributes else as_gdal_names_it(plain)
+        yield relative_to(path, plain) if 'relativeToVRT="1"' in attributes else as_gdal_names_it(plain)
 
 
-def beside(path: str, name: str) -> str:
+def relative_to(path: str, name: str) -> str:
     """Return a path that is relative to the folder of a file."""
     if name.startswith(("/", "<")) or "://" in name or Path(name).is_absolute():
         return as_gdal_names_it(name)
@@ -259,7 +259,7 @@ def _locations(path: str) -> list[str]:
     index = told.get("IndexDataset", path)  # GDAL takes it as it stands
     column = told.get("LocationField", "location")
     _, _, _, columns = read(index, layer=told.get("IndexLayer"), columns=[column], read_geometry=False)
-    return [beside(path, str(name)) for name in columns[0]]
+    return [relative_to(path, str(name)) for name in columns[0]]
 
 
 def _may_name_others(name: str) -> bool:
@@ -299,7 +299,7 @@ def _origin(band: ET.Element, source: Any) -> Origin | None:
     if name is None or not name.text or not number.isdecimal() or any(one.find(tag) is not None for tag in OF_SOURCE):
         return None
     path = name.text.strip()
-    return (beside(source.name, path) if name.get("relativeToVRT") == "1" else path), int(number)
+    return (relative_to(source.name, path) if name.get("relativeToVRT") == "1" else path), int(number)
 
 
 def _rects(source: ET.Element) -> Iterator[tuple[float, ...]]:

@@ -43,7 +43,7 @@ class Prediction:
 
     @property
     def read_as(self) -> float | None:
-        """What tells how its files are read, beside their layers: the level of its intervals."""
+        """Return what determines how its files are read, besides their layers: the level of its intervals."""
         return self.level
 
     @property

@@ -80,7 +80,7 @@ Key = tuple[str, tuple[Stamp, ...], int]
 
 # grids are compared here, and pictures without a place evaluated too
 warnings.filterwarnings("ignore", category=NotGeoreferencedWarning)
-ONE_FOR_ALL = ("mask", "weights", "covariates", "classes")  # layers of which one band may serve all variables
+ONE_FOR_ALL = ("mask", "weights", "covariates", "classes")  # one band of these layers may serve all variables
 
 
 def open_as(path: str, drivers: Sequence[str]) -> Any:

@@ -60,7 +60,7 @@ def forget(*paths: str) -> None:
 
 
 def cache_options() -> dict[str, str]:
-    """Return GDAL's options by which no file on a server outlives its handle, where `forget` cannot do it."""
+    """Return GDAL's options that drop a file on a server with its handle, if `forget` cannot."""
     kept = ":".join(f"/vsi{client}/" for client in CLIENTS)
     return {} if _gdal() else {"CPL_VSIL_CURL_NON_CACHED": os.environ.get("CPL_VSIL_CURL_NON_CACHED", kept)}
 

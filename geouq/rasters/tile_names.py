@@ -122,13 +122,13 @@ def _some(names: Iterable[str]) -> str:
 
 
 def _belongs_to(name: str, tiles: Sequence[str]) -> bool:
-    """Whether a name is that of a tile, or of another file of one, such as e1_members of e1."""
+    """Return whether a name is a tile, or another file of a tile, such as e1_members of e1."""
     known = set(tiles)
     return any(name[:end] in known and not name[end : end + 1].isalnum() for end in range(1, len(name) + 1))
 
 
 def natural_order(name: str) -> tuple[tuple[int, str], ...]:
-    """Sort key by which tile 9 comes before tile 10.
+    """Return a sort key that puts tile 9 before tile 10.
 
     >>> sorted(["t10", "t9", "a"], key=natural_order)
     ['a', 't9', 't10']
@@ -137,7 +137,7 @@ def natural_order(name: str) -> tuple[tuple[int, str], ...]:
 
 
 def unknown_tiles(experiment: Experiment, found: Mapping[str, set[str]]) -> list[Problem]:
-    """Return a fault for each tile of the configuration of which no layer has a file."""
+    """Return a problem for each configured tile without a file in any layer."""
     known = set().union(*found.values())
     if not known:
         return []

@@ -57,7 +57,7 @@ EXACT_IN_FLOAT32 = ("float32", "float16", "int8", "uint8", "int16", "uint16")
 
 
 @dataclass(frozen=True)
-class _Beside:
+class _Auxiliary:
     """What all models of a variable share in a window.
 
     status : of all these layers, `masked` that of the mask alone. noise : variance of the truth's own error, None for
@@ -116,20 +116,20 @@ class TileReader:
             if isinstance(own, Layered)
         }
         self._place: tuple[str, Window] | None = None
-        self._beside: VariableWindow | _Beside | None = None
+        self._auxiliary: VariableWindow | _Auxiliary | None = None
         self._found: dict[str, VariableWindow] = {}
 
     def read(self, variable: Variable, window: Window) -> VariableWindow:
         """One variable in one window; DataError where a file cannot be read, or a weight is negative."""
         if self._place != (variable.variable, window):
-            self._place, self._found, self._beside = None, {}, None  # free before more is read
-            self._beside = self._without_prediction(variable, window)
+            self._place, self._found, self._auxiliary = None, {}, None  # free before more is read
+            self._auxiliary = self._without_prediction(variable, window)
             self._place = variable.variable, window
-        if isinstance(self._beside, VariableWindow):
-            return self._beside
-        if variable.name not in self._found and self._beside is not None:
+        if isinstance(self._auxiliary, VariableWindow):
+            return self._auxiliary
+        if variable.name not in self._found and self._auxiliary is not None:
             together = self.tile.together(variable) if self.tile.common else (variable,)
-            found = [self._with_prediction(one, window, self._beside) for one in together]
+            found = [self._with_prediction(one, window, self._auxiliary) for one in together]
             names = (one.name for one in together)
             self._found |= zip(names, _on_common_pixels(found), strict=True)
         return self._found[variable.name]
@@ -147,7 +147,7 @@ class TileReader:
                 known &= layer.status == 0
         return m.values, v.values, known
 
-    def _without_prediction(self, variable: Variable, window: Window) -> "VariableWindow | _Beside":
+    def _without_prediction(self, variable: Variable, window: Window) -> "VariableWindow | _Auxiliary":
         """Return what all models of a variable share, which is all there is where no truth is valid."""
         band = self._truth.number_of(variable)
         if is_absent(self.tile.truth, band, window):
@@ -162,29 +162,29 @@ class TileReader:
                 *(layer.covariate(variable, window) for layer in self._covariates),
                 *(layer.codes(variable, window) for layer in self._classes),
             )
-            return _Beside(y, masked, merged(status, weightless, unknown), noise, weight, groups)
+            return _Auxiliary(y, masked, merged(status, weightless, unknown), noise, weight, groups)
         nothing, sources = _placeholder(y.values.shape, y.values.dtype), (NO_STATUS, NO_STATUS, y.status, masked)
         nodata = Nodata.of(None, None, y.nodata)
         return VariableWindow(nothing, nothing, y.values, status, nodata, read=False, sources=sources)
 
-    def _with_prediction(self, variable: Variable, window: Window, beside: "_Beside") -> VariableWindow:
-        """Return what one model predicts, and what stands beside it."""
+    def _with_prediction(self, variable: Variable, window: Window, auxiliary: "_Auxiliary") -> VariableWindow:
+        """Return the prediction of one model with the auxiliary layers."""
         if variable.model in self._stacks:
-            return _of_layers(self._stacks[variable.model], variable, window, beside)
+            return _of_layers(self._stacks[variable.model], variable, window, auxiliary)
         m, v, bounds = self._models[variable.model].decoded(variable, window)
-        v = v if beside.noise is None else with_more(v, beside.noise)
-        y, status = beside.truth, merged(beside.status, m.status, v.status)
-        nodata, sources = Nodata.of(m.nodata, v.nodata, y.nodata), (m.status, v.status, y.status, beside.masked)
+        v = v if auxiliary.noise is None else with_more(v, auxiliary.noise)
+        y, status = auxiliary.truth, merged(auxiliary.status, m.status, v.status)
+        nodata, sources = Nodata.of(m.nodata, v.nodata, y.nodata), (m.status, v.status, y.status, auxiliary.masked)
         return VariableWindow(
             m.values,
             v.values,
             y.values,
             status,
             nodata,
-            beside.weight,
+            auxiliary.weight,
             sources=sources,
             bounds=bounds,
-            groups=beside.groups,
+            groups=auxiliary.groups,
         )
 
     def _noise(self, variable: Variable, window: Window) -> tuple[Doubles | np.float64 | None, Status]:
@@ -329,9 +329,9 @@ class _Layer:
         return merged(*hidden)
 
 
-def _of_layers(stack: LayerStack, variable: Variable, window: Window, beside: _Beside) -> VariableWindow:
-    """Return what is predicted by members, quantiles or probabilities, and what stands beside it."""
-    y = beside.truth
+def _of_layers(stack: LayerStack, variable: Variable, window: Window, auxiliary: _Auxiliary) -> VariableWindow:
+    """Return members, quantiles or probabilities with the auxiliary layers."""
+    y = auxiliary.truth
     truth, nodata = y.values, y.nodata
     if stack.of_classes:
         truth, nodata = np.where(equals(truth, nodata), np.nan, truth), math.nan
@@ -342,11 +342,11 @@ def _of_layers(stack: LayerStack, variable: Variable, window: Window, beside: _B
         mean,
         variance,
         truth,
-        merged(beside.status, own),
+        merged(auxiliary.status, own),
         Nodata.of(math.nan if stack.declared else None, None, nodata),
-        beside.weight,
-        sources=(NO_STATUS, NO_STATUS, y.status, beside.masked),
-        groups=beside.groups,
+        auxiliary.weight,
+        sources=(NO_STATUS, NO_STATUS, y.status, auxiliary.masked),
+        groups=auxiliary.groups,
         layers=found.layers,
     )
 

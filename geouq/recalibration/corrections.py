@@ -231,7 +231,7 @@ class ByGroup:
 
 
 def singles_of(correction: Single | ByGroup) -> tuple[Single, ...]:
-    """Return the corrections that one is made of: that of all other pixels first, then those of the groups."""
+    """Return the parts of a correction: first the one for all other pixels, then one for each group."""
     return (correction.otherwise, *correction.groups.values()) if isinstance(correction, ByGroup) else (correction,)
 
 

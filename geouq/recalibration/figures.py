@@ -115,7 +115,7 @@ def correction_figure(recalibrator: Recalibrator, whole: Summary) -> Figure:
 
 
 def _as_one(unit: EvaluationUnit, views: Sequence[ScoreKey]) -> Summary:
-    """Mean and variance from the first view; of what is not normal, z from that of PIT."""
+    """Return mean and variance from the first view; if the forecast is not normal, z follows from the view of PIT."""
     found = unit.variables[views[0].label]
     for view in views:
         if view.pit:

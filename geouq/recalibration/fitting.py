@@ -340,7 +340,7 @@ def _fits(
 def _by_group(
     wanted: Recalibration, whole: Summary, groups: Mapping[str, Summary], codes: Mapping[int, str]
 ) -> ByGroup:
-    """Return a correction for each group of which there are pixels enough, and that of all for the others."""
+    """Return a correction for each group with enough pixels; the other groups get the correction of all pixels."""
     own = {}
     for zone, summary in groups.items():
         try:

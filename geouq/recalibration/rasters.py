@@ -218,7 +218,7 @@ def names_bands(variable: Variable) -> bool:
 
 
 def _side(prediction: Prediction | Layered) -> int:
-    """Side of the windows: that of the blocks of the maps, or of the largest block of the prediction."""
+    """Return the side of the windows: the block size of the maps, or the largest block of the prediction."""
     rows, columns = (max(raster.block[axis] for raster in prediction.rasters.values()) for axis in (0, 1))
     return BLOCK if max(rows, columns) <= BLOCK else -(-min(max(rows, BLOCK), 4 * BLOCK) // BLOCK) * BLOCK
 

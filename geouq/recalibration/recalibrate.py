@@ -311,7 +311,7 @@ def _chosen(job: _Job, best: Sequence[Best], everything: Fits) -> dict[str, Reca
 
 
 def _table(opened: Opened, rows: Sequence[Row], recalibrators: Mapping[str, Recalibrator]) -> Table:
-    """All rows, each of which tells whether its method was chosen."""
+    """Return all rows; each says whether its method was chosen."""
     told = [
         row
         | {

@@ -106,7 +106,7 @@ class ScoreKey:
         schemes = [s for s in metric_options.schemes if s.scheme == "equal-count"] or list(metric_options.schemes)
         levels = metric_options.levels if self.level is None else (self.level,)
         plain = replace(
-            metric_options, groups=Groups(by=()), ordering=False, thresholds=(), beside=(), shared_edges=None
+            metric_options, groups=Groups(by=()), ordering=False, thresholds=(), auxiliary_groups=(), shared_edges=None
         )
         return replace(plain, levels=levels, schemes=schemes[:1] if self.first else ())
 

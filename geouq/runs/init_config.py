@@ -270,7 +270,7 @@ def truth_bands(predicted: Sequence[Predicted], truth: Raster) -> list[int]:
 
 
 def name_of(one: Predicted, truth: Raster, band: int) -> str:
-    """Return the name of a variable: that of the prediction, or of the band of its truth, or the place of its mean."""
+    """Return the name of a variable: of the prediction, of the band of its truth, or the position of its mean."""
     if one.name and not one.name.isdecimal():
         return kept_name(one.name, one.bands["mean"])
     described: Mapping[int, str] = {number: name for name, number in truth.variables.items()}
@@ -279,7 +279,7 @@ def name_of(one: Predicted, truth: Raster, band: int) -> str:
 
 
 def kept_name(name: str, band: int) -> str:
-    """Return a name, or that of the band if programs that read tables take the name for a missing value.
+    """Return a name, or the name of the band if programs that read tables take the name for a missing value.
 
     >>> kept_name("height", 2), kept_name("NULL", 2), kept_name("", 2)
     ('height', 'band_2', 'band_2')

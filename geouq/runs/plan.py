@@ -122,16 +122,25 @@ def plan_run(
 ) -> Plan:
     """Return the plan for a catalog, with the requested number of workers, or as many as fit into the memory.
 
-    zones : of each tile, by its name and their layer. views : forecasts that are summed up beside those of the catalog.
-    Raises ConfigError where not even one worker fits into that, or into the machine, naming what needs so much.
+    Parameters
+    ----------
+    zones : mapping
+        Zones of each tile, by its name and their layer.
+    views : int
+        Number of corrected forecasts that are summed in addition to the forecasts of the catalog.
+
+    Raises
+    ------
+    ConfigError
+        If one worker does not fit into the memory, or into the machine. The message names what needs the memory.
     """
     wanted, limit = workers or os.cpu_count() or 1, machine_memory() if memory is None else parse_memory(memory)
     given = f"this machine has {limit / MIB:.0f} MiB" if memory is None else f"--memory {memory}"
     if views:
         while wanted > 1 and _bytes_of_views(catalog, views, wanted) > limit / 2:
             wanted -= 1
-        beside = _bytes_of_views(catalog, views, wanted)
-        limit, given = limit - beside, f"{given}, of which {views} corrected forecasts take {beside / MIB:.0f} MiB"
+        of_views = _bytes_of_views(catalog, views, wanted)
+        limit, given = limit - of_views, f"{given}, of which {views} corrected forecasts take {of_views / MIB:.0f} MiB"
     count, widest = _fitting(catalog, wanted, limit, zones)
     if count < 1:
         raise ConfigError(f"{given}: {_too_much(catalog, widest, limit, zones)}")
@@ -194,7 +203,7 @@ def _plan_of_zones(
 
 
 def _memory(catalog: Catalog, workers: int, widest: int | None) -> int:
-    """Bytes that a run holds at most beside zones: while it sweeps, or while it draws the figures."""
+    """Return the largest number of bytes of a run without zones, while it sweeps or draws."""
     sums = len(catalog.variables) * (TAIL + _cells_at_most(catalog) * CELL)
     return max(_reading(catalog, workers, widest) + sums, FIGURES)
 

@@ -55,7 +55,7 @@ class Silent:
 class Log:
     """A line for each tile, and for all steps of a stage of other things, with the seconds since the start.
 
-    stages : names of the stages of which each step has a line; None for all of them.
+    stages : names of the stages that print a line for each step; None for all of them.
     """
 
     def __init__(self, stages: Collection[str] | None = OF_TILES) -> None:

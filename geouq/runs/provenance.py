@@ -108,7 +108,7 @@ def command() -> str:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What run.json holds; all that `geouq report` needs beside the summaries.
+    """The content of run.json: all that `geouq report` needs besides the summaries.
 
     whole : tiles that lie wholly in regions which are made of others. polygons : the file of those and the names of
     which no tile holds a pixel, by key. findings : of the input checks. summaries : checksum of each file of

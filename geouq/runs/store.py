@@ -80,7 +80,7 @@ def outdated(folder: Path, tiles: Sequence[Tile], settings: Settings) -> list[st
 
 
 def unidentified(tile: Tile, zones: Iterable[Zones] = ()) -> tuple[str, ...]:
-    """Return the names of a tile's files of which nothing is known that changes when their pixels do."""
+    """Return the names of a tile's files whose changes cannot be recognised."""
     rasters = [*tile.rasters.values(), *(raster for own in zones for raster in own.rasters)]
     return tuple(dict.fromkeys(name for raster in rasters for name in raster.unidentified))
 
@@ -151,7 +151,7 @@ def change_summary(folder: Path, tile: Tile, change: Callable[[TileSummary], Til
 
 @dataclass(frozen=True)
 class Part:
-    """Some of the pixels of a tile of which there is a summary: all, or those of a layer's zone, in a group."""
+    """Pixels of a tile that have a summary: all, or those of a zone of a layer, in a group."""
 
     tile: str
     path: Path
@@ -177,7 +177,7 @@ class SavedSummaries:
         return Part(tile, path_of_tile(self.folder, tile))
 
     def zones(self) -> dict[str, list[Part]]:
-        """Where the summaries of each zone are, in the order of layers and zones, each of them in that of the tiles."""
+        """Return the parts with the summaries of each zone, in the order of layers, zones and tiles."""
         found: dict[str, list[Part]] = {}
         for layer in self.layers:
             for tile in self.tiles:
@@ -236,7 +236,7 @@ class SummariesUnderWay:
             self.abandon(name)
 
     def begin(self, tile: Tile) -> "_EntriesOnDisk":
-        """Return a new file for a tile, to which entries of cells are written as they come."""
+        """Return a new file for a tile; entries of cells are written to it as they come."""
         stack = ExitStack()
         path, key = path_of_tile(self._folder, tile.name), key_of_tile(tile, self._settings)
         self._open[tile.name] = stack, stack.enter_context(tile_writer(path, key))

@@ -220,7 +220,7 @@ def split_row(runs: Runs, bins: int) -> tuple[Floats, Floats, bool]:
 
 
 def _parts_ties(runs: Runs, place: NDArray[np.int64], first: NDArray[np.int64], total: int) -> bool:
-    """Return whether a border lies between pixels of one variance, of which nothing says which comes first."""
+    """Return whether a border lies between pixels of one variance, whose order is not defined."""
     between = place[(first > 0) & (first < total)]
     return bool((runs.ends[between - 1, 1] == runs.ends[between, 0]).any())
 

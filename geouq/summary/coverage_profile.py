@@ -25,7 +25,7 @@ GROUPED_BY = ("truth", "mean", "variance")
 
 
 def value_key(values: ArrayLike) -> Ints:
-    """Key of each value: those of larger values are larger, and that of 0 is 0.
+    """Return the key of each value. Keys increase with the value; the key of 0 is 0.
 
     >>> value_key([0.0, -0.0]).tolist(), (value_key([2.0, -2.0, 2.004]) - value_key(2.0)).tolist()
     ([0, 0], [0, -131073, 1])
@@ -37,7 +37,7 @@ def value_key(values: ArrayLike) -> Ints:
 
 @dataclass(frozen=True)
 class CoverageProfile(KeyedCounts):
-    """Number of pixels (their weight, where they have one) by key of a value and by which intervals hold the truth.
+    """Number (or weight) of pixels by the key of a value and by the intervals that contain the truth.
 
     counts : float64 (..., keys, levels + 1). Column k counts the pixels outside the k narrowest of the intervals, and
         inside all others: intervals of one pixel lie within each other.

@@ -261,7 +261,7 @@ def no_sums(form: Form) -> FormSums | None:
 
 
 def form_as_words(form: Form) -> dict[str, Any]:
-    """Return a form as plain values, of which `form_of_words` makes it again."""
+    """Return a form as plain values; `form_of_words` is the inverse."""
     return {"kind": form.key} | asdict(form)
 
 

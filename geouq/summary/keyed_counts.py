@@ -43,7 +43,7 @@ class KeyedCounts(Statistic):
         return cls(keys, arrays.get("counts", np.empty((0, spec["columns"]))))
 
     def running(self) -> "RunningCounts":
-        """Return a sum to which others are added, and that holds this one."""
+        """Return a sum with this statistic, to add others to."""
         return RunningCounts(self)
 
     def __add__(self, other: Self) -> Self:

@@ -1,6 +1,6 @@
 """How large errors are where the predicted variance is large: pixels by variance and |z| together.
 
-Variances have 64 keys an octave; |z| has 8 classes an octave from 2^-16 to 2^16, of which the first takes all
+Variances have 64 keys an octave; |z| has 8 classes an octave from 2^-16 to 2^16; the first class takes all
 below, the last all above. From both follows |error|, closely enough to put pixels in order.
 """
 
@@ -28,7 +28,7 @@ ERROR_CLASSES, VARIANCE_CLASSES = 200, 40  # of resamples: each holds about as m
 
 @dataclass(frozen=True)
 class OrderingProfile(KeyedCounts):
-    """Pixels by variance and |z|: a key is that of the variance times 256, plus the class of |z|; one column."""
+    """Pixels by variance and |z|: a key is the key of the variance times 256, plus the class of |z|; one column."""
 
     FIRST_KEY: ClassVar[int] = 0
     kept_by_cell: ClassVar[bool] = False

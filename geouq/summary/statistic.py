@@ -24,7 +24,7 @@ S = TypeVar("S", bound="Statistic")
 
 
 class Running(Protocol[S]):
-    """The sum of several statistics of one kind, to which one after another is added."""
+    """A sum that statistics of one kind are added to, one after another."""
 
     def add(self, more: S) -> None:
         """Add one more."""
@@ -157,7 +157,7 @@ class Statistic:
         return self
 
     def running(self) -> Running[Self]:
-        """Return a sum to which others are added, and that holds this one."""
+        """Return a sum with this statistic, to add others to."""
         return _Adding(self)
 
     def basis(self, partition: Partition) -> StatisticBasis:

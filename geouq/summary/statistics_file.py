@@ -1,7 +1,7 @@
 """Statistics in a file: names, dimensions and descriptions of their arrays; and a file that holds one summary.
 
-The name of an array is that of its statistic and its own, such as `moments_sums`. Arrays whose length differs between
-variables are joined; `..._variable` holds the number of the variable of each element.
+The name of an array is the name of its statistic and its own, such as `moments_sums`. Arrays whose length differs
+between variables are joined; `..._variable` holds the number of the variable of each element.
 """
 
 import json

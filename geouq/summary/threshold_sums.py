@@ -1,4 +1,4 @@
-"""Forecasts of exceeding a threshold: sums by bin of the probability, of which Brier scores are made."""
+"""Forecasts of exceeding a threshold: sums by bin of the probability, for Brier scores."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

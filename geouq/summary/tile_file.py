@@ -1,6 +1,6 @@
 """A tile's summaries on disk: one NetCDF file that plain `xarray.open_dataset` reads, and that explains itself.
 
-The name of an array is that of its statistic and its own: `moments_sums`, and for cells `cell_moments_sums`. Arrays
+The name of an array is the name of its statistic and its own: `moments_sums`, and for cells `cell_moments_sums`. Arrays
 whose length differs between variables are joined; `..._variable` holds the number of the variable of each element.
 What belongs to single cells is most of the file; it can be written as it comes, and is read only by those who ask.
 """

@@ -174,7 +174,7 @@ class VarianceProfile(Statistic):
         return {"field": list(FIELDS[: self.sums.shape[-1]]), "kept_field": list(KEPT if weighted else KEPT[:-1])}
 
     def running(self) -> "RunningProfile":
-        """Return a sum to which others are added, and that holds this one."""
+        """Return a sum with this statistic, to add others to."""
         return RunningProfile(self)
 
     @property
@@ -238,7 +238,7 @@ class VarianceProfile(Statistic):
         return Binned(edges, variance, squared_error, squared_variance, n, weight, sorted_out)
 
     def complete_keys(self) -> Ints:
-        """Keys of which every pixel is kept."""
+        """Return the keys whose pixels are all kept."""
         if self.kept is None:
             return np.empty(0, np.int64)
         if self.kept.every:
@@ -336,7 +336,7 @@ def _kept_of_both(a: VarianceProfile, b: VarianceProfile) -> TailPixels | None:
 
 
 class RunningProfile:
-    """Sums by key, counted from `first`, and which keys there are; kept pixels of which some may have to go."""
+    """Sums by key, counted from `first`, the keys present, and kept pixels, some of which may be dropped later."""
 
     def __init__(self, first: VarianceProfile) -> None:
         self._shift, self._first = first.shift, 0

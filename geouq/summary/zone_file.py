@@ -31,7 +31,7 @@ class ZonesWriter:
         self.finished = False
 
     def begin(self, zone: str) -> TileWriter:
-        """Return the part of the file that a zone has, to which entries of cells may be written as they come."""
+        """Return the part of the file for a zone; entries of cells may be written to it as they come."""
         group = self._file.create_group(str(self._names.index(zone)))
         return self._begun.setdefault(zone, TileWriter(group, self._key, self._require_room, compressed=True))
 
@@ -59,7 +59,7 @@ def zones_writer(path: Path, key: str, names: Sequence[str]) -> Iterator[ZonesWr
 
 
 def zones_of_file(path: Path) -> dict[str, str]:
-    """Return the zones of which a file holds summaries, each with its group; SummaryError where it is damaged."""
+    """Return the zones with summaries in a file, each with its group; raise SummaryError if the file is damaged."""
     with opened(path, kind=FORMAT) as file:
         return {str(zone): str(place) for zone, place in zip(file["zone"].asstr()[()], file["place"][()], strict=True)}
 

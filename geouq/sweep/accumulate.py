@@ -118,7 +118,7 @@ def _sample(sampled: Sampled) -> JointSample | None:
 
 
 def _profiled(totals: Totals, first: int, last: int) -> Rows:
-    """Return the blocks of keys of the variance from that of `first` to that of `last`; they are empty afterwards."""
+    """Return the blocks of keys of the variance from the block of `first` to the block of `last`, and empty them."""
     blocks = np.arange(first // TOGETHER, last // TOGETHER + 1)
     seen = slice(first // TOGETHER * TOGETHER, (last // TOGETHER + 1) * TOGETHER)
     rows = totals.profile[seen].copy()
@@ -163,7 +163,7 @@ def _named(cells: CellSums) -> Iterator[tuple[str, NDArray[Any]]]:
 
 
 class VariableSum:
-    """One variable of a tile, to which its groups are added, those of each band from top to bottom.
+    """Sums of one variable of a tile. Groups are added to it, in each band from top to bottom.
 
     Entries of cells are handed to `append` at once.
     """
@@ -304,7 +304,7 @@ class VariableSum:
 
 
 class _BandSum:
-    """Profile, counts and tail of one band, to which groups are added from top to bottom.
+    """Profile, counts and tail of one band. Groups are added to it from top to bottom.
 
     The tail is given up for good where one group or all of them keep more pixels than there is room for.
     """

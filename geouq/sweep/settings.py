@@ -39,7 +39,7 @@ class Settings:
     added: tuple[str, ...] = field(default_factory=names_of_pixel_statistics)
 
     def as_words(self) -> dict[str, Any]:
-        """Return plain values, of which `of_words` makes the settings again."""
+        """Return the settings as plain values; `of_words` is the inverse."""
         return asdict(self) | {"form": form_as_words(self.form)}
 
     @classmethod

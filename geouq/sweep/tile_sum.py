@@ -84,7 +84,7 @@ class TileSum:
         weighted: bool,
         given: Mapping[str, float] = NOTHING,
     ) -> Self:
-        """Return a tile of which no piece has come in; `variables` gives the thresholds of each by name.
+        """Return the sums of a tile without a piece; `variables` gives the thresholds of each by name.
 
         given : level of the intervals that the forecast gives, by variable, where that is not the same for all.
         """

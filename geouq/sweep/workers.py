@@ -82,7 +82,7 @@ def workers(count: int, scheduler: str | None = None) -> Iterator[Executor]:
 def in_order(tasks: Iterable[Task], stage: str, pool: Executor, in_flight: int) -> Iterator[tuple[Task, Any]]:
     """Results of tasks, those of one tile in their order, at most `in_flight` under way and two waiting.
 
-    A tile of which a task fails gives a Failure, and nothing more; the others go on.
+    If a task fails, its tile gives a Failure and nothing else; the other tiles go on.
     """
     waiting, progress = iter(tasks), dict[str, _Progress]()
     running: dict[Future[Any], Task] = {}

@@ -119,7 +119,7 @@ def _right(window: Window) -> int:
 
 @dataclass(frozen=True)
 class _Filling:
-    """Sums of zones by group and variable, to which windows are added."""
+    """Sums of zones by group and variable; windows are added to them."""
 
     reader: TileReader
     settings: Settings

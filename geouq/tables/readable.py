@@ -64,7 +64,7 @@ def sheet_of(region: str, rows: Mapping[str, Mapping[str, Row]], variables: Sequ
 
 
 def overview(rows: Mapping[tuple[str, str], Mapping[str, Mapping[str, Row]]], variables: Sequence[Variable]) -> Sheet:
-    """Return a line for each variable and region, the whole first, with as many digits as fit beside each other."""
+    """Return a line for each variable and region, the whole first, with comparable digits."""
     evaluation_units = {name: own for (level, name), own in rows.items() if level != "tile"}
     names = _names([found for own in evaluation_units.values() for found in own.values()])
     lines = [

@@ -200,7 +200,7 @@ def failure_table(failures: Iterable[Failure]) -> Table:
 
 
 def by_model(table: Table, variables: Sequence[Variable], compare_on: str) -> Table:
-    """Return the same table with the names of variables that all models share, each beside its model.
+    """Return the same table with the names of variables that all models share, each followed by its model.
 
     compare_on : of the experiment, which metrics tell where there are models.
     """

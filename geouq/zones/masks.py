@@ -34,7 +34,7 @@ class Zones(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Zones of which the tile may hold pixels."""
+        """Return the zones that may have pixels in the tile."""
 
     @property
     def fingerprint(self) -> str:

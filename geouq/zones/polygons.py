@@ -114,7 +114,7 @@ class _Projection:
         return np.concatenate(edges)[order], owner[order]
 
     def _boxes(self) -> Iterator[tuple[Box, float]]:
-        """Where polygons may meet the tile, in their CRS, and the turn by which they are to be brought there."""
+        """Return where polygons may meet the tile, in their CRS, and the turn that moves them there."""
         left, bottom, right, top = self._box()
         wide, high = (right - left) * MARGIN, (top - bottom) * MARGIN
         for turn in (-TURN, 0.0, TURN) if self.source.is_geographic else (0.0,):
@@ -136,7 +136,7 @@ class _Projection:
         return (*at.min(axis=0), *at.max(axis=0))
 
     def _on_pixels(self, ends: Edges, turn: float) -> tuple[Edges, NDArray[np.int64]]:
-        """Edges as lines that are straight on the tile, and of which edge each is a part."""
+        """Return edges as lines that are straight on the tile, and the edge of each line."""
         # the same order of ends for both polygons that share an edge
         swapped = (ends[:, 0] > ends[:, 2]) | ((ends[:, 0] == ends[:, 2]) & (ends[:, 1] > ends[:, 3]))
         ends = np.where(swapped[:, np.newaxis], ends[:, [2, 3, 0, 1]], ends)
@@ -206,7 +206,7 @@ def _clipped(shapely: Any, shapes: NDArray[Any], box: Box) -> NDArray[Any]:
 
 
 def _edges(shapely: Any, shapes: NDArray[Any]) -> tuple[Edges, NDArray[np.int64]]:
-    """Edges of all rings of polygons, and to which shape each belongs."""
+    """Return the edges of all rings of polygons, and the shape of each edge."""
     parts, part_of = shapely.get_parts(shapes, return_index=True)
     inner, inner_of = shapely.get_parts(parts, return_index=True)
     part_of = part_of[inner_of]

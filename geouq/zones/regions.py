@@ -151,7 +151,7 @@ def _made_of(region: str, derivations: Mapping[str, Derivation]) -> set[str]:
 
 @dataclass(frozen=True)
 class TileZones:
-    """All regions of which a tile may hold pixels.
+    """Return all regions that may have pixels in a tile.
 
     whole : those that hold all of the tile, `all` first, so that its own summary is their share. layers : the others,
     by the key in the configuration; a region made of others is a layer of its own.
