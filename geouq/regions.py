@@ -27,7 +27,7 @@ class EvaluationUnit:
 def evaluation_units(
     experiment: Experiment, variables: Iterable[str], tiles: Iterable[TileWholes]
 ) -> Iterator[EvaluationUnit]:
-    """Each tile as it comes, then the whole, then each region that is a list of tiles.
+    """Yield each tile as it comes, then the whole, then each region that is a list of tiles.
 
     Tiles are added in the order in which they come, so that the same tiles give the same bits; one tile at a time is
     held.

@@ -103,13 +103,13 @@ def checked_levels(levels: float | Sequence[float], name: str = "levels") -> tup
 
 
 def is_xarray(layer: Any) -> TypeGuard["xr.DataArray"]:
-    """Whether it is a DataArray; where xarray was never loaded, nothing is."""
+    """Return whether it is a DataArray; where xarray was never loaded, nothing is."""
     xr = sys.modules.get("xarray")
     return xr is not None and isinstance(layer, xr.DataArray)
 
 
 def is_dask(layer: Any) -> TypeGuard["da.Array"]:
-    """Whether it is a dask array; where dask was never loaded, nothing is."""
+    """Return whether it is a dask array; where dask was never loaded, nothing is."""
     da = sys.modules.get("dask.array")
     return da is not None and isinstance(layer, da.Array)
 

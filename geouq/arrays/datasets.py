@@ -187,7 +187,7 @@ def _numbers(
     bins: Sequence[Bins],
     reference_mean: float | None,
 ) -> Iterator[_Number]:
-    """Every metric with its values."""
+    """Yield every metric with its values."""
     summaries = list(summary) if isinstance(summary, SummaryArray) else [summary]
     some = next((one for one in summaries if one.n.any()), empty_summary(levels or _levels_of(summaries)))
     chosen = MetricOptions(

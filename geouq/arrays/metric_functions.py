@@ -69,7 +69,7 @@ OWN_PARAMETERS = {
 
 
 def measure_names() -> tuple[str, ...]:
-    """Names of all metrics."""
+    """Return the names of all metrics."""
     return tuple(metric.name for metric in metrics_of(GAUSSIAN))
 
 
@@ -130,7 +130,7 @@ def summary_of(
 
 
 def is_lazy(value: Any) -> TypeGuard[Any]:
-    """Whether it is a `dask.delayed`, such as `summarize` makes of dask arrays."""
+    """Return whether it is a `dask.delayed`, such as `summarize` makes of dask arrays."""
     delayed = sys.modules.get("dask.delayed")
     return delayed is not None and isinstance(value, delayed.Delayed)
 

@@ -130,7 +130,7 @@ class Points:
 
 
 def summarize_points(points: Points, settings: Settings) -> Summary:
-    """Summary of points; its bits depend on their order and on nothing else.
+    """Return the summary of points; its bits depend on their order and on nothing else.
 
     The points are laid out in rows of 256 to 8192, at most 256 rows as long as that is enough. Where at most 2^16 of
     them are valid, all are kept, so that every binning is exact. What is excluded, and what raises DataError, is as in
@@ -160,7 +160,7 @@ def summarize_points(points: Points, settings: Settings) -> Summary:
 
 
 def _rows(points: NDArray[Any], shape: tuple[int, int], empty: float) -> NDArray[Any]:
-    """Points as rows; the last of all rows is filled up."""
+    """Return the points as rows; the last of all rows is filled up."""
     short = shape[0] * shape[1] - len(points)
     return (np.pad(points, (0, short), constant_values=empty) if short else points).reshape(shape)
 
@@ -185,7 +185,7 @@ def _as_float(array: Any) -> NDArray[np.floating]:
 
 
 def _weights(weight: ArrayLike | None, shape: tuple[int, ...]) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-    """Weights with 0 where they say nothing, and the status of such pixels."""
+    """Return the weights with 0 where they say nothing, and the status of such pixels."""
     if weight is None:
         return NO_WEIGHT, NO_STATUS
     values = np.broadcast_to(np.asarray(weight, np.float64), shape)

@@ -35,7 +35,7 @@ class SummaryArray:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Length of each dimension."""
+        """Return the length of each dimension."""
         return self.summaries.shape
 
     @property

@@ -267,7 +267,7 @@ def _of_xarray(layers: Mapping[str, Any], dim: Dim, settings: Settings) -> Any:
 
 
 def _coordinates(arrays: Sequence["xr.DataArray"], kept: tuple[str, ...]) -> Coordinates:
-    """Coordinates along what is kept that no two arrays contradict."""
+    """Return the coordinates along what is kept that no two arrays contradict."""
     found: dict[str, Any] = {}
     for array in arrays:
         for name, coord in array.coords.items():
@@ -306,7 +306,7 @@ def _of_block(layers: Mapping[str, NDArray[Any]], kept: int, settings: Settings)
 
 
 def _points(layers: Mapping[str, NDArray[Any]], settings: Settings) -> Points:
-    """Pixels of one place as they are to be summarised."""
+    """Return the pixels of one place as they are to be summarised."""
     if settings.form != GAUSSIAN:
         return points_of_form(settings.form, layers)
     bounds: tuple[NDArray[np.float64], ...] = ()
@@ -349,7 +349,7 @@ def _negative(points: Points) -> str:
 
 
 def _lazily(layers: Mapping[str, Any], places: _Places, settings: Settings) -> Any:
-    """Chunks summarised where they are, then added in their order."""
+    """Return the chunks summarised where they are, then added in their order."""
     import dask.array as da  # noqa: PLC0415  loaded already, as there is a dask array
     from dask.delayed import delayed  # noqa: PLC0415
 
@@ -434,7 +434,7 @@ def _broadcast(layer: Any, shape: tuple[int, ...], name: str) -> Any:
 
 
 def _axes(dim: Dim, count: int) -> list[int]:
-    """Axes to reduce, in their order."""
+    """Return the axes to reduce, in their order."""
     if dim is None:
         return list(range(count))
     requested = [dim] if isinstance(dim, (int, str)) or not isinstance(dim, Iterable) else list(dim)
@@ -446,7 +446,7 @@ def _axes(dim: Dim, count: int) -> list[int]:
 
 
 def _names(dim: Dim, dims: Sequence[Hashable]) -> list[Hashable]:
-    """Names of dimensions to reduce, in their order."""
+    """Return the names of dimensions to reduce, in their order."""
     if dim is None:
         return list(dims)
     requested = [dim] if isinstance(dim, str) or not isinstance(dim, Iterable) else list(dim)

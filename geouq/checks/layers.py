@@ -212,7 +212,7 @@ def _is_rounding(error: Floats, equal: float) -> bool:
 
 
 def of_training(evaluated: Sequence[str], trained_on: Sequence[str]) -> Iterator[Finding]:
-    """Tiles that are evaluated although the model has seen them."""
+    """Yield the tiles that are evaluated although the model has seen them."""
     known = set(trained_on)
     if seen := [name for name in evaluated if name in known]:
         shown = ", ".join(seen[:5]) + (", ..." if len(seen) > 5 else "")

@@ -234,7 +234,7 @@ def of_placement(variable: str, patches: Sequence[Patch]) -> Iterator[Finding]:
 
 
 def of_overlaps(tiles: Sequence[Tile], patches: Sequence[Patch]) -> Iterator[Finding]:
-    """Tiles of one CRS that lie on each other by more than half a pixel.
+    """Yield the tiles of one CRS that lie on each other by more than half a pixel.
 
     Those on the very same pixels, such as years of one place, are meant unless they have the same truth.
     """
@@ -262,7 +262,7 @@ def _same(truths: Mapping[tuple[str, str], Floats], one: str, other: str, variab
 
 
 def _pairs(tiles: Sequence[Tile]) -> Iterator[tuple[Tile, Tile, float]]:
-    """Pairs of tiles of one CRS that lie on each other, and by how many pixels."""
+    """Yield the pairs of tiles of one CRS that lie on each other, and by how many pixels."""
     boxes = np.array([_box(tile) for tile in tiles]).reshape(-1, 4)
     for i, tile in enumerate(tiles):
         sides = np.minimum(boxes[i, 2:], boxes[i + 1 :, 2:]) - np.maximum(boxes[i, :2], boxes[i + 1 :, :2])
@@ -282,7 +282,7 @@ def _box(tile: Tile) -> tuple[float, float, float, float]:
 
 
 def correlation(one: Floats, other: Floats) -> float:
-    """Pearson's correlation over the pixels that both have; NaN where there are few, or one is constant."""
+    """Return Pearson's correlation over the pixels that both have; NaN where there are few, or one is constant."""
     both = np.isfinite(one) & np.isfinite(other)
     if both.sum() < FEWEST // 4:
         return float("nan")
@@ -292,7 +292,7 @@ def correlation(one: Floats, other: Floats) -> float:
 
 
 def _of_flips(variable: str, patches: Sequence[Patch]) -> Iterator[Finding]:
-    """Windows in the middle of tiles, whose prediction fits the truth when it is turned."""
+    """Yield the windows in the middle of tiles, whose prediction fits the truth when it is turned."""
     square = [patch for patch in patches if patch.truth.shape[0] == patch.truth.shape[1]]
     if len(square) < FEW_WINDOWS:
         square = [patch for patch in square if not _is_smooth(patch.truth)]

@@ -109,7 +109,7 @@ class Patch:
 
     @property
     def n(self) -> int:
-        """Pixels that count."""
+        """Return the pixels that count."""
         return int(np.isfinite(self.truth).sum())
 
 

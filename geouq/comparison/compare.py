@@ -31,7 +31,7 @@ class Bound:
     region: str = "all"
 
     def is_about(self, row: Row) -> bool:
-        """Whether a row of the comparison is of this number."""
+        """Return whether a row of the comparison is of this number."""
         of_variable = not self.variable or row["variable"] == self.variable
         return of_variable and (row["metric"], row["name"]) == (self.metric, self.region)
 
@@ -75,7 +75,7 @@ class Comparison:
 
     @property
     def notes(self) -> Sequence[str]:
-        """What the user should know."""
+        """Return what the user should know."""
         return self.shown.notes
 
     def lines(self) -> list[str]:

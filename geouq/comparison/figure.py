@@ -24,7 +24,7 @@ def draw_differences(rows: Sequence[Row], paths: Mapping[str, Path], *, bins: st
 
 
 def differences_figure(rows: Sequence[Row], *, title: str, baseline: str) -> Figure:
-    """Differences of one variable from the first run; a full dot is significant, an empty one is not.
+    """Return the differences of one variable from the first run; a full dot is significant, an empty one is not.
 
     Of more than 40 regions the first are drawn. A number without an interval is an empty dot alone.
     """
@@ -72,6 +72,6 @@ def _draw(axes: Axes, rows: Sequence[Row], regions: Sequence[str], shift: float,
 
 
 def _plain(text: str) -> str:
-    """Text in which no $ begins a formula."""
+    """Return the text in which no $ begins a formula."""
     shown = text if len(text) <= 60 else f"{text[:57]}..."
     return shown.replace("$", r"\$")

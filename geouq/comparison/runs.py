@@ -35,18 +35,18 @@ class Run:
 
     @property
     def variables(self) -> dict[str, Variable]:
-        """The variables by the names under which they are compared: of one model alone, plain ones."""
+        """Return the variables by the names under which they are compared: of one model alone, plain ones."""
         if not self.model:
             return {variable.name: variable for variable in self.record.variables}
         return {variable.variable: variable for variable in self.record.variables if variable.model == self.model}
 
     @property
     def models(self) -> tuple[str, ...]:
-        """All models that the run has."""
+        """Return all models that the run has."""
         return tuple(dict.fromkeys(variable.model for variable in self.record.variables if variable.model))
 
     def truth(self, tile: str) -> str:
-        """File of the truth of a tile."""
+        """Return the file of the truth of a tile."""
         return path_of(self.experiment.data.truth, tile)
 
 
@@ -87,7 +87,7 @@ class Restricted:
             yield unit, list(self.zones[unit.name])
 
     def _named(self, tiles: Iterable[TileWholes]) -> Iterator[TileWholes]:
-        """Tiles with the variables in `names` alone."""
+        """Yield the tiles with the variables in `names` alone."""
         for tile in tiles:
             yield replace(tile, variables={name: tile.variables[name] for name in self.names.values()})
 
@@ -148,7 +148,7 @@ def _require_models(runs: Sequence[Run]) -> None:
 
 
 def restricted_to_common(runs: Sequence[Run]) -> tuple[list[Restricted], Shared]:
-    """Each run restricted to what all have in common.
+    """Return each run restricted to what all have in common.
 
     Raises DataError where the truth, the bands or the cells differ, and ConfigError where nothing is in common.
     """
@@ -168,7 +168,7 @@ def restricted_to_common(runs: Sequence[Run]) -> tuple[list[Restricted], Shared]
 
 
 def _common(what: str, names: Sequence[Sequence[str]], runs: Sequence[Run]) -> tuple[tuple[str, ...], list[str]]:
-    """Names that all runs have, in the order of the first, and a note on each run that has more."""
+    """Return the names that all runs have, in the order of the first, and a note on each run that has more."""
     common = tuple(name for name in names[0] if all(name in own for own in names))
     if not common:
         listed = "; ".join(f"{run.folder} has {_listed(own)}" for run, own in zip(runs, names, strict=True))
@@ -201,7 +201,7 @@ def _require_same_truth(runs: Sequence[Run], tiles: Sequence[str]) -> None:
 
 
 def _same_file(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two records are of the same bytes: by checksums, or else by name, size and time of change."""
+    """Return whether two records are of the same bytes: by checksums, or else by name, size and time of change."""
     if "files" in one and "files" in other:
         return [file["sha256"] for file in one["files"]] == [file["sha256"] for file in other["files"]]
     return all(one.get(key) == other.get(key) for key in ("file", "bytes", "modified_ns", "versions"))
@@ -284,7 +284,7 @@ def _require_same_cells(runs: Sequence[Run], opened: Sequence[SavedSummaries]) -
 
 
 def _common_zones(runs: Sequence[Run], opened: Sequence[SavedSummaries]) -> tuple[tuple[str, ...], list[str]]:
-    """Regions of pixels that have their parts in the same places in all runs, and a note on the others."""
+    """Return the regions of pixels that have their parts in the same places in all runs, and a note on the others."""
     zones = [summaries.zones() for summaries in opened]
     common, notes = [], []
     for name in dict.fromkeys(name for own in zones for name in own):

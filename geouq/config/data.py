@@ -73,14 +73,14 @@ class PredictionFiles(Section):
 
     @property
     def spread(self) -> Literal["variance", "std", "interval"]:
-        """How the uncertainty of the prediction is given."""
+        """Return how the uncertainty of the prediction is given."""
         if self.variance is not None:
             return "variance"
         return "std" if self.std is not None else "interval"
 
     @property
     def predicted(self) -> dict[str, str]:
-        """Path pattern of each layer that is given."""
+        """Return the path pattern of each layer that is given."""
         layers = {layer: getattr(self, layer) for layer in PredictionFiles.model_fields}
         return {layer: text for layer, text in layers.items() if isinstance(text, str)}
 
@@ -120,7 +120,7 @@ _OWN_FILES = TypeAdapter(dict[Annotated[Text, AfterValidator(model_name)], Predi
 
 
 def models_of(written: object) -> object:
-    """Models from a list of names, or from a mapping of names to their rasters."""
+    """Return the models from a list of names, or from a mapping of names to their rasters."""
     if written is None:
         return None
     found: Models
@@ -144,7 +144,7 @@ def models_of(written: object) -> object:
 
 
 def _of_forms(written: Mapping[Any, Any]) -> Iterator[tuple[Steps, str]]:
-    """Keys of ensembles, quantiles and probabilities below a model."""
+    """Yield the keys of ensembles, quantiles and probabilities below a model."""
     for name, files in written.items():
         yield from (((str(name), key), BY_NAMES) for key in FORM_KEYS if isinstance(files, Mapping) and key in files)
 
@@ -200,7 +200,7 @@ class SharedData(Section):
 
     @property
     def area_weighted(self) -> bool:
-        """Whether pixels count by their area."""
+        """Return whether pixels count by their area."""
         return self.weights == AREA
 
     @property
@@ -239,7 +239,7 @@ class FormData(SharedData, FormFiles):
     @field_validator("band_order")
     @classmethod
     def _whole(cls, order: BandOrder, info: ValidationInfo) -> BandOrder:
-        """Probabilities have classes."""
+        """Require classes for probabilities."""
         read = info.data
         if read.get("probabilities") is not None and "class_codes" in read and read["class_codes"] is None:
             raise ValueError("missing key 'class_codes': the name of each class and its code in the truth")
@@ -309,7 +309,7 @@ def _without_prediction(written: Mapping[str, Any], models: Mapping[str, Predict
 
 
 def _placeholders(paths: Mapping[Steps, str], *, several: bool) -> Iterator[tuple[Steps, str]]:
-    """Paths of a prediction that hold {model} without need, or lack it."""
+    """Yield the paths of a prediction that hold {model} without need, or lack it."""
     for steps, path in paths.items():
         if several and MODEL not in path:
             yield steps, f"{quoted(path)} needs {MODEL} where the name of the model stands"

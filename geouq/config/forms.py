@@ -79,17 +79,17 @@ class FormFiles(Section):
 
     @property
     def given_by(self) -> str:
-        """The key of its rasters: members, quantiles, probabilities, variance_aleatoric or form."""
+        """Return the key of its rasters: members, quantiles, probabilities, variance_aleatoric or form."""
         return next((key for key in FORM_KEYS if getattr(self, key) is not None), "")
 
     @property
     def draws(self) -> bool:
-        """Whether there are members without a variance of their own."""
+        """Return whether there are members without a variance of their own."""
         return self.members is not None and self.member_variance is None
 
     @property
     def in_bands(self) -> bool:
-        """Whether members, quantiles or probabilities are bands of one file."""
+        """Return whether members, quantiles or probabilities are bands of one file."""
         if self.given_by in (SPLIT, FORM):
             return False
         if self.members is not None:
@@ -98,7 +98,7 @@ class FormFiles(Section):
 
     @property
     def predicted(self) -> dict[str, str]:
-        """Path pattern of each layer, members by name."""
+        """Return the path pattern of each layer, members by name."""
         if self.quantiles is not None:
             paths = self.quantiles.values()
             return (
@@ -119,7 +119,7 @@ class FormFiles(Section):
 
     @property
     def written(self) -> dict[Steps, str]:
-        """Paths as they are written, by the keys that lead to them."""
+        """Return the paths as they are written, by the keys that lead to them."""
         found: dict[Steps, str | None] = {(key,): getattr(self, key) for key in _PATHS}
         found |= {("quantiles", f"{level:g}"): path for level, path in (self.quantiles or {}).items()}
         found |= {("layers", name): path for name, path in (self.layers or {}).items()}

@@ -110,7 +110,7 @@ class LayerBands(Section):
 
     @property
     def layer_bands(self) -> dict[str, Any]:
-        """Bands as they are written, by layer; without the number that stands for truth_variance."""
+        """Return the bands as they are written, by layer; without the number that stands for truth_variance."""
         given = {key: getattr(self, key) for key in LayerBands.model_fields if key != "truth_variance"}
         return {key: written for key, written in given.items() if written is not None}
 

@@ -159,14 +159,14 @@ def json_schema() -> dict[str, Any]:
 
 
 def _with_bases(file: Path, above: tuple[Path, ...]) -> tuple[Written, list[Problem]]:
-    """Lay a file upon the chain of bases that it extends; `above` are the files that led here."""
+    """Return a file merged with the chain of files that it extends. `above` are the files that extend it."""
     return _upon_base(*read_yaml(file), file, above)
 
 
 def _upon_base(
     root: Written, problems: list[Problem], file: Path, above: tuple[Path, ...]
 ) -> tuple[Written, list[Problem]]:
-    """Lay what is written in a file upon the chain of bases that it extends."""
+    """Return the content of a file merged with the chain of files that it extends."""
     extends = root.entries.get("extends")
     if extends is None or extends.value is None:
         return _without_extends(root), problems

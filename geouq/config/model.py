@@ -230,12 +230,12 @@ class Experiment(Section):
 
     @property
     def source(self) -> Path:
-        """The configuration file; an empty path when made in Python."""
+        """Return the configuration file; an empty path when made in Python."""
         return self._source
 
     @property
     def output_directory(self) -> Path:
-        """Folder of the results, relative to where geouq is started."""
+        """Return the folder of the results, relative to where geouq is started."""
         return Path(self.output.directory.replace("{name}", self.name))
 
     @property
@@ -245,7 +245,7 @@ class Experiment(Section):
 
     @property
     def predictions(self) -> dict[str, PredictionFiles]:
-        """Rasters of the prediction of each model by its name, or of the only one by an empty name."""
+        """Return the rasters of the prediction of each model by its name, or of the only one by an empty name."""
         if isinstance(self.models, dict):
             return dict(self.models)
         if not isinstance(self.data, Data):
@@ -254,7 +254,7 @@ class Experiment(Section):
 
     @property
     def forms(self) -> dict[str, FormData]:
-        """The same of predictions that are not given as mean and variance."""
+        """Return the same of predictions that are not given as mean and variance."""
         if not isinstance(self.data, FormData):
             return {}
         return {"": self.data} if self.models is None else {name: self.data.of_model(name) for name in self.models}
@@ -268,12 +268,12 @@ class Experiment(Section):
 
     @property
     def zone_layers(self) -> tuple[str, ...]:
-        """Keys of the other regions, whose pixels are not those of whole tiles."""
+        """Return the keys of the other regions, whose pixels are not those of whole tiles."""
         return tuple(key for key in self.regions if key not in self.tile_lists)
 
     @property
     def tile_lists(self) -> dict[str, tuple[str, ...]]:
-        """Those regions that are lists of tiles, and the two sides of the splits."""
+        """Return those regions that are lists of tiles, and the two sides of the splits."""
         return tile_lists(self.regions) | split_lists(self.splits, self.regions)
 
     def problem_of_layer(self, layer: str, message: str) -> Problem:
@@ -300,7 +300,7 @@ class Experiment(Section):
     @field_validator("variables")
     @classmethod
     def _complete(cls, variables: tuple[Variable, ...], info: ValidationInfo) -> tuple[Variable, ...]:
-        """Variables have bands of their own, and the reference means of these."""
+        """Require distinct bands of variables, and reference means of these variables."""
         raise_each(repeated([variable.bands for variable in variables], _bands_from_files))
         raise_each(repeated([variable.name for variable in variables], quoted))
         raise_each(((i,), problem) for i, v in enumerate(variables) if (problem := problem_of_name(v.name)))
@@ -362,7 +362,7 @@ class Experiment(Section):
     @field_validator("gates")
     @classmethod
     def _of_known_names(cls, gates: tuple[Gate, ...], info: ValidationInfo) -> tuple[Gate, ...]:
-        """Variables, regions and bins of the gates exist, as far as those are known and free of faults."""
+        """Require that variables, regions and bins of the gates exist, as far as these are known and valid."""
         read = info.data
         known: dict[str, list[str]] = {}
         if read.get("variables"):

@@ -99,7 +99,7 @@ Regions = dict[Text, Region]
 
 
 def tile_lists(regions: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Those regions that are lists of tiles.
+    """Return those regions that are lists of tiles.
 
     >>> tile_lists({"west": ("a", "b"), "rest": DerivedRegion(of="all", without="west")})
     {'west': ('a', 'b')}
@@ -123,7 +123,7 @@ def written_names(regions: Mapping[str, Any]) -> dict[str, Steps]:
 
 
 def names_from_files(regions: Mapping[str, Any]) -> bool:
-    """Whether only files tell the names of all regions."""
+    """Return whether only files tell the names of all regions."""
     return any(isinstance(region, PolygonRegions) for region in regions.values())
 
 
@@ -151,7 +151,7 @@ def _reserved(regions: Mapping[str, Any]) -> Iterator[tuple[Steps, str]]:
 
 
 def _missing_in_tables(regions: Mapping[str, Any]) -> Iterator[tuple[Steps, str]]:
-    """Names that are read as missing values, of regions and of what several regions come from."""
+    """Yield the names that are read as missing values, of regions and of what several regions come from."""
     names = {name: (name,) for name in regions} | written_names(regions)
     yield from ((steps, problem) for name, steps in names.items() if (problem := problem_of_name(name)))
 

@@ -64,14 +64,14 @@ def config_error(problems: Iterable[Problem]) -> ConfigError:
 
 
 def one_line(text: str) -> str:
-    """Text that stays on one line of a message, cut where it is long."""
+    """Return the text that stays on one line of a message, cut where it is long."""
     text = without_secrets(text)
     shown = text if text.isprintable() else repr(text)
     return shown if len(shown) <= 4 * LONGEST_QUOTE else f"{shown[: 4 * LONGEST_QUOTE]}…"
 
 
 def quoted(value: object) -> str:
-    """Quote what the user wrote, cut where it is long."""
+    """Quote the user's text, shortened if it is long."""
     text = repr(without_secrets(str(value), whole=True))
     return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}…'"
 
@@ -92,7 +92,7 @@ def suggestion(name: str, known: Collection[str]) -> str:
 
 
 def several(problems: Iterable[tuple[Steps, str]]) -> ValidationError:
-    """Faults below the value that a validator looks at, each with the steps that lead to it."""
+    """Return the faults below the value that a validator looks at, each with the steps that lead to it."""
     details = [
         InitErrorDetails(type=PydanticCustomError("fault", "{words}", {"words": words}), loc=steps, input=None)
         for steps, words in problems

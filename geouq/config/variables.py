@@ -63,12 +63,12 @@ class Variable(VariableSettings):
 
     @property
     def bands(self) -> tuple[int, str]:
-        """What tells which bands it is made of."""
+        """Return what tells which bands it is made of."""
         return self.band, repr(self.layer_bands) if self.layer_bands else ""
 
     @property
     def noise(self) -> float | None:
-        """Variance of the truth's own error, where it is a number."""
+        """Return the variance of the truth's own error, where it is a number."""
         return self.truth_variance if isinstance(self.truth_variance, float) else None
 
 
@@ -77,7 +77,7 @@ _NAMES = TypeAdapter(Names)
 
 
 def settled_variables(written: object) -> object:
-    """Variables from names in band order, or from a mapping of names to settings."""
+    """Return the variables from names in band order, or from a mapping of names to settings."""
     if isinstance(written, Sequence) and any(isinstance(entry, Variable) for entry in written):
         return written
     if isinstance(written, Mapping):

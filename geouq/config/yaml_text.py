@@ -35,7 +35,7 @@ class Written:
 
     @property
     def entries(self) -> "dict[str, Written]":
-        """Values by key; none where this is no mapping."""
+        """Return the values by key; none where this is no mapping."""
         return self.value if isinstance(self.value, dict) else {}
 
     def plain(self) -> Any:

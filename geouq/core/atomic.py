@@ -74,7 +74,7 @@ def _raise_refusal(part: Path, path: Path, cause: Exception) -> None:
 
 
 def require_room(path: Path) -> None:
-    """OSError where the disk on which a file is to stand is all but full."""
+    """Raise OSError where the disk on which a file is to stand is all but full."""
     if shutil.disk_usage(path.parent).free < SPARE:
         message = f"{os.strerror(errno.ENOSPC)} ({SPARE >> 20} MiB are needed to go on)"
         raise OSError(errno.ENOSPC, message, str(path))
@@ -109,7 +109,7 @@ def _is_left_over(path: Path, host: str, process: int) -> bool:
 
 
 def _is_running(process: int) -> bool:
-    """Whether a process of this host is there, of whatever user."""
+    """Return whether a process of this host is there, of whatever user."""
     if os.name == "nt":
         return True  # signal 0 would end it there
     try:

@@ -129,7 +129,7 @@ if hasattr(os, "register_at_fork"):
 
 @cache
 def digest_of_sources() -> str:
-    """Digest of all that the compiled functions are made of: what they give can change only when it does."""
+    """Return the digest of all that the compiled functions are made of: what they give can change only when it does."""
     package = Path(__file__).parents[1]
     files = sorted(path for pattern in SOURCES for path in package.glob(pattern))
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:16]

@@ -49,7 +49,7 @@ def _cdf(z: float) -> float:
 
 
 def cdf(z: ArrayLike) -> Floats:
-    """Distribution function of the standard normal, Phi(z).
+    """Return the distribution function of the standard normal, Phi(z).
 
     >>> float(cdf(0.0))
     0.5
@@ -58,18 +58,18 @@ def cdf(z: ArrayLike) -> Floats:
 
 
 def density(z: ArrayLike) -> Floats:
-    """Density of the standard normal, phi(z)."""
+    """Return the density of the standard normal, phi(z)."""
     z = np.asarray(z, np.float64)
     return np.asarray(np.exp(-0.5 * z * z) * INV_SQRT_2PI)
 
 
 def error(mean: ArrayLike, truth: ArrayLike) -> Floats:
-    """Error mean - truth, in the variable's unit; above 0 is over-prediction."""
+    """Raise Error mean - truth, in the variable's unit; above 0 is over-prediction."""
     return np.subtract(mean, truth, dtype=np.float64)
 
 
 def z_score(mean: ArrayLike, variance: ArrayLike, truth: ArrayLike) -> Floats:
-    """Standardised deviation of the truth, (truth - mean) / std; unit 1.
+    """Return the standardised deviation of the truth, (truth - mean) / std; unit 1.
 
     >>> float(z_score(1.0, 0.01, 1.5))
     5.0
@@ -78,18 +78,18 @@ def z_score(mean: ArrayLike, variance: ArrayLike, truth: ArrayLike) -> Floats:
 
 
 def pit(mean: ArrayLike, variance: ArrayLike, truth: ArrayLike) -> Floats:
-    """Probability integral transform Phi(z); uniform on [0, 1] when calibrated."""
+    """Return the probability integral transform Phi(z); uniform on [0, 1] when calibrated."""
     return cdf(z_score(mean, variance, truth))
 
 
 def nll(mean: ArrayLike, variance: ArrayLike, truth: ArrayLike) -> Floats:
-    """Negative log-likelihood 1/2 log(2 pi v) + e^2 / (2 v); lower is better."""
+    """Return the negative log-likelihood 1/2 log(2 pi v) + e^2 / (2 v); lower is better."""
     z = z_score(mean, variance, truth)
     return np.asarray(0.5 * (LOG_2PI + np.log(np.asarray(variance, np.float64)) + z * z))
 
 
 def crps(mean: ArrayLike, variance: ArrayLike, truth: ArrayLike) -> Floats:
-    """Continuous ranked probability score, in the variable's unit; lower is better.
+    """Return the continuous ranked probability score, in the variable's unit; lower is better.
 
     s [ z (2 Phi(z) - 1) + 2 phi(z) - 1 / sqrt(pi) ], Gneiting and Raftery 2007, eq. 21 (negated).
 
@@ -100,13 +100,13 @@ def crps(mean: ArrayLike, variance: ArrayLike, truth: ArrayLike) -> Floats:
 
 
 def standard_crps(z: ArrayLike) -> Floats:
-    """CRPS of the standard normal for an outcome z."""
+    """Return the CRPS of the standard normal for an outcome z."""
     z = np.asarray(z, np.float64)
     return np.asarray(z * (2 * cdf(z) - 1) + 2 * density(z) - INV_SQRT_PI)
 
 
 def interval_score(mean: ArrayLike, variance: ArrayLike, truth: ArrayLike, level: float) -> Floats:
-    """Interval score of the central interval: width + 2 / (1 - level) times what the truth lies outside it.
+    """Return the interval score of the central interval: width + 2 / (1 - level) times what the truth lies outside it.
 
     Gneiting and Raftery 2007, eq. 43; in the variable's unit, lower is better.
 

@@ -26,7 +26,7 @@ class Window:
 
     @property
     def slices(self) -> tuple[slice, slice]:
-        """Rows and columns as slices of a whole array."""
+        """Return the rows and columns as slices of a whole array."""
         return slice(self.row, self.row + self.height), slice(self.column, self.column + self.width)
 
 
@@ -55,7 +55,7 @@ class Grid:
         return _crs_name(self.crs)
 
     def windows(self, size: int) -> Iterator[Window]:
-        """Squares of `size` pixels in rows from the top left; smaller at the right and lower border.
+        """Yield the squares of `size` pixels in rows from the top left; smaller at the right and lower border.
 
         >>> [w.width for w in Grid((2, 5), Affine.identity(), "").windows(2)]
         [2, 2, 1]

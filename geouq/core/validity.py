@@ -42,7 +42,7 @@ class Nodata(NamedTuple):
 
     @classmethod
     def of(cls, mean: float | None, variance: float | None, truth: float | None) -> Self:
-        """Nodata of three files as they declare it, None for nothing."""
+        """Return the nodata of three files as they declare it, None for nothing."""
         declared = (mean, variance, truth)
         values = np.array([np.nan if value is None else value for value in declared], np.float64)
         return cls(values, np.array([value is not None and math.isnan(value) for value in declared]))
@@ -99,7 +99,7 @@ def classify(
     status: NDArray[np.uint8],
     nodata: Nodata,
 ) -> NDArray[np.int8]:
-    """Reason of every pixel (rows, columns) as an index into `REASONS`, -1 where it is valid."""
+    """Return the reason of every pixel (rows, columns) as an index into `REASONS`, -1 where it is valid."""
     limits = stored_limits(mean, variance, truth, nodata)
     reasons = np.empty(truth.shape, np.int8)
     for r in range(truth.shape[0]):
@@ -111,7 +111,7 @@ def classify(
 
 @compiled
 def any_valid(truth: NDArray[np.floating], nodata: Nodata, status: NDArray[np.uint8]) -> bool:
-    """Whether one truth at least is finite, not nodata and not excluded already; arrays in one dimension."""
+    """Return whether one truth at least is finite, not nodata and not excluded already; arrays in one dimension."""
     limits = stored_limits(truth, truth, truth, nodata)
     no_truth, infinite = limits[2], limits[5]
     for i in range(len(truth)):

@@ -77,12 +77,12 @@ def counted(count: int, noun: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Text without line breaks and other characters that do not print."""
+    """Return the text without line breaks and other characters that do not print."""
     return "".join(char if char.isprintable() else " " for char in text)
 
 
 def markdown_escaped(text: str) -> str:
-    r"""Text that Markdown shows as it is, on one line.
+    r"""Return the text that Markdown shows as it is, on one line.
 
     >>> print(markdown_escaped("a|b_c\nd"))
     a\|b\_c d
@@ -91,7 +91,7 @@ def markdown_escaped(text: str) -> str:
 
 
 def latex_escaped(text: str) -> str:
-    r"""Text that LaTeX sets as it is, on one line.
+    r"""Return the text that LaTeX sets as it is, on one line.
 
     >>> print(latex_escaped(r"50% of \x_1"))
     50\% of \textbackslash{}x\_1
@@ -100,7 +100,7 @@ def latex_escaped(text: str) -> str:
 
 
 def latex_numbers(text: str) -> str:
-    r"""Numbers in LaTeX, with a minus where a hyphen would stand, and powers of ten.
+    r"""Return the numbers in LaTeX, with a minus where a hyphen would stand, and powers of ten.
 
     >>> print(latex_numbers("-1.5 [-2.0, -1.0]"), latex_numbers("2.5e-09"))
     $-$1.5 [$-$2.0, $-$1.0] 2.5$\times10^{-9}$

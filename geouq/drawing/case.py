@@ -32,7 +32,7 @@ class Source:
     zones: Mapping[str, Sequence[Part]]
 
     def parts(self, unit: EvaluationUnit) -> Sequence[Part]:
-        """Where the pixels of an evaluation unit are."""
+        """Return where the pixels of an evaluation unit are."""
         return self.zones[unit.name] if unit.zone else [self.summaries.part(tile) for tile in unit.tiles]
 
 
@@ -47,7 +47,7 @@ class Case:
 
     @property
     def summary(self) -> Summary:
-        """The summary of the variable in the evaluation unit."""
+        """Return the summary of the variable in the evaluation unit."""
         return self.evaluation_unit.variables[self.variable.name]
 
     @property
@@ -62,12 +62,12 @@ class Case:
 
     @property
     def inference(self) -> Inference:
-        """What is inferred of the variable in the evaluation unit."""
+        """Return what is inferred of the variable in the evaluation unit."""
         return self.source.inferred(self.evaluation_unit, self.variable.name)
 
     @property
     def title(self) -> str:
-        """Variable and evaluation unit."""
+        """Return the variable and evaluation unit."""
         return f"{self.variable.name}, {self.evaluation_unit.name}"
 
     @property
@@ -86,6 +86,6 @@ class Case:
         return self.source.verdicts[place].word if place in self.source.verdicts else ""
 
     def rows(self, table: str) -> list[Row]:
-        """Rows of a table that tell of the variable."""
+        """Return the rows of a table that tell of the variable."""
         own = self.variable.variable, self.variable.model
         return [row for row in self.source.rows.get(table, ()) if (row["variable"], row["model"]) == own]

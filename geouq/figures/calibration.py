@@ -115,7 +115,7 @@ def _diagonal(top: Axes, bottom: Axes) -> None:
 
 
 def pit_histogram(summary: Summary, *, title: str, bands: Bands | None = None, verdict: str = "") -> Figure:
-    """Density of the probability integral transform in 20 bins; flat at 1 when calibrated.
+    """Return the density of the probability integral transform in 20 bins; flat at 1 when calibrated.
 
     High ends are over-confident, a high middle under-confident, a slope a bias. The grey band would hold each bar of a
     calibrated forecast as often as its level says: of as many independent pixels as the bootstrap finds the histogram
@@ -173,7 +173,7 @@ def shares_of(summary: Summary) -> tuple[list[FormCurve], str, str]:
 
 
 def shares_figure(curves: Sequence[FormCurve], n: int, *, title: str, predicted: str, observed: str) -> Figure:
-    """Observed shares against predicted ones, a curve each by its name: on the diagonal where calibrated."""
+    """Return the observed shares against predicted ones, a curve each by its name: on the diagonal where calibrated."""
     figure = new_figure(title)
     axes = figure.subplots()
     draw_shares(axes, curves, predicted=predicted, observed=observed)

@@ -107,7 +107,7 @@ def draw_cells(axes: Axes, tiles: Sequence[TileCells], metric: str, units: str) 
 
 
 def _box(tiles: Sequence[TileCells]) -> tuple[float, float, float, float]:
-    """West, south, east and north of all tiles, in the coordinates of their CRS."""
+    """Return the west, south, east and north of all tiles, in the coordinates of their CRS."""
     corners = [
         tile.grid.transform @ (column, row)
         for tile in tiles
@@ -135,7 +135,7 @@ def _size(tiles: Sequence[TileCells], across: int, down: int) -> tuple[float, fl
 
 
 def _norm(values: Floats, metric: str) -> tuple[Normalize, str]:
-    """Colour limits that mean something, and at which ends values lie beyond them."""
+    """Return the colour limits that mean something, and at which ends values lie beyond them."""
     known = values[np.isfinite(values)]
     low, high = (float(end) for end in np.quantile(known, [0.01, 0.99]))
     ideal = ideal_of(metric)
@@ -160,7 +160,7 @@ def _beyond(values: Floats, norm: Normalize) -> str:
 
 
 def _is_coverage(metric: str) -> bool:
-    """Whether it is the share of truth within an interval."""
+    """Return whether it is the share of truth within an interval."""
     found = named(metric)
     return found is not None and found[0].is_coverage
 
@@ -212,7 +212,7 @@ def _north(axes: Axes) -> None:
 
 
 def metres_a_unit(grid: Grid, latitude: float) -> tuple[float, bool]:
-    """Metres that one unit of x is, at that latitude where coordinates are angles, and whether they are.
+    """Return the metres that one unit of x is, at that latitude where coordinates are angles, and whether they are.
 
     NaN where the CRS does not tell.
     """
@@ -252,7 +252,7 @@ def _colour_bar(figure: FigureBase, axes: Sequence[Axes], norm: Normalize, exten
 
 
 def _ticks(low: float, middle: float, high: float) -> list[float]:
-    """Round numbers up to the middle, which is one of them, and the end."""
+    """Return round numbers up to the middle, which is one of them, and the end."""
     round_ones = MaxNLocator(4).tick_values(low, middle)
     return [*(float(tick) for tick in round_ones if low <= tick < middle - 0.15 * (middle - low)), middle, high]
 

@@ -126,13 +126,13 @@ def ideal_of(name: str) -> float | None:
 
 
 def is_ratio(name: str) -> bool:
-    """Whether a number by its name in the tables is a ratio about 1."""
+    """Return whether a number by its name in the tables is a ratio about 1."""
     found = named(name)
     return found is not None and isinstance(found[0].scale, Ratio)
 
 
 def is_signed(name: str) -> bool:
-    """Whether a number by its name in the tables lies on either side of an ideal of 0."""
+    """Return whether a number by its name in the tables lies on either side of an ideal of 0."""
     found = named(name)
     return found is not None and isinstance(found[0].scale, Around) and ideal_value(*found) == 0
 
@@ -165,7 +165,7 @@ def group_coverage_figure(
     groups: int = 10,
     classes: Mapping[str, Mapping[int, str]] | None = None,
 ) -> Figure:
-    """Share of the truth inside the intervals in each group of pixels, a panel for each way of grouping.
+    """Return the share of the truth inside the intervals in each group of pixels, a panel for each way of grouping.
 
     Groups hold equal numbers of pixels in the order of what they are grouped by, or are classes, by their codes (or the
     names in `classes`, by grouping and code). Dashed lines are the levels. Of more than four levels those nearest to
@@ -218,7 +218,7 @@ def _shown(levels: Sequence[float]) -> list[float]:
 
 
 def shift_figure(rows: Sequence[Row], *, title: str) -> Figure:
-    """Each metric in and out of the distribution of the training data, with the interval of the difference.
+    """Return each metric in and out of the distribution of the training data, with the interval of the difference.
 
     rows : of the table `shift`, of one variable. The bar lies where the value out of distribution would be if the
     difference had either limit of its interval: one that does not hold the value in is a shift. Dashed is the ideal.

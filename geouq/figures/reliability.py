@@ -46,7 +46,7 @@ def reliability_diagram(
     edges: Floats | None = None,
     bands: Bands | None = None,
 ) -> Figure:
-    """Observed against predicted variance, bin by bin, above the share of the pixels in each bin.
+    """Return the observed against predicted variance, bin by bin, above the share of the pixels in each bin.
 
     Above the diagonal, errors are larger than predicted. Both axes are logarithmic where the
     bins span more than a factor of ten. edges : of the bins, where they are not the summary's own. bands : of the mean

@@ -128,7 +128,7 @@ def save_figure(figure: Figure, path: Path, dots_per_inch: int = DOTS_PER_INCH) 
 
 
 def pixels(number: ArrayLike) -> str:
-    """How many pixels.
+    """Return how many pixels.
 
     >>> pixels(1), pixels(1234567).replace(chr(0x202F), " ")
     ('1 pixel', '1 234 567 pixels')
@@ -155,7 +155,7 @@ def described(bands: Bands | None, limits: Floats | None) -> str:
 
 
 def squared(units: str) -> str:
-    """Units of a variance.
+    """Return the units of a variance.
 
     >>> squared("m"), squared("Mg ha-1"), squared("1"), squared("")
     ('m²', '(Mg ha-1)²', '1', '')
@@ -176,7 +176,7 @@ def with_units(name: str, units: str) -> str:
 
 
 def shortened(text: str, longest: int) -> str:
-    """Text whose middle is left out where it is too long, as names often differ at their ends alone.
+    """Return the text whose middle is left out where it is too long, as names often differ at their ends alone.
 
     >>> shortened("region of lakes 12", 10)
     'region… 12'
@@ -191,5 +191,5 @@ def plain(text: str, longest: int = 32) -> str:
 
 
 def span_of(values: Sequence[float] | Floats) -> float:
-    """How many times the smallest of positive values the largest is."""
+    """Return how many times the smallest of positive values the largest is."""
     return float(np.max(values) / np.min(values))

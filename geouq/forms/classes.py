@@ -38,7 +38,7 @@ class Classes(KernelForm):
 
     @property
     def fields(self) -> Fields:
-        """Names and shapes of the sums."""
+        """Return the names and shapes of the sums."""
         one = dict.fromkeys(("brier", "log_loss", "impossible"), ())
         return {**one, "by_class": (len(self.codes), BINS, BY_BIN), "top": (BINS, 3)}
 
@@ -49,7 +49,7 @@ class Classes(KernelForm):
 
     @property
     def layer_labels(self) -> tuple[str, ...]:
-        """Names of the classes."""
+        """Return the names of the classes."""
         return self.names
 
     def described(self) -> str:

@@ -50,7 +50,7 @@ class Ensemble(KernelForm):
 
     @property
     def fields(self) -> Fields:
-        """Names and shapes of the sums."""
+        """Return the names and shapes of the sums."""
         levels, ranks = (len(self.levels),), (self.members + 1,)
         one = dict.fromkeys(("aleatoric", "epistemic", "crps", "log_loss"), ())
         return {**one, "below": levels, "above": levels, "ranks": ranks, "rank_residues": ranks, "pit": (PIT_BINS,)}
@@ -77,7 +77,7 @@ class Ensemble(KernelForm):
 
     @property
     def interval_levels(self) -> tuple[float, ...]:
-        """Levels of the intervals of the mixture."""
+        """Return the levels of the intervals of the mixture."""
         return self.levels
 
     def at_levels(self, levels: tuple[float, ...]) -> Self:

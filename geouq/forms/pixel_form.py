@@ -47,7 +47,7 @@ class PixelForm(Form):
 
     @property
     def fields(self) -> Fields:
-        """Names and shapes of the sums."""
+        """Return the names and shapes of the sums."""
         return self.pixel_fields
 
     @property
@@ -57,7 +57,7 @@ class PixelForm(Form):
 
     @property
     def layer_labels(self) -> tuple[str, ...]:
-        """Keys of the layers."""
+        """Return the keys of the layers."""
         return tuple(self.layer_files)
 
     def described(self) -> str:

@@ -38,7 +38,7 @@ class Quantiles(KernelForm):
 
     @property
     def fields(self) -> Fields:
-        """Names and shapes of the sums."""
+        """Return the names and shapes of the sums."""
         of_level = dict.fromkeys(("above", "over", "at_most", "below"), (len(self.levels),))
         return {**of_level, "crossing": (), "integral": ()}
 
@@ -49,12 +49,12 @@ class Quantiles(KernelForm):
 
     @property
     def quantile_levels(self) -> tuple[float, ...]:
-        """Levels of the quantiles."""
+        """Return the levels of the quantiles."""
         return self.levels
 
     @property
     def pairs(self) -> Mapping[float, tuple[int, int]]:
-        """Places of the two quantiles of each central interval."""
+        """Return the places of the two quantiles of each central interval."""
         places = {round(level, 12): i for i, level in enumerate(self.levels)}
         found = {}
         for level, low in places.items():

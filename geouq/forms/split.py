@@ -31,7 +31,7 @@ class Split(KernelForm):
 
     @property
     def fields(self) -> Fields:
-        """Names and shapes of the sums."""
+        """Return the names and shapes of the sums."""
         return dict.fromkeys(("aleatoric", "epistemic", "joint"), ())
 
     @property
@@ -55,5 +55,5 @@ class Split(KernelForm):
 
 @lru_cache(maxsize=1)
 def _shares() -> NDArray[np.float64]:
-    """Probability that k of `TAU` observations are of one of two pixels."""
+    """Return the probability that k of `TAU` observations are of one of two pixels."""
     return np.array([comb(TAU, k) / 2**TAU for k in range(TAU + 1)])

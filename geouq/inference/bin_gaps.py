@@ -118,7 +118,7 @@ def _log_ratio(per_bin: Binned) -> Floats:
 
 
 def _groups(value: Value, summary: Summary, metric_options: MetricOptions) -> Floats:
-    """Coverage of each group."""
+    """Return the coverage of each group."""
     return group_coverage(summary, value.level or 0.0, value.group, metric_options.groups.count)
 
 

@@ -42,7 +42,7 @@ def block_numbers(shape: tuple[int, int], side: int) -> Ints:
 
 
 def block_sides(shape: tuple[int, int], side: int) -> tuple[Ints, Ints]:
-    """Heights of the rows and widths of the columns of blocks of a tile, in cells."""
+    """Return the heights of the rows and widths of the columns of blocks of a tile, in cells."""
     down, across = (np.bincount(_cut(cells, side)[0]) for cells in shape)
     return down, across
 
@@ -58,7 +58,7 @@ def cell_metres(grid: Grid, cell_size: int) -> float:
 
 
 def side_in_cells(block: str, cell_size: int, metres: float) -> int:
-    """Side of the blocks that a length asks for, in cells, at least 1.
+    """Return the side of the blocks that a length asks for, in cells, at least 1.
 
     Raises DataError where it is in metres and the size of a pixel is not known.
 
@@ -145,7 +145,7 @@ class Units:
 
     @property
     def rows(self) -> Floats:
-        """Features of the units that count, float64 (units, columns)."""
+        """Return the features of the units that count, float64 (units, columns)."""
         return np.concatenate([tile.rows for tile in self.tiles])[self.used]
 
 
@@ -180,14 +180,14 @@ def on_common_squares(units: Sequence[Units]) -> list[Units]:
 
 
 def side_of_blocks(units: Units, settings: Intervals) -> tuple[int, bool]:
-    """Side of the blocks in units, 0 where a block is a tile; and whether larger ones were wanted."""
+    """Return the side of the blocks in units, 0 where a block is a tile; and whether larger ones were wanted."""
     if settings.block == "auto":
         return _side_for(units.tiles, units.correlograms)
     return (0 if settings.block == "tile" else side_in_cells(settings.block, units.pixels, units.metres)), False
 
 
 def cut_into_blocks(units: Units, side: int, capped: bool) -> tuple[Blocks, Floats]:  # noqa: FBT001  as it was found
-    """Blocks of that side, and sums of the features of all of them, also of those without a pixel."""
+    """Return the blocks of that side, and sums of the features of all of them, also of those without a pixel."""
     longest = side or max(max(tile.shape) for tile in units.tiles)
     number, blocks = _numbers(units.tiles, longest)
     number = number[units.used]

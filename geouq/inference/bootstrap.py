@@ -52,12 +52,12 @@ class BootstrapBasis:
 
     @property
     def moments(self) -> MomentBasis:
-        """Basis of the moments."""
+        """Return the basis of the moments."""
         return cast("MomentBasis", self.statistics["moments"])
 
     @property
     def edges(self) -> Mapping[str, Floats]:
-        """Edges of the bins, by the name of their scheme."""
+        """Return the edges of the bins, by the name of their scheme."""
         bins = self.statistics["variance"]
         return bins.edges if isinstance(bins, BinBasis) else {}
 

@@ -44,12 +44,12 @@ class Correlogram:
 
     @property
     def known(self) -> bool:
-        """Whether there are enough pairs of neighbouring cells to tell how they are correlated."""
+        """Return whether there are enough pairs of neighbouring cells to tell how they are correlated."""
         return len(self.pairs) > 1 and bool(self.pairs[1] >= FEWEST_PAIRS)
 
 
 def correlograms(tiles: Sequence[tuple[Floats, NDArray[np.bool_]]]) -> list[Correlogram]:
-    """Correlograms of `RESIDUALS`, each tile as residuals (rows, columns, 3), and where there are any."""
+    """Return the correlograms of `RESIDUALS`, each tile as residuals (rows, columns, 3), and where there are any."""
     longest = min(FARTHEST, max(max(present.shape) for _, present in tiles) - 1)
     shape = (longest + 1, 2 * longest + 1)
     products, pairs = np.zeros((len(RESIDUALS), *shape)), np.zeros(shape, np.int64)
@@ -60,7 +60,7 @@ def correlograms(tiles: Sequence[tuple[Floats, NDArray[np.bool_]]]) -> list[Corr
 
 
 def kept_by_blocks(correlogram: Correlogram, sides: Sequence[tuple[Ints, Ints]]) -> float:
-    """Share of the variance of the mean that blocks keep, whose heights and widths are given for each tile.
+    """Return the share of the variance of the mean that blocks keep, whose heights and widths are given for each tile.
 
     What is lost is the correlation between neighbouring blocks, as if every cell had all its neighbours.
     """

@@ -132,7 +132,7 @@ def _difference(other: Uncertain, base: Uncertain, level: float, deviations: Dev
 
 
 def two_sided(replicates: Floats) -> float:
-    """Twice the share of replicates that lie on the other side of 0, or on it; in (0, 1].
+    """Return twice the share of replicates that lie on the other side of 0, or on it; in (0, 1].
 
     >>> two_sided(np.array([-1.0, 1.0, 2.0, 3.0, 3.0, 4.0, 4.0, 5.0, 6.0]))
     0.4
@@ -155,7 +155,7 @@ def _distance_of(value: Value) -> Transform:
 
 
 def _paired(other: Resampled, base: Resampled, level: float, of: Transform) -> tuple[Floats, list[LongRun]]:
-    """Widened deviations of the replicates of a difference, and its long-run variance."""
+    """Return the widened deviations of the replicates of a difference, and its long-run variance."""
     influences = [_beyond_rounding(one, two) for one, two in zip(_moved(other, of), _moved(base, of), strict=True)]
     spread = long_run(other.squares, *influences)
     return _around(of(other.replicates) - of(base.replicates), spread, level), [spread]
@@ -175,7 +175,7 @@ def _unpaired(other: Resampled, base: Resampled, level: float, of: Transform) ->
 
 
 def _moved(one: Resampled, of: Transform) -> tuple[Floats, Floats, Floats]:
-    """Influences of squares, blocks and cells on a function of a number."""
+    """Return the influences of squares, blocks and cells on a function of a number."""
     value = np.asarray(one.value.value)
     squares, blocks, cells = (
         of(value + influence) - of(value) for influence in (one.of_squares, one.of_blocks, one.of_cells)

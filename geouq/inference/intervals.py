@@ -145,13 +145,13 @@ class Certainty:
 
     @property
     def missing_reason(self) -> str:
-        """Why there are no limits, or nothing."""
+        """Return why there are no limits, or nothing."""
         if not np.isfinite(self.numbers.value.value):
             return "no value"
         return "a bin without any error" if self.gaps and not self.gaps.whole else ""
 
     def defined(self, level: float) -> bool:
-        """Whether enough resamples have the number for limits of that level."""
+        """Return whether enough resamples have the number for limits of that level."""
         if not np.isfinite(self.numbers.of_blocks).all():
             return False
         if self.gaps is not None:
@@ -161,7 +161,7 @@ class Certainty:
         return bool(replicates.sum() >= level * len(replicates))
 
     def limits(self, level: float) -> tuple[float, float]:
-        """Limits of a level."""
+        """Return the limits of a level."""
         gaps, widening = self.gaps, self.numbers.long_run.widening(level)
         if gaps is not None:
             return rounded(folded_limits(gaps.signed, gaps.noise(widening), gaps.norm, level))
@@ -268,7 +268,7 @@ def infer(
 def _assessed(
     numbers: Iterable[Resampled | Value], whole: Summary, drawn: Summary, metric_options: MetricOptions, method: str
 ) -> Iterator[Assessed]:
-    """Each number and how certain it is, or why that is not known."""
+    """Yield each number and how certain it is, or why that is not known."""
     for one in numbers:
         how: Certainty | str = NOT_KEPT if isinstance(one, Value) else FAILED
         if not isinstance(one, Value):
@@ -337,7 +337,7 @@ def why_never(metric: Metric, metric_options: MetricOptions, places: Sequence[Ti
 
 
 def _follows_from_cells(metric: Metric, metric_options: MetricOptions) -> bool:
-    """Whether the summary of a cell, here of one without a pixel, tells the metric."""
+    """Return whether the summary of a cell, here of one without a pixel, tells the metric."""
     edges = {scheme.name: np.linspace(0, 1, scheme.count + 1) for scheme in metric_options.schemes}
     others = {name: kind.of_pixels(NO_PIXELS, 1).total() for name, kind in PIXEL_STATISTICS.items()}
     whole = empty_summary(metric_options.levels).having(form=no_sums(metric_options.form), **others)
@@ -352,7 +352,7 @@ def _follows_from_cells(metric: Metric, metric_options: MetricOptions) -> bool:
 
 
 def _most_blocks(places: Sequence[TilePlace], settings: Intervals, cells: int) -> int:
-    """How many blocks there are if every cell holds a pixel; of `auto`, no more than cells."""
+    """Return how many blocks there are if every cell holds a pixel; of `auto`, no more than cells."""
     if settings.block == "auto":
         return cells
     if settings.block == "tile":

@@ -166,7 +166,7 @@ class Noise:
 
 
 def folded_limits(gaps: Floats, noise: Noise, norm: Norm, level: float) -> tuple[float, float]:
-    """Limits of norm(true gaps), where gaps (K) are those observed.
+    """Return the limits of norm(true gaps), where gaps (K) are those observed.
 
     A norm of noisy gaps is too large, and its replicates are too large once more: of a perfect forecaster, neither
     would reach 0. So the true gaps are sought among s times a shape, s >= 0: an s is left out when noise.norm(s shape
@@ -239,7 +239,7 @@ class _Multiples:
         return np.sort(self.noise.norm(self.noise.gaps))
 
     def _lower_share(self, s: float) -> float:
-        """Share of alpha that the lower tail gets: half of it, less near 0."""
+        """Return the share of alpha that the lower tail gets: half of it, less near 0."""
         smaller = np.searchsorted(self._of_nothing, self.without_noise(s), side="right")
         return float(smaller) / len(self._of_nothing) / 2
 
@@ -269,7 +269,7 @@ def _shapes(gaps: Floats, noise: Floats) -> list[Floats]:
 
 
 def _limits_along(one: _Multiples) -> tuple[float, float]:
-    """Norms of the smallest and largest multiple of a shape that are compatible with the norm observed."""
+    """Return the norms of the smallest and largest multiple of a shape that are compatible with the norm observed."""
     beyond = 1.0
     while not one.too_large(beyond) and beyond < LARGEST_FACTOR:
         beyond *= 2
@@ -279,7 +279,7 @@ def _limits_along(one: _Multiples) -> tuple[float, float]:
 
 
 def _border(holds: Callable[[float], bool], low: float, high: float) -> float:
-    """Where what holds at `low` ceases to hold."""
+    """Return where what holds at `low` ceases to hold."""
     for _ in range(STEPS):
         middle = (low + high) / 2
         low, high = (middle, high) if holds(middle) else (low, middle)

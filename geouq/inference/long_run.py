@@ -140,7 +140,7 @@ class Squares:
 
 
 def _models(distance: Floats) -> list[tuple[float, float, Floats]]:
-    """Prior, nugget and correlation of each model: none, exponential and Gaussian ones."""
+    """Return the prior, nugget and correlation of each model: none, exponential and Gaussian ones."""
     models = [
         (weight / np.sqrt(1 + reach), nugget, np.exp(-((distance / reach) ** power)))
         for (power, weight), reach, nugget in product(SHAPES.items(), RANGES, NUGGETS)

@@ -122,7 +122,7 @@ class Resampled:
 
     @property
     def left_out(self) -> Floats:
-        """The number without each block, to first order."""
+        """Return the number without each block, to first order."""
         return float(self.value.value) - self.of_blocks
 
     @property
@@ -132,7 +132,7 @@ class Resampled:
 
     @cached_property
     def long_run(self) -> LongRun:
-        """The long-run variance of the number."""
+        """Return the long-run variance of the number."""
         return long_run(self.squares, self.of_squares, self.of_blocks, self.of_cells)
 
 
@@ -208,14 +208,14 @@ def of_cells(metric: Metric, summary: Summary, metric_options: MetricOptions) ->
 
 
 def too_few(cells: int, blocks: int) -> str:
-    """Why there are no intervals, or nothing."""
+    """Return why there are no intervals, or nothing."""
     if cells < FEWEST_CELLS:
         return f"fewer than {FEWEST_CELLS} cells"
     return f"fewer than {FEWEST_BLOCKS} blocks" if blocks < FEWEST_BLOCKS else ""
 
 
 def missing_reason(numbers: Resampled, whole: Summary, drawn: Summary, metric_options: MetricOptions) -> str:
-    """Why resamples do not tell how certain a number is, or nothing."""
+    """Return why resamples do not tell how certain a number is, or nothing."""
     return too_uncertain(numbers.long_run) or few_in_a_bin(numbers, whole, drawn, metric_options)
 
 
@@ -228,7 +228,7 @@ def few_in_a_bin(numbers: Resampled, whole: Summary, drawn: Summary, metric_opti
 
 
 def too_uncertain(spread: LongRun) -> str:
-    """Why the long-run variance of a number gives no limits, or nothing."""
+    """Return why the long-run variance of a number gives no limits, or nothing."""
     if spread.effective < FEWEST_EFFECTIVE:
         return FEW_EFFECTIVE
     return OUTWEIGHED if spread.freedom < FEWEST_CERTAIN else ""

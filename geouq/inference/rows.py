@@ -34,7 +34,7 @@ def with_intervals(rows: Iterable[Row], inferred: Mapping[str, Inference]) -> It
 
 
 def test_rows(of: Of, inference: Inference) -> list[Row]:
-    """A row for each test of a variable of an evaluation unit."""
+    """Return a row for each test of a variable of an evaluation unit."""
     return [
         {
             **of,
@@ -50,7 +50,7 @@ def test_rows(of: Of, inference: Inference) -> list[Row]:
 
 
 def adjusted(rows: Iterable[Row]) -> list[Row]:
-    """Rows of tests with `p_adjusted`, which accounts for as many regions as were tested.
+    """Return the rows of tests with `p_adjusted`, which accounts for as many regions as were tested.
 
     Each variable and metric is a family of its own, and so are the regions on one hand and the whole on the other.
     """

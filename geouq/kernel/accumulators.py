@@ -161,7 +161,7 @@ def aligned(shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> NDAr
 def new_scratch(
     lattice: ZLattice, dtype: DTypeLike = np.float32, groups: Sequence[str] = (), *, weighted: bool = False
 ) -> Scratch:
-    """Buffers for one thread and pixels of one type, float32 or float64."""
+    """Return the buffers for one thread and pixels of one type, float32 or float64."""
     size = SLAB + EIGHT  # compaction writes ahead, and the last pixels are filled up to four
     room = size if weighted else 0
     variance, mantissa, layout = aligned(size, dtype), aligned(size, dtype), layout_of(dtype)
@@ -216,7 +216,7 @@ def new_totals(
     ordering: bool = False,
     weighted: bool = False,
 ) -> Totals:
-    """Empty totals; `tail` is the number of equal-width bins that are to be exact, 0 for none."""
+    """Return the empty totals; `tail` is the number of equal-width bins that are to be exact, 0 for none."""
     return Totals(
         aligned((KEYS, 4)),
         np.zeros((KEYS if weighted else 0, 2)),
@@ -235,13 +235,13 @@ def new_totals(
 
 
 def new_sampled(members: int) -> Sampled:
-    """Room for pixels of that many members; of none there is nothing to sample."""
+    """Return room for pixels of that many members; of none there is nothing to sample."""
     room = SAMPLE_BUFFER if members else 0
     return Sampled(np.empty(room, np.uint64), np.empty((room, members)), np.zeros(1, np.int64), np.full(1, HIGHEST))
 
 
 def new_cells(cells: int, pixels: int, lattice: ZLattice, *, weighted: bool = False, form: int = 0) -> CellSums:
-    """Room for that many cells of that many pixels together; form : number of columns of the form."""
+    """Return room for that many cells of that many pixels together; form : number of columns of the form."""
     entries = min(pixels, cells * (KEYS >> COMPACT_STEP))
     return CellSums(
         np.zeros(cells, np.int64),

@@ -60,7 +60,7 @@ class Gathered(NamedTuple):
 
 
 def new_gathered(layers: int, more: int, work: int, dtype: DTypeLike) -> Gathered:
-    """Buffers for so many layers of that type, and rows of work."""
+    """Return the buffers for so many layers of that type, and rows of work."""
     truth, mean, weight = np.empty((3, SLAB))
     values, own = np.empty((layers, SLAB), dtype), np.empty((more, SLAB), dtype)
     place, run, excluded = np.empty((3, SLAB + EIGHT), np.int64)

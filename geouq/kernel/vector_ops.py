@@ -126,7 +126,7 @@ def valid_eight(_typing: Any, mean: Any, variance: Any, truth: Any, start: Any, 
 
 @intrinsic
 def zero_eight(_typing: Any, array: Any, start: Any) -> Any:
-    """Which of eight integers from `start` on are 0, the first in the lowest bit."""
+    """Return which of eight integers from `start` on are 0, the first in the lowest bit."""
     signature = types.uint64(array, start)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -214,7 +214,7 @@ def add_to_bins(_typing: Any, table: Any, first: Any, bins: Any, p: Any, weight:
 
 
 def _bin_of(builder: Any, shares: Any, count: Any) -> Any:
-    """Bins of four shares."""
+    """Return the bins of four shares."""
     scaled, last = builder.fmul(shares, count), builder.fsub(count, ir.Constant(ROW, [1.0] * LANES))
     within = builder.select(builder.fcmp_ordered("<", scaled, last), scaled, last)
     return builder.fptosi(within, ir.VectorType(WORD, LANES))
@@ -241,7 +241,7 @@ def move_row(_typing: Any, source: Any, row: Any, first: Any, first_row: Any, se
 
 
 def _row(builder: Any, table: Any, number: Any) -> Any:
-    """Pointer to a row of a table, as a vector."""
+    """Return the pointer to a row of a table, as a vector."""
     place = builder.mul(number, ir.Constant(INDEX, LANES))
     return builder.bitcast(builder.gep(table, [place]), ROW.as_pointer())
 
@@ -251,12 +251,12 @@ def _data(context: Any, builder: Any, kind: Any, value: Any) -> Any:
 
 
 def _bytes(kind: Any) -> int:
-    """Bytes of one number of an array."""
+    """Return the bytes of one number of an array."""
     return int(kind.dtype.bitwidth) // 8
 
 
 def _eight(context: Any, builder: Any, kind: Any, array: Any, first: Any) -> Any:
-    """Eight numbers of an array as a vector."""
+    """Return the eight numbers of an array as a vector."""
     pointer = builder.gep(_data(context, builder, kind, array), [first])
     vector = ir.VectorType(pointer.type.pointee, EIGHT).as_pointer()
     return builder.load(builder.bitcast(pointer, vector), align=_bytes(kind))
@@ -268,7 +268,7 @@ def _eights(values: Any, number: float) -> Any:
 
 
 def _as_bits(builder: Any, flags: Any) -> Any:
-    """Eight flags as the lowest bits of an integer."""
+    """Return the eight flags as the lowest bits of an integer."""
     return builder.zext(builder.bitcast(flags, ir.IntType(EIGHT)), INDEX)
 
 
@@ -280,7 +280,7 @@ def _repeated(builder: Any, number: Any, times: int) -> Any:
 
 
 def _column(context: Any, builder: Any, kind: Any, value: Any, first: Any) -> Any:
-    """Four numbers of one column as a vector."""
+    """Return the four numbers of one column as a vector."""
     if isinstance(kind, types.Float):
         return _repeated(builder, value, LANES)
     pointer = builder.gep(_data(context, builder, kind, value), [first])
@@ -290,7 +290,7 @@ def _column(context: Any, builder: Any, kind: Any, value: Any, first: Any) -> An
 
 
 def _transposed(builder: Any, columns: list[Any]) -> list[Any]:
-    """Four vectors of a column each as four vectors of a pixel each."""
+    """Return the four vectors of a column each as four vectors of a pixel each."""
     a, b, c, d = columns
     pairs = [
         (builder.shuffle_vector(a, b, mask), builder.shuffle_vector(c, d, mask))

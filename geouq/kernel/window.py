@@ -262,7 +262,7 @@ def collect_by_cell(
 
 @compiled
 def collect_keys(pixels: Pixels, nodata: Nodata, wanted: Ints) -> Floats:
-    """Variance, squared error and any weight of the valid pixels whose key is wanted, (pixels, 2 or 3)."""
+    """Return the variance, squared error and any weight of the valid pixels whose key is wanted, (pixels, 2 or 3)."""
     m, v, y, weight, status = pixels
     limits, weighted = stored_limits(m, v, y, nodata), weight.size > 0
     is_wanted = np.zeros(2 * KEYS, np.bool_)  # also for those of negative numbers, of which none is

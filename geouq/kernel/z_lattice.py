@@ -69,12 +69,12 @@ class ZLattice(NamedTuple):
 
 
 def lattice_cell(z: Floats, per_unit: float) -> Ints:
-    """Lattice cell of each z; the kernel computes it by the same expression, so that ties fall alike."""
+    """Return the lattice cell of each z; the kernel computes it by the same expression, so that ties fall alike."""
     return (np.clip(z + REACH, 0, np.nextafter(2 * REACH, 0)) * per_unit).astype(np.int64)
 
 
 def z_lattice(levels: Sequence[float]) -> ZLattice:
-    """Tables for the fine grid of the z histogram joined with these levels.
+    """Return the tables for the fine grid of the z histogram joined with these levels.
 
     Raises ConfigError if two edges are too close together.
     """
@@ -111,7 +111,7 @@ def z_lattice(levels: Sequence[float]) -> ZLattice:
 
 
 def _coarsest(thresholds: Floats, levels: Sequence[float]) -> int:
-    """Cells in a unit of z, a power of two, such that no cell holds two edges."""
+    """Return the number of cells in a unit of z, a power of two, such that no cell holds two edges."""
     per_unit = PER_UNIT
     while len(np.unique(lattice_cell(thresholds, per_unit))) < len(thresholds):
         per_unit *= 2
@@ -128,12 +128,12 @@ def _count_outside(bin_of: Ints, outside: Ints) -> NDArray[np.uint32]:
 
 
 def _centres(per_unit: int) -> Floats:
-    """Middle of each lattice cell."""
+    """Return the middle of each lattice cell."""
     return (np.arange(int(2 * REACH) * per_unit) + 0.5) / per_unit - REACH
 
 
 def _pit_coefficients(per_unit: int) -> Floats:
-    """Centre, PIT and density of each lattice cell; beyond the lattice PIT is 0 or 1 to 1e-15."""
+    """Return the centre, PIT and density of each lattice cell; beyond the lattice PIT is 0 or 1 to 1e-15."""
     centre = _centres(per_unit)
     coefficients = np.stack([centre, cdf(centre), density(centre)], axis=-1)
     coefficients[0, 2] = coefficients[-1, 2] = 0.0
@@ -141,7 +141,7 @@ def _pit_coefficients(per_unit: int) -> Floats:
 
 
 def _crps_coefficients(per_unit: int) -> Floats:
-    """Coefficients of sum s, sum error = -sum s z and sum s z^2 in the sum of s g(z), by lattice cell.
+    """Return the coefficients of sum s, sum error = -sum s z and sum s z^2 in the sum of s g(z), by lattice cell.
 
     g is the standard normal's CRPS, g' = 2 Phi - 1, g'' = 2 phi; beyond the lattice it is |z| - 1/sqrt(pi) to 1e-15.
     """

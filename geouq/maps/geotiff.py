@@ -108,7 +108,7 @@ def _time() -> dict[str, str]:
 
 
 def validate_source_date_epoch() -> None:
-    """DataError where SOURCE_DATE_EPOCH tells no time."""
+    """Raise DataError where SOURCE_DATE_EPOCH tells no time."""
     source_date_epoch()
 
 

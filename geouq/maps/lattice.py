@@ -98,7 +98,7 @@ def _lattice(group: Mapping[str, tuple[Grid, int, int]]) -> Lattice | None:
 
 
 def _offset(first: Grid, other: Grid) -> tuple[int, int] | None:
-    """Rows and columns from one grid's corner to another's; None where they are not on one pixel lattice."""
+    """Return the rows and columns from one grid's corner to another's; None where they are not on one pixel lattice."""
     if first.crs != other.crs:
         return None
     back = ~first.transform
@@ -112,7 +112,7 @@ def _offset(first: Grid, other: Grid) -> tuple[int, int] | None:
 
 
 def _overlap(boxes: Sequence[tuple[int, int, int, int]]) -> bool:
-    """Whether any two boxes (row, column, height, width) share a pixel; a sweep from top to bottom."""
+    """Return whether any two boxes (row, column, height, width) share a pixel; a sweep from top to bottom."""
     active: list[tuple[int, int, int, int]] = []
     for box in sorted(boxes):
         active = [other for other in active if other[0] + other[2] > box[0]]

@@ -92,7 +92,7 @@ class PixelMap:
 
     @property
     def stored(self) -> Stored:
-        """Data type and nodata value."""
+        """Return the data type and nodata value."""
         return CODES if self.codes else CONTINUOUS
 
     def label(self, variable: Variable) -> BandLabel:
@@ -145,12 +145,12 @@ def pixel_map(
 
 
 def has_map(one: PixelMap, form: Form) -> bool:
-    """Whether a map without level exists for a forecast of this form."""
+    """Return whether a map without level exists for a forecast of this form."""
     return not one.of_level and (one.forms == OF_ALL or has(form, one.forms))
 
 
 def is_pixel_map(name: str) -> bool:
-    """Whether a map has a value for every pixel; any other is of cells."""
+    """Return whether a map has a value for every pixel; any other is of cells."""
     return _found(name) is not None
 
 

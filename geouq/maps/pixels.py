@@ -25,12 +25,12 @@ from geouq.reading.variable_window import VariableWindow
 
 
 def missing_maps(tile: str, names: Sequence[str], folder: Path, key: str) -> list[str]:
-    """Names of the maps of a tile that are not there yet as they would be written under this key."""
+    """Return the names of the maps of a tile that are not there yet as they would be written under this key."""
     return [name for name in names if _key_of(path_of_map(tile, name, folder)) != key]
 
 
 def path_of_map(tile: str, name: str, folder: Path) -> Path:
-    """File of one map of a tile."""
+    """Return the file of one map of a tile."""
     return folder / f"{file_name(tile)}_{name}.tif"
 
 
@@ -118,7 +118,7 @@ def _write_window(
 
 
 def _layers(pixels: VariableWindow, counts: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Members, quantiles or probabilities of the valid pixels, with their auxiliary layers."""
+    """Return the members, quantiles or probabilities of the valid pixels, with their auxiliary layers."""
     if pixels.layers is None:
         return NO_LAYERS, NO_LAYERS
     values, more = (layer[:, counts.ravel()].astype(np.float64) for layer in pixels.layers[:2])

@@ -224,7 +224,7 @@ class _GeoJson:
 
 
 def as_wkb(rings: Floats) -> NDArray[np.object_]:
-    """Polygons of one ring each, (cells, 5, 2), as well-known binary, one bytes object each."""
+    """Return the polygons of one ring each, (cells, 5, 2), as well-known binary, one bytes object each."""
     records = np.zeros(len(rings), POLYGON)
     records["order"], records["kind"], records["rings"], records["points"] = 1, 3, 1, len(CORNERS)
     records["ring"] = rings
@@ -234,7 +234,7 @@ def as_wkb(rings: Floats) -> NDArray[np.object_]:
 
 
 def in_degrees(rings: Floats, crs: str) -> Floats:
-    """Rings (cells, 5, 2) of a CRS in longitude and latitude; as they are where there is no CRS."""
+    """Return the rings (cells, 5, 2) of a CRS in longitude and latitude; as they are where there is no CRS."""
     if not crs:
         return rings
     x, y = transform(CRS.from_wkt(crs), CRS.from_epsg(4326), rings[..., 0].ravel(), rings[..., 1].ravel())

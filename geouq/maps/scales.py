@@ -128,13 +128,13 @@ def rounded(low: float, high: float, colours: Sequence[Rgb]) -> Scale:
 
 
 def even(low: float, high: float, colours: Sequence[Rgb]) -> Scale:
-    """Colours at even steps between limits."""
+    """Return the colours at even steps between limits."""
     steps = np.linspace(low, high, len(colours))
     return Scale(tuple(float(f"{step:.12g}") for step in steps), tuple(colours))
 
 
 def _about_one(factor: float, colours: Sequence[Rgb]) -> Scale:
-    """Colours at even steps of the logarithm."""
+    """Return the colours at even steps of the logarithm."""
     steps = factor ** np.linspace(-1, 1, len(colours))
     return Scale(tuple(float(f"{step:.3g}") for step in steps), tuple(colours))
 

@@ -22,7 +22,7 @@ ORIGIN = {
 
 
 def style_of_scale(scale: Scale, units: str, band: int = 1) -> str:
-    """Text of a .qml that shows a band in the colours of a scale."""
+    """Return the text of a .qml that shows a band in the colours of a scale."""
     low, high = (f"{value:.12g}" for value in (scale.values[0], scale.values[-1]))
     root, renderer = _renderer("singlebandpseudocolor", band)
     renderer.set("classificationMin", low)
@@ -46,7 +46,7 @@ def style_of_scale(scale: Scale, units: str, band: int = 1) -> str:
 
 
 def style_of_codes(codes: Sequence[str], band: int = 1) -> str:
-    """Text of a .qml that shows a band in a colour for each code."""
+    """Return the text of a .qml that shows a band in a colour for each code."""
     root, renderer = _renderer("paletted", band)
     entries = ET.SubElement(renderer, "colorPalette")
     for number, (code, colour) in enumerate(zip(codes, colours_of_codes(codes), strict=True)):

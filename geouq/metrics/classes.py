@@ -235,12 +235,12 @@ def _by_class(summary: Summary) -> Floats:
 
 
 def _frequencies(summary: Summary) -> Floats:
-    """Share of truth of each class."""
+    """Return the share of truth of each class."""
     return np.asarray(mean_of(summary, "classes", "by_class")[..., HIT].sum(-1))
 
 
 def _used(sums: Floats) -> Floats:
-    """Weight of each bin; NaN where it is empty."""
+    """Return the weight of each bin; NaN where it is empty."""
     return np.where(sums[..., N] > 0, sums[..., N], np.nan)
 
 

@@ -36,7 +36,7 @@ def calibration_curve(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> 
 
 
 def interval_curve(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
-    """Share of the truth inside the closed central interval of each level; (..., levels), unit 1.
+    """Return the share of the truth inside the closed central interval of each level; (..., levels), unit 1.
 
     Ideal the level. An over-confident forecast has its curve below the diagonal.
     """
@@ -173,7 +173,7 @@ def miscalibration_area_interval(summary: Summary, levels: Levels = CALIBRATION_
 
 
 def _up_to(summary: Summary, probabilities: Levels) -> NDArray[np.int64] | Floats:
-    """Pixels (or their weight) below each edge of the z histogram, (..., probabilities)."""
+    """Return the pixels (or their weight) below each edge of the z histogram, (..., probabilities)."""
     # rounded as the edges are, so that an edge written in two ways is one
     edges, place = np.unique(np.round(probabilities, 12), return_inverse=True)
     return summary.z.at(edges).counts.cumsum(-1)[..., place]

@@ -314,7 +314,7 @@ def _has_densities(summary: Summary) -> bool:
 
 
 def _sample(summary: Summary) -> JointSample:
-    """Pixels for the joint log-loss; SummaryError where there are none."""
+    """Return the pixels for the joint log-loss; SummaryError where there are none."""
     if summary.form is None:
         raise SummaryError(ONE_VARIANCE)
     form = sums_of(summary, "ensemble")

@@ -46,7 +46,7 @@ class MetricOptions:
 
     @property
     def groupings(self) -> tuple[str, ...]:
-        """All that coverage is grouped by."""
+        """Return all that coverage is grouped by."""
         return (*self.groups.by, *self.auxiliary_groups)
 
 
@@ -116,6 +116,6 @@ def metrics_of(form: Form) -> tuple[Metric, ...]:
 
 
 def evaluate_metrics(summary: Summary, metric_options: MetricOptions) -> Iterator[Value]:
-    """Every metric of the form that is chosen, for every choice, in their order."""
+    """Yield every metric of the form that is chosen, for every choice, in their order."""
     for metric in metrics_of(metric_options.form):
         yield from evaluate_metric(metric, summary, metric_options)

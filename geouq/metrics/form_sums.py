@@ -18,7 +18,7 @@ def sums_of(summary: Summary, kinds: str | tuple[str, ...]) -> FormSums:
 
 
 def mean_of(summary: Summary, kinds: str | tuple[str, ...], name: str) -> Floats:
-    """Mean of one of the sums; NaN where there is no pixel."""
+    """Return the mean of one of the sums; NaN where there is no pixel."""
     total = sums_of(summary, kinds).of(name)
     weight = counted(summary)
     return np.asarray(total / weight.reshape((*weight.shape, *(1,) * (total.ndim - weight.ndim))))

@@ -29,7 +29,7 @@ def group_coverage(summary: Summary, level: float, by: str = "truth", groups: in
 
 
 def group_places(summary: Summary, by: str = "truth", groups: int = GROUPS) -> Floats:
-    """Where each group stands: the middle of the share of pixels that it holds; or the code of its class."""
+    """Return where each group stands: the middle of the share of pixels that it holds; or the code of its class."""
     profile = summary.coverage_by(by)
     return profile.keys.astype(np.float64) if isinstance(profile, ClassCoverage) else (np.arange(groups) + 0.5) / groups
 

@@ -45,7 +45,7 @@ def deviation(metric: Metric, *, is_above: bool) -> str:
 
 
 def is_judged(metric: Metric) -> bool:
-    """Whether one value of a metric is better than another."""
+    """Return whether one value of a metric is better than another."""
     return metric.is_judged and metric.ideal != "none"
 
 

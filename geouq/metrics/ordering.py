@@ -70,7 +70,7 @@ def area_over_shares(curve: Floats) -> Floats:
 
 
 def keeps_every_pixel(summary: Summary) -> bool:
-    """Whether a summary keeps the variance and the squared error of every pixel."""
+    """Return whether a summary keeps the variance and the squared error of every pixel."""
     kept = summary.variance.kept
     return kept is not None and kept.every and len(kept.pixels) > 0 and bool(np.isfinite(kept.pixels).all())
 
@@ -130,7 +130,7 @@ def _row_remaining(n: Floats, squares: Floats, shares: Floats) -> Floats:
 
 
 def _ranks(n: Floats, values: Floats) -> Floats:
-    """Mean rank of the pixels of each key; those of one value share theirs."""
+    """Return the mean rank of the pixels of each key; those of one value share theirs."""
     distinct, place = np.unique(values, return_inverse=True)
     pixels = np.zeros((*n.shape[:-1], len(distinct)))
     np.add.at(np.moveaxis(pixels, -1, 0), place, np.moveaxis(n, -1, 0))

@@ -292,7 +292,7 @@ def _place(summary: Summary, level: float) -> int:
 
 
 def _pair(summary: Summary, level: float) -> tuple[int, int]:
-    """Places of the quantiles around a level; SummaryError where the two are not given."""
+    """Return the places of the quantiles around a level; SummaryError where the two are not given."""
     pairs = _form(summary).pairs
     if round(level, 12) not in pairs:
         kept = ", ".join(f"{one:g}" for one in pairs) or "none"

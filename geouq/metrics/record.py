@@ -237,7 +237,7 @@ METRICS: list[Metric] = []
 
 
 def has(form: Form, forms: Sequence[str]) -> bool:
-    """Whether a forecast of this form has the metric or map whose record lists `forms`."""
+    """Return whether a forecast of this form has the metric or map whose record lists `forms`."""
     return form.metrics_as in forms or (form.has_variance and tuple(forms) == OF_VARIANCE)
 
 

@@ -99,7 +99,7 @@ def threshold_within(summary: Summary, threshold: float) -> Floats:
 
 
 def _used(sums: Floats) -> Floats:
-    """Weight of each bin; NaN where it is empty."""
+    """Return the weight of each bin; NaN where it is empty."""
     return np.where(sums[..., N] > 0, sums[..., N], np.nan)
 
 

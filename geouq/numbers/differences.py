@@ -139,7 +139,7 @@ def uneven(variable: str, unit: str, sides: Mapping[str, ForecastSample], compar
 
 
 def with_verdicts(rows: Sequence[Row], level: float) -> list[Row]:
-    """Rows of a whole table with `p_adjusted`, `significant` and the `verdict` in words."""
+    """Return the rows of a whole table with `p_adjusted`, `significant` and the `verdict` in words."""
     return [row | {"verdict": verdict(row)} for row in judged(rows, level)]
 
 
@@ -174,7 +174,7 @@ def _claim(value: Value, found: Difference) -> str:
 def shift_table(
     sides: Mapping[str, tuple[ForecastSample, ForecastSample]], variables: Sequence[Variable], settings: Intervals
 ) -> Table:
-    """Every number of each variable in and out, from the two sides by the name of the variable.
+    """Return every number of each variable in and out, from the two sides by the name of the variable.
 
     Both are drawn for themselves, as they have no pixel in common.
     """

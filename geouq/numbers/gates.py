@@ -121,7 +121,7 @@ def _nothing(variable: Variable, metric_options: MetricOptions) -> Summary:
 
 
 def judge(experiment: Experiment, metrics: Table) -> list[GateResult]:
-    """Judge every gate; ConfigError where one asks for a number that the table does not hold."""
+    """Judge every gate; raise ConfigError if the table lacks the number of a gate."""
     results, problems = [], []
     for index, gate in enumerate(experiment.gates):
         rows = _rows_of(gate, metrics.rows)

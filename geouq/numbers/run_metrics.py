@@ -88,7 +88,7 @@ class Numbers:
 def metric_options_of(
     experiment: Experiment, variables: Sequence[Variable], summaries: SavedSummaries
 ) -> dict[str, MetricOptions]:
-    """Choices of each variable; shared edges need the whole, and so a pass over the summaries."""
+    """Return the choices of each variable; shared edges need the whole, and so a pass over the summaries."""
     whole: Mapping[str, Summary] = {}
     if experiment.bins.scope == "experiment" and summaries.form().has_variance:
         names = [variable.name for variable in variables]
@@ -201,7 +201,7 @@ def zone_table(
 def forecast_samples_of(
     unit: EvaluationUnit, metric_options: Mapping[str, MetricOptions], parts: Sequence[Part], summaries: SavedSummaries
 ) -> dict[str, ForecastSample]:
-    """Each variable of an evaluation unit that is made of these parts, one a tile, with its cells."""
+    """Return each variable of an evaluation unit that is made of these parts, one a tile, with its cells."""
     places, of_tile = [summaries.place(part) for part in parts], {part.tile: part for part in parts}
     return {
         variable: ForecastSample(

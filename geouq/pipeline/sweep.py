@@ -32,7 +32,7 @@ from geouq.zones import Zones, polygons_without_pixels
 
 
 def sweep(inspected: Inspected, workers: Workers) -> Swept:
-    """Summarise what is not summarised yet, and write the pixel maps; return the record of it."""
+    """Summarise the tiles that wait, and write the pixel maps; return the record of the run."""
     job, pool = inspected.job, workers.pool
     failures = _sweep_tiles(job, pool, inspected.waiting)
     if job.experiment.bins.exact:

@@ -28,7 +28,7 @@ class Surface:
 
 
 def pixel_areas(grid: Grid, window: Window) -> Floats:
-    """Area of each pixel of a window in square metres, shape (height, width), C-contiguous.
+    """Return the area of each pixel of a window in square metres, shape (height, width), C-contiguous.
 
     Exact on the ellipsoid of a geographic CRS, to rounding at any size of pixel, where rows run along parallels; a row
     that a pole cuts has the part this side of it. Of a projected CRS, the area on the map: the same for all pixels,
@@ -65,7 +65,7 @@ def _require_size(grid: Grid) -> None:
 
 
 def _areas_of_rows(grid: Grid, window: Window, semi_major: float, surface: Surface) -> Floats:
-    """Area of one pixel of each row, between two parallels and two meridians.
+    """Return the area of one pixel of each row, between two parallels and two meridians.
 
     With s = sin(latitude) it is a^2 (1 - e^2) / 2 * width * [s / (1 - e^2 s^2) + artanh(e s) / e] between the two
     parallels (Snyder 1987, Map Projections, equation 3-12). The differences of both terms are written as products with
@@ -126,7 +126,7 @@ def _surface_of(wkt: str) -> Surface:
 
 
 def _shape_of(ellipsoid: dict[str, Any]) -> tuple[float, float]:
-    """Semi-major axis in metres and squared eccentricity of an ellipsoid in PROJJSON."""
+    """Return the semi-major axis in metres and squared eccentricity of an ellipsoid in PROJJSON."""
     if "radius" in ellipsoid:
         return _in_metres(ellipsoid["radius"]), 0.0
     a = _in_metres(ellipsoid["semi_major_axis"])

@@ -56,12 +56,12 @@ class Tile:
 
     @property
     def weighted(self) -> bool:
-        """Whether pixels have weights."""
+        """Return whether pixels have weights."""
         return self.area_weighted or self.weights is not None
 
     @property
     def form(self) -> Form:
-        """The form of the prediction."""
+        """Return the form of the prediction."""
         (first, *_) = self.predictions.values()
         return first.form if isinstance(first, Layered) else GAUSSIAN
 
@@ -83,7 +83,7 @@ class Tile:
 
     @property
     def rasters(self) -> dict[str, Raster]:
-        """The layers that are there, by their key in the configuration; names in that follow a dot."""
+        """Return the layers that are there, by their key in the configuration; names in that follow a dot."""
         shared = {
             "truth": self.truth,
             "truth_variance": self.truth_variance,
@@ -122,7 +122,7 @@ def _is_read_for(layer: str, variable: Variable) -> bool:
 
 
 def _shared_fields(rasters: Mapping[str, Raster]) -> dict[str, Any]:
-    """Layers that belong to no prediction, by the field of a Tile that holds each."""
+    """Return the layers that belong to no prediction, by the field of a Tile that holds each."""
     found: dict[str, Any] = {"covariates": {}, "classes": {}}
     for key, raster in rasters.items():
         if not is_predicted(key):
@@ -144,12 +144,12 @@ class Catalog:
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """The variables of every tile."""
+        """Return the variables of every tile."""
         return self.tiles[0].variables if self.tiles else ()
 
     @property
     def form(self) -> Form:
-        """The form of the predictions of every tile; mean and variance without a tile."""
+        """Return the form of the predictions of every tile; mean and variance without a tile."""
         return self.tiles[0].form if self.tiles else GAUSSIAN
 
 
@@ -242,7 +242,7 @@ def _predictions_of(
 
 
 def _variables_of(mean: Raster, experiment: Experiment) -> tuple[Variable, ...]:
-    """Variables as the bands of the mean describe them."""
+    """Return the variables as the bands of the mean describe them."""
     means = experiment.labels_mean or ()
     return tuple(
         Variable(

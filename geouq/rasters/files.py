@@ -47,12 +47,12 @@ class Stamp(NamedTuple):
 
     @property
     def local(self) -> bool:
-        """Whether it is on this machine."""
+        """Return whether it is on this machine."""
         return not is_remote(self.path)
 
     @property
     def cheap(self) -> bool:
-        """Whether it takes no more than a look at its status to find that it changed."""
+        """Return whether it takes no more than a look at its status to find that it changed."""
         return self.local and not self.version
 
     @property

@@ -73,12 +73,12 @@ class Layered:
 
     @property
     def variance(self) -> Raster:
-        """The same."""
+        """Return the same."""
         return self.mean
 
     @property
     def read_as(self) -> tuple[object, ...]:
-        """What tells how its files are read."""
+        """Return what tells how its files are read."""
         return None if self.places is None else tuple(self.places.items()), self.by_layer, self.variables, self.order
 
     def with_rasters(self, rasters: Mapping[str, Raster]) -> Self:
@@ -86,11 +86,11 @@ class Layered:
         return replace(self, rasters=dict(rasters))
 
     def values(self, variable: Variable) -> Bands:
-        """Where the layers of a variable stand: members, quantiles, probabilities."""
+        """Return where the layers of a variable stand: members, quantiles, probabilities."""
         return self._bands(variable, [key for key in self.rasters if not key.startswith(_MORE)])
 
     def more(self, variable: Variable) -> Bands:
-        """Where the variances of its members stand, if they have some; or the two parts of its variance."""
+        """Return where the variances of its members stand, if they have some; or the two parts of its variance."""
         return self._bands(variable, [key for key in self.rasters if key.startswith(_MORE)])
 
     @property
@@ -99,7 +99,7 @@ class Layered:
         return self.form.layers + self.form.variance_layers
 
     def at_once(self, raster: Raster) -> int:
-        """How many bands of one of the rasters are read together."""
+        """Return how many bands of one of the rasters are read together."""
         if raster.interleaved:
             return len(raster.bands)
         return 1 if self.places is None else self.form.layers

@@ -48,7 +48,7 @@ class Prediction:
 
     @property
     def rasters(self) -> dict[str, Raster]:
-        """The layers that are there, by their key in the configuration."""
+        """Return the layers that are there, by their key in the configuration."""
         layers = {"mean": self.mean, "upper" if self.spread == "interval" else self.spread: self.variance}
         return layers | ({"lower": self.lower} if self.lower else {})
 

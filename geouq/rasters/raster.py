@@ -151,7 +151,7 @@ class Band:
 
     @property
     def scaled(self) -> bool:
-        """Whether values differ from those that are stored."""
+        """Return whether values differ from those that are stored."""
         return self.scale != 1 or self.offset != 0
 
 
@@ -199,23 +199,23 @@ class Raster:
 
     @property
     def tiff(self) -> bool:
-        """Whether it is a plain TIFF file, which may leave out blocks."""
+        """Return whether it is a plain TIFF file, which may leave out blocks."""
         return self.driver == "GTiff"
 
     @property
     def fingerprint(self) -> str:
-        """What changes when the pixels do: what identifies the files, and the header."""
+        """Return what changes when the pixels do: what identifies the files, and the header."""
         files = [file.identity for file in self.files]
         return repr((Path(self.path).name, files, self.unidentified, self.grid, self.bands, self.alpha))
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
+        """Return the bytes of all files."""
         return sum(file.bytes for file in self.files)
 
     @property
     def modified(self) -> int:
-        """Latest time of change in nanoseconds, 0 where it is not known."""
+        """Return the latest time of change in nanoseconds, 0 where it is not known."""
         return max((file.modified for file in self.files), default=0)
 
 
@@ -253,7 +253,7 @@ def read_header(path: str, drivers: Sequence[str] = DRIVERS) -> Raster:
 
 
 def _require_possible(raster: Raster, source: Any) -> None:
-    """DataError where the first block of a local TIFF is there, and larger than all of the file can hold."""
+    """Raise DataError where the first block of a local TIFF is there, and larger than all of the file can hold."""
     most, own = MOST_PACKED.get(raster.compression), [file.bytes for file in raster.files if file.path == raster.path]
     if not raster.tiff or most is None or not own or math.prod(raster.block) <= most * own[0]:
         return
@@ -318,7 +318,7 @@ def most_open() -> int:
 
 @contextmanager
 def unchanged(rasters: Iterable[Raster]) -> Iterator[None]:
-    """ChangedError where a file of these rasters is another one after the block than when its header was read."""
+    """Raise ChangedError where a file of these rasters is another one after the block than when its header was read."""
     try:
         yield
     except DataError as error:
@@ -363,7 +363,7 @@ def _require_regular(path: str) -> None:
 
 
 def is_absent(raster: Raster, number: int, window: Window) -> bool:
-    """Whether a TIFF file holds no block of a band in this window, and says that all of it is nodata then."""
+    """Return whether a TIFF file holds no block of a band in this window, and says that all of it is nodata then."""
     if not raster.tiff or raster.bands[number - 1].nodata is None:
         return False
     sides = zip((window.row, window.column), (window.height, window.width), raster.block, strict=True)
@@ -417,12 +417,12 @@ def _bands(source: Any) -> tuple[Band, ...]:
 
 
 def _is_masked(flags: Sequence[MaskFlags]) -> bool:
-    """Whether a band has a mask beside nodata and alpha; a band without a flag has one of its own."""
+    """Return whether a band has a mask beside nodata and alpha; a band without a flag has one of its own."""
     return not flags or (MaskFlags.per_dataset in flags and MaskFlags.alpha not in flags)
 
 
 def _stored_nodata(dtype: str, nodata: float | None) -> float | None:
-    """Nodata as the stored type rounds it; None where it cannot hold it, as no pixel can then equal it."""
+    """Return the nodata as the stored type rounds it; None where it cannot hold it, as no pixel can then equal it."""
     if nodata is None or dtype.startswith("complex"):
         return None
     kind = np.dtype(dtype)

@@ -73,7 +73,7 @@ def _seconds(date: str | None) -> float:
 
 
 def _headers(path: str) -> Mapping[str, str]:
-    """Ask the server now; return names in lower case, {} where it does not answer."""
+    """Return the headers that the server gives now, names in lower case; {} without an answer."""
     library = _gdal()
     if library is None:
         return {}

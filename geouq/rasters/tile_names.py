@@ -18,7 +18,7 @@ UNLISTED = (
 
 
 def others(patterns: Mapping[str, str], layer: str) -> list[str]:
-    """Patterns of the other layers that say more than this one's, and so have the first claim to a file."""
+    """Return the patterns of the other layers that say more than this one's, and so have the first claim to a file."""
     return [text for text in patterns.values() if len(text) > len(patterns[layer])]
 
 
@@ -48,7 +48,7 @@ def is_listable(pattern: str) -> bool:
 
 
 def path_of(pattern: str, name: str) -> str:
-    """Path of one tile's layer."""
+    """Return the path of one tile's layer."""
     return pattern.replace("{tile}", name)
 
 

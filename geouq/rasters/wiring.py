@@ -24,22 +24,22 @@ class Wire:
 
     @property
     def place(self) -> tuple[str, int]:
-        """What tells the band from any other one: the file and the number."""
+        """Return what tells the band from any other one: the file and the number."""
         return self.raster.origin(self.band)
 
     @property
     def role(self) -> str:
-        """What the band stands for, whichever model it belongs to."""
+        """Return what the band stands for, whichever model it belongs to."""
         return model_and_layer(self.layer)[1]
 
     @property
     def auxiliary(self) -> bool:
-        """Whether it only says which pixels count, how much, or in which group."""
+        """Return whether it only says which pixels count, how much, or in which group."""
         return self.role.partition(".")[0] in ONE_FOR_ALL
 
     @property
     def description(self) -> str:
-        """Description of the band."""
+        """Return the description of the band."""
         return self.raster.bands[self.band - 1].description
 
 

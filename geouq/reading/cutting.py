@@ -41,7 +41,7 @@ class Piece:
 
 
 def reading_for(tile: Tile, workers: int = 1, widest: int | None = None) -> Reading:
-    """Windows that hold whole blocks of the file with the largest ones, so that each is decoded once.
+    """Return the windows that hold whole blocks of the file with the largest ones, so that each is decoded once.
 
     Of a file in strips, these are as wide as the tile, unless that is wider than `widest`: then strips are decoded
     several times. Blocks too large for one window are left to GDAL's cache.
@@ -70,7 +70,7 @@ def _up(length: int) -> int:
 
 
 def _touched(raster: Raster, height: int, width: int) -> int:
-    """Bytes of the blocks that a window touches at most, once decoded."""
+    """Return the bytes of the blocks that a window touches at most, once decoded."""
     count = 1
     for side, block, whole in zip((height, width), raster.block, raster.grid.shape, strict=True):
         apart = -(-side // block) + (side % block > 0)
@@ -134,7 +134,7 @@ def overlap(one: Window, other: Window) -> Window:
 
 
 def boxes_of(whole: Window, height: int, width: int) -> Iterator[Window]:
-    """Boxes of that size in rows from the top left; smaller at the right and lower border."""
+    """Yield the boxes of that size in rows from the top left; smaller at the right and lower border."""
     for row in range(whole.row, whole.row + whole.height, height):
         for column in range(whole.column, whole.column + whole.width, width):
             bottom, right = whole.row + whole.height, whole.column + whole.width

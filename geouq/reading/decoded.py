@@ -40,7 +40,7 @@ def variance_of_interval(lower: Decoded, upper: Decoded, level: float) -> tuple[
 
 
 def with_more(variance: Decoded, more: Doubles | np.float64) -> Decoded:
-    """Variance with what is added to it, but where it is none: what is wrong there is to be noticed."""
+    """Return the variance with what is added to it, but where it is none: what is wrong there is to be noticed."""
     values, none = variance.values.astype(np.float64), equals(variance.values, variance.nodata)
     status = merged(variance.status, status_where(none, VARIANCE_NODATA))
     return Decoded(np.where((values > 0) & ~none, values + more, values), None, status)
@@ -63,7 +63,7 @@ def with_one_nodata(raw: NDArray[np.generic], band: Band) -> NDArray[np.generic]
 
 
 def equals(raw: NDArray[np.generic], nodata: float | None) -> NDArray[np.bool_]:
-    """Where stored values are nodata, which may be NaN; None for none."""
+    """Return where stored values are nodata, which may be NaN; None for none."""
     if nodata is None:
         return np.zeros(raw.shape, np.bool_)
     return np.isnan(raw) if np.isnan(nodata) else raw == nodata

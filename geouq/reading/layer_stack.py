@@ -30,13 +30,13 @@ class LayerStack:
 
     @property
     def of_classes(self) -> bool:
-        """Whether the layers are probabilities of classes, so that truth is a code."""
+        """Return whether the layers are probabilities of classes, so that truth is a code."""
         form = self._prediction.form
         return isinstance(form, KernelForm) and form.truth_is_code
 
     @property
     def declared(self) -> bool:
-        """Whether the files declare what stands where there is nothing."""
+        """Return whether the files declare what stands where there is nothing."""
         return any(band.nodata is not None for raster in self._prediction.rasters.values() for band in raster.bands)
 
     def pixels(self, variable: Variable, window: Window, truth: Values) -> FormPixels:
@@ -104,19 +104,19 @@ class LayerStack:
 
 
 def _is_plain(band: Band) -> bool:
-    """Whether values are taken as they are stored."""
+    """Return whether values are taken as they are stored."""
     return band.dtype == "float32" and not band.scaled
 
 
 def _hidden(raster: Raster, number: int, window: Window) -> NDArray[np.bool_]:
-    """Where the mask of a band hides it."""
+    """Return where the mask of a band hides it."""
     with opened(raster) as source:
         place = rasterio.windows.Window(window.column, window.row, window.width, window.height)
         return source.read_masks(number, window=place) == 0
 
 
 def _places(window: Window) -> NDArray[np.uint64]:
-    """Row and column of each pixel of a window in its tile, in one number."""
+    """Return the row and column of each pixel of a window in its tile, in one number."""
     rows = np.arange(window.row, window.row + window.height, dtype=np.uint64) << np.uint64(32)
     columns = np.arange(window.column, window.column + window.width, dtype=np.uint64)
     return np.add.outer(rows, columns).ravel()

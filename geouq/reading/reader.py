@@ -188,7 +188,7 @@ class TileReader:
         )
 
     def _noise(self, variable: Variable, window: Window) -> tuple[Doubles | np.float64 | None, Status]:
-        """Variance of the truth's own error, None for none; where it is not known."""
+        """Return the variance of the truth's own error, None for none; where it is not known."""
         if self._truth_variance is not None:
             return self._truth_variance.truth_variance(variable, window)
         more = variable.noise
@@ -275,14 +275,14 @@ class _Layer:
         return np.where(none, np.nan, values).astype(np.float32)
 
     def _known(self, number: int, window: Window) -> tuple[Doubles, NDArray[np.bool_]]:
-        """Values of a band, and where they are not finite, or hidden, or nodata."""
+        """Return the values of a band, and where they are not finite, or hidden, or nodata."""
         raw, band = self._read(number, window), self._raster.bands[number - 1]
         values, hidden = scaled(raw, band), self._hidden(number, window)
         none: NDArray[np.bool_] = equals(raw, band.nodata) | ~np.isfinite(values)
         return values, none | (hidden > 0) if hidden.size else none
 
     def _refuse(self, wrong: NDArray[np.bool_], values: Doubles, window: Window, what: str, rule: str) -> None:
-        """DataError that names the first pixel that is wrong, if one is."""
+        """Raise DataError that names the first pixel that is wrong, if one is."""
         if wrong.any():
             row, column = np.argwhere(wrong)[0]
             place = f"row {window.row + row}, column {window.column + column}"
@@ -318,7 +318,7 @@ class _Layer:
         return self._buffer[:size].reshape(shape)
 
     def _hidden(self, number: int, window: Window) -> Status:
-        """MASKED where the file's mask is 0, or its alpha band (GDAL heeds that one in pictures only)."""
+        """Return the MASKED where the file's mask is 0, or its alpha band (GDAL heeds that one in pictures only)."""
         hidden = []
         if self._raster.bands[number - 1].masked:
             with opened(self._raster) as source:
@@ -353,7 +353,7 @@ def _of_layers(stack: LayerStack, variable: Variable, window: Window, auxiliary:
 
 @lru_cache(maxsize=4)
 def _placeholder(shape: tuple[int, int], dtype: np.dtype[np.floating]) -> Values:
-    """Ones, not to be written to."""
+    """Return the ones, not to be written to."""
     return np.ones(shape, dtype)
 
 

@@ -90,7 +90,7 @@ def _rows_of_windows(grid: Grid, chunk: int) -> list[list[Window]]:
 
 
 def _block(tile: Tile, window: Window) -> da.Array:
-    """Mean, variance, truth and validity of one window, (4, variable, y, x), lazily."""
+    """Return the mean, variance, truth and validity of one window, (4, variable, y, x), lazily."""
     shape = (len(LAYERS) + 1, len(tile.variables), window.height, window.width)
     kind = _type_of(tile)
     meta = np.empty((0, 0, 0, 0), kind)  # without it dask would read a block to learn its type
@@ -105,7 +105,7 @@ def _read_block(tile: Tile, window: Window, kind: np.dtype[np.floating]) -> NDAr
 
 
 def _type_of(tile: Tile) -> np.dtype[np.floating]:
-    """float32 where that holds every layer as it is stored."""
+    """Return the float32 where that holds every layer as it is stored."""
     bands = [
         raster.bands[number_of_band(raster, layer, variable) - 1]
         for layer, raster in tile.rasters.items()
@@ -118,7 +118,7 @@ def _type_of(tile: Tile) -> np.dtype[np.floating]:
 
 
 def _coordinates(tile: Tile) -> dict[str, Any]:
-    """Names and units of the variables, pixel centres, and the CRS as CF and GDAL write it.
+    """Return the names and units of the variables, pixel centres, and the CRS as CF and GDAL write it.
 
     Of a rotated grid y and x are row and column numbers plus a half; its transform tells the rest.
     """

@@ -27,10 +27,10 @@ class Correction(Protocol):
     moves_mean: ClassVar[bool]
 
     def moments(self, mean: Floats, variance: Floats) -> Pair:
-        """Mean and variance of the corrected forecast."""
+        """Return the mean and variance of the corrected forecast."""
 
     def quantile(self, probability: float, mean: Floats, variance: Floats) -> Floats:
-        """Quantile of the corrected forecast."""
+        """Return the quantile of the corrected forecast."""
 
 
 class Normal(ABC):
@@ -40,10 +40,10 @@ class Normal(ABC):
 
     @abstractmethod
     def moments(self, mean: Floats, variance: Floats) -> Pair:
-        """Mean and variance of the corrected forecast."""
+        """Return the mean and variance of the corrected forecast."""
 
     def quantile(self, probability: float, mean: Floats, variance: Floats) -> Floats:
-        """Quantile of the normal forecast with the corrected mean and variance."""
+        """Return the quantile of the normal forecast with the corrected mean and variance."""
         mean, variance = self.moments(mean, variance)
         return mean + quantile(probability) * np.sqrt(variance)
 
@@ -142,7 +142,7 @@ class Isotonic:
     moves_mean: ClassVar[bool] = True
 
     def moments(self, mean: Floats, variance: Floats) -> Pair:
-        """Mean and variance of mean + std T."""
+        """Return the mean and variance of mean + std T."""
         return mean + self.z_mean * np.sqrt(variance), self.z_std**2 * variance
 
     def quantile(self, probability: float, mean: Floats, variance: Floats) -> Floats:
@@ -150,7 +150,7 @@ class Isotonic:
         return mean + self.standard_quantile(probability) * np.sqrt(variance)
 
     def standard_quantile(self, probability: float) -> float:
-        """Quantile of T."""
+        """Return the quantile of T."""
         score = quantile(probability)
         if not self.z:
             return self.z_mean + self.z_std * score
@@ -221,12 +221,12 @@ class ByGroup:
 
     @property
     def tails(self) -> str:
-        """Rule of the correction of each group."""
+        """Return the rule of the correction of each group."""
         return f"pixels in no group are corrected like all together; {self.otherwise.tails}"
 
     @property
     def moves_mean(self) -> bool:
-        """Whether any of them moves the mean."""
+        """Return whether any of them moves the mean."""
         return any(one.moves_mean for one in (self.otherwise, *self.groups.values()))
 
 
@@ -258,7 +258,7 @@ def parts_of(correction: Single | ByGroup, group: NDArray[np.integer] | None) ->
 def corrected_moments(
     correction: Single | ByGroup, mean: Floats, variance: Floats, group: NDArray[np.integer] | None = None
 ) -> Pair:
-    """Mean and variance of the corrected forecast of each pixel, each in its group."""
+    """Return the mean and variance of the corrected forecast of each pixel, each in its group."""
     if not isinstance(correction, ByGroup):
         return correction.moments(mean, variance)
     found = mean.copy(), variance.copy()
@@ -274,7 +274,7 @@ def corrected_quantile(
     variance: Floats,
     group: NDArray[np.integer] | None = None,
 ) -> Floats:
-    """Quantile of the corrected forecast of each pixel, each in its group."""
+    """Return the quantile of the corrected forecast of each pixel, each in its group."""
     if not isinstance(correction, ByGroup):
         return correction.quantile(probability, mean, variance)
     found = mean.copy()

@@ -138,7 +138,7 @@ def affine(summary: Summary) -> Affine:
 
 
 def _line(x: Floats, y: Floats, weight: Floats) -> tuple[float, float]:
-    """Slope and intercept >= 0 by Fisher scoring, each step halved until the loss falls."""
+    """Return the slope and intercept >= 0 by Fisher scoring, each step halved until the loss falls."""
     line = np.array([0.5, 0.5])
     for _ in range(ROUNDS):
         fitted = line[0] * x + line[1]
@@ -159,7 +159,7 @@ def _line(x: Floats, y: Floats, weight: Floats) -> tuple[float, float]:
 
 
 def _loss(line: tuple[float, float], x: Floats, y: Floats, weight: Floats) -> float:
-    """Twice the NLL of squared errors y of variance line(x), but for a constant."""
+    """Return twice the NLL of squared errors y of variance line(x), but for a constant."""
     fitted = line[0] * x + line[1]
     return float((weight * (np.log(fitted) + y / fitted)).sum() / weight.sum())
 
@@ -180,7 +180,7 @@ def isotonic_variance(summary: Summary) -> IsotonicVariance:
 
 
 def isotonic(summary: Summary) -> Isotonic:
-    """R(p) = share of PIT <= p at every edge of the z histogram: the isotonic regression of Kuleshov 2018.
+    """Return the r(p) = share of PIT <= p at every edge of the z histogram: the isotonic regression of Kuleshov 2018.
 
     The empirical distribution function increases already, so that there is nothing to pool.
     """
@@ -351,7 +351,7 @@ def _by_group(
 
 
 def _codes(experiment: Experiment, layer: str | None) -> dict[int, str]:
-    """Names of the codes of a layer of classes; none of polygons."""
+    """Return the names of the codes of a layer of classes; none of polygons."""
     region = None if layer is None else experiment.regions.get(layer)
     return dict(region.names) if isinstance(region, ClassRegions) else {}
 

@@ -115,18 +115,18 @@ def quantile_name(probability: float) -> str:
 
 
 def layer_names(levels: Sequence[float]) -> list[str]:
-    """Names of all rasters that any correction writes."""
+    """Return the names of all rasters that any correction writes."""
     bounds = (bound_name(end, level) for level in levels for end in ("lower", "upper"))
     return ["mean", "variance", *map(quantile_name, ends_of(levels)), *bounds]
 
 
 def ends_of(levels: Sequence[float]) -> list[float]:
-    """Probabilities of the ends of the central intervals of some levels, and of the median."""
+    """Return the probabilities of the ends of the central intervals of some levels, and of the median."""
     return sorted({0.5, *(round((1 + side * level) / 2, 12) for level in levels for side in (-1, 1))})
 
 
 def path_of_raster(folder: Path, tile: str, layer: str, model: str = "") -> Path:
-    """File of one layer of a tile; of several models, beside the name of its own."""
+    """Return the file of one layer of a tile; of several models, beside the name of its own."""
     return folder / f"{file_name(tile)}_{layer}{'@' + file_name(model) if model else ''}.tif"
 
 
@@ -178,7 +178,7 @@ def _write_model(  # noqa: PLR0917  as `write_rasters`
 
 
 def _require_others(paths: Iterable[Path], inputs: Sequence[Raster]) -> None:
-    """DataError where a raster would be written over one that it is made from."""
+    """Raise DataError where a raster would be written over one that it is made from."""
     own = {os.path.realpath(raster.path) for raster in inputs}
     for path in paths:
         if os.path.realpath(path) in own:
@@ -236,7 +236,7 @@ def _layers(
     layers: Sequence[Layer],
     zones: Zones | None,
 ) -> Iterator[Values]:
-    """Each layer of one variable in a window; NaN where mean or variance say nothing."""
+    """Yield each layer of one variable in a window; NaN where mean or variance say nothing."""
     mean, variance, valid = reader.prediction(variable, window)
     correction = recalibrator.correction
     groups = tuple(correction.groups) if isinstance(correction, ByGroup) else ()

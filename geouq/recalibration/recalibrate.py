@@ -187,7 +187,7 @@ def _recalibrated(job: _Job, predictions: tuple[str, str] | None, planned: Calla
 
 
 def folds_of(opened: Opened, wanted: Recalibration) -> dict[str, tuple[Fold, ...]]:
-    """Folds by judge; ConfigError where none can be made."""
+    """Return the folds by judge; ConfigError where none can be made."""
     tiles, experiment = opened.record.tiles, opened.experiment
     lists = {name: own for name, own in experiment.tile_lists.items() if name not in (experiment.splits or {})}
     found = {}
@@ -267,7 +267,7 @@ def _done(outcome: Done | Failure) -> Done:
 
 
 def _all_seen(job: _Job, fits: Mapping[tuple[str, ...], Fits]) -> list[ScoreKey]:
-    """All that is judged: each view of each method that could be fitted on every set of tiles."""
+    """Return all that is judged: each view of each method that could be fitted on every set of tiles."""
     levels, found = job.opened.experiment.levels, list[ScoreKey]()
     for name in (variable.name for variable in job.opened.record.variables):
         for method in methods_for(job.wanted):

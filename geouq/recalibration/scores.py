@@ -87,7 +87,7 @@ class ScoreKey:
         return f"{self.variable}|{self.method}|{self.judge}|{view}"
 
     def is_of(self, other: "ScoreKey") -> bool:
-        """Whether it is a view of the same corrected forecast."""
+        """Return whether it is a view of the same corrected forecast."""
         return (self.variable, self.method, self.judge) == (other.variable, other.method, other.judge)
 
     def metrics(self, levels: Sequence[float]) -> tuple[str, ...]:
@@ -310,6 +310,6 @@ def _worse(rows: Sequence[Row], method: str) -> Iterator[str]:
 
 
 def _is_guarded(name: str) -> bool:
-    """Whether a winner must not make a number worse."""
+    """Return whether a winner must not make a number worse."""
     found = named(name)
     return found is not None and found[0].is_guarded

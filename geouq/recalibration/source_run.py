@@ -53,7 +53,7 @@ class Opened:
 
     @property
     def summaries(self) -> SavedSummaries:
-        """What the run saved."""
+        """Return what the run saved."""
         layers, whole = self.experiment.zone_layers, self.record.whole
         return SavedSummaries(self.folder, self.record.tiles, self.experiment.levels, layers, whole)
 
@@ -115,7 +115,7 @@ def groups_of(experiment: Experiment, catalog: Catalog, layer: str | None) -> di
 
 
 def tiles_without_truth(mean: str, variance: str, like: Tile, drivers: Sequence[str]) -> list[Tile]:
-    """Tiles of predictions alone, from two paths with {tile}; `like` tells bands and variables.
+    """Return the tiles of predictions alone, from two paths with {tile}; `like` tells bands and variables.
 
     Raises ConfigError where nothing matches, DataError or GridError where files do not belong together.
     """

@@ -142,7 +142,7 @@ def _scores(found: _Valid, correction: Correcting, places: Places | None) -> Flo
 
 
 def _spread(values: Any, valid: NDArray[np.bool_], elsewhere: NDArray[np.floating]) -> Any:
-    """Values of the pixels that count, and what was there of the others, of the type of the values."""
+    """Return the values of the pixels that count, and what was there of the others, of the type of the values."""
     with np.errstate(over="ignore"):  # of pixels that do not count
         found = elsewhere.astype(values.dtype)
     found[valid] = values
@@ -178,7 +178,7 @@ def sweep_judged(
     reading_of: Callable[[Tile], Reading],
     store_for: Callable[[Tile], EntryStore],
 ) -> Iterator[TileSummary | Failure]:
-    """Summaries of tiles, whose variables are labels of views, or why there is none."""
+    """Yield the summaries of tiles, whose variables are labels of views, or why there is none."""
     judged: dict[str, Judged] = {}
 
     def tasks() -> Iterator[Task]:
@@ -222,7 +222,7 @@ def _sweep_piece(settings: Settings, one: Judged, piece: Piece, reading: Reading
 
 
 def _visits(views: list[Projection], piece: Piece) -> list[Visit]:
-    """All windows for some views of a variable, then for the next."""
+    """Return all windows for some views of a variable, then for the next."""
     by_variable: dict[int, list[int]] = {}
     for i, view in enumerate(views):
         by_variable.setdefault(view.variable, []).append(i)

@@ -47,7 +47,7 @@ def split_keys(profile: VarianceProfile, metric_options: MetricOptions) -> set[i
 
 
 def _keys_of_quantiles(profile: VarianceProfile, count: int) -> Ints:
-    """Keys of the two order statistics on either side of each k / count quantile."""
+    """Return the keys of the two order statistics on either side of each k / count quantile."""
     n = profile.sums[:, N].sum()
     if n == 0:
         return np.empty(0, np.int64)
@@ -57,7 +57,7 @@ def _keys_of_quantiles(profile: VarianceProfile, count: int) -> Ints:
 
 
 def _keys_of_splits(profile: VarianceProfile, count: int) -> Ints:
-    """Keys of the last pixel of each group of an equal split, and of the first of the next."""
+    """Return the keys of the last pixel of each group of an equal split, and of the first of the next."""
     n = int(profile.sums[:, N].sum())
     if n == 0:
         return np.empty(0, np.int64)

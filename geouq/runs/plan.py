@@ -177,7 +177,7 @@ def _fitting(catalog: Catalog, wanted: int, limit: int, zones: Mapping[str, Laye
 
 
 def _least(catalog: Catalog, workers: int, widest: int | None, zones: Mapping[str, Layers]) -> int:
-    """Bytes that a run holds at most where zones are summed one at a time."""
+    """Return the bytes that a run holds at most where zones are summed one at a time."""
     largest = max((of.largest for of in _bytes_of_zones(catalog, zones, workers, widest)), default=0)
     return max(_memory(catalog, workers, widest), _reading(catalog, workers, widest) + largest)
 
@@ -209,7 +209,7 @@ def _memory(catalog: Catalog, workers: int, widest: int | None) -> int:
 
 
 def _reading(catalog: Catalog, workers: int, widest: int | None) -> int:
-    """Bytes of the program, and of workers that read."""
+    """Return the bytes of the program, and of workers that read."""
     return PROGRAM + workers * max((memory_of_worker(tile, widest) for tile in catalog.tiles), default=0)
 
 
@@ -270,7 +270,7 @@ def _variances_alone(tile: Tile) -> bool:
 
 
 def parse_memory(text: str) -> int:
-    """Bytes of a size such as 512MB, 4GB or 2GiB; decimal and binary prefixes alike count by 1024.
+    """Return the bytes of a size such as 512MB, 4GB or 2GiB; decimal and binary prefixes alike count by 1024.
 
     >>> parse_memory("4GB") == 4 * 2**30
     True
@@ -329,7 +329,7 @@ def problems(catalog: Catalog) -> list[str]:
 
 
 def slots(workers: int) -> int:
-    """How many pieces of work are under way at once: one in hand and one waiting for each worker."""
+    """Return how many pieces of work are under way at once: one in hand and one waiting for each worker."""
     return 2 * workers
 
 

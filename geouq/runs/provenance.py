@@ -48,7 +48,7 @@ LIBRARIES = ("GDAL_", "CPL_", "VSI_", "PROJ_", "OGR_")  # beginnings of the name
 
 
 def versions() -> dict[str, str]:
-    """Versions of all that the numbers depend on."""
+    """Return the versions of all that the numbers depend on."""
     gdal = {"gdal": rasterio.__gdal_version__, "proj": rasterio.__proj_version__}
     found = {"geouq": __version__, "python": platform.python_version()} | gdal
     for package in PACKAGES:
@@ -213,7 +213,7 @@ def resolved(experiment: Experiment) -> str:
 
 
 def config_digest(experiment: Experiment) -> str:
-    """SHA-256 of config.yaml."""
+    """Return the SHA-256 of config.yaml."""
     return hashlib.sha256(resolved(experiment).encode()).hexdigest()
 
 

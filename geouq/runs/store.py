@@ -57,12 +57,12 @@ def key_of_tile(tile: Tile, settings: Settings) -> str:
 
 
 def path_of_tile(folder: Path, tile: str) -> Path:
-    """File of a tile's summary in a run's folder."""
+    """Return the file of a tile's summary in a run's folder."""
     return folder / "summaries" / f"{file_name(tile)}.nc"
 
 
 def is_valid(folder: Path, tile: Tile, settings: Settings) -> bool:
-    """Whether a saved summary is there that tells what a new sweep would."""
+    """Return whether a saved summary is there that tells what a new sweep would."""
     path = path_of_tile(folder, tile.name)
     if not path.exists() or key_of_file(path) != key_of_tile(tile, settings):
         return False
@@ -103,17 +103,17 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def path_of_zones(folder: Path, tile: str, layer: str) -> Path:
-    """File of the summaries of a tile's zones of one layer."""
+    """Return the file of the summaries of a tile's zones of one layer."""
     return folder / "summaries" / "zones" / file_name(layer) / f"{file_name(tile)}.nc"
 
 
 def key_of_zones(tile: Tile, zones: Zones, settings: Settings) -> str:
-    """Digest of all that the summaries of a tile's zones are made from."""
+    """Return the digest of all that the summaries of a tile's zones are made from."""
     return hashlib.sha256(f"{key_of_tile(tile, settings)} {zones.fingerprint} {zones.names}".encode()).hexdigest()
 
 
 def zones_are_valid(folder: Path, tile: Tile, layer: str, zones: Zones, settings: Settings) -> bool:
-    """Whether saved summaries of a tile's zones are there that tell what a new sweep would."""
+    """Return whether saved summaries of a tile's zones are there that tell what a new sweep would."""
     path = path_of_zones(folder, tile.name, layer)
     if not path.exists() or key_of_file(path, ZONE_FORMAT) != key_of_zones(tile, zones, settings):
         return False
@@ -173,7 +173,7 @@ class SavedSummaries:
     whole_tiles: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def part(self, tile: str) -> Part:
-        """All of one tile."""
+        """Return all of one tile."""
         return Part(tile, path_of_tile(self.folder, tile))
 
     def zones(self) -> dict[str, list[Part]]:
@@ -204,11 +204,11 @@ class SavedSummaries:
         return form_of_file(self.part(self.tiles[0]).path).at_levels(self.levels)
 
     def place(self, part: Part) -> TilePlace:
-        """Where a part is."""
+        """Return where a part is."""
         return load_place(part.path, part.group)
 
     def places(self) -> Iterator[TilePlace]:
-        """Where the tiles are."""
+        """Yield where the tiles are."""
         return (self.place(self.part(tile)) for tile in self.tiles)
 
     def cells(self, tile: str, variable: str) -> Iterator[tuple[NDArray[np.int64], CellSummaries]]:
@@ -290,7 +290,7 @@ class ZonesUnderWay:
             stack.close()
 
     def begin(self, tile: Tile, layer: str, zone: str) -> "_EntriesOnDisk":
-        """Where entries of the cells of a zone are written as they come."""
+        """Return where entries of the cells of a zone are written as they come."""
         return _EntriesOnDisk(self._writer(tile, layer).begin(zone), len(FIELDS) if tile.weighted else UNWEIGHTED)
 
     def add(self, tile: Tile, layer: str, zone: str, summary: TileSummary) -> None:

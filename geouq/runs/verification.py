@@ -113,7 +113,7 @@ def _configuration(folder: Path, record: RunRecord) -> Iterator[str]:
 
 
 def _inputs(folder: Path, record: RunRecord) -> Iterator[str]:
-    """Files that are gone or changed, by what the record knows of them: size and time, or their checksums."""
+    """Yield the files that are gone or changed, by what the record knows of them: size and time, or their checksums."""
     try:
         now, polygons = _inputs_now(folder, record)
     except GeouqError as error:

@@ -65,7 +65,7 @@ class CoverageProfile(KeyedCounts):
         return type(self)(self.keys, counts)
 
     def grouped(self, groups: int, n: NDArray[np.int64]) -> Floats:
-        """Pixels (..., groups, levels + 1) of groups of equal numbers of pixels, in the order of the value.
+        """Return the pixels (..., groups, levels + 1) of groups of equal numbers of pixels, in the order of the value.
 
         Column k counts those inside the interval that is k-th in width, from 0; the last column counts all.
 
@@ -178,5 +178,5 @@ def _shared(counts: Floats, groups: int, n: int) -> Floats:
 
 
 def _borders(weight: float, groups: int, n: int) -> Floats:
-    """Weight of the pixels below each group, and of all, of n pixels that together have that weight."""
+    """Return the weight of the pixels below each group, and of all, of n pixels that together have that weight."""
     return weight / max(n, 1) * np.array([*(-(-k * (n - 1) // groups) for k in range(groups)), n])

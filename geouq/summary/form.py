@@ -73,7 +73,7 @@ class Form(ABC):
 
     @property
     def fields(self) -> Fields:
-        """Names and shapes of the sums of this form, without those of mean and variance."""
+        """Return the names and shapes of the sums of this form, without those of mean and variance."""
         return {}
 
     @property
@@ -103,12 +103,12 @@ class Form(ABC):
 
     @property
     def interval_levels(self) -> tuple[float, ...]:
-        """Levels of the intervals that have sums."""
+        """Return the levels of the intervals that have sums."""
         return ()
 
     @property
     def quantile_levels(self) -> tuple[float, ...]:
-        """Levels of the given quantiles."""
+        """Return the levels of the given quantiles."""
         return ()
 
     @property
@@ -126,7 +126,7 @@ class Form(ABC):
 
     @cached_property
     def places(self) -> Mapping[str, slice]:
-        """Columns of each of the fields."""
+        """Return the columns of each of the fields."""
         found, first = {}, 0
         for name, shape in self.fields.items():
             found[name] = slice(first, first + math.prod(shape))

@@ -68,15 +68,15 @@ class Moments(Statistic):
         object.__setattr__(self, "weight", finite_or_missing(self.weight))
 
     def mean(self, name: str) -> Floats:
-        """Mean of one of `SUMS`; NaN where there is no pixel."""
+        """Return the mean of one of `SUMS`; NaN where there is no pixel."""
         return _divide(self.sums[..., SUMS.index(name)], self.weight)
 
     def product(self, left: str, right: str) -> Floats:
-        """Mean of (left - its mean)(right - its mean) for one of `PRODUCTS`; NaN where there is no pixel."""
+        """Return the mean of (left - its mean)(right - its mean) for one of `PRODUCTS`; NaN where there is no pixel."""
         return _divide(self.products[..., PRODUCTS.index((left, right))], self.weight)
 
     def mean_square(self, name: str) -> Floats:
-        """Mean of the square, about zero: the centred part plus the squared mean, both of them positive."""
+        """Return the mean of the square, about zero: the centred part plus the squared mean, both of them positive."""
         return self.product(name, name) + self.mean(name) ** 2
 
     def __add__(self, other: Self) -> Self:

@@ -103,7 +103,7 @@ class NetCDFWriter:
 
 
 def read_variable(file: h5py.Group, name: str) -> Array:
-    """All values of a variable of numbers; KeyError where the file has none of that name."""
+    """Return all values of a variable of numbers; KeyError where the file has none of that name."""
     variable = h5d.open(file.id, name.encode())
     values = np.empty(variable.shape, variable.dtype)
     variable.read(h5s.ALL, h5s.ALL, values)
@@ -111,7 +111,7 @@ def read_variable(file: h5py.Group, name: str) -> Array:
 
 
 def _without_times() -> Any:
-    """How a dataset is created that does not record when: the same values give the same bytes."""
+    """Return how a dataset is created that does not record when: the same values give the same bytes."""
     created = h5p.create(h5p.DATASET_CREATE)
     created.set_obj_track_times(False)
     return created

@@ -46,24 +46,24 @@ class OrderingProfile(KeyedCounts):
 
     @property
     def n(self) -> Floats:
-        """Pixels of each key, (..., keys)."""
+        """Return the pixels of each key, (..., keys)."""
         return self.counts[..., 0]
 
     @property
     def variance(self) -> Floats:
-        """The variance in the middle of each key, (keys)."""
+        """Return the variance in the middle of each key, (keys)."""
         rows = self.keys // CLASSES
         return (lower_bound(rows, SHIFT) + lower_bound(rows + 1, SHIFT)) / 2
 
     @property
     def squared_error(self) -> Floats:
-        """The squared error in the middle of each key, (keys); 0 in the first class of |z|."""
+        """Return the squared error in the middle of each key, (keys); 0 in the first class of |z|."""
         low, high = self.z_ends
         return np.where(low == 0, 0.0, self.variance * ((low + high) ** 2 / 4 + (high - low) ** 2 / 12))
 
     @property
     def z_ends(self) -> tuple[Floats, Floats]:
-        """The lowest and the highest |z| of each key's class, (keys) each; the first class begins at 0."""
+        """Return the lowest and the highest |z| of each key's class, (keys) each; the first class begins at 0."""
         size = self.keys % CLASSES
         low, high = (lower_bound(size + FIRST_CLASS + more, CLASS_SHIFT) for more in (0, 1))
         return np.where(size == 0, 0.0, low), high

@@ -76,27 +76,27 @@ class Summary(Mapping[str, Statistic]):
 
     @property
     def moments(self) -> Moments:
-        """Counts, sums and centred products."""
+        """Return the counts, sums and centred products."""
         return cast("Moments", self["moments"])
 
     @property
     def interval_scores(self) -> Floats:
-        """Sums of the interval score of each level, float64 (..., levels)."""
+        """Return the sums of the interval score of each level, float64 (..., levels)."""
         return cast("IntervalScores", self["interval_scores"]).sums
 
     @property
     def z(self) -> ZHistogram:
-        """Counts of z."""
+        """Return the counts of z."""
         return cast("ZHistogram", self["z"])
 
     @property
     def variance(self) -> VarianceProfile:
-        """Sums by predicted variance."""
+        """Return the sums by predicted variance."""
         return cast("VarianceProfile", self["variance"])
 
     @property
     def groups(self) -> Mapping[str, CoverageProfile]:
-        """Coverage by what the pixels are grouped by, such as truth."""
+        """Return the coverage by what the pixels are grouped by, such as truth."""
         return {
             name.removeprefix(COVERAGE_BY): cast("CoverageProfile", own)
             for name, own in self.items()
@@ -105,23 +105,23 @@ class Summary(Mapping[str, Statistic]):
 
     @property
     def ordering(self) -> OrderingProfile | None:
-        """Pixels by variance and |z|; None where that was not kept."""
+        """Return the pixels by variance and |z|; None where that was not kept."""
         return cast("OrderingProfile | None", self.statistics.get("ordering"))
 
     @property
     def thresholds(self) -> ThresholdSums:
-        """Forecasts of exceeding some thresholds."""
+        """Return the forecasts of exceeding some thresholds."""
         return cast("ThresholdSums", self.statistics.get("thresholds", no_thresholds()))
 
     @property
     def given(self) -> float | None:
-        """Level of the intervals that the forecast gives itself; None where it gives none."""
+        """Return the level of the intervals that the forecast gives itself; None where it gives none."""
         level = cast("GivenLevel | None", self.statistics.get("given"))
         return None if level is None else level.level
 
     @property
     def form(self) -> FormSums | None:
-        """Sums of a forecast that is given as an ensemble, quantiles or probabilities.
+        """Return the sums of a forecast that is given as an ensemble, quantiles or probabilities.
 
         Of the last two, n and weight are all that counts beside these: they have no variance, and moments are those of
         a residual.
@@ -130,12 +130,12 @@ class Summary(Mapping[str, Statistic]):
 
     @property
     def given_as(self) -> Form:
-        """The form of the forecast."""
+        """Return the form of the forecast."""
         return GAUSSIAN if self.form is None else self.form.form
 
     @property
     def kind(self) -> str:
-        """Key of the form; `normal` for mean and variance."""
+        """Return the key of the form; `normal` for mean and variance."""
         return self.given_as.key
 
     @property
@@ -145,7 +145,7 @@ class Summary(Mapping[str, Statistic]):
 
     @property
     def overflows(self) -> bool:
-        """Whether a sum leaves the range of floats, so that numbers that follow from it are missing."""
+        """Return whether a sum leaves the range of floats, so that numbers that follow from it are missing."""
         sums = [self.moments.weight, self.moments.sums, self.moments.products, self.interval_scores, self.variance.sums]
         return not all(np.isfinite(own).all() for own in (*sums, *([] if self.form is None else [self.form.sums])))
 
@@ -171,7 +171,7 @@ class Summary(Mapping[str, Statistic]):
         return type(self)(levels, {name: own.at_levels(levels, self.levels) for name, own in self.items()})
 
     def coverage_by(self, name: str) -> CoverageProfile:
-        """Coverage by what the pixels are grouped by; SummaryError where that was not kept."""
+        """Return the coverage by what the pixels are grouped by; SummaryError where that was not kept."""
         groups = self.groups
         if not groups and not self.n.any():
             return CoverageProfile(np.empty(0, np.int64), np.zeros((*self.n.shape, 0, len(self.levels) + 1)))

@@ -52,7 +52,7 @@ class TailPixels:
 
     @classmethod
     def ordered(cls, tail: int, wanted: Ints, pixels: Floats) -> Self:
-        """Kept pixels in their one order, whatever the order they came in."""
+        """Return the kept pixels in their one order, whatever the order they came in."""
         return cls(tail, wanted, pixels).in_order()
 
     @classmethod
@@ -70,7 +70,7 @@ class TailPixels:
 
     @property
     def variance(self) -> Floats:
-        """Predicted variance of each pixel."""
+        """Return the predicted variance of each pixel."""
         return self.pixels[:, 0]
 
     def by_place(self) -> Floats:

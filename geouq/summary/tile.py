@@ -38,12 +38,12 @@ class CellSummaries:
 
     @property
     def parts(self) -> Mapping[str, Statistic | SparseProfiles]:
-        """Statistics by name, as the bases of resamples take them."""
+        """Return the statistics by name, as the bases of resamples take them."""
         return {**self.statistics, "variance": SparseProfiles(self.entry_cell, self.entry_key, self.entry_sums)}
 
     @property
     def moments(self) -> Moments:
-        """Counts, sums and centred products of each cell."""
+        """Return the counts, sums and centred products of each cell."""
         return cast("Moments", self.statistics["moments"])
 
     def some(self, numbers: NDArray[np.integer]) -> Self:
@@ -63,7 +63,7 @@ class CellSummaries:
         return replace(self, levels=levels, statistics=statistics)
 
     def summary(self, cells: slice = slice(None)) -> Summary:
-        """All cells, or a range of them, as one Summary with the leading dimension (C); its sums are float64."""
+        """Return all cells, or a range of them, as one Summary with the leading dimension (C); its sums are float64."""
         first, stop, _ = cells.indices(len(self))
         start, end = np.searchsorted(self.entry_cell, [first, stop])
         keys, column = np.unique(self.entry_key[start:end].astype(np.int64), return_inverse=True)
@@ -75,7 +75,7 @@ class CellSummaries:
         )
 
     def summaries(self, budget: int = 1 << 22) -> Iterator[Summary]:
-        """All cells in their order, some at a time, so that the profiles of these take at most `budget` bytes."""
+        """Yield all cells in their order, some at a time, so that the profiles of these take at most `budget` bytes."""
         keys, columns = len(np.unique(self.entry_key)), self.entry_sums.shape[-1]
         together = max(1, budget // max(1, keys * columns * np.dtype(np.float64).itemsize))
         for first in range(0, len(self), together):
@@ -109,7 +109,7 @@ class TilePlace:
 
     @property
     def cell_grid(self) -> Grid:
-        """Grid whose pixels are the tile's cells."""
+        """Return the grid whose pixels are the tile's cells."""
         return self.grid.coarsened(self.cell_size)
 
 

@@ -294,7 +294,7 @@ def load_place(path: Path, group: str = WHOLE) -> TilePlace:
 
 
 def cells_in_parts(path: Path, variable: str, group: str = WHOLE) -> Iterator[tuple[NDArray[np.int64], CellSummaries]]:
-    """Numbers of some cells of one variable and their summaries, until each cell has come once.
+    """Yield the numbers of some cells of one variable and their summaries, until each cell has come once.
 
     Of a large tile they come in the order in which they were written, so that memory holds few of them at a time.
     SummaryError where the file is damaged, of another kind, or without that variable.
@@ -384,7 +384,7 @@ def _some_cells(
 
 
 def _joined(file: h5py.Group, number: int | None) -> tuple[Array, ...]:
-    """Cell, key and sums of the entries of one variable, or of none, ordered by cell, then key."""
+    """Return the cell, key and sums of the entries of one variable, or of none, ordered by cell, then key."""
     found = [_no_entries(file)]
     if number is not None:
         found += [columns[1:] for columns in _blocks(file, number)]

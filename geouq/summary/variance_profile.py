@@ -37,7 +37,7 @@ VARIANCE_CLASSES = 200  # of resamples of tiles: each holds about as many pixels
 
 
 def key_of(variance: ArrayLike, shift: int) -> Ints:
-    """Key of each variance: the bits of its float32 without the last `shift`.
+    """Return the key of each variance: the bits of its float32 without the last `shift`.
 
     >>> key_of([1.0, 1.001, 1.003, 2.0], FINE_SHIFT) - key_of(1.0, FINE_SHIFT)
     array([  0,   0,   1, 512])
@@ -47,7 +47,7 @@ def key_of(variance: ArrayLike, shift: int) -> Ints:
 
 
 def lower_bound(keys: Ints, shift: int) -> Floats:
-    """Lowest variance of each key."""
+    """Return the lowest variance of each key."""
     return (keys << shift).astype(np.uint32).view(np.float32).astype(np.float64)
 
 
@@ -74,12 +74,12 @@ class Binned:
 
     @property
     def mean_variance(self) -> Floats:
-        """Mean predicted variance of each bin; NaN where empty."""
+        """Return the mean predicted variance of each bin; NaN where empty."""
         return np.divide(self.variance, self.weight, out=np.full(self.n.shape, np.nan), where=self.weight > 0)
 
     @property
     def mse(self) -> Floats:
-        """Mean squared error of each bin; NaN where empty."""
+        """Return the mean squared error of each bin; NaN where empty."""
         return np.divide(self.squared_error, self.weight, out=np.full(self.n.shape, np.nan), where=self.weight > 0)
 
     @property
@@ -179,7 +179,7 @@ class VarianceProfile(Statistic):
 
     @property
     def loses_squares(self) -> bool:
-        """Whether the square of a (weighted) variance is too small for a float."""
+        """Return whether the square of a (weighted) variance is too small for a float."""
         variance = self.sums[..., FIELDS.index("variance")]
         square = FIELDS.index("weighted_variance_square")
         squares = self.sums[..., square] if self.sums.shape[-1] > square else variance**2
@@ -223,7 +223,7 @@ class VarianceProfile(Statistic):
         return self._binned[key]
 
     def _runs(self, row: _Row) -> Runs:
-        """Pixels and keys of one row in the order of their variance."""
+        """Return the pixels and keys of one row in the order of their variance."""
         borders, sums, lowest, highest, complete, _ = row
         kept = self.kept or TailPixels()
         return runs_of(borders, sums, (lowest, highest), complete, kept.by_place(), places_known=kept.every)
@@ -304,7 +304,7 @@ class VarianceProfile(Statistic):
 
     @cached_property
     def _rows(self) -> list[_Row]:
-        """Arguments of the row-wise functions of `binning`, one tuple for each leading index."""
+        """Return the arguments of the row-wise functions of `binning`, one tuple for each leading index."""
         borders = np.stack([lower_bound(self.keys, self.shift), lower_bound(self.keys + 1, self.shift)], axis=-1)
         kept = self.kept or TailPixels()
         complete = np.isin(self.keys, self.complete_keys())
@@ -323,7 +323,7 @@ def _spread(profile: VarianceProfile, keys: Ints, fields: int) -> Floats:
 
 
 def _kept_of_both(a: VarianceProfile, b: VarianceProfile) -> TailPixels | None:
-    """Pixels of the keys that are complete in both parts, and perhaps of others, in no order."""
+    """Return the pixels of the keys that are complete in both parts, and perhaps of others, in no order."""
     if not len(a.keys) or not len(b.keys):
         return a.kept if len(a.keys) else b.kept
     if a.kept is None or b.kept is None:
@@ -379,13 +379,13 @@ class RunningProfile:
         return VarianceProfile(self._shift, keys, sums, self._lowest, self._highest, kept)
 
     def _keeps_every_with(self, other: TailPixels) -> bool:
-        """Whether every pixel is kept here and there, and they are few together."""
+        """Return whether every pixel is kept here and there, and they are few together."""
         if self._kept is None or not (self._kept.every and other.every):
             return False
         return sum(len(part.pixels) for part in (self._kept, *self._waiting, other)) <= FEW
 
     def _wanted_with(self, other: VarianceProfile) -> Ints:
-        """Wanted keys that are complete, or absent, here as in the other."""
+        """Return the wanted keys that are complete, or absent, here as in the other."""
         wanted = (
             np.union1d(self._kept.wanted, other.kept.wanted) if self._kept and other.kept else np.empty(0, np.int64)
         )
@@ -575,7 +575,7 @@ def _sort_into(cell: Ints, key: Ints, sums: Floats, shares: Floats, out: Floats)
 
 
 def _shares(profile: VarianceProfile, edges: Floats, keys: Ints) -> Floats:
-    """Share that each bin has of each compact key from the first to the last, (keys, bins, 5)."""
+    """Return the share that each bin has of each compact key from the first to the last, (keys, bins, 5)."""
     lowest, highest = float(profile.lowest), float(profile.highest)
     borders = lower_bound(keys, COMPACT_SHIFT)
     inside = np.concatenate([edges, borders])

@@ -347,7 +347,7 @@ class _BandSum:
         return VarianceProfile(FINE_SHIFT, keys[used], sums[used], *extremes, kept)
 
     def coverage(self, grouping: int, kind: type[CoverageProfile]) -> CoverageProfile:
-        """Coverage by the value, or the class, of that number."""
+        """Return the coverage by the value, or the class, of that number."""
         blocks, sums = self._groups[grouping].numbers, self._groups[grouping].sums
         counts = sums.reshape(len(blocks) * BLOCK, sums.shape[-1] // BLOCK)
         keys = np.add.outer(blocks * BLOCK - POSITIVE, np.arange(BLOCK)).ravel()
@@ -355,7 +355,7 @@ class _BandSum:
         return kind(keys[used], counts[used])
 
     def ordering(self) -> OrderingProfile:
-        """Pixels by variance and |z|."""
+        """Return the pixels by variance and |z|."""
         return OrderingProfile.of(self._ordering.numbers, self._ordering.sums)
 
     def _keep(self, pixels: Floats) -> None:

@@ -188,7 +188,7 @@ def _add_auxiliary(
 
 
 def _scratch(settings: Settings, dtype: DTypeLike, *, weighted: bool) -> Scratch:
-    """Buffers of this thread."""
+    """Return the buffers of this thread."""
     wanted = (settings.levels, settings.groups, dtype, weighted)
     if getattr(_of_thread, "wanted", None) != wanted:
         lattice = z_lattice_of(settings.levels)
@@ -199,7 +199,7 @@ def _scratch(settings: Settings, dtype: DTypeLike, *, weighted: bool) -> Scratch
 
 
 def refuse_negative(name: str, read: Read, group: GroupSum) -> None:
-    """DataError that names the first pixel whose variance was negative, if there was one."""
+    """Raise DataError that names the first pixel whose variance was negative, if there was one."""
     if group.totals.negative[0] > 0:
         raise DataError(_negative(name, read.found, read.window, group.totals.negative))
 

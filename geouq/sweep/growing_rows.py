@@ -35,7 +35,7 @@ class GrowingRows:
         self.sums[place] += rows
 
     def _holds(self, numbers: Ints, place: Ints) -> bool:
-        """Whether there is a row for each of these numbers, which would stand at these places."""
+        """Return whether there is a row for each of these numbers, which would stand at these places."""
         return bool((self.numbers[np.minimum(place, len(self.numbers) - 1)] == numbers).all())
 
     def _make_room(self, numbers: Ints) -> None:

@@ -53,17 +53,17 @@ class Settings:
 
     @property
     def statistics(self) -> frozenset[str]:
-        """Names of the statistics that are kept on request."""
+        """Return the names of the statistics that are kept on request."""
         return frozenset([*(COVERAGE_BY + name for name in self.groups), *(["ordering"] if self.ordering else [])])
 
     @property
     def keeps_few(self) -> bool:
-        """Whether every pixel is kept where they are few: of forecasts that have a variance."""
+        """Return whether every pixel is kept where they are few: of forecasts that have a variance."""
         return self.every and self.form.has_variance
 
 
 def cell_size_for(grids: Iterable[Grid]) -> int:
-    """Largest power of two from 16 to 256 that leaves the median tile at least 64 cells.
+    """Return the largest power of two from 16 to 256 that leaves the median tile at least 64 cells.
 
     >>> from affine import Affine
     >>> cell_size_for([Grid((232, 410), Affine.identity(), "")])

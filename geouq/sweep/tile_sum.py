@@ -54,7 +54,7 @@ class InMemory:
         self._parts.setdefault(variable, []).append((cell, key, sums))
 
     def entries(self, variable: int) -> Entries:
-        """All entries of one variable."""
+        """Return all entries of one variable."""
         if variable not in self._parts:
             return np.empty(0, np.uint32), np.empty(0, np.uint16), np.empty((0, 4), np.float32)
         cell, key, sums = (np.concatenate(column) for column in zip(*self._parts[variable], strict=True))
@@ -109,7 +109,7 @@ class TileSum:
                 total.add(part, group)
 
     def summary(self) -> TileSummary:
-        """All pieces, and the entries that the store hands back; the sums are spent with that."""
+        """Return all pieces, and the entries that the store hands back; the sums are spent with that."""
         variables = {
             name: self.variables.pop(name).summary(*self.store.entries(i))
             for i, name in enumerate(tuple(self.variables))
@@ -153,7 +153,7 @@ def visits_of(tile: Tile, piece: Piece) -> list[Visit]:
 
 
 def place_of_variance(tile: Tile, variable: Variable) -> str:
-    """Where the predicted variance of a variable stands."""
+    """Return where the predicted variance of a variable stands."""
     return f"{tile.predictions[variable.model].variance.path}, {variable.variable}"
 
 

@@ -36,7 +36,7 @@ UnderWay = Callable[[str, float], None]  # takes the name of a tile and the shar
 
 
 def reading_by_default(tile: Tile) -> Reading:  # noqa: ARG001  that of any tile
-    """Windows of 512 pixels, which stay in cache."""
+    """Return the windows of 512 pixels, which stay in cache."""
     return Reading()
 
 
@@ -59,7 +59,7 @@ def sweep_tiles(
     store_for: Callable[[Tile], EntryStore] = lambda _: InMemory(),
     under_way: UnderWay = no_progress,
 ) -> Iterator[TileSummary | Failure]:
-    """Summaries of tiles as they are completed, or why there is none; at most `in_flight` pieces at once.
+    """Yield the summaries of tiles as they are completed, or why there is none; at most `in_flight` pieces at once.
 
     Entries of cells go to the tile's store as they come; of a store that does not hand them back, the summary's cells
     are without profiles.
@@ -126,7 +126,7 @@ def sweep_zones(
     store_for: StoreFor = in_memory,
     under_way: UnderWay = no_progress,
 ) -> Iterator[Zone | Failure | Tile]:
-    """Zones of tiles, by layer, as they are completed; after the last of a tile that tile, or why it failed.
+    """Yield the zones of tiles, by layer, as they are completed; after the last of a tile that tile, or why it failed.
 
     Each batch of a tile's zones is a pass over the windows that they lie in. Single pixels are kept only of zones that
     have few, so that bins of larger ones have edges on the profile.
@@ -196,7 +196,7 @@ def collect_pixels(
     reading_of: ReadingOf = reading_by_default,
     under_way: UnderWay = no_progress,
 ) -> Iterator[tuple[Tile, dict[str, TailPixels] | Failure]]:
-    """Second sweep: every pixel of the wanted keys of each tile and variable."""
+    """Yield the second sweep: every pixel of the wanted keys of each tile and variable."""
     found: dict[str, list[Mapping[str, NDArray[np.float64]]]] = {}
     tasks = _tasks(tiles, reading_of, partial(_collect_piece, wanted))
     for task, outcome in in_order(tasks, "exact bins", pool, in_flight):
@@ -237,7 +237,7 @@ def _with_gdal_options(work: Callable[[], Any]) -> Any:
 def _collect_piece(
     wanted: Mapping[str, Mapping[str, Ints]], tile: Tile, piece: Piece, reading: Reading
 ) -> dict[str, NDArray[np.float64]]:
-    """Pixels of the wanted keys in a piece."""
+    """Return the pixels of the wanted keys in a piece."""
     reader, keys = TileReader(tile, reuse=True), wanted[tile.name]
     found: dict[str, list[NDArray[np.float64]]] = {name: [] for name in keys}
     with gdal_options(reading.cache), unchanged(tile.rasters.values()):

@@ -54,7 +54,7 @@ def stop_if_requested() -> None:
 
 @contextmanager
 def workers(count: int, scheduler: str | None = None) -> Iterator[Executor]:
-    """Threads of this machine, or the workers of a running dask scheduler (needs the extra `cluster`)."""
+    """Yield the threads of this machine, or the workers of a running dask scheduler (needs the extra `cluster`)."""
     if scheduler is None:
         with ThreadPoolExecutor(count, "geouq") as pool:
             yield pool
@@ -80,7 +80,7 @@ def workers(count: int, scheduler: str | None = None) -> Iterator[Executor]:
 
 
 def in_order(tasks: Iterable[Task], stage: str, pool: Executor, in_flight: int) -> Iterator[tuple[Task, Any]]:
-    """Results of tasks, those of one tile in their order, at most `in_flight` under way and two waiting.
+    """Yield the results of tasks, those of one tile in their order, at most `in_flight` under way and two waiting.
 
     If a task fails, its tile gives a Failure and nothing else; the other tiles go on.
     """
@@ -112,7 +112,7 @@ def _worked(work: Callable[[], Any]) -> Any:
 
 
 def _require_cluster(pool: Executor) -> None:
-    """ClusterError where the scheduler has gone: what it was to do is lost, and is no failure of a tile."""
+    """Raise ClusterError where the scheduler has gone: what it was to do is lost, and is no failure of a tile."""
     client = _clients.get(pool)
     if client is not None and client.status != "running":
         raise ClusterError("the dask scheduler no longer answers; finished tiles are kept: start it, and run again")

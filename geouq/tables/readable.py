@@ -125,7 +125,7 @@ def _is_preferred(row: Row) -> bool:
 
 
 def _names(each: Sequence[Mapping[str, Row]]) -> list[str]:
-    """Names of the metrics shown, with a coverage for each level."""
+    """Return the names of the metrics shown, with a coverage for each level."""
     known = dict.fromkeys(name for found in each for name in found)
     shown = dict.fromkeys(metric.name for metric in shown_in("table"))
     bases = {name: found[0].name for name in known if (found := named(name))}
@@ -151,7 +151,7 @@ def _shown(row: Row | None) -> str:
 
 
 def _notes(each: Sequence[Mapping[str, Row]]) -> Iterator[str]:
-    """Which intervals and bins stand in a table."""
+    """Yield which intervals and bins stand in a table."""
     rows = [row for found in each for row in found.values()]
     levels = {row["ci_level"] for row in rows if row.get("ci_level") is not None}
     if levels:

@@ -174,13 +174,13 @@ def curve_rows(
 
 
 def sorted_table(name: str, rows: Iterable[Row]) -> Table:
-    """Rows with the whole first, then the regions, then the tiles, in the order in which they came."""
+    """Return the rows with the whole first, then the regions, then the tiles, in the order in which they came."""
     order = {"all": 0, "region": 1, "tile": 2}
     return Table(COLUMNS[name], tuple(sorted(rows, key=lambda row: order[row["level"]])))
 
 
 def excluded_rows(tile: TileWholes) -> list[Row]:
-    """How many pixels of each variable of a tile do not count, by their first reason, where there are any."""
+    """Return how many pixels of each variable of a tile do not count, by their first reason, where there are any."""
     return [
         {"tile": tile.tile, "variable": variable, "reason": reason, "n": int(n)}
         for variable, part in tile.variables.items()
@@ -190,7 +190,7 @@ def excluded_rows(tile: TileWholes) -> list[Row]:
 
 
 def excluded_table(rows: Iterable[Row]) -> Table:
-    """Rows of tiles, as `excluded_rows` gives them, in the order in which they came."""
+    """Return the rows of tiles, as `excluded_rows` gives them, in the order in which they came."""
     return Table(COLUMNS["excluded"], tuple(rows))
 
 
@@ -213,7 +213,7 @@ def by_model(table: Table, variables: Sequence[Variable], compare_on: str) -> Ta
 
 
 def heavy_bins(bins: Table) -> list[str]:
-    """Warnings for the whole and regions where one bin holds nearly all pixels, so that UCE says little."""
+    """Return the warnings for the whole and regions where one bin holds nearly all pixels, so that UCE says little."""
     found = [
         f"{_of_model(row)}, {row['name']}: bin {row['bin']} of {row['bins']} holds {row['share']:.1%} of the pixels; "
         "read equal-count bins instead"
@@ -251,7 +251,7 @@ def write_csv(table: Table, path: Path) -> None:
 
 
 def as_csv(table: Table) -> str:
-    """Rows as CSV text.
+    """Return the rows as CSV text.
 
     >>> print(as_csv(Table(("a", "b"), ({"a": 0.1, "b": None},))), end="")
     a,b
@@ -265,7 +265,7 @@ def as_csv(table: Table) -> str:
 
 
 def as_frame(table: Table) -> "pd.DataFrame":
-    """Rows as a pandas table; missing numbers are NaN."""
+    """Return the rows as a pandas table; missing numbers are NaN."""
     import pandas as pd  # noqa: PLC0415  large, and the sweep needs the memory
 
     return pd.DataFrame(list(table.rows), columns=list(table.columns))
@@ -359,7 +359,7 @@ def _cell(value: Any) -> str:
 
 
 def _is_formula(text: str) -> bool:
-    """Whether a spreadsheet would take a text for a formula; a number is none, nor is a sign alone.
+    """Return whether a spreadsheet would take a text for a formula; a number is none, nor is a sign alone.
 
     What OWASP says of CSV injection: such a text is to begin with an apostrophe.
     """

@@ -37,16 +37,16 @@ class ClassZones:
 
     @property
     def fingerprint(self) -> str:
-        """What identifies the file, and what its codes mean."""
+        """Return what identifies the file, and what its codes mean."""
         return repr((self.raster.fingerprint, self.band, self.names, self.codes, self.row, self.column))
 
     def extent(self, zone: int) -> Window:  # noqa: ARG002  any class may be anywhere
-        """All of the raster."""
+        """Return all of the raster."""
         return Window(-self.row, -self.column, *self.raster.grid.shape)
 
     @property
     def rasters(self) -> tuple[Raster, ...]:
-        """The raster of codes."""
+        """Return the raster of codes."""
         return (self.raster,)
 
     def with_rasters(self, rasters: Mapping[str, Raster]) -> Self:
@@ -54,7 +54,7 @@ class ClassZones:
         return replace(self, raster=rasters[self.raster.path])
 
     def only(self, names: Collection[str]) -> Self:
-        """Those zones alone that have these names."""
+        """Return those zones alone that have these names."""
         own = tuple(name for name in self.names if name in names)
         codes = ((code, self.names[zone]) for code, zone in self.codes)
         return replace(self, names=own, codes=tuple((code, own.index(name)) for code, name in codes if name in own))
@@ -71,7 +71,7 @@ class ClassZones:
                 yield part
 
     def unnamed_in(self, window: Window) -> Mapping[int, int]:
-        """Pixels of each code that has no name, where the raster tells one."""
+        """Return the pixels of each code that has no name, where the raster tells one."""
         box = meet(window, self.extent(0))
         if box is None:
             return {}
@@ -94,7 +94,7 @@ class ClassZones:
 
     @cached_property
     def _table(self) -> NDArray[np.intp]:
-        """Zone of each code of 16 bits."""
+        """Return the zone of each code of 16 bits."""
         table = np.full(LARGEST_TABLE, NONE, np.intp)
         for code, zone in self.codes:
             if 0 <= code < LARGEST_TABLE:
@@ -126,7 +126,7 @@ def read_classes(regions: ClassRegions, tile: str, grid: Grid, drivers: Sequence
 
 
 def require_classes(regions: ClassRegions, drivers: Sequence[str]) -> None:
-    """DataError where there is no raster of classes at all, or one for all tiles is of no use."""
+    """Raise DataError where there is no raster of classes at all, or one for all tiles is of no use."""
     if "{tile}" not in regions.classes:
         _require_codes(read_header(regions.classes, drivers), regions)
     elif is_listable(regions.classes) and not match_names(regions.classes):
@@ -146,7 +146,7 @@ def _require_codes(raster: Raster, regions: ClassRegions) -> None:
 
 
 def _place_in(raster: Raster, tile: str, grid: Grid) -> tuple[int, int]:
-    """Row and column of a mosaic at which the tile begins; they may lie outside of it."""
+    """Return the row and column of a mosaic at which the tile begins; they may lie outside of it."""
     mosaic = raster.grid
     if not mosaic.transform.is_degenerate:
         column, row = ~mosaic.transform @ (grid.transform @ (0, 0))

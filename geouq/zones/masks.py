@@ -38,20 +38,20 @@ class Zones(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """What changes when the pixels of a zone, or their order, may."""
+        """Return what changes when the pixels of a zone, or their order, may."""
 
     def extent(self, zone: int) -> Window:
         """Return a window that holds all pixels of a zone; it may reach beyond the tile."""
 
     @property
     def rasters(self) -> tuple[Raster, ...]:
-        """The rasters that tell which pixels belong to the zones."""
+        """Return the rasters that tell which pixels belong to the zones."""
 
     def with_rasters(self, rasters: Mapping[str, Raster]) -> Self:
         """Return the same zones with these rasters, by their paths."""
 
     def only(self, names: Collection[str]) -> Self:
-        """Those zones alone that have these names."""
+        """Return those zones alone that have these names."""
 
     def zones_in(self, window: Window) -> Iterator[Part]:
         """Return the zones that have pixels in a window, in the order of their numbers; none has an empty mask."""
@@ -76,7 +76,7 @@ def meet(one: Window, other: Window) -> Window | None:
 
 
 def within(box: Window, outer: Window) -> tuple[slice, slice]:
-    """Rows and columns of a box in an array that covers `outer`."""
+    """Return the rows and columns of a box in an array that covers `outer`."""
     return Window(box.row - outer.row, box.column - outer.column, box.height, box.width).slices
 
 

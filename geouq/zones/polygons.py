@@ -38,7 +38,7 @@ STRIP = 64  # rows looked at together for a first pixel
 
 
 def inside(edges: Edges, window: Window) -> Mask:
-    """Which pixels of a window have their centre inside the polygons with these edges, by the even-odd rule.
+    """Return which pixels of a window have their centre inside the polygons with these edges, by the even-odd rule.
 
     edges : (n, 4), columns and rows of both ends in pixels of the tile, so that pixel (0, 0) has its centre at
     (0.5, 0.5); holes are edges like any. A centre on an edge belongs to the polygon below or to the right of it alone,
@@ -76,7 +76,7 @@ def _fill(edges: Edges, top: int, left: int, mask: Mask) -> None:
 
 
 def outlines(polygons: Polygons, grid: Grid) -> tuple[Edges, NDArray[np.int64]]:
-    """Edges near the tile, as `inside` takes them, and for each the number of its polygon, increasing.
+    """Return the edges near the tile, as `inside` takes them, and for each the number of its polygon, increasing.
 
     DataError where the tile has no CRS, or one that the polygons cannot be brought to.
     """
@@ -166,7 +166,7 @@ class _Projection:
         return bent
 
     def _pixels(self, xy: Floats, turn: float) -> Floats:
-        """Columns and rows of points."""
+        """Return the columns and rows of points."""
         at = xy if self.same else _transformed(self.source, self.target, xy)
         if not np.isfinite(at).all():
             raise DataError("polygons near the tile have points that its CRS cannot show; repair or cut them")
@@ -233,7 +233,7 @@ class PolygonZones:
 
     @property
     def fingerprint(self) -> str:
-        """Digest of names and outlines."""
+        """Return the digest of names and outlines."""
         digest = hashlib.sha256(repr(self.names).encode())
         for array in (self.edges, self.starts, self.zones):
             digest.update(np.ascontiguousarray(array).tobytes())
@@ -254,7 +254,7 @@ class PolygonZones:
         return self
 
     def only(self, names: Collection[str]) -> Self:
-        """Those zones alone that have these names."""
+        """Return those zones alone that have these names."""
         kept = [i for i, zone in enumerate(self.zones) if self.names[zone] in names]
         own = tuple(name for name in self.names if name in names)
         return type(self)(

@@ -49,12 +49,12 @@ class DerivedZones:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The region."""
+        """Return the region."""
         return (self.steps[-1][0],)
 
     @property
     def fingerprint(self) -> str:
-        """What identifies all that the region is made of."""
+        """Return what identifies all that the region is made of."""
         return repr((self.shape, self.steps, [layer.fingerprint for layer in self.layers], self.whole))
 
     def extent(self, zone: int) -> Window:  # noqa: ARG002  there is one
@@ -63,7 +63,7 @@ class DerivedZones:
 
     @property
     def rasters(self) -> tuple[Raster, ...]:
-        """Those that its zones are made of."""
+        """Return those that its zones are made of."""
         return tuple(raster for layer in self.layers for raster in layer.rasters)
 
     def with_rasters(self, rasters: Mapping[str, Raster]) -> Self:
@@ -162,12 +162,12 @@ class TileZones:
 
     @property
     def names(self) -> frozenset[str]:
-        """Names of them all."""
+        """Return the names of them all."""
         return frozenset((*self.whole, *(name for layer in self.layers.values() for name in layer.names)))
 
     @property
     def rasters(self) -> dict[str, Raster]:
-        """The rasters of classes, by the key of each in the configuration, after `regions.`."""
+        """Return the rasters of classes, by the key of each in the configuration, after `regions.`."""
         classes = {key: layer for key, layer in self.layers.items() if isinstance(layer, ClassZones)}
         return {f"regions.{key}": layer.raster for key, layer in classes.items()}
 
@@ -232,7 +232,7 @@ def open_regions(experiment: Experiment) -> Regions:
 
 
 def polygons_without_pixels(regions: Regions, tiles: Iterable[TileZones]) -> dict[str, list[str]]:
-    """Names of polygons that hold no pixel of any tile, such as those smaller than a pixel, by their key."""
+    """Return the names of polygons that hold no pixel of any tile, such as those smaller than a pixel, by their key."""
     held = {name for zones in tiles for layer in zones.layers.values() for name in layer.names}
     return {key: [name for name in own.names if name not in held] for key, own in regions.polygons.items()}
 
@@ -282,7 +282,7 @@ def _without_rasters(experiment: Experiment, classes: Mapping[str, ClassRegions]
 
 
 def _clashes(experiment: Experiment, polygons: Mapping[str, Polygons]) -> Iterator[Problem]:
-    """Names of polygons that are those of other regions too."""
+    """Yield the names of polygons that are those of other regions too."""
     places: dict[str, str] = {ALL: "which always exists and holds all tiles"}
     for key, region in experiment.regions.items():
         if isinstance(region, ClassRegions):
@@ -302,7 +302,7 @@ def _clashes(experiment: Experiment, polygons: Mapping[str, Polygons]) -> Iterat
 
 
 def _alike(experiment: Experiment, polygons: Mapping[str, Polygons], places: Iterable[str]) -> Iterator[Problem]:
-    """Names of polygons that differ from others in case alone: not all systems tell their files apart."""
+    """Yield the names of polygons that differ from others in case alone: not all systems tell their files apart."""
     folded = {name.casefold(): name for name in places}
     for key, own in polygons.items():
         for name in own.names:
@@ -320,7 +320,7 @@ def _derivations(
     classes: Mapping[str, ClassRegions],
     problems: list[Problem],
 ) -> dict[str, Derivation]:
-    """Regions made of others, each after those that it is made of.
+    """Return regions made of others, each after those that it is made of.
 
     A name stands for the region of that name, or else for all regions that come from the polygons or classes with that
     key.

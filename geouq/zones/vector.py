@@ -131,7 +131,7 @@ def _of_no_format(path: str, drivers: Sequence[str]) -> DataError:
 
 
 def _described(pyogrio: Any, path: str, layer: str, drivers: Sequence[str]) -> tuple[list[str], str]:
-    """Attributes, and the CRS as WKT."""
+    """Return the attributes, and the CRS as WKT."""
     with _said_plainly(pyogrio, path):
         described = pyogrio.read_info(path, layer=layer)
     if described["driver"] not in drivers:
@@ -185,7 +185,7 @@ def _named(shapely: Any, path: str, crs: str, texts: list[str], wkb: NDArray[Any
 
 
 def _require_kept_in_tables(path: str, names: Iterable[tuple[int, str]]) -> None:
-    """DataError where a name is one that programs which read tables take for a missing value."""
+    """Raise DataError where a name is one that programs which read tables take for a missing value."""
     for feature, name in names:
         if reads_as_missing(name):
             raise DataError(
