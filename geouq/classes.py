@@ -26,6 +26,7 @@ from geouq.metrics.classes import (
     ece_classwise,
     impossible,
     log_loss,
+    overconfidence,
     reliability,
 )
 from geouq.sweep.settings import Settings
@@ -42,6 +43,7 @@ __all__ = [
     "ece_classwise",
     "impossible",
     "log_loss",
+    "overconfidence",
     "reliability",
     "summarize",
 ]

@@ -6,12 +6,14 @@ Pages, `results.json` and figures all use `verdict_of`, so that they cannot disa
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from statistics import NormalDist
 from typing import Any
 
 from geouq.core.failures import isolated
 from geouq.core.gaussian import half_width
 from geouq.core.wording import for_people
-from geouq.metrics import named
+from geouq.metrics import ideal_value, named
 from geouq.metrics.record import USUAL_LEVEL
 
 Row = Mapping[str, Any]
@@ -22,6 +24,11 @@ NOT_DETECTED, INCONCLUSIVE = "no miscalibration detected", "inconclusive"
 UNTESTED, NO_PIXELS = "cannot be tested", "no pixels"
 NARROW = 1.25  # factor either way within which an interval of the std of z shows calibration
 NARROW_MEAN = 0.75  # mean of z that alone makes the root mean square of z 1.25
+NARROW_MEDIAN = (
+    NormalDist().cdf(-NARROW_MEAN),
+    NormalDist().cdf(NARROW_MEAN),
+)  # the same as a share of the truth below the median
+NARROW_GAP = 0.05  # between the confidence in classes and the accuracy
 MEDIAN = 0.5  # quantile whose coverage tells the bias where there is no std
 NOT_ADJUSTED = "an interval excludes its ideal, but not after the adjustment for the number of regions"
 RULE = (
@@ -30,6 +37,8 @@ RULE = (
     "about its own mean is above (below) 1. Badly shaped: neither, but the PIT or the coverage of a level differs "
     "from its ideal, after p is multiplied by the number of these tests. No miscalibration detected: all intervals "
     "hold the ideal and are narrow (the std of z within a factor of 1.25 of 1, the mean of z within 0.75 of 0). "
+    "Without a std, the coverage takes the place of the std of z; of classes, the confidence less the accuracy "
+    "(narrow: within 0.05 of 0). "
     "Inconclusive: they hold it but are wider, or a part cannot be tested. Cannot be tested: there is no interval; "
     "the estimate is shown all the same."
 )
@@ -53,6 +62,17 @@ class Part:
     reason: str = ""
 
     @property
+    def exists(self) -> bool:
+        """Return whether the form of the forecast has this part."""
+        return bool(self.metric)
+
+    @cached_property
+    def ideal(self) -> float:
+        """Return the value of a perfect forecaster."""
+        found = named(self.metric)
+        return (ideal_value(*found) if found else None) or 0.0
+
+    @property
     def is_tested(self) -> bool:
         """Return whether there is a test."""
         return self.p_adjusted is not None
@@ -71,19 +91,35 @@ class Part:
 class Verdict:
     """The findings in words, the parts that they rest on, and the size of the effect.
 
-    coverage : share of the truth inside the central intervals of `coverage_level`, None where it is missing.
-    coverage_limits : interval of that share, or None. coverage_p : the smallest p that the shape takes
-    from this share, None where it is not tested.
+    Parameters
+    ----------
+    inside : Share
+        Share of the truth inside the central intervals of the level nearest to the usual one, with the smallest p that
+        the shape takes from it.
     """
 
     findings: tuple[str, ...]
     bias: Part
     spread: Part
     shape: Part
-    coverage_level: float | None = None
-    coverage: float | None = None
-    coverage_limits: tuple[float, float] | None = None
-    coverage_p: float | None = None
+    inside: Part = Part("")
+
+    @cached_property
+    def coverage_level(self) -> float | None:
+        """Return the level of the intervals whose coverage is shown; None without intervals."""
+        found = named(self.inside.metric)
+        return found[1] if found else None
+
+    @property
+    def coverage(self) -> float | None:
+        """Return the share of the truth inside the intervals of that level; None where it is missing."""
+        return self.inside.value
+
+    @property
+    def coverage_limits(self) -> tuple[float, float] | None:
+        """Return the interval of that share; None where there is none."""
+        low, high = self.inside.ci_low, self.inside.ci_high
+        return None if low is None or high is None else (low, high)
 
     @property
     def word(self) -> str:
@@ -98,15 +134,23 @@ class Verdict:
     @property
     def std_factor(self) -> float | None:
         """Return the factor by which the predicted std is too small; below 1, it is too large."""
-        return self.spread.value
+        return None if self.gap is not None else self.spread.value
+
+    @cached_property
+    def gap(self) -> float | None:
+        """Return by how much the confidence in classes exceeds the accuracy; None for forecasts without classes."""
+        return self.spread.value if self.spread.exists and self.spread.ideal == 0 else None
 
     @property
     def excess(self) -> float | None:
         """Return the logarithm of the factor by which errors are larger than predicted; None where it is unknown.
 
         The factor is the root mean square of z. Without a std it is the factor by which the intervals of a normal
-        distribution would have to be wider to cover as much as their level.
+        distribution would have to be wider to cover as much as their level; of classes, as much as their gap is in
+        multiples of the gap that matters.
         """
+        if self.gap is not None:
+            return self.gap / NARROW_GAP * math.log(NARROW)
         if self.std_factor is not None and self.bias.value is not None:
             square = self.std_factor**2 + (0.0 if _is_median(self.bias.metric) else self.bias.value) ** 2
             return 0.5 * math.log(square) if square > 0 else None
@@ -126,6 +170,8 @@ class Verdict:
         words = [self.covered] if self.covered else []
         if self.std_factor is not None:
             words.append(f"std of z {_with_limits(self.spread)}")
+        if self.gap is not None:
+            words.append(f"confidence less accuracy {_with_limits(self.spread)}")
         if self.bias.value is not None:
             name = "truth below the median" if _is_median(self.bias.metric) else "mean of z"
             words.append(f"{name} {_with_limits(self.bias)}")
@@ -145,9 +191,10 @@ class Verdict:
     @property
     def why(self) -> str:
         """Return why a part cannot be tested, or why nothing is concluded; empty where neither is so."""
-        reasons = {name: part.reason for name, part in self.parts.items() if part.reason}
-        if len(reasons) == len(self.parts) and len(set(reasons.values())) == 1:
-            return self.bias.reason
+        own = {name: part for name, part in self.parts.items() if part.exists} or self.parts
+        reasons = {name: part.reason for name, part in own.items() if part.reason}
+        if len(reasons) == len(own) and len(set(reasons.values())) == 1:
+            return next(iter(reasons.values()))
         if reasons:
             return "; ".join(f"{name} not tested: {reason}" for name, reason in reasons.items())
         if self.findings != (INCONCLUSIVE,):
@@ -201,10 +248,10 @@ def verdict_of(rows: Iterable[Row], tests: Iterable[Row]) -> Verdict:
     bias, spread, shape = _bias(numbers, p_values), _spread(numbers, p_values), _shape(numbers, p_values)
     if bias.finding or spread.finding:
         shape = replace(shape, finding="")
-    level, covered, limits, p = _usual_coverage(numbers, p_values)
+    inside = _usual_coverage(numbers, p_values)
     empty = not any(row["n"] for row in numbers.values())
-    findings = (NO_PIXELS,) if empty else _findings(bias, spread, shape)
-    return Verdict(findings, bias, spread, shape, level, covered, limits, p)
+    findings = (NO_PIXELS,) if empty else _findings(bias, spread, shape, inside)
+    return Verdict(findings, bias, spread, shape, inside)
 
 
 def verdicts_of(rows: Iterable[Row], tests: Iterable[Row]) -> dict[Place, Verdict]:
@@ -226,20 +273,49 @@ def _by_place(rows: Iterable[Row]) -> dict[Place, Sequence[Row]]:
     return dict(found)
 
 
-def _findings(bias: Part, spread: Part, shape: Part) -> tuple[str, ...]:
+def _findings(bias: Part, spread: Part, shape: Part, inside: Part) -> tuple[str, ...]:
     if found := tuple(part.finding for part in (bias, spread, shape) if part.finding):
         return found
     if not any(part.is_tested for part in (bias, spread, shape)):
         return (UNTESTED,)
-    is_narrow = spread.lies_within(1 / NARROW, NARROW) and bias.lies_within(-NARROW_MEAN, NARROW_MEAN)
-    return (NOT_DETECTED,) if is_narrow and shape.is_tested and _hold_ideals(bias, spread) else (INCONCLUSIVE,)
+    known = [part for part in (bias, spread, shape) if part.exists]
+    is_narrow = _is_narrow_bias(bias) and _is_narrow_spread(spread, inside)
+    is_fine = is_narrow and all(part.is_tested for part in known) and _hold_ideals(bias, spread)
+    return (NOT_DETECTED,) if is_fine else (INCONCLUSIVE,)
+
+
+def _is_narrow_bias(bias: Part) -> bool:
+    """Return whether the interval of the bias is narrow; without one, nothing is left open."""
+    if not bias.exists:
+        return True
+    return bias.lies_within(*NARROW_MEDIAN) if _is_median(bias.metric) else bias.lies_within(-NARROW_MEAN, NARROW_MEAN)
+
+
+def _is_narrow_spread(spread: Part, inside: Part) -> bool:
+    """Return whether the interval of the spread is narrow; without a std, that of the coverage."""
+    if not spread.exists:
+        found = named(inside.metric)
+        return found is not None and found[1] is not None and inside.lies_within(*narrow_coverage(found[1]))
+    limits = (-NARROW_GAP, NARROW_GAP) if spread.ideal == 0 else (1 / NARROW, NARROW)
+    return spread.lies_within(*limits)
+
+
+def narrow_coverage(level: float) -> tuple[float, float]:
+    """Return the coverage of intervals of a normal distribution that are too narrow, or too wide, by `NARROW`.
+
+    >>> [round(share, 2) for share in narrow_coverage(0.9)]
+    [0.81, 0.96]
+    """
+    low, high = (2 * NormalDist().cdf(half_width(level) * factor) - 1 for factor in (1 / NARROW, NARROW))
+    return low, high
 
 
 def _hold_ideals(bias: Part, spread: Part) -> bool:
     """Return whether the intervals hold the ideals also before they are adjusted for the number of regions."""
     return all(
-        part.ci_low is not None and part.ci_high is not None and part.ci_low <= ideal <= part.ci_high
-        for part, ideal in ((bias, MEDIAN if _is_median(bias.metric) else 0.0), (spread, 1.0))
+        part.ci_low is not None and part.ci_high is not None and part.ci_low <= part.ideal <= part.ci_high
+        for part in (bias, spread)
+        if part.exists
     )
 
 
@@ -259,7 +335,7 @@ def _spread(numbers: Mapping[str, Row], p_values: Mapping[str, float]) -> Part:
     part = _part(numbers[name], p_values.get(name))
     if not part.is_significant or part.value is None:
         return part
-    return replace(part, finding=OVER if part.value > 1 else UNDER)
+    return replace(part, finding=OVER if part.value > part.ideal else UNDER)
 
 
 def _shape(numbers: Mapping[str, Row], p_values: Mapping[str, float]) -> Part:
@@ -303,19 +379,15 @@ def _is_median(name: str) -> bool:
     return found is not None and found[0].choice == "quantile" and found[1] == MEDIAN and bool(found[0].part)
 
 
-def _usual_coverage(
-    numbers: Mapping[str, Row], p_values: Mapping[str, float]
-) -> tuple[float | None, float | None, tuple[float, float] | None, float | None]:
-    """Return the level nearest to the usual one, its coverage, and the interval and p of that."""
+def _usual_coverage(numbers: Mapping[str, Row], p_values: Mapping[str, float]) -> Part:
+    """Return the coverage of the level nearest to the usual one."""
     found = {name: named(name) for name in numbers if _part_of(name) == "coverage"}
     levels = {one[1]: name for name, one in found.items() if one and one[1] is not None}
     if not levels:
-        return None, None, None, None
-    nearest = min(levels, key=lambda level: abs(level - USUAL_LEVEL))
-    row, p = numbers[levels[nearest]], p_values.get(levels[nearest])
-    low, high = row.get("ci_low"), row.get("ci_high")
-    adjusted = None if p is None else min(1.0, p * len(_tested_shapes(numbers, p_values)))
-    return nearest, row["value"], None if low is None or high is None else (low, high), adjusted
+        return Part("")
+    name = levels[min(levels, key=lambda level: abs(level - USUAL_LEVEL))]
+    p = p_values.get(name)
+    return _part(numbers[name], None if p is None else min(1.0, p * len(_tested_shapes(numbers, p_values))))
 
 
 def _with_limits(part: Part) -> str:

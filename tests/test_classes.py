@@ -66,6 +66,13 @@ def test_scores_are_those_of_scikit_learn():
     assert scoringrules.brier_score(of_two, two[1]).mean() == pytest.approx(expected, rel=1e-12)
 
 
+def test_the_overconfidence_is_the_mean_confidence_less_the_accuracy():
+    probabilities, truth = drawn()
+    expected = probabilities.max(0).mean() - np.mean(probabilities.argmax(0) == truth)
+
+    assert classes.overconfidence(classes.summarize(probabilities, truth)) == pytest.approx(expected, rel=1e-10)
+
+
 def test_expected_calibration_errors_restated():
     probabilities, truth = drawn()
     found = classes.summarize(probabilities, truth)

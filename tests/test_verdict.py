@@ -67,17 +67,46 @@ def test_where_only_a_part_can_be_tested_nothing_is_praised():
     assert "spread not tested: few blocks" in found.why
 
 
-def test_quantiles_are_judged_by_their_median_and_coverage_and_classes_cannot_be_tested():
-    median = {"quantile_coverage_50": (0.7, 0.6, 0.8), "coverage_90": (0.9, 0.88, 0.92)}
-    biased = verdict({"quantile_coverage_50": 0.01, "coverage_90": 0.5}, median)
-    shaped = verdict({"quantile_coverage_50": 0.5, "coverage_90": 0.01}, median)
-    neither = verdict({"quantile_coverage_50": 0.5, "coverage_90": 0.5}, median)
-    classes = verdict({}, {"brier": (0.1, 0.05, 0.2)})
+QUANTILES = {"quantile_coverage_50": (0.5, 0.45, 0.55), "coverage_90": (0.9, 0.88, 0.92)}
 
-    assert (biased.word, shaped.word, neither.word) == ("biased", "badly shaped", "inconclusive")
-    assert "spread not tested: the forecast has no std" in neither.why
-    assert classes.word == "cannot be tested"
-    assert "neither a std nor a median" in classes.why
+
+@pytest.mark.parametrize(
+    ("p_values", "limits", "word"),
+    [
+        ({"quantile_coverage_50": 0.01}, {"quantile_coverage_50": (0.7, 0.6, 0.8)}, "biased"),
+        ({"coverage_90": 0.01}, {}, "badly shaped"),
+        ({}, {}, "no miscalibration detected"),
+        ({}, {"quantile_coverage_50": (0.5, 0.2, 0.8)}, "inconclusive"),
+        ({}, {"coverage_90": (0.9, 0.75, 0.95)}, "inconclusive"),
+        ({}, {"coverage_90": (0.9, None, None)}, "inconclusive"),
+    ],
+)
+def test_quantiles_are_judged_by_their_median_and_coverage(p_values, limits, word):
+    assert verdict(dict.fromkeys(QUANTILES, 0.5) | p_values, QUANTILES | limits).word == word
+
+
+@pytest.mark.parametrize(
+    ("p", "gap", "word"),
+    [
+        (0.01, (0.04, 0.02, 0.06), "over-confident"),
+        (0.01, (-0.04, -0.06, -0.02), "under-confident"),
+        (0.5, (0.01, -0.02, 0.04), "no miscalibration detected"),
+        (0.5, (0.01, -0.06, 0.08), "inconclusive"),
+    ],
+)
+def test_classes_are_judged_by_the_confidence_less_the_accuracy(p, gap, word):
+    found = verdict({"overconfidence": p}, {"overconfidence": gap})
+
+    assert found.word == word
+    assert found.gap == gap[0]
+    assert found.std_factor is None
+
+
+def test_a_form_without_any_part_cannot_be_tested():
+    found = verdict({}, {"brier": (0.1, 0.05, 0.2)})
+
+    assert found.word == "cannot be tested"
+    assert "neither a std nor a median" in found.why
 
 
 def test_single_tiles_have_no_verdict_and_no_pixels_is_said():

@@ -176,6 +176,26 @@ def confidence(summary: Summary) -> Floats:
 
 
 @metric(
+    "conf - acc",
+    unit="1",
+    ideal="0",
+    above="over-confident",
+    source=GUO,
+    forms=("classes",),
+    bounds=(-1.0, 1.0),
+    is_tested=True,
+    part="spread",
+    scale=Around(0.2),
+    heading="confidence less accuracy",
+    rank=43,
+    shown=("page", "table", "cell sums"),
+)
+def overconfidence(summary: Summary) -> Floats:
+    """Mean probability of the most probable class less the accuracy; unit 1, ideal 0, above 0 is over-confident."""
+    return confidence(summary) - accuracy(summary)
+
+
+@metric(
     "ECE",
     unit="1",
     ideal="0",

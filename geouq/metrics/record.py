@@ -234,6 +234,7 @@ class Metric:
 
 
 METRICS: list[Metric] = []
+_NAMED: dict[str, tuple[Metric, float | None] | None] = {}  # what `named` found since a metric was listed
 
 
 def has(form: Form, forms: Sequence[str]) -> bool:
@@ -259,6 +260,7 @@ def metric(symbol: str, *, name: str = "", **record: Any) -> Callable[[Number], 
         checked = cast("Number", _of_summary(function))
         METRICS.append(Metric(name or function.__name__, checked, symbol, **record))
         METRICS.sort(key=_place_of_family)
+        _NAMED.clear()
         return checked
 
     return listed
@@ -322,8 +324,16 @@ def named(name: str, metrics: Iterable[Metric] | None = None) -> tuple[Metric, f
     [('zms', None), ('coverage', 0.6827)]
     >>> named("coverage")
     """
+    if metrics is not None:
+        return _found(name, metrics)
+    if name not in _NAMED:
+        _NAMED[name] = _found(name, METRICS)
+    return _NAMED[name]
+
+
+def _found(name: str, metrics: Iterable[Metric]) -> tuple[Metric, float | None] | None:
     base, _, percent = name.rpartition("_")
-    for one in METRICS if metrics is None else metrics:
+    for one in metrics:
         if one.choice not in OF_LEVELS and one.name == name:
             return one, None
         if one.choice in OF_LEVELS and one.name == base and percent.replace(".", "", 1).isdecimal():

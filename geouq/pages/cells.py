@@ -147,7 +147,7 @@ def _side_by_side(places: Sequence[TilePlace]) -> Mapping[str, tuple[int, int]]:
 class MapMetric:
     """A number that the map shows: its name in tables, that of its record, what people call it, and its colours.
 
-    part : of the verdict that it decides; a map opens on the first that has one.
+    part : of the verdict that it decides; a map opens on the coverage. about : what it is, in a sentence.
     """
 
     name: str
@@ -156,6 +156,7 @@ class MapMetric:
     unit: str
     scale: Scale
     part: str = ""
+    about: str = ""
 
     def as_record(self) -> dict[str, Any]:
         """Return plain values for a script."""
@@ -167,6 +168,7 @@ class MapMetric:
             "values": list(self.scale.values),
             "colours": list(map(hexadecimal, self.scale.colours)),
             "part": self.part,
+            "about": self.about,
         }
 
 
@@ -334,7 +336,9 @@ def _map_metrics(values: Iterable[Value], side: ForecastSample, units: str) -> l
         level = f" of {100 * value.level:g} %" if value.level is not None else ""
         unit = unit_of(metric, units).replace("^2", "²")
         scale = cell_scale(value, side.whole)
-        found.append(MapMetric(value.name, metric.name, f"{metric.heading}{level}", unit, scale, metric.part))
+        found.append(
+            MapMetric(value.name, metric.name, f"{metric.heading}{level}", unit, scale, metric.part, metric.claim)
+        )
     return found
 
 

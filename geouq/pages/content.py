@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from geouq.config import Variable
@@ -55,6 +56,11 @@ class ReportContent:
     recalibrated: Recalibrated | None = None
     input_warnings: Sequence[str] = ()
     curves: Mapping[Place, Curves] = field(default_factory=dict)
+
+    @cached_property
+    def metric_names(self) -> frozenset[str]:
+        """Return the names of the metrics in the tables, of binned ones those of the bins shown."""
+        return frozenset(row["metric"] for row in self.metrics if row["bins"] in ("", self.bins))
 
     @property
     def compared(self) -> str:

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.inference import Bands, pit_half_width
+from geouq.metrics import named
+from geouq.metrics.record import USUAL_LEVEL
 from geouq.verdict import Place
 
 Row = Mapping[str, Any]
@@ -32,10 +34,17 @@ class Curves:
     pit_half_width: float | None = None
     others: Mapping[str, Sequence[Point]] = field(default_factory=dict)
 
-    def by_group(self, start: str) -> Mapping[str, Sequence[Point]]:
-        """Return the points of the coverage by group, by what they are grouped by, of the level named `start`."""
-        names = (name for name in self.others if name.startswith(start + GROUPED))
-        return {name.removeprefix(start + GROUPED): self.others[name] for name in names}
+    @property
+    def by_group(self) -> tuple[float, Mapping[str, Sequence[Point]]]:
+        """Return the level nearest to the usual one and its coverage in groups, by what they are grouped by."""
+        found: dict[float, dict[str, Sequence[Point]]] = {}
+        for name, points in self.others.items():
+            start, _, by = name.partition(GROUPED)
+            metric = named(start) if by else None
+            if metric and metric[0].part == "coverage" and metric[1] is not None:
+                found.setdefault(metric[1], {})[by] = points
+        level = min(found, key=lambda one: abs(one - USUAL_LEVEL), default=USUAL_LEVEL)
+        return level, found.get(level, {})
 
     def as_record(self) -> dict[str, Any]:
         """Return plain values for scripts, with five digits."""

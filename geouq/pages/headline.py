@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from geouq.config import Variable
+from geouq.core.wording import true_minus
 from geouq.verdict import NARROW, Place, Verdict
 
 Tone = Literal["bad", "open", "fine"]
@@ -49,12 +50,37 @@ def headline(variables: Sequence[Variable], verdicts: Mapping[Place, Verdict]) -
     }
     names = {(variable.variable, variable.model): variable.name for variable in variables}
     regions = [(names[place[2:]], place[1], one) for place, one in verdicts.items() if place[0] == "region"]
-    tone, sentence = _answer(whole, [(name, region) for name, region, one in regions if one.is_certain])
+    tone, sentence = _answer(whole, [one for one in regions if one[2].is_certain])
     ranked = sorted(whole, key=lambda name: -severity(whole[name]))
     lines = [Line(name, effect_words(whole[name]), certainty(whole[name])) for name in ranked[:MOST_LINES]]
     worst = max(regions, key=lambda one: severity(one[2]), default=None)
     shown = worst and Line(f"{worst[0]} in {worst[1]}", effect_words(worst[2]), certainty(worst[2]))
     return Headline(tone, sentence, lines, shown, len(ranked) - len(lines))
+
+
+def headline_of_region(
+    variables: Sequence[Variable], region: str, verdicts: Mapping[Place, Verdict], most: int = 12
+) -> Headline:
+    """Return the answer for one region, with a line for each variable that compares it with the whole."""
+    both = {
+        variable.name: (verdicts[place], verdicts.get(("all", "all", variable.variable, variable.model)))
+        for variable in variables
+        if (place := ("region", region, variable.variable, variable.model)) in verdicts
+    }
+    tone, sentence = _answer({name: own for name, (own, _) in both.items()}, [])
+    ranked = sorted(both, key=lambda name: -severity(both[name][0]))
+    lines = [Line(name, compared(*both[name]), certainty(both[name][0])) for name in ranked[:most]]
+    return Headline(tone, sentence, lines, None, len(ranked) - len(lines))
+
+
+def compared(own: Verdict, whole: Verdict | None) -> str:
+    """Return the effect in a region and, in short, in the whole."""
+    if whole is None:
+        return effect_words(own)
+    if whole.coverage is None:
+        return f"{effect_words(own)}; the whole: {effect_words(whole)}"
+    spread = too_small(whole)
+    return f"{effect_words(own)}; the whole: {100 * whole.coverage:.0f} %{f', {spread}' if spread else ''}"
 
 
 def severity(verdict: Verdict | None) -> float:
@@ -64,7 +90,7 @@ def severity(verdict: Verdict | None) -> float:
 
 def effect_words(verdict: Verdict) -> str:
     """Return the size of the effect as people say it: coverage, spread and bias where they matter."""
-    words = [one for one in (covered(verdict), too_small(verdict), shifted(verdict)) if one]
+    words = [one for one in (covered(verdict), too_small(verdict), too_sure(verdict), shifted(verdict)) if one]
     return "; ".join(words) or "no estimate"
 
 
@@ -93,6 +119,17 @@ def too_small(verdict: Verdict) -> str:
     return "std right within 1 %" if share < 1 else f"std about {about} too {'small' if factor > 1 else 'large'}"
 
 
+def too_sure(verdict: Verdict) -> str:
+    """Return by how much the confidence in classes is off; empty for other forecasts."""
+    if verdict.gap is None:
+        return ""
+    limits = ""
+    if verdict.spread.ci_low is not None and verdict.spread.ci_high is not None:
+        limits = f" ({100 * verdict.spread.ci_low:.1f} to {100 * verdict.spread.ci_high:.1f})"
+    side = "above" if verdict.gap > 0 else "below"
+    return true_minus(f"mean confidence {100 * abs(verdict.gap):.1f} percentage points {side} the accuracy{limits}")
+
+
 def shifted(verdict: Verdict) -> str:
     """Return the bias if it is significant or as large as half a predicted std; empty otherwise."""
     part = verdict.bias
@@ -109,16 +146,25 @@ def certainty(verdict: Verdict) -> str:
     return verdict.word if verdict.is_certain or not verdict.why else f"{verdict.word}: {verdict.why}"
 
 
-def _answer(whole: Mapping[str, Verdict], regions: Sequence[tuple[str, str]]) -> tuple[Tone, str]:
-    """Return the tone and the sentence. regions : variable and region of each significant finding."""
+def _answer(whole: Mapping[str, Verdict], regions: Sequence[tuple[str, str, Verdict]]) -> tuple[Tone, str]:
+    """Return the tone and the sentence. regions : variable, region and verdict of each significant finding."""
     if not whole:
         return "open", "There is no verdict: no variable has a valid pixel."
     certain = {name: one for name, one in whole.items() if one.is_certain}
+    found = f"{_found(certain, len(whole))}{_suspected(whole)}"
+    places = [f"{variable} in {region}" for variable, region, one in regions if severity(one) >= MATTERS]
+    if any(severity(one) >= MATTERS for one in certain.values()):
+        return "bad", f"Not trustworthy as it is: {found}."
+    if places:
+        on_whole = f"; on the whole, by little: {found}" if certain else ""
+        return "bad", f"Not trustworthy everywhere: {listed(places)} {_are(len(places))} miscalibrated{on_whole}."
     if certain:
-        return "bad", f"Not trustworthy as it is: {_found(certain, len(whole))}{_suspected(whole)}."
-    if regions:
-        places = [f"{variable} in {region}" for variable, region in regions]
-        return "bad", f"Not trustworthy everywhere: {listed(places)} {_are(len(places))} miscalibrated."
+        return "open", f"Miscalibrated, but by little where certain: {found}."
+    return _without_findings(whole)
+
+
+def _without_findings(whole: Mapping[str, Verdict]) -> tuple[Tone, str]:
+    """Return the tone and the sentence where no test finds a miscalibration."""
     doubtful = [name for name, one in whole.items() if severity(one) >= MATTERS]
     if doubtful:
         return (

@@ -10,16 +10,18 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from geouq.config import Variable
 from geouq.core.atomic import atomic_write
 from geouq.core.failures import isolated
 from geouq.core.naming import file_name
-from geouq.core.wording import counted, for_people
+from geouq.core.wording import counted, for_people, true_minus
 from geouq.pages.content import ReportContent
 from geouq.pages.explorer import region_scripts
-from geouq.pages.headline import headline
-from geouq.pages.multiples import multiples
+from geouq.pages.headline import headline, headline_of_region, severity
+from geouq.pages.multiples import multiples, of_region
 from geouq.pages.numbers import (
     Numbers,
+    effects_of_tiles,
     excluded_sheet,
     excluded_total,
     failures_sheet,
@@ -30,12 +32,12 @@ from geouq.pages.numbers import (
     skill_of,
     thousands,
     tiles_sheet,
-    verdict_matrix,
+    worst_tiles,
 )
 from geouq.pages.recalibration import recalibration_sheet
 from geouq.pages.scorecard import TABS, CardRow, as_record, rows_inline, scorecard, shown_tabs
-from geouq.pages.sheet import SHORT, Cell, Sheet, files_of_rows
-from geouq.verdict import RULE
+from geouq.pages.sheet import DASH, SHORT, Cell, Sheet, files_of_rows
+from geouq.verdict import RULE, Place, Verdict
 
 
 def write_report(content: ReportContent, folder: Path) -> list[Path]:
@@ -98,6 +100,11 @@ class _Report:
         return {sheet.name: sheet for sheet in found}
 
     @cached_property
+    def verdicts_of_tiles(self) -> dict[Place, Verdict]:
+        """Return the effects in each tile; tiles are not tested."""
+        return effects_of_tiles(self.content)
+
+    @cached_property
     def tiles(self) -> Sheet:
         """Return the table of the tiles."""
         return tiles_sheet(self.content, self.numbers, self.content.tiles)
@@ -146,20 +153,34 @@ class _Report:
         """Return the page of a region."""
         # of a zone, the numbers of tiles say little
         own = () if region in self.content.zones else self.content.regions[region]
-        wanted = [Cell(region)]
+        names = list(self.content.regions)
+        number = names.index(region)
         return _rendered(
             "region.html.j2",
             self.content,
             region=region,
-            matrix=verdict_matrix(self.content, self.content.verdicts, wanted),
-            numbers=replace(regions_sheet(self.content, self.numbers, self.content.verdicts, wanted), name="region"),
+            neighbours=[names[k] if 0 <= k < len(names) else "" for k in (number - 1, number + 1)],
+            links=self._links,
+            headline=headline_of_region(self.content.variables, region, self.content.verdicts),
+            multiples=of_region(self._worst_first(region), region, self.content.curves),
+            numbers=replace(
+                regions_sheet(self.content, self.numbers, self.content.verdicts, [Cell(region)]), name="region"
+            ),
+            worst=worst_tiles(self._worst_first(region), self.verdicts_of_tiles, own),
             tiles=self._tiles_of(own),
             tiles_of=list(own),
             mapped=list(own) if self.content.cells else [],
             figures=_figures(self.content, region),
         )
 
-    @property
+    def _worst_first(self, region: str) -> list[Variable]:
+        """Return the variables by the size of their effect in a region."""
+        found = self.content.verdicts
+        return sorted(
+            self.content.variables, key=lambda one: -severity(found.get(("region", region, one.variable, one.model)))
+        )
+
+    @cached_property
     def _links(self) -> dict[str, str]:
         """Return the link to the page of each region."""
         return {region: _url(page_name(region)) for region in self.content.regions}
@@ -200,6 +221,10 @@ def _rendered(template: str, content: ReportContent, **values: Any) -> str:
     )
 
 
+def _people(value: float | None) -> str:
+    return DASH if value is None else true_minus(for_people(value))
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -209,7 +234,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"people": for_people, "url": _url, "thousands": thousands, "counted": counted}
+    environment.filters |= {"people": _people, "url": _url, "thousands": thousands, "counted": counted, "zip": zip}
     return environment
 
 

@@ -11,7 +11,8 @@ from geouq.pages.curves import Curves, Point
 from geouq.verdict import Place
 
 MOST = 60  # diagrams on one page
-LEFT, TOP, SIDE = 34.0, 4.0, 138.0  # of the axes, in CSS pixels
+MOST_VARIABLES = 12  # on the page of a region
+LEFT, TOP, SIDE = 38.0, 4.0, 138.0  # of the axes, in CSS pixels
 WIDTH, HEIGHT = LEFT + SIDE + 8, TOP + SIDE + 20
 DECADES = 8  # ratio of the ends from which an axis is logarithmic
 
@@ -47,6 +48,7 @@ class Multiples:
     headings: Sequence[str]
     rows: Sequence[tuple[str, str, Sequence[str]]]
     left_out: int = 0
+    corner: str = "region"
 
 
 def multiples(
@@ -95,9 +97,37 @@ LEVELS = (
 )
 
 
-def diagram(points: Sequence[Point], whole: Sequence[Point] | None, scale: Scale, label: str) -> str:
-    """Return a diagram as SVG, with a description for those who cannot see it."""
-    parts = [*_axes(scale), _line(((scale.low, scale.low), (scale.high, scale.high)), scale, "ideal")]
+def of_region(variables: Sequence[Variable], region: str, curves: Mapping[Place, Curves]) -> Multiples | None:
+    """Return the diagrams of one region: reliability, and the coverage by group where there is one.
+
+    Of very many variables only the first are drawn.
+    """
+    variables = variables[:MOST_VARIABLES]
+    first = multiples(variables, {"all": "", region: ""}, curves, most=2 * len(variables))
+    if first is None:
+        return None
+    rows = [("reliability" if first.caption == RELIABILITY else "levels", "", first.rows[1][2])]
+    own, whole = (
+        [curves.get(_place(name, v), Curves()).by_group for v in variables[:MOST]] for name in (region, "all")
+    )
+    for by in dict.fromkeys(by for _, groups in own for by in groups):
+        diagrams = [
+            diagram(groups.get(by, ()), other.get(by), UNIT, f"coverage by {by}, {variable.name}", level)
+            for variable, (level, groups), (_, other) in zip(variables, own, whole, strict=False)
+        ]
+        rows.append((f"coverage of {100 * own[0][0]:g} % intervals by {by}, from low to high", "", diagrams))
+    return Multiples(first.caption, first.headings, rows, corner="diagram")
+
+
+def diagram(
+    points: Sequence[Point], whole: Sequence[Point] | None, scale: Scale, label: str, level: float | None = None
+) -> str:
+    """Return a diagram as SVG, with a description for those who cannot see it.
+
+    level : ideal of all points; None where the ideal is the diagonal.
+    """
+    ends = (scale.low, scale.high) if level is None else (level, level)
+    parts = [*_axes(scale), _line(((scale.low, ends[0]), (scale.high, ends[1])), scale, "ideal")]
     if whole:
         parts.append(_line(whole, scale, "whole"))
     if banded := [point for point in points if len(point) > 2]:
@@ -113,7 +143,7 @@ def _axes(scale: Scale) -> Iterable[str]:
     yield f'<rect class="frame" x="{LEFT:g}" y="{TOP:g}" width="{SIDE:g}" height="{SIDE:g}"/>'
     for tick in scale.ticks:
         x, y = _x(tick, scale), _y(tick, scale)
-        text = for_people(tick)
+        text = for_people(tick) if tick < 10_000 else f"{for_people(tick / 1000)}k"
         yield f'<path class="grid" d="M{x} {TOP:g}V{TOP + SIDE:g}M{LEFT:g} {y}H{LEFT + SIDE:g}"/>'
         yield f'<text x="{x}" y="{TOP + SIDE + 13:g}" text-anchor="middle">{text}</text>'
         yield f'<text x="{LEFT - 4:g}" y="{float(y) + 4:.1f}" text-anchor="end">{text}</text>'
@@ -188,6 +218,6 @@ def _place(name: str, variable: Variable) -> Place:
 
 
 def _heading(variable: Variable, has_bins: bool) -> str:  # noqa: FBT001
-    if not has_bins or not variable.units:
+    if not has_bins or variable.units in ("", "1"):
         return variable.name
     return f"{variable.name}, ({variable.units})²" if " " in variable.units else f"{variable.name}, {variable.units}²"

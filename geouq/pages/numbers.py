@@ -2,19 +2,22 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from geouq.config import Variable
-from geouq.core.wording import for_people
+from geouq.core.wording import for_people, true_minus, with_interval
 from geouq.metrics import deviation, ideal_value, named, shown_in, usual_heading, usual_name
 from geouq.metrics.record import OF_VARIANCE
 from geouq.pages.content import ReportContent
-from geouq.pages.sheet import Cell, Column, Sheet
-from geouq.verdict import Place, Verdict
+from geouq.pages.headline import effect_words, severity
+from geouq.pages.sheet import DASH, Cell, Column, Sheet, aligned
+from geouq.verdict import Place, Verdict, verdict_of
 
 Row = Mapping[str, Any]
 Numbers = Mapping[Place, Mapping[str, Row]]
 Headings = Sequence[tuple[str, str]]  # of numbers, by their names in tables
 
+WORST_TILES, WORST_VARIABLES = 3, 12  # tiles of each variable, and variables, on the page of a region
 WHY_BINS = ", which all hold pixels (of skewed variances, one equal-width bin holds nearly all: see metrics.csv)"
 
 
@@ -35,7 +38,7 @@ def shown_numbers(content: ReportContent) -> Numbers:
 
 def shown_metrics(content: ReportContent) -> Headings:
     """Names and headings of the metrics that are shown: those of a variance where it has one, and those of its form."""
-    shown = {row["metric"] for row in content.metrics}
+    shown = set(content.metric_names)
     of_variance = [metric for metric in shown_in("page") if metric.forms == OF_VARIANCE]
     if any(metric.choice == "none" and metric.name in shown for metric in of_variance):
         shown |= set(map(usual_name, of_variance))
@@ -50,29 +53,36 @@ def headings() -> dict[str, str]:
 def regions_sheet(
     content: ReportContent, numbers: Numbers, found: Mapping[Place, Verdict], wanted: Sequence[Cell]
 ) -> Sheet:
-    """Every number of these evaluation units, which are told by the cells of their names, variable by variable."""
+    """Return every number of these regions, which are given by the cells of their names, variable by variable."""
     first = (Column("variable", "text"), Column("region", "name"), Column("verdict", "text"), Column("pixels"))
     shown = shown_metrics(content)
+    columns = (*first, *_headed(shown))
     groups = {
-        variable.name: [
+        variable.name: aligned(
+            columns,
             [
-                Cell(_with_units(variable)),
-                name,
-                _verdict_cell(found.get(place)),
-                *_number_cells(shown, rows),
-            ]
-            for name in wanted
-            for place in [_place(name.text, variable)]
-            if (rows := numbers.get(place))
-        ]
+                [Cell(_with_units(variable)), name, _verdict_cell(found.get(place)), *_number_cells(shown, rows)]
+                for name in wanted
+                for place in [_place(name.text, variable)]
+                if (rows := numbers.get(place))
+            ],
+        )
         for variable in content.variables
     }
+    places = {_place(name.text, variable) for name in wanted for variable in content.variables}
     caption = (
-        f"{_of_bins(content, numbers)}The interval is under the number; a mark shows that it excludes the ideal: "
-        "▲ over-confident, ▼ under-confident, + over-prediction, − under-prediction, △ errors larger than predicted or "  # noqa: RUF001  the minus that is shown
-        f"coverage too small, ▽ the reverse.{content.compared}"
+        f"{_of_bins(content)}The interval is under the number; a mark shows that it excludes the ideal: "
+        "▲ over-confident, ▼ under-confident, + over-prediction, \N{MINUS SIGN} under-prediction, △ errors larger than "
+        f"predicted or coverage too small, ▽ the reverse.{content.compared}{_footnote(numbers, places)}"
     )
-    return Sheet("regions", caption, (*first, *_headed(shown)), groups)
+    return Sheet("regions", caption, columns, groups)
+
+
+def _footnote(numbers: Numbers, places: Iterable[Place]) -> str:
+    """Return why some numbers have no interval, once for all of them."""
+    rows = (row for place in places for row in numbers.get(place, {}).values())
+    reasons = sorted({row["ci_method"] for row in rows if row.get("ci_low") is None and row.get("ci_method")})
+    return f" {DASH}: no interval ({'; '.join(reasons)})." if reasons else ""
 
 
 def tiles_sheet(content: ReportContent, numbers: Numbers, tiles: Iterable[str]) -> Sheet:
@@ -80,19 +90,53 @@ def tiles_sheet(content: ReportContent, numbers: Numbers, tiles: Iterable[str]) 
     wanted, shown = list(tiles), shown_metrics(content)
     columns = (Column("variable", "text"), Column("tile", "name"), Column("pixels"), *_headed(shown))
     groups = {
-        variable.name: [
-            [Cell(_with_units(variable)), Cell(tile), *_number_cells(shown, rows)]
-            for tile in wanted
-            if (rows := numbers.get(("tile", tile, variable.variable, variable.model)))
-        ]
+        variable.name: aligned(
+            columns,
+            [
+                [Cell(_with_units(variable)), Cell(tile), *_number_cells(shown, rows)]
+                for tile in wanted
+                if (rows := numbers.get(("tile", tile, variable.variable, variable.model)))
+            ],
+        )
         for variable in content.variables
     }
-    caption = f"{_of_bins(content, numbers)}Single tiles have no intervals."
+    caption = f"{_of_bins(content)}Single tiles have no intervals."
     return Sheet("tiles", caption, columns, groups)
 
 
-def _of_bins(content: ReportContent, numbers: Numbers) -> str:
-    found = map(named, dict.fromkeys(name for rows in numbers.values() for name in rows))
+def effects_of_tiles(content: ReportContent) -> dict[Place, Verdict]:
+    """Return the size of the effects in each tile; tiles are not tested."""
+    parts = {
+        name for name in content.metric_names if (one := named(name)) and one[0].part in ("bias", "spread", "coverage")
+    }
+    rows: dict[Place, list[Row]] = {}
+    for row in content.metrics:
+        if row["level"] == "tile" and row["metric"] in parts:
+            rows.setdefault(place_of(row), []).append(row)
+    return {place: verdict_of(own, ()) for place, own in rows.items()}
+
+
+def worst_tiles(variables: Sequence[Variable], effects: Mapping[Place, Verdict], tiles: Iterable[str]) -> Sheet:
+    """Return the tiles of a region with the largest effects on the first of these variables, the worst tile first."""
+    own, groups = set(tiles), {}
+    for variable in variables[:WORST_VARIABLES]:
+        found = {tile: effects.get(("tile", tile, variable.variable, variable.model)) for tile in own}
+        known = sorted((tile for tile in own if found[tile]), key=lambda tile: (-severity(found[tile]), tile))
+        groups[variable.name] = [
+            [
+                Cell(variable.name),
+                Cell(tile, link=f"#{urlencode({'variable': variable.name, 'tile': tile})}"),
+                Cell(effect_words(one)),
+            ]
+            for tile in known[:WORST_TILES]
+            if (one := found[tile])
+        ]
+    columns = (Column("variable", "text"), Column("tile", "name"), Column("effect", "long"))
+    return Sheet("worst", "A tile is shown on the map by its link. Single tiles are not tested.", columns, groups)
+
+
+def _of_bins(content: ReportContent) -> str:
+    found = map(named, content.metric_names & headings().keys())
     binned = {one[0].symbol: one[0].rank for one in found if one and one[0].choice == "bins"}
     if not binned:
         return ""
@@ -100,15 +144,9 @@ def _of_bins(content: ReportContent, numbers: Numbers) -> str:
     return f"{' and '.join(sorted(binned, key=binned.__getitem__))} over {content.bins} bins{why}. "
 
 
-def verdict_matrix(content: ReportContent, found: Mapping[Place, Verdict], wanted: Sequence[Cell]) -> list[list[Cell]]:
-    """Return a row for each region: its name, and for each variable the verdict, the size of the effect and why."""
-    return [[name, *(_matrix_cell(found.get(_place(name.text, v))) for v in content.variables)] for name in wanted]
-
-
 def skill_of(content: ReportContent) -> dict[Place, float | None]:
     """Return the skill of the mean of each variable in the whole and in each region, where its form has one."""
-    names = {row["metric"] for row in content.metrics}
-    skills = {name for name in names if (one := named(name)) and one[0].part == "skill"}
+    skills = {name for name in content.metric_names if (one := named(name)) and one[0].part == "skill"}
     return {
         place_of(row): row["value"] for row in content.metrics if row["metric"] in skills and row["level"] != "tile"
     }
@@ -118,7 +156,7 @@ def interval_text(row: Row) -> str:
     """Return the ends of an interval, on one line; empty where there is none."""
     if row.get("ci_low") is None:
         return ""
-    return f"{for_people(row['ci_low'])}\u00a0to\u00a0{for_people(row['ci_high'])}"
+    return true_minus(f"{for_people(row['ci_low'])}\u00a0to\u00a0{for_people(row['ci_high'])}")
 
 
 def thousands(number: int) -> str:
@@ -130,6 +168,10 @@ def thousands(number: int) -> str:
     return f"{number:,}".replace(",", "\u202f")
 
 
+def _text(value: float | None) -> str:
+    return DASH if value is None else true_minus(for_people(value))
+
+
 def _place(name: str, variable: Variable) -> Place:
     return "all" if name == "all" else "region", name, variable.variable, variable.model
 
@@ -139,33 +181,31 @@ def _with_units(variable: Variable) -> str:
 
 
 def _headed(shown: Headings) -> list[Column]:
-    return [Column(heading) for _, heading in shown]
+    return [Column(heading, about=one[0].claim if (one := named(name)) else "") for name, heading in shown]
 
 
 def _number_cells(shown: Headings, rows: Mapping[str, Row]) -> list[Cell]:
-    """Pixels, then each number shown; a reason that all have stands beside the verdict."""
+    """Return the pixels, then each number shown."""
     some = any(row.get("ci_low") is not None for row in rows.values())
     return [
         Cell(thousands(next(iter(rows.values()))["n"])),
-        *(_number_cell(rows.get(name), show_reason=some) for name, _ in shown),
+        *(_number_cell(rows.get(name), is_noted=some) for name, _ in shown),
     ]
 
 
-def _number_cell(row: Row | None, *, show_reason: bool) -> Cell:
-    if row is None:
-        return Cell("n/a")
-    under = interval_text(row) or (without_interval(row) if show_reason else "")
-    return Cell(for_people(row["value"]), under, interval_says(row))
+def _number_cell(row: Row | None, *, is_noted: bool) -> Cell:
+    """Return a number with the digits that its interval leaves; is_noted : whether a dash tells that it has none."""
+    if row is None or row["value"] is None:
+        return Cell(DASH)
+    if row.get("ci_low") is None:
+        return Cell(true_minus(for_people(row["value"])), DASH if is_noted and row.get("ci_method") else "")
+    value, _, limits = with_interval(row["value"], row["ci_low"], row["ci_high"]).partition(" ")
+    under = limits.strip("[]").replace(", ", "\u00a0to\u00a0") or interval_text(row)
+    return Cell(true_minus(value), true_minus(under), interval_says(row))
 
 
 def _verdict_cell(verdict: Verdict | None) -> Cell:
     return Cell("") if verdict is None else Cell(verdict.word, verdict.why, verdict.tone)
-
-
-def _matrix_cell(verdict: Verdict | None) -> Cell:
-    if verdict is None:
-        return Cell("n/a")
-    return Cell(verdict.word, "; ".join(filter(None, (verdict.effect, verdict.why))), verdict.tone)
 
 
 def without_interval(row: Row) -> str:
@@ -237,20 +277,20 @@ def _shift_row(row: Row) -> list[Cell]:
     return [
         Cell(_named(row)),
         Cell(headings()[row["metric"]]),
-        Cell(for_people(row["in"])),
-        Cell(for_people(row["out"])),
-        Cell(for_people(row["difference"]), interval_text(row) or without_interval(row)),
+        Cell(_text(row["in"])),
+        Cell(_text(row["out"])),
+        Cell(_text(row["difference"]), interval_text(row) or without_interval(row)),
         Cell(row["verdict"], says=says),
     ]
 
 
 def _difference_cell(row: Row | None) -> Cell:
     if row is None:
-        return Cell("n/a")
+        return Cell(DASH)
     says = ""
     if row["significant"] == "yes" and row["better"]:
         says = "better" if row["better"] == row["model"] else "worse"
-    return Cell(for_people(row["difference"]), interval_text(row) or without_interval(row), says)
+    return Cell(_text(row["difference"]), interval_text(row) or without_interval(row), says)
 
 
 def failures_sheet(content: ReportContent) -> Sheet:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from geouq.core.wording import for_people
+from geouq.core.wording import for_people, true_minus
 from geouq.metrics import shown_in, usual_heading, usual_name
-from geouq.pages.sheet import Cell, Column, Sheet
+from geouq.pages.sheet import DASH, Cell, Column, Sheet
 
 Row = Mapping[str, Any]
 
@@ -80,6 +80,7 @@ def recalibration_sheet(recalibrated: Recalibrated | None) -> Sheet:
 
 def _cell(row: Row | None) -> Cell:
     if row is None or not row["after"] or not row["before"]:
-        return Cell("n/a")
+        return Cell(DASH)
     says = "" if row["significant"] != "yes" else {"after": "better", "before": "worse"}.get(row["better"], "")
-    return Cell(for_people(float(row["after"])), f"before: {for_people(float(row['before']))}", says)
+    before, after = (true_minus(for_people(float(row[name]))) for name in ("before", "after"))
+    return Cell(after, f"before: {before}", says)

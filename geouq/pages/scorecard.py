@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from geouq.config import Variable
-from geouq.core.gaussian import cdf, half_width
 from geouq.core.wording import for_people, true_minus
 from geouq.metrics import named
 from geouq.pages.headline import certainty, effect_words, severity
-from geouq.verdict import NARROW, NARROW_MEAN, Part, Place, Verdict
+from geouq.verdict import NARROW, NARROW_GAP, NARROW_MEAN, Part, Place, Verdict, narrow_coverage
 
 SIGNIFICANT, UNCERTAIN, UNTESTED = "sig", "open", "untested"
 SPREAD_STEPS = (1.1, 1.25, 1.6)  # factors at which the fill changes
+GAP_STEPS = (0.01, 0.05, 0.1)  # between confidence and accuracy
 COVERAGE_STEPS = (0.02, 0.05, 0.15)
 BIAS_STEPS = (0.1, 0.3, 0.75)
 SKILL_STEPS = (0.0, 0.4, 0.7)
@@ -59,7 +59,8 @@ TABS = (
     Tab(
         "spread",
         "Spread",
-        "Factor by which the predicted std is too small (std of z). Orange: over-confident; purple: under-confident.",
+        "Factor by which the predicted std is too small (std of z); of classes, the confidence less the accuracy. "
+        "Orange: over-confident; purple: under-confident.",
     ),
     Tab(
         "coverage",
@@ -132,7 +133,10 @@ def _cell(verdict: Verdict | None, skill: float | None) -> CardCell:
 
 
 def _spread(verdict: Verdict) -> Mark:
-    part, factor = verdict.spread, verdict.std_factor
+    part, factor, gap = verdict.spread, verdict.std_factor, verdict.gap
+    if gap is not None:
+        state = _state(part, is_narrow=part.lies_within(-NARROW_GAP, NARROW_GAP))
+        return _mark(true_minus(f"{gap:+.3f}"), "f", _step(abs(gap), GAP_STEPS, is_above=gap > 0), state, abs(gap))
     if factor is None or factor <= 0:
         return Mark()
     ratio = max(factor, 1 / factor)
@@ -144,10 +148,7 @@ def _coverage(verdict: Verdict) -> Mark:
     level, share = verdict.coverage_level, verdict.coverage
     if level is None or share is None:
         return Mark()
-    low, high = verdict.coverage_limits or (None, None)
-    part = Part("", share, low, high, p_adjusted=verdict.coverage_p)
-    narrow = [2 * float(cdf(half_width(level) * factor)) - 1 for factor in (1 / NARROW, NARROW)]
-    state = _state(part, is_narrow=part.lies_within(narrow[0], narrow[1]))
+    state = _state(verdict.inside, is_narrow=verdict.inside.lies_within(*narrow_coverage(level)))
     return _mark(
         f"{100 * share:.0f}",
         "f",

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+DASH = "–"  # noqa: RUF001  in place of a number that is missing
+FIGURE, POINT = "\N{FIGURE SPACE}", "\N{PUNCTUATION SPACE}"  # as wide as a digit, and as a decimal point
 SHORT = 250  # rows; of longer tables one group is shown, and loaded when it is
 LARGEST_FILE = 1_000_000  # bytes
 
@@ -19,10 +21,11 @@ class Cell(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A heading, and how its cells are set: name (of the row), text or number."""
+    """A heading, how its cells are set (name of the row, text or number), and what the numbers are."""
 
     heading: str
     kind: str = "number"
+    about: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,28 @@ class Sheet:
         """Yield names and texts of the scripts that hold the rows."""
         for number, rows in enumerate(self.groups.values()):
             yield from files_of_rows(self.name, number, _records(rows))
+
+
+def aligned(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
+    """Return rows whose numbers end in spaces, so that decimal points stand below each other at the right edge.
+
+    >>> [row[0].text for row in aligned([Column("n")], [[Cell("1.25")], [Cell("17")]])][1] == "17" + POINT + 2 * FIGURE
+    True
+    """
+    numbers = [k for k, column in enumerate(columns) if column.kind == "number"]
+    digits = {k: max((_decimals(row[k].text) for row in rows), default=0) for k in numbers}
+    return [[_padded(cell, digits.get(k, 0)) for k, cell in enumerate(row)] for row in rows]
+
+
+def _decimals(text: str) -> int:
+    return len(text.partition(".")[2]) if "e" not in text else 0
+
+
+def _padded(cell: Cell, digits: int) -> Cell:
+    missing = digits - _decimals(cell.text)
+    if not missing or "e" in cell.text or not cell.text[-1:].isdecimal():
+        return cell
+    return cell._replace(text=cell.text + (POINT if "." not in cell.text else "") + missing * FIGURE)
 
 
 def files_of_rows(name: str, group: int, rows: Iterable[object]) -> Iterator[tuple[str, str]]:

@@ -37,6 +37,8 @@ OTHER_NOUNS = {
     "kernel/window.py": {"crps", "nll"},
     "maps/geotiff.py": {"width"},
     "pages/cells.py": {"crps"},
+    "pages/curves.py": {"coverage"},
+    "pages/numbers.py": {"bias", "coverage"},
     "pages/scorecard.py": {"bias", "coverage"},
     "rasters/predictions.py": {"variance_aleatoric", "variance_epistemic"},
     "recalibration/figures.py": {"bias"},

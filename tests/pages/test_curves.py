@@ -43,7 +43,7 @@ def test_points_are_those_of_the_bins_shown_with_the_bands_that_are_known():
     assert found.calibration == [(0.25, 0.125, 0.1, 0.2), (0.75, 0.375, 0.3, 0.5)]
     assert found.pit == [1.5]
     assert found.pit_half_width == pytest.approx(1.96 * np.sqrt(19 / 100), rel=1e-3)
-    assert found.by_group("coverage_90") == {"truth": [(0, 1)]}
+    assert found.by_group == (0.9, {"truth": [(0, 1)]})
 
 
 def test_without_bands_the_points_stand_alone_and_tiles_are_left_out():

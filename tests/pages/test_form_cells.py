@@ -81,5 +81,5 @@ def test_a_log_loss_that_is_infinite_somewhere_is_not_on_the_map(folder):
     sums = maps.variables[0]
 
     assert np.isinf(gq.classes.log_loss(whole))
-    assert {metric.name for metric in sums.metrics} == {"brier", "accuracy", "confidence"}
+    assert {metric.name for metric in sums.metrics} == {"brier", "accuracy", "confidence", "overconfidence"}
     assert mean_of(sums, "brier") == pytest.approx(float(gq.classes.brier(whole)), rel=1e-6)

@@ -16,7 +16,8 @@ def verdict(std=1.0, mean=0.0, coverage=0.9, finding="", reason="", word="inconc
     p = None if reason else 0.5
     spread = Part("z_std", std, p_adjusted=p, finding=finding, reason=reason)
     bias, shape = Part("z_mean", mean, p_adjusted=p, reason=reason), Part("pit_std", 0.3, p_adjusted=p, reason=reason)
-    return Verdict((finding or word,), bias, spread, shape, 0.9, coverage, None if reason else (0.68, 0.9))
+    limits = (None, None) if reason else (0.68, 0.9)
+    return Verdict((finding or word,), bias, spread, shape, Part("coverage_90", coverage, *limits))
 
 
 def answer(whole, regions=()):
@@ -44,10 +45,22 @@ OVER = "over-confident"
             "Not trustworthy as it is: Clay is over-confident; AGB may be off too, which the tests cannot settle.",
         ),
         (
+            {"AGB": verdict(), "Clay": verdict(1.1, finding=OVER)},
+            [],
+            "open",
+            "Miscalibrated, but by little where certain: Clay is over-confident.",
+        ),
+        (
             {"AGB": verdict(), "Clay": verdict()},
             [("east", "Clay", verdict(2.0, finding=OVER))],
             "bad",
             "Not trustworthy everywhere: Clay in east is miscalibrated.",
+        ),
+        (
+            {"AGB": verdict(), "Clay": verdict(1.1, finding=OVER)},
+            [("east", "AGB", verdict(2.0, finding=OVER)), ("west", "AGB", verdict(1.1, finding=OVER))],
+            "bad",
+            f"Not trustworthy everywhere: AGB in east is miscalibrated; on the whole, by little: Clay is {OVER}.",
         ),
         (
             {"AGB": verdict(1.4), "Clay": verdict()},
@@ -105,7 +118,7 @@ def test_the_excess_of_a_verdict_is_the_root_mean_square_of_z():
 
 def test_without_a_std_the_excess_follows_from_the_coverage():
     no_std = Part("", reason="the forecast has no std")
-    calibrated, short = (Verdict(("x",), no_std, no_std, no_std, 0.9, share) for share in (0.9, 0.6827))
+    calibrated, short = (Verdict(("x",), no_std, no_std, no_std, Part("coverage_90", share)) for share in (0.9, 0.6827))
 
     assert calibrated.excess == pytest.approx(0.0)
     assert short.excess == pytest.approx(math.log(1.645), abs=1e-3)

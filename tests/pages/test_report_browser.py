@@ -487,12 +487,114 @@ def test_the_scorecard_of_many_regions_finds_one_and_sorts_by_a_variable(opened,
     expect(rows).to_have_count(160)
 
 
+def test_a_report_of_small_size_prints_on_at_most_four_pages(opened):
+    printed = opened().pdf(format="A4", print_background=True)
+
+    assert 1 <= len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 4
+
+
+def test_the_fills_of_the_scorecard_are_apart_for_readers_without_green_cones(opened):
+    """Colours as deuteranopes see them (Vienot, Brettel and Mollon 1999), by CIE76 in CIELAB."""
+    page = opened()
+    for start, kinds in (("f", range(-3, 4)), ("b", range(-3, 4)), ("k", range(4))):
+        colours = page.evaluate(
+            """classes => classes.map(name => {
+                const cell = document.querySelector(".card .key span").cloneNode();
+                cell.className = name;
+                document.querySelector(".card .key").append(cell);
+                return getComputedStyle(cell).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number);
+            })""",
+            [f"{start}{kind}" for kind in kinds],
+        )
+        lab = seen_by_deuteranopes(np.array(colours))
+        assert min(np.linalg.norm(one - other) for k, one in enumerate(lab) for other in lab[:k]) >= 10
+
+
+def seen_by_deuteranopes(colours):
+    """CIELAB of colours (n, 3) in 0 to 255 for readers without green cones."""
+    shares = colours / 255
+    linear = np.where(shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4)
+    to_lms = np.array([[17.8824, 43.5161, 4.11935], [3.45565, 27.1554, 3.86714], [0.0299566, 0.184309, 1.46709]])
+    lms = linear @ to_lms.T
+    lms[:, 1] = 0.494207 * lms[:, 0] + 1.24827 * lms[:, 2]
+    rgb = np.clip(lms @ np.linalg.inv(to_lms).T, 0, 1)
+    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+    xyz = rgb @ to_xyz.T / to_xyz.sum(1)
+    root = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.stack([116 * root[:, 1] - 16, 500 * (root[:, 0] - root[:, 1]), 200 * (root[:, 1] - root[:, 2])], axis=1)
+
+
 @pytest.mark.parametrize("width", [390, 768])
 def test_on_a_narrow_screen_nothing_is_wider_than_the_screen(opened, width):
     page = opened()
     page.set_viewport_size({"width": width, "height": 800})
 
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def region_page(run):
+    return next(path.name for path in (run / "report").glob("*.html") if path.name != "index.html")
+
+
+def test_a_region_page_compares_each_variable_with_the_whole_and_shows_its_worst_tile_on_the_map(opened, run):
+    page = opened(region_page(run))
+    lines = page.locator("#verdict li").all_inner_texts()
+    assert len(lines) == 2
+    assert all("the whole: " in line for line in lines)
+    assert page.locator(".multiples svg").count() == 4  # reliability, and coverage by truth, of two variables
+
+    worst = page.locator("#worst tbody tr").nth(0)
+    tile = worst.locator("th").inner_text()
+    worst.locator("a").click()
+    expect_chosen(page, f"^{re.escape(tile)}$")
+    mean, variance, truth = pixels(run, tile, slice(0, 4), slice(0, 4))
+    assert told(page)["pixels"] == len(truth)
+    assert told(page)["mean z²"] == pytest.approx(np.mean((truth - mean) ** 2 / variance), rel=1e-6)
+
+
+def test_a_table_is_filtered_downloaded_and_keeps_its_sorting_in_the_address(opened, tmp_path):
+    write_report(large_content(tiles=12, regions=12), tmp_path)
+    page = opened("index.html", tmp_path)
+    sheet = page.locator("#numbers .sheet")
+    sheet.locator("[type=search]").fill("region 11")
+    assert sheet.locator("tbody tr:visible").count() == 1
+
+    with page.expect_download() as started:
+        sheet.locator(".download").click()
+    lines = started.value.path().read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith("variable,region,verdict,pixels,bias")
+    assert len(lines) == 2
+    assert lines[1].split(",")[4] == "1.51"
+
+    heading = sheet.locator("th", has_text="RMSE")
+    heading.locator("button").click()
+    heading.locator("button").click()
+    address = page.url.rpartition("/")[2]
+    again = opened(address, tmp_path)
+    assert again.locator("#numbers th", has_text="RMSE").get_attribute("aria-sort") == "descending"
+
+
+def test_every_heading_of_a_number_explains_it(opened):
+    page = opened()
+    titles = page.locator("#numbers thead button").evaluate_all("all => all.map(one => one.title)")
+
+    assert "" not in titles[4:]
+    assert page.locator("#part .values th[title^='Mean']").count() > 0
+
+
+def test_decimal_points_of_a_column_stand_below_each_other(opened):
+    page = opened()
+    places = page.locator("#numbers tbody tr td:nth-child(6)").evaluate_all(
+        """cells => cells.map(cell => {
+            const range = document.createRange(), text = cell.firstChild, dot = text.data.indexOf(".");
+            range.setStart(text, dot);
+            range.setEnd(text, dot + 1);
+            return range.getBoundingClientRect().left;
+        })"""
+    )
+
+    first = np.array(places).reshape(2, -1)  # each variable is aligned for itself
+    assert np.ptp(first, axis=1).max() < 1.5
 
 
 def test_hostile_names_stay_text(opened):

@@ -15,12 +15,13 @@ VARIABLE = Variable(name="v", band=1)
 
 
 def part(value, low=None, high=None, p=None, finding=""):
-    return Part("z_mean", value, low, high, 0.95, p, finding, "" if p is not None else "fewer than 8 cells")
+    return Part("z_std", value, low, high, 0.95, p, finding, "" if p is not None else "fewer than 8 cells")
 
 
 def verdict(spread, bias=None, coverage=0.9, limits=None, coverage_p=None):
     bias = bias or part(0.0, -0.1, 0.1, 0.9)
-    return Verdict(("x",), bias, spread, bias, 0.9, coverage, limits, coverage_p)
+    inside = Part("coverage_90", coverage, *(limits or (None, None)), 0.95, coverage_p)
+    return Verdict(("x",), bias, spread, bias, inside)
 
 
 def marks(found):

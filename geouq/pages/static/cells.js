@@ -70,7 +70,8 @@ geouq.cells = (() => {
   const BINNED = new Set(["uce", "ence"]); // of which the sums are those of the diagrams
   /** What the map can show: a function of sums and a block, name, unit and colours of each metric. */
   const metrics = variable => [...variable.metrics, {id: "n", of: "n", name: "pixels", unit: "1"}].map(metric => ({
-    ...metric, binned: BINNED.has(metric.of), at: (sums, block = 0) => (functions[metric.of] ?? ((own, k) => share(own, metric.id, k)))(sums, block),
+    ...metric, binned: variable.diagrams && BINNED.has(metric.of),
+    at: (sums, block = 0) => metric.id in sums && metric.id !== "n" ? share(sums, metric.id, block) : functions[metric.of](sums, block),
   }));
   /** Points of the diagrams of one block. */
   function curves(sums, block = 0) {

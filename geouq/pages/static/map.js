@@ -135,7 +135,8 @@ geouq.map = (async () => {
     const {ground} = layout;
     if (!ground || layout.where || ground.step[1] || ground.step[2]) return;
     const [wide, , , high] = ground.step, x0 = ground.x[0] - (layout.lefts[0] - map.left) * wide, y0 = ground.y[0] - (layout.tops[0] - map.top) * high;
-    for (const tick of ticks(x0, x0 + map.width * wide)) written(people6(tick), across((tick - x0) / wide), view.high - 6, "center");
+    const marks = ticks(x0, x0 + map.width * wide), apart = marks.length > 1 ? Math.abs((marks[1] - marks[0]) / wide) * view.scale : Infinity;
+    for (const tick of marks.filter((_, k) => k % Math.ceil(74 / apart) === 0)) written(people6(tick), across((tick - x0) / wide), view.high - 6, "center");
     for (const tick of ticks(y0, y0 + map.height * high)) written(people6(tick), 4, down((tick - y0) / high) + 4);
   }
   function ticks(a, b) {
@@ -159,10 +160,14 @@ geouq.map = (async () => {
       const {x, y} = map.place(block);
       return has(block) && x >= box.left && x <= box.right && y >= box.bottom && y <= box.top;
     });
-    if (blocks.length) choose({blocks, box}, keep && {part: null, cell: null, box: [box.left, box.bottom, box.right, box.top].map(side => Math.round(side)).join(",")});
+    if (blocks.length) choose({blocks, box}, keep && {part: null, cell: null, tile: null, box: [box.left, box.bottom, box.right, box.top].map(side => Math.round(side)).join(",")});
   }
-  const chooseCell = (block, keep = true) => choose({blocks: [block], box: map.place(block)}, keep && {part: null, box: null, cell: block});
-  const chooseRegion = (region, keep = true) => choose({region}, keep && {part: region === home ? null : regions.names[region], box: null, cell: null});
+  const chooseCell = (block, keep = true) => choose({blocks: [block], box: map.place(block)}, keep && {part: null, box: null, tile: null, cell: block});
+  const chooseRegion = (region, keep = true) => choose({region}, keep && {part: region === home ? null : regions.names[region], box: null, cell: null, tile: null});
+  function chooseTile(tile) {
+    const {left, right, top, bottom} = map.sides(tile), blocks = map.every.filter(block => has(block) && block >= layout.first[tile] && block < layout.first[tile + 1]);
+    return choose({blocks, box: {left, right, top: -top, bottom: -bottom}, name: layout.names[tile]});
+  }
   async function choose(one, changes) {
     part = one;
     if (changes) geouq.remember(changes);
@@ -172,6 +177,7 @@ geouq.map = (async () => {
   }
   function titleOf() {
     if ("region" in part) return part.region === 0 ? "all" : regions.names[part.region];
+    if (part.name) return part.name;
     return part.blocks.length === 1 ? map.named(part.blocks[0]) : `${thousands(part.blocks.length)} cells`;
   }
   const diagramsOf = async region => (await geouq.load("diagrams", chooseVariable.selectedIndex, Math.floor(region / regions.perFile)))[region % regions.perFile];
@@ -244,7 +250,7 @@ geouq.map = (async () => {
     chooseMetric.replaceChildren(...metrics.map(one => new Option(one.name, one.id)));
     const opening = metrics.find(one => one.id === before) ?? ["coverage", "spread"].map(wish => metrics.find(one => one.part === wish)).find(Boolean) ?? metrics[0];
     chooseMetric.value = opening.id;
-    values.replaceChildren(...metrics.map(one => element("tr", {}, element("th", {scope: "row"}, cells.labelled(one.name, one.unit)), ...[POINTED, CHOSEN, WHOLE].map(() => element("td")))));
+    values.replaceChildren(...metrics.map(one => element("tr", {}, element("th", {scope: "row", title: one.about ?? ""}, cells.labelled(one.name, one.unit)), ...[POINTED, CHOSEN, WHOLE].map(() => element("td")))));
     pointed = null;
     await useMetric();
     if (part.blocks && !part.blocks.some(has)) part = {region: home};
@@ -267,6 +273,7 @@ geouq.map = (async () => {
       await useMetric();
     }
     if (box?.length === 4 && box.every(Number.isFinite)) chooseBox({left: box[0], bottom: box[1], right: box[2], top: box[3]}, false);
+    else if (shownTiles.has(layout.names.indexOf(wish.tile))) await chooseTile(layout.names.indexOf(wish.tile));
     else if (map.everySet.has(cell) && has(cell)) await chooseCell(cell, false);
     else await chooseRegion(region >= 0 ? region : home, false);
   }

@@ -53,9 +53,9 @@ function open() {
 }
 addEventListener("hashchange", open);
 open();
-// On paper nothing can be opened.
+// On paper nothing can be opened; the rule of the verdict belongs to it.
 addEventListener("beforeprint", () => {
-  for (const details of document.querySelectorAll("details:not([open]):has(img, pre), details.rule:not([open])")) {
+  for (const details of document.querySelectorAll("#verdict details.rule:not([open])")) {
     details.open = true;
     details.dataset.opened = "";
   }

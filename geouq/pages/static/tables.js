@@ -2,8 +2,9 @@
 "use strict";
 {
   const MARKS = {"over-confident": "\u25b2", "under-confident": "\u25bc", "over-prediction": "+", "under-prediction": "\u2212", "errors larger than predicted": "\u25b3", "errors smaller than predicted": "\u25bd", "covers too little": "\u25b3", "covers too much": "\u25bd", better: "\u2713", worse: "\u2717"};
-  const AT_ONCE = 100;
-  const number = text => text === "n/a" || text === "" ? -Infinity : Number(text.replaceAll("\u202f", ""));
+  const AT_ONCE = 100, FEW = 8;
+  const plain = text => text.replace(/[\u202f\u2007\u2008\u00a0]/g, "").replaceAll("\u2212", "-");
+  const number = text => text === "\u2013" || text === "" ? -Infinity : Number(plain(text));
   const compare = (a, b) => isNaN(number(a)) || isNaN(number(b)) ? a.localeCompare(b, undefined, {numeric: true}) : number(a) - number(b);
   const order = up => (a, b) => (up ? 1 : -1) * compare(a, b);
   function turn(heading) {
@@ -26,11 +27,39 @@
     if (under) made.append(element("small", under.length > 45 ? {class: "wide"} : {}, under));
     return made;
   }
+  const first = cell => cell.firstChild?.textContent.trim() ?? "";
+  /** Offer the rows that are shown as a file. */
+  function download(sheet, rows) {
+    const button = element("button", {type: "button", className: "download"}, "Download CSV");
+    const quoted = text => /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    button.addEventListener("click", () => {
+      const heads = [...sheet.querySelectorAll("thead button")].map(one => one.textContent);
+      const lines = [heads, ...rows()].map(line => line.map(text => quoted(text === "\u2013" ? "" : plain(text))).join(","));
+      const link = element("a", {href: URL.createObjectURL(new Blob([lines.join("\n") + "\n"], {type: "text/csv"})), download: `${sheet.dataset.name}.csv`});
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    });
+    return button;
+  }
+  /** Keep the sorting of a table in the address. */
+  function keep(sheet, heading) {
+    geouq.remember({order: `${sheet.dataset.name}.${heading.cellIndex}.${heading.getAttribute("aria-sort")}`});
+  }
   function short(sheet) {
-    const body = sheet.querySelector("tbody"), first = cell => cell.firstChild?.textContent ?? "";
+    const body = sheet.querySelector("tbody"), rows = [...body.rows], controls = element("div", {className: "controls"});
+    if (rows.length > FEW) {
+      const search = element("input", {type: "search", size: 14});
+      search.addEventListener("input", () => {
+        for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(search.value.toLowerCase());
+      });
+      controls.append(element("label", {}, "rows with ", search));
+    }
+    controls.append(download(sheet, () => [...body.rows].filter(row => !row.hidden).map(row => [...row.cells].map(first))));
+    sheet.prepend(controls);
     for (const button of sheet.querySelectorAll("th button")) button.addEventListener("click", () => {
       const heading = button.closest("th"), by = turn(heading), column = heading.cellIndex;
       body.append(...[...body.rows].sort((a, b) => by(first(a.cells[column]), first(b.cells[column]))));
+      keep(sheet, heading);
     });
   }
   function long(sheet) {
@@ -59,8 +88,10 @@
     for (const button of sheet.querySelectorAll("th button")) button.addEventListener("click", () => {
       const heading = button.closest("th");
       by = {order: turn(heading), column: heading.cellIndex};
+      keep(sheet, heading);
       again();
     });
+    sheet.querySelector(".controls").append(download(sheet, () => shown.map(row => row.map(text))));
     select.parentElement.hidden = index.groups.length < 2;
     select.addEventListener("change", open);
     search.addEventListener("input", again);
@@ -70,4 +101,9 @@
     }, {rootMargin: "400px"}).observe(sheet);
   }
   for (const sheet of document.querySelectorAll(".sheet")) ("sheet" in sheet.dataset ? long : short)(sheet);
+  const [name, column, direction] = geouq.state().order?.split(".") ?? [];
+  for (const sheet of document.querySelectorAll(".sheet")) {
+    const button = sheet.dataset.name === name && sheet.querySelectorAll("thead button")[Number(column)];
+    if (button) { button.click(); if (direction === "descending") button.click(); }
+  }
 }
