@@ -93,7 +93,7 @@ class Verdict:
 
     Parameters
     ----------
-    inside : Share
+    inside : Part
         Share of the truth inside the central intervals of the level nearest to the usual one, with the smallest p that
         the shape takes from it.
     """

@@ -110,7 +110,7 @@ def test_both_sides_are_evaluated_and_the_shift_between_them_is_shown(split_run)
 def test_the_page_shows_the_shift(split_run):
     page = html.unescape((split_run / "report/index.html").read_text(encoding="utf-8"))
 
-    (section,) = re.findall(r"<h2>In and out of distribution</h2>(.*?)</table>", page, re.DOTALL)
+    (section,) = re.findall(r"<h2>Shift</h2>(.*?)</table>", page, re.DOTALL)
     assert "over-confident out of distribution" in section
     assert 'href="../tables/shift.csv"' in section
     assert section.count("<tr>") == 11

@@ -136,6 +136,6 @@ def test_tiles_with_pixels_of_other_sizes_have_no_common_coordinates():
 
 
 def test_a_run_without_a_pixel_has_no_map(side):
-    empty = ForecastSample(empty_summary((0.5, 0.9)), side.choices, side.places, side.cells_of)
+    empty = ForecastSample(empty_summary((0.5, 0.9)), side.metric_options, side.places, side.cells_of)
 
     assert cell_maps({"height": empty}, [Variable(name="height", band=1)], SCHEME) is None
