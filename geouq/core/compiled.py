@@ -8,7 +8,7 @@ them compiles anew.
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -87,7 +87,7 @@ def _compile(function: F, compiler: Callable[..., Any], *signatures: list[str], 
     before = config.CACHE_DIR
     config.CACHE_DIR = _cache_folder()
     try:
-        with _alone():
+        with _alone() if signatures else nullcontext():  # without signatures nothing is compiled or loaded yet
             made = compiler(*signatures, cache=is_kept(), **options)(function)
     finally:
         config.CACHE_DIR = before
