@@ -51,7 +51,7 @@ def headline(variables: Sequence[Variable], verdicts: Mapping[Place, Verdict]) -
     names = {(variable.variable, variable.model): variable.name for variable in variables}
     regions = [(names[place[2:]], place[1], one) for place, one in verdicts.items() if place[0] == "region"]
     tone, sentence = _answer(whole, [one for one in regions if one[2].is_certain])
-    ranked = sorted(whole, key=lambda name: -severity(whole[name]))
+    ranked = sorted(whole, key=lambda name: _rank(whole[name]))
     lines = [Line(name, effect_words(whole[name]), certainty(whole[name])) for name in ranked[:MOST_LINES]]
     worst = max(regions, key=lambda one: severity(one[2]), default=None)
     shown = worst and Line(f"{worst[0]} in {worst[1]}", effect_words(worst[2]), certainty(worst[2]))
@@ -68,7 +68,7 @@ def headline_of_region(
         if (place := ("region", region, variable.variable, variable.model)) in verdicts
     }
     tone, sentence = _answer({name: own for name, (own, _) in both.items()}, [])
-    ranked = sorted(both, key=lambda name: -severity(both[name][0]))
+    ranked = sorted(both, key=lambda name: _rank(both[name][0]))
     lines = [Line(name, compared(*both[name]), certainty(both[name][0])) for name in ranked[:most]]
     return Headline(tone, sentence, lines, None, len(ranked) - len(lines))
 
@@ -86,6 +86,11 @@ def compared(own: Verdict, whole: Verdict | None) -> str:
 def severity(verdict: Verdict | None) -> float:
     """Return how bad a verdict is: the size of the effect, whatever its direction; -1 where it is unknown."""
     return -1.0 if verdict is None or verdict.excess is None else abs(verdict.excess)
+
+
+def _rank(verdict: Verdict) -> tuple[bool, float]:
+    """Return a sort key: certain findings first, then by size, so that a short list hides no certain one."""
+    return not verdict.is_certain, -severity(verdict)
 
 
 def effect_words(verdict: Verdict) -> str:

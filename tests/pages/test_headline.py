@@ -127,3 +127,9 @@ def test_without_a_std_the_excess_follows_from_the_coverage():
 def test_of_many_names_the_first_are_listed():
     assert listed(["a"]) == "a"
     assert listed(list("abcdef")) == "a, b, c and 3 more"
+
+
+def test_a_certain_finding_comes_before_larger_effects_that_are_not_certain():
+    found = answer({"AGB": verdict(1.05, finding=OVER), "Clay": verdict(2.0)})
+
+    assert [line.name for line in found.lines] == ["AGB", "Clay"]
