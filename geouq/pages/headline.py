@@ -157,15 +157,25 @@ def _answer(whole: Mapping[str, Verdict], regions: Sequence[tuple[str, str, Verd
         return "open", "There is no verdict: no variable has a valid pixel."
     certain = {name: one for name, one in whole.items() if one.is_certain}
     found = f"{_found(certain, len(whole))}{_suspected(whole)}"
-    places = [f"{variable} in {region}" for variable, region, one in regions if severity(one) >= MATTERS]
+    places = [(variable, region) for variable, region, one in regions if severity(one) >= MATTERS]
     if any(severity(one) >= MATTERS for one in certain.values()):
         return "bad", f"Not trustworthy as it is: {found}."
     if places:
         on_whole = f"; on the whole, by little: {found}" if certain else ""
-        return "bad", f"Not trustworthy everywhere: {listed(places)} {_are(len(places))} miscalibrated{on_whole}."
+        return "bad", f"Not trustworthy everywhere: {_by_region(places)} {_are(len(places))} miscalibrated{on_whole}."
     if certain:
         return "open", f"Miscalibrated, but by little where certain: {found}."
     return _without_findings(whole)
+
+
+def _by_region(places: Sequence[tuple[str, str]]) -> str:
+    """Return variables and regions in words, region by region, such as "AGB and Clay in east; AGB in west"."""
+    regions: dict[str, list[str]] = {}
+    for variable, region in places:
+        regions.setdefault(region, []).append(variable)
+    parts = [f"{listed(variables)} in {region}" for region, variables in regions.items()]
+    more = len(parts) - MOST_NAMES
+    return "; ".join([*parts[:MOST_NAMES], *([f"variables of {more} more regions"] if more > 0 else [])])
 
 
 def _without_findings(whole: Mapping[str, Verdict]) -> tuple[Tone, str]:

@@ -133,3 +133,12 @@ def test_a_certain_finding_comes_before_larger_effects_that_are_not_certain():
     found = answer({"AGB": verdict(1.05, finding=OVER), "Clay": verdict(2.0)})
 
     assert [line.name for line in found.lines] == ["AGB", "Clay"]
+
+
+def test_the_sentence_names_each_region_once_and_not_too_many_of_them():
+    regions = [(region, name, verdict(2.0, finding=OVER)) for region in "abcde" for name in ("AGB", "Clay")]
+
+    assert answer({"AGB": verdict(), "Clay": verdict()}, regions).sentence == (
+        "Not trustworthy everywhere: AGB and Clay in a; AGB and Clay in b; AGB and Clay in c; "
+        "variables of 2 more regions are miscalibrated."
+    )
