@@ -77,7 +77,7 @@ def content(tests=(), **changes):
         "figures": {("all", "P95", "pit"): "figures/all/100%25.png"},
         "maps": ["maps/t1_z.tif"],
         "zones": frozenset(),
-        "provenance": {"geouq": "0", "started": "2026"},
+        "provenance": {"geouq": "0", "date": "2026-01-31"},
     }
     given |= changes
     return ReportContent(**given, verdicts=verdicts_of(given["metrics"], tests))

@@ -170,7 +170,8 @@ def save_styles(package: Path, layers: Sequence[str], styles: Mapping[str, str])
         for layer in layers
         for number, (name, text) in enumerate(styles.items())
     ]
-    with closing(sqlite3.connect(package)) as database, database:
+    with closing(sqlite3.connect(":memory:")) as database:  # SQLite does not open every name that a file can have
+        database.deserialize(package.read_bytes())
         database.execute(LAYER_STYLES)
         database.execute(
             "INSERT INTO gpkg_contents (table_name, data_type, identifier, last_change) VALUES (?, ?, ?, ?)",
@@ -182,6 +183,8 @@ def save_styles(package: Path, layers: Sequence[str], styles: Mapping[str, str])
             "update_time) VALUES ('', '', ?, ?, ?, ?, ?, ?)",
             rows,
         )
+        database.commit()
+        package.write_bytes(database.serialize())
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from geouq.core.failures import Failure, collecting, isolated
 from geouq.core.naming import file_name
 from geouq.core.overflow import overflow_is_missing
 from geouq.inference import Bands
+from geouq.maps.geotiff import source_date_epoch
 from geouq.maps.pipeline import Evaluated as OfMaps
 from geouq.maps.pipeline import write_maps
 from geouq.numbers.gates import save_gates
@@ -248,10 +249,16 @@ def _content_of_pages(
         comparison=tables["comparison"].rows if "comparison" in tables else (),
         config=resolved(experiment),
         inputs=inputs_in_words(record.inputs, record.polygons),
-        provenance={"started": record.started}
+        provenance={"date": _date_of(record)}
         | dict(record.versions)
         | {"configuration (SHA-256)": record.config_sha256},
     )
+
+
+def _date_of(record: RunRecord) -> str:
+    """Return the date of a run (UTC), or of SOURCE_DATE_EPOCH: a time would give other bytes in each run."""
+    fixed = source_date_epoch()
+    return (fixed.isoformat() if fixed else record.started)[:10]
 
 
 def _curves_of_pages(evaluated: Evaluated) -> dict[Place, Curves]:

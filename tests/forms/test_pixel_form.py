@@ -170,7 +170,7 @@ def test_a_mistake_is_named(written, instead, message, folder, geouq):
 
 
 def test_a_key_that_is_taken_is_refused():
-    with pytest.raises(ValueError, match="'ensemble' is that of another form"):
+    with pytest.raises(ValueError, match="'ensemble' belongs to another form"):
 
         @dataclass(frozen=True)
         class Mine(PixelForm):
