@@ -189,7 +189,7 @@ def test_the_command_line_names_the_limit_of_open_files(geouq, tmp_path, monkeyp
     def refuse(_):
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), "a.yaml")
 
-    monkeypatch.setattr("geouq.config.load_experiment", refuse)
+    monkeypatch.setattr("geouq.pipeline.check.load_experiment", refuse)
     done = geouq("check", tmp_path / "a.yaml")
 
     assert done.exit_code == 2
