@@ -85,7 +85,7 @@ def evaluate(folder, layer="", change=None, *, more="", weights=False, figures="
         + "".join(f"  {key}: '{key}/{{tile}}.tif'\n" for key in layers)
         + "variables: {A: {band: 1, thresholds: [10]}, B: {band: 2}}\nregions: {west: [a1], east: [b1]}\n"
         f"cell_size: 16\nordering: true\nintervals: {{resamples: 100}}\n{more}"
-        f"output: {{maps: [{MAPS}], figures: {figures}}}\n",
+        f"output: {{maps: [{MAPS}], figures: {figures}, region_figures: {figures}}}\n",
         encoding="utf-8",
     )
     return geouq.run(config, options(folder / "out"))

@@ -46,7 +46,10 @@ def test_a_run_of_models_gives_tables_figures_maps_pages_and_gates(tmp_path, mod
     models_folder()
     models_folder(layers_of(7), "b")
     gates = "gates: [{metric: coverage_90, variable: h, model: ens, min: 0.99}, {metric: n_x, variable: h, max: 1}]\n"
-    text = LISTED + "regions: {west: [a]}\noutput: {maps: [cells, z]}\n"
+    text = (
+        LISTED
+        + "regions: {west: [a]}\noutput: {maps: [cells, z], figures: [pit], region_figures: [pit, reliability]}\n"
+    )
     refused = geouq("run", config_of(tmp_path, text + gates))
     assert refused.exit_code == 2
     config = config_of(tmp_path, text + gates.replace(", {metric: n_x, variable: h, max: 1}", ""))

@@ -17,6 +17,7 @@ Point = tuple[float, ...]  # x, y, and the lower and upper limit of y if they ar
 
 RELIABILITY, CALIBRATION, PIT = "bins", "calibration", "pit_histogram"
 GROUPED = "_by_"  # in the names of curves of coverage by group
+LARGEST = 1e300  # coordinate of a point
 
 
 @dataclass(frozen=True)
@@ -81,18 +82,26 @@ def curves_of(
 
 
 def _curves(rows: Mapping[str, Sequence[Row]], scheme: str, bands: Bands | None) -> Curves:
-    points = {name: [(row["x"], row["y"]) for row in own] for name, own in rows.items() if name != RELIABILITY}
+    points = {name: [_point(row["x"], row["y"]) for row in own] for name, own in rows.items() if name != RELIABILITY}
     calibration = points.pop(CALIBRATION, [])
-    pit = [y for _, y in points.pop(PIT, [])]
+    heights = points.pop(PIT, [])
+    pit = [point[1] for point in heights if point] if all(heights) else []
     binned = rows.get(RELIABILITY, [])
-    means = [(row["mean_variance"], row["mse"]) if row["n"] else None for row in binned]
+    means = [_point(row["mean_variance"], row["mse"]) if row["n"] else None for row in binned]
     return Curves(
         _with_limits(means, bands.mse.get(scheme) if bands else None),
         _with_limits(calibration, bands.calibration if bands else None),
         pit,
         _half_width(bands) if pit else None,
-        points,
+        {name: [point for point in own if point] for name, own in points.items()},
     )
+
+
+def _point(x: float | None, y: float | None) -> Point | None:
+    """Return a point that can be drawn; None if a coordinate is missing or too large for an axis."""
+    if x is None or y is None or not max(abs(x), abs(y)) < LARGEST:
+        return None
+    return x, y
 
 
 def _half_width(bands: Bands | None) -> float | None:
