@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.core.gaussian import half_width
-from geouq.metrics.record import NOT_NEGATIVE, Around, Span, metric
+from geouq.metrics.record import IN_COMPARISONS, IN_DIFFERENCES, NOT_NEGATIVE, Around, Span, metric
 from geouq.metrics.sources import DEFINITION, KULESHOV, LEVI
 from geouq.summary import Summary
 
@@ -51,7 +51,7 @@ def sharpness(summary: Summary) -> Floats:
     is_judged=False,
     heading="RMV",
     rank=5,
-    shown=("page", "table", "summary", "comparison", "corrections", "cell sums"),
+    shown=(*IN_COMPARISONS, "corrections", "cell sums"),
 )
 def sharpness_rms(summary: Summary) -> Floats:
     """Root of the mean predicted variance; in the variable's unit, small is sharp."""
@@ -95,7 +95,7 @@ def _as_large_as_errors(whole: Summary) -> Floats:
     scale=Around(_as_large_as_errors),
     heading="bias",
     rank=1,
-    shown=("page", "table", "summary", "comparison", "regions", "differences", "corrections", "cell sums"),
+    shown=(*IN_DIFFERENCES, "corrections", "cell sums"),
 )
 def bias(summary: Summary) -> Floats:
     """Mean error; in the variable's unit, ideal 0, above 0 is over-prediction."""
@@ -117,17 +117,7 @@ def mae(summary: Summary) -> Floats:
     bounds=NOT_NEGATIVE,
     heading="RMSE",
     rank=2,
-    shown=(
-        "page",
-        "table",
-        "summary",
-        "comparison",
-        "regions",
-        "differences",
-        "recalibration",
-        "corrections",
-        "cell sums",
-    ),
+    shown=(*IN_DIFFERENCES, "recalibration", "corrections", "cell sums"),
 )
 def rmse(summary: Summary) -> Floats:
     """Root mean squared error; in the variable's unit, ideal 0."""

@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 
 from geouq.config import EQUAL_COUNT_10, BinScheme
 from geouq.metrics.norms import ence_of_gaps, equal_weight, uce_of_gaps, variance_weight
-from geouq.metrics.record import NOT_NEGATIVE, SHARE, Around, Ratio, VarianceGaps, metric
+from geouq.metrics.record import (
+    IN_COMPARISONS,
+    IN_DIFFERENCES,
+    NOT_NEGATIVE,
+    SHARE,
+    Around,
+    Ratio,
+    VarianceGaps,
+    metric,
+)
 from geouq.metrics.sources import LAVES, LEVI, NOTEBOOK, PERNOT, PERNOT_2023
 from geouq.summary import Binned, Summary, VarianceProfile
 
@@ -59,7 +68,7 @@ def binned(summary: Summary, scheme: BinScheme, edges: Floats | None = None) -> 
     gaps=VarianceGaps(uce_of_gaps, variance_weight),
     heading="UCE",
     rank=11,
-    shown=("page", "table", "summary", "comparison", "cell map", "corrections", "cell sums"),
+    shown=(*IN_COMPARISONS, "cell map", "corrections", "cell sums"),
 )
 def uce(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats | None = None) -> Floats:
     """Uncertainty calibration error, sum of w_k |MV_k - MSE_k|; in the unit squared, ideal 0.
@@ -80,17 +89,7 @@ def uce(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats | None
     gaps=VarianceGaps(ence_of_gaps, equal_weight),
     heading="ENCE",
     rank=12,
-    shown=(
-        "page",
-        "table",
-        "summary",
-        "comparison",
-        "regions",
-        "differences",
-        "recalibration",
-        "corrections",
-        "cell sums",
-    ),
+    shown=(*IN_DIFFERENCES, "recalibration", "corrections", "cell sums"),
     is_guarded=True,
 )
 def ence(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats | None = None) -> Floats:
@@ -208,18 +207,7 @@ def ence_excess(
     scale=Ratio(4.0),
     heading="mean z²",
     rank=9,
-    shown=(
-        "page",
-        "table",
-        "summary",
-        "comparison",
-        "regions",
-        "differences",
-        "recalibration",
-        "cell map",
-        "corrections",
-        "cell sums",
-    ),
+    shown=(*IN_DIFFERENCES, "recalibration", "cell map", "corrections", "cell sums"),
 )
 def zms(summary: Summary) -> Floats:
     """Mean of z^2; unit 1, ideal 1, above 1 errors are larger than predicted (Pernot, arXiv 2402.10043)."""

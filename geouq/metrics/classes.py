@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from geouq.metrics.form_curves import Curve, curves_of
 from geouq.metrics.form_sums import counted, mean_of, sums_of
-from geouq.metrics.record import NOT_NEGATIVE, SHARE, Around, Span, metric
+from geouq.metrics.record import IN_DIFFERENCES, NOT_NEGATIVE, SHARE, Around, Span, metric
 from geouq.metrics.sources import BRIER, DEFINITION, GNEITING, GUO, MURPHY, STEPHENSON
 from geouq.summary import Summary
 
@@ -35,7 +35,7 @@ N, P, PP, HIT, PH = range(5)
     bounds=NOT_NEGATIVE,
     heading="Brier score",
     rank=40,
-    shown=("page", "table", "summary", "comparison", "regions", "differences", "cell sums", "cell map"),
+    shown=(*IN_DIFFERENCES, "cell sums", "cell map"),
 )
 def brier(summary: Summary) -> Floats:
     """Mean of sum_k (p_k - o_k)^2 over all classes; unit 1, from 0 to 2, small is good (Brier 1950)."""
@@ -121,7 +121,7 @@ def brier_within(summary: Summary) -> Floats:
     bounds=NOT_NEGATIVE,
     heading="log-loss",
     rank=43,
-    shown=("page", "table", "summary", "comparison", "regions", "differences", "cell sums"),
+    shown=(*IN_DIFFERENCES, "cell sums"),
 )
 def log_loss(summary: Summary) -> Floats:
     """Mean of -log p of the true class; unit 1, small is good, infinite where one true class was given 0."""
@@ -150,7 +150,7 @@ def impossible(summary: Summary) -> Floats:
     scale=Span(0.0, 1.0),
     heading="accuracy",
     rank=44,
-    shown=("page", "table", "summary", "comparison", "regions", "differences", "cell sums"),
+    shown=(*IN_DIFFERENCES, "cell sums"),
 )
 def accuracy(summary: Summary) -> Floats:
     """Share of pixels whose most probable class is the true one; unit 1, ideal 1. Of equal classes the first counts."""
@@ -205,7 +205,7 @@ def overconfidence(summary: Summary) -> Floats:
     bounds=SHARE,
     heading="ECE of the top class",
     rank=46,
-    shown=("page", "table", "summary", "comparison", "regions", "differences"),
+    shown=IN_DIFFERENCES,
 )
 def ece(summary: Summary) -> Floats:
     """Mean gap between confidence and accuracy in ten bins of the confidence; unit 1, ideal 0 (Guo et al. 2017)."""

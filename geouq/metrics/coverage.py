@@ -7,7 +7,7 @@ central ones of the normal forecast whose interval of that level is as wide.
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.metrics.record import SHARE, metric
+from geouq.metrics.record import IN_DIFFERENCES, SHARE, metric
 from geouq.metrics.sources import DEFINITION
 from geouq.summary import Summary
 
@@ -26,17 +26,7 @@ Floats = NDArray[np.float64]
     part="coverage",
     heading="coverage",
     rank=10,
-    shown=(
-        "page",
-        "table",
-        "summary",
-        "comparison",
-        "regions",
-        "differences",
-        "recalibration",
-        "corrections",
-        "cell sums",
-    ),
+    shown=(*IN_DIFFERENCES, "recalibration", "corrections", "cell sums"),
 )
 def coverage(summary: Summary, level: float) -> Floats:
     """Share of |z| <= h_p; unit 1, ideal the level, below it errors are larger than predicted."""

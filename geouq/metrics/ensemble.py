@@ -9,7 +9,7 @@ from geouq.core.compiled import compiled
 from geouq.core.errors import SummaryError
 from geouq.metrics.form_curves import Curve, curves_of
 from geouq.metrics.form_sums import counted, mean_of, sums_of
-from geouq.metrics.record import NOT_NEGATIVE, SHARE, AroundValue, Ratio, Span, metric
+from geouq.metrics.record import IN_COMPARISONS, IN_DIFFERENCES, NOT_NEGATIVE, SHARE, AroundValue, Ratio, Span, metric
 from geouq.metrics.sources import DEFINITION, OSBAND
 from geouq.summary import Summary
 from geouq.summary.form import PIT_BINS, TAU
@@ -34,7 +34,7 @@ NO_DENSITY = "members without a variance of their own have no density; give one 
     bounds=NOT_NEGATIVE,
     heading="fair CRPS of members",
     rank=20,
-    shown=("page", "table", "summary", "comparison", "regions", "differences"),
+    shown=IN_DIFFERENCES,
 )
 def crps_ensemble(summary: Summary) -> Floats:
     """Mean fair CRPS of members without variances; the variable's unit, small is good.
@@ -58,7 +58,7 @@ def crps_ensemble(summary: Summary) -> Floats:
     bounds=NOT_NEGATIVE,
     heading="CRPS of the mixture",
     rank=21,
-    shown=("page", "table", "summary", "comparison", "regions", "differences"),
+    shown=IN_DIFFERENCES,
 )
 def crps_mixture(summary: Summary) -> Floats:
     """Mean CRPS of the mixture of members with variances; the variable's unit, small is good.
@@ -83,7 +83,7 @@ def crps_mixture(summary: Summary) -> Floats:
     scale=Ratio(2.0),
     heading="spread / skill",
     rank=22,
-    shown=("page", "table", "summary", "comparison"),
+    shown=IN_COMPARISONS,
 )
 def spread_skill(summary: Summary) -> Floats:
     """Root mean variance of forecast and truth about the mean, by RMSE; unit 1, ideal 1, above is over-dispersive.
@@ -179,7 +179,7 @@ def marginal_log_loss(summary: Summary) -> Floats:
     of_pairs=lambda losses: losses[TAU],
     heading="joint log-loss",
     rank=25,
-    shown=("page", "table", "summary", "comparison", "regions"),
+    shown=(*IN_COMPARISONS, "regions"),
 )
 def joint_log_loss(summary: Summary) -> Floats:
     """Mean -log joint density of 10 observations at two random pixels; unit 1, small is good (Osband et al. 2022).

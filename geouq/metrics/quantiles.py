@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from geouq.core.errors import SummaryError
 from geouq.metrics.form_curves import Curve, curves_of
 from geouq.metrics.form_sums import mean_of, sums_of
-from geouq.metrics.record import NOT_NEGATIVE, SHARE, metric
+from geouq.metrics.record import IN_DIFFERENCES, NOT_NEGATIVE, SHARE, metric
 from geouq.metrics.sources import DEFINITION, GNEITING, KULESHOV
 from geouq.summary import Summary
 from geouq.summary.form import Form
@@ -61,7 +61,7 @@ def pinball_mean(summary: Summary) -> Floats:
     bounds=NOT_NEGATIVE,
     heading="2 x mean pinball",
     rank=30,
-    shown=("page", "table", "summary", "comparison", "regions", "differences", "cell sums", "cell map"),
+    shown=(*IN_DIFFERENCES, "cell sums", "cell map"),
     label="2 x mean pinball",
 )
 def crps_quantiles(summary: Summary) -> Floats:
@@ -112,7 +112,7 @@ def crps_integral_normalized(summary: Summary) -> Floats:
     bounds=NOT_NEGATIVE,
     heading="WIS",
     rank=32,
-    shown=("page", "table", "summary", "comparison", "regions", "differences", "cell sums"),
+    shown=(*IN_DIFFERENCES, "cell sums"),
 )
 def wis(summary: Summary) -> Floats:
     """Weighted interval score of all central intervals and the median; the unit, small is good (Bracher et al. 2021).
@@ -158,7 +158,7 @@ def quantile_coverage(summary: Summary, level: float) -> Floats:
     part="coverage",
     heading="coverage",
     rank=10,
-    shown=("page", "table", "summary", "comparison", "regions", "differences", "recalibration", "cell sums"),
+    shown=(*IN_DIFFERENCES, "recalibration", "cell sums"),
 )
 def pair_coverage(summary: Summary, level: float) -> Floats:
     """Share of truth within the closed interval between two quantiles; unit 1, ideal level."""

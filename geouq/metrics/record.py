@@ -45,6 +45,9 @@ Place = Literal[
     "cell sums",
     "cell map",
 ]
+# places of the numbers that are compared, and of those whose difference is judged too
+IN_COMPARISONS: tuple[Place, ...] = ("page", "table", "summary", "comparison")
+IN_DIFFERENCES: tuple[Place, ...] = (*IN_COMPARISONS, "regions", "differences")
 Part = Literal["", "bias", "spread", "shape", "coverage", "skill"]
 
 OF_VARIANCE = ("variance",)  # every form of a forecast that has a variance
