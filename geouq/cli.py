@@ -434,7 +434,10 @@ def _describe(source: Path, results: "Results", *, traces: bool = False) -> int:
 
 
 def _verdicts(results: "Results") -> "Iterator[str]":
-    """Yield a line for each variable of the whole: the verdict and the coverage with its interval."""
+    """Yield the answer of the page, then a line for each variable of the whole: verdict and coverage."""
+    from geouq.pages.headline import headline
+
+    yield headline(results.record.variables, results.verdicts).sentence
     for (level, _, variable, model), verdict in results.verdicts.items():
         if level == "all":
             name = f"{variable} ({model})" if model else variable

@@ -82,6 +82,11 @@ class Part:
         """Return whether the adjusted interval excludes the ideal."""
         return self.p_adjusted is not None and self.p_adjusted < 1 - (self.ci_level or 0.95)
 
+    @property
+    def holds_ideal(self) -> bool:
+        """Return whether the interval holds the ideal, before it is adjusted for the number of regions."""
+        return self.ci_low is not None and self.ci_high is not None and self.ci_low <= self.ideal <= self.ci_high
+
     def lies_within(self, low: float, high: float) -> bool:
         """Return whether the interval lies between two limits."""
         return self.ci_low is not None and self.ci_high is not None and low <= self.ci_low <= self.ci_high <= high
@@ -312,11 +317,7 @@ def narrow_coverage(level: float) -> tuple[float, float]:
 
 def _hold_ideals(bias: Part, spread: Part) -> bool:
     """Return whether the intervals hold the ideals also before they are adjusted for the number of regions."""
-    return all(
-        part.ci_low is not None and part.ci_high is not None and part.ci_low <= part.ideal <= part.ci_high
-        for part in (bias, spread)
-        if part.exists
-    )
+    return all(part.holds_ideal for part in (bias, spread) if part.exists)
 
 
 def _bias(numbers: Mapping[str, Row], p_values: Mapping[str, float]) -> Part:

@@ -1,6 +1,7 @@
 """Rooms and floors: a module imports only from the floors below it."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,10 @@ def test_functions_are_short(path):
             docstring = node.body[0] if ast.get_docstring(node) else None
             documentation = docstring.end_lineno - docstring.lineno + 1 if docstring else 0
             assert node.end_lineno - node.lineno - documentation < 60, f"{node.name} is too long"
+
+
+def test_the_page_on_the_architecture_names_every_room_and_no_other():
+    page = (PACKAGE.parent / "docs/development/architecture.md").read_text(encoding="utf-8")
+    table = re.findall(r"^\| ((?:`\w+` ?)+) \| [a-z]", page, re.MULTILINE)
+
+    assert sorted(re.findall(r"\w+", " ".join(table))) == sorted(set(FLOOR) - {"__main__", "extensions", "version"})

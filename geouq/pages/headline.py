@@ -52,7 +52,8 @@ def headline(variables: Sequence[Variable], verdicts: Mapping[Place, Verdict]) -
     regions = [(names[place[2:]], place[1], one) for place, one in verdicts.items() if place[0] == "region"]
     tone, sentence = _answer(whole, [one for one in regions if one[2].is_certain])
     ranked = sorted(whole, key=lambda name: _rank(whole[name]))
-    lines = [Line(name, effect_words(whole[name]), certainty(whole[name])) for name in ranked[:MOST_LINES]]
+    most = len(ranked) if len(ranked) == MOST_LINES + 1 else MOST_LINES  # "1 more" takes a line, too
+    lines = [Line(name, effect_words(whole[name]), certainty(whole[name])) for name in ranked[:most]]
     worst = max(regions, key=lambda one: severity(one[2]), default=None)
     shown = worst and Line(f"{worst[0]} in {worst[1]}", effect_words(worst[2]), certainty(worst[2]))
     return Headline(tone, sentence, lines, shown, len(ranked) - len(lines))
@@ -156,15 +157,18 @@ def _answer(whole: Mapping[str, Verdict], regions: Sequence[tuple[str, str, Verd
     if not whole:
         return "open", "There is no verdict: no variable has a valid pixel."
     certain = {name: one for name, one in whole.items() if one.is_certain}
-    found = f"{_found(certain, len(whole))}{_suspected(whole)}"
+    found, suspected = _found(certain, len(whole)), _suspected(whole, "by more")
     places = [(variable, region) for variable, region, one in regions if severity(one) >= MATTERS]
     if any(severity(one) >= MATTERS for one in certain.values()):
-        return "bad", f"Not trustworthy as it is: {found}."
+        return "bad", f"Not trustworthy as it is: {found}{_suspected(whole, 'too')}."
     if places:
-        on_whole = f"; on the whole, by little: {found}" if certain else ""
-        return "bad", f"Not trustworthy everywhere: {_by_region(places)} {_are(len(places))} miscalibrated{on_whole}."
+        on_whole = f"; on the whole, {found}, but by little" if certain else ""
+        return (
+            "bad",
+            f"Not trustworthy everywhere: {_by_region(places)} {_are(len(places))} miscalibrated{on_whole}{suspected}.",
+        )
     if certain:
-        return "open", f"Miscalibrated, but by little where certain: {found}."
+        return "open", f"Miscalibrated, but by little where certain: {found}{suspected}."
     return _without_findings(whole)
 
 
@@ -201,10 +205,10 @@ def _found(certain: Mapping[str, Verdict], count: int) -> str:
     return "; ".join(f"{listed(names)} {_are(len(names))} {word}" for word, names in groups.items())
 
 
-def _suspected(whole: Mapping[str, Verdict]) -> str:
+def _suspected(whole: Mapping[str, Verdict], how: str) -> str:
     """Return the variables whose effect matters without being significant."""
     names = [name for name, one in whole.items() if not one.is_certain and severity(one) >= MATTERS]
-    return f"; {listed(names)} may be off too, which the tests cannot settle" if names else ""
+    return f"; {listed(names)} may be off {how}, which the tests cannot settle" if names else ""
 
 
 def _all_of(whole: Mapping[str, Verdict]) -> str:

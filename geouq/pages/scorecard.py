@@ -179,7 +179,7 @@ def _state(part: Part, *, is_narrow: bool) -> str:
         return SIGNIFICANT
     if not part.is_tested:
         return UNTESTED
-    return "" if is_narrow else UNCERTAIN
+    return "" if is_narrow and part.holds_ideal else UNCERTAIN
 
 
 def _mark(text: str, kind: str, step: int, state: str, order: float) -> Mark:

@@ -19,7 +19,8 @@ def test_a_run_prints_a_verdict_for_each_variable_and_that_it_compiles(tile_fold
 
     done = geouq("run", tile_folder(("a1",), text="variables: [height, cover]\noutput: {maps: none, figures: none}\n"))
 
-    *verdicts, last = done.stdout.splitlines()
+    answer, *verdicts, last = done.stdout.splitlines()
+    assert answer.startswith(("Not ", "No ", "Miscalibrated"))
     assert [line.partition(": ")[0] for line in verdicts] == ["height", "cover"]
     assert all("; 90 % intervals cover " in line for line in verdicts)
     assert ": 1 tile evaluated, 0 failed; see " in last

@@ -60,7 +60,7 @@ OVER = "over-confident"
             {"AGB": verdict(), "Clay": verdict(1.1, finding=OVER)},
             [("east", "AGB", verdict(2.0, finding=OVER)), ("west", "AGB", verdict(1.1, finding=OVER))],
             "bad",
-            f"Not trustworthy everywhere: AGB in east is miscalibrated; on the whole, by little: Clay is {OVER}.",
+            f"Not trustworthy everywhere: AGB in east is miscalibrated; on the whole, Clay is {OVER}, but by little.",
         ),
         (
             {"AGB": verdict(1.4), "Clay": verdict()},
@@ -141,4 +141,15 @@ def test_the_sentence_names_each_region_once_and_not_too_many_of_them():
     assert answer({"AGB": verdict(), "Clay": verdict()}, regions).sentence == (
         "Not trustworthy everywhere: AGB and Clay in a; AGB and Clay in b; AGB and Clay in c; "
         "variables of 2 more regions are miscalibrated."
+    )
+
+
+def test_variables_that_may_be_off_by_more_are_not_said_to_be_off_by_little():
+    found = answer(
+        {"AGB": verdict(1.1, finding=OVER), "Clay": verdict(2.0)}, [("east", "AGB", verdict(2.0, finding=OVER))]
+    )
+
+    assert found.sentence == (
+        "Not trustworthy everywhere: AGB in east is miscalibrated; on the whole, AGB is over-confident, but by little; "
+        "Clay may be off by more, which the tests cannot settle."
     )

@@ -53,6 +53,8 @@ def test_the_spread_is_filled_by_its_size_and_framed_by_its_significance(spread,
         (0.97, (0.95, 0.99), 0.01, "97 ▼", "f-2 sig"),
         (0.89, (0.85, 0.92), 0.5, "89 ✓", "f0"),
         (0.89, (0.6, 0.98), 0.5, "89 ?", "f0 open"),
+        (0.87, (0.83, 0.897), 0.049, "87 ▲", "f1 sig"),
+        (0.87, (0.83, 0.897), 0.06, "87 ?", "f1 open"),  # narrow, but it excludes 0.9 before the adjustment
         (0.46, None, None, "46 untested", "f3 untested"),
     ],
 )
