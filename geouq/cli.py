@@ -257,12 +257,16 @@ def figures(folder: Path, *, quiet: bool, **requested: Any) -> None:
 
     RUN is the folder of the results. No pixel is read.
     """
+    from geouq.core.failures import collecting
     from geouq.drawing import Selection, draw_saved
     from geouq.runs.progress import reporter
 
-    with reporter("quiet" if quiet else "fitting") as progress:
+    with collecting() as failures, reporter("quiet" if quiet else "fitting") as progress:
         written = draw_saved(folder, Selection(**requested), progress)
+    _print_failures(failures)
     click.echo(f"{counted(len(written), 'figure')} in {folder / 'figures'}")
+    if failures:
+        raise click.exceptions.Exit(SOME_FAILED)
 
 
 @main.command()

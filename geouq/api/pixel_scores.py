@@ -118,6 +118,7 @@ def _scores(scores: str | Sequence[str], levels: Sequence[float]) -> Iterator[tu
 
 def _interval_score(level: float) -> PixelMap:
     def scores(forecast: Forecast) -> Floats:
+        """Return the interval score of each pixel."""
         return gaussian.interval_score(*forecast[:3], level)
 
     what = f"interval score of the central interval of {100 * level:g} %"

@@ -89,6 +89,7 @@ def figure(**record: str | bool) -> Callable[[Draws], Draws]:
     """
 
     def registered(draws: Draws) -> Draws:
+        """Register the function and return it."""
         name = draws.__name__
         if name in FIGURES:
             raise TypeError(f"there is a figure {name!r} already; give this one another name")

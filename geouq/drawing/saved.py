@@ -8,6 +8,7 @@ from pathlib import Path
 
 from geouq.config import Experiment, Variable, load_experiment, suggestion
 from geouq.core.errors import ConfigError
+from geouq.core.failures import isolated
 from geouq.drawing.case import Case, Source
 from geouq.drawing.cells import cell_metrics
 from geouq.drawing.record import FIGURES, FigureRecord
@@ -53,15 +54,17 @@ def draw_saved(folder: Path, selection: Selection, reporter: Reporter) -> list[P
     variables = _variables(record.variables, selection.variables)
     _require_known("--only", selection.only, FIGURES)
     _require_known("--metric", selection.metrics, cell_metrics(source.summaries.form(), experiment.levels))
-    written = []
+    written, failed = [], False
     for case, figure in _wanted(source, requested, variables, selection, reporter):
-        drawn = FIGURES[figure].draw(case)
-        if drawn is not None:
-            path = folder / path_of_figure(case, figure, selection.kind)
-            save_figure(drawn, path, selection.dots_per_inch)
-            written.append(path)
+        path, is_missing = folder / path_of_figure(case, figure, selection.kind), True
+        with isolated("figures", f"{figure} of {case.title}", outputs=[path]):
+            if (drawn := FIGURES[figure].draw(case)) is not None:
+                save_figure(drawn, path, selection.dots_per_inch)
+                written.append(path)
+            is_missing = False
+        failed = failed or is_missing
         reporter.advance(case.title)
-    if not written:
+    if not written and not failed:
         raise ConfigError(f"{folder}: nothing to draw: {_why(selection)}")
     return written
 

@@ -136,12 +136,13 @@ def pixel_map(
     if (scale is None) == (not codes):
         raise TypeError(f"{long_name}: give either the scale of its colours or its codes")
 
-    def entered(function: F) -> F:
+    def registered(function: F) -> F:
+        """Register the function and return it."""
         name = function.__name__
         PIXEL_MAPS[name] = PixelMap(name, function, long_name, scale=scale, codes=codes, **record)
         return function
 
-    return entered
+    return registered
 
 
 def has_map(one: PixelMap, form: Form) -> bool:

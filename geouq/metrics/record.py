@@ -274,6 +274,7 @@ def _of_summary(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def checked(summary: Summary, *args: Any, **options: Any) -> Any:
+        """Return the metric of a Summary; raise ArgumentError for arrays."""
         if not isinstance(summary, Summary):
             name = function.__name__
             raise wrong_type("summary", summary, f"give a Summary; geouq.{name}(mean, variance, truth) takes arrays")

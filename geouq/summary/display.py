@@ -13,11 +13,16 @@ PER_LINE = 4
 
 class _Shown(Protocol):
     @property
-    def n(self) -> Any: ...
+    def n(self) -> Any:
+        """Return the number of pixels."""
+
     @property
-    def levels(self) -> tuple[float, ...]: ...
+    def levels(self) -> tuple[float, ...]:
+        """Return the nominal levels."""
+
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str:
+        """Return the name of the form."""
 
 
 Numbers = Callable[[Any], Mapping[str, float]]

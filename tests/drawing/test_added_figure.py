@@ -1,5 +1,8 @@
 """A figure from outside the package: one function with its record is all that is written."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -52,3 +55,34 @@ def test_an_unknown_figure_is_named_with_the_nearest_one(tile_folder, geouq):
 
     assert done.exit_code == 2
     assert "'calibraton' is not a figure of a run; did you mean 'calibration'?" in done.output
+
+
+def test_the_example_of_the_page_runs_as_it_stands(tile_folder, geouq, tmp_path):
+    page = (Path(__file__).parents[2] / "docs/development/add-a-figure.md").read_text(encoding="utf-8")
+    exec(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1], {})  # noqa: S102  written here
+    try:
+        done = geouq("run", tile_folder(("a1",), text=TEXT), "--out", tmp_path / "out", "--quiet")
+    finally:
+        del FIGURES["bars"]
+
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "out/figures/all/height_bars.png").exists()
+
+
+@pytest.mark.loses_items
+def test_an_error_in_a_figure_costs_that_figure_alone(tile_folder, geouq, tmp_path):
+    @figure()
+    def broken(_):
+        raise RuntimeError("no ink")
+
+    text = TEXT.replace("bars", "reliability")
+    try:
+        assert geouq("run", tile_folder(("a1",), text=text), "--out", tmp_path / "out", "--quiet").exit_code == 0
+        done = geouq("figures", tmp_path / "out", "--only", "broken", "--only", "pit", "--region", "all", "--quiet")
+    finally:
+        del FIGURES["broken"]
+
+    assert done.exit_code == 3
+    assert "broken of height, all" in done.stderr
+    assert "no ink" in done.stderr
+    assert "1 figure in " in done.stdout
