@@ -67,7 +67,7 @@ def summarize(
         Probability of each class. Of numpy and dask arrays, classes are along the first dimension; of a DataArray,
         along `class_dim`, wherever it stands.
     truth : array (...)
-        Codes of classes, of the shape of the probabilities of one class.
+        Codes of classes, of the shape of the probabilities of a class.
     codes : sequence of int, optional
         Codes of the classes in their order, default 0, 1, 2, ... A pixel whose truth is none of them does not count
         (`class_not_mapped`), nor does one whose probabilities are negative or do not sum to 1 within 1e-3

@@ -82,7 +82,7 @@ def summarize(
         Means of the members. Of numpy and dask arrays, members are along the first dimension; of a DataArray, along
         `member_dim`, wherever it stands.
     truth : array (...)
-        Truth, of the shape of one member.
+        Truth, of the shape of a member.
     variance : array (members, ...), DataArray or sequence of arrays, optional
         Variance of each member, in the same way. Without it, members are draws: the mixture has no density, all its
         variance is epistemic, and pixels where members agree exactly do not count, as its variance is 0.

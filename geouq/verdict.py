@@ -228,7 +228,7 @@ class Verdict:
 
 
 def verdict_of(rows: Iterable[Row], tests: Iterable[Row]) -> Verdict:
-    """Return the verdict of one variable of one region.
+    """Return the verdict of a variable of a region.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ def _is_narrow_bias(bias: Part) -> bool:
 
 
 def _is_narrow_spread(spread: Part, inside: Part) -> bool:
-    """Return whether the interval of the spread is narrow; without a std, that of the coverage."""
+    """Return whether the interval of the spread is narrow; without a std, the interval of the coverage."""
     if not spread.exists:
         found = named(inside.metric)
         return found is not None and found[1] is not None and inside.lies_within(*narrow_coverage(found[1]))

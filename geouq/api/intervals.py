@@ -120,7 +120,7 @@ def infer_map(
     cell_size: int | None = None,
     tile: str = ARRAY,
 ) -> Inferred:
-    """Return the metrics of one map and what is inferred of them, as for the whole of a run of one tile."""
+    """Return the metrics of a map and what is inferred of them, as for the whole of a run of a tile."""
     place, found = summarize_map(maps, index, options, cell_size=cell_size, tile=tile)
     total = RunningTotal(options.levels)
     total.add(found.whole)
@@ -138,7 +138,7 @@ def infer_map(
 def summarize_map(
     maps: Maps, index: tuple[int, ...], options: MetricOptions, *, cell_size: int | None = None, tile: str = ARRAY
 ) -> tuple[TilePlace, VariableSummary]:
-    """Return where one map is, and its summary with its cells, as a run of one tile sweeps it."""
+    """Return where one map is, and its summary with its cells, as a run of a tile sweeps it."""
     layers = {name: layer[index] for name, layer in maps.layers.items()}
     size = cell_size_for([maps.grid]) if cell_size is None else as_count("cell_size", cell_size, SMALLEST_CELL)
     tail = max([TAIL, *(scheme.count for scheme in options.schemes)])

@@ -244,7 +244,7 @@ def _documentation(metric: Metric) -> str:
 
 
 def _of(metric: Metric, summary: Summary | SummaryArray, chosen: Mapping[str, Any]) -> Any:
-    """Return the number of one summary, or those of many in the form of what was summarised."""
+    """Return the number of a summary, or those of many in the form of what was summarised."""
     if isinstance(summary, Summary):
         value = np.asarray(_function(metric, summary)(summary, **chosen))
         return value if value.ndim else float(value)

@@ -39,7 +39,7 @@ def summarize_arrays(
     thresholds: Sequence[float] = (),
     tile: str = ARRAY,
 ) -> VariableSummary:
-    """Return the summary of one raster in memory with its cells, to the bits of a sweep of these pixels.
+    """Return the summary of a raster in memory with its cells, to the bits of a sweep of these pixels.
 
     Parameters
     ----------

@@ -306,7 +306,7 @@ def _of_block(layers: Mapping[str, NDArray[Any]], kept: int, settings: Settings)
 
 
 def _points(layers: Mapping[str, NDArray[Any]], settings: Settings) -> Points:
-    """Return the pixels of one place as they are to be summarised."""
+    """Return the pixels of a position in the form that a summary needs."""
     if settings.form != GAUSSIAN:
         return points_of_form(settings.form, layers)
     bounds: tuple[NDArray[np.float64], ...] = ()

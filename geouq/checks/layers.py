@@ -23,7 +23,7 @@ LEAST_CORRELATION = 0.3  # of a prediction and the truth of another variable
 
 
 def of_wiring(variable: str, patches: Sequence[Patch], layer: str) -> Iterator[Finding]:
-    """Yield layers of one variable that equal each other in nearly all pixels."""
+    """Yield layers of a variable that equal each other in nearly all pixels."""
     known = [patch.known for patch in patches]
     if layer == "interval":
         yield from _of_ends(variable, known)

@@ -227,14 +227,14 @@ def _vertex(three: Floats) -> float:
 
 
 def of_placement(variable: str, patches: Sequence[Patch]) -> Iterator[Finding]:
-    """Yield findings about the place of one variable's prediction on its truth."""
+    """Yield findings about the place of a variable's prediction on its truth."""
     middle = [patch for patch in patches if patch.place == 0 and patch.n >= FEWEST]
     flips = list(_of_flips(variable, middle))
     yield from flips or of_shift(variable, [patch for patch in patches if patch.n >= FEWEST])
 
 
 def of_overlaps(tiles: Sequence[Tile], patches: Sequence[Patch]) -> Iterator[Finding]:
-    """Yield the tiles of one CRS that lie on each other by more than half a pixel.
+    """Yield the tiles with the same CRS that overlap by more than half a pixel.
 
     Those on the very same pixels, such as years of one place, are meant unless they have the same truth.
     """
@@ -262,7 +262,7 @@ def _same(truths: Mapping[tuple[str, str], Floats], one: str, other: str, variab
 
 
 def _pairs(tiles: Sequence[Tile]) -> Iterator[tuple[Tile, Tile, float]]:
-    """Yield the pairs of tiles of one CRS that lie on each other, and by how many pixels."""
+    """Yield the pairs of tiles with the same CRS that overlap, and the number of shared pixels."""
     boxes = np.array([_box(tile) for tile in tiles]).reshape(-1, 4)
     for i, tile in enumerate(tiles):
         sides = np.minimum(boxes[i, 2:], boxes[i + 1 :, 2:]) - np.maximum(boxes[i, :2], boxes[i + 1 :, :2])

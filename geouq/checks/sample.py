@@ -175,7 +175,7 @@ def _known(pixels: VariableWindow) -> Known:
 
 
 def joined(patches: Sequence[Patch], layer: str) -> Floats:
-    """Return the pixels of one layer that count."""
+    """Return the pixels of a layer that count."""
     parts = [values[np.isfinite(values)] for patch in patches for values in [getattr(patch, layer)]]
     return np.concatenate(parts) if parts else np.empty(0)
 

@@ -24,7 +24,7 @@ def draw_differences(rows: Sequence[Row], paths: Mapping[str, Path], *, bins: st
 
 
 def differences_figure(rows: Sequence[Row], *, title: str, baseline: str) -> Figure:
-    """Return the differences of one variable from the first run; a full dot is significant, an empty one is not.
+    """Return the differences of a variable from the first run; a full dot is significant, an empty one is not.
 
     Of more than 40 regions the first are drawn. A number without an interval is an empty dot alone.
     """

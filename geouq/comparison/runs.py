@@ -35,7 +35,7 @@ class Run:
 
     @property
     def variables(self) -> dict[str, Variable]:
-        """Return the variables by the names under which they are compared: of one model alone, plain ones."""
+        """Return the variables by the names for the comparison: plain names for a single model."""
         if not self.model:
             return {variable.name: variable for variable in self.record.variables}
         return {variable.variable: variable for variable in self.record.variables if variable.model == self.model}

@@ -268,7 +268,7 @@ class Experiment(Section):
 
     @property
     def zone_layers(self) -> tuple[str, ...]:
-        """Return the keys of the other regions, whose pixels are not those of whole tiles."""
+        """Return the keys of the regions that are not lists of tiles."""
         return tuple(key for key in self.regions if key not in self.tile_lists)
 
     @property

@@ -168,7 +168,7 @@ def _alike(regions: Mapping[str, Any]) -> Iterator[tuple[Steps, str]]:
 
 
 def _clashes(regions: Mapping[str, Any]) -> Iterator[tuple[Steps, str]]:
-    """Two regions of one name; codes of one raster may share a name, and are one region then."""
+    """Two regions of one name; codes of a raster may share a name, and are one region then."""
     first: dict[str, str] = {key: key for key, region in regions.items() if not isinstance(region, ClassRegions)}
     for key, region in regions.items():
         if not isinstance(region, ClassRegions):

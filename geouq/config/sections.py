@@ -40,7 +40,7 @@ Level = Annotated[float, AfterValidator(level)]
 Predicted = Annotated[str, Field(min_length=1), AfterValidator(predicted_pattern)]
 Edges = Annotated[tuple[float, ...], Field(min_length=2, max_length=1001), AfterValidator(increasing)]
 Unit = Literal["m", "px"]
-FIGURES = ("reliability", "calibration")  # of the whole; pages show those of regions themselves
+FIGURES = ("reliability", "calibration")  # of the whole; pages draw diagrams of regions themselves
 MAPS = ("cells",)  # maps with a value a pixel cost more than the sweep
 LEAVE_ONE_REGION_OUT, K_FOLD = "leave-one-region-out", "k-fold"
 NOT_RECALIBRATED = "corrections are of mean and variance; leave recalibration out, or give the forecast as these"

@@ -92,7 +92,7 @@ def suggestion(name: str, known: Collection[str]) -> str:
 
 
 def several(problems: Iterable[tuple[Steps, str]]) -> ValidationError:
-    """Return the faults below the value that a validator looks at, each with the steps that lead to it."""
+    """Return the problems below the value of a validator, each with the steps that lead to it."""
     details = [
         InitErrorDetails(type=PydanticCustomError("fault", "{words}", {"words": words}), loc=steps, input=None)
         for steps, words in problems

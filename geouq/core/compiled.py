@@ -57,7 +57,7 @@ def inlined_reordered(function: F) -> F:
 
 
 def elementwise(function: Callable[[float], float]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    """Return a function of one number for arrays of any shape, compiled at its first call."""
+    """Return a function of a number for arrays of any shape, compiled at its first call."""
 
     @cache
     def made() -> Any:

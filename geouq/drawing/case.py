@@ -1,4 +1,4 @@
-"""One variable of one evaluation unit, from which figures are drawn."""
+"""One variable of an evaluation unit, from which figures are drawn."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Case:
-    """One variable of one evaluation unit of a run; metric : of the map of cells, empty for the usual one."""
+    """One variable of an evaluation unit of a run; metric : of the map of cells, empty for the usual one."""
 
     source: Source
     evaluation_unit: EvaluationUnit

@@ -1,4 +1,4 @@
-"""The figures of a run, each with its record: from one variable of one evaluation unit to a matplotlib Figure."""
+"""The figures of a run, each with its record: from one variable of an evaluation unit to a matplotlib Figure."""
 
 from matplotlib.figure import Figure
 

@@ -76,7 +76,7 @@ def _wanted(
     selection: Selection,
     reporter: Reporter,
 ) -> Iterator[tuple[Case, str]]:
-    """Yield each case with the figure that is wanted of it."""
+    """Yield each case with a requested figure."""
     if selection.only:
         found = [(unit, variable, figure) for unit in requested for variable in variables for figure in selection.only]
     else:
@@ -147,7 +147,7 @@ def _asked(
 
 
 def _variables(known: Sequence[Variable], names: Sequence[str]) -> Sequence[Variable]:
-    """Return the variables by their names, of all models or, as `AGB (ensemble)`, of one; all where none is named."""
+    """Return the variables with these names, of all models or, as `AGB (ensemble)`, of one; by default all."""
     _require_known("--variable", names, [*(v.variable for v in known), *(v.name for v in known)])
     return [v for v in known if not names or v.name in names or v.variable in names]
 

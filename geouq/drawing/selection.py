@@ -17,7 +17,7 @@ MOST = 240  # figures: a minute or two
 
 @dataclass(frozen=True)
 class Wanted:
-    """One figure of one variable of one evaluation unit."""
+    """One figure of a variable of an evaluation unit."""
 
     evaluation_unit: EvaluationUnit
     variable: Variable
@@ -32,12 +32,12 @@ def by_default(
 ) -> tuple[list[Wanted], int]:
     """Return the figures to draw, and how many others exceed the limit.
 
-    Figures of the whole come first, then those of the regions, figure by figure.
+    Figures of the whole come first, then figures of the regions, figure by figure.
 
     Parameters
     ----------
     figures, of_regions : collections of str
-        Names of the figures of the whole, and of those of each region.
+        Names of the figures of the whole and of the regions.
     """
     everything = list(_in_order(shown, variables, figures, of_regions))
     chosen = list(islice(everything, MOST))

@@ -99,7 +99,7 @@ def cell_map(tiles: Sequence[TileCells], metric: str, *, title: str, units: str)
 
 
 def draw_cells(axes: Axes, tiles: Sequence[TileCells], metric: str, units: str) -> None:
-    """Draw tiles of one CRS on one map, with a colour bar."""
+    """Draw tiles with the same CRS on one map, with a colour bar."""
     norm, extend = _norm(np.concatenate([tile.values.ravel() for tile in tiles]), metric)
     _draw(axes, tiles, norm, metric)
     bar = _colour_bar(axes.figure, [axes], norm, extend, metric)

@@ -156,7 +156,7 @@ def error_quantiles(summary: Summary, probability: float) -> tuple[Floats, Float
 
 
 def _points(summary: Summary) -> tuple[Floats, Floats, Floats]:
-    """Return the std, |error| and weight of the pixels: those of a class of |z| at four places in it."""
+    """Return the std, |error| and weight of the pixels; a class of |z| has four positions."""
     profile = summary.ordering
     if profile is None:
         raise SummaryError("this summary does not keep the order of errors; ask for it with ordering: true")

@@ -220,7 +220,7 @@ def _shown(levels: Sequence[float]) -> list[float]:
 def shift_figure(rows: Sequence[Row], *, title: str) -> Figure:
     """Return each metric in and out of the distribution of the training data, with the interval of the difference.
 
-    rows : of the table `shift`, of one variable. The bar lies where the value out of distribution would be if the
+    rows : of the table `shift`, of a variable. The bar lies where the value out of distribution would be if the
     difference had either limit of its interval: one that does not hold the value in is a shift. Dashed is the ideal.
     """
     found = [next((row for row in rows if row["metric"] == metric), None) for metric in region_panels()]

@@ -55,5 +55,5 @@ class Split(KernelForm):
 
 @lru_cache(maxsize=1)
 def _shares() -> NDArray[np.float64]:
-    """Return the probability that k of `TAU` observations are of one of two pixels."""
+    """Return the probability that k of `TAU` observations belong to the first of two pixels."""
     return np.array([comb(TAU, k) / 2**TAU for k in range(TAU + 1)])

@@ -1,8 +1,8 @@
 """How far residuals are correlated, and how much of that blocks of cells keep.
 
 A residual of a cell is its contribution to the mean error, squared error or z^2 of the evaluation unit, less the
-expected one. Pairs of cells are of one tile. Lags are in cells. Products are added in one order, so that all machines
-agree.
+expected one. Both cells of a pair lie in the same tile. Lags are in cells. Products are added in one order, so that all
+machines agree.
 """
 
 from collections.abc import Sequence
@@ -108,7 +108,7 @@ def _correlogram(residual: str, products: Floats, pairs: Ints, cells: int) -> Co
     inflation = 1.0
     for _ in range(
         3
-    ):  # the evaluation unit's own mean is taken away, which lowers every correlation by that of the mean
+    ):  # the evaluation unit's own mean is taken away, which lowers every correlation by the correlation of the mean
         correlation = (grid + inflation / cells) / (1 + inflation / cells)
         by_distance, counted = _by_distance(correlation, pairs, distance, longest)
         correlation_range = _reach(by_distance, counted)

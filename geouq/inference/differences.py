@@ -27,7 +27,7 @@ Transform = Callable[[Floats], Floats]
 
 @dataclass(frozen=True)
 class ForecastSample:
-    """The summary of one variable of an evaluation unit, its metric options and its cells."""
+    """The summary of a variable of an evaluation unit, its metric options and its cells."""
 
     whole: Summary
     metric_options: MetricOptions

@@ -66,7 +66,7 @@ OVERFLOW = "overflow"
 
 @dataclass(frozen=True)
 class Interval:
-    """Limits of one number; None, with the reason, where there are none.
+    """Limits of a number; None, with the reason, where there are none.
 
     method : bca, percentile or folded. effective : number of effective cells of the number; None where it is unknown.
     """
@@ -215,7 +215,7 @@ def infer(
     tiles: TileRows | None = None,
     wanted: Container[str] | None = None,
 ) -> Inference:
-    """Return intervals and tests of one variable of an evaluation unit, from the cells of its tiles.
+    """Return intervals and tests of a variable of an evaluation unit, from the cells of its tiles.
 
     Parameters
     ----------
@@ -337,7 +337,7 @@ def why_never(metric: Metric, metric_options: MetricOptions, places: Sequence[Ti
 
 
 def _follows_from_cells(metric: Metric, metric_options: MetricOptions) -> bool:
-    """Return whether the summary of a cell, here of one without a pixel, tells the metric."""
+    """Return whether the metric follows from the summary of a cell (here a cell without pixels)."""
     edges = {scheme.name: np.linspace(0, 1, scheme.count + 1) for scheme in metric_options.schemes}
     others = {name: kind.of_pixels(NO_PIXELS, 1).total() for name, kind in PIXEL_STATISTICS.items()}
     whole = empty_summary(metric_options.levels).having(form=no_sums(metric_options.form), **others)

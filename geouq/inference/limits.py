@@ -1,4 +1,4 @@
-"""Ends of intervals from replicates of one number, and p-values.
+"""Ends of intervals from replicates of a number, and p-values.
 
 `widening` is the factor by which the replicates of blocks are too close to the estimate, from the long-run variance.
 Norms of signed gaps are too large for any forecaster: their limits come from a test of what the true gaps may be.

@@ -15,7 +15,7 @@ Of = Mapping[str, Any]
 
 
 def with_intervals(rows: Iterable[Row], inferred: Mapping[str, Inference]) -> Iterator[Row]:
-    """Yield the rows of metrics of one evaluation unit with their intervals; `ci_method` says why one is missing."""
+    """Yield the rows of metrics of an evaluation unit with their intervals; `ci_method` says why one is missing."""
     intervals = {
         (variable, each.metric, each.bins, each.group): (each, one)
         for variable, one in inferred.items()

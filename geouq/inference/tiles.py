@@ -41,10 +41,12 @@ ROUNDING = 1e-9  # of a number: smaller differences are those of last digits
 
 @dataclass(frozen=True)
 class PairRows:
-    """Pairs of pixels of the sample for the joint log-loss, which do not add linearly: each is of one tile or of two.
+    """Pairs of pixels of the sample for the joint log-loss, which do not add linearly.
+
+    The two pixels of a pair lie in one tile or in two.
 
     Where tiles are drawn, a pair counts as often as its tile is drawn, and a pair of two tiles as often as both are: so
-    the whole is the resample in which each is drawn once, and the share of pairs of one tile stays what it is.
+    the whole is the resample in which each is drawn once, and the share of pairs within a tile stays the same.
 
     tiles : int64 (2, pairs). losses : by the number of observations, float64 (pairs).
     """
@@ -105,7 +107,7 @@ class TileRows:
 
 
 class _Collector:
-    """Collect the rows of the tiles of one variable, and the tile of each pixel of the sample."""
+    """Collect the rows of the tiles of a variable, and the tile of each pixel of the sample."""
 
     def __init__(self, whole: Summary, metric_options: MetricOptions, count: int) -> None:
         self._whole, self._basis = whole, basis_of_tiles(whole, metric_options)

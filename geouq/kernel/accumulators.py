@@ -161,7 +161,7 @@ def aligned(shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> NDAr
 def new_scratch(
     lattice: ZLattice, dtype: DTypeLike = np.float32, groups: Sequence[str] = (), *, weighted: bool = False
 ) -> Scratch:
-    """Return the buffers for one thread and pixels of one type, float32 or float64."""
+    """Return the buffers for one thread and pixels of the same type, float32 or float64."""
     size = SLAB + EIGHT  # compaction writes ahead, and the last pixels are filled up to four
     room = size if weighted else 0
     variance, mantissa, layout = aligned(size, dtype), aligned(size, dtype), layout_of(dtype)

@@ -70,7 +70,7 @@ def _add_slab(n, weighted, into, table, rows, sums):
 
 @inlined
 def _add_class(n, k, own, weight, work, table):
-    """Add the probabilities of one class."""
+    """Add the probabilities of a class."""
     squares, highest, choice = work[SQUARES], work[HIGHEST], work[CHOICE]
     for i in range(n):
         p, most, before = np.float64(own[i]), highest[i], choice[i]

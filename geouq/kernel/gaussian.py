@@ -345,5 +345,5 @@ def prune(first, totals):
 
 @inlined
 def key(variance):
-    """Key of one variance in the fine profile."""
+    """Key with the same variance in the fine profile."""
     return np.int64(bits_of_single(np.float64(variance)) >> SHIFT)

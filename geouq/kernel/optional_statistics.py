@@ -107,7 +107,7 @@ def _key_of_value(value):
 
 @inlined
 def _outside(pixels, p, lattice):
-    """How many intervals do not hold the truth of one pixel, found as the kernel finds it."""
+    """How many intervals do not hold the truth of a pixel, found as the kernel finds it."""
     error = np.float64(pixels.mean[p]) - np.float64(pixels.truth[p])
     z = -error / math.sqrt(np.float64(pixels.variance[p]))
     cell = np.int64(min(max(z + REACH, 0.0), TOP) * lattice.per_unit)

@@ -140,7 +140,7 @@ def zero_eight(_typing: Any, array: Any, start: Any) -> Any:
 
 @intrinsic
 def copy_eight(_typing: Any, source: Any, start: Any, target: Any, to: Any) -> Any:
-    """Copy eight numbers of one array, from `start` on, to another of the same type, from `to` on."""
+    """Copy eight numbers of a array, from `start` on, to another of the same type, from `to` on."""
     signature = types.void(source, start, target, to)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -251,7 +251,7 @@ def _data(context: Any, builder: Any, kind: Any, value: Any) -> Any:
 
 
 def _bytes(kind: Any) -> int:
-    """Return the bytes of one number of an array."""
+    """Return the bytes of a number of an array."""
     return int(kind.dtype.bitwidth) // 8
 
 
@@ -273,14 +273,14 @@ def _as_bits(builder: Any, flags: Any) -> Any:
 
 
 def _repeated(builder: Any, number: Any, times: int) -> Any:
-    """Return a vector of one number."""
+    """Return a vector of a number."""
     empty = ir.Constant(ir.VectorType(number.type, times), ir.Undefined)
     single = builder.insert_element(empty, number, ir.Constant(WORD, 0))
     return builder.shuffle_vector(single, single, _mask(*[0] * times))
 
 
 def _column(context: Any, builder: Any, kind: Any, value: Any, first: Any) -> Any:
-    """Return the four numbers of one column as a vector."""
+    """Return the four numbers of a column as a vector."""
     if isinstance(kind, types.Float):
         return _repeated(builder, value, LANES)
     pointer = builder.gep(_data(context, builder, kind, value), [first])

@@ -1,4 +1,4 @@
-"""The fused sweep over one window of one variable: every sum that a summary holds, in one pass, without the GIL.
+"""The fused sweep over one window of a variable: every sum that a summary holds, in one pass, without the GIL.
 
 Cells (squares of `cell_size` pixels) are cut into slabs of at most `SLAB` pixels. For each slab
   `compact`     copies the valid pixels to buffers and counts the others by reason,

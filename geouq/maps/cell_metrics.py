@@ -33,7 +33,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Cellwise:
-    """What maps of the cells of one variable are made of.
+    """What maps of the cells of a variable are made of.
 
     cells_of : gives the cells of a tile, some at a time, with their numbers, in any order; asked once for each tile.
     names : metrics wanted, `cells` for all. choices : of the experiment; binned metrics use ten equal-count bins of the

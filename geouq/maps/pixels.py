@@ -30,7 +30,7 @@ def missing_maps(tile: str, names: Sequence[str], folder: Path, key: str) -> lis
 
 
 def path_of_map(tile: str, name: str, folder: Path) -> Path:
-    """Return the file of one map of a tile."""
+    """Return the file of a map of a tile."""
     return folder / f"{file_name(tile)}_{name}.tif"
 
 
@@ -99,7 +99,7 @@ def _writer(tile: Tile, name: str, folder: Path, tags: Mapping[str, str]) -> Abs
 def _write_window(
     pixels: VariableWindow, level: float | None, window: Window, band: int, writers: Mapping[str, MapWriter]
 ) -> None:
-    """Write one variable of one window to every map; level : of the interval that its forecast gives."""
+    """Write one variable of a window to every map; level : of the interval that its forecast gives."""
     reasons = classify(pixels.mean, pixels.variance, pixels.truth, pixels.status, pixels.nodata)
     counts = reasons < 0
     mean, variance, truth = (layer[counts].astype(np.float64) for layer in (pixels.mean, pixels.variance, pixels.truth))

@@ -227,7 +227,7 @@ class _GeoJson:
 
 
 def as_wkb(rings: Floats) -> NDArray[np.object_]:
-    """Return the polygons of one ring each, (cells, 5, 2), as well-known binary, one bytes object each."""
+    """Return polygons with a ring each, (cells, 5, 2), as well-known binary, one bytes object each."""
     records = np.zeros(len(rings), POLYGON)
     records["order"], records["kind"], records["rings"], records["points"] = 1, 3, 1, len(CORNERS)
     records["ring"] = rings

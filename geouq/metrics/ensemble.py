@@ -206,7 +206,7 @@ def joint_log_loss(summary: Summary) -> Floats:
 def joint_log_loss_gain(summary: Summary) -> Floats:
     """What the joint log-loss is below 10 marginal ones of the same pixels; unit 1, large is good.
 
-    It is 0 for a forecast that learns nothing of one pixel from another.
+    It is 0 for a forecast that learns nothing about a pixel from another pixel.
     """
     if summary.kind == "split":
         return TAU * summary.moments.mean("nll") - joint_log_loss(summary)

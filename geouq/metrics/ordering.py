@@ -130,7 +130,7 @@ def _row_remaining(n: Floats, squares: Floats, shares: Floats) -> Floats:
 
 
 def _ranks(n: Floats, values: Floats) -> Floats:
-    """Return the mean rank of the pixels of each key; those of one value share theirs."""
+    """Return the mean rank of the pixels of each key; equal values share their rank."""
     distinct, place = np.unique(values, return_inverse=True)
     pixels = np.zeros((*n.shape[:-1], len(distinct)))
     np.add.at(np.moveaxis(pixels, -1, 0), place, np.moveaxis(n, -1, 0))
@@ -332,9 +332,9 @@ def ause(summary: Summary) -> Floats:
 def spearman(summary: Summary) -> Floats:
     """Rank correlation of |error| and predicted std; unit 1, large is good, missing where either is constant.
 
-    Exact where the summary keeps every pixel (at most 65 536). Elsewhere pixels of one class of std or |error| share a
-    rank, and `spearman_resolution` estimates the error; missing where that is 1 or more. Raises SummaryError as `ause`
-    does.
+    Exact where the summary keeps every pixel (at most 65 536). Elsewhere pixels of the same class of std or |error|
+    share a rank, and `spearman_resolution` estimates the error; missing where that is 1 or more. Raises SummaryError
+    as `ause` does.
     """
     found = rank_correlation(summary)
     if np.ndim(found) == 0 and spearman_resolution(summary) >= UNRESOLVED:

@@ -49,7 +49,7 @@ class Differences:
                 self._compare(of, labels, sides)
 
     def _compare(self, of: Mapping[str, str], labels: Sequence[Variable], sides: Mapping[str, ForecastSample]) -> None:
-        """Add the differences of the models of one variable from the first of them."""
+        """Add the differences of the models of a variable from the first of them."""
         variable = labels[0].variable
         with isolated("numbers", f"models of {variable} compared in {of['name']}"):
             of_models = {label.model: sides[label.name] for label in labels}
@@ -86,7 +86,7 @@ def paired_rows(
     of : mapping
         Level and name of the evaluation unit.
     sides : mapping
-        Forecasts of one variable by name.
+        Forecasts of a variable by name.
     variable : Variable
         Gives the unit.
     """

@@ -26,7 +26,7 @@ PIT_BINS = 20
 LARGEST_FILE = 1_400_000  # bytes
 SUMS = ("error", "squared_error", "variance", "z", "z_square", "crps")
 DIAGRAMS = ("pit_", "n_", "variance_", "squared_error_")  # how the columns begin that are loaded when cells are chosen
-MOST_CELLS = 100_000  # of one variable
+MOST_CELLS = 100_000  # of a variable
 MOST_IN_ALL = 250_000  # of all variables
 MOST_PIXELS = 4_000_000  # of the map as it is drawn
 APART = "Tiles are drawn side by side in the order of their names, not where they are on the ground."
@@ -145,7 +145,7 @@ def _side_by_side(places: Sequence[TilePlace]) -> Mapping[str, tuple[int, int]]:
 
 @dataclass(frozen=True)
 class MapMetric:
-    """A number that the map shows: its name in tables, that of its record, what people call it, and its colours.
+    """A number that the map shows: its name in tables and in its record, its label, and its colours.
 
     part : of the verdict that it decides; a map opens on the coverage. about : what it is, in a sentence.
     """
@@ -174,7 +174,7 @@ class MapMetric:
 
 @dataclass(frozen=True)
 class CellSums:
-    """Sums over the pixels of each block of cells of one variable.
+    """Sums over the pixels of each block of cells of a variable.
 
     columns : by name, in the order of the blocks; n, weight where pixels have weights, those of `SUMS`, covered (inside
     the interval of the usual level), pit_0 to pit_19, and n_, variance_ and squared_error_ of each bin; of a prediction
@@ -278,7 +278,7 @@ def _ground(places: Sequence[TilePlace]) -> dict[str, Any] | None:
 def cell_maps(sides: Mapping[str, ForecastSample], variables: Sequence[Variable], scheme: BinScheme) -> CellMaps | None:
     """Return the sums of the cells of an evaluation unit, by variable; None if it has no valid pixel.
 
-    Bins are those of the whole, so that those of cells add.
+    Cells have the bins of the whole, so that their sums add.
     """
     measured = [variable for variable in variables if sides[variable.name].whole.n]
     if not measured:

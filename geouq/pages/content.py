@@ -59,7 +59,7 @@ class ReportContent:
 
     @cached_property
     def metric_names(self) -> frozenset[str]:
-        """Return the names of the metrics in the tables, of binned ones those of the bins shown."""
+        """Return the names of the metrics in the tables; binned metrics have the names of the bins shown."""
         return frozenset(row["metric"] for row in self.metrics if row["bins"] in ("", self.bins))
 
     @property

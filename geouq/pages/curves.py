@@ -22,7 +22,7 @@ LARGEST = 1e300  # coordinate of a point
 
 @dataclass(frozen=True)
 class Curves:
-    """Points of the diagrams of one variable in one region; empty where the form of the forecast has no such curve.
+    """Points of the diagrams of a variable in one region; empty where the form of the forecast has no such curve.
 
     reliability : mean predicted variance and mean squared error of each bin that holds pixels. calibration : level and
     share of the truth below its quantile. pit : density of each bin. pit_half_width : how far from 1 a density of a
@@ -65,7 +65,7 @@ def curves_of(
     Parameters
     ----------
     bins, curves : iterable of mapping
-        Rows of the tables of these names; those of tiles are left out.
+        Rows of the tables of these names; rows of tiles are left out.
     scheme : str
         Name of the bins that are shown.
     bands_of : callable

@@ -205,7 +205,7 @@ def _figures(content: ReportContent, name: str) -> list[tuple[str, list[tuple[st
 
 
 def _recalibrated_figures(content: ReportContent) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Figures of a recalibration, as those of an evaluation unit."""
+    """Return the figures of a recalibration by variable."""
     figures = content.recalibrated.figures if content.recalibrated else {}
     return [(variable, [(title, f"../{_url(path)}") for title, path in own]) for variable, own in figures.items()]
 
@@ -272,7 +272,7 @@ OWN = (
 
 
 def write_static(folder: Path) -> list[Path]:
-    """Copy styles and programs into a folder; return the files written, and remove those of earlier versions."""
+    """Copy styles and scripts into a folder and remove files of earlier versions; return the files written."""
     sources = [files("geouq.pages") / "static" / name for name in OWN]
     for source in sources:
         with atomic_write(folder / source.name) as part, source.open("rb") as file, part.open("wb") as target:

@@ -98,7 +98,7 @@ LEVELS = (
 
 
 def of_region(variables: Sequence[Variable], region: str, curves: Mapping[Place, Curves]) -> Multiples | None:
-    """Return the diagrams of one region: reliability, and the coverage by group where there is one.
+    """Return the diagrams of a region: reliability, and coverage by group if it exists.
 
     Of very many variables only the first are drawn.
     """
@@ -162,8 +162,8 @@ def _band(points: Sequence[Point], scale: Scale) -> str:
 
 def _dots(points: Sequence[Point], scale: Scale) -> Iterable[str]:
     for point in points:
-        told = f"predicted {for_people(point[0])}, observed {for_people(point[1])}"
-        yield f'<circle cx="{_x(point[0], scale)}" cy="{_y(point[1], scale)}" r="2.2"><title>{told}</title></circle>'
+        title = f"predicted {for_people(point[0])}, observed {for_people(point[1])}"
+        yield f'<circle cx="{_x(point[0], scale)}" cy="{_y(point[1], scale)}" r="2.2"><title>{title}</title></circle>'
 
 
 def _nothing() -> str:

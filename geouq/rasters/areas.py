@@ -65,7 +65,7 @@ def _require_size(grid: Grid) -> None:
 
 
 def _areas_of_rows(grid: Grid, window: Window, semi_major: float, surface: Surface) -> Floats:
-    """Return the area of one pixel of each row, between two parallels and two meridians.
+    """Return the area of a pixel of each row, between two parallels and two meridians.
 
     With s = sin(latitude) it is a^2 (1 - e^2) / 2 * width * [s / (1 - e^2 s^2) + artanh(e s) / e] between the two
     parallels (Snyder 1987, Map Projections, equation 3-12). The differences of both terms are written as products with

@@ -34,7 +34,7 @@ READERS = 8
 class Tile:
     """One tile: the rasters of its layers, all on one grid.
 
-    variables : of several models, each variable of each, those of one variable together. predictions : by model, of a
+    variables : of several models, each variable of each, those of a variable together. predictions : by model, of a
     single one by an empty name. common : of several models, whether a pixel counts for all or for none. truth_variance
     : what the truth's own error adds to the predicted variance; numbers of it stand with the variables. weights : how
     much each pixel counts; None where all count alike, or by their area if `area_weighted`. covariates, classes : by

@@ -99,7 +99,7 @@ class Layered:
         return self.form.layers + self.form.variance_layers
 
     def at_once(self, raster: Raster) -> int:
-        """Return how many bands of one of the rasters are read together."""
+        """Return the number of bands that are read together from a raster."""
         if raster.interleaved:
             return len(raster.bands)
         return 1 if self.places is None else self.form.layers

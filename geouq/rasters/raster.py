@@ -417,7 +417,7 @@ def _bands(source: Any) -> tuple[Band, ...]:
 
 
 def _is_masked(flags: Sequence[MaskFlags]) -> bool:
-    """Return whether a band has a mask beside nodata and alpha; a band without a flag has one of its own."""
+    """Return whether a band has a mask besides nodata and alpha; a band without a flag has its own mask."""
     return not flags or (MaskFlags.per_dataset in flags and MaskFlags.alpha not in flags)
 
 

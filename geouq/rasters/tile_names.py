@@ -48,7 +48,7 @@ def is_listable(pattern: str) -> bool:
 
 
 def path_of(pattern: str, name: str) -> str:
-    """Return the path of one tile's layer."""
+    """Return the path of a tile's layer."""
     return pattern.replace("{tile}", name)
 
 

@@ -19,7 +19,7 @@ ALMOST_LARGEST = 3.39e38
 
 @dataclass(frozen=True)
 class Decoded:
-    """One band of one layer, its nodata (None if it is dealt with in the status), and its status."""
+    """One band of a layer, its nodata (None if it is dealt with in the status), and its status."""
 
     values: Values
     nodata: float | None

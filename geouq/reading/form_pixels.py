@@ -77,7 +77,7 @@ def taken(layers: Layers, places: Ints) -> Layers:
 
 
 def stacked(layers: Sequence[Values], pixels: int, dtype: DTypeLike) -> Values:
-    """Return the layers as rows of one array (layers, pixels); where they are the rows of one already, that one."""
+    """Return the layers as rows of a array (layers, pixels); where they are the rows of one already, that one."""
     if _are_rows(layers, np.dtype(dtype)):
         return as_strided(layers[0], (len(layers), pixels), (layers[0].nbytes, layers[0].itemsize))
     out = np.empty((len(layers), pixels), dtype)
@@ -87,7 +87,7 @@ def stacked(layers: Sequence[Values], pixels: int, dtype: DTypeLike) -> Values:
 
 
 def _are_rows(layers: Sequence[Values], dtype: np.dtype[Any]) -> bool:
-    """Return whether layers lie one behind the other in the memory of one array of that type."""
+    """Return whether layers lie one behind the other in the memory of a array of that type."""
     if not layers or layers[0].base is None:
         return False
     owner, start = layers[0].base, layers[0].ctypes.data

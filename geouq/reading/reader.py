@@ -93,7 +93,7 @@ def masked_layers(pixels: VariableWindow) -> NDArray[np.floating]:
 
 
 class TileReader:
-    """Reads windows of one tile, for one thread. If bands are interleaved, reading one reads all.
+    """Reads windows of a tile, for one thread. If bands are interleaved, reading one reads all.
 
     With `reuse`, arrays are valid until the next window is read: fresh memory would cost as much as some decoding.
     """
@@ -135,7 +135,7 @@ class TileReader:
         return self._found[variable.name]
 
     def prediction(self, variable: Variable, window: Window) -> tuple[Values, Values, NDArray[np.bool_]]:
-        """Mean and variance of one variable in one window, and where both are known and the variance is positive.
+        """Mean and variance of a variable in one window, and where both are known and the variance is positive.
 
         Nothing else is read, so that there need be no truth.
         """

@@ -20,7 +20,7 @@ CHUNK = 512
 
 
 def open_stack(experiment: Tile | Configuration, tile: str | None = None, *, chunk: int = CHUNK) -> xr.Dataset:
-    """Return the layers of one tile as a lazy Dataset; no pixel is read.
+    """Return the layers of a tile as a lazy Dataset; no pixel is read.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def _rows_of_windows(grid: Grid, chunk: int) -> list[list[Window]]:
 
 
 def _block(tile: Tile, window: Window) -> da.Array:
-    """Return the mean, variance, truth and validity of one window, (4, variable, y, x), lazily."""
+    """Return the mean, variance, truth and validity of a window, (4, variable, y, x), lazily."""
     shape = (len(LAYERS) + 1, len(tile.variables), window.height, window.width)
     kind = _type_of(tile)
     meta = np.empty((0, 0, 0, 0), kind)  # without it dask would read a block to learn its type

@@ -44,7 +44,7 @@ class VariableWindow:
 
     @property
     def pixels(self) -> Pixels:
-        """Return what the kernel takes: all values of one type, in one dimension."""
+        """Return what the kernel takes: all values of the same type, in one dimension."""
         layers = (self.mean, self.variance, self.truth)
         kind = np.float32 if all(values.dtype == np.float32 for values in layers) else np.float64
         m, v, y = (np.ascontiguousarray(values.astype(kind, copy=False)).ravel() for values in layers)

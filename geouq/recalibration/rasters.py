@@ -126,7 +126,7 @@ def ends_of(levels: Sequence[float]) -> list[float]:
 
 
 def path_of_raster(folder: Path, tile: str, layer: str, model: str = "") -> Path:
-    """Return the file of one layer of a tile; of several models, beside the name of its own."""
+    """Return the file of a layer of a tile; with several models, its name contains the model."""
     return folder / f"{file_name(tile)}_{layer}{'@' + file_name(model) if model else ''}.tif"
 
 
@@ -236,7 +236,7 @@ def _layers(
     layers: Sequence[Layer],
     zones: Zones | None,
 ) -> Iterator[Values]:
-    """Yield each layer of one variable in a window; NaN where mean or variance say nothing."""
+    """Yield each layer of a variable in a window; NaN where mean or variance say nothing."""
     mean, variance, valid = reader.prediction(variable, window)
     correction = recalibrator.correction
     groups = tuple(correction.groups) if isinstance(correction, ByGroup) else ()

@@ -49,7 +49,7 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Recalibrator:
-    """A correction of one variable (of one model, where there are several)."""
+    """A correction of a variable (of one model, where there are several)."""
 
     variable: str
     units: str

@@ -32,7 +32,7 @@ BY_HAND = "Write the band of each layer by hand, such as variables: {height: {me
 
 @dataclass(frozen=True)
 class Predicted:
-    """The bands of one variable: its name in the descriptions ('' for none), and the band of each of its layers."""
+    """The bands of a variable: its name in the descriptions ('' for none), and the band of each of its layers."""
 
     name: str
     bands: Mapping[str, int]

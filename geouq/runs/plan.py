@@ -28,9 +28,9 @@ MIB = 1 << 20
 # as measured
 PROGRAM = 290 * MIB  # interpreter, libraries, and compiled code
 FIGURES = 500 * MIB  # the same with what draws and writes tables
-GROUP = 2 * MIB  # sums of one variable in one group
-TAIL = 20 * MIB  # single pixels kept of one variable, and copies made of them
-CELL = 600  # sums of one cell, in bytes
+GROUP = 2 * MIB  # sums of a variable in one group
+TAIL = 20 * MIB  # single pixels kept of a variable, and copies made of them
+CELL = 600  # sums of a cell, in bytes
 VIEW = 256 << 10  # sums of one corrected forecast in one group
 ROOM = 512 * MIB  # for zones, where no memory is given
 WIDTHS = (None, BAND, 4 * WINDOW, WINDOW)

@@ -200,7 +200,7 @@ def inputs_in_words(
     for tile, layers in inputs.items():
         for layer, found in layers.items():
             file = (found["file"], found["bytes"], found.get("modified_ns"))
-            is_shared = layer.startswith("regions.")  # files of other layers are of one tile each
+            is_shared = layer.startswith("regions.")  # each file of another layer belongs to one tile
             sizes.setdefault(layer, {})[file if is_shared else tile] = int(found["bytes"])
     of_layers = {layer: list(own.values()) for layer, own in sizes.items()}
     of_layers |= {f"regions.{key}": [int(own.get("bytes", 0))] for key, own in polygons.items()}

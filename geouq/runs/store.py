@@ -103,7 +103,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def path_of_zones(folder: Path, tile: str, layer: str) -> Path:
-    """Return the file of the summaries of a tile's zones of one layer."""
+    """Return the file of the summaries of a tile's zones of a layer."""
     return folder / "summaries" / "zones" / file_name(layer) / f"{file_name(tile)}.nc"
 
 
@@ -173,7 +173,7 @@ class SavedSummaries:
     whole_tiles: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def part(self, tile: str) -> Part:
-        """Return all of one tile."""
+        """Return all of a tile."""
         return Part(tile, path_of_tile(self.folder, tile))
 
     def zones(self) -> dict[str, list[Part]]:
@@ -212,7 +212,7 @@ class SavedSummaries:
         return (self.place(self.part(tile)) for tile in self.tiles)
 
     def cells(self, tile: str, variable: str) -> Iterator[tuple[NDArray[np.int64], CellSummaries]]:
-        """Return the cells of one tile and variable, some at a time: their numbers and summaries."""
+        """Return the cells of a tile and variable, some at a time: their numbers and summaries."""
         return self.cells_of(self.part(tile), variable)
 
     def cells_of(self, part: Part, variable: str) -> Iterator[tuple[NDArray[np.int64], CellSummaries]]:
@@ -264,7 +264,7 @@ class _EntriesOnDisk:
     def append(
         self, variable: int, cell: NDArray[np.uint32], key: NDArray[np.uint16], sums: NDArray[np.float32]
     ) -> None:
-        """Write entries of one variable."""
+        """Write entries of a variable."""
         self.writer.append(variable, cell, key, sums)
 
     def entries(self, variable: int) -> Entries:  # noqa: ARG002  there are none of any
@@ -323,5 +323,5 @@ class ZonesUnderWay:
 
 
 def forget_zones(folder: Path, tile: str, layer: str) -> None:
-    """Remove the summaries of a tile's zones of one layer, if there are any."""
+    """Remove the summaries of a tile's zones of a layer, if there are any."""
     path_of_zones(folder, tile, layer).unlink(missing_ok=True)

@@ -38,7 +38,7 @@ class RunningTotal:
         self._has_pixels |= has_pixels
 
     def _with(self, name: str, summary: Summary) -> Running[Any]:
-        """Return the sum of one statistic with the statistic of one more summary."""
+        """Return the sum of a statistic with the statistic of one more summary."""
         if name not in self._running:
             return summary[name].running()
         if name in summary:

@@ -1,4 +1,4 @@
-"""Bins and quantiles of one row of a variance profile (compiled: maps need them for every cell).
+"""Bins and quantiles of a row of a variance profile (compiled: maps need them for every cell).
 
 A key whose pixels are all kept is divided between two bins; a key of one single value stays whole (ties stay
 together); any other key that an edge falls into is split in proportion to its width, in whole pixels. Groups of equal
@@ -169,7 +169,7 @@ class Runs(NamedTuple):
     """Runs of pixels in the order of their variance.
 
     ends : lowest and highest variance of each, (runs, 2). sums : (runs, 5), sums of variance, squared error and
-    (weight x variance)^2, n, and weight. places_known : whether kept pixels of one variance are in the order of
+    (weight x variance)^2, n, and weight. places_known : whether kept pixels with the same variance are in the order of
     their places.
     """
 
@@ -220,7 +220,7 @@ def split_row(runs: Runs, bins: int) -> tuple[Floats, Floats, bool]:
 
 
 def _parts_ties(runs: Runs, place: NDArray[np.int64], first: NDArray[np.int64], total: int) -> bool:
-    """Return whether a border lies between pixels of one variance, whose order is not defined."""
+    """Return whether a border lies between pixels with the same variance, whose order is not defined."""
     between = place[(first > 0) & (first < total)]
     return bool((runs.ends[between - 1, 1] == runs.ends[between, 0]).any())
 

@@ -40,7 +40,7 @@ class CoverageProfile(KeyedCounts):
     """Number (or weight) of pixels by the key of a value and by the intervals that contain the truth.
 
     counts : float64 (..., keys, levels + 1). Column k counts the pixels outside the k narrowest of the intervals, and
-        inside all others: intervals of one pixel lie within each other.
+        inside all others: the intervals of a pixel are nested.
     """
 
     FIRST_KEY: ClassVar[int] = -POSITIVE

@@ -1,6 +1,6 @@
 """How a forecast is given: by mean and variance, as an ensemble, as quantiles, as probabilities of classes.
 
-A form names its sums. They are the columns of one array of float64, in which counts are whole numbers. One addition,
+A form names its sums. They are the columns of a array of float64, in which counts are whole numbers. One addition,
 one layout of files and one bootstrap therefore serve all forms.
 """
 
@@ -73,7 +73,7 @@ class Form(ABC):
 
     @property
     def fields(self) -> Fields:
-        """Return the names and shapes of the sums of this form, without those of mean and variance."""
+        """Return the names and shapes of the sums of this form, without the sums of mean and variance."""
         return {}
 
     @property

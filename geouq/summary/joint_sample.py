@@ -37,7 +37,7 @@ class JointSample:
 
     @classmethod
     def lowest(cls, number: Numbers, log_density: Floats) -> Self:
-        """Return the sample of these pixels; those of one number are ordered by their densities."""
+        """Return the sample of these pixels; those of a number are ordered by their densities."""
         order = np.lexsort((log_density[:, 0], number))[:SIZE]
         return cls(number[order], log_density[order])
 

@@ -155,14 +155,14 @@ def saved_statistics(file: h5py.Group, levels: tuple[float, ...], prefix: str = 
 
 
 def statistics_of(file: h5py.Group, number: int, levels: tuple[float, ...], prefix: str) -> dict[str, Statistic]:
-    """Return the statistics of one variable, without reading those of the others."""
+    """Return the statistics of a variable, without reading those of the others."""
     return _statistics(file, lambda name: file[name], number, levels, prefix)
 
 
 def _statistics(
     file: h5py.Group, read: Callable[[str], Any], number: int, levels: tuple[float, ...], prefix: str
 ) -> dict[str, Statistic]:
-    """Return the statistics of one variable, whose arrays `read` gives, or what slices them."""
+    """Return the statistics of a variable, whose arrays `read` gives, or what slices them."""
     words, there = words_of(file, prefix), set(file)
     found = {}
     for name, each in words[number].items():

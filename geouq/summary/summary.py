@@ -1,4 +1,4 @@
-"""What a set of pixels of one variable contributes.
+"""What a set of pixels of a variable contributes.
 
 It is small, it adds exactly, and every number reported is a function of one.
 """

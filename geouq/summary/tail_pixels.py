@@ -57,7 +57,7 @@ class TailPixels:
 
     @classmethod
     def every_one(cls, tail: int, tile: str, pixels: Floats, place: Ints) -> Self:
-        """Return all pixels of one tile, kept in their one order."""
+        """Return all pixels of a tile, kept in their one order."""
         owner = np.zeros(len(pixels), np.int64)
         return cls(tail, pixels=pixels, every=True, place=place, owner=owner, tiles=(tile,)).in_order()
 
@@ -74,7 +74,7 @@ class TailPixels:
         return self.pixels[:, 0]
 
     def by_place(self) -> Floats:
-        """Return the pixels by variance, those of one variance by tile, row and column where these are known."""
+        """Return the pixels by variance, those with the same variance by tile, row and column where these are known."""
         return self.pixels[np.lexsort((self.place, self.owner, self.variance))] if self.every else self.pixels
 
     def joined(self, others: Sequence[Self]) -> Self:

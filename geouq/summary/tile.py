@@ -1,4 +1,4 @@
-"""The summaries of one tile: for each variable the whole, its cells, and how many pixels were excluded and why."""
+"""The summaries of a tile: for each variable the whole, its cells, and how many pixels were excluded and why."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -84,7 +84,7 @@ class CellSummaries:
 
 @dataclass(frozen=True)
 class VariableWhole:
-    """One variable of one tile without its cells; excluded : int64 (reasons)."""
+    """One variable of a tile without its cells; excluded : int64 (reasons)."""
 
     whole: Summary
     excluded: Ints
@@ -92,7 +92,7 @@ class VariableWhole:
 
 @dataclass(frozen=True)
 class VariableSummary:
-    """One variable of one tile; excluded : int64 (reasons)."""
+    """One variable of a tile; excluded : int64 (reasons)."""
 
     whole: Summary
     cells: CellSummaries

@@ -123,7 +123,7 @@ class TileWriter:
     def append(self, variable: ArrayLike, cell: ArrayLike, key: ArrayLike, sums: ArrayLike) -> None:
         """Entries of the profiles of some cells, copied.
 
-        They may come in any order, but the entries of one cell and variable come together: none of another cell of that
+        They may come in any order, but the entries of a cell and variable come together: none of another cell of that
         variable lies between them, in this call or another, as `cells_in_parts` takes such a cell for a new one.
 
         variable : number of the variable that they belong to, from 0, or one for each. cell, key (entries) and sums
@@ -294,7 +294,7 @@ def load_place(path: Path, group: str = WHOLE) -> TilePlace:
 
 
 def cells_in_parts(path: Path, variable: str, group: str = WHOLE) -> Iterator[tuple[NDArray[np.int64], CellSummaries]]:
-    """Yield the numbers of some cells of one variable and their summaries, until each cell has come once.
+    """Yield the numbers of some cells of a variable and their summaries, until each cell has come once.
 
     Of a large tile they come in the order in which they were written, so that memory holds few of them at a time.
     SummaryError where the file is damaged, of another kind, or without that variable.
@@ -384,7 +384,7 @@ def _some_cells(
 
 
 def _joined(file: h5py.Group, number: int | None) -> tuple[Array, ...]:
-    """Return the cell, key and sums of the entries of one variable, or of none, ordered by cell, then key."""
+    """Return the cell, key and sums of the entries of a variable, or of none, ordered by cell, then key."""
     found = [_no_entries(file)]
     if number is not None:
         found += [columns[1:] for columns in _blocks(file, number)]
@@ -397,7 +397,7 @@ def _joined(file: h5py.Group, number: int | None) -> tuple[Array, ...]:
 
 
 def _blocks(file: h5py.Group, number: int | None = None) -> Iterator[tuple[Array, ...]]:
-    """Entries of the cells' profiles as they stand in the file, some at a time: all, or those of one variable."""
+    """Entries of the cells' profiles as they stand in the file, some at a time: all, or those of a variable."""
     owner, *others = (file.get(name) for name in ENTRY)
     for start in range(0, 0 if owner is None else len(owner), READ_AT_ONCE):
         some = slice(start, start + READ_AT_ONCE)

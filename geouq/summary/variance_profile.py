@@ -208,8 +208,9 @@ class VarianceProfile(Statistic):
     def split(self, bins: int) -> Binned:
         """Return sums of groups of pixels in the order of their variance, as `numpy.array_split` forms them.
 
-        Groups differ by one pixel at most, the larger ones first; pixels of one variance are in the order of their
-        tile, row and column. Of a key whose pixels are not kept, a border takes a share; then the groups are not exact.
+        Groups differ by at most one pixel; the larger ones come first. Pixels with the same variance are in the order
+        of tile, row and column. If the pixels of a key are not kept, a border takes a share of it, and the groups are not
+        exact.
         """
         key = ("split", bins), b""
         if key not in self._binned:
@@ -223,7 +224,7 @@ class VarianceProfile(Statistic):
         return self._binned[key]
 
     def _runs(self, row: _Row) -> Runs:
-        """Return the pixels and keys of one row in the order of their variance."""
+        """Return the pixels and keys of a row in the order of their variance."""
         borders, sums, lowest, highest, complete, _ = row
         kept = self.kept or TailPixels()
         return runs_of(borders, sums, (lowest, highest), complete, kept.by_place(), places_known=kept.every)

@@ -74,7 +74,7 @@ class ZHistogram(Statistic):
         return {"z_edge": self.probabilities} if self._grid == FINE else {}
 
     def of_no_cell(self, levels: tuple[float, ...]) -> Self:
-        """Return the counts of one cell without a pixel, (1, edges of a cell + 1)."""
+        """Return the counts of a cell without a pixel, (1, edges of a cell + 1)."""
         probabilities = edge_probabilities(levels, COMPACT)
         return type(self)(probabilities, np.zeros((1, len(probabilities) + 1), np.int64))
 

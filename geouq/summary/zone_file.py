@@ -1,4 +1,4 @@
-"""The summaries of the zones of one tile on disk: one file for a layer of zones, in it a group for each zone.
+"""The summaries of the zones of a tile on disk: one file for a layer of zones, in it a group for each zone.
 
 Each group is what the file of a tile is, and opens with `xarray.open_dataset(path, group="0")`.
 """

@@ -163,7 +163,7 @@ def _named(cells: CellSums) -> Iterator[tuple[str, NDArray[Any]]]:
 
 
 class VariableSum:
-    """Sums of one variable of a tile. Groups are added to it, in each band from top to bottom.
+    """Sums of a variable of a tile. Groups are added to it, in each band from top to bottom.
 
     Entries of cells are handed to `append` at once.
     """
@@ -304,7 +304,7 @@ class VariableSum:
 
 
 class _BandSum:
-    """Profile, counts and tail of one band. Groups are added to it from top to bottom.
+    """Profile, counts and tail of a band. Groups are added to it from top to bottom.
 
     The tail is given up for good where one group or all of them keep more pixels than there is room for.
     """

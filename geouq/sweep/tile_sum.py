@@ -50,11 +50,11 @@ class InMemory:
     def append(
         self, variable: int, cell: NDArray[np.uint32], key: NDArray[np.uint16], sums: NDArray[np.float32]
     ) -> None:
-        """Take entries of one variable."""
+        """Take entries of a variable."""
         self._parts.setdefault(variable, []).append((cell, key, sums))
 
     def entries(self, variable: int) -> Entries:
-        """Return all entries of one variable."""
+        """Return all entries of a variable."""
         if variable not in self._parts:
             return np.empty(0, np.uint32), np.empty(0, np.uint16), np.empty((0, 4), np.float32)
         cell, key, sums = (np.concatenate(column) for column in zip(*self._parts[variable], strict=True))

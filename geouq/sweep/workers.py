@@ -80,7 +80,7 @@ def workers(count: int, scheduler: str | None = None) -> Iterator[Executor]:
 
 
 def in_order(tasks: Iterable[Task], stage: str, pool: Executor, in_flight: int) -> Iterator[tuple[Task, Any]]:
-    """Yield the results of tasks, those of one tile in their order, at most `in_flight` under way and two waiting.
+    """Yield the results of tasks, those of a tile in their order, at most `in_flight` under way and two waiting.
 
     If a task fails, its tile gives a Failure and nothing else; the other tiles go on.
     """

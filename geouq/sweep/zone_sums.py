@@ -34,12 +34,12 @@ StoreFor = Callable[[Tile, str, str], EntryStore]  # for a zone of a layer
 Layers = Mapping[str, Zones]
 
 MIB = 1 << 20
-# as measured, of one variable
+# as measured, of a variable
 FILLED = 1.5 * MIB  # arrays that a zone fills in a group
 PROFILE = MIB / 4  # what a zone adds up to by keys of the variance, and by each grouping
 KEPT = 32  # a single pixel that is kept, in bytes
-CELL = 600  # sums of one cell, in bytes
-ENTRIES = 5000  # profile of one cell, in bytes, until it is written
+CELL = 600  # sums of a cell, in bytes
+ENTRIES = 5000  # profile of a cell, in bytes, until it is written
 
 
 class _Square(NamedTuple):

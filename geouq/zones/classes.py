@@ -22,7 +22,7 @@ LARGEST_TABLE = 1 << 16  # codes from 0 up to here are looked up in a table
 
 @dataclass(frozen=True)
 class ClassZones:
-    """Zones of a tile from the codes of one band.
+    """Zones of a tile from the codes of a band.
 
     codes : by increasing code, each with the number of its zone in `names`; codes may share one. row, column : where
     the raster holds the tile's first pixel; pixels beyond its border are in no class.

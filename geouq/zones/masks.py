@@ -30,7 +30,7 @@ class Part(NamedTuple):
 
 
 class Zones(Protocol):
-    """Zones of one tile; small enough to be sent to a worker, and read there window by window."""
+    """Zones of a tile; small enough to be sent to a worker, and read there window by window."""
 
     @property
     def names(self) -> tuple[str, ...]:

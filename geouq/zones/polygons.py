@@ -266,7 +266,7 @@ class PolygonZones:
         )
 
     def zones_in(self, window: Window) -> Iterator[Part]:
-        """Yield the zones that have pixels in a window; polygons of one zone that overlap count once."""
+        """Yield the zones that have pixels in a window; polygons of a zone that overlap count once."""
         top, left, bottom, right = self.boxes.T
         rows = (top < window.row + window.height) & (bottom > window.row)
         touched = np.flatnonzero(rows & (left < window.column + window.width) & (right > window.column))

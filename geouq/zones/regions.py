@@ -195,7 +195,7 @@ class Regions:
         return (*self.tiles, *read, *self.derived)
 
     def on(self, tile: str, grid: Grid) -> TileZones:
-        """Return the regions of one tile; DataError or GridError where one has no place on it."""
+        """Return the regions of a tile; DataError or GridError where one has no place on it."""
         layers: dict[str, Zones] = {key: polygon_zones(own, grid) for key, own in self.polygons.items()}
         layers |= {key: read_classes(own, tile, grid, self.drivers) for key, own in self.classes.items()}
         layers = {key: layer for key, layer in layers.items() if layer.names}
@@ -282,7 +282,7 @@ def _without_rasters(experiment: Experiment, classes: Mapping[str, ClassRegions]
 
 
 def _clashes(experiment: Experiment, polygons: Mapping[str, Polygons]) -> Iterator[Problem]:
-    """Yield the names of polygons that are those of other regions too."""
+    """Yield the names of polygons that other regions have too."""
     places: dict[str, str] = {ALL: "which always exists and holds all tiles"}
     for key, region in experiment.regions.items():
         if isinstance(region, ClassRegions):

@@ -14,7 +14,7 @@ geouq.cells = (() => {
     }
     return found;
   }
-  /** The columns of one variable (`cells`, or `bins` for those of the diagrams) of some tiles over the blocks of all tiles. */
+  /** The columns of a variable (`cells`, or `bins` for the diagrams) of some tiles over the blocks of all tiles. */
   async function load(kind, layout, number, tiles) {
     const {rows} = layout.variables[number], parts = new Set(), columns = {};
     for (const tile of tiles) {
@@ -27,7 +27,7 @@ geouq.cells = (() => {
     }));
     return columns;
   }
-  /** Sums as functions take them: arrays over blocks, those of PIT and of bins in lists. */
+  /** Sums in the form that functions take: arrays over blocks; PIT and bins are lists of arrays. */
   function grouped(columns) {
     const names = Object.keys(columns), listed = start => names.filter(name => name.startsWith(start)).map(name => columns[name]);
     const bins = {n: listed("n_"), variance: listed("variance_"), squared_error: listed("squared_error_")};
@@ -67,13 +67,13 @@ geouq.cells = (() => {
       return gap / used;
     },
   };
-  const BINNED = new Set(["uce", "ence"]); // of which the sums are those of the diagrams
+  const BINNED = new Set(["uce", "ence"]); // they need the sums of the diagrams
   /** What the map can show: a function of sums and a block, name, unit and colours of each metric. */
   const metrics = variable => [...variable.metrics, {id: "n", of: "n", name: "pixels", unit: "1"}].map(metric => ({
     ...metric, binned: variable.diagrams && BINNED.has(metric.of),
     at: (sums, block = 0) => metric.id in sums && metric.id !== "n" ? share(sums, metric.id, block) : functions[metric.of](sums, block),
   }));
-  /** Points of the diagrams of one block. */
+  /** Points of the diagrams of a block. */
   function curves(sums, block = 0) {
     const {bins, weight, pit} = sums, reliability = [], calibration = [];
     bins.n.forEach(({[block]: n}, k) => {

@@ -1,4 +1,4 @@
-// Reliability diagram, calibration curve and PIT histogram of a part, with that of the whole, as SVG.
+// Reliability diagram, calibration curve and PIT histogram of a part and of the whole, as SVG.
 "use strict";
 geouq.charts = (() => {
   const WIDTH = 280, HEIGHT = 236, LEFT = 44, RIGHT = 8, TOP = 8, BOTTOM = 36;

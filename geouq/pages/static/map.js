@@ -61,7 +61,7 @@ geouq.map = (async () => {
     pen.stroke();
     return context.createPattern(tile, "repeat");
   }
-  /** Tiles of which every region is in doubt; without regions, all tiles if the whole is. */
+  /** Tiles whose regions are all inconclusive; without regions, all tiles if the whole is inconclusive. */
   function doubtful() {
     const doubt = regions.doubt[chooseVariable.selectedIndex], of = tiles.map(tile => regions.tiles.flatMap((own, k) => own?.includes(tile) ? [doubt[k]] : []));
     return tiles.filter((_, k) => (of[k].length ? of[k] : [doubt[0]]).every(one => one === "1"));
@@ -184,7 +184,7 @@ geouq.map = (async () => {
   async function withBins() {
     if (variable.diagrams) binned ??= cells.grouped({...columns, ...await cells.load("bins", layout, chooseVariable.selectedIndex, tiles)});
   }
-  /** Show numbers and diagrams of what is chosen: those of the tables for a region, from the sums of its cells for cells. */
+  /** Show numbers and diagrams of the selection: a region has the numbers of the tables, cells have those of their sums. */
   async function show() {
     const one = part, of = variable, base = await diagramsOf(home), isHome = one.region === home;
     const whole = home === 0 ? isHome ? null : base : one.region === 0 ? null : await diagramsOf(0);
