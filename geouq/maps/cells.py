@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.config import Variable
+from geouq.config import CELLS, Variable
 from geouq.core.grid import Window
 from geouq.core.naming import file_name
 from geouq.maps.cell_metrics import Cellwise, Measured
@@ -38,7 +38,8 @@ def write_cell_maps(
     """
     variable = cells.variable
     paths = paths_of_cells(places, variable, folder)
-    own = {"GEOUQ_MAP": "cells", "GEOUQ_VARIABLE": variable.name} | dict(tags)
+    own = {"GEOUQ_MAP": CELLS, "GEOUQ_VARIABLE": variable.name} | dict(tags)
+    remove_virtual(folder, _stem(variable), _tags(variable))
     tiles = (cells.measured(place) for place in places)
     mosaic = mosaic_of(places)
     stem = _stem(variable)
@@ -55,36 +56,40 @@ def write_cell_maps(
                 for tile in chain([first], tiles):
                     _paint(tile, mosaic, writer)
                     polygons.add(tile)
-    virtual = list(_virtual(stem, places, first.bands, folder)) if mosaic is None else []
+    virtual = list(_virtual(variable, places, first.bands, folder)) if mosaic is None else []
     yield from paths
     yield polygons.path
     yield from virtual
     yield from _styles(scales, first, virtual or paths)
 
 
-def _virtual(stem: str, places: Sequence[TilePlace], bands: Sequence[BandLabel], folder: Path) -> Iterator[Path]:
+def _virtual(
+    variable: Variable, places: Sequence[TilePlace], bands: Sequence[BandLabel], folder: Path
+) -> Iterator[Path]:
     """Yield a virtual raster of the files of tiles on each lattice."""
-    remove_virtual(folder, stem)
     if len(places) * len(bands) > MOST_SOURCES:
         return
     of_tile = {place.tile: place for place in places}
-    shown = [VirtualBand(label, CONTINUOUS) for label in bands]
+    shown, stem = [VirtualBand(label, CONTINUOUS) for label in bands], _stem(variable)
     for suffix, lattice in lattices_by_suffix(places):
         mosaic = mosaic_on(lattice, [of_tile[tile] for tile in lattice.corners])
         sources = [_source(of_tile[tile], stem, mosaic) for tile in lattice.corners]
-        yield write_virtual(folder / f"{stem}{suffix}.vrt", mosaic.grid, "cells", shown, sources)
+        yield write_virtual(folder / f"{stem}{suffix}.vrt", mosaic.grid, _tags(variable), shown, sources)
 
 
 def _source(place: TilePlace, stem: str, mosaic: Mosaic) -> Source:
     """Return the file of a tile, whose last cells are cut at its border."""
-    rows, columns = place.grid.shape
     row, column = mosaic.corners[place.tile]
+    height, width = (-(-length // mosaic.step) for length in place.grid.shape)
+    scale = (
+        mosaic.step / place.cell_size
+    )  # the same for what is read and where it is shown, so that no cell is stretched
     return Source(
         f"{file_name(place.tile)}_{stem}.tif",
         place.cell_grid.shape,
-        (rows / place.cell_size, columns / place.cell_size),
+        (height * scale, width * scale),
         (row // mosaic.step, column // mosaic.step),
-        (-(-rows // mosaic.step), -(-columns // mosaic.step)),
+        (height, width),
     )
 
 
@@ -94,6 +99,11 @@ def paths_of_cells(places: Sequence[TilePlace], variable: Variable, folder: Path
     if mosaic_of(places) is not None:
         return [folder / f"{stem}.tif"]
     return [folder / f"{file_name(place.tile)}_{stem}.tif" for place in places]
+
+
+def _tags(variable: Variable) -> dict[str, str]:
+    """Return the tags by which a virtual raster is recognised."""
+    return {"GEOUQ_MAP": CELLS, "GEOUQ_VARIABLE": variable.name}
 
 
 def _stem(variable: Variable) -> str:

@@ -3,10 +3,9 @@
 import errno
 import json
 import math
-import sqlite3
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -37,11 +36,7 @@ POLYGON = np.dtype(
     [("order", "u1"), ("kind", "<u4"), ("rings", "<u4"), ("points", "<u4"), ("ring", "<f8", (len(CORNERS), 2))]
 )
 DECIMALS = 8  # of degrees: a millimetre
-LAYER_STYLES = """CREATE TABLE layer_styles (
-    id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, f_table_catalog TEXT(256), f_table_schema TEXT(256),
-    f_table_name TEXT(256), f_geometry_column TEXT(256), styleName TEXT(30), styleQML TEXT, styleSLD TEXT,
-    useAsDefault BOOLEAN, description TEXT, owner TEXT(30), ui TEXT(30), update_time DATETIME DEFAULT CURRENT_TIMESTAMP
-)"""  # as QGIS creates it
+STYLES = "layer_styles"  # the table in which QGIS looks for styles
 ARCHIVE = "!"  # pyogrio takes what stands before it for an archive, and writes elsewhere
 
 
@@ -98,7 +93,7 @@ def polygon_writer(stem: Path, crs: Sequence[str], styles: Mapping[str, str]) ->
             package = _Package(path, part, layers_of(stem.name, crs))
             yield package
             package.flush()
-            save_styles(part, package.begun_layers, styles)
+            package.save_styles(styles)
         else:
             with part.open("w", encoding="utf-8") as file:
                 file.write('{"type": "FeatureCollection", "features": [')
@@ -121,11 +116,6 @@ class _Package:
     waiting: dict[str, list[CellPolygons]] = field(default_factory=dict)
     begun: set[str] = field(default_factory=set)
 
-    @property
-    def begun_layers(self) -> list[str]:
-        """Return the names of the layers that hold polygons."""
-        return [name for crs, name in self.layers.items() if crs in self.begun]
-
     def add(self, tile: Measured) -> None:
         """Keep the polygons of the cells of a tile until there are enough to write."""
         self.waiting.setdefault(tile.place.grid.crs, []).append(cell_polygons(tile))
@@ -139,52 +129,46 @@ class _Package:
         self.waiting.clear()
 
     def _write(self, crs: str, parts: Sequence[CellPolygons]) -> None:
-        import pyogrio.raw  # noqa: PLC0415  an optional extra
-
         rings = np.concatenate([part.rings for part in parts])
         columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns}
-        with warnings.catch_warnings(), _at_source_date_epoch():
+        with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="'crs' was not provided")  # as the rasters have none
+            self._write_layer(
+                self.layers[crs],
+                columns,
+                as_wkb(rings),
+                geometry_type="Polygon",
+                crs=crs or None,
+                append=crs in self.begun,
+            )
+        self.begun.add(crs)
+
+    def save_styles(self, styles: Mapping[str, str]) -> None:
+        """Save styles for all layers, in the columns that QGIS writes; layers open in the first one."""
+        layers = [name for crs, name in self.layers.items() if crs in self.begun]
+        rows = [(layer, *style) for layer in layers for style in styles.items()]
+        if not rows:
+            return
+        constant = {"f_table_catalog": "", "f_table_schema": "", "f_geometry_column": "geom"}
+        names = ("f_table_name", "styleName", "styleQML")
+        columns = {name: np.full(len(rows), text, object) for name, text in constant.items()}
+        columns |= {name: np.array(column, object) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+        columns["useAsDefault"] = np.arange(len(rows)) % len(styles) == 0
+        columns["update_time"] = np.full(len(rows), _time_of_change(), object)
+        self._write_layer(STYLES, columns, None, FID="id")
+
+    def _write_layer(
+        self, layer: str, columns: Mapping[str, NDArray[Any]], geometry: NDArray[np.object_] | None, **options: Any
+    ) -> None:
+        import pyogrio.raw  # noqa: PLC0415  an optional extra
+
+        with _at_source_date_epoch():
             try:
                 pyogrio.raw.write(
-                    self.part,
-                    as_wkb(rings),
-                    list(columns.values()),
-                    list(columns),
-                    layer=self.layers[crs],
-                    driver="GPKG",
-                    geometry_type="Polygon",
-                    crs=crs or None,
-                    append=crs in self.begun,
+                    self.part, geometry, list(columns.values()), list(columns), layer=layer, driver="GPKG", **options
                 )
             except RuntimeError as error:  # as those of pyogrio are
                 raise OSError(errno.EIO, f"the GeoPackage cannot be written ({error})", str(self.path)) from error
-        self.begun.add(crs)
-
-
-def save_styles(package: Path, layers: Sequence[str], styles: Mapping[str, str]) -> None:
-    """Save styles for the layers of a GeoPackage in the table `layer_styles`, where QGIS looks for them."""
-    time = _time_of_change()
-    rows = [
-        (layer, "geom", name, text, number == 0, time)
-        for layer in layers
-        for number, (name, text) in enumerate(styles.items())
-    ]
-    with closing(sqlite3.connect(":memory:")) as database:  # SQLite does not open every name that a file can have
-        database.deserialize(package.read_bytes())
-        database.execute(LAYER_STYLES)
-        database.execute(
-            "INSERT INTO gpkg_contents (table_name, data_type, identifier, last_change) VALUES (?, ?, ?, ?)",
-            ("layer_styles", "attributes", "layer_styles", time),
-        )
-        database.executemany(
-            "INSERT INTO layer_styles "
-            "(f_table_catalog, f_table_schema, f_table_name, f_geometry_column, styleName, styleQML, useAsDefault, "
-            "update_time) VALUES ('', '', ?, ?, ?, ?, ?, ?)",
-            rows,
-        )
-        database.commit()
-        package.write_bytes(database.serialize())
 
 
 @contextmanager

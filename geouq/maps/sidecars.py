@@ -52,7 +52,7 @@ def write_mosaics(name: str, places: Sequence[TilePlace], variables: Sequence[Va
     The paths of the tiles are relative to the file. Tiles that overlap have none, and a single tile has none.
     Mosaics of an earlier run are removed.
     """
-    remove_virtual(folder, name)
+    remove_virtual(folder, name, {"GEOUQ_MAP": name})
     shown = map_named(name)
     grids = {place.tile: place.grid for place in places}
     bands = [VirtualBand(shown.label(variable), shown.stored, shown.codes) for variable in variables]
@@ -60,7 +60,7 @@ def write_mosaics(name: str, places: Sequence[TilePlace], variables: Sequence[Va
         write_virtual(
             folder / f"{name}{suffix}.vrt",
             lattice.grid,
-            name,
+            {"GEOUQ_MAP": name},
             bands,
             [
                 Source(

@@ -1,7 +1,6 @@
 """Virtual rasters of GDAL, which show the files of many tiles as one raster and copy no pixel."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -16,7 +15,6 @@ from geouq.maps.style import add_names
 from geouq.summary import TilePlace
 
 TYPES = {"float32": "Float32", "uint8": "Byte"}
-SUFFIX = r"(_([A-Z]+\d+|local)(_\d+)?)?"  # of the CRS, where tiles have several
 
 
 @dataclass(frozen=True)
@@ -51,14 +49,16 @@ class Source:
     size: tuple[int, int]
 
 
-def write_virtual(path: Path, grid: Grid, name: str, bands: Sequence[VirtualBand], sources: Sequence[Source]) -> Path:
-    """Write a virtual raster of a map of this name."""
+def write_virtual(
+    path: Path, grid: Grid, tags: Mapping[str, str], bands: Sequence[VirtualBand], sources: Sequence[Source]
+) -> Path:
+    """Write a virtual raster with these tags."""
     with atomic_write(path) as part:
-        part.write_text(virtual_text(grid, name, bands, sources), encoding="utf-8")
+        part.write_text(virtual_text(grid, tags, bands, sources), encoding="utf-8")
     return path
 
 
-def virtual_text(grid: Grid, name: str, bands: Sequence[VirtualBand], sources: Sequence[Source]) -> str:
+def virtual_text(grid: Grid, tags: Mapping[str, str], bands: Sequence[VirtualBand], sources: Sequence[Source]) -> str:
     """Return the text of a virtual raster."""
     rows, columns = grid.shape
     root = ET.Element("VRTDataset", rasterXSize=str(columns), rasterYSize=str(rows))
@@ -66,7 +66,7 @@ def virtual_text(grid: Grid, name: str, bands: Sequence[VirtualBand], sources: S
         ET.SubElement(root, "SRS").text = grid.crs
     t = grid.transform
     ET.SubElement(root, "GeoTransform").text = ", ".join(map(repr, map(float, (t.c, t.a, t.b, t.f, t.d, t.e))))
-    _metadata(root, {"AREA_OR_POINT": "Area", "GEOUQ_MAP": name})
+    _metadata(root, {"AREA_OR_POINT": "Area", **tags})
     for number, own in enumerate(bands, 1):
         band = _band(root, number, own)
         for source in sources:
@@ -74,11 +74,24 @@ def virtual_text(grid: Grid, name: str, bands: Sequence[VirtualBand], sources: S
     return ET.tostring(root, encoding="unicode") + "\n"
 
 
-def remove_virtual(folder: Path, name: str) -> None:
-    """Remove the virtual rasters of a map that an earlier run has written."""
+def remove_virtual(folder: Path, name: str, tags: Mapping[str, str]) -> None:
+    """Remove the virtual rasters of a map, and their styles, that an earlier run has written.
+
+    Names do not suffice: `cells_cover_local.vrt` may belong to a variable `cover_local`.
+    """
     for path in folder.glob("*.vrt"):
-        if re.fullmatch(re.escape(name) + SUFFIX, path.stem):
+        if path.stem == name or (path.stem.startswith(f"{name}_") and tags.items() <= _tags_of(path).items()):
             path.unlink(missing_ok=True)
+            path.with_suffix(".qml").unlink(missing_ok=True)
+
+
+def _tags_of(path: Path) -> dict[str, str]:
+    """Return the tags of a virtual raster; none of a file that is not one."""
+    try:
+        metadata = ET.parse(path).getroot().find("Metadata")  # noqa: S314  a file that an earlier run wrote
+    except ET.ParseError:
+        return {}
+    return {} if metadata is None else {item.get("key", ""): item.text or "" for item in metadata}
 
 
 def lattices_by_suffix(places: Sequence[TilePlace]) -> Iterator[tuple[str, Lattice]]:
@@ -115,7 +128,7 @@ def _band(root: ET.Element, number: int, own: VirtualBand) -> ET.Element:
     return band
 
 
-def _metadata(element: ET.Element, tags: dict[str, str]) -> None:
+def _metadata(element: ET.Element, tags: Mapping[str, str]) -> None:
     own = ET.SubElement(element, "Metadata")
     for key, value in tags.items():
         ET.SubElement(own, "MDI", key=key).text = value

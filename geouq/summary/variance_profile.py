@@ -209,8 +209,8 @@ class VarianceProfile(Statistic):
         """Return sums of groups of pixels in the order of their variance, as `numpy.array_split` forms them.
 
         Groups differ by at most one pixel; the larger ones come first. Pixels with the same variance are in the order
-        of tile, row and column. If the pixels of a key are not kept, a border takes a share of it, and the groups are not
-        exact.
+        of tile, row and column. If the pixels of a key are not kept, a border takes a share of it, and the groups are
+        not exact.
         """
         key = ("split", bins), b""
         if key not in self._binned:

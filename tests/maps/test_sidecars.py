@@ -270,6 +270,34 @@ def test_cells_of_tiles_that_are_cut_make_one_virtual_raster(tmp_path):
             np.testing.assert_array_equal(virtual.read(2, window=window), cells)
 
 
+@pytest.mark.parametrize("side", [91, 88, 96])
+def test_a_virtual_raster_shows_each_cell_on_its_pixels_where_it_is_coarser_than_these(tmp_path, side):
+    """Cells of 16 pixels and tiles far apart, at a whole number of 8 pixels: the last cell of a tile is cut."""
+    tiles = [swept("a", 0, (side, side)), swept("far", 8 * 40_001, (side, side))]
+    cell_maps(tiles, tmp_path, ("n",))
+
+    with rasterio.open(tmp_path / "cells_cover.vrt") as virtual, rasterio.open(tmp_path / "a_cells_cover.tif") as own:
+        cells, pixels = own.read(1).repeat(2, 0).repeat(2, 1), -(-side // 8)
+        assert virtual.res == (80.0, 80.0)
+        np.testing.assert_array_equal(virtual.read(1)[:pixels, :pixels], cells[:pixels, :pixels])
+        assert len(np.unique(cells)) > 1 or side == 96
+
+
+def test_the_virtual_rasters_of_other_variables_stay(tmp_path):
+    (tmp_path / "cells_cover_local.vrt").write_text(
+        "<VRTDataset><Metadata><MDI key='GEOUQ_MAP'>cells</MDI><MDI key='GEOUQ_VARIABLE'>cover_local</MDI></Metadata>"
+        "</VRTDataset>"
+    )
+    cell_maps([swept("a", 0), swept("far", 48 * 200 + 5)], tmp_path, ("n",))
+    assert (tmp_path / "cells_cover_local.vrt").exists()
+    assert (tmp_path / "cells_cover.vrt").exists()
+
+    cell_maps([swept("a", 0), swept("b", 48)], tmp_path, ("n",))  # which make one GeoTIFF
+
+    assert (tmp_path / "cells_cover_local.vrt").exists()
+    assert not (tmp_path / "cells_cover.vrt").exists()
+
+
 def test_every_cell_with_pixels_is_a_polygon_with_every_metric_of_the_map(tmp_path):
     tiles = [swept("a", 0), swept("b", 48)]
     paths = cell_maps(tiles, tmp_path)
