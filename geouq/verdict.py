@@ -10,6 +10,7 @@ from functools import cached_property
 from statistics import NormalDist
 from typing import Any
 
+from geouq.config import Variable
 from geouq.core.failures import isolated
 from geouq.core.gaussian import half_width
 from geouq.core.wording import for_people
@@ -42,6 +43,16 @@ RULE = (
     "Inconclusive: they hold it but are wider, or a part cannot be tested. Cannot be tested: there is no interval; "
     "the estimate is shown all the same."
 )
+
+
+def place_of(name: str, variable: Variable) -> Place:
+    """Return the place of a variable in the whole, which is named all, or in a region."""
+    return "all" if name == "all" else "region", name, variable.variable, variable.model
+
+
+def place_of_row(row: Row) -> Place:
+    """Return the place that a row of a table describes."""
+    return row["level"], row["name"], row["variable"], row["model"]
 
 
 @dataclass(frozen=True)
@@ -146,23 +157,22 @@ class Verdict:
         """Return by how much the confidence in classes exceeds the accuracy; None for forecasts without classes."""
         return self.spread.value if self.spread.exists and self.spread.ideal == 0 else None
 
-    @property
-    def excess(self) -> float | None:
-        """Return the logarithm of the factor by which errors are larger than predicted; None where it is unknown.
+    @cached_property
+    def severity(self) -> float | None:
+        """Return the largest effect in multiples of the effect that matters; None where no effect is known.
 
-        The factor is the root mean square of z. Without a std it is the factor by which the intervals of a normal
-        distribution would have to be wider to cover as much as their level; of classes, as much as their gap is in
-        multiples of the gap that matters.
+        Bias, spread and coverage each have their own limit, those of a narrow interval. They are not combined: a mean
+        of z far from 0 and a small std of z can give a mean square of z of 1.
         """
-        if self.gap is not None:
-            return self.gap / NARROW_GAP * math.log(NARROW)
-        if self.std_factor is not None and self.bias.value is not None:
-            square = self.std_factor**2 + (0.0 if _is_median(self.bias.metric) else self.bias.value) ** 2
-            return 0.5 * math.log(square) if square > 0 else None
+        effects = (_effect_of_spread(self.spread), _effect_of_bias(self.bias), self._effect_of_coverage)
+        return max((abs(effect) for effect in effects if effect is not None), default=None)
+
+    @property
+    def _effect_of_coverage(self) -> float | None:
         if self.coverage is None or self.coverage_level is None:
-            return self.std_factor and math.log(self.std_factor)
+            return None
         inside = min(max(self.coverage, 0.001), 0.999)
-        return math.log(half_width(self.coverage_level) / half_width(inside))
+        return math.log(half_width(self.coverage_level) / half_width(inside)) / math.log(NARROW)
 
     @property
     def is_certain(self) -> bool:
@@ -274,7 +284,7 @@ def verdicts_of(rows: Iterable[Row], tests: Iterable[Row]) -> dict[Place, Verdic
 def _by_place(rows: Iterable[Row]) -> dict[Place, Sequence[Row]]:
     found: dict[Place, list[Row]] = {}
     for row in rows:
-        found.setdefault((row["level"], row["name"], row["variable"], row["model"]), []).append(row)
+        found.setdefault(place_of_row(row), []).append(row)
     return dict(found)
 
 
@@ -378,6 +388,22 @@ def _is_median(name: str) -> bool:
     """Return whether a number is the share of truth below the median."""
     found = named(name)
     return found is not None and found[0].choice == "quantile" and found[1] == MEDIAN and bool(found[0].part)
+
+
+def _effect_of_spread(spread: Part) -> float | None:
+    """Return the effect of the spread in multiples of its limit."""
+    if spread.value is None or not spread.exists:
+        return None
+    if spread.ideal == 0:
+        return spread.value / NARROW_GAP
+    return math.log(spread.value) / math.log(NARROW) if 0 < spread.value < math.inf else None
+
+
+def _effect_of_bias(bias: Part) -> float | None:
+    """Return the effect of the bias in multiples of its limit."""
+    if bias.value is None or not bias.exists:
+        return None
+    return (bias.value - MEDIAN) / (NARROW_MEDIAN[1] - MEDIAN) if _is_median(bias.metric) else bias.value / NARROW_MEAN
 
 
 def _usual_coverage(numbers: Mapping[str, Row], p_values: Mapping[str, float]) -> Part:

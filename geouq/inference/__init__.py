@@ -24,7 +24,7 @@ from geouq.inference.intervals import (
     without_intervals,
 )
 from geouq.inference.limits import false_discovery_adjusted
-from geouq.inference.resamples import FEWEST_TILES
+from geouq.inference.resamples import FEWEST_TILES, TOO_FEW
 from geouq.inference.rows import (
     adjusted,
     block_rows,
@@ -42,6 +42,7 @@ __all__ = [
     "FAILED",
     "FEWEST_TILES",
     "PIT_BINS",
+    "TOO_FEW",
     "Bands",
     "Blocks",
     "CorrelationRange",

@@ -33,7 +33,10 @@ NOT_KEPT = "not kept by cell"
 FEW_TILES = f"{NOT_KEPT}, and fewer than {FEWEST_TILES} tiles"
 FEW_IN_A_BIN = "a bin in few blocks"
 FEW_IN_UNEVEN_BINS = f"{FEW_IN_A_BIN}; equal-count bins all hold pixels"
+FEW_CELLS = f"fewer than {FEWEST_CELLS} cells"
+FEW_BLOCKS = f"fewer than {FEWEST_BLOCKS} blocks"
 FEW_EFFECTIVE = f"fewer than {FEWEST_EFFECTIVE} effective cells"
+TOO_FEW = frozenset({FEW_CELLS, FEW_BLOCKS, FEW_EFFECTIVE})  # reasons that are the same for all metrics
 OUTWEIGHED = "few blocks outweigh the others"
 NOT_BY_CELL = {"group", "ordering", "threshold"}
 
@@ -210,8 +213,8 @@ def of_cells(metric: Metric, summary: Summary, metric_options: MetricOptions) ->
 def too_few(cells: int, blocks: int) -> str:
     """Return why there are no intervals, or nothing."""
     if cells < FEWEST_CELLS:
-        return f"fewer than {FEWEST_CELLS} cells"
-    return f"fewer than {FEWEST_BLOCKS} blocks" if blocks < FEWEST_BLOCKS else ""
+        return FEW_CELLS
+    return FEW_BLOCKS if blocks < FEWEST_BLOCKS else ""
 
 
 def missing_reason(numbers: Resampled, whole: Summary, drawn: Summary, metric_options: MetricOptions) -> str:

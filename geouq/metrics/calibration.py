@@ -225,7 +225,7 @@ def zms(summary: Summary) -> Floats:
     scale=Around(1.0),
     heading="mean of z",
     rank=7,
-    shown=("page", "table"),
+    shown=("page", "table", "cell sums"),
 )
 def z_mean(summary: Summary) -> Floats:
     """Mean of z = (truth - mean) / std; unit 1, ideal 0, above 0 is under-prediction."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from geouq.inference import Bands, pit_half_width
 from geouq.metrics import named
 from geouq.metrics.record import USUAL_LEVEL
-from geouq.verdict import Place
+from geouq.verdict import Place, place_of_row
 
 Row = Mapping[str, Any]
 Point = tuple[float, ...]  # x, y, and the lower and upper limit of y if they are known
@@ -74,10 +74,10 @@ def curves_of(
     found: dict[Place, dict[str, list[Row]]] = {}
     for row in bins:
         if row["level"] != "tile" and row["bins"] == scheme:
-            found.setdefault(_place_of(row), {}).setdefault(RELIABILITY, []).append(row)
+            found.setdefault(place_of_row(row), {}).setdefault(RELIABILITY, []).append(row)
     for row in curves:
         if row["level"] != "tile":
-            found.setdefault(_place_of(row), {}).setdefault(row["curve"], []).append(row)
+            found.setdefault(place_of_row(row), {}).setdefault(row["curve"], []).append(row)
     return {place: _curves(own, scheme, bands_of(place)) for place, own in found.items()}
 
 
@@ -116,10 +116,6 @@ def _with_limits(points: Sequence[Point | None], limits: NDArray[np.float64] | N
         return [point for point in points if point]
     both = zip(points, limits.T.tolist(), strict=True)
     return [(*point, *own) if np.isfinite(own).all() else point for point, own in both if point]
-
-
-def _place_of(row: Row) -> Place:
-    return row["level"], row["name"], row["variable"], row["model"]
 
 
 def _short(number: float) -> float:

@@ -7,7 +7,7 @@ from geouq.config import Variable
 from geouq.pages.cells import script_of
 from geouq.pages.content import ReportContent, Row
 from geouq.pages.curves import Curves
-from geouq.verdict import NOT_DETECTED, Place, Verdict
+from geouq.verdict import NOT_DETECTED, Place, Verdict, place_of, place_of_row
 
 AT_ONCE = 40  # regions in one file
 
@@ -27,7 +27,7 @@ def region_scripts(content: ReportContent, links: Mapping[str, str]) -> Iterator
     yield script_of("places", 0, 0, _regions(content, links, variables))
     numbers = _numbers(content)
     for number, variable in enumerate(variables):
-        places = [_place(name, variable) for name in names]
+        places = [place_of(name, variable) for name in names]
         for part, first in enumerate(range(0, len(places), AT_ONCE)):
             own = [
                 content.curves.get(place, Curves()).as_record() | {"numbers": numbers.get(place, {})}
@@ -46,7 +46,7 @@ def _regions(content: ReportContent, links: Mapping[str, str], variables: list[V
     ]
     names = ["all", *content.regions]
     doubt = [
-        "".join(str(int(_is_doubtful(content.verdicts.get(_place(name, v))))) for name in names) for v in variables
+        "".join(str(int(_is_doubtful(content.verdicts.get(place_of(name, v))))) for name in names) for v in variables
     ]
     return {
         "names": names,
@@ -67,15 +67,10 @@ def _numbers(content: ReportContent) -> dict[Place, dict[str, list[float | None]
     found: dict[Place, dict[str, list[float | None]]] = {}
     for row in content.metrics:
         if row["level"] != "tile" and row["metric"] in wanted and row["bins"] in ("", content.bins):
-            place = row["level"], row["name"], row["variable"], row["model"]
-            found.setdefault(place, {"n": [row["n"]]})[row["metric"]] = _with_limits(row)
+            found.setdefault(place_of_row(row), {"n": [row["n"]]})[row["metric"]] = _with_limits(row)
     return found
 
 
 def _with_limits(row: Row) -> list[float | None]:
     limits = [row["ci_low"], row["ci_high"]]
     return [row["value"]] if None in limits else [row["value"], *limits]
-
-
-def _place(name: str, variable: Variable) -> Place:
-    return "all" if name == "all" else "region", name, variable.variable, variable.model

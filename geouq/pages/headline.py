@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from geouq.config import Variable
-from geouq.core.wording import true_minus
-from geouq.verdict import NARROW, Place, Verdict
+from geouq.core.wording import true_minus, with_interval
+from geouq.inference import TOO_FEW
+from geouq.verdict import Part, Place, Verdict, place_of
 
 Tone = Literal["bad", "open", "fine"]
 
-MATTERS = math.log(NARROW)  # size of the logarithm of the factor from which an effect is named
+MATTERS = 1.0  # severity from which an effect is named
 MOST_LINES = 4  # variables that are described
 MOST_NAMES = 3
-FEW_CELLS = "fewer than 8"  # how the reason of a number without an interval begins
-TOO_FEW = "too few independent cells to test"
+FEW_CELLS = "too few independent cells to test"
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,7 @@ class Headline:
 def headline(variables: Sequence[Variable], verdicts: Mapping[Place, Verdict]) -> Headline:
     """Return the answer for the whole and its worst region."""
     whole = {
-        variable.name: verdicts[place]
-        for variable in variables
-        if (place := ("all", "all", variable.variable, variable.model)) in verdicts
+        variable.name: verdicts[place] for variable in variables if (place := place_of("all", variable)) in verdicts
     }
     names = {(variable.variable, variable.model): variable.name for variable in variables}
     regions = [(names[place[2:]], place[1], one) for place, one in verdicts.items() if place[0] == "region"]
@@ -64,9 +62,9 @@ def headline_of_region(
 ) -> Headline:
     """Return the answer for one region, with a line for each variable that compares it with the whole."""
     both = {
-        variable.name: (verdicts[place], verdicts.get(("all", "all", variable.variable, variable.model)))
+        variable.name: (verdicts[place], verdicts.get(place_of("all", variable)))
         for variable in variables
-        if (place := ("region", region, variable.variable, variable.model)) in verdicts
+        if (place := place_of(region, variable)) in verdicts
     }
     tone, sentence = _answer({name: own for name, (own, _) in both.items()}, [])
     ranked = sorted(both, key=lambda name: _rank(both[name][0]))
@@ -85,8 +83,8 @@ def compared(own: Verdict, whole: Verdict | None) -> str:
 
 
 def severity(verdict: Verdict | None) -> float:
-    """Return how bad a verdict is: the size of the effect, whatever its direction; -1 where it is unknown."""
-    return -1.0 if verdict is None or verdict.excess is None else abs(verdict.excess)
+    """Return the severity of a verdict; -1 where it is unknown."""
+    return -1.0 if verdict is None or verdict.severity is None else verdict.severity
 
 
 def _rank(verdict: Verdict) -> tuple[bool, float]:
@@ -121,8 +119,10 @@ def too_small(verdict: Verdict) -> str:
     if factor <= 0.5:
         return f"std too large by a factor of {1 / factor:.1f}"
     share = 100 * abs(1 / factor - 1)
+    if share < 1:
+        return f"std of z {_with_limits(verdict.spread)}"
     about = f"{5 * round(share / 5) if share >= 10 else round(share)} %"
-    return "std right within 1 %" if share < 1 else f"std about {about} too {'small' if factor > 1 else 'large'}"
+    return f"std about {about} too {'small' if factor > 1 else 'large'}"
 
 
 def too_sure(verdict: Verdict) -> str:
@@ -141,14 +141,22 @@ def shifted(verdict: Verdict) -> str:
     part = verdict.bias
     if verdict.std_factor is None or part.value is None or not (part.finding or abs(part.value) >= 0.5):
         return ""
-    side = "below" if part.value > 0 else "above"
-    return f"mean {abs(part.value):.1f} std {side} the truth"
+    ends = sorted(abs(end) for end in (part.ci_low, part.ci_high) if end is not None and end * part.value > 0)
+    limits = f" ({ends[0]:.2f} to {ends[1]:.2f})" if len(ends) == 2 else ""
+    return f"mean {abs(part.value):.2f} std{limits} {'below' if part.value > 0 else 'above'} the truth"
+
+
+def _with_limits(part: Part) -> str:
+    """Return a value and its interval in words."""
+    value, _, limits = with_interval(part.value, part.ci_low, part.ci_high).partition(" ")
+    return true_minus(f"{value} ({limits.strip('[]').replace(', ', ' to ')})" if limits else value)
 
 
 def certainty(verdict: Verdict) -> str:
     """Return what the tests say, in words."""
-    if not verdict.is_certain and any(part.reason.startswith(FEW_CELLS) for part in verdict.parts.values()):
-        return TOO_FEW if not any(part.is_tested for part in verdict.parts.values()) else f"{verdict.word}: {TOO_FEW}"
+    parts = verdict.parts.values()
+    if not verdict.is_certain and any(part.reason in TOO_FEW for part in parts):
+        return f"{verdict.word}: {FEW_CELLS}" if any(part.is_tested for part in parts) else FEW_CELLS
     return verdict.word if verdict.is_certain or not verdict.why else f"{verdict.word}: {verdict.why}"
 
 

@@ -37,7 +37,7 @@ from geouq.pages.numbers import (
 from geouq.pages.recalibration import recalibration_sheet
 from geouq.pages.scorecard import TABS, CardRow, as_record, rows_inline, scorecard, shown_tabs
 from geouq.pages.sheet import DASH, SHORT, Cell, Sheet, files_of_rows
-from geouq.verdict import RULE, Place, Verdict
+from geouq.verdict import RULE, Place, Verdict, place_of
 
 
 def write_report(content: ReportContent, folder: Path) -> list[Path]:
@@ -114,10 +114,15 @@ class _Report:
         """Return the rows of the scorecard."""
         return scorecard(self.content.variables, self._links, self.content.verdicts, skill_of(self.content))
 
+    @cached_property
+    def _card_files(self) -> list[tuple[str, str]]:
+        """Return names and texts of the scripts that hold the rows of the scorecard."""
+        return list(files_of_rows("card", 0, as_record(self.card)))
+
     def scripts(self) -> Iterator[tuple[str, str]]:
         """Yield names and texts of what pages load when it is wanted."""
         if rows_inline(self.card) < len(self.card):
-            yield from files_of_rows("card", 0, as_record(self.card))
+            yield from self._card_files
         for sheet in (*self.sheets.values(), self.tiles):
             if sheet.is_long:
                 yield from sheet.files()
@@ -134,7 +139,7 @@ class _Report:
             headline=headline(self.content.variables, self.content.verdicts),
             card=self.card,
             card_rows=rows_inline(self.card),
-            card_parts=len(list(files_of_rows("card", 0, as_record(self.card)))),
+            card_parts=len(self._card_files),
             tabs=[(k, TABS[k]) for k in shown_tabs(self.card)],
             multiples=multiples(self.content.variables, {row.name: row.link for row in self.card}, self.content.curves),
             pixels=self._pixels,
@@ -176,9 +181,7 @@ class _Report:
     def _worst_first(self, region: str) -> list[Variable]:
         """Return the variables by the size of their effect in a region."""
         found = self.content.verdicts
-        return sorted(
-            self.content.variables, key=lambda one: -severity(found.get(("region", region, one.variable, one.model)))
-        )
+        return sorted(self.content.variables, key=lambda variable: -severity(found.get(place_of(region, variable))))
 
     @cached_property
     def _links(self) -> dict[str, str]:

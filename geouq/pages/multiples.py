@@ -8,23 +8,33 @@ from html import escape
 from geouq.config import Variable
 from geouq.core.wording import for_people
 from geouq.pages.curves import Curves, Point
-from geouq.verdict import Place
+from geouq.verdict import Place, place_of
 
 MOST = 60  # diagrams on one page
 MOST_VARIABLES = 12  # on the page of a region
 LEFT, TOP, SIDE = 38.0, 4.0, 138.0  # of the axes, in CSS pixels
+MOST_CODES = 8  # of classes along an axis
 WIDTH, HEIGHT = LEFT + SIDE + 8, TOP + SIDE + 20
-DECADES = 8  # ratio of the ends from which an axis is logarithmic
+LOGARITHMIC = 8  # ratio of the ends from which an axis is logarithmic
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Both axes of a diagram: their ends, whether they are logarithmic, and where labels stand."""
+    """An axis of a diagram: its ends, whether it is logarithmic, and where labels stand.
+
+    labels : text of each tick; empty where the number itself is shown.
+    """
 
     low: float
     high: float
     is_log: bool
     ticks: Sequence[float]
+    labels: Sequence[str] = ()
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """Return the text of each tick."""
+        return self.labels or [_short(tick) for tick in self.ticks]
 
     def place(self, value: float) -> float:
         """Return where a value lies along the axis, 0 to 1; values beyond the ends lie on them."""
@@ -38,6 +48,7 @@ class Scale:
 
 
 UNIT = Scale(0.0, 1.0, is_log=False, ticks=(0.0, 0.5, 1.0))
+ORDERED = Scale(0.0, 1.0, is_log=False, ticks=(0.0, 1.0), labels=("lowest", "highest"))
 
 
 @dataclass(frozen=True)
@@ -64,20 +75,24 @@ def multiples(
     regions : mapping
         Link of each region by its name; the link of the whole is empty.
     """
-    drawn = [variable for variable in variables if _points(curves.get(_place("all", variable)))]
+    drawn = [variable for variable in variables if _points(curves.get(place_of("all", variable)))]
     if not drawn:
         return None
     names = list(regions)[: max(1, most // len(drawn))]
-    columns = [[_points(curves.get(_place(name, variable))) for name in names] for variable in drawn]
-    has_bins = [bool(own.reliability) if (own := curves.get(_place("all", v))) else False for v in drawn]
+    columns = [[_points(curves.get(place_of(name, variable))) for name in names] for variable in drawn]
+    has_bins = [bool(own.reliability) if (own := curves.get(place_of("all", v))) else False for v in drawn]
     scales = [_scale(points) if bins else UNIT for points, bins in zip(columns, has_bins, strict=True)]
-    wholes = [_points(curves.get(_place("all", variable))) for variable in drawn]
+    wholes = [_points(curves.get(place_of("all", variable))) for variable in drawn]
     rows = [
         (
             name,
             regions[name],
             [
-                diagram(columns[k][row], None if name == "all" else wholes[k], scales[k], f"{variable.name}, {name}")
+                diagram(
+                    columns[k][row],
+                    None if name == "all" else wholes[k],
+                    Frame(scales[k], scales[k], f"{variable.name}, {name}"),
+                )
                 for k, variable in enumerate(drawn)
             ],
         )
@@ -97,85 +112,133 @@ LEVELS = (
 )
 
 
+GROUPED = (
+    " Coverage: across, the pixels of a region in the order of the group, or its classes by their codes; up, the share "
+    "of the truth inside the intervals; dashed, their level."
+)
+
+
 def of_region(variables: Sequence[Variable], region: str, curves: Mapping[Place, Curves]) -> Multiples | None:
     """Return the diagrams of a region: reliability, and coverage by group if it exists.
 
     Of very many variables only the first are drawn.
     """
-    variables = variables[:MOST_VARIABLES]
-    first = multiples(variables, {"all": "", region: ""}, curves, most=2 * len(variables))
+    drawn = [one for one in variables if _points(curves.get(place_of("all", one)))][:MOST_VARIABLES]
+    first = multiples(drawn, {"all": "", region: ""}, curves, most=2 * len(drawn))
     if first is None:
         return None
     rows = [("reliability" if first.caption == RELIABILITY else "levels", "", first.rows[1][2])]
-    own, whole = (
-        [curves.get(_place(name, v), Curves()).by_group for v in variables[:MOST]] for name in (region, "all")
-    )
+    own, whole = ([curves.get(place_of(name, one), Curves()).by_group for one in drawn] for name in (region, "all"))
     for by in dict.fromkeys(by for _, groups in own for by in groups):
+        levels = {f"{100 * level:g} %" for level, groups in own if by in groups}
+        name = f"coverage of {levels.pop()} intervals by {by}" if len(levels) == 1 else f"coverage by {by}"
         diagrams = [
-            diagram(groups.get(by, ()), other.get(by), UNIT, f"coverage by {by}, {variable.name}", level)
-            for variable, (level, groups), (_, other) in zip(variables, own, whole, strict=False)
+            _of_groups(groups.get(by, ()), other.get(by, ()), level, f"coverage by {by}, {variable.name}")
+            for variable, (level, groups), (_, other) in zip(drawn, own, whole, strict=True)
         ]
-        rows.append((f"coverage of {100 * own[0][0]:g} % intervals by {by}, from low to high", "", diagrams))
-    return Multiples(first.caption, first.headings, rows, corner="diagram")
+        rows.append((name, "", diagrams))
+    return Multiples(first.caption + (GROUPED if len(rows) > 1 else ""), first.headings, rows, corner="diagram")
 
 
-def diagram(
-    points: Sequence[Point], whole: Sequence[Point] | None, scale: Scale, label: str, level: float | None = None
-) -> str:
-    """Return a diagram as SVG, with a description for those who cannot see it.
+def _of_groups(points: Sequence[Point], whole: Sequence[Point], level: float, label: str) -> str:
+    """Return the diagram of the coverage of groups: ordered pixels on a line, classes as dots side by side."""
+    codes = sorted({point[0] for point in (*points, *whole)})
+    if not all(code.is_integer() for code in codes):
+        return diagram(points, whole, Frame(ORDERED, UNIT, label, level, ("place in the order", "covered")))
+    places = {code: float(k) for k, code in enumerate(codes)}
+    shown = codes[:: math.ceil(len(codes) / MOST_CODES)] if codes else []
+    ticks, texts = [places[code] for code in shown], [f"{code:.0f}" for code in shown]
+    across = Scale(-0.5, max(len(codes), 1) - 0.5, is_log=False, ticks=ticks, labels=texts)
+    own, others = ([(places[code], share) for code, share, *_ in some] for some in (points, whole))
+    return diagram(own, others, Frame(across, UNIT, label, level, ("class", "covered"), is_joined=False))
 
-    level : ideal of all points; None where the ideal is the diagonal.
+
+@dataclass(frozen=True)
+class Frame:
+    """Both axes of a diagram, and how its points are read.
+
+    label : describes the diagram to those who cannot see it. level : ideal of all points; None where the ideal is the
+    diagonal. words : for both coordinates of a point. is_joined : whether a line joins the points.
     """
-    ends = (scale.low, scale.high) if level is None else (level, level)
-    parts = [*_axes(scale), _line(((scale.low, ends[0]), (scale.high, ends[1])), scale, "ideal")]
+
+    across: Scale
+    up: Scale
+    label: str
+    level: float | None = None
+    words: tuple[str, str] = ("predicted", "observed")
+    is_joined: bool = True
+
+    def x(self, value: float) -> str:
+        """Return where a value lies from left to right."""
+        return f"{LEFT + SIDE * self.across.place(value):.1f}"
+
+    def y(self, value: float) -> str:
+        """Return where a value lies from top to bottom."""
+        return f"{TOP + SIDE * (1 - self.up.place(value)):.1f}"
+
+
+def diagram(points: Sequence[Point], whole: Sequence[Point] | None, frame: Frame) -> str:
+    """Return a diagram as SVG, with a description for those who cannot see it."""
+    ends = (frame.up.low, frame.up.high) if frame.level is None else (frame.level, frame.level)
+    ideal = ((frame.across.low, ends[0]), (frame.across.high, ends[1]))
+    parts = [*_axes(frame), _line(ideal, frame, "ideal")]
     if whole:
-        parts.append(_line(whole, scale, "whole"))
+        parts += [_line(whole, frame, "whole")] if frame.is_joined else _dots(whole, frame, "whole")
     if banded := [point for point in points if len(point) > 2]:
-        parts.append(_band(banded, scale))
-    parts += [_line(points, scale, "own"), *_dots(points, scale)] if points else [_nothing()]
+        parts.append(_band(banded, frame))
+    if points and frame.is_joined:
+        parts.append(_line(points, frame, "own"))
+    parts += _dots(points, frame, "own") if points else [_nothing()]
     return (
         f'<svg class="multiple" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" width="{WIDTH:g}" height="{HEIGHT:g}" role="img" '
-        f'aria-label="{escape(label)}">{"".join(parts)}</svg>'
+        f'aria-label="{escape(frame.label)}">{"".join(parts)}</svg>'
     )
 
 
-def _axes(scale: Scale) -> Iterable[str]:
+def _axes(frame: Frame) -> Iterable[str]:
     yield f'<rect class="frame" x="{LEFT:g}" y="{TOP:g}" width="{SIDE:g}" height="{SIDE:g}"/>'
-    for tick in scale.ticks:
-        x, y = _x(tick, scale), _y(tick, scale)
-        text = for_people(tick) if tick < 10_000 else f"{for_people(tick / 1000)}k"
-        yield f'<path class="grid" d="M{x} {TOP:g}V{TOP + SIDE:g}M{LEFT:g} {y}H{LEFT + SIDE:g}"/>'
+    for tick, text in zip(frame.across.ticks, frame.across.texts, strict=True):
+        x = frame.x(tick)
+        yield f'<path class="grid" d="M{x} {TOP:g}V{TOP + SIDE:g}"/>'
         yield f'<text x="{x}" y="{TOP + SIDE + 13:g}" text-anchor="middle">{text}</text>'
+    for tick, text in zip(frame.up.ticks, frame.up.texts, strict=True):
+        y = frame.y(tick)
+        yield f'<path class="grid" d="M{LEFT:g} {y}H{LEFT + SIDE:g}"/>'
         yield f'<text x="{LEFT - 4:g}" y="{float(y) + 4:.1f}" text-anchor="end">{text}</text>'
 
 
-def _line(points: Sequence[Point], scale: Scale, kind: str) -> str:
-    places = "L".join(f"{_x(point[0], scale)} {_y(point[1], scale)}" for point in points)
+def _short(number: float) -> str:
+    """Return the label of a tick in few letters.
+
+    >>> [_short(number) for number in (0.3, 9000, 30_000, 2_000_000, 1e10)]
+    ['0.3', '9000', '30k', '2M', '1e+10']
+    """
+    for least, size, letter in ((1e6, 1e6, "M"), (1e4, 1e3, "k")):
+        if least <= number < 1e9:
+            return f"{number / size:g}{letter}"
+    return f"{number:g}" if number >= 1e9 else for_people(number)
+
+
+def _line(points: Sequence[Point], frame: Frame, kind: str) -> str:
+    places = "L".join(f"{frame.x(point[0])} {frame.y(point[1])}" for point in points)
     return f'<path class="{kind}" d="M{places}"/>'
 
 
-def _band(points: Sequence[Point], scale: Scale) -> str:
-    upper = [f"{_x(point[0], scale)} {_y(point[3], scale)}" for point in points]
-    lower = [f"{_x(point[0], scale)} {_y(point[2], scale)}" for point in reversed(points)]
+def _band(points: Sequence[Point], frame: Frame) -> str:
+    upper = [f"{frame.x(point[0])} {frame.y(point[3])}" for point in points]
+    lower = [f"{frame.x(point[0])} {frame.y(point[2])}" for point in reversed(points)]
     return f'<path class="band" d="M{"L".join(upper + lower)}Z"/>'
 
 
-def _dots(points: Sequence[Point], scale: Scale) -> Iterable[str]:
+def _dots(points: Sequence[Point], frame: Frame, kind: str) -> Iterable[str]:
     for point in points:
-        title = f"predicted {for_people(point[0])}, observed {for_people(point[1])}"
-        yield f'<circle cx="{_x(point[0], scale)}" cy="{_y(point[1], scale)}" r="2.2"><title>{title}</title></circle>'
+        title = " ".join((frame.words[0], f"{for_people(point[0])},", frame.words[1], for_people(point[1])))
+        x, y = frame.x(point[0]), frame.y(point[1])
+        yield f'<circle class="{kind}" cx="{x}" cy="{y}" r="2.2"><title>{title}</title></circle>'
 
 
 def _nothing() -> str:
     return f'<text x="{LEFT + SIDE / 2:g}" y="{TOP + SIDE / 2:g}" text-anchor="middle">no pixels</text>'
-
-
-def _x(value: float, scale: Scale) -> str:
-    return f"{LEFT + SIDE * scale.place(value):.1f}"
-
-
-def _y(value: float, scale: Scale) -> str:
-    return f"{TOP + SIDE * (1 - scale.place(value)):.1f}"
 
 
 def _scale(columns: Iterable[Sequence[Point]]) -> Scale:
@@ -184,7 +247,7 @@ def _scale(columns: Iterable[Sequence[Point]]) -> Scale:
     if not values:
         return UNIT
     low, high = min(values), max(values)
-    if high / low < DECADES:
+    if high / low < LOGARITHMIC:
         step = _nice(high / 2)
         return Scale(0.0, 1.05 * high, is_log=False, ticks=[k * step for k in range(int(1.05 * high / step) + 1)])
     low, high = low / 1.4, high * 1.4
@@ -211,10 +274,6 @@ def _points(curves: Curves | None) -> Sequence[Point]:
     if curves is None:
         return ()
     return curves.reliability or curves.calibration or next(iter(curves.others.values()), ())
-
-
-def _place(name: str, variable: Variable) -> Place:
-    return "all" if name == "all" else "region", name, variable.variable, variable.model
 
 
 def _heading(variable: Variable, has_bins: bool) -> str:  # noqa: FBT001

@@ -11,7 +11,7 @@ from geouq.metrics.record import OF_VARIANCE
 from geouq.pages.content import ReportContent
 from geouq.pages.headline import effect_words, severity
 from geouq.pages.sheet import DASH, Cell, Column, Sheet, aligned
-from geouq.verdict import Place, Verdict, verdict_of
+from geouq.verdict import Place, Verdict, place_of, place_of_row, verdict_of
 
 Row = Mapping[str, Any]
 Numbers = Mapping[Place, Mapping[str, Row]]
@@ -21,18 +21,13 @@ WORST_TILES, WORST_VARIABLES = 3, 12  # tiles of each variable, and variables, o
 WHY_BINS = ", which all hold pixels (of skewed variances, one equal-width bin holds nearly all: see metrics.csv)"
 
 
-def place_of(row: Row) -> Place:
-    """Which evaluation unit, variable and model a row is of."""
-    return row["level"], row["name"], row["variable"], row["model"]
-
-
 def shown_numbers(content: ReportContent) -> Numbers:
     """Return the rows of the metrics that are shown, by what they are of, then by metric."""
     found: dict[Place, dict[str, Row]] = {}
     names = headings()
     for row in content.metrics:
         if row["metric"] in names and row["bins"] in ("", content.bins):
-            found.setdefault(place_of(row), {})[row["metric"]] = row
+            found.setdefault(place_of_row(row), {})[row["metric"]] = row
     return found
 
 
@@ -63,13 +58,13 @@ def regions_sheet(
             [
                 [Cell(_with_units(variable)), name, _verdict_cell(found.get(place)), *_number_cells(shown, rows)]
                 for name in wanted
-                for place in [_place(name.text, variable)]
+                for place in [place_of(name.text, variable)]
                 if (rows := numbers.get(place))
             ],
         )
         for variable in content.variables
     }
-    places = {_place(name.text, variable) for name in wanted for variable in content.variables}
+    places = {place_of(name.text, variable) for name in wanted for variable in content.variables}
     caption = (
         f"{_of_bins(content)}The interval is under the number; a mark shows that it excludes the ideal: "
         "▲ over-confident, ▼ under-confident, + over-prediction, \N{MINUS SIGN} under-prediction, △ errors larger than "
@@ -112,7 +107,7 @@ def effects_of_tiles(content: ReportContent) -> dict[Place, Verdict]:
     rows: dict[Place, list[Row]] = {}
     for row in content.metrics:
         if row["level"] == "tile" and row["metric"] in parts:
-            rows.setdefault(place_of(row), []).append(row)
+            rows.setdefault(place_of_row(row), []).append(row)
     return {place: verdict_of(own, ()) for place, own in rows.items()}
 
 
@@ -148,7 +143,7 @@ def skill_of(content: ReportContent) -> dict[Place, float | None]:
     """Return the skill of the mean of each variable in the whole and in each region, where its form has one."""
     skills = {name for name in content.metric_names if (one := named(name)) and one[0].part == "skill"}
     return {
-        place_of(row): row["value"] for row in content.metrics if row["metric"] in skills and row["level"] != "tile"
+        place_of_row(row): row["value"] for row in content.metrics if row["metric"] in skills and row["level"] != "tile"
     }
 
 
@@ -170,10 +165,6 @@ def thousands(number: int) -> str:
 
 def _text(value: float | None) -> str:
     return DASH if value is None else true_minus(for_people(value))
-
-
-def _place(name: str, variable: Variable) -> Place:
-    return "all" if name == "all" else "region", name, variable.variable, variable.model
 
 
 def _with_units(variable: Variable) -> str:
@@ -247,7 +238,7 @@ def models_sheet(content: ReportContent) -> Sheet:
     found: dict[tuple[str, ...], dict[str, Row]] = {}
     for row in content.comparison:
         if row["metric"] in headings() and row["bins"] in ("", content.bins):
-            found.setdefault((*place_of(row), row["against"]), {})[row["metric"]] = row
+            found.setdefault((*place_of_row(row), row["against"]), {})[row["metric"]] = row
     groups: dict[str, list[list[Cell]]] = {}
     shown = shown_metrics(content)
     for (_, name, variable, model, against), rows in found.items():

@@ -8,16 +8,26 @@ from geouq.config import Variable
 from geouq.core.wording import for_people, true_minus
 from geouq.metrics import named
 from geouq.pages.headline import certainty, effect_words, severity
-from geouq.verdict import NARROW, NARROW_GAP, NARROW_MEAN, Part, Place, Verdict, narrow_coverage
+from geouq.verdict import NARROW, NARROW_GAP, NARROW_MEAN, Part, Place, Verdict, narrow_coverage, place_of
 
 SIGNIFICANT, UNCERTAIN, UNTESTED = "sig", "open", "untested"
-SPREAD_STEPS = (1.1, 1.25, 1.6)  # factors at which the fill changes
-GAP_STEPS = (0.01, 0.05, 0.1)  # between confidence and accuracy
-COVERAGE_STEPS = (0.02, 0.05, 0.15)
-BIAS_STEPS = (0.1, 0.3, 0.75)
 SKILL_STEPS = (0.0, 0.4, 0.7)
 INLINE = 240  # cells on the page itself; the rows of more are loaded when they are wanted
 FEWEST_ROWS = 12
+
+
+class Fill(NamedTuple):
+    """How a tab is filled: its colours, the sizes of an effect at which they change, and signs below and above."""
+
+    colours: str
+    limits: Sequence[float]
+    signs: tuple[str, str]
+
+
+SPREAD = Fill("f", (1.1, 1.25, 1.6), ("▼", "▲"))  # factors
+GAP = Fill("f", (0.01, 0.05, 0.1), ("▼", "▲"))  # between confidence and accuracy
+COVERAGE = Fill("f", (0.02, 0.05, 0.15), ("▽", "△"))
+BIAS = Fill("b", (0.1, 0.3, 0.75), ("\N{MINUS SIGN}", "+"))
 
 
 class Mark(NamedTuple):
@@ -60,18 +70,18 @@ TABS = (
         "spread",
         "Spread",
         "Factor by which the predicted std is too small (std of z); of classes, the confidence less the accuracy. "
-        "Orange: over-confident; purple: under-confident.",
+        "Orange, ▲: over-confident; purple, ▼: under-confident.",
     ),
     Tab(
         "coverage",
         "Coverage",
-        "Share of the pixels inside the intervals, in per cent. Orange: too few; purple: too many.",
+        "Share of the pixels inside the intervals, in per cent. Orange, △: too few; purple, ▽: too many.",
     ),
     Tab(
         "bias",
         "Bias",
-        "Mean of z: how far the truth is above the mean, in units of the predicted std. Red: predictions are too high; "
-        "blue: too low.",
+        "Mean of z: how far the truth is above the mean, in units of the predicted std. Red, +: predictions are too "
+        "high; blue, \N{MINUS SIGN}: too low.",
     ),
     Tab("skill", "Skill", "Share of the variance of the truth that the mean explains. Red: worse than a constant."),
 )
@@ -119,8 +129,7 @@ def _row(
     verdicts: Mapping[Place, Verdict],
     skill: Mapping[Place, float | None],
 ) -> CardRow:
-    level = "region" if link else "all"
-    places = [(level, name, variable.variable, variable.model) for variable in variables]
+    places = [place_of(name, variable) for variable in variables]
     cells = [_cell(verdicts.get(place), skill.get(place)) for place in places]
     return CardRow(name, link, cells, max((severity(verdicts.get(place)) for place in places), default=-1.0))
 
@@ -136,12 +145,11 @@ def _spread(verdict: Verdict) -> Mark:
     part, factor, gap = verdict.spread, verdict.std_factor, verdict.gap
     if gap is not None:
         state = _state(part, is_narrow=part.lies_within(-NARROW_GAP, NARROW_GAP))
-        return _mark(true_minus(f"{gap:+.3f}"), "f", _step(abs(gap), GAP_STEPS, is_above=gap > 0), state, abs(gap))
+        return _mark(_signed(gap, 3), GAP, abs(gap), state, is_above=gap > 0)
     if factor is None or factor <= 0:
         return Mark()
-    ratio = max(factor, 1 / factor)
     state = _state(part, is_narrow=part.lies_within(1 / NARROW, NARROW))
-    return _mark(for_people(factor), "f", _step(ratio, SPREAD_STEPS, is_above=factor > 1), state, ratio)
+    return _mark(for_people(factor), SPREAD, max(factor, 1 / factor), state, is_above=factor > 1)
 
 
 def _coverage(verdict: Verdict) -> Mark:
@@ -149,22 +157,15 @@ def _coverage(verdict: Verdict) -> Mark:
     if level is None or share is None:
         return Mark()
     state = _state(verdict.inside, is_narrow=verdict.inside.lies_within(*narrow_coverage(level)))
-    return _mark(
-        f"{100 * share:.0f}",
-        "f",
-        _step(abs(level - share), COVERAGE_STEPS, is_above=share < level),
-        state,
-        abs(level - share),
-    )
+    return _mark(f"{100 * share:.0f}", COVERAGE, abs(level - share), state, is_above=share < level)
 
 
 def _bias(verdict: Verdict) -> Mark:
     part, found = verdict.bias, named(verdict.bias.metric)
     if part.value is None or found is None or found[1] is not None:
         return Mark()
-    size = abs(part.value)
     state = _state(part, is_narrow=part.lies_within(-NARROW_MEAN, NARROW_MEAN))
-    return _mark(true_minus(f"{part.value:+.2f}"), "b", _step(size, BIAS_STEPS, is_above=part.value < 0), state, size)
+    return _mark(_signed(part.value, 2), BIAS, abs(part.value), state, is_above=part.value < 0)
 
 
 def _skill(value: float | None) -> Mark:
@@ -182,12 +183,13 @@ def _state(part: Part, *, is_narrow: bool) -> str:
     return "" if is_narrow and part.holds_ideal else UNCERTAIN
 
 
-def _mark(text: str, kind: str, step: int, state: str, order: float) -> Mark:
-    sign = {SIGNIFICANT: "▲" if step >= 0 else "▼", UNCERTAIN: "?", UNTESTED: "untested"}.get(state, "✓")
-    return Mark(f"{text} {sign}", f"{kind}{step} {state}".rstrip(), order)
+def _mark(text: str, fill: Fill, size: float, state: str, *, is_above: bool) -> Mark:
+    """Return a text with a sign, and the number of its fill, from -3 to 3."""
+    step = sum(size > limit for limit in fill.limits)
+    sign = {SIGNIFICANT: fill.signs[is_above], UNCERTAIN: "?", UNTESTED: "untested"}.get(state, "✓")
+    return Mark(f"{text} {sign}", f"{fill.colours}{step if is_above else -step} {state}".rstrip(), size)
 
 
-def _step(size: float, limits: Sequence[float], *, is_above: bool) -> int:
-    """Return the number of the fill, from -3 to 3."""
-    step = sum(size > limit for limit in limits)
-    return step if is_above else -step
+def _signed(value: float, digits: int) -> str:
+    """Return a number with its sign; a number that rounds to 0 is positive."""
+    return true_minus(f"{round(value, digits) + 0.0:+.{digits}f}")

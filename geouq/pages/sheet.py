@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 DASH = "–"  # noqa: RUF001  in place of a number that is missing
@@ -39,7 +40,6 @@ class Sheet:
     caption: str
     columns: Sequence[Column]
     groups: Mapping[str, Sequence[Sequence[Cell]]]
-    grouped_by: str = "variable"
 
     @property
     def rows(self) -> list[Sequence[Cell]]:
@@ -56,10 +56,15 @@ class Sheet:
         return {
             "name": self.name,
             "groups": list(self.groups),
-            "files": [sum(1 for _ in _pieces(_records(rows))) for rows in self.groups.values()],
+            "files": self._file_counts,
             "kinds": [column.kind for column in self.columns],
             "only": list(only),
         }
+
+    @cached_property
+    def _file_counts(self) -> list[int]:
+        """Return the number of files of each group."""
+        return [sum(1 for _ in _pieces(_records(rows))) for rows in self.groups.values()]
 
     def files(self) -> Iterator[tuple[str, str]]:
         """Yield names and texts of the scripts that hold the rows."""

@@ -116,7 +116,9 @@ def test_the_map_has_the_colours_of_the_cell_maps_and_the_coordinates_of_the_til
     facts = json.loads(layout.split(",", 3)[3].removesuffix(");\n"))
     (variable,) = facts["variables"]
     shown = {one["id"]: one for one in variable["metrics"]}
-    assert {"z_std", "coverage_90", "zms", "bias", "rmse", "sharpness_rms", "crps", "uce", "ence"} == set(shown)
+    assert {"z_mean", "z_std", "coverage_90", "zms", "bias", "rmse", "sharpness_rms", "crps", "uce", "ence"} == set(
+        shown
+    )
     scale = cell_scale(Value(named("zms")[0], "zms", "", zms(side.whole)), side.whole)
     assert shown["zms"]["values"] == list(scale.values)
     assert shown["zms"]["colours"] == list(map(hexadecimal, scale.colours))

@@ -9,7 +9,7 @@ import pytest
 from geouq.config import Variable
 from geouq.inference import Bands
 from geouq.pages.curves import Curves, curves_of
-from geouq.pages.multiples import UNIT, Scale, diagram, multiples
+from geouq.pages.multiples import UNIT, Frame, Scale, diagram, multiples, of_region
 
 WHOLE, EAST = ("all", "all", "v", ""), ("region", "east", "v", "")
 VARIABLE = Variable(name="v", band=1, units="Mg ha-1")
@@ -71,14 +71,14 @@ def test_all_regions_of_a_variable_share_one_scale():
 
 
 def test_the_band_encloses_the_points():
-    svg = diagram([(0.2, 0.3, 0.1, 0.4), (0.8, 0.6, 0.5, 0.9)], None, UNIT, "v, all")
+    svg = diagram([(0.2, 0.3, 0.1, 0.4), (0.8, 0.6, 0.5, 0.9)], None, Frame(UNIT, UNIT, "v, all"))
     line, band = places(svg, "own"), places(svg, "band")
 
     assert band[:2, 1].tolist() < line[:, 1].tolist() < band[:1:-1, 1].tolist()  # y is downwards
 
 
 def test_names_in_a_diagram_stay_text():
-    assert "<b>" not in diagram([], None, UNIT, '"<b>"')
+    assert "<b>" not in diagram([], None, Frame(UNIT, UNIT, '"<b>"'))
 
 
 def test_beyond_the_most_diagrams_the_last_regions_are_left_out():
@@ -112,3 +112,35 @@ def test_values_beyond_a_scale_lie_on_its_ends():
 
     assert [scale.place(value) for value in (-1.0, 0.5, 1.0, 10.0, 1e4)] == pytest.approx([0, 0, 0, 0.5, 1])
     assert replace(scale, is_log=False).place(50.5) == pytest.approx(0.5)
+
+
+def grouped(by, points, level=0.9):
+    return Curves([(1.0, 1.0)], others={f"coverage_{100 * level:g}_by_{by}": points})
+
+
+def test_coverage_by_group_stands_below_the_variable_that_it_describes():
+    other = Variable(name="w", band=2)
+    ordered = [(0.25, 0.8), (0.75, 0.9)]
+    curves = {WHOLE: Curves(), ("all", "all", "w", ""): grouped("truth", ordered, 0.8)}
+    curves[("region", "east", "w", "")] = grouped("truth", ordered[:1], 0.8)
+
+    found = of_region([VARIABLE, other], "east", curves)
+
+    (_, _, reliability), (name, _, (coverage,)) = found.rows  # v has no pixel, so that only w is drawn
+    assert (len(reliability), len(found.headings)) == (1, 1)
+    assert name == "coverage of 80 % intervals by truth"
+    assert len(places(coverage, "whole")) == 2
+    assert re.findall(r'text-anchor="middle">([^<]+)<', coverage) == ["lowest", "highest"]
+
+
+def test_classes_lie_side_by_side_under_their_codes():
+    points = [(3.0, 0.9), (111.0, 0.5)]
+    curves = {WHOLE: grouped("landcover", points), EAST: grouped("landcover", points[1:])}
+
+    (*_, (_, _, (svg,))) = of_region([VARIABLE], "east", curves).rows
+
+    assert re.findall(r'text-anchor="middle">([^<]+)<', svg) == ["3", "111"]
+    whole, own = (re.findall(rf'<circle class="{kind}" cx="([^"]*)"', svg) for kind in ("whole", "own"))
+    assert float(whole[1]) - float(whole[0]) > 60
+    assert own == whole[1:]
+    assert 'class="own" d="M' not in svg

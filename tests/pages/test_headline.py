@@ -5,7 +5,7 @@ import math
 import pytest
 
 from geouq.config import Variable
-from geouq.pages.headline import TOO_FEW, headline, listed
+from geouq.pages.headline import FEW_CELLS, headline, listed
 from geouq.verdict import Part, Verdict
 
 VARIABLES = [Variable(name="AGB", band=1), Variable(name="Clay", band=2)]
@@ -93,7 +93,7 @@ def test_the_worst_variable_comes_first_with_its_effect_in_words():
     found = answer({"AGB": verdict(1.32, coverage=0.82), "Clay": verdict(2.2, mean=0.9, coverage=0.63)})
 
     assert [line.name for line in found.lines] == ["Clay", "AGB"]
-    assert found.lines[0].effect.endswith("std too small by a factor of 2.2; mean 0.9 std below the truth")
+    assert found.lines[0].effect.endswith("std too small by a factor of 2.2; mean 0.90 std below the truth")
     assert found.lines[1].effect == "90 % intervals cover 82 % of the pixels (68 to 90 %); std about 25 % too small"
 
 
@@ -108,20 +108,29 @@ def test_the_worst_region_is_named_although_it_cannot_be_tested():
     worst = verdict(2.5, coverage=0.46, reason=FEW, word="cannot be tested")
     found = answer({"AGB": verdict(), "Clay": verdict()}, [("east", "Clay", worst), ("west", "AGB", verdict(1.1))])
 
-    assert (found.worst.name, found.worst.certainty) == ("Clay in east", TOO_FEW)
+    assert (found.worst.name, found.worst.certainty) == ("Clay in east", FEW_CELLS)
     assert "cover 46 % of the pixels;" in found.worst.effect
 
 
-def test_the_excess_of_a_verdict_is_the_root_mean_square_of_z():
-    assert verdict(1.5, mean=2.0).excess == pytest.approx(math.log(2.5))
+def test_a_bias_and_a_small_spread_that_cancel_in_the_mean_square_of_z_stay_severe():
+    assert verdict(0.7, mean=0.7).severity == pytest.approx(math.log(1 / 0.7) / math.log(1.25))
+    assert verdict(1.0, mean=-1.5).severity == pytest.approx(2.0)
 
 
-def test_without_a_std_the_excess_follows_from_the_coverage():
+def test_without_a_std_the_severity_follows_from_coverage_and_median():
     no_std = Part("", reason="the forecast has no std")
     calibrated, short = (Verdict(("x",), no_std, no_std, no_std, Part("coverage_90", share)) for share in (0.9, 0.6827))
+    shifted = Verdict(("x",), Part("quantile_coverage_50", 0.9), no_std, no_std, Part("coverage_90", 0.9))
 
-    assert calibrated.excess == pytest.approx(0.0)
-    assert short.excess == pytest.approx(math.log(1.645), abs=1e-3)
+    assert calibrated.severity == pytest.approx(0.0)
+    assert short.severity == pytest.approx(math.log(1.645) / math.log(1.25), abs=1e-2)
+    assert shifted.severity == pytest.approx(0.4 / 0.2734, abs=1e-3)
+
+
+def test_a_verdict_without_numbers_has_no_severity():
+    nothing = Part("", reason="the forecast has no std")
+
+    assert Verdict(("x",), nothing, nothing, nothing).severity is None
 
 
 def test_of_many_names_the_first_are_listed():

@@ -35,6 +35,7 @@ def marks(found):
         (part(1.9, 1.4, 2.6, 0.01, "over-confident"), "1.9 ▲", "f3 sig"),
         (part(0.6, 0.5, 0.8, 0.01, "under-confident"), "0.6 ▼", "f-3 sig"),
         (part(1.3, 0.9, 1.8, 0.2), "1.3 ?", "f2 open"),
+        (part(0.95, 0.92, 0.98, 0.01, "under-confident"), "0.95 ▼", "f0 sig"),  # small but significant
         (part(6.4), "6.4 untested", "f3 untested"),
         (part(1.02, 0.9, 1.2, 0.6), "1.02 ✓", "f0"),
         (part(1.02, 0.7, 1.4, 0.6), "1.02 ?", "f0 open"),  # the evidence is missing, so that nothing is praised
@@ -49,11 +50,11 @@ def test_the_spread_is_filled_by_its_size_and_framed_by_its_significance(spread,
 @pytest.mark.parametrize(
     ("share", "limits", "p", "text", "classes"),
     [
-        (0.63, (0.4, 0.8), 0.01, "63 ▲", "f3 sig"),
-        (0.97, (0.95, 0.99), 0.01, "97 ▼", "f-2 sig"),
+        (0.63, (0.4, 0.8), 0.01, "63 △", "f3 sig"),
+        (0.97, (0.95, 0.99), 0.01, "97 ▽", "f-2 sig"),
         (0.89, (0.85, 0.92), 0.5, "89 ✓", "f0"),
         (0.89, (0.6, 0.98), 0.5, "89 ?", "f0 open"),
-        (0.87, (0.83, 0.897), 0.049, "87 ▲", "f1 sig"),
+        (0.87, (0.83, 0.897), 0.049, "87 △", "f1 sig"),
         (0.87, (0.83, 0.897), 0.06, "87 ?", "f1 open"),  # narrow, but it excludes 0.9 before the adjustment
         (0.46, None, None, "46 untested", "f3 untested"),
     ],
@@ -67,6 +68,12 @@ def test_the_coverage_is_hatched_unless_its_interval_is_narrow(share, limits, p,
 def test_a_truth_above_the_mean_is_blue_as_errors_below_zero_are():
     assert marks(verdict(part(1.0), bias=part(0.93, -0.5, 2.3, 0.2)))[2].classes == "b-3 open"
     assert marks(verdict(part(1.0), bias=part(-0.93, -0.5, 2.3, 0.2)))[2].text == "−0.93 ?"  # noqa: RUF001
+
+
+def test_a_significant_bias_has_the_sign_of_the_tables():
+    assert marks(verdict(part(1.0), bias=part(0.05, 0.02, 0.08, 0.01)))[2].text == "+0.05 −"  # noqa: RUF001
+    assert marks(verdict(part(1.0), bias=part(-0.2, -0.3, -0.1, 0.01)))[2].text == "−0.20 +"  # noqa: RUF001
+    assert marks(verdict(part(1.0), bias=part(-0.001, -0.3, 0.3, 0.9)))[2].text == "+0.00 ?"
 
 
 def test_the_whole_comes_first_and_then_the_worst_region():

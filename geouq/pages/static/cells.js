@@ -46,6 +46,7 @@ geouq.cells = (() => {
   const share = (sums, name, block) => sums[name][block] / sums.weight[block];
   const functions = {
     n: (sums, block) => sums.n[block],
+    z_mean: (sums, block) => share(sums, "z", block),
     z_std: (sums, block) => Math.sqrt(Math.max(0, share(sums, "z_square", block) - share(sums, "z", block) ** 2)),
     zms: (sums, block) => share(sums, "z_square", block),
     coverage: (sums, block) => share(sums, "covered", block),

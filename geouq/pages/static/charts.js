@@ -73,7 +73,7 @@ geouq.charts = (() => {
     const top = 1.1 * Math.max(1.2, ...own, ...whole, 1 + Math.min(halfWidth ?? 0, 1));
     const drawn = frame({...linear(0, 1), ticks: [0, 0.25, 0.5, 0.75, 1]}, linear(0, top), ["PIT of the truth"]), {svg, across, up} = drawn;
     const stairs = heights => heights.flatMap((height, k) => [[k / heights.length, height], [(k + 1) / heights.length, height]]);
-    if (halfWidth !== null) svg.append(make("rect", {class: "band whole", x: across(0), y: up(1 + halfWidth), width: across(1) - across(0), height: up(1 - halfWidth) - up(1 + halfWidth)}));
+    if (halfWidth !== null) svg.append(make("rect", {class: "chance", x: across(0), y: up(1 + halfWidth), width: across(1) - across(0), height: up(1 - halfWidth) - up(1 + halfWidth)}));
     drawn.path([[0, 1], [1, 1]], "ideal");
     drawn.path(stairs(whole), "whole");
     drawn.path(stairs(own), "own");

@@ -15,7 +15,7 @@ geouq.map = (async () => {
   const tiles = [...layout.names.keys()].filter(tile => !wanted || wanted.has(layout.names[tile]));
   const map = geouq.geometry(layout, tiles), shownTiles = new Set(tiles);
   const outlines = regions.tiles.map(own => own && map.outline(own.filter(tile => shownTiles.has(tile))));
-  let variable, columns, binned, metrics, view, picture, drag = null;
+  let variable, columns, binned, metrics, view, picture, doubtful, drag = null;
   let part = {region: home}, pointed = null, cursor = null, anchor = null;
 
   const has = block => block >= 0 && columns.n[block] > 0;
@@ -62,7 +62,7 @@ geouq.map = (async () => {
     return context.createPattern(tile, "repeat");
   }
   /** Tiles whose regions are all inconclusive; without regions, all tiles if the whole is inconclusive. */
-  function doubtful() {
+  function doubtfulTiles() {
     const doubt = regions.doubt[chooseVariable.selectedIndex], of = tiles.map(tile => regions.tiles.flatMap((own, k) => own?.includes(tile) ? [doubt[k]] : []));
     return tiles.filter((_, k) => (of[k].length ? of[k] : [doubt[0]]).every(one => one === "1"));
   }
@@ -92,7 +92,7 @@ geouq.map = (async () => {
     const {raster} = map, step = raster.step * view.scale;
     context.drawImage(picture, view.left, view.top, raster.columns * step, raster.rows * step);
     context.fillStyle = hatch();
-    for (const tile of doubtful()) {
+    for (const tile of doubtful) {
       const {left, top, right, bottom} = map.sides(tile);
       context.fillRect(across(left), down(top), (right - left) * view.scale, (bottom - top) * view.scale);
     }
@@ -245,6 +245,7 @@ geouq.map = (async () => {
     host.setAttribute("aria-busy", "true");
     variable = layout.variables[chooseVariable.selectedIndex];
     binned = null;
+    doubtful = doubtfulTiles();
     columns = cells.grouped(await cells.load("cells", layout, chooseVariable.selectedIndex, tiles));
     metrics = cells.metrics(variable);
     chooseMetric.replaceChildren(...metrics.map(one => new Option(one.name, one.id)));

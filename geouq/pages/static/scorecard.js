@@ -22,6 +22,7 @@
       return element("td", {title: words}, link);
     }));
   }
+  const regionsIn = some => some.filter(row => row.querySelector("th a")).length; // without the whole
   /** Load all rows, where only some stand on the page. */
   async function all() {
     if (rows.length < Number(card.dataset.rows)) rows = (await geouq.parts("card", 0, Number(card.dataset.parts))).flat().map(made);
@@ -33,7 +34,7 @@
     body.replaceChildren(...found.slice(0, shown));
     if (!more) return;
     more.querySelector("button").hidden = shown >= found.length;
-    more.querySelector("output").textContent = `${body.rows.length} of ${found.length} regions`;
+    more.querySelector("output").textContent = `${regionsIn([...body.rows])} of ${regionsIn(found)} regions`;
   }
   search?.addEventListener("input", async () => { await all(); show(); });
   more?.querySelector("button").addEventListener("click", async () => { await all(); shown += AT_ONCE; show(); });
@@ -48,6 +49,14 @@
   for (const one of tabs) one.addEventListener("change", () => {
     geouq.remember({tab: one.value});
     if (by !== null) show();
+  });
+  // A click on a number shows it on the map; tab, sorting and metric stay as they are.
+  body.addEventListener("click", event => {
+    const link = event.target.closest("td a");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    const {box, cell, tile, ...kept} = geouq.state();
+    location.hash = new URLSearchParams({...kept, ...Object.fromEntries(new URLSearchParams(link.hash.slice(1)))});
   });
   const wish = geouq.state();
   for (const one of tabs) if (one.value === wish.tab) one.checked = true;

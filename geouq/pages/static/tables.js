@@ -24,7 +24,7 @@
       mark.setAttribute("aria-label", says);
       made.append("\u00a0", mark);
     }
-    if (under) made.append(element("small", under.length > 45 ? {class: "wide"} : {}, under));
+    if (under) made.append(element("small", under.length > 45 ? {className: "wide"} : {}, under));
     return made;
   }
   const first = cell => cell.firstChild?.textContent.trim() ?? "";
@@ -82,6 +82,7 @@
     }
     async function open() {
       const group = select.selectedIndex, found = (await geouq.parts(index.name, group, index.files[group])).flat();
+      if (group !== select.selectedIndex) return; // another one was chosen in the meantime
       rows = only ? found.filter(row => only.has(text(row[name]))) : found;
       again();
     }
