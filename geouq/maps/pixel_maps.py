@@ -18,7 +18,7 @@ from geouq.core import gaussian
 from geouq.core.errors import ConfigError
 from geouq.core.validity import REASONS
 from geouq.maps.geotiff import CODES, CONTINUOUS, BandLabel, Stored
-from geouq.maps.scales import AMOUNT, FAULT, SIGNED, Scale, even, rounded, usable
+from geouq.maps.scales import AMOUNT, FAULT, OVER_PREDICTED_BELOW, SIGNED, Scale, even, rounded, usable
 from geouq.metrics import crps as mean_crps
 from geouq.metrics import rmse, sharpness, sharpness_rms
 from geouq.metrics.record import OF_VARIANCE, has
@@ -236,13 +236,15 @@ def abs_error(forecast: Forecast) -> Floats:
     return np.abs(gaussian.error(forecast.mean, forecast.truth))
 
 
-@pixel_map("(truth - mean) / predicted std", scale=lambda _: even(-OF_Z, OF_Z, SIGNED))
+@pixel_map("(truth - mean) / predicted std", scale=lambda _: even(-OF_Z, OF_Z, OVER_PREDICTED_BELOW))
 def z(forecast: Forecast) -> Floats:
     """Return the error in units of the predicted standard deviation."""
     return gaussian.z_score(*forecast[:3])
 
 
-@pixel_map("predicted probability of a value below the truth", limits=SHARE, scale=lambda _: even(0, 1, SIGNED))
+@pixel_map(
+    "predicted probability of a value below the truth", limits=SHARE, scale=lambda _: even(0, 1, OVER_PREDICTED_BELOW)
+)
 def pit(forecast: Forecast) -> Floats:
     """Return the probability integral transform."""
     return gaussian.pit(*forecast[:3])

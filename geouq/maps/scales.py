@@ -26,6 +26,7 @@ def hexadecimal(colour: Rgb) -> str:
 
 # RdBu, PuOr and YlOrBr of ColorBrewer (Harrower and Brewer 2003); viridis of matplotlib
 SIGNED = _rgb("2166ac", "67a9cf", "d1e5f0", "f7f7f7", "fddbc7", "ef8a62", "b2182b")  # below, about, above
+OVER_PREDICTED_BELOW = SIGNED[::-1]  # red is a prediction above the truth in all maps, also where z is below 0
 OVER_CONFIDENT_ABOVE = _rgb("542788", "998ec3", "d8daeb", "f7f7f7", "fee0b6", "f1a340", "b35806")
 OVER_CONFIDENT_BELOW = OVER_CONFIDENT_ABOVE[::-1]
 FAULT = _rgb("ffffe5", "fff7bc", "fee391", "fec44f", "fe9929", "cc4c02", "662506")  # from none to large
@@ -55,7 +56,8 @@ def colours_of_codes(codes: Sequence[str]) -> tuple[Rgb, ...]:
 SMALLEST, LARGEST = 1e-290, 1e290  # sizes that a scale spans: steps and ends of it are floats too
 NARROWEST = 1e-3  # of the larger limit
 OF_LEVEL = ("level", "(1-level)/2")  # ideals of coverage
-CONFIDENCE: Mapping[str, tuple[Rgb, ...]] = {
+TWO_SIDED: Mapping[str, tuple[Rgb, ...]] = {
+    "under-prediction": OVER_PREDICTED_BELOW,
     "over-confident": OVER_CONFIDENT_ABOVE,
     "errors larger than predicted": OVER_CONFIDENT_ABOVE,
     "truth too often in the tails": OVER_CONFIDENT_ABOVE,
@@ -82,7 +84,7 @@ def cell_scale(value: Value, whole: Summary) -> Scale:
     twice the value of the whole.
     """
     metric = value.metric
-    ideal, two_sided = ideal_value(metric, value.level), CONFIDENCE.get(metric.above, SIGNED)
+    ideal, two_sided = ideal_value(metric, value.level), TWO_SIDED.get(metric.above, SIGNED)
     if metric.scale is not None:
         return _of_record(metric.scale, value, ideal or 0.0, whole, two_sided)
     if ideal is not None and metric.ideal in OF_LEVEL:

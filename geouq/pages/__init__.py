@@ -4,6 +4,17 @@ from geouq.pages.cells import CellMaps, cell_maps
 from geouq.pages.content import ReportContent
 from geouq.pages.curves import Curves, curves_of
 from geouq.pages.html import write_report
+from geouq.pages.outlines import Outlines, outlines_on
 from geouq.pages.recalibration import read_recalibration
 
-__all__ = ["CellMaps", "Curves", "ReportContent", "cell_maps", "curves_of", "read_recalibration", "write_report"]
+__all__ = [
+    "CellMaps",
+    "Curves",
+    "Outlines",
+    "ReportContent",
+    "cell_maps",
+    "curves_of",
+    "outlines_on",
+    "read_recalibration",
+    "write_report",
+]

@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 PIT_BINS = 20
 LARGEST_FILE = 1_400_000  # bytes
-SUMS = ("error", "squared_error", "variance", "z", "z_square", "crps")
+SUMS = ("truth", "error", "squared_error", "variance", "z", "z_square", "crps")
 DIAGRAMS = ("pit_", "n_", "variance_", "squared_error_")  # how the columns begin that are loaded when cells are chosen
 MOST_CELLS = 100_000  # of a variable
 MOST_IN_ALL = 250_000  # of all variables
@@ -353,6 +353,7 @@ def _columns(summary: Summary, basis: BootstrapBasis, scheme: BinScheme, level: 
     moments, some = summary.moments, summary.n > 0
     per_bin = binned(summary, scheme, basis.edges[scheme.name])
     means = {
+        "truth": moments.mean("truth"),
         "error": moments.mean("error"),
         "squared_error": moments.mean_square("error"),
         "variance": moments.mean("variance"),

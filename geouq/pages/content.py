@@ -8,6 +8,7 @@ from typing import Any
 from geouq.config import Variable
 from geouq.pages.cells import CellMaps
 from geouq.pages.curves import Curves
+from geouq.pages.outlines import Outlines
 from geouq.pages.recalibration import Recalibrated
 from geouq.verdict import Place, Verdict
 
@@ -29,7 +30,7 @@ class ReportContent:
     of these names, where there are splits and models. tables : names of all tables. config : text of the resolved
     configuration. cells : sums of the cells of all tiles, None where there is no pixel. recalibrated : what a
     recalibration of this run left, None for nothing. input_warnings : shown above the verdicts that they question.
-    curves : of the diagrams.
+    curves : of the diagrams. outlines : of regions that are polygons.
     """
 
     name: str
@@ -56,6 +57,7 @@ class ReportContent:
     recalibrated: Recalibrated | None = None
     input_warnings: Sequence[str] = ()
     curves: Mapping[Place, Curves] = field(default_factory=dict)
+    outlines: Outlines = Outlines()  # noqa: RUF009  frozen
 
     @cached_property
     def metric_names(self) -> frozenset[str]:

@@ -52,6 +52,8 @@ def _regions(content: ReportContent, links: Mapping[str, str], variables: list[V
         "names": names,
         "links": ["index.html", *(links[name] for name in content.regions)],
         "tiles": [None, *tiles],
+        "lines": [content.outlines.lines.get(name) for name in names],
+        "note": content.outlines.note,
         "doubt": doubt,
         "perFile": AT_ONCE,
     }

@@ -271,6 +271,7 @@ OWN = (
     "colours.js",
     "charts.js",
     "map.js",
+    "thumbnails.js",
 )
 
 

@@ -48,7 +48,7 @@ class Scale:
 
 
 UNIT = Scale(0.0, 1.0, is_log=False, ticks=(0.0, 0.5, 1.0))
-ORDERED = Scale(0.0, 1.0, is_log=False, ticks=(0.0, 1.0), labels=("lowest", "highest"))
+ORDERED = Scale(0.0, 1.0, is_log=False, ticks=(0.0, 1.0), labels=("low", "high"))
 
 
 @dataclass(frozen=True)

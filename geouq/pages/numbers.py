@@ -127,7 +127,11 @@ def worst_tiles(variables: Sequence[Variable], effects: Mapping[Place, Verdict],
             if (one := found[tile])
         ]
     columns = (Column("variable", "text"), Column("tile", "name"), Column("effect", "long"))
-    return Sheet("worst", "A tile is shown on the map by its link. Single tiles are not tested.", columns, groups)
+    caption = (
+        "A tile is shown on the map by its link. Single tiles are not tested. The pictures are of its cells: red where "
+        "predictions are too high, blue where they are too low."
+    )
+    return Sheet("worst", caption, columns, groups)
 
 
 def _of_bins(content: ReportContent) -> str:

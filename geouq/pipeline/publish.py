@@ -1,11 +1,12 @@
 """Last stage of a run: write tables, cell maps, figures, pages, results.json and checksums; no pixel is read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from geouq.comparison.texts import Shown, shown_rows, write_texts
-from geouq.config import ClassRegions, Experiment
+from geouq.config import ClassRegions, Experiment, PolygonRegions
+from geouq.core.errors import DataError
 from geouq.core.failures import Failure, collecting, isolated
 from geouq.core.naming import file_name
 from geouq.core.overflow import overflow_is_missing
@@ -15,8 +16,18 @@ from geouq.maps.pipeline import Evaluated as OfMaps
 from geouq.maps.pipeline import write_maps
 from geouq.numbers.gates import save_gates
 from geouq.numbers.run_metrics import Numbers, forecast_samples_of, preferred_scheme
-from geouq.pages import CellMaps, Curves, ReportContent, cell_maps, curves_of, read_recalibration, write_report
-from geouq.pipeline.data import Evaluated
+from geouq.pages import (
+    CellMaps,
+    Curves,
+    Outlines,
+    ReportContent,
+    cell_maps,
+    curves_of,
+    outlines_on,
+    read_recalibration,
+    write_report,
+)
+from geouq.pipeline.data import Evaluated, Swept
 from geouq.pipeline.results import Results, write_outcome
 from geouq.runs.provenance import RunRecord, inputs_in_words, resolved
 from geouq.runs.verification import save_checksums
@@ -30,6 +41,7 @@ from geouq.tables.rows import (
     write_parquet,
 )
 from geouq.verdict import Place
+from geouq.zones import read_polygons
 
 FigurePaths = Mapping[tuple[str, str, str], str]  # by region, variable and title
 
@@ -204,7 +216,9 @@ def _write_pages(
         names = {variable.name: variable.file_name for variable in swept.record.variables}
         recalibrated = read_recalibration(swept.folder, swept.record.started, names)
     content = _content_of_pages(evaluated, _with_failures(results, missing), figures, maps)
-    return write_report(replace(content, cells=cells, recalibrated=recalibrated), swept.folder / "report")
+    outlines = _outlines_of_pages(swept, cells, content.regions) if cells else content.outlines
+    content = replace(content, cells=cells, recalibrated=recalibrated, outlines=outlines)
+    return write_report(content, swept.folder / "report")
 
 
 def _cells_of_pages(evaluated: Evaluated) -> CellMaps | None:
@@ -216,6 +230,18 @@ def _cells_of_pages(evaluated: Evaluated) -> CellMaps | None:
         sides = forecast_samples_of(whole, evaluated.metric_options, parts, summaries)
         return cell_maps(sides, swept.record.variables, preferred_scheme(swept.experiment))
     return None
+
+
+def _outlines_of_pages(swept: Swept, cells: CellMaps, wanted: Collection[str]) -> Outlines:
+    """Return the outlines of polygons on the map of the pages; a note where the polygons cannot be read any more."""
+    regions = [region for region in swept.experiment.regions.values() if isinstance(region, PolygonRegions)]
+    with isolated("pages", "outlines of polygons"):
+        try:
+            polygons = [*swept.job.regions.polygons.values()] if swept.job else list(map(read_polygons, regions))
+            return outlines_on(cells.layout, polygons, wanted)
+        except DataError as error:
+            return Outlines(note=f"Outlines of polygons are missing: {error}.")
+    return Outlines()
 
 
 def _content_of_pages(

@@ -2,7 +2,7 @@
 
 from geouq.zones.masks import Part, Zones
 from geouq.zones.regions import Regions, TileZones, open_regions, placed, polygons_without_pixels, without_pixels
-from geouq.zones.vector import Polygons
+from geouq.zones.vector import Polygons, read_polygons
 
 __all__ = [
     "Part",
@@ -13,5 +13,6 @@ __all__ = [
     "open_regions",
     "placed",
     "polygons_without_pixels",
+    "read_polygons",
     "without_pixels",
 ]

@@ -130,7 +130,7 @@ def test_coverage_by_group_stands_below_the_variable_that_it_describes():
     assert (len(reliability), len(found.headings)) == (1, 1)
     assert name == "coverage of 80 % intervals by truth"
     assert len(places(coverage, "whole")) == 2
-    assert re.findall(r'text-anchor="middle">([^<]+)<', coverage) == ["lowest", "highest"]
+    assert re.findall(r'text-anchor="middle">([^<]+)<', coverage) == ["low", "high"]
 
 
 def test_classes_lie_side_by_side_under_their_codes():

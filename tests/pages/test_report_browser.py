@@ -402,12 +402,14 @@ def test_a_region_has_the_numbers_of_the_tables_wherever_it_is_shown(opened, run
 
 
 def test_a_cell_of_the_scorecard_shows_its_variable_and_region(opened):
-    page = opened()
+    page = opened("index.html#tab=bias&metric=rmse")
     page.locator(".card tbody tr").nth(1).locator("td a").nth(1).click()
 
     expect_chosen(page, re.escape(REGION))
     assert page.locator("#part .of").inner_text() == "<b>cover</b>"
     assert page.locator("#map select").nth(0).input_value() == "<b>cover</b>"
+    assert page.locator("#map select").nth(1).input_value() == "rmse"  # what was chosen before stays
+    assert "tab=bias" in page.url
 
 
 def test_what_is_chosen_stands_in_the_address_and_comes_back_from_it(opened):
@@ -524,7 +526,7 @@ def seen_by_deuteranopes(colours):
     return np.stack([116 * root[:, 1] - 16, 500 * (root[:, 0] - root[:, 1]), 200 * (root[:, 1] - root[:, 2])], axis=1)
 
 
-@pytest.mark.parametrize("width", [390, 768])
+@pytest.mark.parametrize("width", [390, 720, 768])  # 720 is 1440 at 200 %
 def test_on_a_narrow_screen_nothing_is_wider_than_the_screen(opened, width):
     page = opened()
     page.set_viewport_size({"width": width, "height": 800})
@@ -551,6 +553,25 @@ def test_a_region_page_compares_each_variable_with_the_whole_and_shows_its_worst
     mean, variance, truth = pixels(run, tile, slice(0, 4), slice(0, 4), band)
     assert told(page)["pixels"] == len(truth)
     assert told(page)["mean z²"] == pytest.approx(np.mean((truth - mean) ** 2 / variance), rel=1e-6)
+
+
+def test_the_worst_tiles_have_pictures_of_their_cells(opened, run):
+    page = opened(region_page(run))
+    page.locator("#worst").scroll_into_view_if_needed()
+    page.wait_for_selector("#worst table[data-ready]")
+
+    row = page.locator("#worst tbody tr").filter(has_text="height").nth(0)
+    tile = row.locator("th").inner_text()
+    shown = row.locator("canvas").all()
+    assert [one.get_attribute("title").split(":")[0] for one in shown] == ["mean", "std", "error", "z"]
+    cells = [
+        pixels(run, tile, slice(i, i + 1), slice(j, j + 1)) for i in range(SIDE // CELL) for j in range(SIDE // CELL)
+    ]
+    z = [float(np.mean((truth - mean) / np.sqrt(variance))) for mean, variance, truth in cells]
+    least, most = (
+        float(text.replace("\N{MINUS SIGN}", "-")) for text in shown[3].get_attribute("title")[3:].split(" to ")
+    )
+    assert (least, most) == pytest.approx((min(z), max(z)), rel=1e-2)
 
 
 def test_a_table_is_filtered_downloaded_and_keeps_its_sorting_in_the_address(opened, tmp_path):

@@ -14,6 +14,13 @@ geouq.cells = (() => {
     }
     return found;
   }
+  let waiting = null;
+  /** Where the blocks of the tiles lie; `first` are the places of the first block of each tile, and the end. */
+  const layout = () => waiting ??= geouq.load("layout", 0, 0).then(found => {
+    found.first = [0];
+    found.rows.forEach((rows, tile) => found.first.push(found.first[tile] + rows * found.columns[tile]));
+    return found;
+  });
   /** The columns of a variable (`cells`, or `bins` for the diagrams) of some tiles over the blocks of all tiles. */
   async function load(kind, layout, number, tiles) {
     const {rows} = layout.variables[number], parts = new Set(), columns = {};
@@ -86,5 +93,5 @@ geouq.cells = (() => {
   }
   const labelled = (text, unit) => unit && unit !== "1" ? `${text}, ${unit}` : text;
   const squared = units => !units || units === "1" ? units : /^(\p{L}+|%)$/u.test(units) ? `${units}²` : `(${units})²`;
-  return {load, grouped, total, metrics, curves, labelled, squared};
+  return {layout, load, grouped, total, metrics, curves, labelled, squared};
 })();

@@ -22,5 +22,7 @@ geouq.colours = (() => {
     const values = metric.values ?? VIRIDIS.map((_, k) => most * k / (VIRIDIS.length - 1)), colours = metric.colours ?? VIRIDIS;
     return {values, colours, rgb: number => mixed(colours, position(values, number))};
   }
-  return {scale};
+  /** What spans the colours of amounts between two numbers. */
+  const spanning = (low, high) => ({values: VIRIDIS.map((_, k) => low + (high - low) * k / (VIRIDIS.length - 1))});
+  return {scale, spanning};
 })();

@@ -78,5 +78,13 @@ geouq.geometry = (layout, tiles) => {
     const most = (name, start) => all.reduce((found, one) => Math.max(found, one[name]), start);
     return {lines: [...counts.values()].filter(([, count]) => count === 1).map(([line]) => line), x, y, width: all.length ? most("right", 0) - all.reduce((found, one) => Math.min(found, one.left), Infinity) : 0};
   }
-  return {every, everySet: new Set(every), height, width, top, left, raster, blockAt, place, named, sides, outline};
+  /** The same of lines in pixels of the whole map, those of this map. */
+  function traced(flat) {
+    const lines = Array.from({length: flat.length / 4}, (_, k) => [flat[4 * k] - left, flat[4 * k + 1] - top, flat[4 * k + 2] - left, flat[4 * k + 3] - top]);
+    const own = lines.filter(([x0, y0, x1, y1]) => blockAt((x0 + x1) / 2, -(y0 + y1) / 2) >= 0), xs = own.map(([x0, , x1]) => (x0 + x1) / 2), ys = own.map(([, y0, , y1]) => (y0 + y1) / 2);
+    const middle = values => values.reduce((sum, value) => sum + value, 0) / values.length, ends = values => values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
+    const [low, high] = ends(xs);
+    return {lines: own, x: middle(xs), y: middle(ys), width: high - low};
+  }
+  return {every, everySet: new Set(every), height, width, top, left, raster, blockAt, place, named, sides, outline, traced};
 };

@@ -8,13 +8,11 @@ geouq.map = (async () => {
   const host = section.querySelector(".cells"), canvas = host.querySelector("canvas"), context = canvas.getContext("2d");
   const [chooseVariable, chooseMetric, choosePart] = section.querySelectorAll("select");
   const values = panel.querySelector(".values tbody"), spoken = section.querySelector(".spoken");
-  const [layout, regions] = await Promise.all([geouq.load("layout", 0, 0), geouq.load("places", 0, 0)]);
+  const [layout, regions] = await Promise.all([cells.layout(), geouq.load("places", 0, 0)]);
   const only = JSON.parse(section.dataset.map), wanted = only && new Set(only), home = Math.max(0, regions.names.indexOf(section.dataset.home));
-  layout.first = [0];
-  layout.rows.forEach((rows, tile) => layout.first.push(layout.first[tile] + rows * layout.columns[tile]));
   const tiles = [...layout.names.keys()].filter(tile => !wanted || wanted.has(layout.names[tile]));
   const map = geouq.geometry(layout, tiles), shownTiles = new Set(tiles);
-  const outlines = regions.tiles.map(own => own && map.outline(own.filter(tile => shownTiles.has(tile))));
+  const outlines = regions.tiles.map((own, k) => own ? map.outline(own.filter(tile => shownTiles.has(tile))) : regions.lines[k] && map.traced(regions.lines[k]));
   let variable, columns, binned, metrics, view, picture, doubtful, drag = null;
   let part = {region: home}, pointed = null, cursor = null, anchor = null;
 
@@ -111,10 +109,14 @@ geouq.map = (async () => {
       pen(ink("ink"), k === part.region ? 2.5 : 1);
       trace(one.lines);
     });
+    const taken = [];
     outlines.forEach((one, k) => {
       if (!one?.lines.length) return;
-      const fits = context.measureText(regions.names[k]).width < 1.6 * one.width * view.scale;
-      if (fits) written(regions.names[k], across(one.x), down(one.y) + 4, "center");
+      const wide = context.measureText(regions.names[k]).width, x = across(one.x);
+      const free = [0, 15, -15, 30, -30].map(shift => down(one.y) + 4 + shift).find(y => taken.every(other => Math.abs(other.y - y) >= 14 || Math.abs(other.x - x) > (other.wide + wide) / 2));
+      if (wide >= 1.6 * one.width * view.scale || free === undefined) return;
+      taken.push({x, y: free, wide});
+      written(regions.names[k], x, free, "center");
     });
   }
   function drawScale() {
@@ -364,7 +366,7 @@ geouq.map = (async () => {
   choosePart.replaceChildren(...offered.map(([name, k]) => new Option(name, k)), new Option("cells", "", false, false));
   choosePart.lastChild.disabled = true;
   const coarse = layout.side > 1 ? `A cell of this map is a square of ${layout.side} by ${layout.side} cells, so that the pages stay small. ` : "";
-  section.querySelector(".grain").textContent = coarse + layout.where;
+  section.querySelector(".grain").textContent = coarse + [layout.where, regions.note].filter(Boolean).join(" ");
   fit();
   await obey();
   let width = host.clientWidth;

@@ -1,0 +1,41 @@
+// Pictures of the worst tiles: predicted mean and std, error and z of their cells.
+"use strict";
+{
+  const {cells, colours, element, people} = geouq, table = document.querySelector("#worst table");
+  const share = name => (sums, block) => sums[name][block] / sums.weight[block];
+  const LAYERS = [
+    {name: "mean", at: (sums, block) => (sums.truth[block] + sums.error[block]) / sums.weight[block]},
+    {name: "std", at: (sums, block) => Math.sqrt(sums.variance[block] / sums.weight[block])},
+    {name: "error", at: share("error"), metric: "bias"},
+    {name: "z", at: share("z"), metric: "z_mean"},
+  ];
+  /** The picture of a layer of a tile; mean and std span the colours, error and z have those of the map. */
+  function picture({name, at, metric}, variable, sums, layout, tile) {
+    const first = layout.first[tile], count = layout.first[tile + 1] - first, values = Array.from({length: count}, (_, k) => at(sums, first + k));
+    const known = values.filter(Number.isFinite), least = Math.min(...known), most = Math.max(...known);
+    const {rgb} = colours.scale(variable.metrics.find(one => one.id === metric) ?? colours.spanning(least, most));
+    const canvas = element("canvas", {width: layout.columns[tile], height: layout.rows[tile], className: "thumbnail"}), pen = canvas.getContext("2d");
+    const image = pen.createImageData(canvas.width, canvas.height);
+    values.forEach((value, k) => { if (Number.isFinite(value)) image.data.set([...rgb(value), 255], 4 * k); });
+    pen.putImageData(image, 0, 0);
+    canvas.style.aspectRatio = `${layout.widths[tile]} / ${layout.heights[tile]}`;
+    canvas.title = `${name}: ${people(least)} to ${people(most)}`;
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", `${name} of the cells of ${layout.names[tile]}: ${people(least)} to ${people(most)}`);
+    return element("figure", {}, canvas, element("figcaption", {}, canvas.title));
+  }
+  async function show() {
+    const layout = await cells.layout();
+    for (const row of table.tBodies[0].rows) {
+      const wish = new URLSearchParams(row.querySelector("th a").hash.slice(1)), number = layout.variables.findIndex(one => one.name === wish.get("variable"));
+      const tile = layout.names.indexOf(wish.get("tile"));
+      if (number < 0 || tile < 0) continue;
+      const sums = cells.grouped(await cells.load("cells", layout, number, [tile]));
+      if (sums.variance) row.lastElementChild.append(element("div", {className: "thumbnails"}, ...LAYERS.map(layer => picture(layer, layout.variables[number], sums, layout, tile))));
+    }
+    table.dataset.ready = "";
+  }
+  new IntersectionObserver((entries, observer) => {
+    if (entries.some(entry => entry.isIntersecting)) { observer.disconnect(); show(); }
+  }, {rootMargin: "400px"}).observe(table);
+}

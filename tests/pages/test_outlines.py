@@ -1,0 +1,94 @@
+"""Outlines of polygons on the map of cells: cut at the borders of tiles, few lines, the regions that are wanted."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from rasterio import Affine
+from rasterio.crs import CRS
+
+from geouq.core.grid import Grid
+from geouq.pages import outlines, outlines_on
+from geouq.pages.cells import Layout, Placed
+from geouq.zones import Polygons
+
+shapely = pytest.importorskip("shapely")
+
+CRS_WKT = CRS.from_epsg(32633).to_wkt()
+
+
+@dataclass(frozen=True)
+class Place:
+    """A tile of 100 x 100 pixels of 10 m."""
+
+    grid: Grid
+
+
+def layout(*corners):
+    """Tiles with their upper left corners (row, column) on the map, where they lie on the ground."""
+    grids = [Grid((100, 100), Affine(10, 0, 10.0 * left, 0, -10, -10.0 * top), CRS_WKT) for top, left in corners]
+    placed = [
+        Placed(Place(grid), *corner, (4, 4), 16 * k)
+        for k, (grid, corner) in enumerate(zip(grids, corners, strict=True))
+    ]
+    return Layout(placed, 1)
+
+
+def polygons(*shapes, names=("a", "b")):
+    """Polygons in metres, one zone each."""
+    return Polygons("p.gpkg", CRS_WKT, names[: len(shapes)], np.array(shapes), np.arange(len(shapes)), ())
+
+
+def lines(found, name):
+    return np.array(found.lines[name]).reshape(-1, 4)
+
+
+def length(some):
+    return np.hypot(*(some[:, 2:] - some[:, :2]).T).sum()
+
+
+def test_a_polygon_within_a_tile_keeps_its_edges_in_pixels_of_the_map():
+    found = outlines_on(layout((0, 0)), [polygons(shapely.box(100, -400, 300, -200))], {"a"})
+
+    assert {tuple(point) for line in lines(found, "a") for point in (line[:2], line[2:])} == {
+        (10, 20), (30, 20), (30, 40), (10, 40)
+    }  # fmt: skip
+    assert found.note == ""
+
+
+def test_a_polygon_is_cut_at_the_borders_of_tiles_and_goes_on_in_the_next_tile():
+    square = shapely.box(500, -700, 1500, -300)  # over both tiles
+    found = lines(outlines_on(layout((0, 0), (0, 100)), [polygons(square)], {"a"}), "a")
+
+    assert length(found) == pytest.approx(2 * 100 + 2 * 40)
+    assert found.min(0).tolist() == [50, 30, 50, 30]
+    alone = lines(outlines_on(layout((0, 0)), [polygons(square)], {"a"}), "a")
+    assert alone[:, [0, 2]].max() == 100
+
+
+def test_edges_along_a_border_and_outside_do_not_fail():
+    found = outlines_on(
+        layout((0, 0)), [polygons(shapely.box(0, -1000, 1000, 0), shapely.box(5000, 0, 6000, 100))], {"a", "b"}
+    )
+
+    assert length(lines(found, "a")) == pytest.approx(400)
+    assert set(found.lines) == {"a"}
+
+
+def test_only_the_regions_that_are_wanted_are_drawn():
+    found = outlines_on(
+        layout((0, 0)), [polygons(shapely.box(0, -100, 100, 0), shapely.box(0, -300, 200, -100))], {"b"}
+    )
+
+    assert set(found.lines) == {"b"}
+
+
+def test_a_polygon_of_very_many_points_is_drawn_with_few_lines(monkeypatch):
+    monkeypatch.setattr(outlines, "MOST_LINES", 60)
+    circle = shapely.Point(500, -500).buffer(300, quad_segs=2000)
+
+    found = lines(outlines_on(layout((0, 0)), [polygons(circle)], {"a"}), "a")
+
+    assert len(found) <= 60
+    middle = (found[:, :2] + found[:, 2:]) / 2
+    np.testing.assert_allclose(np.hypot(*(middle - 50).T), 30, atol=4)
