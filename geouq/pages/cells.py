@@ -168,7 +168,6 @@ class MapMetric:
             "values": list(self.scale.values),
             "colours": list(map(hexadecimal, self.scale.colours)),
             "part": self.part,
-            "about": self.about,
         }
 
 
@@ -238,6 +237,7 @@ class CellMaps:
             "size": tiles[0].place.cell_size * self.layout.side,
             "bins": self.bins,
             "ground": _ground([tile.place for tile in tiles]),
+            "about": {metric.metric: metric.about for sums in self.variables for metric in sums.metrics},
             "variables": [
                 {
                     "name": sums.variable.name,

@@ -10,7 +10,7 @@ from geouq.core.wording import for_people
 from geouq.pages.curves import Curves, Point
 from geouq.verdict import Place, place_of
 
-MOST = 60  # diagrams on one page
+MOST = 40  # diagrams on one page
 MOST_VARIABLES = 12  # on the page of a region
 LEFT, TOP, SIDE = 38.0, 4.0, 138.0  # of the axes, in CSS pixels
 MOST_CODES = 8  # of classes along an axis
@@ -144,13 +144,13 @@ def _of_groups(points: Sequence[Point], whole: Sequence[Point], level: float, la
     """Return the diagram of the coverage of groups: ordered pixels on a line, classes as dots side by side."""
     codes = sorted({point[0] for point in (*points, *whole)})
     if not all(code.is_integer() for code in codes):
-        return diagram(points, whole, Frame(ORDERED, UNIT, label, level, ("place in the order", "covered")))
+        return diagram(points, whole, Frame(ORDERED, UNIT, label, level))
     places = {code: float(k) for k, code in enumerate(codes)}
     shown = codes[:: math.ceil(len(codes) / MOST_CODES)] if codes else []
     ticks, texts = [places[code] for code in shown], [f"{code:.0f}" for code in shown]
     across = Scale(-0.5, max(len(codes), 1) - 0.5, is_log=False, ticks=ticks, labels=texts)
     own, others = ([(places[code], share) for code, share, *_ in some] for some in (points, whole))
-    return diagram(own, others, Frame(across, UNIT, label, level, ("class", "covered"), is_joined=False))
+    return diagram(own, others, Frame(across, UNIT, label, level, is_joined=False))
 
 
 @dataclass(frozen=True)
@@ -158,14 +158,13 @@ class Frame:
     """Both axes of a diagram, and how its points are read.
 
     label : describes the diagram to those who cannot see it. level : ideal of all points; None where the ideal is the
-    diagonal. words : for both coordinates of a point. is_joined : whether a line joins the points.
+    diagonal. is_joined : whether a line joins the points.
     """
 
     across: Scale
     up: Scale
     label: str
     level: float | None = None
-    words: tuple[str, str] = ("predicted", "observed")
     is_joined: bool = True
 
     def x(self, value: float) -> str:
@@ -183,12 +182,12 @@ def diagram(points: Sequence[Point], whole: Sequence[Point] | None, frame: Frame
     ideal = ((frame.across.low, ends[0]), (frame.across.high, ends[1]))
     parts = [*_axes(frame), _line(ideal, frame, "ideal")]
     if whole:
-        parts += [_line(whole, frame, "whole")] if frame.is_joined else _dots(whole, frame, "whole")
+        parts.append(_line(whole, frame, "whole") if frame.is_joined else _dots(whole, frame, "whole"))
     if banded := [point for point in points if len(point) > 2]:
         parts.append(_band(banded, frame))
     if points and frame.is_joined:
         parts.append(_line(points, frame, "own"))
-    parts += _dots(points, frame, "own") if points else [_nothing()]
+    parts.append(_dots(points, frame, "own") if points else _nothing())
     return (
         f'<svg class="multiple" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" width="{WIDTH:g}" height="{HEIGHT:g}" role="img" '
         f'aria-label="{escape(frame.label)}">{"".join(parts)}</svg>'
@@ -196,14 +195,13 @@ def diagram(points: Sequence[Point], whole: Sequence[Point] | None, frame: Frame
 
 
 def _axes(frame: Frame) -> Iterable[str]:
-    yield f'<rect class="frame" x="{LEFT:g}" y="{TOP:g}" width="{SIDE:g}" height="{SIDE:g}"/>'
-    for tick, text in zip(frame.across.ticks, frame.across.texts, strict=True):
-        x = frame.x(tick)
-        yield f'<path class="grid" d="M{x} {TOP:g}V{TOP + SIDE:g}"/>'
+    yield f'<path class="frame" d="M{LEFT:g} {TOP:g}h{SIDE:g}v{SIDE:g}h-{SIDE:g}z"/>'
+    columns, rows = [frame.x(tick) for tick in frame.across.ticks], [frame.y(tick) for tick in frame.up.ticks]
+    lines = [*(f"M{x} {TOP:g}v{SIDE:g}" for x in columns), *(f"M{LEFT:g} {y}h{SIDE:g}" for y in rows)]
+    yield f'<path class="grid" d="{"".join(lines)}"/>'
+    for x, text in zip(columns, frame.across.texts, strict=True):
         yield f'<text x="{x}" y="{TOP + SIDE + 13:g}" text-anchor="middle">{text}</text>'
-    for tick, text in zip(frame.up.ticks, frame.up.texts, strict=True):
-        y = frame.y(tick)
-        yield f'<path class="grid" d="M{LEFT:g} {y}H{LEFT + SIDE:g}"/>'
+    for y, text in zip(rows, frame.up.texts, strict=True):
         yield f'<text x="{LEFT - 4:g}" y="{float(y) + 4:.1f}" text-anchor="end">{text}</text>'
 
 
@@ -230,11 +228,9 @@ def _band(points: Sequence[Point], frame: Frame) -> str:
     return f'<path class="band" d="M{"L".join(upper + lower)}Z"/>'
 
 
-def _dots(points: Sequence[Point], frame: Frame, kind: str) -> Iterable[str]:
-    for point in points:
-        title = " ".join((frame.words[0], f"{for_people(point[0])},", frame.words[1], for_people(point[1])))
-        x, y = frame.x(point[0]), frame.y(point[1])
-        yield f'<circle class="{kind}" cx="{x}" cy="{y}" r="2.2"><title>{title}</title></circle>'
+def _dots(points: Sequence[Point], frame: Frame, kind: str) -> str:
+    places = "".join(f"M{frame.x(point[0])} {frame.y(point[1])}h0" for point in points)
+    return f'<path class="dots {kind}" d="{places}"/>'
 
 
 def _nothing() -> str:

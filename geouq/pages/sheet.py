@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 DASH = "–"  # noqa: RUF001  in place of a number that is missing
 FIGURE, POINT = "\N{FIGURE SPACE}", "\N{PUNCTUATION SPACE}"  # as wide as a digit, and as a decimal point
-SHORT = 250  # rows; of longer tables one group is shown, and loaded when it is
+SHORT = 120  # rows; of longer tables one group is shown, and loaded when it is
 LARGEST_FILE = 1_000_000  # bytes
 
 

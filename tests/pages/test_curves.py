@@ -140,7 +140,8 @@ def test_classes_lie_side_by_side_under_their_codes():
     (*_, (_, _, (svg,))) = of_region([VARIABLE], "east", curves).rows
 
     assert re.findall(r'text-anchor="middle">([^<]+)<', svg) == ["3", "111"]
-    whole, own = (re.findall(rf'<circle class="{kind}" cx="([^"]*)"', svg) for kind in ("whole", "own"))
-    assert float(whole[1]) - float(whole[0]) > 60
+    dots = [re.search(rf'class="dots {kind}" d="([^"]*)"', svg)[1] for kind in ("whole", "own")]
+    whole, own = ([float(x) for x in re.findall(r"M(\S+) ", one)] for one in dots)
+    assert whole[1] - whole[0] > 60
     assert own == whole[1:]
     assert 'class="own" d="M' not in svg

@@ -253,7 +253,7 @@ geouq.map = (async () => {
     chooseMetric.replaceChildren(...metrics.map(one => new Option(one.name, one.id)));
     const opening = metrics.find(one => one.id === before) ?? ["coverage", "spread"].map(wish => metrics.find(one => one.part === wish)).find(Boolean) ?? metrics[0];
     chooseMetric.value = opening.id;
-    values.replaceChildren(...metrics.map(one => element("tr", {}, element("th", {scope: "row", title: one.about ?? ""}, cells.labelled(one.name, one.unit)), ...[POINTED, CHOSEN, WHOLE].map(() => element("td")))));
+    values.replaceChildren(...metrics.map(one => element("tr", {}, element("th", {scope: "row", title: layout.about[one.of] ?? ""}, cells.labelled(one.name, one.unit)), ...[POINTED, CHOSEN, WHOLE].map(() => element("td")))));
     pointed = null;
     await useMetric();
     if (part.blocks && !part.blocks.some(has)) part = {region: home};
