@@ -32,7 +32,8 @@ regions:
 splits: {in: [a1, a2], out: [b1]}
 intervals: {resamples: 100}
 recalibration: scale
-output: {maps: [z, status, cells], figures: [reliability]}
+gates: [{metric: zms, variable: height, max: 1000}]
+output: {maps: [error, status, cells], figures: [reliability]}
 """
 FIELD = """{"type": "FeatureCollection", "crs": {"type": "name", "properties": {"name": "EPSG:32633"}}, "features": [
 {"type": "Feature", "properties": {"NAME": "field"}, "geometry": {"type": "Polygon", "coordinates":

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from geouq.config import Variable
-from geouq.maps.pixel_maps import map_named
+from geouq.maps.pixel_maps import PixelMap, map_named
 from geouq.maps.pixels import path_of_map
 from geouq.maps.style import style_of_codes, style_of_scale, write_style
 from geouq.maps.virtual import Source, VirtualBand, lattices_by_suffix, remove_virtual, write_virtual
@@ -21,7 +21,7 @@ def write_sidecars(
     """Write the mosaics of a map and its styles; return their paths.
 
     The style next to a mosaic shows the first band; without a mosaic it stands next to the file of each tile. The
-    folder `styles` holds one for each band.
+    folder `styles` holds those of the bands that have other colours.
 
     Parameters
     ----------
@@ -31,19 +31,24 @@ def write_sidecars(
         All pixels of each variable, from which the limits of colours follow.
     """
     shown = map_named(name)
-    styles = {
-        variable: style_of_codes(shown.codes, band)
-        if shown.scale is None
-        else style_of_scale(shown.scale(wholes[variable.name]), shown.label(variable).units, band)
-        for band, variable in enumerate(variables, 1)
-    }
     mosaics = write_mosaics(name, places, variables, folder)
     files = [path_of_map(place.tile, name, folder) for place in places]
-    written = [write_style(styles[variables[0]], path.with_suffix(".qml")) for path in mosaics or files]
-    if len(variables) > 1:
-        own = folder / "styles" / name
-        written += [write_style(text, own / f"{variable.file_name}.qml") for variable, text in styles.items()]
+    first = _style(shown, variables[0], wholes, 1)
+    written = [write_style(first, path.with_suffix(".qml")) for path in mosaics or files]
+    for band, variable in enumerate(variables, 1):
+        path = folder / "styles" / name / f"{variable.file_name}.qml"
+        if _style(shown, variable, wholes, 1) == first:
+            path.unlink(missing_ok=True)
+        else:
+            written.append(write_style(_style(shown, variable, wholes, band), path))
     return [*mosaics, *written]
+
+
+def _style(shown: PixelMap, variable: Variable, wholes: Mapping[str, Summary], band: int) -> str:
+    """Return the style of a band that holds a variable."""
+    if shown.scale is None:
+        return style_of_codes(shown.codes, band)
+    return style_of_scale(shown.scale(wholes[variable.name]), shown.label(variable).units, band)
 
 
 def write_mosaics(name: str, places: Sequence[TilePlace], variables: Sequence[Variable], folder: Path) -> list[Path]:

@@ -173,6 +173,10 @@ def _judged(gate: Gate, row: Row) -> GateResult:
     )
 
 
-def save_gates(results: Iterable[GateResult], path: Path) -> None:
-    """Write gates.json: a list of what each gate judged."""
+def save_gates(results: Sequence[GateResult], path: Path) -> list[Path]:
+    """Write a list of what each gate judged; return the files written. Without a gate, that of an earlier run goes."""
+    if not results:
+        path.unlink(missing_ok=True)
+        return []
     write_text(path, json.dumps([asdict(gate) for gate in results], indent=1, ensure_ascii=False) + "\n")
+    return [path]

@@ -214,7 +214,6 @@ class CellMaps:
 
     def files(self) -> Iterator[tuple[str, str]]:
         """Yield names and texts of the scripts that hold them."""
-        yield script_of("layout", 0, 0, self._facts())
         for number, sums in enumerate(self.variables):
             for part, first in enumerate(range(0, self.layout.count, sums.rows_a_file)):
                 rows = slice(first, first + sums.rows_a_file)
@@ -222,7 +221,8 @@ class CellMaps:
                 if sums.has_diagrams:
                     yield script_of("bins", number, part, _packed(sums.columns_of(diagrams=True), rows))
 
-    def _facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
+        """Return where the blocks lie and what the map shows, as plain values."""
         tiles = self.layout.tiles
         return {
             "where": self.layout.where,

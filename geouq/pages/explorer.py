@@ -24,7 +24,7 @@ def region_scripts(content: ReportContent, links: Mapping[str, str]) -> Iterator
         return
     variables = [sums.variable for sums in content.cells.variables]
     names = ["all", *content.regions]
-    yield script_of("places", 0, 0, _regions(content, links, variables))
+    yield script_of("layout", 0, 0, content.cells.facts() | {"regions": _regions(content, links, variables)})
     numbers = _numbers(content)
     for number, variable in enumerate(variables):
         places = [place_of(name, variable) for name in names]

@@ -1,6 +1,5 @@
 """HTML pages from templates, and the files next to them; names from configurations and files are escaped."""
 
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
@@ -261,29 +260,22 @@ MARKS: Mapping[str, str] = {
     "worse": "✗",
 }
 
-OWN = (
-    "report.css",
-    "report.js",
-    "scorecard.js",
-    "tables.js",
-    "cells.js",
-    "geometry.js",
-    "colours.js",
-    "charts.js",
-    "map.js",
-    "thumbnails.js",
-)
+STATIC: Mapping[str, Sequence[str]] = {
+    "report.css": ("report.css",),
+    "report.js": ("report.js", "scorecard.js", "tables.js"),
+    "map.js": ("cells.js", "geometry.js", "colours.js", "charts.js", "map.js", "thumbnails.js"),
+}  # what pages load, and the files of the package that it is made of
 
 
 def write_static(folder: Path) -> list[Path]:
-    """Copy styles and scripts into a folder and remove files of earlier versions; return the files written."""
-    sources = [files("geouq.pages") / "static" / name for name in OWN]
-    for source in sources:
-        with atomic_write(folder / source.name) as part, source.open("rb") as file, part.open("wb") as target:
-            shutil.copyfileobj(file, target)
-    for path in {path for path in folder.glob("*.js") if path.name not in OWN}:
+    """Write styles and scripts into a folder and remove files of earlier versions; return the files written."""
+    sources = files("geouq.pages") / "static"
+    for name, parts in STATIC.items():
+        with atomic_write(folder / name) as part:
+            part.write_text("".join((sources / one).read_text("utf-8") for one in parts), encoding="utf-8")
+    for path in {path for path in folder.glob("*.js") if path.name not in STATIC}:
         path.unlink()
-    return [folder / source.name for source in sources]
+    return [folder / name for name in STATIC]
 
 
 def write_scripts(scripts: Iterable[tuple[str, str]], folder: Path) -> list[Path]:

@@ -110,18 +110,16 @@ def _notes(experiment: Experiment, numbers: Numbers) -> list[str]:
 
 
 def write_tables(evaluated: Evaluated) -> list[Path]:
-    """Write gates.json, every table as CSV, the metrics also as Parquet (with the extra), and tables for people.
+    """Write every table as CSV, the metrics also as Parquet (with the extra), tables for people, and gates.json.
 
     Those of an earlier run that this one has no rows for, such as of splits, are removed. Return the files written.
     """
     record, numbers = evaluated.swept.record, evaluated.numbers
     folder = evaluated.swept.folder / "tables"
-    gates = evaluated.swept.folder / "gates.json"
-    save_gates(evaluated.gates, gates)
     tables = {**numbers.tables, "failures": failure_table(record.failures)}
     for name in COLUMNS.keys() - tables.keys():
         (folder / f"{name}.csv").unlink(missing_ok=True)
-    written = [gates]
+    written = save_gates(evaluated.gates, evaluated.swept.folder / "gates.json")
     for name, table in tables.items():
         path = folder / f"{name}.csv"
         with isolated("tables", path.name, outputs=[path]):

@@ -8,7 +8,7 @@ FILES = {
     "config.yaml": "the resolved configuration",
     "run.json": "versions, inputs, times, memory, findings and checksums of all outputs",
     "results.json": "for programs: success, gates, verdicts with their parts, main numbers, warnings",
-    "gates.json": "what each gate judged, whether it passed, and the reason if there was nothing to judge",
+    "gates.json": "with gates: what each gate judged, whether it passed, and the reason if there was nothing to judge",
     "SHA256SUMS": "checksums for `sha256sum -c` of all files except summaries, which contain their own",
     ".geouq.lock": "the lock of a command that writes to the folder",
     "summaries/<tile>.nc": "the sums of each tile: they add up to regions, and open with xarray",
@@ -29,7 +29,7 @@ FILES = {
     "maps/cells_<variable>.gpkg": "the same as polygons, with a QGIS style for each metric; GeoJSON without the extra "
     "`polygons`",
     "maps/<name>.qml": "QGIS style of the map of that name; QGIS loads it with the map",
-    "maps/styles/<name>.qml": "QGIS styles of each band of a map of pixels",
+    "maps/styles/<name>.qml": "QGIS styles of the bands of a map of pixels that differ from the first in colours",
     "maps/<name>.aux.xml": "names of the codes of a map",
     "figures/<region>/<variable>_<figure>.png": "[figures](gallery.md) of the whole and of each region",
     "figures/comparison_<variable>.png": "with several models: differences of the main numbers",

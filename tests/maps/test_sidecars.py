@@ -137,14 +137,20 @@ def test_names_of_tiles_stay_text_in_a_mosaic(tmp_path):
 # styles
 
 
-def test_every_mosaic_has_a_style_next_to_it_and_every_band_one_of_its_own(mapped, tmp_path):
+def test_every_mosaic_has_a_style_next_to_it_and_bands_of_other_colours_one_of_their_own(mapped, tmp_path):
     places, variables = mapped
     wholes = {variable.name: SUMMARY.whole for variable in variables}
-    for name in ("z", "status"):
+    stale = tmp_path / "maps/styles/z" / f"{variables[1].name}.qml"
+    stale.parent.mkdir(parents=True)
+    stale.touch()
+
+    for name in ("z", "status", "error"):
         written = write_sidecars(name, places, variables, wholes, tmp_path / "maps")
-        own = [tmp_path / "maps/styles" / name / f"{variable.name}.qml" for variable in variables]
+        others = variables[1:] if name == "error" else ()  # their labels have other units
+        own = [tmp_path / "maps/styles" / name / f"{variable.name}.qml" for variable in others]
         assert written == [tmp_path / "maps" / f"{name}.vrt", tmp_path / "maps" / f"{name}.qml", *own]
-        assert [style(path.read_text())[0].get("band") for path in own] == ["1", "2", "3"]
+        assert [style(path.read_text())[0].get("band") for path in own] == ["2", "3"][: len(own)]
+    assert not stale.exists()
 
 
 def test_without_a_mosaic_the_map_of_each_tile_has_a_style_next_to_it(mapped, tmp_path):

@@ -94,10 +94,10 @@ def test_the_sums_of_all_cells_are_those_of_the_whole(side):
 
 def test_files_hold_the_columns_in_pieces_of_bounded_size(side):
     maps = cell_maps({"height": side}, [Variable(name="height", band=1, units="m")], SCHEME)
-    (layout_name, layout), (name, text), (of_bins, diagrams) = maps.files()
+    (name, text), (of_bins, diagrams) = maps.files()
 
-    facts = json.loads(layout.split(",", 3)[3].removesuffix(");\n"))
-    assert (layout_name, name, of_bins) == ("layout_0_0.js", "cells_0_0.js", "bins_0_0.js")
+    facts = maps.facts()
+    assert (name, of_bins) == ("cells_0_0.js", "bins_0_0.js")
     assert (facts["names"], facts["size"], facts["variables"][0]["units"]) == (["a1", "a2"], 16, "m")
     both = [json.loads(one.split(",", 3)[3].removesuffix(");\n")) for one in (text, diagrams)]
     widths = [sum(int(kind[1]) for _, kind in packed["columns"]) for packed in both]
@@ -111,9 +111,7 @@ def test_files_hold_the_columns_in_pieces_of_bounded_size(side):
 
 def test_the_map_has_the_colours_of_the_cell_maps_and_the_coordinates_of_the_tiles(side):
     maps = cell_maps({"height": side}, [Variable(name="height", band=1)], SCHEME)
-    (_, layout), *_ = maps.files()
-
-    facts = json.loads(layout.split(",", 3)[3].removesuffix(");\n"))
+    facts = maps.facts()
     (variable,) = facts["variables"]
     shown = {one["id"]: one for one in variable["metrics"]}
     assert {"z_mean", "z_std", "coverage_90", "zms", "bias", "rmse", "sharpness_rms", "crps", "uce", "ence"} == set(

@@ -1,6 +1,5 @@
 """Sums of cells of predictions without a variance, for the map of the pages."""
 
-import json
 from functools import partial
 
 import numpy as np
@@ -63,9 +62,7 @@ def test_the_means_of_all_cells_of_quantiles_are_those_of_the_whole(folder):
 
 def test_the_page_is_told_what_the_means_are(folder):
     maps, _ = maps_of(folder, QUANTILES | TRUTH)
-    (_, layout), *_ = maps.files()
-
-    facts = json.loads(layout.split(",", 3)[3].removesuffix(");\n"))
+    facts = maps.facts()
     (told,) = (one for one in facts["variables"][0]["metrics"] if one["id"] == "coverage_80")
     assert (told["name"], told["unit"], told["of"], told["part"]) == ("coverage of 80 %", "1", "coverage", "coverage")
     assert not facts["variables"][0]["diagrams"]

@@ -26,18 +26,18 @@ def test_a_run_that_nobody_touched_verifies_and_its_checksums_are_those_of_sha25
     done = subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=finished, check=False)  # noqa: S607
     assert done.returncode == 0
     listed = {line.split("  ")[1] for line in (finished / "SHA256SUMS").read_text().splitlines()}
-    assert {"tables/metrics.csv", "report/index.html", "gates.json", "config.yaml"} <= listed
+    assert {"tables/metrics.csv", "report/index.html", "results.json", "config.yaml"} <= listed
 
 
 def test_outputs_that_changed_or_are_gone_are_named(finished, geouq):
     (finished / "tables" / "bins.csv").write_text("changed")
-    (finished / "gates.json").unlink()
+    (finished / "results.json").unlink()
 
     result = geouq("verify", finished)
 
     assert result.exit_code == 1
     assert "changed: output tables/bins.csv has other bytes than the run wrote" in result.output
-    assert "changed: output gates.json is gone" in result.output
+    assert "changed: output results.json is gone" in result.output
 
 
 def drop_line(finished, name):

@@ -8,7 +8,7 @@ geouq.map = (async () => {
   const host = section.querySelector(".cells"), canvas = host.querySelector("canvas"), context = canvas.getContext("2d");
   const [chooseVariable, chooseMetric, choosePart] = section.querySelectorAll("select");
   const values = panel.querySelector(".values tbody"), spoken = section.querySelector(".spoken");
-  const [layout, regions] = await Promise.all([cells.layout(), geouq.load("places", 0, 0)]);
+  const layout = await cells.layout(), {regions} = layout;
   const only = JSON.parse(section.dataset.map), wanted = only && new Set(only), home = Math.max(0, regions.names.indexOf(section.dataset.home));
   const tiles = [...layout.names.keys()].filter(tile => !wanted || wanted.has(layout.names[tile]));
   const map = geouq.geometry(layout, tiles), shownTiles = new Set(tiles);

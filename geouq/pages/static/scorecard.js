@@ -1,6 +1,6 @@
 // The scorecard: its tabs, rows that are filtered or loaded when they are wanted, and the print button.
 "use strict";
-{
+if (document.querySelector(".card")) {
   const AT_ONCE = 40, {element} = geouq;
   const card = document.querySelector(".card"), body = card.querySelector("tbody");
   const tabs = [...card.querySelectorAll("[name=tab]")], columns = [...card.querySelectorAll("thead button")];
