@@ -5,6 +5,7 @@ from geouq.pages.content import ReportContent
 from geouq.pages.curves import Curves, curves_of
 from geouq.pages.html import write_report
 from geouq.pages.outlines import Outlines, outlines_on
+from geouq.pages.quick_looks import quick_looks
 from geouq.pages.recalibration import read_recalibration
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "cell_maps",
     "curves_of",
     "outlines_on",
+    "quick_looks",
     "read_recalibration",
     "write_report",
 ]

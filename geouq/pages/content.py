@@ -9,6 +9,7 @@ from geouq.config import Variable
 from geouq.pages.cells import CellMaps
 from geouq.pages.curves import Curves
 from geouq.pages.outlines import Outlines
+from geouq.pages.quick_looks import QuickLook
 from geouq.pages.recalibration import Recalibrated
 from geouq.verdict import Place, Verdict
 
@@ -30,7 +31,7 @@ class ReportContent:
     of these names, where there are splits and models. tables : names of all tables. config : text of the resolved
     configuration. cells : sums of the cells of all tiles, None where there is no pixel. recalibrated : what a
     recalibration of this run left, None for nothing. input_warnings : shown above the verdicts that they question.
-    curves : of the diagrams. outlines : of regions that are polygons.
+    curves : of the diagrams. outlines : of regions that are polygons. looks : at the maps of pixels.
     """
 
     name: str
@@ -58,6 +59,7 @@ class ReportContent:
     input_warnings: Sequence[str] = ()
     curves: Mapping[Place, Curves] = field(default_factory=dict)
     outlines: Outlines = Outlines()  # noqa: RUF009  frozen
+    looks: Sequence[QuickLook] = ()
 
     @cached_property
     def metric_names(self) -> frozenset[str]:

@@ -33,6 +33,7 @@ from geouq.pages.numbers import (
     tiles_sheet,
     worst_tiles,
 )
+from geouq.pages.quick_looks import write_picture
 from geouq.pages.recalibration import recalibration_sheet
 from geouq.pages.scorecard import TABS, CardRow, as_record, rows_inline, scorecard, shown_tabs
 from geouq.pages.sheet import DASH, SHORT, Cell, Sheet, files_of_rows
@@ -53,6 +54,8 @@ def write_report(content: ReportContent, folder: Path) -> list[Path]:
             written.append(_write(html_of(), folder / name))
     with isolated("pages", "what pages load"):
         written += [*write_static(assets), *write_scripts(report.scripts(), assets)]
+    with isolated("pages", "quick looks", outputs=[assets / PICTURE]):
+        written += [write_picture(content.looks, assets / PICTURE)] if content.looks else []
     return written
 
 
@@ -143,6 +146,7 @@ class _Report:
             multiples=multiples(self.content.variables, {row.name: row.link for row in self.card}, self.content.curves),
             pixels=self._pixels,
             figures=_figures(self.content, "all"),
+            picture=PICTURE,
             excluded=excluded_total(self.content),
             recalibrated=_recalibrated_figures(self.content),
         )
@@ -260,11 +264,12 @@ MARKS: Mapping[str, str] = {
     "worse": "✗",
 }
 
+MAP = ("cells.js", "geometry.js", "colours.js", "charts.js", "map.js", "thumbnails.js")
 STATIC: Mapping[str, Sequence[str]] = {
     "report.css": ("report.css",),
-    "report.js": ("report.js", "scorecard.js", "tables.js"),
-    "map.js": ("cells.js", "geometry.js", "colours.js", "charts.js", "map.js", "thumbnails.js"),
+    "report.js": ("report.js", "scorecard.js", "tables.js", *MAP),
 }  # what pages load, and the files of the package that it is made of
+PICTURE = "quick_looks.png"
 
 
 def write_static(folder: Path) -> list[Path]:

@@ -11,6 +11,7 @@ from geouq.core.failures import Failure, collecting, isolated
 from geouq.core.naming import file_name
 from geouq.core.overflow import overflow_is_missing
 from geouq.inference import Bands
+from geouq.maps import is_pixel_map
 from geouq.maps.geotiff import source_date_epoch
 from geouq.maps.pipeline import Evaluated as OfMaps
 from geouq.maps.pipeline import write_maps
@@ -24,13 +25,16 @@ from geouq.pages import (
     cell_maps,
     curves_of,
     outlines_on,
+    quick_looks,
     read_recalibration,
     write_report,
 )
+from geouq.pages.quick_looks import QuickLook
 from geouq.pipeline.data import Evaluated, Swept
 from geouq.pipeline.results import Results, write_outcome
 from geouq.runs.provenance import RunRecord, inputs_in_words, resolved
 from geouq.runs.verification import save_checksums
+from geouq.summary import Summary
 from geouq.tables.columns import COLUMNS
 from geouq.tables.readable import write_readable
 from geouq.tables.rows import (
@@ -196,10 +200,7 @@ def draw_figures(evaluated: Evaluated) -> tuple[dict[tuple[str, str, str], str],
 
 def _write_maps(evaluated: Evaluated) -> list[Path]:
     swept = evaluated.swept
-    wholes = next(
-        evaluation_unit.variables for evaluation_unit in evaluated.numbers.shown if evaluation_unit.level == "all"
-    )
-    run = OfMaps(swept.experiment, swept.record, evaluated.summaries, evaluated.metric_options, wholes)
+    run = OfMaps(swept.experiment, swept.record, evaluated.summaries, evaluated.metric_options, _wholes(evaluated))
     return write_maps(run, swept.folder / "maps", swept.reporter)
 
 
@@ -215,7 +216,8 @@ def _write_pages(
         recalibrated = read_recalibration(swept.folder, swept.record.started, names)
     content = _content_of_pages(evaluated, _with_failures(results, missing), figures, maps)
     outlines = _outlines_of_pages(swept, cells, content.regions) if cells else content.outlines
-    content = replace(content, cells=cells, recalibrated=recalibrated, outlines=outlines)
+    looks = _looks_of_pages(evaluated, cells) if cells else ()
+    content = replace(content, cells=cells, recalibrated=recalibrated, outlines=outlines, looks=looks)
     return write_report(content, swept.folder / "report")
 
 
@@ -240,6 +242,20 @@ def _outlines_of_pages(swept: Swept, cells: CellMaps, wanted: Collection[str]) -
         except DataError as error:
             return Outlines(note=f"Outlines of polygons are missing: {error}.")
     return Outlines()
+
+
+def _looks_of_pages(evaluated: Evaluated, cells: CellMaps) -> Sequence[QuickLook]:
+    """Return quick looks at the maps of pixels, which stand in the folder of the run."""
+    swept = evaluated.swept
+    names = [name for name in swept.experiment.output.maps if is_pixel_map(name)]
+    with isolated("pages", "quick looks"):
+        return quick_looks(names, swept.record.variables, _wholes(evaluated), cells.layout, swept.folder / "maps")
+    return ()
+
+
+def _wholes(evaluated: Evaluated) -> Mapping[str, Summary]:
+    """Return all pixels of each variable."""
+    return next(unit.variables for unit in evaluated.numbers.shown if unit.level == "all")
 
 
 def _content_of_pages(

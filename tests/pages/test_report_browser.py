@@ -66,7 +66,7 @@ def run(tmp_path_factory):
         "version: 1\nname: browser\n"
         "data: {mean: '{tile}_mean.tif', variance: '{tile}_variance.tif', truth: '{tile}_truth.tif'}\n"
         f"regions: {{\"{REGION}\": ['{TILES[0]}', a2]}}\n"
-        f"output: {{maps: none, figures: [pit], directory: '{folder}/results'}}\n"
+        f"output: {{maps: [z], figures: [pit], directory: '{folder}/results'}}\n"
     )
     (folder / "run.yaml").write_text(text, encoding="utf-8")
     results = geouq.run(folder / "run.yaml")
@@ -457,6 +457,16 @@ def test_the_first_view_loads_at_most_300_kilobytes(browser, opened):
 
     paths = {url2path(url) for url in asked if url.startswith("file:")}
     assert sum(path.stat().st_size for path in paths) < 300_000
+
+
+def test_pictures_of_maps_are_loaded_when_their_section_is_opened(opened):
+    page = opened()
+    assert page.locator("#looks image[href]").count() == 0
+
+    with page.expect_request("**/quick_looks.png"):
+        page.locator("#looks > summary").click()
+
+    assert page.locator("#looks image[href]").count() == 2
 
 
 def test_without_javascript_the_text_the_scorecard_and_the_small_multiples_remain(browser, run):

@@ -45,6 +45,10 @@ for (const button of document.querySelectorAll("[data-press=print]")) {
   button.hidden = false;
   button.addEventListener("click", () => print());
 }
+// Pictures of maps are loaded when their section is opened.
+document.querySelector("#looks")?.addEventListener("toggle", event => {
+  for (const image of event.currentTarget.querySelectorAll("image[data-href]")) image.setAttribute("href", image.dataset.href);
+}, {once: true});
 /** Open the collapsed section that an address leads to. */
 function open() {
   const target = location.hash.includes("=") ? null : document.getElementById(decodeURIComponent(location.hash.slice(1)));

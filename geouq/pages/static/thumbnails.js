@@ -1,6 +1,6 @@
 // Pictures of the worst tiles: predicted mean and std, error and z of their cells.
 "use strict";
-if (document.querySelector("#worst")) {
+if (document.querySelector("#worst") && document.querySelector("#map")) {
   const {cells, colours, element, people} = geouq, table = document.querySelector("#worst table");
   const share = name => (sums, block) => sums[name][block] / sums.weight[block];
   const LAYERS = [
