@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import BinScheme
-from geouq.inference.limits import Noise
+from geouq.inference.limits import Noise, RatioNoise
 from geouq.metrics import MetricOptions, Value, binned, group_coverage
 from geouq.metrics.record import CurveGaps, GroupGaps, ProbabilityGaps, VarianceGaps
 from geouq.summary import Binned, Summary
@@ -37,6 +37,8 @@ class Gaps:
         Weights of the evaluation unit and of each resample.
     whole : bool
         False if all errors of a bin are exactly 0, so that its gap is infinite.
+    ratios : VarianceGaps or None
+        How the number follows, where gaps are logarithms of ratios.
     """
 
     signed: Floats
@@ -45,10 +47,16 @@ class Gaps:
     weight: Floats
     drawn_weight: Floats
     whole: bool = True
+    ratios: VarianceGaps | None = None
 
     def norm(self, gaps: Floats) -> Floats:
         """Return the number that gaps give in the evaluation unit."""
         return self.weighted(gaps, self.weight)
+
+    @property
+    def defined(self) -> bool:
+        """Return whether each resample has a gap."""
+        return bool(np.isfinite(self.drawn - self.signed).any(axis=-1).all())
 
     def noise(self, widening: float) -> Noise:
         """Return what may lie between gaps observed and true ones: deviations of resamples, that much wider.
@@ -57,7 +65,12 @@ class Gaps:
         """
         with np.errstate(divide="ignore", invalid="ignore"):  # the weight of a bin that was not drawn is 0
             weight = self.weight * np.exp(widening * np.log(self.drawn_weight / self.weight))
-        return Noise(widening * (self.drawn - self.signed), lambda gaps: self.weighted(gaps, weight))
+        gaps = widening * (self.drawn - self.signed)
+        weight = np.vstack([self.weight, np.broadcast_to(weight, gaps.shape)])
+        if self.ratios is not None:
+            shares = self.ratios.shares(np.vstack([self.signed, gaps]), weight)
+            return RatioNoise(gaps, self.norm, self.ratios.power, shares)
+        return Noise(gaps, lambda gaps: self.weighted(gaps, weight))
 
 
 def gaps_of(value: Value, whole: Summary, resamples: Summary, metric_options: MetricOptions) -> Gaps | None:
@@ -90,7 +103,7 @@ def _variance_gaps(
     bins = [binned_as_shared(summary, scheme, metric_options) for summary in (whole, resamples)]
     (observed, replicates), (weight, drawn) = map(_log_ratio, bins), map(gaps.weight, bins)
     some_error = bool((bins[0].squared_error[bins[0].n > 0] > 0).all())
-    return Gaps(observed, replicates, gaps.norm, weight, drawn, some_error)
+    return Gaps(observed, replicates, gaps.norm, weight, drawn, some_error, gaps)
 
 
 def rests_on_few_blocks(value: Value, whole: Summary, resamples: Summary, metric_options: MetricOptions) -> bool:

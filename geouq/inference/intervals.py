@@ -155,8 +155,7 @@ class Certainty:
         if not np.isfinite(self.numbers.of_blocks).all():
             return False
         if self.gaps is not None:
-            noise = self.gaps.noise(self.numbers.long_run.widening(level)).gaps
-            return bool(np.isfinite(noise).any(axis=-1).all())
+            return self.gaps.defined and bool(np.isfinite(self.numbers.long_run.widening(level)))
         replicates = np.isfinite(self.numbers.replicates)
         return bool(replicates.sum() >= level * len(replicates))
 

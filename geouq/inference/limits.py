@@ -159,10 +159,60 @@ def false_discovery_adjusted(p_values: ArrayLike) -> Floats:
 
 @dataclass(frozen=True)
 class Noise:
-    """What may lie between gaps observed and true ones, float64 (R, gaps), and the norm of gaps (R, gaps) with it."""
+    """What may lie between gaps observed and true ones.
+
+    gaps : float64 (R, gaps). norm : of true gaps with no noise and with each noise, (1 + R, gaps).
+    """
 
     gaps: Floats
     norm: Norm
+
+    def along(self, shape: Floats) -> Callable[[float], Floats]:
+        """Return the norm of a multiple s of a shape, without noise and with each, (1 + R), as a function of s."""
+        return lambda s: self.norm(s * shape + self._with_none)
+
+    @cached_property
+    def of_nothing(self) -> Floats:
+        """Return the sorted norms of the noise alone."""
+        return np.sort(self.along(np.zeros(self.gaps.shape[-1]))(0.0)[1:])
+
+    @cached_property
+    def _with_none(self) -> Floats:
+        return np.vstack([np.zeros(self.gaps.shape[-1]), self.gaps])
+
+
+@dataclass(frozen=True)
+class RatioNoise(Noise):
+    """Noise of gaps that are logarithms: a norm adds weight x |ratio^power - 1|, weight (1 + R, gaps).
+
+    Powers of the noise are taken once for all multiples of a shape.
+    """
+
+    power: float
+    weight: Floats
+
+    def along(self, shape: Floats) -> Callable[[float], Floats]:
+        """Return the norm of a multiple s of a shape, without noise and with each, (1 + R), as a function of s."""
+        factors, weight = self._factors
+        shape = self.power * np.where(np.isnan(shape), 0.0, shape)
+
+        def norms(s: float) -> Floats:
+            """Return the norms of s."""
+            away = np.exp(np.minimum(s * shape, LARGEST_EXPONENT))[:, np.newaxis] * factors
+            away -= 1
+            np.abs(away, out=away)
+            away *= weight
+            return away.sum(0)
+
+        return norms
+
+    @cached_property
+    def _factors(self) -> tuple[Floats, Floats]:
+        """Return powers of the ratios and their weights, (gaps, 1 + R); the weight is 0 where there is no gap."""
+        used = ~np.isnan(self._with_none) & ~np.isnan(self.gaps).all(axis=0)
+        factors = np.exp(self.power * np.where(used, self._with_none, 0.0))
+        weight = np.where(used & ~np.isnan(self.weight), self.weight, 0.0)
+        return np.ascontiguousarray(factors.T), np.ascontiguousarray(weight.T)
 
 
 def folded_limits(gaps: Floats, noise: Noise, norm: Norm, level: float) -> tuple[float, float]:
@@ -175,7 +225,7 @@ def folded_limits(gaps: Floats, noise: Noise, norm: Norm, level: float) -> tuple
     """
     if float(norm(gaps)) == 0:
         return 0.0, 0.0
-    limits = [_limits_along(one) for one in _multiples(gaps, noise, norm, level)]
+    limits = [_limits_along(one) for one in _multiples(gaps, noise, level)]
     return min(low for low, _ in limits), max(high for _, high in limits)
 
 
@@ -186,7 +236,7 @@ def folded_p_value(number: float, gaps: Floats, noise: Noise, norm: Norm) -> flo
     """
     if float(norm(gaps)) == 0:
         return 1.0 if number == 0 else 0.0
-    tails = [one.tails(one.place_of(number)) for one in _multiples(gaps, noise, norm, 0.0)]
+    tails = [one.tails(_place_of(number, one.shape, norm)) for one in _multiples(gaps, noise, 0.0)]
     return min(max(small for small, _ in tails), max(large for _, large in tails), 1.0)
 
 
@@ -199,54 +249,47 @@ class _Multiples:
     """
 
     shape: Floats
-    noise: Noise
-    norm: Norm
+    norms: Callable[[float], Floats]
+    of_nothing: Floats
     observed: float
     alpha: float
 
     def without_noise(self, s: float) -> float:
         """Return the norm of gaps of size s without noise."""
-        return float(self.norm(s * self.shape))
-
-    def place_of(self, number: float) -> float:
-        """Return the s at which the norm without noise is a number, or the largest one."""
-        return _border(lambda s: self.without_noise(s) < number, 0.0, LARGEST_FACTOR) if number > 0 else 0.0
+        return float(self.norms(s)[0])
 
     def too_small(self, s: float) -> bool:
         """Return whether gaps of size s are too small for the observed norm."""
-        return self._larger(self._noisy(s), self._lower_share(s)) <= self.alpha
+        return self.tails(s)[0] <= self.alpha
 
     def too_large(self, s: float) -> bool:
         """Return whether gaps of size s are too large for the observed norm."""
-        return self._smaller(self._noisy(s), self._lower_share(s)) <= self.alpha
+        return self.tails(s)[1] <= self.alpha
 
     def tails(self, s: float) -> tuple[float, float]:
         """Return the largest alpha at which s is not too small, and that at which it is not too large."""
-        noisy, lower = self._noisy(s), self._lower_share(s)
-        return self._larger(noisy, lower), self._smaller(noisy, lower)
+        norms = self.norms(s)
+        noisy, lower = norms[1:], self._lower_share(norms[0])
+        smaller = np.count_nonzero(noisy <= self.observed) / noisy.size / lower if lower > 0 else np.inf
+        return np.count_nonzero(noisy >= self.observed) / noisy.size / (1 - lower), smaller
 
-    def _noisy(self, s: float) -> Floats:
-        return self.noise.norm(s * self.shape + self.noise.gaps)
-
-    def _larger(self, noisy: Floats, lower: float) -> float:
-        return np.count_nonzero(noisy >= self.observed) / noisy.size / (1 - lower)
-
-    def _smaller(self, noisy: Floats, lower: float) -> float:
-        return np.count_nonzero(noisy <= self.observed) / noisy.size / lower if lower > 0 else np.inf
-
-    @cached_property
-    def _of_nothing(self) -> Floats:
-        return np.sort(self.noise.norm(self.noise.gaps))
-
-    def _lower_share(self, s: float) -> float:
+    def _lower_share(self, without_noise: float) -> float:
         """Return the share of alpha that the lower tail gets: half of it, less near 0."""
-        smaller = np.searchsorted(self._of_nothing, self.without_noise(s), side="right")
-        return float(smaller) / len(self._of_nothing) / 2
+        smaller = self.of_nothing.searchsorted(without_noise, side="right")
+        return float(smaller) / len(self.of_nothing) / 2
 
 
-def _multiples(gaps: Floats, noise: Noise, norm: Norm, level: float) -> list[_Multiples]:
-    observed = float(norm(gaps))
-    return [_Multiples(shape, noise, norm, observed, 1 - level) for shape in _shapes(gaps, noise.gaps)]
+def _multiples(gaps: Floats, noise: Noise, level: float) -> list[_Multiples]:
+    observed = float(noise.along(gaps)(1.0)[0])
+    return [
+        _Multiples(shape, noise.along(shape), noise.of_nothing, observed, 1 - level)
+        for shape in _shapes(gaps, noise.gaps)
+    ]
+
+
+def _place_of(number: float, shape: Floats, norm: Norm) -> float:
+    """Return the multiple of a shape whose norm is a number, or the largest one."""
+    return _border(lambda s: float(norm(s * shape)) < number, 0.0, LARGEST_FACTOR) if number > 0 else 0.0
 
 
 def _shapes(gaps: Floats, noise: Floats) -> list[Floats]:

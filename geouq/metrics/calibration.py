@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import EQUAL_COUNT_10, BinScheme
-from geouq.metrics.norms import ence_of_gaps, equal_weight, uce_of_gaps, variance_weight
+from geouq.metrics.norms import equal_weight, variance_weight
 from geouq.metrics.record import (
     IN_COMPARISONS,
     IN_DIFFERENCES,
@@ -65,7 +65,7 @@ def binned(summary: Summary, scheme: BinScheme, edges: Floats | None = None) -> 
     above="variance and error disagree",
     source=LAVES,
     choice="bins",
-    gaps=VarianceGaps(uce_of_gaps, variance_weight),
+    gaps=VarianceGaps(1.0, variance_weight),
     heading="UCE",
     rank=11,
     shown=(*IN_COMPARISONS, "cell map", "corrections", "cell sums"),
@@ -86,7 +86,7 @@ def uce(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats | None
     above="std and error disagree",
     source=LEVI,
     choice="bins",
-    gaps=VarianceGaps(ence_of_gaps, equal_weight),
+    gaps=VarianceGaps(0.5, equal_weight, is_mean=True),
     heading="ENCE",
     rank=12,
     shown=(*IN_DIFFERENCES, "recalibration", "corrections", "cell sums"),
@@ -177,7 +177,7 @@ def ence_null(
     source=PERNOT_2023,
     choice="bins",
     on_effective=True,
-    gaps=VarianceGaps(ence_of_gaps, equal_weight),
+    gaps=VarianceGaps(0.5, equal_weight, is_mean=True),
     is_tested=True,
     scale=Around(0.5),
 )

@@ -12,24 +12,13 @@ Floats = NDArray[np.float64]
 Levels = Sequence[float]
 
 
-def uce_of_gaps(gaps: Floats, weight: Floats) -> Floats:
-    """Return the UCE of gaps log(MSE / MV); weight : what each bin adds to the mean variance."""
-    return np.nansum(weight * np.abs(np.expm1(gaps)), axis=-1)
-
-
-def ence_of_gaps(gaps: Floats, _: Floats) -> Floats:
-    """Return the ENCE of gaps log(MSE / MV)."""
-    used = np.isfinite(gaps).sum(-1)
-    return np.nansum(np.abs(np.expm1(gaps / 2)), axis=-1) / np.maximum(used, 1)
-
-
 def variance_weight(per_bin: Binned) -> Floats:
     """Return what each bin adds to the mean variance."""
     return per_bin.share * per_bin.mean_variance
 
 
 def equal_weight(per_bin: Binned) -> Floats:
-    """Return 1 for each bin."""
+    """Return the same weight for each bin."""
     return np.ones(per_bin.n.shape)
 
 
@@ -79,10 +68,10 @@ def area_to_diagonal(gaps: Floats, levels: Levels, _: CalibrationWeights = "equa
     order = np.argsort(levels)
     p = np.array([0.0, *np.asarray(levels)[order], 1.0])
     ends = np.zeros((*gaps.shape[:-1], 1))
-    gap = np.concatenate([ends, gaps[..., order], ends], axis=-1)
-    left, right = gap[..., :-1], gap[..., 1:]
-    size = np.abs(left) + np.abs(right)
+    gap = np.concatenate([ends, gaps if (np.diff(order) > 0).all() else gaps[..., order], ends], axis=-1)
+    size, square, below, above = np.abs(gap), np.square(gap), gap < 0, gap > 0
+    height = size[..., :-1] + size[..., 1:]
     # two triangles that meet on the diagonal, or one trapezium
-    crossing = np.sign(left) * np.sign(right) < 0
-    height = np.where(crossing, (left**2 + right**2) / np.where(crossing, size, 1.0), size)
+    crossing = (below[..., :-1] & above[..., 1:]) | (above[..., :-1] & below[..., 1:])
+    np.divide(square[..., :-1] + square[..., 1:], height, out=height, where=crossing)
     return (np.diff(p) * height / 2).sum(-1)

@@ -64,13 +64,22 @@ FAMILIES = (
 
 @dataclass(frozen=True)
 class VarianceGaps:
-    """Gaps log(MSE / MV) of bins of the predicted variance.
+    """Gaps log(MSE / MV) of bins of the predicted variance; their norm adds weight x |(MSE / MV)^power - 1|.
 
-    norm : of gaps and weights, which are those that `weight` gives of the bins.
+    weight : of the bins. is_mean : whether the weights of the bins that have a gap are divided by their number.
     """
 
-    norm: Norm
+    power: float
     weight: Callable[[Binned], Floats]
+    is_mean: bool = False
+
+    def norm(self, gaps: Floats, weight: Floats) -> Floats:
+        """Return the norm of gaps (..., bins)."""
+        return np.nansum(self.shares(gaps, weight) * np.abs(np.expm1(self.power * gaps)), axis=-1)
+
+    def shares(self, gaps: Floats, weight: Floats) -> Floats:
+        """Return what each of the bins counts for."""
+        return weight / np.maximum(np.isfinite(gaps).sum(-1, keepdims=True), 1) if self.is_mean else weight
 
 
 @dataclass(frozen=True)
