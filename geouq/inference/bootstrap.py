@@ -128,12 +128,11 @@ def draws(blocks: int, resamples: int, seed: int, name: str) -> Iterator[Counts]
     source = np.random.Philox(np.random.SeedSequence([seed, *words]))
     together = max(1, min(TOGETHER, BUDGET // (2 * blocks)))
     for first in range(0, resamples, together):
-        some = np.empty((min(together, resamples - first), blocks), np.uint16)
-        for row in some:
-            # the upper half of each number, scaled to the blocks: uneven by less than blocks / 2^32
-            drawn = (source.random_raw(blocks) >> np.uint64(32)) * np.uint64(blocks) >> np.uint64(32)
-            row[:] = np.bincount(drawn.astype(np.int64), minlength=blocks)
-        yield some
+        count = min(together, resamples - first)
+        # the upper half of each number, scaled to the blocks: uneven by less than blocks / 2^32
+        drawn = (source.random_raw((count, blocks)) >> np.uint64(32)) * np.uint64(blocks) >> np.uint64(32)
+        place = drawn.astype(np.int64) + blocks * np.arange(count)[:, np.newaxis]
+        yield np.bincount(place.ravel(), minlength=count * blocks).astype(np.uint16).reshape(count, blocks)
 
 
 def resampled(sums: Floats, resamples: int, seed: int, name: str) -> Floats:

@@ -64,7 +64,7 @@ class TailPixels:
     def in_order(self) -> Self:
         """Return the same in their one order."""
         places = (self.place, self.owner) if self.every else ()
-        order = np.lexsort((*places, *self.pixels.T[::-1]))
+        order = _order_of([*self.pixels.T, *places[::-1]])
         place, owner = (of[order] if len(of) else of for of in (self.place, self.owner))
         return replace(self, pixels=self.pixels[order], place=place, owner=owner)
 
@@ -75,7 +75,7 @@ class TailPixels:
 
     def by_place(self) -> Floats:
         """Return the pixels by variance, those with the same variance by tile, row and column where these are known."""
-        return self.pixels[np.lexsort((self.place, self.owner, self.variance))] if self.every else self.pixels
+        return self.pixels[_order_of([self.variance, self.owner, self.place])] if self.every else self.pixels
 
     def joined(self, others: Sequence[Self]) -> Self:
         """Return the same with the pixels of others too, in no order; one that keeps none may lack weights."""
@@ -89,3 +89,14 @@ class TailPixels:
             owner=np.concatenate(owner).astype(np.int64),
             tiles=tiles,
         )
+
+
+def _order_of(columns: Sequence[NDArray[np.generic]]) -> Ints:
+    """Return the order by the first column, in which few values are alike, then by each of the others."""
+    order = np.argsort(columns[0])
+    alike = columns[0][order[1:]] == columns[0][order[:-1]]
+    if alike.any():
+        tied = np.concatenate([[False], alike]) | np.concatenate([alike, [False]])
+        some = order[tied]
+        order[tied] = some[np.lexsort([column[some] for column in columns[::-1]])]
+    return order
