@@ -88,7 +88,7 @@ def cog_writer(
             _label(target, bands, tags)
             yield MapWriter(target)
         with gdal_options(WRITE_CACHE), atomic_write(path) as part:
-            made = {"BLOCKSIZE": str(largest), "OVERVIEW_RESAMPLING": stored.overviews}
+            made = {"BLOCKSIZE": str(side), "OVERVIEW_RESAMPLING": stored.overviews}
             rasterio.shutil.copy(plain, part, **OPTIMISED | made)
 
 

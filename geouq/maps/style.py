@@ -1,6 +1,8 @@
 """How GIS programs show a map: QGIS styles of scales and codes, and names of codes for GDAL, in files next to it."""
 
 from collections.abc import Sequence
+from functools import cache
+from html import escape
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -57,23 +59,34 @@ def style_of_codes(codes: Sequence[str], band: int = 1) -> str:
 
 def style_of_polygons(attribute: str, scale: Scale) -> str:
     """Return the text of a .qml that fills polygons by an attribute, with a class around each value of a scale."""
-    root = ET.Element("qgis", version=VERSION, styleCategories="Symbology")
-    renderer = ET.SubElement(
-        root, "renderer-v2", type="graduatedSymbol", attr=attribute, graduatedMethod="GraduatedColor", symbollevels="0"
-    )
-    ranges, symbols = ET.SubElement(renderer, "ranges"), ET.SubElement(renderer, "symbols")
     edges = [-FURTHEST, *((low + high) / 2 for low, high in pairwise(scale.values)), FURTHEST]
-    for number, (colour, (low, high)) in enumerate(zip(scale.colours, pairwise(edges), strict=True)):
-        label = f"above {low:.4g}" if high == FURTHEST else f"up to {high:.4g}"
-        limits = {"lower": f"{low:.12g}", "upper": f"{high:.12g}", "label": label}
-        ET.SubElement(ranges, "range", limits | {"symbol": str(number), "render": "true"})
-        symbol = ET.SubElement(symbols, "symbol", type="fill", name=str(number), alpha="1", clip_to_extent="1")
-        layer = ET.SubElement(symbol, "layer", {"class": "SimpleFill", "enabled": "1", "locked": "0", "pass": "0"})
-        options = ET.SubElement(layer, "Option", type="Map")
-        fill = {"color": ",".join(map(str, (*colour, 255))), "style": "solid", "outline_style": "no"}
-        for name, value in fill.items():
-            ET.SubElement(options, "Option", type="QString", name=name, value=value)
-    return DOCTYPE + ET.tostring(root, encoding="unicode") + "\n"
+    ranges = "".join(
+        f'<range lower="{low:.12g}" upper="{high:.12g}" label="{_label(low, high)}" symbol="{number}" render="true" />'
+        for number, (low, high) in enumerate(pairwise(edges))
+    )
+    return (
+        f'{DOCTYPE}<qgis version="{VERSION}" styleCategories="Symbology"><renderer-v2 type="graduatedSymbol" '
+        f'attr="{escape(attribute)}" graduatedMethod="GraduatedColor" symbollevels="0">'
+        f"<ranges>{ranges}</ranges><symbols>{_symbols(scale.colours)}</symbols></renderer-v2></qgis>\n"
+    )
+
+
+def _label(low: float, high: float) -> str:
+    return f"above {low:.4g}" if high == FURTHEST else f"up to {high:.4g}"
+
+
+@cache
+def _symbols(colours: tuple[Rgb, ...]) -> str:
+    """Return a fill for each colour; many styles have the same ones."""
+    fills = (("style", "solid"), ("outline_style", "no"))
+    option = '<Option type="QString" name="{}" value="{}" />'.format
+    return "".join(
+        f'<symbol type="fill" name="{number}" alpha="1" clip_to_extent="1">'
+        '<layer class="SimpleFill" enabled="1" locked="0" pass="0"><Option type="Map">'
+        f"{option('color', ','.join(map(str, (*colour, 255))))}{''.join(option(*fill) for fill in fills)}"
+        "</Option></layer></symbol>"
+        for number, colour in enumerate(colours)
+    )
 
 
 def write_style(text: str, path: Path) -> Path:

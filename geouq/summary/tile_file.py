@@ -304,13 +304,15 @@ def cells_in_parts(path: Path, variable: str, group: str = WHOLE) -> Iterator[tu
         bare = _cells(file, number, statistics_of(file, number, _levels(file), CELL), entries=False)
         left, held = np.ones(len(bare), np.bool_), _no_entries(file)
         for block in _blocks(file, number):
-            columns = [np.concatenate(pair) for pair in zip(held, block[1:], strict=True)]
-            open_still = columns[0] == columns[0][-1]  # a cell's entries stand together; more of this one may come
-            held = tuple(column[open_still] for column in columns)
-            yield _some_cells(bare, left, [column[~open_still] for column in columns])
-        yield _some_cells(bare, left, held)
-        nothing = np.flatnonzero(left)
-        yield nothing, bare.some(nothing)
+            if len(held[0]):
+                open_still = held[0] == held[0][-1]  # a cell's entries stand together; more of this one may come
+                some = [column[~open_still] for column in held]
+                numbers = np.unique(some[0])
+                left[numbers] = False
+                yield _some_cells(bare, numbers, some)
+                held = tuple(column[open_still] for column in held)
+            held = tuple(np.concatenate(pair) for pair in zip(held, block[1:], strict=True))
+        yield _some_cells(bare, np.union1d(held[0], np.flatnonzero(left)), held)
 
 
 @contextmanager
@@ -373,11 +375,10 @@ def _no_entries(file: h5py.Group) -> tuple[Array, ...]:
 
 
 def _some_cells(
-    bare: CellSummaries, left: NDArray[np.bool_], entries: Sequence[Array]
+    bare: CellSummaries, numbers: NDArray[np.integer], entries: Sequence[Array]
 ) -> tuple[NDArray[np.int64], CellSummaries]:
-    """Return the cells of these entries, which are no longer left."""
-    numbers, place = np.unique(entries[0], return_inverse=True)
-    left[numbers] = False
+    """Return the cells of these numbers, which increase, with their entries; some may have none."""
+    place = np.searchsorted(numbers, entries[0])
     order = np.lexsort((entries[1], place))
     cell, key, sums = place[order].astype(np.uint32), entries[1][order], entries[2][order]
     return numbers.astype(np.int64), replace(bare.some(numbers), entry_cell=cell, entry_key=key, entry_sums=sums)
