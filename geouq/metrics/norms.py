@@ -68,7 +68,7 @@ def area_to_diagonal(gaps: Floats, levels: Levels, _: CalibrationWeights = "equa
     order = np.argsort(levels)
     p = np.array([0.0, *np.asarray(levels)[order], 1.0])
     ends = np.zeros((*gaps.shape[:-1], 1))
-    gap = np.concatenate([ends, gaps if (np.diff(order) > 0).all() else gaps[..., order], ends], axis=-1)
+    gap = np.concatenate([ends, gaps[..., order], ends], axis=-1)
     size, square, below, above = np.abs(gap), np.square(gap), gap < 0, gap > 0
     height = size[..., :-1] + size[..., 1:]
     # two triangles that meet on the diagonal, or one trapezium
