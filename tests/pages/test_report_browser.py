@@ -459,14 +459,17 @@ def test_the_first_view_loads_at_most_300_kilobytes(browser, opened):
     assert sum(path.stat().st_size for path in paths) < 300_000
 
 
-def test_pictures_of_maps_are_loaded_when_their_section_is_opened(opened):
-    page = opened()
+def test_pictures_of_maps_are_loaded_when_their_section_is_opened(browser, run):
+    page = context_of(browser).new_page()
+    page.goto((run / "report/index.html").as_uri())
+    assert page.locator("#looks image").count() == 2
     assert page.locator("#looks image[href]").count() == 0
 
     with page.expect_request("**/quick_looks.png"):
         page.locator("#looks > summary").click()
 
     assert page.locator("#looks image[href]").count() == 2
+    page.context.close()
 
 
 def test_without_javascript_the_text_the_scorecard_and_the_small_multiples_remain(browser, run):
