@@ -12,8 +12,8 @@ from geouq.arrays.layers import layers_of
 from geouq.arrays.validation import Dim, of_layers
 from geouq.config.model import LEVELS
 from geouq.core.errors import ConfigError, DataError
+from geouq.core.grid import SQUARE
 from geouq.forms.classes import Classes
-from geouq.kernel import SQUARE
 from geouq.metrics.classes import (
     accuracy,
     brier,

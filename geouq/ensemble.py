@@ -16,10 +16,10 @@ from geouq.arrays.layers import in_front, labels_of, layers_of
 from geouq.arrays.validation import Dim, of_layers
 from geouq.config.model import LEVELS
 from geouq.core.errors import DataError
+from geouq.core.grid import SQUARE
 from geouq.forms.ensemble import Ensemble
 from geouq.forms.ensemble import fair_crps as fair_crps_of_arrays
 from geouq.forms.split import Split
-from geouq.kernel import SQUARE
 from geouq.metrics.ensemble import (
     ONE_VARIANCE,
     aleatoric_share,

@@ -15,8 +15,8 @@ from geouq.arrays.layers import in_front, labels_of, layers_of
 from geouq.arrays.validation import Dim, of_layers
 from geouq.config.model import LEVELS
 from geouq.core.errors import DataError
+from geouq.core.grid import SQUARE
 from geouq.forms.quantiles import Quantiles, pinball_losses
-from geouq.kernel import SQUARE
 from geouq.metrics.quantiles import (
     crossing,
     crps_integral,

@@ -8,8 +8,8 @@ from geouq.arrays.forms import VALUE
 from geouq.arrays.validation import Dim, of_layers
 from geouq.config.model import LEVELS
 from geouq.core.errors import DataError, require_type
+from geouq.core.grid import SQUARE
 from geouq.forms import PixelForm
-from geouq.kernel import SQUARE
 from geouq.summary import GROUPED_BY
 from geouq.sweep.settings import Settings
 

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from geouq.arrays.arguments import as_numbers, checked_levels, given_variance
 from geouq.config.model import LEVELS
 from geouq.core.errors import DataError
-from geouq.core.grid import Grid, Window
+from geouq.core.grid import SQUARE, Grid, Window
 from geouq.core.validity import WEIGHT_ZERO, Nodata
-from geouq.kernel import SQUARE
 from geouq.kernel.gather import Layers
 from geouq.reading.cutting import BAND, Pieces, Reading
 from geouq.reading.decoded import NO_STATUS, merged

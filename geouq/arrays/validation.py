@@ -31,7 +31,7 @@ from geouq.arrays.summary_array import Coordinates, SummaryArray
 from geouq.config.model import LEVELS
 from geouq.core.errors import ConfigError, DataError, GeouqError
 from geouq.core.gaussian import half_width
-from geouq.kernel import SQUARE
+from geouq.core.grid import SQUARE
 from geouq.summary import GROUPED_BY, Summary, add_all
 from geouq.summary.form import GAUSSIAN
 from geouq.sweep.settings import Settings

@@ -3,57 +3,92 @@
 numba's own cache notices a change of the file that holds a function, but not of the functions and constants that it
 takes from other files. Here the cache's folder bears a digest of all files that matter, so that an update of any of
 them compiles anew.
+
+numba is imported when the first function is called, as many commands call none.
 """
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from functools import cache, wraps
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache, update_wrapper, wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import numba
 import numpy as np
 from filelock import FileLock
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 F = TypeVar("F", bound=Callable[..., object])
 
-SOURCES = ("core/compiled.py", "core/gaussian.py", "core/validity.py", "kernel/*.py", "summary/*.py", "zones/*.py")
+SOURCES = (
+    "core/compiled.py",
+    "core/gaussian.py",
+    "core/grid.py",
+    "core/validity.py",
+    "kernel/*.py",
+    "summary/*.py",
+    "zones/*.py",
+)
 FUSED = {"contract"}
 REORDERED = {"reassoc", "contract", "nsz", "arcp"}
 PLAIN: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 PART: dict[str, Any] = PLAIN | {"forceinline": True, "_nrt": False}
 
+_making = threading.RLock()
+_unknown: list[tuple[Callable[..., object], Mapping[str, Any]]] = []  # inlined functions that numba does not know yet
+
+
+class _Compiled:
+    """A function that is compiled at its first call, from Python or from another compiled function."""
+
+    def __init__(self, function: Callable[..., object], options: Mapping[str, Any]) -> None:
+        update_wrapper(self, function)
+        self._function, self._options = function, options
+        self._made: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the compiled function."""
+        made = self._made
+        return (self._compiler() if made is None else made)(*arguments)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """Return the type of the function, for which numba asks where another one calls it."""
+        return self._compiler()._numba_type_
+
+    def _compiler(self) -> Any:
+        """Return what numba makes of the function, and compiles for the types of a call."""
+        with _making:
+            if self._made is None:
+                self._made = _made(self._function, "njit", self._options)
+            return self._made
+
 
 def compiled(function: F) -> F:
     """Return the function, compiled at its first call without the GIL; sums keep the order of the source."""
-    return _compile(function, numba.njit, **PLAIN)
+    return cast("F", _Compiled(function, PLAIN))
 
 
 def entry(function: F) -> F:
     """Return the same for a function that allocates nothing, so that no reference to an array need be counted."""
-    return _compile(function, numba.njit, _nrt=False, **PLAIN)
+    return cast("F", _Compiled(function, PLAIN | {"_nrt": False}))
 
 
 def inlined(function: F) -> F:
     """Return a function that is inlined into compiled ones and allocates nothing; from Python it is plain Python."""
-    made: Any = register_jitable(**PART)(function)
-    return cast("F", made)
+    return _inlined(function, PART)
 
 
 def inlined_fused(function: F) -> F:
     """Return the same, free to round a product and a sum together, as processors do in one step."""
-    made: Any = register_jitable(fastmath=FUSED, **PART)(function)
-    return cast("F", made)
+    return _inlined(function, PART | {"fastmath": FUSED})
 
 
 def inlined_reordered(function: F) -> F:
     """Return the same, free to reorder sums so that they use vector lanes; NaN and inf are still recognised."""
-    made: Any = register_jitable(fastmath=REORDERED, **PART)(function)
-    return cast("F", made)
+    return _inlined(function, PART | {"fastmath": REORDERED})
 
 
 def elementwise(function: Callable[[float], float]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
@@ -62,7 +97,10 @@ def elementwise(function: Callable[[float], float]) -> Callable[[NDArray[np.floa
     @cache
     def made() -> Any:
         """Compile the function at the first call."""
-        return _compile(function, numba.vectorize, ["float64(float64)"])
+        found = _made(function, "vectorize", {})
+        with _alone():
+            found.add("float64(float64)")
+        return found
 
     @wraps(function)
     def called(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -82,18 +120,37 @@ def is_compiled() -> bool:
     return is_kept() and any(Path(_cache_folder()).rglob("*.nbi"))
 
 
-def _compile(function: F, compiler: Callable[..., Any], *signatures: list[str], **options: Any) -> F:
-    config: Any = numba.config
-    before = config.CACHE_DIR
-    config.CACHE_DIR = _cache_folder()
-    try:
-        with _alone() if signatures else nullcontext():  # without signatures nothing is compiled or loaded yet
-            made = compiler(*signatures, cache=is_kept(), **options)(function)
-    finally:
-        config.CACHE_DIR = before
+def _inlined(function: F, options: Mapping[str, Any]) -> F:
+    """Return the function, which numba is to know before it compiles one that calls it."""
+    _unknown.append((function, options))
+    return function
+
+
+def _numba() -> Any:
+    """Return numba, which then knows all inlined functions."""
+    import numba
+    from numba.extending import register_jitable
+
+    with _making:
+        while _unknown:
+            function, options = _unknown.pop()
+            register_jitable(**options)(function)
+    return numba
+
+
+def _made(function: Callable[..., object], compiler: str, options: Mapping[str, Any]) -> Any:
+    """Return what a decorator of numba makes of a function; nothing is compiled or loaded yet."""
+    with _making:
+        numba = _numba()
+        before = numba.config.CACHE_DIR
+        numba.config.CACHE_DIR = _cache_folder()
+        try:
+            made = getattr(numba, compiler)(cache=is_kept(), **options)(function)
+        finally:
+            numba.config.CACHE_DIR = before
     if hasattr(made, "compile"):
         made.compile = _one_at_a_time(made.compile)
-    return cast("F", made)
+    return made
 
 
 def _one_at_a_time(compile_for: Callable[..., Any]) -> Callable[..., Any]:
@@ -138,7 +195,7 @@ def digest_of_sources() -> str:
 @cache
 def _cache_folder() -> str:
     """Folder for this version of the sources, in numba's if that is set, or the user's; '' if none can be written."""
-    config: Any = numba.config
+    config: Any = _numba().config
     try:
         folder = (Path(config.CACHE_DIR) if config.CACHE_DIR else _user_cache() / "geouq") / digest_of_sources()
         folder.mkdir(parents=True, exist_ok=True)

@@ -13,6 +13,7 @@ from geouq.core.errors import GridError
 
 TOLERANCE = 0.01  # pixels, at any corner
 POINT = 4  # numbers of a ground control point
+SQUARE = 256  # pixels along the side of the squares in which sums are made
 
 
 @dataclass(frozen=True)

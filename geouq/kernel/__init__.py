@@ -12,10 +12,9 @@ from geouq.kernel.accumulators import (
     new_totals,
 )
 from geouq.kernel.optional_statistics import add_grouped, add_interval
-from geouq.kernel.window import SQUARE, collect_all, collect_by_cell, collect_keys, prune_tail, sweep_box
+from geouq.kernel.window import collect_all, collect_by_cell, collect_keys, prune_tail, sweep_box
 
 __all__ = [
-    "SQUARE",
     "CellSums",
     "Pixels",
     "Sampled",

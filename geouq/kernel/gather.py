@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from geouq.core.compiled import compiled, inlined, inlined_reordered
+from geouq.core.grid import SQUARE
 from geouq.core.validity import is_valid, reason_of
 from geouq.kernel.vector_ops import EIGHT, valid_eight, zero_eight
-from geouq.kernel.window import SQUARE
 from geouq.summary.moments import CENTRED, LEFT, PRODUCTS, RIGHT, SUMS
 
 Floats = NDArray[np.float64]

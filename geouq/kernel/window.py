@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from geouq.core.compiled import compiled, entry, inlined, inlined_reordered
 from geouq.core.gaussian import LOG_2PI
+from geouq.core.grid import SQUARE
 from geouq.core.validity import Nodata, is_valid, stored_limits
 from geouq.kernel.accumulators import COMPACT_STEP, FEW, KEYS, SLAB, CellSums, Pixels, Scratch, Totals
 from geouq.kernel.gaussian import add_slab, compact, key, prune
@@ -29,7 +30,6 @@ from geouq.summary.moments import PRODUCTS, SUMS
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-SQUARE = 256
 NLL, CRPS = SUMS.index("nll"), SUMS.index("crps")
 PIT, PIT_SQUARE = SUMS.index("pit"), SUMS.index("pit_square")
 Z, ZZ = SUMS.index("z"), PRODUCTS.index(("z", "z"))

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from geouq.config import CELLS, FormFiles, quoted, suggestion
 from geouq.config.validation_errors import Steps
-from geouq.forms import form_of_files, problems_of_form
 from geouq.maps.pixel_maps import OF_ALL, PIXEL_MAPS
 from geouq.metrics.record import METRICS, OF_VARIANCE, Metric, has
 from geouq.summary.form import FORMS, GAUSSIAN, Form, form_class
@@ -33,6 +32,8 @@ def problems_of_maps(maps: Sequence[str], data: object, levels: Sequence[float])
     """
     form: Form = GAUSSIAN
     if isinstance(data, FormFiles):
+        from geouq.forms import form_of_files, problems_of_form  # noqa: PLC0415  needs the compiler
+
         if any(problems_of_form(data)):
             return
         form = form_of_files(data, tuple(levels), members=2)

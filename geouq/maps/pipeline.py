@@ -7,8 +7,11 @@ from pathlib import Path
 
 from geouq.config import Experiment
 from geouq.core.failures import isolated
-from geouq.maps import Cellwise, path_of_map, paths_of_cells, write_cell_maps, write_sidecars
+from geouq.maps.cell_metrics import Cellwise
+from geouq.maps.cells import paths_of_cells, write_cell_maps
 from geouq.maps.pixel_maps import is_pixel_map
+from geouq.maps.pixels import path_of_map
+from geouq.maps.sidecars import write_sidecars
 from geouq.metrics import MetricOptions
 from geouq.runs.progress import Reporter
 from geouq.runs.provenance import RunRecord

@@ -15,7 +15,7 @@ from geouq.config import BinScheme, Variable
 from geouq.inference import ForecastSample
 from geouq.inference.blocks import cell_metres
 from geouq.inference.bootstrap import BootstrapBasis, basis_of_cells, rows_of_cells
-from geouq.maps import corners_on_lattice
+from geouq.maps.lattice import corners_on_lattice
 from geouq.maps.scales import Scale, cell_scale, hexadecimal
 from geouq.metrics import Value, binned, coverage, evaluate_metric, metrics_of, unit_of
 from geouq.summary import Summary, TilePlace

@@ -12,7 +12,8 @@ from rasterio.errors import NotGeoreferencedWarning
 
 from geouq.config import Variable
 from geouq.core.atomic import atomic_write
-from geouq.maps import PixelMap, map_named, path_of_map
+from geouq.maps import PixelMap, map_named
+from geouq.maps.pixels import path_of_map
 from geouq.maps.scales import Scale, colours_of_codes, hexadecimal
 from geouq.pages.cells import Layout
 from geouq.summary import Summary

@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 
-from geouq.checks import DEEP, examine
 from geouq.config import Configuration, load_experiment
 from geouq.core.failures import Failure, collecting
 from geouq.core.wording import counted
 from geouq.pipeline.data import Options
-from geouq.pipeline.prepare import read_headers
+from geouq.pipeline.headers import read_headers
 from geouq.runs.plan import describe, problems
 from geouq.runs.progress import Silent
 
@@ -69,6 +68,8 @@ def check(
     findings, sample = tuple[str, ...](), ""
     with collecting() as failures:
         if deep:
+            from geouq.checks import DEEP, examine  # noqa: PLC0415  what reads pixels takes long
+
             findings = tuple(str(finding) for finding in examine(job.experiment, job.catalog, DEEP))
             tiles = len(job.catalog.tiles)
             looked = f"{min(DEEP.tiles, tiles)} of {tiles} tiles"

@@ -7,7 +7,7 @@ from geouq.core.failures import collecting
 from geouq.core.overflow import overflow_is_missing
 from geouq.numbers.gates import judge
 from geouq.numbers.run_metrics import metric_options_of, numbers_of
-from geouq.pipeline.data import Evaluated, Swept
+from geouq.pipeline.stages import Evaluated, Swept
 from geouq.recalibration import JustRun, recalibrate_run
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
 
 from geouq.checks import CHEAP, CHECKS, DEEP, examine
 from geouq.config import Configuration, Experiment, folder_of_run, load_experiment
@@ -12,19 +11,18 @@ from geouq.core.errors import ConfigError, SummaryError, require_type
 from geouq.core.failures import collecting
 from geouq.core.overflow import overflow_is_missing
 from geouq.core.usage import resources
-from geouq.maps import validate_source_date_epoch
-from geouq.numbers.gates import require_known, require_possible
-from geouq.pipeline.data import Inspected, Job, Options, Swept, Workers
-from geouq.rasters.catalog import Tile, find_tiles
-from geouq.runs.checksums import catalog_with_checksums, require_local
+from geouq.maps.geotiff import validate_source_date_epoch
+from geouq.pipeline.data import Job, Options
+from geouq.pipeline.headers import read_headers
+from geouq.pipeline.stages import Inspected, Swept, Workers
+from geouq.rasters.catalog import Tile
+from geouq.runs.checksums import catalog_with_checksums
 from geouq.runs.lock import owned
-from geouq.runs.plan import plan_run, restricted, settings_for
 from geouq.runs.progress import Reporter, Silent
 from geouq.runs.provenance import Begun, config_digest, load_record
 from geouq.runs.store import damaged_summaries, is_valid, note_on_unidentified, outdated, unidentified
 from geouq.runs.verification import require_intact_summaries
 from geouq.sweep.workers import workers
-from geouq.zones import open_regions, placed
 
 CONFIG_CHANGED = "config.yaml changed since the run, and the numbers follow the changed one"
 
@@ -54,22 +52,6 @@ def _prepare(experiment: Experiment, options: Options, reporter: Reporter, begun
     for note in job.catalog.notes:
         reporter.say(note)
     return job
-
-
-def read_headers(experiment: Experiment, options: Options, reporter: Reporter, begun: Begun | None = None) -> Job:
-    """Return what is to be done, from the headers of all rasters and the polygons; no pixel is read."""
-    reporter.stage("headers", 1)
-    everything = find_tiles(experiment)
-    settings = settings_for(experiment, everything)
-    experiment, catalog = restricted(experiment, everything, options.only)
-    regions = open_regions(experiment)
-    require_known(experiment, catalog.variables, regions.names, catalog.form)
-    zones, catalog = placed(regions, catalog)
-    require_possible(experiment, catalog, zones, settings.cell_size)
-    require_local(experiment, catalog.tiles, zones)
-    plan = plan_run(catalog, options.workers, options.memory, {tile: own.layers for tile, own in zones.items()})
-    folder = Path(options.out) if options.out else experiment.output_directory
-    return Job(experiment, folder, catalog, settings, plan, regions, zones, options, reporter, begun or Begun())
 
 
 @contextmanager

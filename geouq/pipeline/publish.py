@@ -30,8 +30,8 @@ from geouq.pages import (
     write_report,
 )
 from geouq.pages.quick_looks import QuickLook
-from geouq.pipeline.data import Evaluated, Swept
 from geouq.pipeline.results import Results, write_outcome
+from geouq.pipeline.stages import Evaluated, Swept
 from geouq.runs.provenance import RunRecord, inputs_in_words, resolved
 from geouq.runs.verification import save_checksums
 from geouq.summary import Summary

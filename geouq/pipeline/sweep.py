@@ -7,9 +7,11 @@ from functools import partial
 from geouq.core.atomic import write_text
 from geouq.core.failures import Failure
 from geouq.core.usage import give_back, peak_memory_mib
-from geouq.maps import is_pixel_map, missing_maps, write_each_map
+from geouq.maps.pixel_maps import is_pixel_map
+from geouq.maps.pixels import missing_maps, write_each_map
 from geouq.numbers.run_metrics import metric_options_of
-from geouq.pipeline.data import Inspected, Job, Swept, Workers
+from geouq.pipeline.data import Job
+from geouq.pipeline.stages import Inspected, Swept, Workers
 from geouq.rasters.catalog import Tile
 from geouq.regions import evaluation_units
 from geouq.runs.exact_bins import wanted_keys, with_kept
@@ -27,7 +29,7 @@ from geouq.runs.store import (
     zones_are_valid,
 )
 from geouq.sweep.tiles import Zone, collect_pixels, for_each_tile, sweep_tiles, sweep_zones
-from geouq.sweep.zone_sums import batches_of
+from geouq.sweep.zone_batches import batches_of
 from geouq.zones import Zones, polygons_without_pixels
 
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geouq.core.grid import Grid, Window
-from geouq.kernel import SQUARE
+from geouq.core.grid import SQUARE, Grid, Window
 from geouq.rasters.catalog import Tile
 from geouq.rasters.raster import CACHE, Raster
 

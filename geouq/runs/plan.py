@@ -12,8 +12,8 @@ import numpy as np
 
 from geouq.config import Experiment, suggestion
 from geouq.core.errors import ConfigError
+from geouq.core.grid import SQUARE
 from geouq.core.usage import machine_memory
-from geouq.kernel import SQUARE
 from geouq.rasters.catalog import Catalog, Tile
 from geouq.rasters.layered import Layered
 from geouq.rasters.raster import Raster, number_of_band
@@ -22,7 +22,7 @@ from geouq.reading.cutting import BAND, WINDOW, Reading, reading_for
 from geouq.summary.form import GAUSSIAN
 from geouq.sweep.settings import CELLS_IN_TILE, LARGEST_CELL, Settings, cell_size_for
 from geouq.sweep.workers import HELD
-from geouq.sweep.zone_sums import BytesOfZones, Layers, batches_of, bytes_of_zones
+from geouq.sweep.zone_batches import BytesOfZones, Layers, batches_of, bytes_of_zones
 
 MIB = 1 << 20
 # as measured

@@ -10,9 +10,6 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Literal, Protocol
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
 from geouq.core.interrupts import raise_if_interrupted
 
 OF_TILES = frozenset({"checksums", "sweep", "exact bins", "zones", "maps", "judgement", "recalibrated rasters"})
@@ -117,38 +114,6 @@ class JsonLog:
         print(json.dumps({"seconds": seconds} | told), file=sys.stderr, flush=True)  # noqa: T201  a log
 
 
-class Bars:
-    """A bar for each stage, which moves by shares of steps."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress, self._task = progress, progress.add_task("starting", total=None)
-        self._done, self._shares = 0, dict[str, float]()
-
-    def stage(self, name: str, total: int) -> None:
-        """Begin a stage of `total` steps."""
-        self._progress.remove_task(self._task)
-        self._task = self._progress.add_task(name, total=total)
-        self._done, self._shares = 0, {}
-
-    def under_way(self, step: str, share: float) -> None:
-        """Move the bar to what is done of this step."""
-        self._shares[step] = share
-        self._move()
-
-    def advance(self, done: str) -> None:
-        """Move the bar to the end of one step."""
-        self._shares.pop(done, None)
-        self._done += 1
-        self._move()
-
-    def _move(self) -> None:
-        self._progress.update(self._task, completed=self._done + sum(self._shares.values()))
-
-    def say(self, line: str) -> None:
-        """Write a line above the bar."""
-        self._progress.console.print(line, markup=False, highlight=False)
-
-
 class Interruptible:
     """A reporter that ends the work at its next word after a signal, as Python drops its exception now and then."""
 
@@ -189,22 +154,14 @@ def reporter(how: How = "fitting") -> Iterator[Reporter]:
 @contextmanager
 def _shown(how: How) -> Iterator[Reporter]:
     """Yield the requested reporter, or one that fits where standard error goes."""
-    console = Console(stderr=True)
     if how == "quiet":
         yield Silent()
     elif how == "json":
         yield JsonLog()
     elif how == "verbose":
         yield Log(None)
-    elif console.is_terminal:
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-        )
-        with Progress(*columns, console=console, transient=True) as progress:
-            yield Bars(progress)
     else:
-        yield Log()
+        from geouq.runs.progress_bars import bars_on_terminal  # noqa: PLC0415  its imports take long
+
+        with bars_on_terminal() as bars:
+            yield bars or Log()

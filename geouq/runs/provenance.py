@@ -15,8 +15,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import llvmlite.binding
-import numba
 import rasterio
 
 from geouq.config import Experiment, Variable, to_yaml
@@ -65,9 +63,14 @@ def processor() -> dict[str, str]:
 
     The last bits of numbers depend on it.
     """
+    import numba  # noqa: PLC0415  large, and commands that sweep nothing do not need it
+    from llvmlite import binding  # noqa: PLC0415  the same
+
     config: Any = numba.config
-    name = config.CPU_NAME if config.CPU_NAME is not None else llvmlite.binding.get_host_cpu_name()
-    features = config.CPU_FEATURES if config.CPU_FEATURES is not None else _host_features()
+    name = config.CPU_NAME if config.CPU_NAME is not None else binding.get_host_cpu_name()
+    features = config.CPU_FEATURES
+    if features is None:
+        features = _host_features(binding, avx=config.ENABLE_AVX)
     return {"name": name, "features": features}
 
 
@@ -77,17 +80,14 @@ def code_target() -> tuple[str, ...]:
     return (*processor().values(), *(version(package) for package in COMPILERS))
 
 
-def _host_features() -> str:
+def _host_features(binding: Any, *, avx: bool) -> str:
     """Return the features that the CPU has, and numba uses, in the manner of LLVM: "+avx,+avx2"."""
-    config: Any = numba.config
     try:
-        features = llvmlite.binding.get_host_cpu_features()
+        features = binding.get_host_cpu_features()
     except RuntimeError:  # LLVM does not know this CPU
         return ""
     return ",".join(
-        f"+{name}"
-        for name, present in sorted(features.items())
-        if present and (config.ENABLE_AVX or not name.startswith("avx"))
+        f"+{name}" for name, present in sorted(features.items()) if present and (avx or not name.startswith("avx"))
     )
 
 

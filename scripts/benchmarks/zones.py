@@ -19,7 +19,7 @@ from geouq.rasters.catalog import Tile, find_tiles
 from geouq.runs.plan import plan_run, settings_for
 from geouq.sweep.tiles import sweep_zones
 from geouq.sweep.workers import workers
-from geouq.sweep.zone_sums import batches_of
+from geouq.sweep.zone_batches import batches_of
 from geouq.zones import Zones, open_regions
 
 CLASSES, PATCH = 10, 64  # pixels of a side

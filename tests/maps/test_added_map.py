@@ -11,8 +11,7 @@ import rasterio
 from landscape import SHORT
 
 import geouq as package
-from geouq.maps import PIXEL_MAPS, pixel_map
-from geouq.maps.pixel_maps import as_markdown
+from geouq.maps.pixel_maps import PIXEL_MAPS, as_markdown, pixel_map
 from geouq.maps.scales import FAULT, even
 
 PACKAGE = Path(package.__file__).parent

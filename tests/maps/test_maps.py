@@ -17,11 +17,13 @@ from geouq.core.atomic import LEFTOVER
 from geouq.core.errors import DataError
 from geouq.core.grid import Grid
 from geouq.core.validity import REASONS
-from geouq.maps import Cellwise, missing_maps, path_of_map, write_cell_maps, write_pixel_maps
+from geouq.maps.cell_metrics import Cellwise
+from geouq.maps.cells import write_cell_maps
 from geouq.maps.geotiff import BandLabel, cog_writer
 from geouq.maps.lattice import mosaic_of
 from geouq.maps.names import problems_of_maps, unknown_maps
 from geouq.maps.pixel_maps import PIXEL_MAPS, has_map, map_named
+from geouq.maps.pixels import missing_maps, path_of_map, write_pixel_maps
 from geouq.metrics import MetricOptions, metrics_of
 from geouq.rasters.catalog import find_tiles
 from geouq.reading.cutting import Reading

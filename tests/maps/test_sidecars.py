@@ -22,11 +22,13 @@ from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10, Variable, load_experiment
 from geouq.core.grid import Grid
 from geouq.core.validity import REASONS
-from geouq.maps import Cellwise, path_of_map, write_cell_maps, write_pixel_maps, write_sidecars
 from geouq.maps import polygons as polygons_room
+from geouq.maps.cell_metrics import Cellwise
+from geouq.maps.cells import write_cell_maps
 from geouq.maps.pixel_maps import PIXEL_MAPS, has_map
+from geouq.maps.pixels import path_of_map, write_pixel_maps
 from geouq.maps.scales import cell_scale, colours_of_codes
-from geouq.maps.sidecars import write_mosaics
+from geouq.maps.sidecars import write_mosaics, write_sidecars
 from geouq.maps.style import style_of_codes, style_of_scale
 from geouq.metrics import MetricOptions, evaluate_metrics
 from geouq.rasters.catalog import find_tiles

@@ -6,8 +6,8 @@ import pytest
 import rasterio
 
 from geouq.config import load_experiment
-from geouq.maps import write_pixel_maps
 from geouq.maps.pixel_maps import map_named
+from geouq.maps.pixels import write_pixel_maps
 from geouq.maps.scales import colours_of_codes, hexadecimal
 from geouq.pages.cells import layout_of
 from geouq.pages.quick_looks import MOST, quick_looks, write_picture

@@ -12,14 +12,15 @@ from geouq.config import load_experiment
 from geouq.core.interrupts import interrupts
 from geouq.pipeline.data import Options
 from geouq.pipeline.run import run
-from geouq.runs import progress
-from geouq.runs.progress import Bars, Silent, reporter
+from geouq.runs import progress, progress_bars
+from geouq.runs.progress import Silent, reporter
+from geouq.runs.progress_bars import Bars
 
 
 @pytest.fixture
 def on_terminal(monkeypatch):
     """Make standard error a terminal of 100 columns."""
-    monkeypatch.setattr(progress, "Console", lambda **options: Console(force_terminal=True, width=100, **options))
+    monkeypatch.setattr(progress_bars, "Console", lambda **options: Console(force_terminal=True, width=100, **options))
 
 
 def work(how):

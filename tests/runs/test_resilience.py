@@ -211,6 +211,7 @@ def test_nobody_can_run_it_from_a_folder_that_cannot_be_written(tile_folder, tmp
     assert len(summaries(out)) == 2
 
 
+FOR_PIXELS = ("numba", "llvmlite", "rich", "geouq.kernel", "geouq.inference", "geouq.checks", "geouq.numbers")
 CHECK = """from click.testing import CliRunner
 from geouq.cli import main
 assert not CliRunner().invoke(main, ["check", "experiment.yaml"]).exit_code"""
@@ -218,11 +219,15 @@ assert not CliRunner().invoke(main, ["check", "experiment.yaml"]).exit_code"""
 
 @pytest.mark.parametrize(
     ("code", "absent"),
-    [(CHECK, HEAVY), ("import geouq.pipeline.run", HEAVY), ("import geouq.sweep.tiles", (*HEAVY, "jinja2", "rich"))],
+    [
+        (CHECK, (*HEAVY, *FOR_PIXELS)),
+        ("import geouq.pipeline.run", HEAVY),
+        ("import geouq.sweep.tiles", (*HEAVY, "jinja2", "rich")),
+    ],
     ids=["check", "a run before its figures", "a worker"],
 )
 def test_what_is_not_needed_is_not_imported(tile_folder, tmp_path, code, absent):
-    tile_folder(("a1",))
+    tile_folder(("a1",), text="output: {maps: [z, cells]}\n")
     told = f"{code}\nimport sys\nprint([name for name in {absent} if name in sys.modules])"
 
     done = subprocess.run([sys.executable, "-c", told], cwd=tmp_path, capture_output=True, text=True, check=True)

@@ -10,7 +10,7 @@ from geouq.core.errors import ConfigError
 from geouq.rasters.catalog import find_tiles
 from geouq.reading.cutting import Reading
 from geouq.runs.plan import MIB, describe, plan_run
-from geouq.sweep.zone_sums import batches_of, bytes_of_zones
+from geouq.sweep.zone_batches import batches_of, bytes_of_zones
 from geouq.zones import open_regions, placed
 
 SIDE = 2048
@@ -70,7 +70,7 @@ def test_memory_that_is_given_holds_for_zones(placed_zones):
 
 def test_a_region_that_alone_takes_too_much_is_refused(placed_zones, monkeypatch):
     layers, catalog = placed_zones
-    monkeypatch.setattr("geouq.sweep.zone_sums.FILLED", 1 << 29)
+    monkeypatch.setattr("geouq.sweep.zone_batches.FILLED", 1 << 29)
 
     with pytest.raises(ConfigError, match=r"largest of the regions from polygons and classes needs \d+ MiB; give more"):
         plan_run(catalog, 1, "600MB", {"a1": layers})

@@ -24,7 +24,7 @@ from geouq.reading.cutting import Reading
 from geouq.reading.reader import TileReader
 from geouq.sweep.settings import Settings
 from geouq.sweep.tiles import Zone, all_together, sweep_zones
-from geouq.sweep.zone_sums import part_for
+from geouq.sweep.zone_batches import part_for
 from geouq.zones.masks import Part, shrunk
 
 SHAPE = (700, 8500)  # more than a band
