@@ -1,5 +1,8 @@
 """Checks before a run, from Python and from the command line."""
 
+import subprocess
+import sys
+
 import pytest
 import rasterio
 
@@ -16,6 +19,17 @@ def test_the_plan_is_that_of_the_command_for_a_path_a_mapping_and_an_experiment(
     assert command.plan[0].split() == ["tiles", "3"]
     assert geouq.check(experiment) == command
     assert (command.problems, command.findings, command.sample, command.failures) == ((), (), "", ())
+
+
+def test_a_check_of_headers_imports_nothing_that_only_a_sweep_or_a_figure_needs(tile_folder):
+    code = (
+        f"import sys, geouq; geouq.check({str(tile_folder(text=TEXT))!r}); "
+        "print([m for m in ('numba', 'xarray', 'dask', 'matplotlib', 'jinja2', 'rich') if m in sys.modules])"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "[]\n"
 
 
 def test_pixels_are_examined_on_request(tile_folder):
