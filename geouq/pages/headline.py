@@ -15,6 +15,7 @@ Tone = Literal["bad", "open", "fine"]
 MATTERS = 1.0  # severity from which an effect is named
 MOST_LINES = 4  # variables that are described
 MOST_NAMES = 3
+NARROW_INTERVAL = 0.02  # of a coverage: narrower ones have one digit after the point
 FEW_CELLS = "too few independent cells to test"
 
 
@@ -53,8 +54,15 @@ def headline(variables: Sequence[Variable], verdicts: Mapping[Place, Verdict]) -
     most = len(ranked) if len(ranked) == MOST_LINES + 1 else MOST_LINES  # "1 more" takes a line, too
     lines = [Line(name, effect_words(whole[name]), certainty(whole[name])) for name in ranked[:most]]
     worst = max(regions, key=lambda one: severity(one[2]), default=None)
-    shown = worst and Line(f"{worst[0]} in {worst[1]}", effect_words(worst[2]), certainty(worst[2]))
-    return Headline(tone, sentence, lines, shown, len(ranked) - len(lines))
+    shown = (
+        worst and _is_named(worst[2]) and Line(f"{worst[0]} in {worst[1]}", effect_words(worst[2]), certainty(worst[2]))
+    )
+    return Headline(tone, sentence, lines, shown or None, len(ranked) - len(lines))
+
+
+def _is_named(verdict: Verdict) -> bool:
+    """Return whether an effect is named: one that matters or that is significant."""
+    return verdict.is_certain or severity(verdict) >= MATTERS
 
 
 def headline_of_region(
@@ -99,14 +107,16 @@ def effect_words(verdict: Verdict) -> str:
 
 
 def covered(verdict: Verdict) -> str:
-    """Return the coverage with its interval in whole per cent; empty if it is missing."""
+    """Return the coverage with its interval in per cent, whole unless the interval is narrow; empty if missing."""
     if verdict.coverage is None or verdict.coverage_level is None:
         return ""
-    limits = ""
+    limits, digits = "", 0
     if verdict.coverage_limits:
         low, high = verdict.coverage_limits
-        limits = f" ({100 * low:.0f} to {100 * high:.0f} %)"
-    return f"{100 * verdict.coverage_level:g} % intervals cover {100 * verdict.coverage:.0f} % of the pixels{limits}"
+        digits = int(high - low < NARROW_INTERVAL)
+        limits = f" ({100 * low:.{digits}f} to {100 * high:.{digits}f} %)"
+    share = f"{100 * verdict.coverage:.{digits}f} %"
+    return f"{100 * verdict.coverage_level:g} % intervals cover {share} of the pixels{limits}"
 
 
 def too_small(verdict: Verdict) -> str:

@@ -1,11 +1,12 @@
 """The answer at the top: worst first, the effect in words, and never praise for lack of evidence."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from geouq.config import Variable
-from geouq.pages.headline import FEW_CELLS, headline, listed
+from geouq.pages.headline import FEW_CELLS, covered, headline, listed
 from geouq.verdict import Part, Verdict
 
 VARIABLES = [Variable(name="AGB", band=1), Variable(name="Clay", band=2)]
@@ -162,3 +163,17 @@ def test_variables_that_may_be_off_by_more_are_not_said_to_be_off_by_little():
         "Not trustworthy everywhere: AGB in east is miscalibrated; on the whole, AGB is over-confident, but by little; "
         "Clay may be off by more, which the tests cannot settle."
     )
+
+
+def test_a_region_without_an_effect_that_matters_is_not_called_the_worst():
+    fine = verdict(word="no miscalibration detected")
+
+    assert answer({"AGB": fine}, [("east", "AGB", verdict(1.1))]).worst is None
+    assert answer({"AGB": fine}, [("east", "AGB", verdict(1.1, finding=OVER))]).worst.name == "AGB in east"
+
+
+def test_a_narrow_interval_of_the_coverage_has_a_digit_more():
+    one = verdict(coverage=0.9004)
+    narrow = replace(one, inside=replace(one.inside, ci_low=0.8991, ci_high=0.9012))
+
+    assert covered(narrow) == "90 % intervals cover 90.0 % of the pixels (89.9 to 90.1 %)"
