@@ -7,11 +7,11 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from geouq.figures import DATA, FAINT, GREEN, IDEAL, INK, save_figure
+from geouq.figures import DATA, FAINT, GREEN, INK, VERMILION, save_figure
 from geouq.metrics import metric_label, shown_in, usual_name
 from geouq.tables.rows import Row
 
-COLOURS = (DATA, IDEAL, GREEN, "#cc79a7", "#e69f00", "#56b4e9")
+COLOURS = (DATA, VERMILION, GREEN, "#cc79a7", "#e69f00", "#56b4e9")
 MOST_REGIONS = 40
 
 

@@ -38,12 +38,16 @@ class Source:
 
 @dataclass(frozen=True)
 class Case:
-    """One variable of an evaluation unit of a run; metric : of the map of cells, empty for the usual one."""
+    """One variable of an evaluation unit of a run.
+
+    metric : of the map of cells, empty for the usual one. heading : title of the figure that is drawn.
+    """
 
     source: Source
     evaluation_unit: EvaluationUnit
     variable: Variable
     metric: str = ""
+    heading: str = ""
 
     @property
     def summary(self) -> Summary:
@@ -67,8 +71,16 @@ class Case:
 
     @property
     def title(self) -> str:
-        """Return the variable and evaluation unit."""
-        return f"{self.variable.name}, {self.evaluation_unit.name}"
+        """Return the title of the figure, the variable and the evaluation unit."""
+        return self._headed(f"{self.variable.name}, {self.evaluation_unit.name}")
+
+    @property
+    def title_of_variable(self) -> str:
+        """Return the title of the figure and the variable, for figures that compare regions."""
+        return self._headed(self.variable.name)
+
+    def _headed(self, text: str) -> str:
+        return f"{self.heading}: {text}" if self.heading else text
 
     @property
     def compared(self) -> Sequence[EvaluationUnit]:

@@ -23,14 +23,15 @@ from geouq.figures import (
 )
 from geouq.figures.calibration import shares_of
 from geouq.figures.regions import region_panels
+from geouq.figures.style import called
 
 
 @figure(of_regions=True)
 def reliability(case: Case) -> Figure:
     """Reliability diagram of the variance.
 
-    Mean squared error against mean predicted variance in each bin, with the share of the pixels below. Points above
-    the diagonal have errors larger than predicted.
+    Mean squared error against mean predicted variance in each bin, with the density of the variances below. Points
+    above the diagonal have errors larger than predicted.
     """
     scheme = case.source.scheme
     edges = (case.metric_options.shared_edges or {}).get(scheme.name)
@@ -148,7 +149,7 @@ def regions(case: Case) -> Figure | None:
         for row in case.rows("metrics")
         if row["metric"] == metric and row["level"] != "tile" and row["name"] in names and row["bins"] in bins
     ]
-    return region_figure(rows, title=case.variable.name) if len({row["name"] for row in rows}) > 1 else None
+    return region_figure(rows, title=case.title_of_variable) if len({row["name"] for row in rows}) > 1 else None
 
 
 @figure(needs="shift is of the whole, and needs splits in the configuration", needs_variance=False, weighted=False)
@@ -158,7 +159,7 @@ def shift(case: Case) -> Figure | None:
     Each metric in and out of the distribution of the training data, with the interval of the difference.
     """
     rows = [row for row in case.rows("shift") if row["bins"] in ("", case.source.scheme.name)]
-    return shift_figure(rows, title=case.variable.name) if case.evaluation_unit.level == "all" and rows else None
+    return shift_figure(rows, title=case.title_of_variable) if case.evaluation_unit.level == "all" and rows else None
 
 
 @figure(needs_variance=False, weighted=False)
@@ -176,7 +177,7 @@ def cells(case: Case) -> Figure | None:
     if not tiles:
         return None
     units = unit_of_cells(metric, case.variable.units, form)
-    return cell_map(tiles, metric, title=f"{case.title}: {metric}", units=units)
+    return cell_map(tiles, metric, title=f"{case.title}, {called(metric)}", units=units)
 
 
 @figure(needs="correlogram needs more cells", needs_variance=False, of_regions=True)

@@ -4,7 +4,7 @@ Configurations, the command line, files, pages and the gallery use its record.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import getdoc
 
 import numpy as np
@@ -62,7 +62,7 @@ class FigureRecord:
             return None
         if self.weighted and np.isnan(case.summary.moments.weight):
             raise OverflowError("the weights add up to more than the largest float; divide them by a constant")
-        return self.draws(case)
+        return self.draws(replace(case, heading=self.title))
 
 
 FIGURES: dict[str, FigureRecord] = {}

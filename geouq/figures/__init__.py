@@ -5,7 +5,19 @@ from geouq.figures.cells import TileCells, cell_map, correlogram_figure
 from geouq.figures.predicted_std import error_by_std_figure, sparsification_figure, std_figure
 from geouq.figures.regions import group_coverage_figure, region_figure, shift_figure
 from geouq.figures.reliability import before_after_figure, reliability_diagram
-from geouq.figures.style import DATA, DOTS_PER_INCH, FAINT, FORMATS, GREEN, IDEAL, INK, PALETTE, Curve, save_figure
+from geouq.figures.style import (
+    DATA,
+    DOTS_PER_INCH,
+    FAINT,
+    FORMATS,
+    GREEN,
+    IDEAL,
+    INK,
+    PALETTE,
+    VERMILION,
+    Curve,
+    save_figure,
+)
 
 __all__ = [
     "DATA",
@@ -16,6 +28,7 @@ __all__ = [
     "IDEAL",
     "INK",
     "PALETTE",
+    "VERMILION",
     "Curve",
     "TileCells",
     "before_after_figure",

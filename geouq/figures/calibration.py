@@ -1,6 +1,7 @@
 """Calibration of levels: the curve, the PIT histogram, the ranks of ensembles, and curves of quantiles and classes."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -35,6 +36,7 @@ from geouq.metrics.form_curves import FORM_CURVES
 from geouq.summary import Summary
 
 MOST = 6  # curves that a reader can distinguish
+MOST_BANDS = 2  # of more curves, only the first has its band
 
 
 def calibration_figure(
@@ -44,7 +46,8 @@ def calibration_figure(
 
     On the diagonal where calibrated; an over-confident forecast is above it at low levels and below it at high ones,
     one with a bias is on one side. Of more than six regions those farthest from the diagonal have a colour (the first
-    always has), and the others are grey. The bands of the bootstrap hold each point for itself.
+    always has), and the others are grey. The bands of the bootstrap hold each point for itself; of more than two
+    curves only the first has a band.
     """
     figure = new_figure(title, height=5.4)
     curves = {name: curve for name, curve in curves.items() if curve.summary.n}
@@ -57,12 +60,16 @@ def calibration_figure(
             _draw(top, bottom, curve, levels, colour=FAINT, label="other regions")
     for number, name in enumerate(chosen):
         own, colour = curves[name], PALETTE[(number - 1) % len(PALETTE)]
+        if number and len(chosen) > MOST_BANDS:
+            own = replace(own, bands=None)
         _draw(top, bottom, own, levels, colour=colour, label=_named(name, own), marker=MARKERS[number % len(MARKERS)])
     _diagonal(top, bottom)
     dress(top, "", "truth below the quantile (share, 1)")
     dress(bottom, "predicted quantile (level, 1)", "less the level (1)")
     first = next(iter(curves.values()))
     shown = f"{len(chosen)} of {len(curves)} regions in colour" if len(chosen) < len(curves) else ""
+    if len(chosen) > MOST_BANDS and first.bands is not None:
+        shown = "; ".join(filter(None, (shown, f"band of {next(iter(curves))} alone")))
     note(top, pixels(first.summary.n), shown, described(first.bands, first.bands.calibration if first.bands else None))
     key(figure, [top], columns=2)
     return figure
@@ -149,10 +156,9 @@ def draw_pit(axes: Axes, summary: Summary, bands: Bands | None = None) -> tuple[
     level, effective = (bands.level, bands.pit_effective) if bands else (DEFAULTS.level, float(summary.n))
     known = bool(np.isfinite(effective))
     half = pit_half_width(effective, level) if known else 0.0
-    axes.bar(left, density, 1 / PIT_BINS, align="edge", color=DATA, alpha=0.35, linewidth=0)
     if known:
-        axes.axhspan(max(0, 1 - half), 1 + half, color=FAINT, alpha=0.45, linewidth=0, zorder=2, label="if calibrated")
-    axes.stairs(density, np.append(left, 1.0), color=DATA, linewidth=1.4, zorder=3, label="observed")
+        axes.axhspan(max(0, 1 - half), 1 + half, color=FAINT, alpha=0.6, linewidth=0, zorder=1, label="if calibrated")
+    _outlined(axes, density, np.append(left, 1.0))
     axes.axhline(1, color=IDEAL, linewidth=1.5, linestyle="--", label="calibrated", zorder=4)
     axes.set(xlim=(0, 1), ylim=(0, 1.05 * max(float(density.max()), 1.2, 1 + min(half, 1))))
     dress(axes, "PIT of the truth (1)", "density (1)")
@@ -184,11 +190,10 @@ def shares_figure(curves: Sequence[FormCurve], n: int, *, title: str, predicted:
 
 def draw_shares(axes: Axes, curves: Sequence[FormCurve], *, predicted: str, observed: str) -> None:
     """Draw a curve each by its name, and the diagonal."""
-    colours = (DATA, *(colour for colour in PALETTE if colour not in (DATA, IDEAL)))
     for number, (name, x, y) in enumerate(curves):
         there = np.isfinite(y)
         axes.plot(
-            x[there], y[there], color=colours[number % len(colours)], marker=MARKERS[number % len(MARKERS)],
+            x[there], y[there], color=PALETTE[number % len(PALETTE)], marker=MARKERS[number % len(MARKERS)],
             markersize=4, linewidth=1.2, label=plain(name, 22), zorder=3,
         )  # fmt: skip
     axes.plot([0, 1], [0, 1], color=IDEAL, linewidth=1.5, linestyle="--", label="calibrated", zorder=1)
@@ -227,8 +232,13 @@ def draw_ranks(axes: Axes, summary: Summary) -> int:
     return members
 
 
+def _outlined(axes: Axes, density: NDArray[np.float64], edges: NDArray[np.float64]) -> None:
+    """Draw bars as outlines, so that a band behind them stays visible."""
+    axes.vlines(edges[1:-1], 0, np.minimum(density[:-1], density[1:]), color=DATA, linewidth=0.5, zorder=2)
+    axes.stairs(density, edges, color=DATA, linewidth=1.4, zorder=3, label="observed")
+
+
 def _bars(axes: Axes, density: NDArray[np.float64], edges: NDArray[np.float64]) -> None:
-    axes.stairs(density, edges, color=DATA, alpha=0.35, fill=True)
-    axes.stairs(density, edges, color=DATA, linewidth=1.4, label="observed")
+    _outlined(axes, density, edges)
     axes.axhline(1, color=IDEAL, linewidth=1.5, linestyle="--", label="calibrated", zorder=4)
     axes.set(xlim=(edges[0], edges[-1]), ylim=(0, 1.05 * max(float(density.max()), 1.2)))

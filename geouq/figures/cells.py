@@ -22,12 +22,12 @@ from geouq.figures.style import (
     DIVERGING,
     FAINT,
     GREEN,
-    IDEAL,
     INK,
     LETTERS,
     MARKERS,
     NARROW,
     SEQUENTIAL,
+    VERMILION,
     WIDE,
     dress,
     key,
@@ -288,7 +288,7 @@ def draw_correlogram(axes: Axes, blocks: Blocks) -> tuple[float, str]:
     """Draw the correlation of each residual; return the side of a cell and its unit."""
     metres = np.isfinite(blocks.cell_metres)
     cell, unit = (blocks.cell_metres / 1000, "km") if metres else (blocks.cell_pixels, "pixels")
-    styles = zip(("error", "squared error", "z²"), (DATA, IDEAL, GREEN), MARKERS, strict=False)
+    styles = zip(("error", "squared error", "z²"), (DATA, VERMILION, GREEN), MARKERS, strict=False)
     for one, (name, colour, marker) in zip(_shown(blocks), styles, strict=False):
         axes.plot(
             one.lags * cell,
@@ -304,6 +304,9 @@ def draw_correlogram(axes: Axes, blocks: Blocks) -> tuple[float, str]:
     axes.axhline(0, color=INK, linewidth=0.6)
     dress(axes, f"distance ({unit})", "correlation (1)")
     error = blocks.correlation_ranges["error"]
+    noise = 2 / np.sqrt(np.maximum(error.correlogram.pairs[1:], 1))
+    away = error.correlogram.lags[1:] * cell
+    axes.fill_between(away, -noise, noise, color=FAINT, alpha=0.45, linewidth=0, label="95 % if uncorrelated")
     lowest = min(
         np.nanmin(correlation_range.correlogram.correlation) for correlation_range in blocks.correlation_ranges.values()
     )

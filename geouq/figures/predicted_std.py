@@ -18,6 +18,7 @@ from geouq.figures.style import (
     INK,
     LETTERS,
     NARROW,
+    VERMILION,
     decades,
     dress,
     key,
@@ -69,13 +70,16 @@ def std_figure(regions: Mapping[str, Summary], *, title: str, units: str) -> Fig
 def draw_std(axes: Axes, used: Mapping[str, Summary], units: str) -> None:
     """Draw a row for each region with pixels."""
     quantiles = {name: np.sqrt(summary.variance.quantiles(QUANTILES)) for name, summary in used.items()}
-    ends = np.array([(own[0], own[-1]) for own in quantiles.values()])
     errors = [float(rmse(summary)) for summary in used.values()]
+    pairs = zip(quantiles.values(), errors, strict=True)
+    ends = np.array([(np.fmin(own[0], error), np.fmax(own[-1], error)) for own, error in pairs])
     logarithmic = bool(ends.min() > 0 and ends.max() > 10 * ends.min())
     edges = _std_edges(ends, logarithmic=logarithmic)
     for row, (name, summary) in enumerate(used.items()):
         _draw_row(axes, row, summary, quantiles[name], edges)
-    axes.plot(errors, range(len(used)), color=IDEAL, marker="D", markersize=4, linestyle="none", label="RMSE", zorder=4)
+    axes.plot(
+        errors, range(len(used)), color=VERMILION, marker="D", markersize=4, linestyle="none", label="RMSE", zorder=4
+    )
     axes.set_xlim(edges[0], edges[-1])
     if logarithmic:
         decades(axes, edges[-1] / edges[0], y=False)

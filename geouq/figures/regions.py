@@ -16,6 +16,7 @@ from geouq.figures.style import (
     NARROW,
     PALETTE,
     WIDE,
+    called,
     decades,
     dress,
     key,
@@ -147,7 +148,7 @@ def _describe(
         f"{pixels(whole[0]['n'])} in all" if whole else "",
         f"intervals: {percent(levels[0])}, block bootstrap" if levels else "no intervals: too few blocks",
         "empty: no interval" if lacking else "",
-        f"sorted by {panels[0][1]}",
+        f"sorted by {called(panels[0][1])}",
         f"{len(shown)} of {len(names)} rows" if len(shown) < len(names) else "",
     ]
     note(figure.axes[0], *(part for part in parts if part), width=34)

@@ -36,6 +36,8 @@ from geouq.summary import Binned, Summary
 
 Floats = NDArray[np.float64]
 
+STEPS = 60  # of a density
+
 
 def reliability_diagram(
     summary: Summary,
@@ -46,7 +48,7 @@ def reliability_diagram(
     edges: Floats | None = None,
     bands: Bands | None = None,
 ) -> Figure:
-    """Return the observed against predicted variance, bin by bin, above the share of the pixels in each bin.
+    """Return the observed against predicted variance, bin by bin, above the density of the variances.
 
     Above the diagonal, errors are larger than predicted. Both axes are logarithmic where the
     bins span more than a factor of ten. edges : of the bins, where they are not the summary's own. bands : of the mean
@@ -61,8 +63,8 @@ def reliability_diagram(
     draw_bins(top, Curve(summary, bands), scheme, edges)
     fit(top, [(Curve(summary, bands), edges)], scheme)
     dress(top, "", with_units("observed: mean squared error", squared(units)))
-    dress(bottom, with_units("predicted: mean variance", squared(units)), "share (1)")
-    _draw_shares(bottom, per_bin)
+    dress(bottom, with_units("predicted: mean variance", squared(units)), "density")
+    _draw_density(bottom, summary, per_bin)
     gap = f"{for_people(float(uce(summary, scheme, edges)))} {squared(units).removesuffix('1')}".rstrip()
     numbers = f"UCE {gap}, ENCE {for_people(float(ence(summary, scheme, edges)))}"
     note(top, f"{pixels(summary.n)}, {used.sum()} of {len(used)} {scheme.scheme} bins", numbers, _shown(bands, scheme))
@@ -120,15 +122,16 @@ def fit(axes: Axes, curves: list[tuple[Curve, Floats | None]], scheme: BinScheme
     axes.set(xlim=limits, ylim=limits)
 
 
-def _draw_shares(axes: Axes, per_bin: Binned) -> None:
-    used = per_bin.n > 0
-    axes.bar(
-        per_bin.edges[:-1][used], per_bin.share[used], np.diff(per_bin.edges)[used], align="edge",
-        color=FAINT, edgecolor=INK, linewidth=0.6,
-    )  # fmt: skip
-    # a bin of one single value has no width to show
-    axes.plot(per_bin.mean_variance[used], per_bin.share[used], color=DATA, marker="o", markersize=3, linestyle="none")
-    axes.set_ylim(0, 1.15 * float(np.nanmax(per_bin.share)))
+def _draw_density(axes: Axes, summary: Summary, per_bin: Binned) -> None:
+    """Draw how the variances are distributed along the axis, with the edges of the bins below."""
+    low, high = axes.get_xlim()
+    steps = np.geomspace(low, high, STEPS + 1) if axes.get_xscale() == "log" else np.linspace(low, high, STEPS + 1)
+    share = summary.variance.binned(steps).share
+    top = float(np.nanmax(share)) or 1.0
+    axes.stairs(share, steps, fill=True, color=FAINT)
+    axes.vlines(per_bin.edges[np.isfinite(per_bin.edges)], -0.12 * top, 0, color=INK, linewidth=0.6)
+    axes.set(xlim=(low, high), ylim=(-0.12 * top, 1.1 * top))
+    axes.set_yticks([])
 
 
 def before_after_figure(

@@ -23,14 +23,14 @@ from numpy.typing import ArrayLike, NDArray
 from geouq.core.atomic import atomic_write
 from geouq.core.errors import ConfigError
 from geouq.inference import Bands
-from geouq.metrics import metric_label
+from geouq.metrics import metric_label, named
 from geouq.summary import Summary
 
 Floats = NDArray[np.float64]
 
-INK, DATA, IDEAL, FAINT = "#1b1b1b", "#0072b2", "#d55e00", "#b9c4cc"
-GREEN = "#009e73"
-PALETTE = (DATA, IDEAL, GREEN, "#cc79a7", "#e69f00", "#56b4e9", INK)
+INK, IDEAL, FAINT = "#1b1b1b", "#4d5963", "#b9c4cc"
+DATA, VERMILION, GREEN = "#0072b2", "#d55e00", "#009e73"
+PALETTE = (DATA, VERMILION, GREEN, "#cc79a7", "#e69f00", "#56b4e9", INK)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 SEQUENTIAL, DIVERGING = "cividis", "RdBu_r"
 
@@ -179,13 +179,26 @@ def squared(units: str) -> str:
     return f"{units}²" if units.isalpha() or units == "%" else f"({units})²"
 
 
+def called(name: str) -> str:
+    """Return what people call a number, by its name in tables.
+
+    >>> called("zms"), called("coverage_90"), called("crps_quantiles"), called("std")
+    ('mean z²', 'coverage of 90 %', '2 x mean pinball', 'std')
+    """
+    found = named(name)
+    if found is None or found[0].label or not found[0].heading:
+        return metric_label(name)
+    metric, level = found
+    return metric.heading if level is None else f"{metric.heading} of {100 * level:g} %"
+
+
 def with_units(name: str, units: str) -> str:
     """Return what a metric or a quantity is called, and its units where these are known.
 
-    >>> with_units("std", "m"), with_units("std", "")
-    ('std (m)', 'std')
+    >>> with_units("std", "m"), with_units("std", ""), with_units("zms", "1")
+    ('std (m)', 'std', 'mean z² (1)')
     """
-    label = metric_label(name)
+    label = called(name)
     return f"{label} ({units})" if units else label
 
 

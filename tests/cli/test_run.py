@@ -138,7 +138,8 @@ def test_many_configs_have_a_last_line_each(tile_folder, geouq, tmp_path):
     last = [line for line in lines if "tile" in line]
     assert last[0].startswith(f"{config}: 3 tiles evaluated")
     assert last[1].startswith(f"{other}: 1 tile evaluated")
-    assert lines[0].startswith("height: ")
+    assert lines[0].endswith(" in height.")  # the answer, then a line for each variable
+    assert lines[1].startswith("height: ")
 
 
 @pytest.mark.parametrize(("limit", "code"), [("min: 0.01", 0), ("min: 0.999", 1)])

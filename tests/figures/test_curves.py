@@ -27,7 +27,7 @@ from geouq.figures import (
     std_figure,
 )
 from geouq.figures.predicted_std import error_quantiles
-from geouq.inference import pit_half_width
+from geouq.inference import Bands, pit_half_width
 from geouq.metrics import LEFT_OUT, binned, calibration_curve, oracle_curve
 
 
@@ -194,6 +194,18 @@ def test_before_and_after_each_have_bins_of_their_own(arrays, summary):
     for name, own in (("before", summary), ("after", after)):
         np.testing.assert_allclose(line(left, name)[0], binned(own, EQUAL_COUNT_10).mean_variance)
         np.testing.assert_allclose(line(right, name)[1], calibration_curve(own))
+
+
+def test_of_more_than_two_curves_only_the_first_has_a_band(summary):
+    limits = np.stack([np.zeros(len(CALIBRATION_LEVELS)), np.ones(len(CALIBRATION_LEVELS))])
+    bands = Bands(0.95, 9, limits, {}, 100.0)
+    few, many = (
+        calibration_figure({f"r{k}": Curve(summary, bands) for k in range(count)}, title="t").axes[0]
+        for count in (2, 5)
+    )
+
+    assert (len(few.collections), len(many.collections)) == (2, 1)
+    assert "band of r0 alone" in many.get_title(loc="left")
 
 
 def test_where_cells_tell_too_little_there_are_no_bands(known, monkeypatch):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from correlated import Tiles, forecast
 from forecasts import heteroscedastic
-from matplotlib.patches import Rectangle
+from matplotlib.patches import StepPatch
 
 from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10
@@ -33,8 +33,11 @@ def test_the_reliability_diagram_shows_each_used_bin(summary, scheme):
     points, _ = top.lines
     np.testing.assert_allclose(points.get_xdata(), per_bin.mean_variance[used])
     np.testing.assert_allclose(points.get_ydata(), per_bin.mse[used])
-    np.testing.assert_allclose([bar.get_height() for bar in bottom.patches], per_bin.share[used])
-    np.testing.assert_allclose(bottom.lines[0].get_ydata(), per_bin.share[used])
+    density = bottom.patches[0].get_data()
+    np.testing.assert_allclose(density.values, summary.variance.binned(density.edges).share)
+    np.testing.assert_allclose(density.edges[[0, -1]], top.get_xlim())
+    (edges,) = bottom.collections
+    np.testing.assert_allclose([line[0, 0] for line in edges.get_segments()], per_bin.edges)
     assert top.get_ylabel() == "observed: mean squared error (m²)"
     assert bottom.get_xlabel() == "predicted: mean variance (m²)"
     assert f"{int(summary.n):,}".replace(",", "\u202f") in top.get_title(loc="left")
@@ -59,7 +62,8 @@ def test_errors_of_zero_are_drawn():
 
 def test_the_pit_histogram_has_mean_density_one(summary):
     (axes,) = pit_histogram(summary, title="t").axes
-    heights = [bar.get_height() for bar in axes.patches if isinstance(bar, Rectangle)][:20]
+    (outline,) = (patch for patch in axes.patches if isinstance(patch, StepPatch))
+    heights = outline.get_data().values
 
     assert np.mean(heights) == pytest.approx(1)
     np.testing.assert_allclose(np.array(heights) * int(summary.n) / 20, summary.z.regular(20))
@@ -147,7 +151,8 @@ def test_of_predictions_without_a_std_the_correlogram_has_no_line_of_z():
     alike = replace(
         blocks, correlation_ranges=blocks.correlation_ranges | {"z_square": blocks.correlation_ranges["squared_error"]}
     )
+    noise = "95 % if uncorrelated"
     keys = [correlogram_figure(one, title="t").legends[0] for one in (blocks, alike)]
     names = [[text.get_text() for text in key.get_texts()] for key in keys]
 
-    assert names == [["error", "squared error", "z²"], ["error", "squared error"]]
+    assert names == [["error", "squared error", "z²", noise], ["error", "squared error", noise]]
