@@ -13,13 +13,20 @@ TEXT = "variables: [height]\nregions: {west: [a1]}\noutput: {maps: none, figures
 
 
 @pytest.fixture
-def bars():
+def titles():
+    """Titles of the figures drawn."""
+    return []
+
+
+@pytest.fixture
+def bars(titles):
     @figure(needs="bars needs pixels with an error")
     def bars(case):
         """Bars.
 
         One bar for the pixels of the whole.
         """
+        titles.append(case.title)
         drawn = Figure()
         drawn.subplots().bar(0, np.asarray(case.summary.n))
         return drawn
@@ -30,12 +37,13 @@ def bars():
 
 @pytest.mark.usefixtures("bars")
 def test_a_figure_from_outside_is_drawn_of_the_whole_and_of_regions_and_stands_on_the_page(
-    tile_folder, geouq, tmp_path
+    tile_folder, geouq, tmp_path, titles
 ):
     done = geouq("run", tile_folder(("a1", "b1"), text=TEXT), "--out", tmp_path / "out", "--quiet")
 
     assert done.exit_code == 0, done.output
     assert {path.parent.name for path in (tmp_path / "out/figures").rglob("*_bars.png")} == {"all", "west"}
+    assert set(titles) == {"Bars: height, all", "Bars: height, west"}
     assert "height_bars.png" in (tmp_path / "out/report/index.html").read_text(encoding="utf-8")
 
 
