@@ -114,7 +114,7 @@ def write_picture(looks: Sequence[QuickLook], path: Path) -> Path:
     stacked = np.concatenate([look.picture for look in looks], axis=1)
     with warnings.catch_warnings(), atomic_write(path) as part:
         warnings.simplefilter("ignore", NotGeoreferencedWarning)
-        shape = {"count": 4, "height": stacked.shape[1], "width": stacked.shape[2], "dtype": "uint8"}
-        with rasterio.open(part, "w", driver="PNG", **shape) as file:
+        count, height, width = stacked.shape
+        with rasterio.open(part, "w", "PNG", count=count, height=height, width=width, dtype="uint8") as file:
             file.write(stacked)
     return path
