@@ -164,7 +164,8 @@ def test_weights_whose_sum_overflows_leave_no_number_but_a_reason(change, tmp_pa
     assert {failure.message for failure in found.failures} == {
         "the weights add up to more than the largest float; divide them by a constant"
     }
-    drawn = {path.relative_to(found.folder / "figures").as_posix() for path in found.folder.rglob("*.png")}
+    figures = found.folder / "figures"
+    drawn = {path.relative_to(figures).as_posix() for path in figures.rglob("*.png")}
     assert {"east/A_pit.png", "east/A_reliability.png", "all/A_regions.png"} <= drawn
 
 

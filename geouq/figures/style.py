@@ -135,7 +135,7 @@ def save_figure(figure: Figure, path: Path, dots_per_inch: int = DOTS_PER_INCH) 
 def _lay_out(figure: Figure, dots_per_inch: int) -> None:
     """Place the axes once and for all: matplotlib would draw the whole figure once more to place them."""
     engine = figure.get_layout_engine()
-    if engine is not None:
+    if engine is not None and figure.axes:
         figure.set_dpi(dots_per_inch)
         engine.execute(figure)
         figure.set_layout_engine("none")

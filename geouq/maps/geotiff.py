@@ -21,7 +21,7 @@ from geouq.rasters.raster import gdal_options
 from geouq.version import __version__
 
 BLOCK = 512
-BLOCK_OF_MANY = 128  # bands lie beside each other in a block, which is decoded whole
+BLOCK_OF_MANY = 128  # bands lie beside each other in a block, which is decoded whole; GDAL writes no smaller COG
 MANY = 8  # bands
 SMALLEST_BLOCK = 16
 WRITE_CACHE = 32 << 20  # bytes
@@ -88,7 +88,7 @@ def cog_writer(
             _label(target, bands, tags)
             yield MapWriter(target)
         with gdal_options(WRITE_CACHE), atomic_write(path) as part:
-            made = {"BLOCKSIZE": str(side), "OVERVIEW_RESAMPLING": stored.overviews}
+            made = {"BLOCKSIZE": str(max(side, BLOCK_OF_MANY)), "OVERVIEW_RESAMPLING": stored.overviews}
             rasterio.shutil.copy(plain, part, **OPTIMISED | made)
 
 

@@ -156,3 +156,9 @@ def test_of_predictions_without_a_std_the_correlogram_has_no_line_of_z():
     names = [[text.get_text() for text in key.get_texts()] for key in keys]
 
     assert names == [["error", "squared error", "z²", noise], ["error", "squared error", noise]]
+
+
+def test_a_figure_without_axes_is_saved_without_a_word(tmp_path):
+    save_figure(pit_histogram(empty_summary((0.9,)), title="t"), tmp_path / "nothing.png")
+
+    assert (tmp_path / "nothing.png").stat().st_size > 1000

@@ -169,6 +169,6 @@ def test_the_figure_of_ranks_shows_them():
     summary = gq.ensemble.summarize(members, rng.standard_normal(4000), variance=np.ones_like(members))
     first, second = ranks_figure(summary, title="t").axes
 
-    heights = chain.from_iterable(axes.patches[1].get_data().values for axes in (first, second))
+    heights = chain.from_iterable(axes.patches[0].get_data().values for axes in (first, second))
     assert sum(heights) == pytest.approx(4 + 20)
-    assert np.allclose(first.patches[1].get_data().values, 4 * gq.ensemble.rank_histogram(summary))
+    assert np.allclose(first.patches[0].get_data().values, 4 * gq.ensemble.rank_histogram(summary))
