@@ -27,7 +27,7 @@ _ROOM_OF = {
     "intervals": "api.intervals",
     "load_experiment": "config",
     "load_recalibrator": "recalibration",
-    "load_tile": "summary.tile_file",
+    "load_tile": "summary.tiles_file",
     "open_stack": "reading.stack",
     "pit_histogram": "api.curves",
     "pixel_scores": "api.pixel_scores",

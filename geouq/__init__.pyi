@@ -39,7 +39,7 @@ from geouq.reading.stack import open_stack as open_stack
 from geouq.recalibration import load_recalibrator as load_recalibrator
 from geouq.recalibration import recalibrate as recalibrate
 from geouq.summary import Summary as Summary
-from geouq.summary.tile_file import load_tile as load_tile
+from geouq.summary.tiles_file import load_tile as load_tile
 from geouq.version import __version__ as __version__
 
 Dims: TypeAlias = str | int | Sequence[str] | Sequence[int]

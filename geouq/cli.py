@@ -241,7 +241,12 @@ def report(folder: Path, *, opens: bool, quiet: bool) -> None:
     help="Format of the files.",
 )
 @click.option(
-    "--dpi", "dots_per_inch", type=click.IntRange(30, 1200), default=200, show_default=True, help="Resolution of PNG."
+    "--dpi", "dots_per_inch", type=click.IntRange(30, 1200), default=300, show_default=True, help="Resolution of PNG."
+)
+@click.option(
+    "--width",
+    type=click.Choice(["85", "180"]),
+    help="Width of each figure in mm: a column or a page of a journal; default: 85, or 180 of several panels.",
 )
 @click.option(
     "--only", multiple=True, metavar="FIGURE", help="Draw only this figure, such as reliability; may be repeated."
@@ -252,7 +257,7 @@ def report(folder: Path, *, opens: bool, quiet: bool) -> None:
 @click.option("--variable", "variables", multiple=True, metavar="NAME", help="Name of a variable; may be repeated.")
 @click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Metric of the cell map; default: zms.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
-def figures(folder: Path, *, quiet: bool, **requested: Any) -> None:
+def figures(folder: Path, *, width: str | None, quiet: bool, **requested: Any) -> None:
     """Draw figures from the saved summaries of a run.
 
     RUN is the folder of the results. No pixel is read.
@@ -261,8 +266,9 @@ def figures(folder: Path, *, quiet: bool, **requested: Any) -> None:
     from geouq.drawing import Selection, draw_saved
     from geouq.runs.progress import reporter
 
+    selection = Selection(**requested, width=float(width) if width else None)
     with collecting() as failures, reporter("quiet" if quiet else "fitting") as progress:
-        written = draw_saved(folder, Selection(**requested), progress)
+        written = draw_saved(folder, selection, progress)
     _print_failures(failures)
     click.echo(f"{counted(len(written), 'figure')} in {folder / 'figures'}")
     if failures:

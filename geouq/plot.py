@@ -32,8 +32,9 @@ from geouq.figures.cells import draw_cells, draw_correlogram
 from geouq.figures.predicted_std import draw_error_by_std, draw_sparsification, draw_std
 from geouq.figures.regions import draw_groups, draw_regions, draw_shift, region_panels, sorted_names
 from geouq.figures.reliability import draw_bins, fit
-from geouq.figures.style import INK, LETTERS, MARKERS, NARROW, PALETTE, Curve, dress, plain, squared, with_units
+from geouq.figures.style import INK, LETTERS, MARKERS, PALETTE, Curve, dress, plain, squared, with_units
 from geouq.inference import DEFAULTS
+from geouq.maps.cell_metrics import scale_of_cells
 from geouq.metrics import MetricOptions, evaluate_metrics, unit_of
 from geouq.metrics.groups import GROUPS
 from geouq.summary import Summary
@@ -54,6 +55,7 @@ __all__ = [
     "sparsification",
     "std",
 ]
+SIZE = (4.7, 4.2)  # inches, of a figure of its own
 ONE = ""  # name of the only forecast, which needs no legend entry of its own
 
 
@@ -346,6 +348,7 @@ def group_coverage(
     level: float | Sequence[float] = (0.5, 0.9),
     by: str = "truth",
     groups: int = GROUPS,
+    units: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the coverage of central intervals in groups of pixels.
@@ -357,13 +360,15 @@ def group_coverage(
     level : float or sequence of float
         Levels of the intervals, at most seven.
     by, groups : as in `geouq.group_coverage`
+    units : str, optional
+        Unit of the variable. By default the unit of `truth`, if that is a DataArray.
     ax : Axes, optional
         Axes to draw on. By default a new figure is made.
 
     Returns
     -------
     Axes
-        Place of the group and coverage, in percent; dashed lines are the levels.
+        Values between the groups, in the unit of the variable, and coverage in percent; dashed lines are the levels.
 
     Raises
     ------
@@ -375,14 +380,14 @@ def group_coverage(
     Examples
     --------
     >>> group_coverage([0.0, 0.0], [1.0, 4.0], [1.0, 3.0], groups=2).get_xlabel()
-    'pixels in the order of truth (%)'
+    'truth'
     """
     own, number = checked_levels(level, "level"), as_count("groups", groups)
     if len(own) > len(PALETTE):
         raise ConfigError(f"level: {len(own)} levels cannot be distinguished; give at most {len(PALETTE)}")
     summary = _one(mean, variance, truth, std=std, weights=weights, levels=own)
     axes = _axes(ax)
-    draw_groups(axes, summary, as_text("by", by), levels=own, groups=number, classes={})
+    draw_groups(axes, summary, as_text("by", by), levels=own, groups=number, classes={}, units=units_of(truth, units))
     axes.set_ylabel("covered (%)", fontsize=LETTERS, color=INK)
     return _with_legend(axes)
 
@@ -576,7 +581,8 @@ def cells(
     if not np.isfinite(shown.values).any():
         raise DataError("no valid pixels: there is nothing to draw")
     axes = _axes(ax)
-    draw_cells(axes, [shown], metric, unit_of_cells(metric, units_of(truth, units)))
+    scale = scale_of_cells(metric, found.whole, MetricOptions(own, (scheme,)))
+    draw_cells(axes, [shown], metric, scale, unit_of_cells(metric, units_of(truth, units)))
     return axes
 
 
@@ -631,7 +637,7 @@ def correlogram(
 def _axes(ax: Axes | None) -> Axes:
     """Return the axes given, or those of a new figure, which pyplot does not know."""
     if ax is None:
-        figure = Figure(figsize=(NARROW, 4.2), layout="constrained")
+        figure = Figure(figsize=SIZE, layout="constrained")
         FigureCanvasAgg(figure)
         return figure.subplots()
     if not isinstance(ax, Axes):

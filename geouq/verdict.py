@@ -214,7 +214,7 @@ class Verdict:
             return "; ".join(f"{name} not tested: {reason}" for name, reason in reasons.items())
         if self.findings != (INCONCLUSIVE,):
             return ""
-        return "the intervals are wide" if _hold_ideals(self.bias, self.spread) else NOT_ADJUSTED
+        return "too uncertain" if _hold_ideals(self.bias, self.spread) else NOT_ADJUSTED
 
     @property
     def parts(self) -> dict[str, Part]:

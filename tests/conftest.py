@@ -92,8 +92,9 @@ def write_raster():
 
 
 @pytest.fixture
-def tile_folder(tmp_path):
+def tile_folder(tmp_path, monkeypatch):
     """A folder with predictions and truth of some tiles side by side, three bands each, and a configuration."""
+    monkeypatch.chdir(tmp_path)  # results of tests that run at the same time have the same name
     return partial(landscape.write_tiles, tmp_path)
 
 

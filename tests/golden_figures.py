@@ -7,6 +7,7 @@ import numpy as np
 from affine import Affine
 from correlated import UTM
 from matplotlib import ft2font
+from pictures import scale_of
 
 from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10
@@ -15,7 +16,7 @@ from geouq.figures import Curve, TileCells, calibration_figure, cell_map, pit_hi
 
 FOLDER = Path(__file__).parent / "golden"
 DRAWN_WITH = f"matplotlib {mpl.__version__}, FreeType {ft2font.__freetype_version__}"
-DOTS_PER_INCH = 60
+DOTS_PER_INCH = 100
 
 
 def figures():
@@ -30,7 +31,7 @@ def figures():
         "reliability": reliability_diagram(bad, EQUAL_COUNT_10, title="Over-confident", units="m"),
         "pit": pit_histogram(bad, title="Over-confident"),
         "calibration": calibration_figure({"all": Curve(good), "low": Curve(low)}, title="Of two regions"),
-        "cells": cell_map([cells], "zms", title="Cells", units="1"),
+        "cells": cell_map([cells], "zms", scale_of("zms"), title="Cells", units="1"),
     }
 
 

@@ -15,7 +15,8 @@ from geouq.reading.stack import open_stack
 from geouq.runs.plan import settings_for
 from geouq.runs.store import path_of_tile
 from geouq.summary.interval_scores import GivenLevel
-from geouq.summary.tile_file import load_tile, save_tile
+from geouq.summary.tile_file import save_tile
+from geouq.summary.tiles_file import load_tile
 
 SHAPE = (300, 290)
 

@@ -14,7 +14,8 @@ from geouq.rasters.catalog import find_tiles
 from geouq.rasters.raster import gdal_options, opened
 from geouq.reading import reader
 from geouq.reading.reader import TileReader
-from geouq.summary.tile_file import load_tile, save_tile
+from geouq.summary.tile_file import save_tile
+from geouq.summary.tiles_file import load_tile
 
 OTHER = REASONS.index("other_model")
 

@@ -122,7 +122,7 @@ def test_cells_have_the_metric_of_their_pixels_and_coordinates():
     assert (axes.get_xlim(), axes.get_ylim()) == ((-5, 1275), (-275, 1005))
     assert mesh.get_array().shape == (4, 4)
     assert mesh.get_array()[0, 1] == pytest.approx(geouq.bias(*(array[:32, 32:64] for array in ARRAYS)))
-    assert [other.get_ylabel() for other in axes.figure.axes] == ["", "bias (m)"]
+    assert [other.get_ylabel() for other in axes.figure.axes] == ["y", "bias (m)"]
 
 
 def test_regions_are_sorted_below_the_whole_and_tiles_left_out():

@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from geouq.core.errors import GeouqError
@@ -121,6 +121,18 @@ def record(failure: Failure, error: Exception) -> None:  # noqa: ARG001  tests r
     found = _collected.get()
     if found is not None and failure not in found:
         found.append(failure)
+
+
+def are_collected() -> bool:
+    """Return whether exceptions of items become failures here."""
+    return _collected.get() is not None
+
+
+def record_again(failures: Iterable[Failure]) -> None:
+    """Keep failures that another process recorded, below the items of this one."""
+    around = _items.get()
+    for failure in failures:
+        record(replace(failure, item=", ".join((failure.item, *around))), RuntimeError(failure.trace or str(failure)))
 
 
 def ends_the_work(error: Exception) -> bool:

@@ -2,9 +2,9 @@
 
 from geouq.drawing import of_runs as _of_runs  # noqa: F401  registers the figures
 from geouq.drawing.case import Case, Source
+from geouq.drawing.paths import path_of_figure
 from geouq.drawing.record import FIGURES, FigureRecord, figure, unknown_figures
 from geouq.drawing.saved import Selection, draw_saved
-from geouq.drawing.selection import Wanted, by_default, path_of_figure
 
 __all__ = [
     "FIGURES",
@@ -12,8 +12,6 @@ __all__ = [
     "FigureRecord",
     "Selection",
     "Source",
-    "Wanted",
-    "by_default",
     "draw_saved",
     "figure",
     "path_of_figure",

@@ -1,11 +1,15 @@
 """One variable of an evaluation unit, from which figures are drawn."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from geouq.config import BinScheme, Variable
-from geouq.inference import Inference
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.config import BinScheme, Intervals, Variable
+from geouq.inference import Inference, group_limits
 from geouq.metrics import MetricOptions
+from geouq.numbers.run_metrics import drawn_tiles
 from geouq.regions import EvaluationUnit
 from geouq.runs.store import Part, SavedSummaries
 from geouq.summary import Summary
@@ -20,6 +24,7 @@ class Source:
     scheme : of the bins shown. shown : the whole, then the regions to compare. inferred : what is
     inferred of a variable of an evaluation unit, computed when it is needed.
     rows : of the tables `metrics` and `shift`. verdicts : those that could be reached. zones : the parts of each zone.
+    settings : of intervals. wholes : of all tiles, by the name of the variable.
     """
 
     scheme: BinScheme
@@ -30,6 +35,8 @@ class Source:
     verdicts: Mapping[Place, Verdict]
     summaries: SavedSummaries
     zones: Mapping[str, Sequence[Part]]
+    settings: Intervals
+    wholes: Mapping[str, Summary]
 
     def parts(self, unit: EvaluationUnit) -> Sequence[Part]:
         """Return where the pixels of an evaluation unit are."""
@@ -40,7 +47,8 @@ class Source:
 class Case:
     """One variable of an evaluation unit of a run.
 
-    metric : of the map of cells, empty for the usual one. heading : title of the figure that is drawn.
+    metric : of the map of cells, empty for the usual one. heading : title of the figure that is drawn. width : of the
+    figure in mm; None for 85, or 180 of several panels.
     """
 
     source: Source
@@ -48,11 +56,17 @@ class Case:
     variable: Variable
     metric: str = ""
     heading: str = ""
+    width: float | None = None
 
     @property
     def summary(self) -> Summary:
         """Return the summary of the variable in the evaluation unit."""
         return self.evaluation_unit.variables[self.variable.name]
+
+    @property
+    def whole(self) -> Summary:
+        """Return the summary of the variable in all tiles, from which the colours of maps follow."""
+        return self.source.wholes[self.variable.name]
 
     @property
     def metric_options(self) -> MetricOptions:
@@ -68,6 +82,15 @@ class Case:
     def inference(self) -> Inference:
         """Return what is inferred of the variable in the evaluation unit."""
         return self.source.inferred(self.evaluation_unit, self.variable.name)
+
+    @property
+    def group_limits(self) -> dict[tuple[str, float], NDArray[np.float64]]:
+        """Return the limits of the coverage of groups, by grouping and level; empty where tiles are too few."""
+        source, name = self.source, self.variable.name
+        unit, parts = replace(self.evaluation_unit, variables={name: self.summary}), source.parts(self.evaluation_unit)
+        tiles = drawn_tiles(unit, source.metric_options, parts, source.summaries).get(name)
+        places = [source.summaries.place(part) for part in parts]
+        return group_limits(unit.name, self.metric_options, tiles, places, source.settings) if tiles else {}
 
     @property
     def title(self) -> str:

@@ -23,7 +23,8 @@ from geouq.figures import (
 )
 from geouq.figures.calibration import shares_of
 from geouq.figures.regions import region_panels
-from geouq.figures.style import called
+from geouq.figures.style import readable_name
+from geouq.maps.cell_metrics import scale_of_cells
 
 
 @figure(of_regions=True)
@@ -36,14 +37,17 @@ def reliability(case: Case) -> Figure:
     scheme = case.source.scheme
     edges = (case.metric_options.shared_edges or {}).get(scheme.name)
     return reliability_diagram(
-        case.summary, scheme, title=case.title, units=case.variable.units, edges=edges, bands=case.inference.bands
-    )
+        case.summary, scheme, title=case.title, units=case.variable.units, edges=edges, bands=case.inference.bands,
+        width=case.width,
+    )  # fmt: skip
 
 
 def _shares(case: Case) -> Figure:
     """Return the calibration curve of quantiles, or a reliability diagram of each class."""
     curves, predicted, observed = shares_of(case.summary)
-    return shares_figure(curves, int(case.summary.n), title=case.title, predicted=predicted, observed=observed)
+    return shares_figure(
+        curves, int(case.summary.n), title=case.title, predicted=predicted, observed=observed, width=case.width
+    )
 
 
 @figure(needs_variance=False, of_regions=True)
@@ -61,7 +65,8 @@ def calibration(case: Case) -> Figure:
         for unit in case.compared
         if unit.variables[name].n
     }
-    return calibration_figure(curves, title=case.title, levels=case.metric_options.calibration_levels)
+    levels = case.metric_options.calibration_levels
+    return calibration_figure(curves, title=case.title, levels=levels, width=case.width)
 
 
 @figure(of_regions=True)
@@ -71,7 +76,8 @@ def pit(case: Case) -> Figure:
     Histogram of the probability integral transform: flat if calibrated, high at both ends if over-confident, sloping
     if biased.
     """
-    return pit_histogram(case.summary, title=case.title, bands=case.inference.bands, verdict=case.verdict)
+    bands = case.inference.bands
+    return pit_histogram(case.summary, title=case.title, bands=bands, verdict=case.verdict, width=case.width)
 
 
 @figure(needs="ranks needs members of an ensemble", of_regions=True)
@@ -81,7 +87,9 @@ def ranks(case: Case) -> Figure | None:
     Of an ensemble: where the truth lies among the members' means, and the PIT of the mixture where members have
     variances: flat if calibrated, high at both ends if over-confident, sloping if biased.
     """
-    return ranks_figure(case.summary, title=case.title) if "ranks" in case.metric_options.form.fields else None
+    if "ranks" not in case.metric_options.form.fields:
+        return None
+    return ranks_figure(case.summary, title=case.title, width=case.width)
 
 
 @figure(needs="error_by_std needs `ordering: true` in the configuration", of_regions=True)
@@ -93,7 +101,7 @@ def error_by_std(case: Case) -> Figure | None:
     """
     if case.summary.ordering is None:
         return None
-    return error_by_std_figure(case.summary, title=case.title, units=case.variable.units)
+    return error_by_std_figure(case.summary, title=case.title, units=case.variable.units, width=case.width)
 
 
 @figure(needs="sparsification needs `ordering: true` in the configuration")
@@ -104,14 +112,15 @@ def sparsification(case: Case) -> Figure | None:
     """
     if case.summary.ordering is None:
         return None
-    return sparsification_figure(case.summary, title=case.title, units=case.variable.units)
+    return sparsification_figure(case.summary, title=case.title, units=case.variable.units, width=case.width)
 
 
 @figure(needs="group_coverage needs groups in the configuration")
 def group_coverage(case: Case) -> Figure | None:
     """Coverage by group.
 
-    Share of the truth inside the intervals, in groups of pixels by truth, mean, variance or class.
+    Share of the truth inside the intervals, in groups of pixels by truth, mean, variance or class, with intervals from
+    resamples of tiles. The axis shows the values between the groups.
     """
     groupings, levels, count = (
         case.metric_options.groupings,
@@ -120,7 +129,10 @@ def group_coverage(case: Case) -> Figure | None:
     )
     if not groupings:
         return None
-    return group_coverage_figure(case.summary, title=case.title, groupings=groupings, levels=levels, groups=count)
+    return group_coverage_figure(
+        case.summary, title=case.title, groupings=groupings, levels=levels, groups=count, units=case.variable.units,
+        limits=case.group_limits, confidence=case.source.settings.level, width=case.width,
+    )  # fmt: skip
 
 
 @figure()
@@ -130,7 +142,7 @@ def std(case: Case) -> Figure:
     Distribution of the predicted std in each region, with quantiles and the RMSE.
     """
     regions = {unit.name: unit.variables[case.variable.name] for unit in case.compared}
-    return std_figure(regions, title=case.title, units=case.variable.units)
+    return std_figure(regions, title=case.title, units=case.variable.units, width=case.width)
 
 
 @figure(needs="regions shows the whole with at least one region", needs_variance=False, weighted=False)
@@ -149,7 +161,9 @@ def regions(case: Case) -> Figure | None:
         for row in case.rows("metrics")
         if row["metric"] == metric and row["level"] != "tile" and row["name"] in names and row["bins"] in bins
     ]
-    return region_figure(rows, title=case.title_of_variable) if len({row["name"] for row in rows}) > 1 else None
+    if len({row["name"] for row in rows}) <= 1:
+        return None
+    return region_figure(rows, title=case.title_of_variable, width=case.width)
 
 
 @figure(needs="shift is of the whole, and needs splits in the configuration", needs_variance=False, weighted=False)
@@ -159,15 +173,18 @@ def shift(case: Case) -> Figure | None:
     Each metric in and out of the distribution of the training data, with the interval of the difference.
     """
     rows = [row for row in case.rows("shift") if row["bins"] in ("", case.source.scheme.name)]
-    return shift_figure(rows, title=case.title_of_variable) if case.evaluation_unit.level == "all" and rows else None
+    if case.evaluation_unit.level != "all" or not rows:
+        return None
+    return shift_figure(rows, title=case.title_of_variable, width=case.width)
 
 
 @figure(needs_variance=False, weighted=False)
 def cells(case: Case) -> Figure | None:
     """Cell map.
 
-    Mean squared z of every cell on a map, in colours around 1: red where errors are larger than predicted, blue where
-    they are smaller. Of quantiles it is their CRPS, and of classes the Brier score.
+    Mean squared z of every cell on a map, in colours around 1: orange where errors are larger than predicted, violet
+    where they are smaller. Of quantiles it is their CRPS, and of classes the Brier score.
+    Colours are those of the maps.
     """
     source, form = case.source, case.metric_options.form
     metric = case.metric or usual_metric(form)
@@ -177,7 +194,8 @@ def cells(case: Case) -> Figure | None:
     if not tiles:
         return None
     units = unit_of_cells(metric, case.variable.units, form)
-    return cell_map(tiles, metric, title=f"{case.title}, {called(metric)}", units=units)
+    scale = scale_of_cells(metric, case.whole, case.metric_options)
+    return cell_map(tiles, metric, scale, title=f"{case.title}, {readable_name(metric)}", units=units, width=case.width)
 
 
 @figure(needs="correlogram needs more cells", needs_variance=False, of_regions=True)
@@ -189,4 +207,4 @@ def correlogram(case: Case) -> Figure | None:
     blocks = case.inference.blocks
     if blocks is None or len(blocks.correlation_ranges["error"].correlogram.lags) < 3:
         return None
-    return correlogram_figure(blocks, title=case.title)
+    return correlogram_figure(blocks, title=case.title, width=case.width)

@@ -11,13 +11,14 @@ from geouq.core.errors import ConfigError
 from geouq.core.failures import isolated
 from geouq.drawing.case import Case, Source
 from geouq.drawing.cells import cell_metrics
+from geouq.drawing.paths import path_of_figure
 from geouq.drawing.record import FIGURES, FigureRecord
-from geouq.drawing.selection import by_default, path_of_figure
 from geouq.figures import DOTS_PER_INCH, save_figure
 from geouq.inference import Inference, infer
 from geouq.metrics import MetricOptions
 from geouq.numbers.run_metrics import ZONES_SHOWN, forecast_samples_of, metric_options_of, preferred_scheme
 from geouq.regions import EvaluationUnit, evaluation_units, zone_units
+from geouq.runs.default_figures import by_default
 from geouq.runs.progress import Reporter
 from geouq.runs.provenance import RunRecord, load_record
 from geouq.runs.store import Part, SavedSummaries
@@ -33,7 +34,7 @@ class Selection:
     """A selection by name: figures, regions (or the whole, or tiles), variables, metrics of maps of cells.
 
     Empty is all that a run draws by default; kind : png, pdf or svg. dots_per_inch : of png, and of what
-    is drawn in pixels in the others.
+    is drawn in pixels in the others. width : of each figure in mm; None for 85, or 180 of several panels.
     """
 
     only: Sequence[str] = ()
@@ -42,6 +43,7 @@ class Selection:
     metrics: Sequence[str] = ()
     kind: str = "png"
     dots_per_inch: int = DOTS_PER_INCH
+    width: float | None = None
 
 
 def draw_saved(folder: Path, selection: Selection, reporter: Reporter) -> list[Path]:
@@ -86,7 +88,7 @@ def _wanted(
     reporter.stage("figures", len(found))
     for unit, variable, figure in found:
         for metric in (selection.metrics or ("",)) if figure == "cells" else ("",):
-            yield Case(source, unit, variable, metric), figure
+            yield Case(source, unit, variable, metric, width=selection.width), figure
 
 
 def _open(
@@ -105,7 +107,8 @@ def _open(
     rows = {name: saved_rows(folder, name) for name in ("metrics", "tests", "shift")}
     source = Source(
         preferred_scheme(experiment), metric_options, shown, _inferring(experiment, metric_options, zones, summaries),
-        rows, verdicts_of(rows["metrics"], rows["tests"]), summaries, zones,
+        rows, verdicts_of(rows["metrics"], rows["tests"]), summaries, zones, experiment.intervals,
+        next(unit.variables for unit in shown if unit.level == "all"),
     )  # fmt: skip
     return source, _asked(kept, shown, selection.regions)
 

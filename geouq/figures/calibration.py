@@ -22,8 +22,8 @@ from geouq.figures.style import (
     described,
     dress,
     key,
-    new_figure,
     note,
+    panel_figure,
     percent,
     pixels,
     plain,
@@ -40,7 +40,11 @@ MOST_BANDS = 2  # of more curves, only the first has its band
 
 
 def calibration_figure(
-    curves: Mapping[str, Curve], *, title: str, levels: Sequence[float] = CALIBRATION_LEVELS
+    curves: Mapping[str, Curve],
+    *,
+    title: str,
+    levels: Sequence[float] = CALIBRATION_LEVELS,
+    width: float | None = None,
 ) -> Figure:
     """Share of the truth below each predicted quantile, by the name of the region, above how far that is off.
 
@@ -49,7 +53,7 @@ def calibration_figure(
     always has), and the others are grey. The bands of the bootstrap hold each point for itself; of more than two
     curves only the first has a band.
     """
-    figure = new_figure(title, height=5.4)
+    figure = panel_figure(title, width, 1.3)
     curves = {name: curve for name, curve in curves.items() if curve.summary.n}
     if not curves:
         return without_pixels(figure)
@@ -65,13 +69,14 @@ def calibration_figure(
         _draw(top, bottom, own, levels, colour=colour, label=_named(name, own), marker=MARKERS[number % len(MARKERS)])
     _diagonal(top, bottom)
     dress(top, "", "truth below the quantile (share, 1)")
-    dress(bottom, "predicted quantile (level, 1)", "less the level (1)")
+    dress(bottom, "predicted quantile (level, 1)", "difference (1)")
     first = next(iter(curves.values()))
     shown = f"{len(chosen)} of {len(curves)} regions in colour" if len(chosen) < len(curves) else ""
     if len(chosen) > MOST_BANDS and first.bands is not None:
-        shown = "; ".join(filter(None, (shown, f"band of {next(iter(curves))} alone")))
-    note(top, pixels(first.summary.n), shown, described(first.bands, first.bands.calibration if first.bands else None))
-    key(figure, [top], columns=2)
+        shown = "; ".join(filter(None, (shown, f"band only for {next(iter(curves))}")))
+    bands = described(first.bands, first.bands.calibration if first.bands else None)
+    note(figure, pixels(first.summary.n), shown, bands)
+    key(figure, [top])
     return figure
 
 
@@ -121,7 +126,9 @@ def _diagonal(top: Axes, bottom: Axes) -> None:
     bottom.yaxis.set_major_locator(MaxNLocator(4, symmetric=True))
 
 
-def pit_histogram(summary: Summary, *, title: str, bands: Bands | None = None, verdict: str = "") -> Figure:
+def pit_histogram(
+    summary: Summary, *, title: str, bands: Bands | None = None, verdict: str = "", width: float | None = None
+) -> Figure:
     """Return the density of the probability integral transform in 20 bins; flat at 1 when calibrated.
 
     High ends are over-confident, a high middle under-confident, a slope a bias. The grey band would hold each bar of a
@@ -129,7 +136,7 @@ def pit_histogram(summary: Summary, *, title: str, bands: Bands | None = None, v
     to be worth (no band where that is not to be told), or, without `bands`, of all of them, which is too narrow where
     errors are correlated. The note shows `verdict`, the verdict in words, where it is given.
     """
-    figure = new_figure(title, height=4.2)
+    figure = panel_figure(title, width)
     if not summary.n:
         return without_pixels(figure)
     axes = figure.subplots()
@@ -137,13 +144,13 @@ def pit_histogram(summary: Summary, *, title: str, bands: Bands | None = None, v
     known = bool(np.isfinite(effective))
     covered = f", {percent(0.9)} interval covers {100 * float(coverage(summary, 0.9)):.1f} %"
     centre, spread = for_people(float(z_mean(summary))), for_people(float(z_std(summary)))
-    size = f"worth {for_people(effective)} independent ones" if bands else "taken as independent"
+    size = f"{for_people(effective)} independent pixels" if bands else "pixels taken as independent"
     note(
-        axes,
+        figure,
         f"{pixels(summary.n)}{covered if 0.9 in summary.levels else ''}",
         f"mean of z {centre}, std of z {spread}",
-        *([verdict] if verdict else []),
-        f"band: {percent(level)} of each bar if calibrated, pixels {size}" if known else f"no band: {TOO_FEW}",
+        f"verdict: {verdict}" if verdict else "",
+        f"band: {percent(level)} of each bar if calibrated; {size}" if known else f"no band: {TOO_FEW}",
     )
     key(figure, [axes])
     return figure
@@ -178,13 +185,15 @@ def shares_of(summary: Summary) -> tuple[list[FormCurve], str, str]:
     return curves, known.predicted, known.observed
 
 
-def shares_figure(curves: Sequence[FormCurve], n: int, *, title: str, predicted: str, observed: str) -> Figure:
+def shares_figure(
+    curves: Sequence[FormCurve], n: int, *, title: str, predicted: str, observed: str, width: float | None = None
+) -> Figure:
     """Return the observed shares against predicted ones, a curve each by its name: on the diagonal where calibrated."""
-    figure = new_figure(title)
+    figure = panel_figure(title, width, 1.1)
     axes = figure.subplots()
     draw_shares(axes, curves, predicted=predicted, observed=observed)
-    note(axes, pixels(n))
-    key(figure, [axes], columns=2)
+    note(figure, pixels(n))
+    key(figure, [axes])
     return figure
 
 
@@ -201,20 +210,20 @@ def draw_shares(axes: Axes, curves: Sequence[FormCurve], *, predicted: str, obse
     dress(axes, predicted, observed)
 
 
-def ranks_figure(summary: Summary, *, title: str) -> Figure:
+def ranks_figure(summary: Summary, *, title: str, width: float | None = None) -> Figure:
     """Ranks of the truth among the members of an ensemble, and the mixture's PIT where members have variances.
 
     Both are flat at 1 when calibrated; high at both ends they are over-confident, sloping they are biased. Ranks are
     among the members' means: where members have variances, these are not in them.
     """
     densities = summary.given_as.sampled_members > 0
-    figure = new_figure(title, height=5.6 if densities else 3.6)
+    figure = panel_figure(title, width, 1.5 if densities else 0.8)
     if not summary.n:
         return without_pixels(figure)
     first, *others = figure.subplots(2 if densities else 1, squeeze=False).ravel()
     members = draw_ranks(first, summary)
     alone = "means alone, without the members' variances" if densities else ""
-    note(first, f"{pixels(summary.n)}, {members} members", alone)
+    note(figure, f"{pixels(summary.n)}, {members} members", alone)
     for axes in others:
         pit = mixture_pit(summary)
         _bars(axes, len(pit) * pit, np.linspace(0, 1, len(pit) + 1))

@@ -2,51 +2,56 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
 from matplotlib.colorbar import Colorbar
-from matplotlib.colors import LogNorm, Normalize, TwoSlopeNorm
+from matplotlib.colors import Colormap, FuncNorm, LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure, FigureBase
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator, StrMethodFormatter
+from matplotlib.ticker import MaxNLocator
+from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 from rasterio.crs import CRS
 from rasterio.errors import CRSError
 
 from geouq.core.grid import Grid
 from geouq.core.wording import for_people
-from geouq.figures.regions import ideal_of, is_ratio, is_signed
 from geouq.figures.style import (
+    COLUMN,
     DATA,
-    DIVERGING,
     FAINT,
     GREEN,
     INK,
     LETTERS,
     MARKERS,
-    NARROW,
-    SEQUENTIAL,
+    MINUS,
+    PAGE,
     VERMILION,
-    WIDE,
     dress,
     key,
     new_figure,
     note,
+    panel_figure,
     pixels,
     plain,
+    size_of,
+    width_of,
     with_units,
     without_pixels,
 )
 from geouq.inference import Blocks
 from geouq.inference.correlogram import Correlogram
-from geouq.metrics import named
+from geouq.maps.scales import Scale, hexadecimal
 
 Floats = NDArray[np.float64]
 
 EMPTY = "#c9ced3"  # apart from the middle of the colours, which is white
 SCATTERED = 0.08  # share of the map below which tiles are drawn one by one
 MOST_PANELS = 12
+TALLEST = 190  # mm, of a map
+ABOVE = 6  # points between a map and the middle of its scale bar
 DEGREE = 111_320.0  # metres, of latitude
 
 
@@ -65,44 +70,47 @@ class TileCells:
     end: tuple[float, float] | None = None
 
 
-def cell_map(tiles: Sequence[TileCells], metric: str, *, title: str, units: str) -> Figure:
+def cell_map(
+    tiles: Sequence[TileCells], metric: str, scale: Scale, *, title: str, units: str, width: float | None = None
+) -> Figure:
     """Return a metric in every cell, with a scale bar and north; tiles that lie far apart have a panel each.
 
-    Colours: around 0 where the metric has a sign, around 1 in equal ratios where it is a ratio, around its level where
-    it is a coverage; otherwise from low to high. They end where 2 % of the cells are left out, which arrows tell. Of
-    tiles in several CRS, those of the most frequent one are drawn, and of more than 12 far apart the largest.
+    Values beyond the ends of the scale have the colour of the end, which arrows tell. Of tiles in several CRS, those of
+    the most frequent one are drawn, and of more than 12 far apart the largest.
     """
     used = [tile for tile in tiles if np.isfinite(tile.values).any()]
     if not used:
-        return without_pixels(new_figure(title))
+        return without_pixels(panel_figure(title, width))
     frequent = max((tile.grid.crs for tile in used), key=[tile.grid.crs for tile in used].count)
     alike = [tile for tile in used if tile.grid.crs == frequent]
     together = _is_together(alike)
     panels = [alike] if together else [[tile] for tile in sorted(alike, key=lambda tile: -tile.n)[:MOST_PANELS]]
     panels = panels if together else sorted(panels, key=lambda own: alike.index(own[0]))
-    across = 1 if together else min(4, len(panels))
+    width = width or (COLUMN if len(panels) <= 2 else PAGE)
+    across = min(4 if width >= PAGE else 2, len(panels))
     down = -(-len(panels) // across)
-    figure = new_figure(title, *_size(alike, across, down))
-    norm, extend = _norm(np.concatenate([tile.values.ravel() for own in panels for tile in own]), metric)
+    figure = new_figure(title, width, _height(alike, width, across, down))
+    figure.set_layout_engine("compressed")  # maps keep their proportions, and so leave gaps otherwise
     axes = list(figure.subplots(down, across, squeeze=False).ravel())
-    for own, place in zip(panels, axes, strict=False):
-        _draw(place, own, norm, metric)
+    for number, (own, place) in enumerate(zip(panels, axes, strict=False)):
+        _draw(place, own, scale)
+        _name_coordinates(place, own[0].grid, x=number + across >= len(panels), y=number % across == 0)
         if not together:
-            place.set_title(plain(own[0].tile, 20), fontsize=LETTERS, color=INK)
+            place.set_title(plain(own[0].tile, 20), fontsize=LETTERS, color=INK, loc="left", pad=ABOVE + LETTERS)
     for place in axes[len(panels) :]:
         place.remove()
-    bar = _colour_bar(figure, axes[: len(panels)], norm, extend, metric)
-    bar.set_label(with_units(metric, units), fontsize=LETTERS, parse_math=False)
     drawn = [tile for own in panels for tile in own]
-    figure.supxlabel(_note(drawn, used, frequent), fontsize=LETTERS, color=INK)
+    bar = _colour_bar(figure, axes[: len(panels)], scale, _beyond(drawn, scale), below=True)
+    bar.set_label(with_units(metric, units), fontsize=LETTERS, parse_math=False)
+    note(figure, _note(drawn, used))
     return figure
 
 
-def draw_cells(axes: Axes, tiles: Sequence[TileCells], metric: str, units: str) -> None:
+def draw_cells(axes: Axes, tiles: Sequence[TileCells], metric: str, scale: Scale, units: str) -> None:
     """Draw tiles with the same CRS on one map, with a colour bar."""
-    norm, extend = _norm(np.concatenate([tile.values.ravel() for tile in tiles]), metric)
-    _draw(axes, tiles, norm, metric)
-    bar = _colour_bar(axes.figure, [axes], norm, extend, metric)
+    _draw(axes, tiles, scale)
+    _name_coordinates(axes, tiles[0].grid)
+    bar = _colour_bar(axes.figure, [axes], scale, _beyond(tiles, scale))
     bar.set_label(with_units(metric, units), fontsize=LETTERS, parse_math=False)
 
 
@@ -127,52 +135,44 @@ def _is_together(tiles: Sequence[TileCells]) -> bool:
     return len(tiles) == 1 or sum(_area(_box([tile])) for tile in tiles) >= SCATTERED * whole
 
 
-def _size(tiles: Sequence[TileCells], across: int, down: int) -> tuple[float, float]:
-    west, south, east, north = _box(tiles if across * down == 1 else tiles[:1])
-    tall = float(np.clip((north - south) / (east - west), 0.3, 1.6)) if east > west else 1.0
-    width = NARROW if across <= 2 else WIDE
-    return width, 0.9 + down * (0.45 + tall * (width - 0.9) / across)
+def _height(tiles: Sequence[TileCells], width: float, across: int, down: int) -> float:
+    """Return the height in mm of maps with their coordinates, and of the colour bar below them."""
+    box = _box(tiles if across * down == 1 else tiles[:1])
+    tall = float(np.clip(_proportions(tiles[0].grid, box), 0.3, 1.6))
+    side = (width - 5) / across - (10 if across * down == 1 else 6)
+    return 14 + down * (min(tall * side, TALLEST) + (12 if across * down == 1 else 13))
 
 
-def _norm(values: Floats, metric: str) -> tuple[Normalize, str]:
-    """Return the colour limits that mean something, and at which ends values lie beyond them."""
-    known = values[np.isfinite(values)]
-    low, high = (float(end) for end in np.quantile(known, [0.01, 0.99]))
-    ideal = ideal_of(metric)
-    norm: Normalize
-    if is_ratio(metric):
-        far = max(1.05, high, 1 / low if low > 0 else 1.0)
-        norm = LogNorm(1 / far, far)
-    elif ideal is not None and _is_coverage(metric):
-        away = max(0.01, abs(low - ideal), abs(high - ideal))
-        norm = TwoSlopeNorm(ideal, max(0.0, ideal - away), min(1.0, ideal + away))
-    elif is_signed(metric):
-        far = max(abs(low), abs(high)) or 1.0
-        norm = Normalize(-far, far)
-    else:
-        norm = Normalize(low, high if high > low else low + (abs(low) or 1.0))
-    return norm, _beyond(known, norm)
+def _proportions(grid: Grid, box: tuple[float, float, float, float]) -> float:
+    """Return the height of a box on the ground, relative to its width."""
+    west, south, east, north = box
+    return _aspect(grid, (south + north) / 2) * (north - south) / (east - west) if east > west else 1.0
 
 
-def _beyond(values: Floats, norm: Normalize) -> str:
-    below, above = bool(values.min() < norm.vmin), bool(values.max() > norm.vmax)
-    return {(True, True): "both", (True, False): "min", (False, True): "max"}.get((below, above), "neither")
+def _aspect(grid: Grid, latitude: float) -> float:
+    """Return how long a unit of y is, relative to one of x."""
+    return float(1 / np.cos(np.radians(latitude))) if metres_a_unit(grid, latitude)[1] else 1.0
 
 
-def _is_coverage(metric: str) -> bool:
-    """Return whether it is the share of truth within an interval."""
-    found = named(metric)
-    return found is not None and found[0].is_coverage
+def _colours(scale: Scale) -> tuple[Normalize, Colormap]:
+    """Return the colours of a scale: each at its value, and in between in proportion."""
+    places = np.linspace(0, 1, len(scale.values))
+    norm = FuncNorm(
+        (lambda value: np.interp(value, scale.values, places), lambda place: np.interp(place, places, scale.values)),
+        scale.values[0], scale.values[-1],
+    )  # fmt: skip
+    return norm, LinearSegmentedColormap.from_list("scale", [hexadecimal(colour) for colour in scale.colours], N=1024)
 
 
-def _colours(metric: str) -> str:
-    """Return red for errors larger than predicted, or too high, wherever a metric can deviate on two sides."""
-    if _is_coverage(metric):
-        return DIVERGING.removesuffix("_r")
-    return DIVERGING if is_ratio(metric) or is_signed(metric) else SEQUENTIAL
+def _beyond(tiles: Sequence[TileCells], scale: Scale) -> str:
+    """Return at which ends of the scale values lie beyond it."""
+    values = np.concatenate([tile.values.ravel() for tile in tiles])
+    below, above = np.nanmin(values) < scale.values[0], np.nanmax(values) > scale.values[-1]
+    return {(True, True): "both", (True, False): "min", (False, True): "max"}.get((bool(below), bool(above)), "neither")
 
 
-def _draw(axes: Axes, tiles: Sequence[TileCells], norm: Normalize, metric: str) -> None:
+def _draw(axes: Axes, tiles: Sequence[TileCells], scale: Scale) -> None:
+    norm, colours = _colours(scale)
     axes.set_facecolor(EMPTY)
     for tile in tiles:
         rows, columns = tile.grid.shape
@@ -181,34 +181,55 @@ def _draw(axes: Axes, tiles: Sequence[TileCells], norm: Normalize, metric: str) 
         t = tile.grid.transform
         x, y = t.a * corner[0] + t.b * corner[1] + t.c, t.d * corner[0] + t.e * corner[1] + t.f
         values = np.ma.masked_invalid(tile.values)
-        axes.pcolormesh(x, y, values, cmap=_colours(metric), norm=norm, rasterized=True)
+        axes.pcolormesh(x, y, values, cmap=colours, norm=norm, rasterized=True)
     west, south, east, north = _box(tiles)
-    axes.set(xlim=(west, east), ylim=(south, north), xticks=[], yticks=[])
-    metres, angles = metres_a_unit(tiles[0].grid, (south + north) / 2)
-    axes.set_aspect(1 / np.cos(np.radians((south + north) / 2)) if angles else "equal")
+    grid, latitude = tiles[0].grid, (south + north) / 2
+    axes.set(xlim=(west, east), ylim=(south, north))
+    axes.set_aspect(_aspect(grid, latitude), anchor="NW")
     axes.spines[:].set_color(FAINT)
+    axes.tick_params(labelsize=LETTERS, colors=INK, width=0.6, length=2.5, pad=2)
+    (width, height), tall = size_of(axes), _proportions(grid, (west, south, east, north))
+    axes.set_xticks(*_coordinates(west, east, min(width, height / tall)))
+    axes.set_yticks(*_coordinates(south, north, min(height, width * tall)), rotation=90, va="center")
+    metres, _ = metres_a_unit(grid, latitude)
     if np.isfinite(metres):
         _scale_bar(axes, (west, east), metres)
-        _north(axes)
+
+
+def _coordinates(low: float, high: float, room: float) -> tuple[list[float], list[str]]:
+    """Return a few round coordinates and their labels, none of which passes the ends of so many points."""
+    found = [float(tick) for tick in MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(low, high)]
+    digits = max(0, -int(np.floor(np.log10(found[1] - found[0]))))
+    labels = {tick: f"{tick:,.{digits}f}".replace(",", "\u202f").replace("-", MINUS) for tick in found}
+    half = max(width_of(label, LETTERS) for label in labels.values()) / 2 / room * (high - low)
+    inside = [tick for tick in found if low + half <= tick <= high - half]
+    if len(inside) > 1 and inside[1] - inside[0] < 2.6 * half:
+        inside = [inside[0], inside[-1]] if inside[-1] - inside[0] >= 2.6 * half else [inside[len(inside) // 2]]
+    return inside, [labels[tick] for tick in inside]
+
+
+def _name_coordinates(axes: Axes, grid: Grid, *, x: bool = True, y: bool = True) -> None:
+    """Write what the coordinates are, with their unit."""
+    try:
+        crs = CRS.from_wkt(grid.crs)
+    except CRSError:
+        names = "x", "y"
+    else:
+        units = "m" if crs.linear_units in ("metre", "meter") else crs.linear_units
+        names = ("longitude (°)", "latitude (°)") if crs.is_geographic else (f"x ({units})", f"y ({units})")
+    axes.set_xlabel(names[0] if x else "", fontsize=LETTERS, color=INK, labelpad=2)
+    axes.set_ylabel(names[1] if y else "", fontsize=LETTERS, color=INK, labelpad=2)
 
 
 def _scale_bar(axes: Axes, ends: tuple[float, float], metres: float) -> None:
-    """Draw a bar of a round length below the map, at its left."""
+    """Draw a bar of a round length above the map, at its right, and where north is: up, as y grows to the north."""
     length = scale_length((ends[1] - ends[0]) * metres)
-    right = ends[0] + length / metres
-    below = axes.get_xaxis_transform()
-    axes.plot([ends[0], right], [-0.03, -0.03], color=INK, linewidth=2, transform=below, clip_on=False)
+    left = ends[1] - length / metres
+    above = axes.get_xaxis_transform() + ScaledTranslation(0, ABOVE / 72, axes.figure.dpi_scale_trans)
+    axes.plot([left, ends[1]], [1, 1], color=INK, linewidth=2, solid_capstyle="butt", transform=above, clip_on=False)
     name = f"{for_people(length / 1000)} km" if length >= 1000 else f"{for_people(length)} m"
-    axes.text(ends[0], -0.05, name, transform=below, ha="left", va="top", fontsize=LETTERS, color=INK)
-
-
-def _north(axes: Axes) -> None:
-    """Draw an arrow to the north below the map, at its right: up, as y grows to the north."""
-    axes.annotate(
-        "N", xy=(0.97, 0.0), xytext=(0.97, -26), xycoords="axes fraction",
-        textcoords=("axes fraction", "offset points"), ha="center", va="bottom", fontsize=LETTERS, color=INK,
-        arrowprops={"arrowstyle": "-|>", "color": INK, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 2},
-    )  # fmt: skip
+    text = f"N ↑   {name} "
+    axes.text(left, 1, text, transform=above, ha="right", va="center_baseline", fontsize=LETTERS, color=INK)
 
 
 def metres_a_unit(grid: Grid, latitude: float) -> tuple[float, bool]:
@@ -236,47 +257,41 @@ def scale_length(metres: float) -> float:
     return float(max(step for step in (1, 2, 5) if step * power <= third) * power)
 
 
-def _colour_bar(figure: FigureBase, axes: Sequence[Axes], norm: Normalize, extend: str, metric: str) -> Colorbar:
-    mappable = mpl.cm.ScalarMappable(norm, _colours(metric))
-    bar = figure.colorbar(mappable, ax=list(axes), extend=extend, shrink=0.85, aspect=28, pad=0.02)
-    if isinstance(norm, LogNorm):
-        bar.ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if (norm.vmax or 1) < 30 else (1,)))
-        bar.ax.yaxis.set_major_formatter(StrMethodFormatter("{x:.3g}"))
-        bar.ax.yaxis.set_minor_formatter(NullFormatter())
-    if isinstance(norm, TwoSlopeNorm):
-        bar.set_ticks(_ticks(norm.vmin or 0.0, norm.vcenter, norm.vmax or 1.0))
-        bar.ax.yaxis.set_major_formatter(StrMethodFormatter("{x:.3g}"))
-    bar.ax.yaxis.set_minor_locator(NullLocator())
+def _colour_bar(
+    figure: FigureBase, axes: Sequence[Axes], scale: Scale, extend: str, *, below: bool = False
+) -> Colorbar:
+    where: dict[str, Any] = (
+        {"location": "bottom", "shrink": 0.9, "aspect": 40} if below else {"shrink": 0.85, "aspect": 28}
+    )
+    bar = figure.colorbar(
+        ScalarMappable(*_colours(scale)), ax=list(axes), extend=extend, pad=0.02, panchor=False, **where
+    )
+    bar.set_ticks(list(scale.values), labels=[for_people(value).replace("-", MINUS) for value in scale.values])
     bar.ax.tick_params(labelsize=LETTERS)
+    bar.minorticks_off()
     return bar
 
 
-def _ticks(low: float, middle: float, high: float) -> list[float]:
-    """Return round numbers up to the middle, which is one of them, and the end."""
-    round_ones = MaxNLocator(4).tick_values(low, middle)
-    return [*(float(tick) for tick in round_ones if low <= tick < middle - 0.15 * (middle - low)), middle, high]
-
-
-def _note(drawn: Sequence[TileCells], used: Sequence[TileCells], crs: str) -> str:
+def _note(drawn: Sequence[TileCells], used: Sequence[TileCells]) -> str:
     cells = sum(int(np.isfinite(tile.values).sum()) for tile in drawn)
     of = f", of {len(used)} tiles {len(drawn)}" if len(drawn) < len(used) else ""
-    authority = CRS.from_wkt(crs).to_authority() if crs else None
-    name = ":".join(authority) if authority else "a CRS without a code" if crs else "no CRS"
-    return f"{cells} cells of {pixels(sum(tile.n for tile in drawn))}{of}; {plain(name)}; grey: no valid pixel"
+    return (
+        f"{cells} cells of {pixels(sum(tile.n for tile in drawn))}{of}; {drawn[0].grid.crs_name}; grey: no valid pixel"
+    )
 
 
-def correlogram_figure(blocks: Blocks, *, title: str) -> Figure:
+def correlogram_figure(blocks: Blocks, *, title: str, width: float | None = None) -> Figure:
     """Correlation between cells of what each adds to the mean error, squared error and z², by their distance.
 
     Dotted lines show how far each reaches; blocks of the bootstrap are to be at least as large.
     """
-    figure = new_figure(title, height=4.0)
+    figure = panel_figure(title, width)
     axes = figure.subplots()
     cell, unit = draw_correlogram(axes, blocks)
     side = f"{for_people(blocks.side * cell)} {unit} a side" if blocks.side else "one a tile"
     size = for_people(blocks.correlation_ranges["error"].effective)
     note(
-        axes,
+        figure,
         f"{blocks.count} blocks, {side}",
         f"{blocks.cells} cells, worth {size} independent ones for the mean error",
     )

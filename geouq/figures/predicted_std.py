@@ -11,19 +11,20 @@ from geouq.core.errors import SummaryError
 from geouq.core.gaussian import half_width
 from geouq.core.wording import for_people
 from geouq.figures.style import (
+    COLUMN,
     DATA,
     FAINT,
     GREEN,
     IDEAL,
     INK,
     LETTERS,
-    NARROW,
     VERMILION,
     decades,
     dress,
     key,
     new_figure,
     note,
+    panel_figure,
     percent,
     pixels,
     plain,
@@ -46,10 +47,10 @@ Floats = NDArray[np.float64]
 
 STEPS = 60
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-ROW = 0.24  # inches
+ROW = 5.0  # mm
 
 
-def std_figure(regions: Mapping[str, Summary], *, title: str, units: str) -> Figure:
+def std_figure(regions: Mapping[str, Summary], *, title: str, units: str, width: float | None = None) -> Figure:
     """How the predicted std is distributed in each region: density, 5, 25, 50, 75 and 95 % quantiles, and the RMSE.
 
     Quantiles are those of the variance profile, exact to 1 part in 512. The RMSE of a calibrated forecast is the root
@@ -57,12 +58,13 @@ def std_figure(regions: Mapping[str, Summary], *, title: str, units: str) -> Fig
     factor of ten.
     """
     used = {name: summary for name, summary in regions.items() if summary.n}
-    figure = new_figure(title, NARROW, 1.6 + ROW * max(4, 1.4 * len(used) if len(used) < 12 else len(used)))
+    rows = max(4, 1.4 * len(used) if len(used) < 12 else len(used))
+    figure = new_figure(title, width or COLUMN, 14 + ROW * rows)
     if not used:
         return without_pixels(figure)
     axes = figure.subplots()
     draw_std(axes, used, units)
-    note(axes, f"{pixels(next(iter(used.values())).n)} in {plain(next(iter(used)), 20)}")
+    note(figure, f"{pixels(next(iter(used.values())).n)} in {plain(next(iter(used)), 20)}")
     key(figure, [axes])
     return figure
 
@@ -120,20 +122,20 @@ GROUPS = 20
 ACROSS, DOWN, PLACES = 60, 60, 4
 
 
-def error_by_std_figure(summary: Summary, *, title: str, units: str) -> Figure:
+def error_by_std_figure(summary: Summary, *, title: str, units: str, width: float | None = None) -> Figure:
     """Density of |error| against the predicted std, with quantiles of |error| in 20 groups of pixels of like std.
 
     Dashed lines are the quantiles that calibrated normal forecasts would have, so full lines above them
     show errors larger than predicted. Drawn from the pixels counted by variance and |z|, in classes of 1 part in 12
     of |z|: |error| is |z| std, spread evenly over its class. Raises SummaryError where the summary keeps no ordering.
     """
-    figure = new_figure(title, height=4.9)
+    figure = panel_figure(title, width, 1.15)
     if not summary.n:
         return without_pixels(figure)
     axes = figure.subplots()
     shown = draw_error_by_std(axes, summary, units)
-    note(axes, f"{pixels(summary.n)}, {shown:.1f} % inside the axes")
-    key(figure, [axes], columns=2)
+    note(figure, f"{pixels(summary.n)}, {shown:.1f} % inside the axes")
+    key(figure, [axes])
     return figure
 
 
@@ -209,21 +211,21 @@ def _draw_quantiles(axes: Axes, std: Floats, error: Floats, weight: Floats, ends
 COARSE = 0.01  # resolution that a reader must know
 
 
-def sparsification_figure(summary: Summary, *, title: str, units: str) -> Figure:
+def sparsification_figure(summary: Summary, *, title: str, units: str, width: float | None = None) -> Figure:
     """RMSE of what remains when the pixels of largest predicted variance are left out, beside the best order there is.
 
     The grey area between both, divided by the RMSE, is AUSE: 0 where the std puts errors in their true order. A flat
     line is a std that says nothing. Numbers whose resolution is coarser than 0.01 are given with it. Raises
     SummaryError where the summary keeps no ordering.
     """
-    figure = new_figure(title, height=4.2)
+    figure = panel_figure(title, width)
     if not summary.n:
         return without_pixels(figure)
     axes = figure.subplots()
     draw_sparsification(axes, summary, units)
     own_error = _with_resolution(ause(summary), ause_resolution(summary))
     correlation = _with_resolution(spearman(summary), spearman_resolution(summary))
-    note(axes, pixels(summary.n), f"AUSE {own_error}, rank correlation {correlation}")
+    note(figure, pixels(summary.n), f"AUSE {own_error}, rank correlation {correlation}")
     key(figure, [axes])
     return figure
 

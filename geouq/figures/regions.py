@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
+from geouq.core.wording import for_people
 from geouq.figures.style import (
     DATA,
     GREEN,
@@ -13,10 +15,8 @@ from geouq.figures.style import (
     INK,
     LETTERS,
     MARKERS,
-    NARROW,
+    MINUS,
     PALETTE,
-    WIDE,
-    called,
     decades,
     dress,
     key,
@@ -25,21 +25,29 @@ from geouq.figures.style import (
     percent,
     pixels,
     plain,
+    readable_name,
     shortened,
+    size_of,
+    squared,
+    tiling,
+    width_of,
     with_units,
     without_pixels,
 )
-from geouq.metrics import group_coverage, group_places, ideal_value, named, shown_in, usual_name
+from geouq.metrics import group_coverage, group_edges, group_places, ideal_value, named, shown_in, usual_name
 from geouq.metrics.record import Around, Ratio
 from geouq.summary import ClassCoverage, Summary
 from geouq.tables.rows import Row
 
+Floats = NDArray[np.float64]
+
 MOST = 60
-ROW = 0.17  # inches
+ROW = 3.8  # mm
+SLIM = 110  # points: axes that are narrower have shorter names next to them
 Panel = tuple[str, str]
 
 
-def region_figure(rows: Sequence[Row], *, title: str) -> Figure:
+def region_figure(rows: Sequence[Row], *, title: str, width: float | None = None) -> Figure:
     """Return a figure with a dot and interval for each region, a panel for each variable and metric of the rows.
 
     rows : of the table of metrics, of the whole and of regions. The whole comes first; the dashed line is the ideal
@@ -49,9 +57,8 @@ def region_figure(rows: Sequence[Row], *, title: str) -> Figure:
     panels = list(dict.fromkeys((row["variable"], row["metric"]) for row in rows if row["value"] is not None))
     names = sorted_names(rows, panels)
     shown = names if len(names) <= MOST + 1 else [*names[: MOST // 2 + 1], *names[-MOST // 2 :]]
-    across = min(3, len(panels)) or 1
-    down = -(-len(panels) // across) or 1
-    figure = new_figure(title, WIDE if across > 1 else NARROW, 0.9 + down * (0.75 + ROW * max(4, len(shown))))
+    width, across, down = tiling(len(panels), width, 2)
+    figure = new_figure(title, width, down * (12 + ROW * max(4, len(shown))))
     if not names:
         figure.text(0.5, 0.5, "no region has a value", ha="center", va="center", fontsize=LETTERS, color=INK)
         return figure
@@ -64,7 +71,7 @@ def region_figure(rows: Sequence[Row], *, title: str) -> Figure:
         own.remove()
     axes[0].set_ylim(len(shown) - 0.4, -0.6)
     _describe(figure, rows, names, shown, panels)
-    key(figure, axes[:1], columns=4)
+    key(figure, axes[:1])
     return figure
 
 
@@ -99,7 +106,8 @@ def draw_regions(axes: Axes, found: Mapping[str, Row], names: Sequence[str], *, 
         decades(axes, max(ends) / min(ends), y=False)
     else:
         axes.locator_params(axis="x", nbins=4)
-    axes.set_yticks(range(len(names)), [plain(name, 24) for name in names])
+    longest = 16 if size_of(axes)[0] < SLIM else 24
+    axes.set_yticks(range(len(names)), [plain(name, longest) for name in names])
     axes.tick_params(axis="y", length=0)
 
 
@@ -148,13 +156,16 @@ def _describe(
         f"{pixels(whole[0]['n'])} in all" if whole else "",
         f"intervals: {percent(levels[0])}, block bootstrap" if levels else "no intervals: too few blocks",
         "empty: no interval" if lacking else "",
-        f"sorted by {called(panels[0][1])}",
+        f"sorted by {readable_name(panels[0][1])}",
         f"{len(shown)} of {len(names)} rows" if len(shown) < len(names) else "",
     ]
-    note(figure.axes[0], *(part for part in parts if part), width=34)
+    note(figure, ", ".join(part for part in parts if part))
 
 
 MOST_LEVELS = 4
+APART = 0.1  # of a group, between levels whose intervals would lie on each other
+VARIANCE = "variance"  # what has squared units
+GroupLimits = Mapping[tuple[str, float], Floats]
 
 
 def group_coverage_figure(
@@ -165,51 +176,98 @@ def group_coverage_figure(
     levels: Sequence[float],
     groups: int = 10,
     classes: Mapping[str, Mapping[int, str]] | None = None,
+    units: str = "",
+    limits: GroupLimits | None = None,
+    confidence: float = 0.95,
+    width: float | None = None,
 ) -> Figure:
     """Return the share of the truth inside the intervals in each group of pixels, a panel for each way of grouping.
 
     Groups hold equal numbers of pixels in the order of what they are grouped by, or are classes, by their codes (or the
     names in `classes`, by grouping and code). Dashed lines are the levels. Of more than four levels those nearest to
     50, 68, 90 and 95 % are drawn. Groups by truth blame even a perfect forecaster where noise grows with the truth.
-    Raises SummaryError where coverage by that was not kept.
+    limits : of the coverage of the groups, (2, groups), by grouping and level, at the level `confidence`. Raises
+    SummaryError where coverage by that was not kept.
     """
-    across = min(len(groupings), 3)
-    down = -(-len(groupings) // across)
-    figure = new_figure(title, NARROW if across == 1 else WIDE, 0.9 + 2.8 * down)
+    width, across, down = tiling(len(groupings), width, 1)
+    figure = new_figure(title, width, 58 * down)
     if not summary.n:
         return without_pixels(figure)
-    panels = list(figure.subplots(down, across, squeeze=False, sharey=True).ravel())
+    panels, own = list(figure.subplots(down, across, squeeze=False, sharey=True).ravel()), _shown(levels)
     for by, axes in zip(groupings, panels, strict=False):
-        draw_groups(axes, summary, by, levels=_shown(levels), groups=groups, classes=(classes or {}).get(by, {}))
+        known = {level: limits[by, level] for level in own if limits and (by, level) in limits}
+        names = (classes or {}).get(by, {})
+        draw_groups(axes, summary, by, levels=own, groups=groups, classes=names, units=units, limits=known)
     panels[0].set_ylim(max(0.0, panels[0].get_ylim()[0]), min(102.0, panels[0].get_ylim()[1]))
     for axes in panels[::across]:
         axes.set_ylabel("covered (%)")
     for axes in panels[len(groupings) :]:
         axes.remove()
-    note(panels[0], pixels(summary.n), width=30)
-    key(figure, panels[:1], columns=4)
+    equal = not all(isinstance(summary.coverage_by(by), ClassCoverage) for by in groupings)
+    size = ", groups of equal numbers of pixels" if equal else ""
+    note(figure, f"{pixels(summary.n)}{size}", _certainty(limits, confidence))
+    key(figure, panels[:1])
     return figure
 
 
+def _certainty(limits: GroupLimits | None, confidence: float) -> str:
+    if limits is None:
+        return ""
+    known = [np.isfinite(one).all(axis=0) for one in limits.values()]
+    if not known or not np.concatenate(known).any():
+        return "no intervals: too few independent tiles"
+    lacking = "" if np.concatenate(known).all() else "; none where tiles tell too little"
+    return f"intervals: {percent(confidence)}, bootstrap of tiles{lacking}"
+
+
 def draw_groups(
-    axes: Axes, summary: Summary, by: str, *, levels: Sequence[float], groups: int, classes: Mapping[int, str]
+    axes: Axes,
+    summary: Summary,
+    by: str,
+    *,
+    levels: Sequence[float],
+    groups: int,
+    classes: Mapping[int, str],
+    units: str = "",
+    limits: Mapping[float, Floats] | None = None,
 ) -> None:
-    """Coverage of each group, and the levels dashed."""
+    """Draw the coverage of each group, its limits by level, and the levels dashed."""
     by_class = isinstance(summary.coverage_by(by), ClassCoverage)
     places = group_places(summary, by, groups)
-    x = np.arange(len(places)) if by_class else 100 * places
+    x = np.arange(len(places)) + 0.5
     for number, level in enumerate(levels):
+        share, colour = 100 * group_coverage(summary, level, by, groups), PALETTE[number]
+        own = limits[level] if limits and np.isfinite(limits.get(level, np.nan)).any() else None
+        here = x if own is None else x + APART * (number - (len(levels) - 1) / 2)
         axes.plot(
-            x, 100 * group_coverage(summary, level, by, groups), color=PALETTE[number], marker=MARKERS[number],
-            markersize=3.5, linewidth=1.2, linestyle="none" if by_class else "-", label=percent(level),
+            here, share, color=colour, marker=MARKERS[number], markersize=3.5, linewidth=1.2,
+            linestyle="none" if by_class else "-", label=percent(level),
         )  # fmt: skip
-        axes.axhline(100 * level, color=PALETTE[number], linewidth=1, linestyle="--")
+        axes.axhline(100 * level, color=colour, linewidth=1, linestyle="--")
+        if own is not None:
+            axes.vlines(here, *(100 * own), color=colour, linewidth=1.6, alpha=0.5)
+    axes.set_xlim(0, len(x))
     if by_class:
         axes.set_xticks(x, [classes.get(int(code), f"{code:g}") for code in places], rotation=90 if len(x) > 8 else 0)
         dress(axes, f"{by} (class)")
     else:
-        axes.set_xlim(0, 100)
-        dress(axes, f"pixels in the order of {by} (%)")
+        _mark_values(axes, group_edges(summary, by, groups))
+        dress(axes, with_units(by, squared(units) if by == VARIANCE else units))
+
+
+def _mark_values(axes: Axes, edges: Floats) -> None:
+    """Write the values at the edges of the groups, as many as have room."""
+    labels = [for_people(float(edge)).replace("-", MINUS) for edge in edges]
+    room = size_of(axes)[0] / len(edges)
+    step = next(
+        (k for k in range(1, len(edges)) if max(map(_width, labels[::k])) + LETTERS / 2 <= k * room), len(edges)
+    )
+    axes.set_xticks(range(len(edges)), minor=True)
+    axes.set_xticks(range(0, len(edges), step), labels[::step])
+
+
+def _width(label: str) -> float:
+    return width_of(label, LETTERS)
 
 
 def _shown(levels: Sequence[float]) -> list[float]:
@@ -218,7 +276,7 @@ def _shown(levels: Sequence[float]) -> list[float]:
     return sorted({min(levels, key=lambda level: abs(level - wanted)) for wanted in (0.5, 0.6827, 0.9, 0.95)})
 
 
-def shift_figure(rows: Sequence[Row], *, title: str) -> Figure:
+def shift_figure(rows: Sequence[Row], *, title: str, width: float | None = None) -> Figure:
     """Return each metric in and out of the distribution of the training data, with the interval of the difference.
 
     rows : of the table `shift`, of a variable. The bar lies where the value out of distribution would be if the
@@ -226,9 +284,8 @@ def shift_figure(rows: Sequence[Row], *, title: str) -> Figure:
     """
     found = [next((row for row in rows if row["metric"] == metric), None) for metric in region_panels()]
     used = [row for row in found if row is not None and row["difference"] is not None]
-    across = min(3, len(used)) or 1
-    down = -(-len(used) // across) or 1
-    figure = new_figure(title, WIDE, 1.0 + 1.35 * down)
+    width, across, down = tiling(len(used), width, 2)
+    figure = new_figure(title, width, 3 + 28 * down)
     if not used:
         figure.text(0.5, 0.5, "nothing to compare", ha="center", va="center", fontsize=LETTERS, color=INK)
         return figure
@@ -240,8 +297,8 @@ def shift_figure(rows: Sequence[Row], *, title: str) -> Figure:
     level = next(
         (f"bar: {percent(row['ci_level'])} of the difference" for row in used if row["ci_level"]), "no interval"
     )
-    note(panels[0], f"in: {pixels(used[0]['n_in'])}", f"out: {pixels(used[0]['n_out'])}", level, width=40)
-    key(figure, panels[:1], columns=4)
+    note(figure, f"in: {pixels(used[0]['n_in'])}, out: {pixels(used[0]['n_out'])}, {level}")
+    key(figure, panels[:1])
     return figure
 
 

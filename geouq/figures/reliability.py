@@ -16,7 +16,7 @@ from geouq.figures.style import (
     GREEN,
     IDEAL,
     INK,
-    WIDE,
+    PAGE,
     Curve,
     decades,
     described,
@@ -24,6 +24,7 @@ from geouq.figures.style import (
     key,
     new_figure,
     note,
+    panel_figure,
     pixels,
     plain,
     squared,
@@ -47,6 +48,7 @@ def reliability_diagram(
     units: str,
     edges: Floats | None = None,
     bands: Bands | None = None,
+    width: float | None = None,
 ) -> Figure:
     """Return the observed against predicted variance, bin by bin, above the density of the variances.
 
@@ -54,7 +56,7 @@ def reliability_diagram(
     bins span more than a factor of ten. edges : of the bins, where they are not the summary's own. bands : of the mean
     squared error of each bin.
     """
-    figure = new_figure(title, height=5.2)
+    figure = panel_figure(title, width, 1.3)
     per_bin = binned(summary, scheme, edges)
     used = per_bin.n > 0
     if not used.any():
@@ -67,7 +69,8 @@ def reliability_diagram(
     _draw_density(bottom, summary, per_bin)
     gap = f"{for_people(float(uce(summary, scheme, edges)))} {squared(units).removesuffix('1')}".rstrip()
     numbers = f"UCE {gap}, ENCE {for_people(float(ence(summary, scheme, edges)))}"
-    note(top, f"{pixels(summary.n)}, {used.sum()} of {len(used)} {scheme.scheme} bins", numbers, _shown(bands, scheme))
+    size = f"{pixels(summary.n)}, {used.sum()} of {len(used)} {scheme.scheme} bins"
+    note(figure, size, numbers, _shown(bands, scheme))
     key(figure, [top])
     return figure
 
@@ -143,15 +146,19 @@ def before_after_figure(
     units: str,
     names: tuple[str, str] = ("before", "after"),
     levels: Sequence[float] = CALIBRATION_LEVELS,
+    width: float | None = None,
 ) -> Figure:
-    """Reliability diagram of the variance and calibration curve of two forecasts of the same pixels, side by side.
+    """Reliability diagram of the variance and calibration curve of two forecasts of the same pixels.
 
-    Each has the bins of its own variances; on the diagonals where calibrated. names : what the two are called.
+    They are side by side on a page, and one below the other in a column. Each has the bins of its own
+    variances; on the diagonals where calibrated. names : what the two are called.
     """
-    figure = new_figure(title, WIDE, 4.2)
+    width = width or PAGE
+    down, across = (1, 2) if width >= PAGE else (2, 1)
+    figure = new_figure(title, width, down * 78)
     if not (before.summary.n and after.summary.n):
         return without_pixels(figure)
-    left, right = figure.subplots(1, 2)
+    left, right = figure.subplots(down, across, squeeze=False).ravel()
     styles = zip((before, after), names, (DATA, GREEN), ("o", "s"), strict=True)
     for curve, name, colour, marker in styles:
         draw_bins(left, curve, scheme, colour=colour, marker=marker, label=plain(name))
@@ -165,14 +172,13 @@ def before_after_figure(
         with_units("observed: mean squared error", squared(units)),
     )
     dress(right, "predicted quantile (level, 1)", "truth below the quantile (share, 1)")
-    note(left, *(f"{plain(n)}: {_numbers(c)}" for n, c in zip(names, (before, after), strict=True)), width=48)
     note(
-        right,
+        figure,
         pixels(before.summary.n),
+        *(f"{plain(n)}: {_numbers(c)}" for n, c in zip(names, (before, after), strict=True)),
         described(before.bands, before.bands.calibration if before.bands else None),
-        width=48,
     )
-    key(figure, [left], columns=4)
+    key(figure, [left])
     return figure
 
 

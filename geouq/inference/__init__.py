@@ -35,7 +35,7 @@ from geouq.inference.rows import (
     test_rows,
     with_intervals,
 )
-from geouq.inference.tiles import TileRows, rows_of_tiles
+from geouq.inference.tiles import TileRows, group_limits, rows_of_tiles
 
 __all__ = [
     "DEFAULTS",
@@ -61,6 +61,7 @@ __all__ = [
     "draw_together",
     "false_discovery_adjusted",
     "finite",
+    "group_limits",
     "infer",
     "judged",
     "paired_difference",

@@ -13,6 +13,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geouq.core.compiled import compiled
 from geouq.core.gaussian import cdf, quantile
 
 Floats = NDArray[np.float64]
@@ -196,15 +197,7 @@ class RatioNoise(Noise):
         factors, weight = self._factors
         shape = self.power * np.where(np.isnan(shape), 0.0, shape)
 
-        def norms(s: float) -> Floats:
-            """Return the norms of s."""
-            away = np.exp(np.minimum(s * shape, LARGEST_EXPONENT))[:, np.newaxis] * factors
-            away -= 1
-            np.abs(away, out=away)
-            away *= weight
-            return away.sum(0)
-
-        return norms
+        return lambda s: _norms_of_ratios(np.exp(np.minimum(s * shape, LARGEST_EXPONENT)), factors, weight)
 
     @cached_property
     def _factors(self) -> tuple[Floats, Floats]:
@@ -213,6 +206,16 @@ class RatioNoise(Noise):
         factors = np.exp(self.power * np.where(used, self._with_none, 0.0))
         weight = np.where(used & ~np.isnan(self.weight), self.weight, 0.0)
         return np.ascontiguousarray(factors.T), np.ascontiguousarray(weight.T)
+
+
+@compiled
+def _norms_of_ratios(multiple: Floats, factors: Floats, weight: Floats) -> Floats:
+    """Return the sums over gaps of weight x |multiple x factor - 1|, (1 + R); all but multiple are (gaps, 1 + R)."""
+    norms = np.zeros(factors.shape[1])
+    for k in range(len(factors)):
+        for r in range(len(norms)):
+            norms[r] += abs(multiple[k] * factors[k, r] - 1) * weight[k, r]
+    return norms
 
 
 def folded_limits(gaps: Floats, noise: Noise, norm: Norm, level: float) -> tuple[float, float]:

@@ -5,6 +5,7 @@ Of more than 512 tiles, those that follow each other are joined, so that the mem
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Self
 
 import numpy as np
@@ -21,9 +22,10 @@ from geouq.inference.bootstrap import (
     left_out_groups,
     resampled,
 )
-from geouq.inference.long_run import Positions, Squares, positions_of
-from geouq.inference.resamples import Resampled
-from geouq.metrics import Metric, MetricOptions, Value, evaluate_metric, metrics_of
+from geouq.inference.limits import Percentiles, widened
+from geouq.inference.long_run import Positions, Squares, long_run, positions_of
+from geouq.inference.resamples import Resampled, too_uncertain
+from geouq.metrics import Metric, MetricOptions, Value, evaluate_metric, group_coverage, metrics_of
 from geouq.metrics.ensemble import joint_losses_of
 from geouq.summary import Summary, TilePlace
 from geouq.summary.form import TAU
@@ -182,6 +184,39 @@ def resampled_by_tiles(
     return numbers(), tiles.basis.summary(drawn)
 
 
+def group_limits(
+    name: str, metric_options: MetricOptions, tiles: TileRows, places: Sequence[TilePlace], settings: Intervals
+) -> dict[tuple[str, float], Floats]:
+    """Return the limits of the coverage of each group, by grouping and level, float64 (2, groups).
+
+    They are percentile limits of resamples of tiles, as cells do not keep groups, and as wide as the long-run variance
+    of the coverage of the group makes them. NaN where this is too uncertain, or some resample lacks the group.
+    """
+    squares, count = tiles.squares(places), metric_options.groups.count
+    drawn = resampled(tiles.rows, settings.resamples, settings.seed, name)
+    parts = [_summaries(tiles.basis, rows) for rows in (drawn, left_out(tiles.rows))]
+    found = {}
+    for by, level in product(metric_options.groupings, metric_options.levels):
+        whole = group_coverage(tiles.whole, level, by, count)
+        each = [np.concatenate([group_coverage(one, level, by, count) for one in part]) for part in parts]
+        found[by, level] = np.full((2, len(whole)), np.nan)
+        for k, own in enumerate(whole):
+            found[by, level][:, k] = _group_limits(float(own), each[0][:, k], each[1][:, k], squares, settings.level)
+    return found
+
+
+def _group_limits(
+    own: float, replicates: Floats, without: Floats, squares: Squares, level: float
+) -> tuple[float, float]:
+    if not (np.isfinite(own) and np.isfinite(replicates).all() and np.isfinite(without).all()):
+        return np.nan, np.nan
+    of_groups = _influences(own, without, squares)
+    spread = long_run(squares, squares.sums(of_groups), of_groups, of_groups)
+    if too_uncertain(spread):
+        return np.nan, np.nan
+    return widened(own, Percentiles(np.sort(replicates)).limits(level), spread.widening(level), (0.0, 1.0))
+
+
 def _summaries(basis: BootstrapBasis, rows: Floats) -> list[Summary]:
     return [basis.summary(rows[first : first + TOGETHER]) for first in range(0, len(rows), TOGETHER)]
 
@@ -199,6 +234,11 @@ def _coarseness(value: float, together: float) -> float:
 
 def _resampled(value: Value, squares: Squares, replicates: Floats, without: Floats) -> Resampled:
     """Return a number whose influences follow from leaving out groups of tiles."""
-    of_groups = (1 - squares.share) * (float(value.value) - without)
-    of_groups = of_groups - squares.share * of_groups.sum()
+    of_groups = _influences(float(value.value), without, squares)
     return Resampled(value, replicates, of_groups, squares.sums(of_groups), of_groups, squares)
+
+
+def _influences(own: float, without: Floats, squares: Squares) -> Floats:
+    """Return what each group of tiles adds to a number, which is `without` where the group is left out."""
+    of_groups = (1 - squares.share) * (own - without)
+    return of_groups - squares.share * of_groups.sum()

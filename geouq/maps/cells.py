@@ -22,7 +22,7 @@ from geouq.summary import CellSummaries, TilePlace
 
 Cells = tuple[NDArray[np.int64], CellSummaries]
 
-WINDOW = 512
+WINDOW = 128  # all bands of a larger one would take too much memory
 MOST_SOURCES = 20_000  # of a virtual raster, about 300 bytes each
 
 
@@ -40,7 +40,7 @@ def write_cell_maps(
     paths = paths_of_cells(places, variable, folder)
     own = {"GEOUQ_MAP": CELLS, "GEOUQ_VARIABLE": variable.name} | dict(tags)
     remove_virtual(folder, _stem(variable), _tags(variable))
-    tiles = (cells.measured(place) for place in places)
+    tiles = cells.measured(places)
     mosaic = mosaic_of(places)
     stem = _stem(variable)
     first = next(tiles)
@@ -117,8 +117,7 @@ def _paint(tile: Measured, mosaic: Mosaic, writer: MapWriter) -> None:
     for window in tile.place.grid.coarsened(mosaic.step).windows(WINDOW):
         down, across = (np.arange(own.start, own.stop) // side for own in window.slices)
         place = Window(row + window.row, column + window.column, window.height, window.width)
-        for band, values in enumerate(tile.values, 1):
-            writer.write(values[down][:, across], place, band)
+        writer.write(tile.values[:, down[:, np.newaxis], across], place)
 
 
 def _write_tile(tile: Measured, path: Path, tags: Mapping[str, str]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from geouq.config import Experiment
 from geouq.core.failures import isolated
+from geouq.core.processes import Helpers, results
 from geouq.maps.cell_metrics import Cellwise
 from geouq.maps.cells import paths_of_cells, write_cell_maps
 from geouq.maps.pixel_maps import is_pixel_map
@@ -16,7 +17,7 @@ from geouq.metrics import MetricOptions
 from geouq.runs.progress import Reporter
 from geouq.runs.provenance import RunRecord
 from geouq.runs.store import SavedSummaries
-from geouq.summary import Summary
+from geouq.summary import Summary, TilePlace
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,21 @@ class Evaluated:
     wholes: Mapping[str, Summary]
 
 
-def write_maps(run: Evaluated, folder: Path, reporter: Reporter) -> list[Path]:
+@dataclass(frozen=True)
+class _CellMaps:
+    """The maps of the cells of a variable, to be written."""
+
+    cells: Cellwise
+    places: tuple[TilePlace, ...]
+    folder: Path
+    tags: Mapping[str, str]
+
+
+def write_maps(run: Evaluated, folder: Path, reporter: Reporter, shared: Helpers) -> list[Path]:
     """Write styles and mosaics of the maps of pixels, and the maps of cells; the paths of all, those of pixels too."""
     if not run.record.tiles:
         return []
-    return _sidecars_of_pixel_maps(run, folder) + _maps_of_cells(run, folder, reporter)
+    return _sidecars_of_pixel_maps(run, folder) + _maps_of_cells(run, folder, reporter, shared)
 
 
 def _sidecars_of_pixel_maps(run: Evaluated, folder: Path) -> list[Path]:
@@ -48,19 +59,30 @@ def _sidecars_of_pixel_maps(run: Evaluated, folder: Path) -> list[Path]:
     return written
 
 
-def _maps_of_cells(run: Evaluated, folder: Path, reporter: Reporter) -> list[Path]:
+def _maps_of_cells(run: Evaluated, folder: Path, reporter: Reporter, shared: Helpers) -> list[Path]:
     names = [name for name in run.experiment.output.maps if not is_pixel_map(name)]
     tags = {"GEOUQ_INPUTS": ", ".join(run.record.tiles), "GEOUQ_CONFIG_SHA256": run.record.config_sha256}
     written: list[Path] = []
     if not names:
         return written
-    places = tuple(run.summaries.places())
-    reporter.stage("cell maps", len(run.record.variables))
-    for variable in run.record.variables:
-        cells_of, outputs = partial(run.summaries.cells, variable=variable.name), list[Path]()
-        cells = Cellwise(variable, cells_of, names, run.metric_options[variable.name], run.wholes[variable.name])
-        with isolated("maps", f"cells of {variable.name}", outputs=outputs):
-            outputs += paths_of_cells(places, variable, folder)
-            written += write_cell_maps(places, cells, folder, tags)
+    places, variables = tuple(run.summaries.places()), run.record.variables
+    options, wholes = run.metric_options, run.wholes
+    each = [
+        Cellwise(one, partial(run.summaries.cells, variable=one.name), names, options[one.name], wholes[one.name])
+        for one in variables
+    ]
+    reporter.stage("cell maps", len(variables))
+    work = shared.begin(_write_cells, [_CellMaps(cells, places, folder, tags) for cells in each])
+    for variable, paths in zip(variables, results(work), strict=True):
+        written += paths
         reporter.advance(variable.name)
     return written
+
+
+def _write_cells(maps: _CellMaps) -> list[Path]:
+    """Write the maps of a variable; nothing is left of those that fail."""
+    variable, outputs = maps.cells.variable, list[Path]()
+    with isolated("maps", f"cells of {variable.name}", outputs=outputs):
+        outputs += paths_of_cells(maps.places, variable, maps.folder)
+        return list(write_cell_maps(maps.places, maps.cells, maps.folder, maps.tags))
+    return []

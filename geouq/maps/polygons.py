@@ -24,7 +24,7 @@ from geouq.maps.geotiff import source_date_epoch
 
 Floats = NDArray[np.float64]
 
-TOGETHER = 20_000  # cells; of small tiles those of many are written at once
+TOGETHER = 5000  # cells; of small tiles those of many are written at once
 CORNERS = (
     (0, 0),
     (1, 0),

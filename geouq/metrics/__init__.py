@@ -47,7 +47,7 @@ from geouq.metrics.curve import (
 )
 from geouq.metrics.evaluation import MetricOptions, Value, evaluate_metric, evaluate_metrics, metrics_of
 from geouq.metrics.form_curves import form_curves
-from geouq.metrics.groups import group_coverage, group_places, lowest_group_coverage, rmscd, rmscd_under
+from geouq.metrics.groups import group_coverage, group_edges, group_places, lowest_group_coverage, rmscd, rmscd_under
 from geouq.metrics.ideal import change, deviation, ideal_value, is_judged, loss
 from geouq.metrics.ordering import (
     LEFT_OUT,
@@ -62,6 +62,7 @@ from geouq.metrics.ordering import (
 from geouq.metrics.record import (
     METRICS,
     Metric,
+    heading_at,
     level_name,
     metric_label,
     named,
@@ -113,7 +114,9 @@ __all__ = [
     "evaluate_metrics",
     "form_curves",
     "group_coverage",
+    "group_edges",
     "group_places",
+    "heading_at",
     "ideal_value",
     "interval_curve",
     "interval_score",

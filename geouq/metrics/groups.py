@@ -34,6 +34,11 @@ def group_places(summary: Summary, by: str = "truth", groups: int = GROUPS) -> F
     return profile.keys.astype(np.float64) if isinstance(profile, ClassCoverage) else (np.arange(groups) + 0.5) / groups
 
 
+def group_edges(summary: Summary, by: str = "truth", groups: int = GROUPS) -> Floats:
+    """Return the lowest value of each group and the highest of all, (groups + 1), to 1 part in 512."""
+    return summary.coverage_by(by).group_edges(groups, int(summary.n))
+
+
 @metric(
     "RMSCD",
     unit="1",

@@ -317,7 +317,16 @@ def usual_name(metric: Metric) -> str:
 
 def usual_heading(metric: Metric) -> str:
     """Return the heading of a metric on pages, with the usual level if it has one."""
-    return f"{metric.heading} of {100 * USUAL_LEVEL:g} %" if metric.choice in OF_LEVELS else metric.heading
+    return heading_at(metric, USUAL_LEVEL if metric.choice in OF_LEVELS else None)
+
+
+def heading_at(metric: Metric, level: float | None) -> str:
+    """Return the heading of a metric at a level, None if it has no level.
+
+    >>> heading_at(*named("coverage_68.27")), heading_at(*named("zms"))
+    ('coverage of 68.27 %', 'mean z²')
+    """
+    return metric.heading if level is None else f"{metric.heading} of {round(100 * level, 10):g} %"
 
 
 def metric_label(name: str) -> str:

@@ -4,56 +4,47 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, product
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import BinScheme, ClassRegions, Experiment, Variable, preferred_first
 from geouq.core.failures import isolated
+from geouq.core.processes import Helpers
 from geouq.inference import (
-    FAILED,
     FEWEST_TILES,
     ForecastSample,
     Inference,
-    Intervals,
     TileRows,
     adjusted,
     block_rows,
     correlogram_rows,
-    infer,
     rows_of_tiles,
     test_rows,
-    with_intervals,
-    without_intervals,
 )
 from geouq.metrics import MetricOptions
 from geouq.numbers.differences import Differences
+from geouq.numbers.unit_numbers import MAKERS, Sums, unit_numbers
 from geouq.regions import EvaluationUnit, evaluation_units, zone_units
 from geouq.runs.progress import Reporter
 from geouq.runs.provenance import RunRecord
 from geouq.runs.store import Part, SavedSummaries
 from geouq.summary import CellSummaries, Summary, TileWholes
 from geouq.tables.columns import COLUMNS
+from geouq.tables.packed import PackedRows
 from geouq.tables.rows import (
     Row,
     Table,
-    bin_rows,
     by_model,
-    curve_rows,
     excluded_rows,
     excluded_table,
     metric_options_for,
-    metric_rows,
     sorted_table,
+    with_tiles,
 )
 from geouq.verdict import Place, Verdict, verdicts_of
 
-MAKERS: Mapping[str, Callable[[EvaluationUnit, Sequence[Variable], Mapping[str, MetricOptions]], list[Row]]] = {
-    "metrics": metric_rows,
-    "bins": bin_rows,
-    "curves": curve_rows,
-}
 ZONES_SHOWN = 60  # of more polygons or classes, pages and figures would be thousands
 
 
@@ -104,72 +95,87 @@ def preferred_scheme(experiment: Experiment) -> BinScheme:
     return preferred_first(experiment.bins.schemes)[0]
 
 
+@dataclass(frozen=True)
+class _Units:
+    """The evaluation units of a run, and what is noted of them while they are gone through once."""
+
+    experiment: Experiment
+    record: RunRecord
+    summaries: SavedSummaries
+    metric_options: Mapping[str, MetricOptions]
+    differences: Differences
+    zones: Mapping[str, Sequence[Part]]
+    excluded: list[Row] = field(default_factory=list)
+    shown: list[EvaluationUnit] = field(default_factory=list)
+    pixels: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def count(self) -> int:
+        """Number of all units."""
+        return len(self.record.tiles) + 1 + len(self.experiment.tile_lists) + len(self.zones)
+
+    def sums(self) -> Iterator[Sums]:
+        """Yield what the numbers of each variable of each unit follow from; one unit at a time is in memory."""
+        names = [variable.name for variable in self.record.variables]
+        wholes = ((zone, _counted(zone, parts, self.summaries, self.pixels)) for zone, parts in self.zones.items())
+        units = evaluation_units(self.experiment, names, self._noted())
+        for unit in chain(units, zone_units(self.experiment.levels, names, wholes)):
+            samples: Mapping[str, ForecastSample] = {}
+            of_tiles: Mapping[str, TileRows] = {}
+            if unit.level != "tile":
+                parts = self.zones[unit.name] if unit.zone else [self.summaries.part(tile) for tile in unit.tiles]
+                samples = forecast_samples_of(unit, self.metric_options, parts, self.summaries)
+                of_tiles = drawn_tiles(unit, self.metric_options, parts, self.summaries)
+                if not unit.zone or len(self.zones) <= ZONES_SHOWN:
+                    self.shown.append(unit)
+                self.differences.add(unit, samples)
+            for variable in self.record.variables:
+                own, name = replace(unit, variables={variable.name: unit.variables[variable.name]}), variable.name
+                yield Sums(
+                    own, variable, self.metric_options[name], self.experiment.intervals, samples.get(name),
+                    of_tiles.get(name),
+                )  # fmt: skip
+
+    def _noted(self) -> Iterator[TileWholes]:
+        """Yield the summaries of the tiles, and keep their excluded pixels."""
+        for tile in self.summaries.wholes():
+            self.excluded.extend(excluded_rows(tile))
+            yield tile
+
+
 def numbers_of(
     experiment: Experiment,
     record: RunRecord,
     summaries: SavedSummaries,
     metric_options: Mapping[str, MetricOptions],
+    *,
     reporter: Reporter,
+    shared: Helpers,
 ) -> Numbers:
-    """Return all numbers of a run. Evaluation units that are not shown are in memory one at a time."""
-    rows: dict[str, list[Row]] = {"metrics": [], "bins": [], "curves": [], "excluded": []}
-    inferred: dict[tuple[str, str], Mapping[str, Inference]] = {}
-    shown: list[EvaluationUnit] = []
-    names, zones = [variable.name for variable in record.variables], summaries.zones()
-    settings, differences = experiment.intervals, Differences(experiment, record.variables)
-
-    def noted() -> Iterator[TileWholes]:
-        """Yield the summaries of the tiles, and keep their excluded pixels."""
-        for tile in summaries.wholes():
-            rows["excluded"].extend(excluded_rows(tile))
-            yield tile
-
-    pixels = Counter[str]()
-    wholes_of_zones = ((zone, _counted(zone, parts, summaries, pixels)) for zone, parts in zones.items())
-    reporter.stage("numbers", len(record.tiles) + 1 + len(experiment.tile_lists) + len(zones))
-    for unit in chain(
-        evaluation_units(experiment, names, noted()), zone_units(experiment.levels, names, wholes_of_zones)
-    ):
-        on_map = metric_options
-        if unit.level != "tile":
-            parts = zones[unit.name] if unit.zone else [summaries.part(tile) for tile in unit.tiles]
-            sides = forecast_samples_of(unit, metric_options, parts, summaries)
-            drawn_tiles = _drawn_tiles(unit, metric_options, parts, summaries)
-            found = inferred[unit.level, unit.name] = {
-                variable: _inferred(unit.name, side, drawn_tiles.get(variable), settings, variable)
-                for variable, side in sides.items()
-            }
-            on_map = {name: replace(one, effective=found[name].effective) for name, one in metric_options.items()}
-            if not unit.zone or len(zones) <= ZONES_SHOWN:
-                shown.append(unit)
-            differences.add(unit, sides)
-        own = _rows_of(unit, record.variables, on_map)
-        if unit.level != "tile":
-            own["metrics"] = list(with_intervals(own["metrics"], found))
-        for name, more in own.items():
-            rows[name] += more
-        reporter.advance(unit.name)
-    tables = {name: sorted_table(name, rows[name]) for name in ("metrics", "bins", "curves")}
-    tables |= inference_tables(inferred)
-    tables["excluded"] = excluded_table(rows["excluded"])
-    tables = {name: by_model(table, record.variables, experiment.compare_on) for name, table in tables.items()}
+    """Return all numbers of a run, whose work helpers share."""
+    rows: dict[str, list[Row]] = {name: [] for name in MAKERS}
+    of_tiles = {name: PackedRows(COLUMNS[name]) for name in MAKERS}
+    inferred: dict[tuple[str, str], dict[str, Inference]] = {}
+    differences = Differences(experiment, record.variables)
+    units = _Units(experiment, record, summaries, metric_options, differences, summaries.zones())
+    reporter.stage("numbers", units.count)
+    for numbers in shared.share(unit_numbers, units.sums()):
+        for name, more in numbers.rows.items():
+            own = by_model(Table(COLUMNS[name], more), record.variables, experiment.compare_on)
+            (of_tiles if numbers.level == "tile" else rows)[name].extend(own.rows)
+        if numbers.inference is not None:
+            inferred.setdefault((numbers.level, numbers.name), {})[numbers.variable] = numbers.inference
+        if numbers.variable == record.variables[-1].name:
+            reporter.advance(numbers.name)
+    tables = {name: with_tiles(sorted_table(name, rows[name]), of_tiles[name]) for name in MAKERS}
+    others = {**inference_tables(inferred), "excluded": excluded_table(units.excluded)}
+    tables |= {name: by_model(table, record.variables, experiment.compare_on) for name, table in others.items()}
     tables |= differences.tables()
-    tables |= zone_table(experiment, record, zones, pixels)
-    unshown = len(zones) if len(zones) > ZONES_SHOWN else 0
+    tables |= zone_table(experiment, record, units.zones, units.pixels)
+    unshown = len(units.zones) if len(units.zones) > ZONES_SHOWN else 0
     by_name = {name: own for (_, name), own in inferred.items()}
     verdicts = verdicts_of(tables["metrics"].rows, tables["tests"].rows)
-    return Numbers(shown, by_name, tables, unshown, differences.uneven, verdicts)
-
-
-def _rows_of(
-    unit: EvaluationUnit, variables: Sequence[Variable], metric_options: Mapping[str, MetricOptions]
-) -> dict[str, list[Row]]:
-    """Return the rows of an evaluation unit for each table; what fails is missing from one variable of one table."""
-    rows: dict[str, list[Row]] = {name: [] for name in MAKERS}
-    for variable, (table, rows_of) in product(variables, MAKERS.items()):
-        with isolated("numbers", f"{table} of {variable.name} in {unit.name}"):
-            rows[table] += rows_of(unit, [variable], metric_options)
-    return rows
+    return Numbers(units.shown, by_name, tables, unshown, differences.uneven, verdicts)
 
 
 def _counted(zone: str, parts: Iterable[Part], summaries: SavedSummaries, pixels: Counter[str]) -> Iterator[TileWholes]:
@@ -211,19 +217,10 @@ def forecast_samples_of(
     }
 
 
-def _inferred(name: str, side: ForecastSample, tiles: TileRows | None, settings: Intervals, variable: str) -> Inference:
-    with isolated("intervals", f"{variable} in {name}"):
-        places, cells_of = side.places, side.cells_of
-        return infer(
-            name, side.whole, side.metric_options, places=places, cells_of=cells_of, settings=settings, tiles=tiles
-        )
-    return without_intervals(side.whole, side.metric_options, settings, FAILED)
-
-
-def _drawn_tiles(
+def drawn_tiles(
     unit: EvaluationUnit, metric_options: Mapping[str, MetricOptions], parts: Sequence[Part], summaries: SavedSummaries
 ) -> dict[str, TileRows]:
-    """Yield what each tile adds to the numbers that cells do not keep; nothing where tiles are too few to be drawn."""
+    """Return what each tile adds to the numbers that cells do not keep; nothing where tiles are too few to be drawn."""
     if len(parts) < FEWEST_TILES:
         return {}
 

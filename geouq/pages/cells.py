@@ -5,7 +5,7 @@ import gzip
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,15 +15,18 @@ from geouq.config import BinScheme, Variable
 from geouq.inference import ForecastSample
 from geouq.inference.blocks import cell_metres
 from geouq.inference.bootstrap import BootstrapBasis, basis_of_cells, rows_of_cells
+from geouq.maps.cell_metrics import kept_by_cell
 from geouq.maps.lattice import corners_on_lattice
+from geouq.maps.pixel_maps import PIXEL_MAPS
 from geouq.maps.scales import Scale, cell_scale, hexadecimal
-from geouq.metrics import Value, binned, coverage, evaluate_metric, metrics_of, unit_of
+from geouq.metrics import Value, binned, coverage, evaluate_metric, heading_at, metrics_of, unit_of
 from geouq.summary import Summary, TilePlace
 
 Floats = NDArray[np.float64]
 
 PIT_BINS = 20
 LARGEST_FILE = 1_400_000  # bytes
+PICTURED = ("mean", "std", "error", "z")  # in pictures of the worst tiles
 SUMS = ("truth", "error", "squared_error", "variance", "z", "z_square", "crps")
 DIAGRAMS = ("pit_", "n_", "variance_", "squared_error_")  # how the columns begin that are loaded when cells are chosen
 MOST_CELLS = 100_000  # of a variable
@@ -165,10 +168,13 @@ class MapMetric:
             "of": self.metric,
             "name": self.heading,
             "unit": self.unit,
-            "values": list(self.scale.values),
-            "colours": list(map(hexadecimal, self.scale.colours)),
+            **_as_record(self.scale),
             "part": self.part,
         }
+
+
+def _as_record(scale: Scale) -> dict[str, Any]:
+    return {"values": list(scale.values), "colours": list(map(hexadecimal, scale.colours))}
 
 
 @dataclass(frozen=True)
@@ -177,12 +183,14 @@ class CellSums:
 
     columns : by name, in the order of the blocks; n, weight where pixels have weights, those of `SUMS`, covered (inside
     the interval of the usual level), pit_0 to pit_19, and n_, variance_ and squared_error_ of each bin; of a prediction
-    without a variance n, weight and the metrics by their names. metrics : what the map shows.
+    without a variance n, weight and the metrics by their names. metrics : what the map shows. scales : colours of
+    `PICTURED`, those of the maps of pixels.
     """
 
     variable: Variable
     columns: Mapping[str, NDArray[Any]]
     metrics: Sequence[MapMetric] = ()
+    scales: Mapping[str, Scale] = field(default_factory=dict)
 
     @property
     def has_diagrams(self) -> bool:
@@ -245,6 +253,7 @@ class CellMaps:
                     "rows": sums.rows_a_file,
                     "diagrams": sums.has_diagrams,
                     "metrics": [metric.as_record() for metric in sums.metrics],
+                    "pixels": {name: _as_record(scale) for name, scale in sums.scales.items()},
                 }
                 for sums in self.variables
             ],
@@ -300,9 +309,9 @@ def _sums_of(side: ForecastSample, variable: Variable, scheme: BinScheme, layout
     names = [name for name in parts[0] if name != "weight" or side.whole.moments.weight != side.whole.n]
     whole = {name: _narrow(np.concatenate([part[name] for part in parts])) for name in names}
     metric_options = replace(side.metric_options, schemes=(scheme,), levels=(level,))
-    return CellSums(
-        variable, whole, _map_metrics(_shown(replace(side, metric_options=metric_options)), side, variable.units)
-    )
+    metrics = _map_metrics(_shown(replace(side, metric_options=metric_options)), side, variable.units)
+    scales = {name: scale(side.whole) for name in PICTURED if (scale := PIXEL_MAPS[name].scale)}
+    return CellSums(variable, whole, metrics, scales)
 
 
 def _means_of(side: ForecastSample, variable: Variable, layout: Layout) -> CellSums:
@@ -330,14 +339,13 @@ def _shown(side: ForecastSample) -> Iterator[Value]:
 
 def _map_metrics(values: Iterable[Value], side: ForecastSample, units: str) -> list[MapMetric]:
     """Return what the map shows, with the colours of the cell maps."""
-    found = []
+    found, of_cells = [], {value.name: value for value in kept_by_cell(side.whole, side.metric_options)}
     for value in values:
         metric = value.metric
-        level = f" of {100 * value.level:g} %" if value.level is not None else ""
         unit = unit_of(metric, units).replace("^2", "²")
-        scale = cell_scale(value, side.whole)
+        scale = cell_scale(of_cells.get(value.name, value), side.whole)
         found.append(
-            MapMetric(value.name, metric.name, f"{metric.heading}{level}", unit, scale, metric.part, metric.claim)
+            MapMetric(value.name, metric.name, heading_at(metric, value.level), unit, scale, metric.part, metric.claim)
         )
     return found
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from geouq.config import Variable
-from geouq.core.wording import true_minus, with_interval
+from geouq.core.wording import for_people, true_minus, with_interval
 from geouq.inference import TOO_FEW
 from geouq.verdict import Part, Place, Verdict, place_of
 
@@ -32,7 +32,7 @@ class Line:
 class Headline:
     """A sentence that answers, a line for each variable (the worst first), and the worst region.
 
-    more : number of variables that are left out.
+    more : number of variables that are left out. first : variable on which a map opens.
     """
 
     tone: Tone
@@ -40,6 +40,7 @@ class Headline:
     lines: Sequence[Line]
     worst: Line | None
     more: int = 0
+    first: str = ""
 
 
 def headline(variables: Sequence[Variable], verdicts: Mapping[Place, Verdict]) -> Headline:
@@ -54,10 +55,11 @@ def headline(variables: Sequence[Variable], verdicts: Mapping[Place, Verdict]) -
     most = len(ranked) if len(ranked) == MOST_LINES + 1 else MOST_LINES  # "1 more" takes a line, too
     lines = [Line(name, effect_words(whole[name]), certainty(whole[name])) for name in ranked[:most]]
     worst = max(regions, key=lambda one: severity(one[2]), default=None)
+    first = worst[0] if worst and _is_named(worst[2]) else "".join(ranked[:1])
     shown = (
         worst and _is_named(worst[2]) and Line(f"{worst[0]} in {worst[1]}", effect_words(worst[2]), certainty(worst[2]))
     )
-    return Headline(tone, sentence, lines, shown or None, len(ranked) - len(lines))
+    return Headline(tone, sentence, lines, shown or None, len(ranked) - len(lines), first)
 
 
 def _is_named(verdict: Verdict) -> bool:
@@ -77,7 +79,7 @@ def headline_of_region(
     tone, sentence = _answer({name: own for name, (own, _) in both.items()}, [])
     ranked = sorted(both, key=lambda name: _rank(both[name][0]))
     lines = [Line(name, compared(*both[name]), certainty(both[name][0])) for name in ranked[:most]]
-    return Headline(tone, sentence, lines, None, len(ranked) - len(lines))
+    return Headline(tone, sentence, lines, None, len(ranked) - len(lines), "".join(ranked[:1]))
 
 
 def compared(own: Verdict, whole: Verdict | None) -> str:
@@ -86,8 +88,9 @@ def compared(own: Verdict, whole: Verdict | None) -> str:
         return effect_words(own)
     if whole.coverage is None:
         return f"{effect_words(own)}; the whole: {effect_words(whole)}"
-    spread = too_small(whole)
-    return f"{effect_words(own)}; the whole: {100 * whole.coverage:.0f} %{f', {spread}' if spread else ''}"
+    factor = whole.std_factor
+    spread = f" and {for_people(factor)} times" if factor is not None and 0 < factor < math.inf else ""
+    return f"{effect_words(own)}; the whole: {100 * whole.coverage:.0f} %{spread}"
 
 
 def severity(verdict: Verdict | None) -> float:
@@ -102,7 +105,7 @@ def _rank(verdict: Verdict) -> tuple[bool, float]:
 
 def effect_words(verdict: Verdict) -> str:
     """Return the size of the effect as people say it: coverage, spread and bias where they matter."""
-    words = [one for one in (covered(verdict), too_small(verdict), too_sure(verdict), shifted(verdict)) if one]
+    words = [one for one in (covered(verdict), spread_words(verdict), too_sure(verdict), shifted(verdict)) if one]
     return "; ".join(words) or "no estimate"
 
 
@@ -110,7 +113,7 @@ def covered(verdict: Verdict) -> str:
     """Return the coverage with its interval in per cent, whole unless the interval is narrow; empty if missing."""
     if verdict.coverage is None or verdict.coverage_level is None:
         return ""
-    limits, digits = "", 0
+    limits, digits = " (no interval)" if verdict.is_certain else "", 0
     if verdict.coverage_limits:
         low, high = verdict.coverage_limits
         digits = int(high - low < NARROW_INTERVAL)
@@ -119,20 +122,12 @@ def covered(verdict: Verdict) -> str:
     return f"{100 * verdict.coverage_level:g} % intervals cover {share} of the pixels{limits}"
 
 
-def too_small(verdict: Verdict) -> str:
-    """Return by how much the predicted std is too small or too large; empty without a std."""
+def spread_words(verdict: Verdict) -> str:
+    """Return how large the errors are, with the interval; empty without a std."""
     factor = verdict.std_factor
     if factor is None or not 0 < factor < math.inf:
         return ""
-    if factor >= 2:
-        return f"std too small by a factor of {factor:.1f}"
-    if factor <= 0.5:
-        return f"std too large by a factor of {1 / factor:.1f}"
-    share = 100 * abs(1 / factor - 1)
-    if share < 1:
-        return f"std of z {_with_limits(verdict.spread)}"
-    about = f"{5 * round(share / 5) if share >= 10 else round(share)} %"
-    return f"std about {about} too {'small' if factor > 1 else 'large'}"
+    return f"errors {_with_limits(verdict.spread)} times the predicted std"
 
 
 def too_sure(verdict: Verdict) -> str:
@@ -153,7 +148,8 @@ def shifted(verdict: Verdict) -> str:
         return ""
     ends = sorted(abs(end) for end in (part.ci_low, part.ci_high) if end is not None and end * part.value > 0)
     limits = f" ({ends[0]:.2f} to {ends[1]:.2f})" if len(ends) == 2 else ""
-    return f"mean {abs(part.value):.2f} std{limits} {'below' if part.value > 0 else 'above'} the truth"
+    chance = "" if part.finding else ", not significant" if part.is_tested else ""
+    return f"mean {abs(part.value):.2f} std{limits} {'below' if part.value > 0 else 'above'} the truth{chance}"
 
 
 def _with_limits(part: Part) -> str:
@@ -180,24 +176,25 @@ def _answer(whole: Mapping[str, Verdict], regions: Sequence[tuple[str, str, Verd
     if any(severity(one) >= MATTERS for one in certain.values()):
         return "bad", f"Not trustworthy as it is: {found}{_suspected(whole, 'too')}."
     if places:
-        on_whole = f"; on the whole, {found}, but by little" if certain else ""
-        return (
-            "bad",
-            f"Not trustworthy everywhere: {_by_region(places)} {_are(len(places))} miscalibrated{on_whole}{suspected}.",
-        )
+        return "bad", f"Not trustworthy {_by_region(places)}{_on_the_whole(list(certain), whole)}."
     if certain:
         return "open", f"Miscalibrated, but by little where certain: {found}{suspected}."
     return _without_findings(whole)
 
 
 def _by_region(places: Sequence[tuple[str, str]]) -> str:
-    """Return variables and regions in words, region by region, such as "AGB and Clay in east; AGB in west"."""
+    """Return where which variables are miscalibrated, such as "in some regions: AGB and Clay in east; AGB in west"."""
     regions: dict[str, list[str]] = {}
     for variable, region in places:
         regions.setdefault(region, []).append(variable)
+    miscalibrated = f"{_are(len(places))} miscalibrated"
+    if len(regions) == 1:
+        ((region, variables),) = regions.items()
+        return f"in {region}, where {listed(variables)} {miscalibrated}"
     parts = [f"{listed(variables)} in {region}" for region, variables in regions.items()]
     more = len(parts) - MOST_NAMES
-    return "; ".join([*parts[:MOST_NAMES], *([f"variables of {more} more regions"] if more > 0 else [])])
+    shown = "; ".join([*parts[:MOST_NAMES], *([f"variables of {more} more regions"] if more > 0 else [])])
+    return f"in some regions: {shown} {miscalibrated}"
 
 
 def _without_findings(whole: Mapping[str, Verdict]) -> tuple[Tone, str]:
@@ -206,7 +203,7 @@ def _without_findings(whole: Mapping[str, Verdict]) -> tuple[Tone, str]:
     if doubtful:
         return (
             "open",
-            f"Not shown to be trustworthy: {listed(doubtful)} {_are(len(doubtful))} off, but not certainly so.",
+            f"Not shown to be trustworthy: {listed(doubtful)} may be off, which the tests cannot settle.",
         )
     if all(one.findings == ("no miscalibration detected",) for one in whole.values()):
         return "fine", f"No miscalibration detected in {_all_of(whole)}."
@@ -224,9 +221,23 @@ def _found(certain: Mapping[str, Verdict], count: int) -> str:
 
 
 def _suspected(whole: Mapping[str, Verdict], how: str) -> str:
-    """Return the variables whose effect matters without being significant."""
-    names = [name for name, one in whole.items() if not one.is_certain and severity(one) >= MATTERS]
+    """Return a clause on the variables whose effect matters without being significant."""
+    names = _doubtful(whole)
     return f"; {listed(names)} may be off {how}, which the tests cannot settle" if names else ""
+
+
+def _on_the_whole(certain: Sequence[str], whole: Mapping[str, Verdict]) -> str:
+    """Return how far variables are off in short, where no effect on the whole that matters is significant."""
+    if not certain:
+        return _suspected(whole, "on the whole")
+    doubtful = _doubtful(whole)
+    more = f", and {listed(doubtful)} may be off by more" if doubtful else ""
+    return f"; on the whole, {listed(certain)} {_are(len(certain))} off by little{more}"
+
+
+def _doubtful(whole: Mapping[str, Verdict]) -> list[str]:
+    """Return the variables whose effect matters without being significant."""
+    return [name for name, one in whole.items() if not one.is_certain and severity(one) >= MATTERS]
 
 
 def _all_of(whole: Mapping[str, Verdict]) -> str:

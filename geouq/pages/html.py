@@ -17,6 +17,7 @@ from geouq.core.wording import counted, for_people, true_minus
 from geouq.pages.content import ReportContent
 from geouq.pages.explorer import region_scripts
 from geouq.pages.headline import headline, headline_of_region, severity
+from geouq.pages.marks import MARKS
 from geouq.pages.multiples import multiples, of_region
 from geouq.pages.numbers import (
     Numbers,
@@ -250,19 +251,6 @@ POLICY = (
     "default-src 'none'; script-src 'self' file:; style-src 'self' file:; "
     "img-src 'self' file: data: blob:; base-uri 'none'; form-action 'none'"
 )
-
-MARKS: Mapping[str, str] = {
-    "over-confident": "▲",
-    "under-confident": "▼",
-    "over-prediction": "+",
-    "under-prediction": "−",  # noqa: RUF001  a minus, as beside numbers
-    "errors larger than predicted": "△",
-    "errors smaller than predicted": "▽",
-    "covers too little": "△",
-    "covers too much": "▽",
-    "better": "✓",
-    "worse": "✗",
-}
 
 MAP = ("cells.js", "geometry.js", "colours.js", "charts.js", "map.js", "thumbnails.js")
 STATIC: Mapping[str, Sequence[str]] = {

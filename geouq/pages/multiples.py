@@ -7,6 +7,7 @@ from html import escape
 
 from geouq.config import Variable
 from geouq.core.wording import for_people
+from geouq.metrics.record import squared_unit
 from geouq.pages.curves import Curves, Point
 from geouq.verdict import Place, place_of
 
@@ -15,6 +16,7 @@ MOST_VARIABLES = 12  # on the page of a region
 LEFT, TOP, SIDE = 38.0, 4.0, 138.0  # of the axes, in CSS pixels
 MOST_CODES = 8  # of classes along an axis
 WIDTH, HEIGHT = LEFT + SIDE + 8, TOP + SIDE + 20
+LETTER = 6.2  # width of a letter of a label
 LOGARITHMIC = 8  # ratio of the ends from which an axis is logarithmic
 
 
@@ -112,6 +114,7 @@ LEVELS = (
 )
 
 
+BOTH = " Calibration: the share of the truth below each quantile. PIT: its density, 1 where calibrated."
 GROUPED = (
     " Coverage: across, the pixels of a region in the order of the group, or its classes by their codes; up, the share "
     "of the truth inside the intervals; dashed, their level."
@@ -128,7 +131,10 @@ def of_region(variables: Sequence[Variable], region: str, curves: Mapping[Place,
     if first is None:
         return None
     rows = [("reliability" if first.caption == RELIABILITY else "levels", "", first.rows[1][2])]
-    own, whole = ([curves.get(place_of(name, one), Curves()).by_group for one in drawn] for name in (region, "all"))
+    both = [[curves.get(place_of(name, one), Curves()) for one in drawn] for name in (region, "all")]
+    rows += [(name, "", diagrams) for name, diagrams in _levels_and_pit(drawn, *both)]
+    has_both = len(rows) > 1
+    own, whole = ([one.by_group for one in some] for some in both)
     for by in dict.fromkeys(by for _, groups in own for by in groups):
         levels = {f"{100 * level:g} %" for level, groups in own if by in groups}
         name = f"coverage of {levels.pop()} intervals by {by}" if len(levels) == 1 else f"coverage by {by}"
@@ -137,7 +143,31 @@ def of_region(variables: Sequence[Variable], region: str, curves: Mapping[Place,
             for variable, (level, groups), (_, other) in zip(drawn, own, whole, strict=True)
         ]
         rows.append((name, "", diagrams))
-    return Multiples(first.caption + (GROUPED if len(rows) > 1 else ""), first.headings, rows, corner="diagram")
+    said = first.caption + (BOTH if has_both else "") + (GROUPED if len(rows) > 1 + 2 * has_both else "")
+    return Multiples(said, first.headings, rows, corner="diagram")
+
+
+def _levels_and_pit(
+    drawn: Sequence[Variable], own: Sequence[Curves], whole: Sequence[Curves]
+) -> Iterable[tuple[str, Sequence[str]]]:
+    """Yield the calibration curves and the PIT histograms of a region, where its forecasts have a variance."""
+    if not all(one.calibration and one.pit for one in whole):
+        return
+    three = list(zip(drawn, own, whole, strict=True))
+    yield (
+        "calibration",
+        [diagram(a.calibration, b.calibration, Frame(UNIT, UNIT, f"calibration, {v.name}")) for v, a, b in three],
+    )
+    highest = max(density for one in (*own, *whole) for density in one.pit)
+    density = Scale(0.0, max(2.0, highest), is_log=False, ticks=(0.0, 1.0, 2.0))
+    yield (
+        "PIT",
+        [diagram(_middles(a.pit), _middles(b.pit), Frame(UNIT, density, f"PIT, {v.name}", 1.0)) for v, a, b in three],
+    )
+
+
+def _middles(densities: Sequence[float]) -> Sequence[Point]:
+    return [((k + 0.5) / len(densities), density) for k, density in enumerate(densities)]
 
 
 def _of_groups(points: Sequence[Point], whole: Sequence[Point], level: float, label: str) -> str:
@@ -199,10 +229,21 @@ def _axes(frame: Frame) -> Iterable[str]:
     columns, rows = [frame.x(tick) for tick in frame.across.ticks], [frame.y(tick) for tick in frame.up.ticks]
     lines = [*(f"M{x} {TOP:g}v{SIDE:g}" for x in columns), *(f"M{LEFT:g} {y}h{SIDE:g}" for y in rows)]
     yield f'<path class="grid" d="{"".join(lines)}"/>'
-    for x, text in zip(columns, frame.across.texts, strict=True):
-        yield f'<text x="{x}" y="{TOP + SIDE + 13:g}" text-anchor="middle">{text}</text>'
+    yield from _labels_across(columns, frame.across)
     for y, text in zip(rows, frame.up.texts, strict=True):
         yield f'<text x="{LEFT - 4:g}" y="{float(y) + 4:.1f}" text-anchor="end">{text}</text>'
+
+
+def _labels_across(columns: Sequence[str], scale: Scale) -> Iterable[str]:
+    """Yield the labels below a diagram, but those that would touch the one before; words end at the ends of it."""
+    free = -math.inf
+    for x, text in zip(columns, scale.texts, strict=True):
+        half = LETTER * len(text) / 2
+        if float(x) - half < free and not scale.labels:
+            continue
+        free = float(x) + half + LETTER
+        anchor = {LEFT: "start", LEFT + SIDE: "end"}.get(float(x), "middle") if scale.labels else "middle"
+        yield f'<text x="{x}" y="{TOP + SIDE + 13:g}" text-anchor="{anchor}">{text}</text>'
 
 
 def _short(number: float) -> str:
@@ -275,4 +316,4 @@ def _points(curves: Curves | None) -> Sequence[Point]:
 def _heading(variable: Variable, has_bins: bool) -> str:  # noqa: FBT001
     if not has_bins or variable.units in ("", "1"):
         return variable.name
-    return f"{variable.name}, ({variable.units})²" if " " in variable.units else f"{variable.name}, {variable.units}²"
+    return f"{variable.name}, {squared_unit(variable.units).replace('^2', '²')}"

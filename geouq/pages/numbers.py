@@ -10,6 +10,7 @@ from geouq.metrics import deviation, ideal_value, named, shown_in, usual_heading
 from geouq.metrics.record import OF_VARIANCE
 from geouq.pages.content import ReportContent
 from geouq.pages.headline import effect_words, severity
+from geouq.pages.marks import MARKS
 from geouq.pages.sheet import DASH, Cell, Column, Sheet, aligned
 from geouq.verdict import Place, Verdict, place_of, place_of_row, verdict_of
 
@@ -18,6 +19,7 @@ Numbers = Mapping[Place, Mapping[str, Row]]
 Headings = Sequence[tuple[str, str]]  # of numbers, by their names in tables
 
 WORST_TILES, WORST_VARIABLES = 3, 12  # tiles of each variable, and variables, on the page of a region
+EXPLAINED = ("over-confident", "under-confident", "over-prediction", "under-prediction")  # under the table of regions
 WHY_BINS = ", which all hold pixels (of skewed variances, one equal-width bin holds nearly all: see metrics.csv)"
 
 
@@ -56,9 +58,10 @@ def regions_sheet(
         variable.name: aligned(
             columns,
             [
-                [Cell(_with_units(variable)), name, _verdict_cell(found.get(place)), *_number_cells(shown, rows)]
+                [Cell(_with_units(variable)), name, _verdict_cell(verdict), *_number_cells(shown, rows, verdict)]
                 for name in wanted
                 for place in [place_of(name.text, variable)]
+                for verdict in [found.get(place)]
                 if (rows := numbers.get(place))
             ],
         )
@@ -66,16 +69,20 @@ def regions_sheet(
     }
     places = {place_of(name.text, variable) for name in wanted for variable in content.variables}
     caption = (
-        f"{_of_bins(content)}The interval is under the number; a mark shows that it excludes the ideal: "
-        "▲ over-confident, ▼ under-confident, + over-prediction, \N{MINUS SIGN} under-prediction, △ errors larger than "
-        f"predicted or coverage too small, ▽ the reverse.{content.compared}{_footnote(numbers, places)}"
+        f"{_of_bins(content)}The interval is under the number. Marks of what the verdict finds: "
+        f"{', '.join(f'{MARKS[says]} {says}' for says in EXPLAINED)}, {MARKS['covers too little']} errors larger than "
+        f"predicted or coverage too small, {MARKS['covers too much']} the reverse.{content.compared}"
+        f"{_footnote(numbers, places)}"
     )
     return Sheet("regions", caption, columns, groups)
 
 
 def _footnote(numbers: Numbers, places: Iterable[Place]) -> str:
     """Return why some numbers have no interval, once for all of them."""
-    rows = (row for place in places for row in numbers.get(place, {}).values())
+    return _why_dashes(row for place in places for row in numbers.get(place, {}).values())
+
+
+def _why_dashes(rows: Iterable[Row]) -> str:
     reasons = sorted({row["ci_method"] for row in rows if row.get("ci_low") is None and row.get("ci_method")})
     return f" {DASH}: no interval ({'; '.join(reasons)})." if reasons else ""
 
@@ -179,35 +186,39 @@ def _headed(shown: Headings) -> list[Column]:
     return [Column(heading, about=one[0].claim if (one := named(name)) else "") for name, heading in shown]
 
 
-def _number_cells(shown: Headings, rows: Mapping[str, Row]) -> list[Cell]:
-    """Return the pixels, then each number shown."""
+def _number_cells(shown: Headings, rows: Mapping[str, Row], verdict: Verdict | None = None) -> list[Cell]:
+    """Return the pixels, then each number shown, with marks that the verdict bears out."""
     some = any(row.get("ci_low") is not None for row in rows.values())
     return [
         Cell(thousands(next(iter(rows.values()))["n"])),
-        *(_number_cell(rows.get(name), is_noted=some) for name, _ in shown),
+        *(_number_cell(rows.get(name), verdict, is_noted=some) for name, _ in shown),
     ]
 
 
-def _number_cell(row: Row | None, *, is_noted: bool) -> Cell:
+def _number_cell(row: Row | None, verdict: Verdict | None, *, is_noted: bool) -> Cell:
     """Return a number with the digits that its interval leaves; is_noted : whether a dash tells that it has none."""
     if row is None or row["value"] is None:
         return Cell(DASH)
     if row.get("ci_low") is None:
         return Cell(true_minus(for_people(row["value"])), DASH if is_noted and row.get("ci_method") else "")
-    value, _, limits = with_interval(row["value"], row["ci_low"], row["ci_high"]).partition(" ")
-    under = limits.strip("[]").replace(", ", "\u00a0to\u00a0") or interval_text(row)
-    return Cell(true_minus(value), true_minus(under), interval_says(row))
+    return Cell(*_value_and_limits(row["value"], row), interval_says(row) if _is_borne_out(row, verdict) else "")
 
 
 def _verdict_cell(verdict: Verdict | None) -> Cell:
     return Cell("") if verdict is None else Cell(verdict.word, verdict.why, verdict.tone)
 
 
-def without_interval(row: Row) -> str:
-    """Return why a number has no interval; empty where it has one or needs none."""
-    if row.get("ci_low") is not None or not row.get("ci_method"):
-        return ""
-    return f"no interval: {row['ci_method']}"
+def _is_borne_out(row: Row, verdict: Verdict | None) -> bool:
+    """Return whether a verdict lets an interval that excludes the ideal count as a finding.
+
+    What the verdict rests on must be significant after the adjustment for the number of regions; of other numbers the
+    verdict must find something.
+    """
+    if verdict is None:
+        return False
+    parts = (verdict.bias, verdict.spread, verdict.shape, verdict.inside)
+    part = next((part for part in parts if part.metric == row["metric"]), None)
+    return verdict.is_certain if part is None else part.is_significant
 
 
 def interval_says(row: Row) -> str:
@@ -233,7 +244,10 @@ def shift_sheet(content: ReportContent) -> Sheet:
         if row["metric"] in headings() and row["bins"] in ("", content.bins):
             groups.setdefault(_named(row), []).append(_shift_row(row))
     columns = tuple(Column(heading, kind) for heading, kind in zip(SHIFT, SHIFT_KINDS, strict=True))
-    caption = "Difference: out less in, with an interval of both drawn apart; a colour shows that it is significant."
+    caption = (
+        "Difference: out less in, with an interval of both drawn apart; a colour shows that it is significant."
+        f"{_why_dashes(row for row in content.shift if row['metric'] in headings())}"
+    )
     return Sheet("shift", caption, columns, groups)
 
 
@@ -257,6 +271,7 @@ def models_sheet(content: ReportContent) -> Sheet:
     caption = (
         "Differences on the same draws of the same blocks of cells, with intervals; a mark says that a difference is "
         "significant after adjusting for their number: ✓ better, ✗ worse."
+        f"{_why_dashes(row for rows in found.values() for row in rows.values())}"
     )
     return Sheet("models", caption, columns, groups)
 
@@ -274,7 +289,7 @@ def _shift_row(row: Row) -> list[Cell]:
         Cell(headings()[row["metric"]]),
         Cell(_text(row["in"])),
         Cell(_text(row["out"])),
-        Cell(_text(row["difference"]), interval_text(row) or without_interval(row)),
+        _difference(row),
         Cell(row["verdict"], says=says),
     ]
 
@@ -285,7 +300,20 @@ def _difference_cell(row: Row | None) -> Cell:
     says = ""
     if row["significant"] == "yes" and row["better"]:
         says = "better" if row["better"] == row["model"] else "worse"
-    return Cell(_text(row["difference"]), interval_text(row) or without_interval(row), says)
+    return _difference(row, says)
+
+
+def _difference(row: Row, says: str = "") -> Cell:
+    """Return a difference with the digits that its interval leaves; a dash where it has none."""
+    if row["difference"] is None or row.get("ci_low") is None:
+        return Cell(_text(row["difference"]), DASH if row.get("ci_method") else "", says)
+    return Cell(*_value_and_limits(row["difference"], row), says)
+
+
+def _value_and_limits(value: float, row: Row) -> tuple[str, str]:
+    """Return a number and its interval, on one line each, with the digits that the interval leaves."""
+    text, _, limits = with_interval(value, row["ci_low"], row["ci_high"]).partition(" ")
+    return true_minus(text), true_minus(limits.strip("[]").replace(", ", "\u00a0to\u00a0") or interval_text(row))
 
 
 def failures_sheet(content: ReportContent) -> Sheet:

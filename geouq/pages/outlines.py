@@ -36,6 +36,8 @@ def outlines_on(layout: Layout, polygons: Iterable[Polygons], wanted: Collection
     """
     found: dict[str, list[Floats]] = {}
     for own in polygons:
+        if not set(own.names) & set(wanted):
+            continue
         for tile in layout.tiles:
             edges, owner = outlines(own, tile.place.grid)
             zone = own.zone[owner]

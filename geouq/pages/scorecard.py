@@ -8,6 +8,7 @@ from geouq.config import Variable
 from geouq.core.wording import for_people, true_minus
 from geouq.metrics import named
 from geouq.pages.headline import certainty, effect_words, severity
+from geouq.pages.marks import ELSEWHERE, HOLDS, MARKS, OPEN
 from geouq.verdict import NARROW, NARROW_GAP, NARROW_MEAN, Part, Place, Verdict, narrow_coverage, place_of
 
 SIGNIFICANT, UNCERTAIN, UNTESTED = "sig", "open", "untested"
@@ -24,10 +25,11 @@ class Fill(NamedTuple):
     signs: tuple[str, str]
 
 
-SPREAD = Fill("f", (1.1, 1.25, 1.6), ("▼", "▲"))  # factors
-GAP = Fill("f", (0.01, 0.05, 0.1), ("▼", "▲"))  # between confidence and accuracy
-COVERAGE = Fill("f", (0.02, 0.05, 0.15), ("▽", "△"))
-BIAS = Fill("b", (0.1, 0.3, 0.75), ("\N{MINUS SIGN}", "+"))
+CONFIDENCE = MARKS["under-confident"], MARKS["over-confident"]
+SPREAD = Fill("f", (1.1, 1.25, 1.6), CONFIDENCE)  # factors
+GAP = Fill("f", (0.01, 0.05, 0.1), CONFIDENCE)  # between confidence and accuracy
+COVERAGE = Fill("f", (0.02, 0.05, 0.15), (MARKS["covers too much"], MARKS["covers too little"]))
+BIAS = Fill("b", (0.1, 0.3, 0.75), (MARKS["under-prediction"], MARKS["over-prediction"]))
 
 
 class Mark(NamedTuple):
@@ -69,8 +71,8 @@ TABS = (
     Tab(
         "spread",
         "Spread",
-        "Factor by which the predicted std is too small (std of z); of classes, the confidence less the accuracy. "
-        "Orange, ▲: over-confident; purple, ▼: under-confident.",
+        "How many times as large as the predicted std the errors are (std of z); of classes, the confidence less the "
+        "accuracy. Orange, ▲: over-confident; purple, ▼: under-confident.",
     ),
     Tab(
         "coverage",
@@ -80,8 +82,8 @@ TABS = (
     Tab(
         "bias",
         "Bias",
-        "Mean of z: how far the truth is above the mean, in units of the predicted std. Red, +: predictions are too "
-        "high; blue, \N{MINUS SIGN}: too low.",
+        "Mean of z: how far the truth is above the mean, in units of the predicted std. Red, ↑: predictions are too "
+        "high; blue, ↓: too low.",
     ),
     Tab("skill", "Skill", "Share of the variance of the truth that the mean explains. Red: worse than a constant."),
 )
@@ -138,7 +140,10 @@ def _cell(verdict: Verdict | None, skill: float | None) -> CardCell:
     if verdict is None:
         return CardCell([Mark(), Mark(), Mark(), _skill(skill)], "no verdict")
     words = f"{effect_words(verdict)} ({certainty(verdict)})"
-    return CardCell([_spread(verdict), _coverage(verdict), _bias(verdict), _skill(skill)], words)
+    marks = [_spread(verdict), _coverage(verdict), _bias(verdict)]
+    if any(SIGNIFICANT in mark.classes.split() for mark in marks):
+        marks = [mark._replace(text=mark.text.replace(HOLDS, ELSEWHERE)) for mark in marks]
+    return CardCell([*marks, _skill(skill)], words)
 
 
 def _spread(verdict: Verdict) -> Mark:
@@ -186,7 +191,7 @@ def _state(part: Part, *, is_narrow: bool) -> str:
 def _mark(text: str, fill: Fill, size: float, state: str, *, is_above: bool) -> Mark:
     """Return a text with a sign, and the number of its fill, from -3 to 3."""
     step = sum(size > limit for limit in fill.limits)
-    sign = {SIGNIFICANT: fill.signs[is_above], UNCERTAIN: "?", UNTESTED: "untested"}.get(state, "✓")
+    sign = {SIGNIFICANT: fill.signs[is_above], UNCERTAIN: OPEN, UNTESTED: "untested"}.get(state, HOLDS)
     return Mark(f"{text} {sign}", f"{fill.colours}{step if is_above else -step} {state}".rstrip(), size)
 
 

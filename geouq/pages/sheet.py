@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from geouq.pages.marks import MARKS
+
 DASH = "–"  # noqa: RUF001  in place of a number that is missing
 FIGURE, POINT = "\N{FIGURE SPACE}", "\N{PUNCTUATION SPACE}"  # as wide as a digit, and as a decimal point
 SHORT = 120  # rows; of longer tables one group is shown, and loaded when it is
@@ -59,6 +61,7 @@ class Sheet:
             "files": self._file_counts,
             "kinds": [column.kind for column in self.columns],
             "only": list(only),
+            "marks": MARKS,
         }
 
     @cached_property

@@ -5,24 +5,29 @@ from pathlib import Path
 
 from geouq.core.failures import collecting
 from geouq.core.overflow import overflow_is_missing
+from geouq.core.processes import Helpers
+from geouq.core.usage import give_back
 from geouq.numbers.gates import judge
 from geouq.numbers.run_metrics import metric_options_of, numbers_of
 from geouq.pipeline.stages import Evaluated, Swept
 from geouq.recalibration import JustRun, recalibrate_run
 
 
-def evaluate(swept: Swept) -> Evaluated:
+def evaluate(swept: Swept, shared: Helpers) -> Evaluated:
     """Return all that follows from the summaries of a run, before it is written.
 
-    What cannot be computed costs only itself, and is among the failures of what is returned.
+    Helpers share the work. What cannot be computed costs only itself, and is among the failures of what is returned.
     """
     summaries = swept.summaries
     with collecting() as missing, overflow_is_missing():
         recalibrated = _recalibrate(swept)
         (swept.folder / "results.json").unlink(missing_ok=True)  # results of an earlier run are out of date
         metric_options = metric_options_of(swept.experiment, swept.record.variables, summaries)
-        numbers = numbers_of(swept.experiment, swept.record, summaries, metric_options, swept.reporter)
+        numbers = numbers_of(
+            swept.experiment, swept.record, summaries, metric_options, reporter=swept.reporter, shared=shared
+        )
         gates = tuple(judge(swept.experiment, numbers.tables["metrics"]))
+    give_back()  # what the resamples took, as figures and maps need memory of their own
     return Evaluated(swept, summaries, metric_options, numbers, gates, recalibrated, tuple(missing))
 
 

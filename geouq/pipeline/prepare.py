@@ -1,5 +1,6 @@
 """First stage of a run: read headers, place regions, plan the work, and examine what the folder and the input hold."""
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -10,20 +11,25 @@ from geouq.core.atomic import remove_leftovers
 from geouq.core.errors import ConfigError, SummaryError, require_type
 from geouq.core.failures import collecting
 from geouq.core.overflow import overflow_is_missing
-from geouq.core.usage import resources
+from geouq.core.processes import Helpers, helpers
+from geouq.core.usage import machine_memory, resources
 from geouq.maps.geotiff import validate_source_date_epoch
-from geouq.pipeline.data import Job, Options
+from geouq.pipeline.data import DEFAULTS, Job, Options
 from geouq.pipeline.headers import read_headers
 from geouq.pipeline.stages import Inspected, Swept, Workers
 from geouq.rasters.catalog import Tile
 from geouq.runs.checksums import catalog_with_checksums
 from geouq.runs.lock import owned
+from geouq.runs.plan import FIGURES, parse_memory
 from geouq.runs.progress import Reporter, Silent
 from geouq.runs.provenance import Begun, config_digest, load_record
-from geouq.runs.store import damaged_summaries, is_valid, note_on_unidentified, outdated, unidentified
+from geouq.runs.store import SavedFiles, damaged_summaries, note_on_unidentified, outdated, unidentified
 from geouq.runs.verification import require_intact_summaries
 from geouq.sweep.workers import workers
 
+WORTH_SHARING = 16  # variables in regions: a second or two
+TILES = 20  # have as many numbers as a region takes time for
+ZONES = 8  # regions that a layer of polygons or classes is taken to have
 CONFIG_CHANGED = "config.yaml changed since the run, and the numbers follow the changed one"
 
 
@@ -81,26 +87,41 @@ def reopened(folder: Configuration, reporter: Reporter | None) -> Iterator[Swept
         yield Swept(experiment, record, folder, reporter or Silent())
 
 
+@contextmanager
+def helping(swept: Swept) -> Iterator[Helpers]:
+    """Provide processes for the work after the sweep, where that is longer than they take to start.
+
+    They are one less than the workers, and no more than fit into the memory.
+    """
+    options = swept.job.options if swept.job else DEFAULTS
+    limit = parse_memory(options.memory) if options.memory else machine_memory()
+    count = swept.job.plan.workers if swept.job else os.cpu_count() or 1
+    regions = 1 + len(swept.experiment.tile_lists) + ZONES * len(swept.experiment.zone_layers)
+    regions += len(swept.record.tiles) // TILES
+    is_long = regions * len(swept.record.variables) >= WORTH_SHARING
+    with helpers(min(count, limit // FIGURES) - 1 if is_long else 0) as shared:
+        yield shared
+
+
 def inspect(job: Job) -> Inspected:
     """Return which tiles must be read, and what the input checks find."""
-    read_again = _read_again(job)
+    saved = SavedFiles(job.folder)
+    read_again = _read_again(job, saved)
     waiting = tuple(
-        tile
-        for tile in job.tiles
-        if job.options.fresh or unidentified(tile) or not is_valid(job.folder, tile, job.settings)
+        tile for tile in job.tiles if job.options.fresh or unidentified(tile) or not saved.is_valid(tile, job.settings)
     )
     with collecting() as failures:
         findings = _findings(job, waiting)
     return Inspected(job, waiting, read_again, findings, tuple(failures))
 
 
-def _read_again(job: Job) -> tuple[str, ...]:
+def _read_again(job: Job, saved: SavedFiles) -> tuple[str, ...]:
     """Report which tiles are read again, and why: files that nothing identifies, damaged summaries."""
     layers = {tile.name: job.zones[tile.name].layers for tile in job.tiles}
     found = note_on_unidentified({tile.name: unidentified(tile, layers[tile.name].values()) for tile in job.tiles})
-    found += [note for name, own in layers.items() for note in damaged_summaries(job.folder, name, own)]
+    found += damaged_summaries(job.folder, layers)
     identified = [tile for tile in job.tiles if not unidentified(tile)]
-    for note in (*found, *outdated(job.folder, identified, job.settings)):
+    for note in (*found, *outdated(saved, identified, job.settings)):
         job.reporter.say(note)
     return tuple(found)
 

@@ -10,6 +10,7 @@ from geouq.core.errors import DataError
 from geouq.core.failures import Failure, collecting, isolated
 from geouq.core.naming import file_name
 from geouq.core.overflow import overflow_is_missing
+from geouq.core.processes import Helpers
 from geouq.inference import Bands
 from geouq.maps import is_pixel_map
 from geouq.maps.geotiff import source_date_epoch
@@ -30,6 +31,7 @@ from geouq.pages import (
     write_report,
 )
 from geouq.pages.quick_looks import QuickLook
+from geouq.pipeline.figures import FigurePaths, begin_figures, finish_figures
 from geouq.pipeline.results import Results, write_outcome
 from geouq.pipeline.stages import Evaluated, Swept
 from geouq.runs.provenance import RunRecord, inputs_in_words, resolved
@@ -47,19 +49,19 @@ from geouq.tables.rows import (
 from geouq.verdict import Place
 from geouq.zones import read_polygons
 
-FigurePaths = Mapping[tuple[str, str, str], str]  # by region, variable and title
 
-
-def publish(evaluated: Evaluated) -> Results:
-    """Write all files that follow from the numbers of a run.
+def publish(evaluated: Evaluated, shared: Helpers) -> Results:
+    """Write all files that follow from the numbers of a run; helpers draw figures meanwhile.
 
     What cannot be written costs only itself: it is among the failures of the results, in the table, and on the page.
     """
     folder = evaluated.swept.folder
     with collecting(evaluated.failures) as missing, overflow_is_missing():
+        drawing = begin_figures(evaluated, shared)
         files = write_tables(evaluated)
-        maps = _write_maps(evaluated)
-        figures, undrawn = draw_figures(evaluated)
+        maps = _write_maps(evaluated, shared)
+        figures, undrawn = finish_figures(evaluated, drawing)
+        shared.release()
         results = _results_of(evaluated, undrawn)
         pages = _write_pages(evaluated, results, figures, maps, missing)
     results = _with_failures(results, missing)
@@ -162,46 +164,10 @@ def _write_comparison(evaluated: Evaluated) -> list[Path]:
     return [*write_texts(shown, swept.folder / "tables"), *drawn]
 
 
-def draw_figures(evaluated: Evaluated) -> tuple[dict[tuple[str, str, str], str], list[str]]:
-    """Draw the figures of the whole and of regions; return their paths relative to the folder, and notes.
-
-    Those that have nothing to show are not there; of very many, those that stand in `geouq.drawing.by_default`.
-    """
-    swept, numbers = evaluated.swept, evaluated.numbers
-    output = swept.experiment.output
-    if not (output.figures or output.region_figures):
-        swept.reporter.stage("figures", 0)
-        return {}, []
-    from geouq.drawing import FIGURES, Case, Source, by_default, path_of_figure  # noqa: PLC0415  matplotlib is large
-    from geouq.figures import save_figure  # noqa: PLC0415
-
-    rows = {name: numbers.tables[name].rows for name in ("metrics", "shift") if name in numbers.tables}
-    source = Source(
-        preferred_scheme(swept.experiment), evaluated.metric_options, numbers.shown,
-        lambda evaluation_unit, variable: numbers.inferred[evaluation_unit.name][variable], rows, numbers.verdicts,
-        evaluated.summaries, evaluated.summaries.zones(),
-    )  # fmt: skip
-    wanted, left = by_default(numbers.shown, swept.record.variables, output.figures, output.region_figures)
-    written = {}
-    swept.reporter.stage("figures", len(wanted))
-    for one in wanted:
-        case, outputs = Case(source, one.evaluation_unit, one.variable), list[Path]()
-        with isolated("figures", f"{one.figure} of {one.variable.name} in {one.evaluation_unit.name}", outputs=outputs):
-            path = path_of_figure(case, one.figure)
-            outputs.append(swept.folder / path)
-            record = FIGURES[one.figure]
-            if (figure := record.draw(case)) is not None:
-                save_figure(figure, swept.folder / path)
-                written[one.evaluation_unit.name, one.variable.name, record.title] = path.as_posix()
-        swept.reporter.advance(f"{case.title}, {one.figure}")
-    left_out = f"{left} more figures of regions are drawn by: geouq figures {swept.folder} --region NAME"
-    return written, [left_out] if left else []
-
-
-def _write_maps(evaluated: Evaluated) -> list[Path]:
+def _write_maps(evaluated: Evaluated, shared: Helpers) -> list[Path]:
     swept = evaluated.swept
     run = OfMaps(swept.experiment, swept.record, evaluated.summaries, evaluated.metric_options, _wholes(evaluated))
-    return write_maps(run, swept.folder / "maps", swept.reporter)
+    return write_maps(run, swept.folder / "maps", swept.reporter, shared)
 
 
 def _write_pages(

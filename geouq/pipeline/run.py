@@ -6,7 +6,7 @@ Each stage is a module in this folder. It takes the result of the stage before i
 from geouq.config import Configuration
 from geouq.pipeline.data import DEFAULTS, Options
 from geouq.pipeline.evaluate import evaluate
-from geouq.pipeline.prepare import inspect, prepare, prepare_again, reopened, working
+from geouq.pipeline.prepare import helping, inspect, prepare, prepare_again, reopened, working
 from geouq.pipeline.publish import publish
 from geouq.pipeline.results import Results
 from geouq.pipeline.sweep import save, sweep
@@ -46,8 +46,9 @@ def run(experiment: Configuration, options: Options = DEFAULTS, reporter: Report
         if again := prepare_again(job, swept.changed):
             swept = swept.then(sweep(inspect(again), workers))
         save(swept, workers)
-        evaluated = evaluate(swept)
-        return publish(evaluated)
+        with helping(swept) as shared:
+            evaluated = evaluate(swept, shared)
+            return publish(evaluated, shared)
 
 
 def report(folder: Configuration, reporter: Reporter | None = None) -> Results:
@@ -72,6 +73,6 @@ def report(folder: Configuration, reporter: Reporter | None = None) -> Results:
     ArgumentError
         If an argument has a wrong type.
     """
-    with reopened(folder, reporter) as swept:
-        evaluated = evaluate(swept)
-        return publish(evaluated)
+    with reopened(folder, reporter) as swept, helping(swept) as shared:
+        evaluated = evaluate(swept, shared)
+        return publish(evaluated, shared)

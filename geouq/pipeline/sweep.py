@@ -21,7 +21,6 @@ from geouq.runs.store import (
     SavedSummaries,
     SummariesUnderWay,
     ZonesUnderWay,
-    change_summary,
     checksums_of_summaries,
     forget_zones,
     key_of_tile,
@@ -82,7 +81,7 @@ def _sweep_tiles(job: Job, pool: Executor, waiting: Sequence[Tile]) -> list[Fail
         job.reporter.say(f"{reused} of {len(job.tiles)} tiles are summarised already and are not swept again")
     failures = []
     job.reporter.stage("sweep", len(waiting))
-    with SummariesUnderWay(job.folder, job.settings) as files:
+    with SummariesUnderWay(job.folder, job.settings, waiting, job.reporter.advance) as files:
         swept = sweep_tiles(
             waiting,
             job.settings,
@@ -97,9 +96,9 @@ def _sweep_tiles(job: Job, pool: Executor, waiting: Sequence[Tile]) -> list[Fail
                 files.abandon(outcome.tile)
                 failures.append(outcome)
                 job.reporter.say(f"tile {outcome.tile} failed: {outcome.message}")
+                job.reporter.advance(outcome.tile)
             else:
                 files.keep(outcome)
-            job.reporter.advance(outcome.tile)
     return failures
 
 
@@ -123,12 +122,14 @@ def _place_edges(job: Job, pool: Executor, failures: Sequence[Failure]) -> list[
         reading_of=job.reading_of,
         under_way=job.reporter.under_way,
     )
-    for tile, outcome in collected:
-        if isinstance(outcome, Failure):
-            found.append(outcome)
-        else:
-            change_summary(job.folder, tile, partial(with_kept, kept=outcome), job.settings)
-        job.reporter.advance(tile.name)
+    with SummariesUnderWay(job.folder, job.settings, waiting, job.reporter.advance) as files:
+        for tile, outcome in collected:
+            if isinstance(outcome, Failure):
+                files.abandon(tile.name)
+                found.append(outcome)
+                job.reporter.advance(tile.name)
+            else:
+                files.change(tile, partial(with_kept, kept=outcome))
     return found
 
 

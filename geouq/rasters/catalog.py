@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Self
 
 from geouq.config import Experiment, FormData, Problem, Variable, config_error, key_of, model_and_layer
@@ -81,7 +82,7 @@ class Tile:
         levels = ((variable.name, self.predictions[variable.model].level) for variable in self.variables)
         return {name: level for name, level in levels if level is not None}
 
-    @property
+    @cached_property
     def rasters(self) -> dict[str, Raster]:
         """Return the layers that are there, by their key in the configuration; names in that follow a dot."""
         shared = {

@@ -14,6 +14,8 @@ from geouq.core.naming import file_name
 from geouq.drawing.cells import cells_of_tiles, unit_of_cells, usual_metric
 from geouq.figures import IDEAL, PALETTE, Curve, before_after_figure, cell_map, save_figure
 from geouq.figures.style import MARKERS, decades, dress, key, new_figure, note, plain, with_units
+from geouq.maps.cell_metrics import scale_of_cells
+from geouq.metrics import MetricOptions
 from geouq.recalibration.corrections import ByGroup, Conformal, Isotonic, Single
 from geouq.recalibration.recalibrator import Recalibrator
 from geouq.recalibration.scores import ScoreKey
@@ -57,18 +59,28 @@ def draw_before_after(
 
 
 def draw_cells(
-    before: SavedSummaries, after: SavedSummaries, views: Sequence[ScoreKey], scheme: BinScheme, path: Path
+    before: SavedSummaries,
+    after: SavedSummaries,
+    views: Sequence[ScoreKey],
+    scheme: BinScheme,
+    *,
+    path: Path,
+    whole: Summary,
 ) -> list[Path]:
-    """Write mean z^2 of every cell on a map before, and after out of fold; `path` tells folder and name of both."""
+    """Write mean z^2 of every cell on a map before, and after out of fold; `path` tells folder and name of both.
+
+    whole : of all pixels before, from which the colours of both follow.
+    """
     written = []
     metric = usual_metric(GAUSSIAN)
     first, units = views[0], unit_of_cells(metric, "")
+    scale = scale_of_cells(metric, whole, MetricOptions(whole.levels, (scheme,)))
     for when, summaries, name in (("before", before, first.variable), ("after", after, first.label)):
         title = f"{first.variable}: {when} recalibration" + (f" ({first.method}, {first.judge})" * (when == "after"))
         own = path.with_name(f"{path.name}_cells_{when}.png")
         with isolated("figures", f"cells of {first.variable} {when} recalibration", outputs=[own]):
             cells = cells_of_tiles(summaries, [summaries.part(t) for t in summaries.tiles], name, metric, scheme)
-            save_figure(cell_map(cells, metric, title=title, units=units), own)
+            save_figure(cell_map(cells, metric, scale, title=title, units=units), own)
             written.append(own)
     return written
 
@@ -109,7 +121,7 @@ def correction_figure(recalibrator: Recalibrator, whole: Summary) -> Figure:
         dress(axes, with_units("predicted std", units), with_units("corrected std", units))
         decades(axes, limits[1] / limits[0])
     axes.plot(limits, limits, color=IDEAL, linewidth=1, linestyle="--", label="nothing changed", zorder=1)
-    note(axes, f"fitted on {len(recalibrator.fitted_on.tiles)} tiles, {recalibrator.fitted_on.n} pixels", _moved(own))
+    note(figure, f"fitted on {len(recalibrator.fitted_on.tiles)} tiles, {recalibrator.fitted_on.n} pixels", _moved(own))
     key(figure, [axes])
     return figure
 

@@ -245,7 +245,7 @@ def _judge(
     }
     settings = replace(opened.settings, levels=opened.experiment.levels, **plain)
     job.reporter.stage("judgement", len(opened.tiles))
-    with SummariesUnderWay(job.out, settings) as files:
+    with SummariesUnderWay(job.out, settings, (), job.reporter.advance) as files:
         for outcome in sweep_judged(
             [judged(name, tile) for name, tile in opened.tiles.items()],
             settings,
@@ -255,7 +255,6 @@ def _judge(
             store_for=files.begin,
         ):
             files.keep(_done(outcome))
-            job.reporter.advance(outcome.tile)
     return SavedSummaries(job.out, opened.record.tiles, opened.experiment.levels)
 
 
@@ -363,7 +362,7 @@ def _draw(
         whole = before[0].variables[variable.name]
         files += draw_correction(recalibrators[variable.name], whole, variable, folder)
         place = folder / "all" / variable.file_name
-        files += draw_cells(job.opened.summaries, judged, chosen[variable.name], scheme, place)
+        files += draw_cells(job.opened.summaries, judged, chosen[variable.name], scheme, path=place, whole=whole)
     return files
 
 

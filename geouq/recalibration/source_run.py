@@ -18,7 +18,7 @@ from geouq.rasters.raster import Raster, number_of_band, read_header
 from geouq.rasters.tile_names import match_names, natural_order, path_of
 from geouq.runs.checksums import with_checksums
 from geouq.runs.provenance import RunRecord, load_record, require_credentials
-from geouq.runs.store import SavedSummaries, is_valid, unidentified, zones_are_valid
+from geouq.runs.store import SavedFiles, SavedSummaries, unidentified, zones_are_valid
 from geouq.runs.verification import require_intact_summaries
 from geouq.sweep.settings import Settings
 from geouq.sweep.tiles import no_progress
@@ -170,9 +170,9 @@ def _as_they_were(
                 raise DataError(f"tile {outcome.tile}: {outcome.message}")
             found[outcome[0].name] = outcome[0], outcome[1].layers.get("")
     require_intact_summaries(folder, record)
-    settings = replace(settings_of(record), levels=experiment.levels)
+    settings, saved = replace(settings_of(record), levels=experiment.levels), SavedFiles(folder)
     for name, (tile, zones) in found.items():
-        valid = is_valid(folder, tile, settings)
+        valid = saved.is_valid(tile, settings)
         if zones is not None and by is not None and name not in record.whole.get(by, ()):
             valid = valid and zones_are_valid(folder, tile, by, zones, settings)
         if not valid:

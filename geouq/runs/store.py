@@ -4,13 +4,17 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import groupby
 from pathlib import Path
+from time import monotonic
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geouq.core.compiled import digest_of_sources
+from geouq.core.errors import SummaryError
 from geouq.core.naming import file_name
 from geouq.rasters.catalog import Tile
 from geouq.runs.provenance import code_target
@@ -31,15 +35,21 @@ from geouq.summary.tile_file import (
     statistics_of_file,
     tile_writer,
 )
+from geouq.summary.tiles_file import save_tiles, tiles_file
 from geouq.summary.variance_profile import FIELDS, UNWEIGHTED
 from geouq.summary.zone_file import FORMAT as ZONE_FORMAT
 from geouq.summary.zone_file import ZonesWriter, zones_keep, zones_of_file, zones_writer
 from geouq.sweep.settings import Settings
-from geouq.sweep.tile_sum import Entries
+from geouq.sweep.tile_sum import Entries, EntryStore, InMemory
 from geouq.version import __version__
 from geouq.zones.masks import Zones
 
 SHOWN = 5
+TOGETHER = "together"  # folder of the files with many tiles
+SMALL = 1 << 14  # pixels of all variables of a tile whose summary may share a file
+FULL = 1 << 18  # pixels of all tiles of such a file
+FEWEST = 8  # tiles in such a file
+PATIENCE = 2.0  # seconds after which a tile that was read is on disk
 
 
 def key_of_tile(tile: Tile, settings: Settings) -> str:
@@ -57,21 +67,65 @@ def key_of_tile(tile: Tile, settings: Settings) -> str:
 
 
 def path_of_tile(folder: Path, tile: str) -> Path:
-    """Return the file of a tile's summary in a run's folder."""
+    """Return the file of a tile's summary in a run's folder, where it has one of its own."""
     return folder / "summaries" / f"{file_name(tile)}.nc"
 
 
-def is_valid(folder: Path, tile: Tile, settings: Settings) -> bool:
-    """Return whether a saved summary is there that tells what a new sweep would."""
-    path = path_of_tile(folder, tile.name)
-    if not path.exists() or key_of_file(path) != key_of_tile(tile, settings):
-        return False
-    return set(levels_of_file(path)) >= set(settings.levels) and statistics_of_file(path) >= settings.statistics
+class SavedFiles:
+    """The files with the summaries of tiles in a run's folder: one of its own for a tile, or one with many tiles."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._together = {tile: path for path in _files_together(folder) for tile in _tiles_in(path)}
+
+    def path(self, tile: str) -> Path:
+        """Return the file of a tile, which need not be there."""
+        own = path_of_tile(self._folder, tile)
+        return self._together.get(tile, own) if not own.exists() else own
+
+    def holds_many(self, tile: str) -> bool:
+        """Return whether the file of a tile is one with many tiles."""
+        return self.path(tile) == self._together.get(tile)
+
+    def key(self, tile: str) -> str | None:
+        """Return the key under which a tile was saved; None where there is no readable file."""
+        path = self.path(tile)
+        return tiles_file(path).keys[tile] if self.holds_many(tile) else key_of_file(path) if path.exists() else None
+
+    def is_valid(self, tile: Tile, settings: Settings) -> bool:
+        """Return whether a saved summary is there that tells what a new sweep would."""
+        if self.key(tile.name) != key_of_tile(tile, settings):
+            return False
+        path = self.path(tile.name)
+        if self.holds_many(tile.name):
+            levels, statistics = tiles_file(path).levels, tiles_file(path).statistics
+        else:
+            levels, statistics = levels_of_file(path), statistics_of_file(path)
+        return set(levels) >= set(settings.levels) and statistics >= settings.statistics
+
+    def remove_superseded(self) -> None:
+        """Remove the files with many tiles that hold none whose summary is read from there, or are damaged."""
+        for path in _files_together(self._folder):
+            if all(self.path(tile) != path for tile in _tiles_in(path)):
+                path.unlink()
 
 
-def outdated(folder: Path, tiles: Sequence[Tile], settings: Settings) -> list[str]:
+def _files_together(folder: Path) -> list[Path]:
+    """Return the files with many tiles, the oldest first."""
+    return sorted((folder / "summaries" / TOGETHER).glob("[0-9]*.nc"))
+
+
+def _tiles_in(path: Path) -> Iterable[str]:
+    """Return the tiles in a file; none where it cannot be read."""
+    try:
+        return tiles_file(path).tiles
+    except SummaryError:
+        return ()
+
+
+def outdated(files: SavedFiles, tiles: Sequence[Tile], settings: Settings) -> list[str]:
     """Return a note on the tiles whose saved summaries other files or settings made; [] where there are none."""
-    saved = [(tile, key_of_file(path)) for tile in tiles if (path := path_of_tile(folder, tile.name)).exists()]
+    saved = [(tile, files.key(tile.name)) for tile in tiles]
     names = [tile.name for tile, key in saved if key and key != key_of_tile(tile, settings)]
     if not names:
         return []
@@ -120,18 +174,22 @@ def zones_are_valid(folder: Path, tile: Tile, layer: str, zones: Zones, settings
     return zones_keep(path, settings.levels, settings.statistics)
 
 
-def summary_files(folder: Path, tile: str, layers: Iterable[str]) -> list[Path]:
-    """Return the files of a tile's summary and of its zones in these layers."""
-    return [path_of_tile(folder, tile), *(path_of_zones(folder, tile, layer) for layer in layers)]
+def damaged_summaries(folder: Path, layers: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return a sentence for each summary file whose content does not match its checksum.
 
-
-def damaged_summaries(folder: Path, tile: str, layers: Iterable[str]) -> list[str]:
-    """Return a sentence for each summary file of a tile whose content does not match its checksum."""
-    return [
-        f"tile {tile} is swept again, as its saved summary {path.relative_to(folder).as_posix()} is damaged: "
-        "its content does not match its checksum, or an earlier version wrote it"
-        for path in summary_files(folder, tile, layers)
+    layers : those of the zones of each tile, by its name.
+    """
+    why = "its content does not match its checksum, or an earlier version wrote it"
+    found = [
+        f"tile {tile} is swept again, as its saved summary {path.relative_to(folder).as_posix()} is damaged: {why}"
+        for tile, own in layers.items()
+        for path in (path_of_tile(folder, tile), *(path_of_zones(folder, tile, layer) for layer in own))
         if path.exists() and checksum_of(path) is None
+    ]
+    return found + [
+        f"the tiles in {path.relative_to(folder).as_posix()} are swept again, as it is damaged: {why}"
+        for path in _files_together(folder)
+        if checksum_of(path) is None
     ]
 
 
@@ -140,23 +198,27 @@ def checksums_of_summaries(folder: Path, layers: Mapping[str, Iterable[str]]) ->
 
     layers : those of the zones of each tile, by its name.
     """
-    files = [path for tile, own in layers.items() for path in summary_files(folder, tile, own)]
+    saved = SavedFiles(folder)
+    files = dict.fromkeys(
+        path
+        for tile, own in layers.items()
+        for path in (saved.path(tile), *(path_of_zones(folder, tile, layer) for layer in own))
+    )
     return {path.relative_to(folder).as_posix(): sum_ for path in files if (sum_ := checksum_of(path))}
-
-
-def change_summary(folder: Path, tile: Tile, change: Callable[[TileSummary], TileSummary], settings: Settings) -> None:
-    """Save another summary in the place of a tile's; `change` gets it without the profiles of its cells, which stay."""
-    rewrite_tile(path_of_tile(folder, tile.name), key_of_tile(tile, settings), change)
 
 
 @dataclass(frozen=True)
 class Part:
-    """Pixels of a tile that have a summary: all, or those of a zone of a layer, in a group."""
+    """Pixels of a tile that have a summary: all, or those of a zone of a layer, in a group.
+
+    among_many : whether the file holds many tiles.
+    """
 
     tile: str
     path: Path
     group: str = WHOLE
     layer: str = ""
+    among_many: bool = False
 
 
 @dataclass(frozen=True)
@@ -174,7 +236,11 @@ class SavedSummaries:
 
     def part(self, tile: str) -> Part:
         """Return all of a tile."""
-        return Part(tile, path_of_tile(self.folder, tile))
+        return Part(tile, self._files.path(tile), among_many=self._files.holds_many(tile))
+
+    @cached_property
+    def _files(self) -> SavedFiles:
+        return SavedFiles(self.folder)
 
     def zones(self) -> dict[str, list[Part]]:
         """Return the parts with the summaries of each zone, in the order of layers, zones and tiles."""
@@ -191,7 +257,9 @@ class SavedSummaries:
 
     def whole(self, part: Part) -> TileWholes:
         """Return the summary of a part without its cells."""
-        return load_wholes(part.path, part.group).at_levels(self.levels)
+        many = part.among_many
+        found = tiles_file(part.path).wholes(part.tile) if many else load_wholes(part.path, part.group)
+        return found.at_levels(self.levels)
 
     def wholes(self) -> Iterator[TileWholes]:
         """Return the summaries of the tiles without their cells."""
@@ -201,11 +269,12 @@ class SavedSummaries:
         """Return the form of the predictions; mean and variance without a tile."""
         if not self.tiles:
             return GAUSSIAN
-        return form_of_file(self.part(self.tiles[0]).path).at_levels(self.levels)
+        part = self.part(self.tiles[0])
+        return (tiles_file(part.path).form() if part.among_many else form_of_file(part.path)).at_levels(self.levels)
 
     def place(self, part: Part) -> TilePlace:
         """Return where a part is."""
-        return load_place(part.path, part.group)
+        return tiles_file(part.path).place(part.tile) if part.among_many else load_place(part.path, part.group)
 
     def places(self) -> Iterator[TilePlace]:
         """Yield where the tiles are."""
@@ -217,16 +286,30 @@ class SavedSummaries:
 
     def cells_of(self, part: Part, variable: str) -> Iterator[tuple[NDArray[np.int64], CellSummaries]]:
         """Return the same of one part."""
+        if part.among_many:
+            cells = tiles_file(part.path).cells(part.tile, variable)
+            return iter([(np.arange(len(cells)), cells.at_levels(self.levels))])
         found = cells_in_parts(part.path, variable, part.group)
         return ((numbers, cells.at_levels(self.levels)) for numbers, cells in found)
 
 
 class SummariesUnderWay:
-    """The files of tiles that are being summarised; what is not kept when the block ends is removed."""
+    """The files of tiles that are being summarised; what is not kept when the block ends is removed.
 
-    def __init__(self, folder: Path, settings: Settings) -> None:
-        self._folder, self._settings = folder, settings
+    tiles : all that may come, in their order. Many small ones share a file, which is written anew as more of them are
+    kept, after a few seconds at the latest. saved : called with the name of each tile whose summary is on disk.
+    """
+
+    def __init__(self, folder: Path, settings: Settings, tiles: Sequence[Tile], saved: Callable[[str], None]) -> None:
+        self._folder, self._settings, self._saved = folder, settings, saved
         self._open: dict[str, tuple[ExitStack, TileWriter]] = {}
+        last = max((int(path.stem) for path in _files_together(folder)), default=0)
+        self._together = {
+            tile.name: group
+            for number, own in enumerate(_groups(tiles), last + 1)
+            for group in [_Group(folder, number, own, settings)]
+            for tile in own
+        }
 
     def __enter__(self) -> Self:
         return self
@@ -234,9 +317,15 @@ class SummariesUnderWay:
     def __exit__(self, *_: object) -> None:
         for name in list(self._open):
             self.abandon(name)
+        self._write_waiting(0)
+        if self._together:
+            SavedFiles(self._folder).remove_superseded()
 
-    def begin(self, tile: Tile) -> "_EntriesOnDisk":
-        """Return a new file for a tile; entries of cells are written to it as they come."""
+    def begin(self, tile: Tile) -> EntryStore:
+        """Return where the entries of the cells of a tile go: to a new file as they come, or to memory."""
+        self._write_waiting(PATIENCE)
+        if tile.name in self._together:
+            return InMemory()
         stack = ExitStack()
         path, key = path_of_tile(self._folder, tile.name), key_of_tile(tile, self._settings)
         self._open[tile.name] = stack, stack.enter_context(tile_writer(path, key))
@@ -244,14 +333,96 @@ class SummariesUnderWay:
 
     def keep(self, summary: TileSummary) -> None:
         """Complete the file of a tile; a later run with the same files and settings does not read the tile again."""
+        if group := self._together.get(summary.tile):
+            self._tell(group.keep(summary))
+            return
         stack, writer = self._open.pop(summary.tile)
         with stack:
             writer.finish(summary)
+        self._saved(summary.tile)
+
+    def change(self, tile: Tile, change: Callable[[TileSummary], TileSummary]) -> None:
+        """Save another summary in the place of a saved one; `change` may get it without the profiles of its cells."""
+        path, key = path_of_tile(self._folder, tile.name), key_of_tile(tile, self._settings)
+        if not self._before.holds_many(tile.name):
+            rewrite_tile(path, key, change)
+            self._saved(tile.name)
+            return
+        self.begin(tile)
+        self.keep(change(tiles_file(self._before.path(tile.name)).summary(tile.name)))
+
+    @cached_property
+    def _before(self) -> SavedFiles:
+        return SavedFiles(self._folder)
 
     def abandon(self, name: str) -> None:
         """Remove the file of a tile, if there is one."""
         if name in self._open:
             self._open.pop(name)[0].close()
+        if group := self._together.get(name):
+            self._tell(group.expect_no(name))
+
+    def _write_waiting(self, patience: float) -> None:
+        groups = {id(group): group for group in self._together.values()}.values()
+        self._tell([tile for group in groups for tile in group.write_waiting(patience)])
+
+    def _tell(self, tiles: Iterable[str]) -> None:
+        for tile in tiles:
+            self._saved(tile)
+
+
+def _groups(tiles: Iterable[Tile]) -> Iterator[list[Tile]]:
+    """Yield groups of small tiles whose summaries share a file: neighbours with grids of the same shape."""
+    small = (tile for tile in tiles if _size(tile) <= SMALL)
+    for _, alike in groupby(small, lambda tile: (tile.grid.shape, tile.grid.crs, tile.weighted)):
+        own = list(alike)
+        count = FULL // _size(own[0])
+        yield from (some for i in range(0, len(own), count) if len(some := own[i : i + count]) >= FEWEST)
+
+
+def _size(tile: Tile) -> int:
+    return tile.grid.shape[0] * tile.grid.shape[1] * len(tile.variables)
+
+
+class _Group:
+    """Small tiles that share a file; what writes the file returns the names of the tiles that are new in it."""
+
+    def __init__(self, folder: Path, number: int, tiles: Sequence[Tile], settings: Settings) -> None:
+        self._path = folder / "summaries" / TOGETHER / f"{number:04d}.nc"
+        self._own = {tile.name: path_of_tile(folder, tile.name) for tile in tiles}
+        self._keys = {tile.name: key_of_tile(tile, settings) for tile in tiles}
+        self._awaited = dict.fromkeys(self._keys)
+        self._kept: dict[str, TileSummary] = {}
+        self._waiting: list[str] = []
+        self._since = 0.0
+
+    def keep(self, summary: TileSummary) -> Sequence[str]:
+        """Take one more tile; the last one completes the file."""
+        if not self._waiting:
+            self._since = monotonic()
+        self._kept[summary.tile] = summary
+        self._waiting.append(summary.tile)
+        return self.expect_no(summary.tile)
+
+    def expect_no(self, tile: str) -> Sequence[str]:
+        """Wait for that tile no longer."""
+        self._awaited.pop(tile, None)
+        if self._awaited:
+            return ()
+        written = self.write_waiting(0)
+        self._kept.clear()
+        return written
+
+    def write_waiting(self, patience: float) -> Sequence[str]:
+        """Write the file if a tile has waited for that for so many seconds."""
+        if not self._waiting or monotonic() - self._since < patience:
+            return ()
+        names = [name for name in self._keys if name in self._kept]
+        save_tiles([self._kept[name] for name in names], [self._keys[name] for name in names], self._path)
+        written, self._waiting = self._waiting, []
+        for name in written:
+            self._own[name].unlink(missing_ok=True)
+        return written
 
 
 @dataclass(frozen=True)

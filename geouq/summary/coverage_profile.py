@@ -35,6 +35,18 @@ def value_key(values: ArrayLike) -> Ints:
     return np.where(bits >> 31, -1 - size, size)
 
 
+def key_start(keys: ArrayLike) -> Floats:
+    """Return the end nearest to 0 of the values of each key.
+
+    >>> key_start(value_key([0.0, 2.0, -2.0, 0.3])).tolist()
+    [0.0, 2.0, -2.0, 0.2998046875]
+    """
+    keys = np.asarray(keys)
+    size = np.minimum(np.where(keys < 0, -1 - keys, keys), POSITIVE - 1).astype(np.uint32) << FINE_SHIFT
+    values = size.view(np.float32).astype(np.float64)
+    return np.where(keys < 0, -values, values)
+
+
 @dataclass(frozen=True)
 class CoverageProfile(KeyedCounts):
     """Number (or weight) of pixels by the key of a value and by the intervals that contain the truth.
@@ -88,6 +100,12 @@ class CoverageProfile(KeyedCounts):
         inside = np.minimum(up_to[1:, np.newaxis], borders[1:]) - np.maximum(up_to[:-1, np.newaxis], borders[:-1])
         weight = weight[:, np.newaxis]
         return np.divide(np.maximum(inside, 0.0), weight, out=np.zeros_like(inside), where=weight > 0)
+
+    def group_edges(self, groups: int, n: int) -> Floats:
+        """Return the lowest value of each of the groups that `grouped` forms, and the highest, to 1 part in 512."""
+        up_to = np.cumsum(self.counts.sum(-1))
+        borders = _borders(float(up_to[-1]), groups, n)
+        return key_start(self.keys[np.minimum(np.searchsorted(up_to, borders, side="right"), len(up_to) - 1)])
 
     def basis(self, partition: Partition) -> "GroupBasis":
         """Return the groups of this whole, which parts keep."""

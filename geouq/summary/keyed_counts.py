@@ -13,19 +13,19 @@ from geouq.summary.statistic import Array, Dimensions, Spec, Statistic
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+PAGE = 128  # keys
+
 
 @dataclass(frozen=True)
 class KeyedCounts(Statistic):
     """Number of pixels (their weight, where they have one) by key, in columns.
 
-    keys : int64 (keys), increasing, from `FIRST_KEY` to before `LAST_KEY`; shared by all leading dimensions.
+    keys : int64 (keys), increasing; shared by all leading dimensions.
     counts : float64 (..., keys, columns).
     """
 
     keys: Ints
     counts: Floats
-    FIRST_KEY: ClassVar[int]
-    LAST_KEY: ClassVar[int]
     dimensions: ClassVar[Dimensions] = {"keys": ("*key",), "counts": ("*key", "column")}
 
     def to_arrays(self) -> dict[str, Array]:
@@ -63,21 +63,30 @@ class KeyedCounts(Statistic):
 
 
 class RunningCounts:
-    """Counts in one array that spans all keys; memory is taken only where there are some."""
+    """Counts in pages of consecutive keys; only pages with counts take memory, and none is copied for one more sum."""
 
     def __init__(self, first: KeyedCounts) -> None:
-        self._kind, self._first = type(first), first.FIRST_KEY
-        span = first.LAST_KEY - first.FIRST_KEY
-        self._counts = np.zeros((span, first.counts.shape[-1]))
-        self._used = np.zeros(span, np.bool_)
+        self._kind, self._columns = type(first), first.counts.shape[-1]
+        self._counts: dict[int, Floats] = {}
+        self._used: dict[int, NDArray[np.bool_]] = {}
         self.add(first)
 
     def add(self, more: KeyedCounts) -> None:
         """Add some."""
-        self._counts[more.keys - self._first] += more.counts
-        self._used[more.keys - self._first] = True
+        pages, starts = np.unique(more.keys // PAGE, return_index=True)
+        for page, start, stop in zip(pages.tolist(), starts, (*starts[1:], len(more.keys)), strict=False):
+            if page not in self._counts:
+                self._counts[page] = np.zeros((PAGE, self._columns))
+                self._used[page] = np.zeros(PAGE, np.bool_)
+            place = more.keys[start:stop] - page * PAGE
+            self._counts[page][place] += more.counts[start:stop]
+            self._used[page][place] = True
 
     def settled(self) -> KeyedCounts:
         """Return what has been added up."""
-        used = np.flatnonzero(self._used)
-        return self._kind(used + self._first, self._counts[used])
+        keys, counts = [np.empty(0, np.int64)], [np.empty((0, self._columns))]
+        for page in sorted(self._counts):
+            used = np.flatnonzero(self._used[page])
+            keys.append(used + page * PAGE)
+            counts.append(self._counts[page][used])
+        return self._kind(np.concatenate(keys), np.concatenate(counts))

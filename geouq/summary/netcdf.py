@@ -17,6 +17,7 @@ import io
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
@@ -35,6 +36,8 @@ Array = NDArray[Any]
 
 COMPRESSION: Mapping[str, Any] = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
 WORTHWHILE = 4096  # bytes
+HELD_AS = "held_as"  # attribute: the type of the values of an array that is stored in a smaller one
+EXACT = 1 << 53  # integers below are floats without loss
 # What the standard calls a dimension scale that holds no values
 NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable. {:>10}"
 
@@ -42,11 +45,12 @@ NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable. {:>10}"
 class NetCDFWriter:
     """A file, or a group of one, being written; a dimension comes to be with the first variable that has it.
 
-    compressed : whether variables that are large enough for that are.
+    compressed : whether variables that are large enough for that are. narrowed : whether values are stored in the
+    smallest type that holds them without loss; `read_widened` gives them their own.
     """
 
-    def __init__(self, group: h5py.Group, *, compressed: bool = False) -> None:
-        self._file, self._compressed = group, compressed
+    def __init__(self, group: h5py.Group, *, compressed: bool = False, narrowed: bool = False) -> None:
+        self._file, self._compressed, self._narrowed = group, compressed, narrowed
         self._scales: dict[str, tuple[Any, int]] = {}
 
     def attributes(self, attributes: Mapping[str, Any]) -> None:
@@ -64,7 +68,8 @@ class NetCDFWriter:
 
     def variable(self, name: str, dimensions: Sequence[str], values: Array, long_name: str) -> None:
         """Write a variable with all its values."""
-        values = np.asarray(values, order="C")
+        own = np.asarray(values, order="C")
+        values = narrowed(own) if self._narrowed else own
         if self._compressed and values.nbytes > WORTHWHILE:
             made = self._file.create_dataset(name, data=values, chunks=values.shape, **COMPRESSION).id
         else:
@@ -73,6 +78,8 @@ class NetCDFWriter:
             made = h5d.create(self._file.id, name.encode(), kind, space, dcpl=_without_times())
             made.write(h5s.ALL, h5s.ALL, values)
         self._label(made, dimensions, values.shape, long_name)
+        if values.dtype != own.dtype:
+            _attach(made, HELD_AS, own.dtype.name)
 
     def growing(self, name: str, dtype: DTypeLike, columns: tuple[int, ...], chunk: int, *, compressed: bool) -> Any:
         """Return a dataset without rows, to be resized; `label_grown` gives it its dimensions when it is complete."""
@@ -110,6 +117,24 @@ def read_variable(file: h5py.Group, name: str) -> Array:
     return values
 
 
+@dataclass(frozen=True)
+class Widened:
+    """An array as it is stored; what is taken of it has the type in which it was given."""
+
+    stored: Array
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def of(cls, file: h5py.Group, name: str) -> Self:
+        """Return a variable of numbers."""
+        own = file[name].attrs.get(HELD_AS)
+        values = read_variable(file, name)
+        return cls(values, values.dtype if own is None else np.dtype(own.decode()))
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.stored[place].astype(self.dtype)
+
+
 def _without_times() -> Any:
     """Return how a dataset is created that does not record when: the same values give the same bytes."""
     created = h5p.create(h5p.DATASET_CREATE)
@@ -118,8 +143,36 @@ def _without_times() -> Any:
 
 
 def _describe(made: Any, long_name: str) -> None:
-    text = np.array(long_name.encode("ascii"))
-    h5a.create(made, b"long_name", h5t.py_create(text.dtype), h5s.create(h5s.SCALAR)).write(text)
+    _attach(made, "long_name", long_name)
+
+
+def _attach(made: Any, name: str, value: str) -> None:
+    text = np.array(value.encode("ascii"))
+    h5a.create(made, name.encode(), h5t.py_create(text.dtype), h5s.create(h5s.SCALAR)).write(text)
+
+
+def narrowed(values: Array) -> Array:
+    """Return values in the smallest type that holds each of them bit by bit.
+
+    >>> narrowed(np.array([0.0, 300.0])).dtype, narrowed(np.array([0.5, 300.0])).dtype, narrowed(np.array([0.1])).dtype
+    (dtype('uint16'), dtype('float32'), dtype('float64'))
+    """
+    kinds: list[np.dtype[Any]] = []
+    if values.size and values.dtype.kind in "iuf":
+        low, high = values.min(), values.max()
+        if -EXACT < low <= high < EXACT:  # neither is NaN
+            kinds.append(np.result_type(np.min_scalar_type(int(low)), np.min_scalar_type(int(high))))
+        kinds += [np.dtype(np.float32)] if values.dtype.kind == "f" else []
+    for kind in kinds:
+        if kind.itemsize < values.dtype.itemsize and _holds(kind, values.ravel()[:WORTHWHILE]) and _holds(kind, values):
+            return values.astype(kind)
+    return values
+
+
+def _holds(kind: np.dtype[Any], values: Array) -> bool:
+    with np.errstate(over="ignore"):
+        back = values.astype(kind).astype(values.dtype)
+    return back.tobytes() == values.tobytes()
 
 
 class Hdf5Target(io.RawIOBase):

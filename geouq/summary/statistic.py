@@ -5,7 +5,7 @@ that mapping; a statistic whose fields are arrays that add needs nothing but its
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
@@ -143,6 +143,11 @@ class Statistic:
     def some(self, places: Any) -> Self:
         """Return what stands at some places along the first leading axis."""
         return self.with_arrays({name: own[places] for name, own in self.addends().items()})
+
+    def joined(self, parts: Sequence[Self]) -> Self:
+        """Return parts of the same kind one after the other along the first leading axis."""
+        each = [part.addends() for part in parts]
+        return self.with_arrays({name: np.concatenate([own[name] for own in each]) for name in self.addends()})
 
     def with_arrays(self, arrays: Mapping[str, Array]) -> Self:
         """Return the same with other arrays."""

@@ -5,7 +5,8 @@ between variables are joined; `..._variable` holds the number of the variable of
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
@@ -98,12 +99,12 @@ def labels_of(levels: tuple[float, ...], statistics: Statistics, columns: int) -
 
 
 def arrays_of(
-    prefix: str, owners: Sequence[Statistics], leading: tuple[str, ...], sizes: dict[str, int]
+    prefix: str, owners: Sequence[Statistics], leading: tuple[str, ...], sizes: dict[str, int], each: str = "variable"
 ) -> Iterator[Variable]:
     """Yield the arrays of the statistics of each variable.
 
     leading : dimensions that each statistic has. sizes : of dimensions, to be filled; one of another size has the
-    prefix.
+    prefix. each : what has statistics.
     """
     for name in dict.fromkeys(chain(*owners)):
         having = {i: own[name] for i, own in enumerate(owners) if name in own}
@@ -114,7 +115,7 @@ def arrays_of(
             dims = _dimensions(prefix, name, field, kind, next(iter(some.values())).ndim - len(leading))
             said = kind.explained.get(field, f"{field} of {name}") + (", by cell" if prefix else "")
             if not (dims and dims[0].startswith("*")):
-                first = "variable" if len(some) == len(owners) else f"{prefix}{name}_variable"
+                first = each if len(some) == len(owners) else f"{prefix}{name}_{each}"
                 values = np.stack(list(some.values()))
                 dims = (first, *leading, *_sized(prefix, dims, values.shape[1 + len(leading) :], sizes))
                 yield Variable(f"{prefix}{name}_{field}", dims, values, said)
@@ -125,7 +126,7 @@ def arrays_of(
             if entry not in owned:
                 owned.add(entry)
                 owner = np.repeat(np.array(list(some), np.uint16), [len(values) for values in some.values()])
-                yield Variable(f"{entry}_variable", (entry,), owner, "number of the variable of each of these, from 0")
+                yield Variable(f"{entry}_{each}", (entry,), owner, f"number of the {each} of each of these, from 0")
 
 
 def _dimensions(prefix: str, name: str, field: str, kind: Statistic, count: int) -> tuple[str, ...]:
@@ -150,32 +151,53 @@ def _joined(values: Sequence[Array]) -> Array:
 
 def saved_statistics(file: h5py.Group, levels: tuple[float, ...], prefix: str = "") -> list[dict[str, Statistic]]:
     """Return the statistics of each variable of an open file; prefix : `CELL` for those of the cells."""
-    read = cache(partial(read_variable, file))
-    return [_statistics(file, read, number, levels, prefix) for number in range(len(words_of(file, prefix)))]
+    saved = SavedArrays(words_of(file, prefix), set(file), cache(partial(read_variable, file)), levels, prefix)
+    return [saved.statistics(number) for number in range(len(saved.words))]
 
 
 def statistics_of(file: h5py.Group, number: int, levels: tuple[float, ...], prefix: str) -> dict[str, Statistic]:
     """Return the statistics of a variable, without reading those of the others."""
-    return _statistics(file, lambda name: file[name], number, levels, prefix)
+    return SavedArrays(words_of(file, prefix), set(file), lambda name: file[name], levels, prefix).statistics(number)
 
 
-def _statistics(
-    file: h5py.Group, read: Callable[[str], Any], number: int, levels: tuple[float, ...], prefix: str
-) -> dict[str, Statistic]:
-    """Return the statistics of a variable, whose arrays `read` gives, or what slices them."""
-    words, there = words_of(file, prefix), set(file)
-    found = {}
-    for name, each in words[number].items():
-        position = sum(name in own for own in words[:number])
+@dataclass(frozen=True)
+class SavedArrays:
+    """The arrays that `arrays_of` gave.
+
+    words : what is no array in the statistics of each. there : names of the arrays. read : gives an array, or what
+    slices it. prefix, each : as `arrays_of` has them.
+    """
+
+    words: Sequence[Mapping[str, Any]]
+    there: Collection[str]
+    read: Callable[[str], Any]
+    levels: tuple[float, ...]
+    prefix: str = ""
+    each: str = "variable"
+
+    def statistics(self, number: int) -> dict[str, Statistic]:
+        """Return the statistics of that number."""
+        return {name: self.statistic(name, number) for name in self.words[number]}
+
+    def statistic(self, name: str, number: int) -> Statistic:
+        """Return one of these."""
+        words = self.words[number][name]
+        position = sum(name in own for own in self.words[:number])
         arrays = {}
-        for field, dimensions in dimensions_of(each).items():
-            if (full := f"{prefix}{name}_{field}") not in there:
+        for field, dimensions in dimensions_of(words).items():
+            if (full := f"{self.prefix}{name}_{field}") not in self.there:
                 continue
-            ragged = dimensions and dimensions[0].startswith("*")
-            place = read(f"{name}_{dimensions[0][1:]}_variable")[()] == number if ragged else position
-            arrays[field] = read(full)[place]
-        found[name] = of_words(each, arrays, levels)
-    return found
+            place: int | slice = position
+            if dimensions and dimensions[0].startswith("*"):
+                place = span(self.read(f"{name}_{dimensions[0][1:]}_{self.each}")[()], number)
+            arrays[field] = self.read(full)[place]
+        return of_words(words, arrays, self.levels)
+
+
+def span(owner: NDArray[np.uint16], number: int) -> slice:
+    """Return where the elements of an owner are; owners do not decrease."""
+    own = owner.dtype.type(number)
+    return slice(int(owner.searchsorted(own)), int(owner.searchsorted(own, "right")))
 
 
 def words_of(file: h5py.Group, prefix: str = "") -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """The summaries of a tile: for each variable the whole, its cells, and how many pixels were excluded and why."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self, cast
 
@@ -35,6 +35,20 @@ class CellSummaries:
 
     def __len__(self) -> int:
         return len(self.extremes)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Return the cells of all parts, one after the other; they keep the same statistics."""
+        first, starts = parts[0], np.cumsum([0, *map(len, parts)])
+        cells = [part.entry_cell + start for part, start in zip(parts, starts.astype(np.uint32), strict=False)]
+        return cls(
+            first.levels,
+            {name: own.joined([part.statistics[name] for part in parts]) for name, own in first.statistics.items()},
+            np.concatenate([part.extremes for part in parts]),
+            np.concatenate(cells),
+            np.concatenate([part.entry_key for part in parts]),
+            np.concatenate([part.entry_sums for part in parts]),
+        )
 
     @property
     def parts(self) -> Mapping[str, Statistic | SparseProfiles]:

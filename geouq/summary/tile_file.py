@@ -17,7 +17,7 @@ import numpy as np
 from affine import Affine
 from numpy.typing import ArrayLike, NDArray
 
-from geouq.core.errors import GeouqError, SummaryError, as_path
+from geouq.core.errors import GeouqError, SummaryError
 from geouq.core.grid import Grid
 from geouq.core.interrupts import deferred_interrupts
 from geouq.core.validity import REASONS
@@ -253,27 +253,9 @@ def form_of_file(path: Path) -> Form:
         return GAUSSIAN if words is None else form_of_words(words["form"])
 
 
-def load_tile(path: str | Path) -> TileSummary:
-    """Return the summaries of a tile from a file that a run saved.
-
-    Parameters
-    ----------
-    path : path
-        The file, such as `results/samples/summaries/e1.nc`.
-
-    Returns
-    -------
-    TileSummary
-        The summary of each variable, with its cells.
-
-    Raises
-    ------
-    SummaryError
-        If the file is missing, damaged or of another kind.
-    ArgumentError
-        If `path` is not a path.
-    """
-    with opened(as_path("path", path, "give the path of a file in the folder summaries of a run")) as file:
+def load_one_tile(path: Path) -> TileSummary:
+    """Return the summaries of a tile from its own file; SummaryError where it is damaged or of another kind."""
+    with opened(path) as file:
         return _tile(file)
 
 

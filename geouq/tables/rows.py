@@ -7,9 +7,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,11 +40,13 @@ from geouq.regions import EvaluationUnit
 from geouq.summary import Summary, TileWholes
 from geouq.summary.form import GAUSSIAN, Form
 from geouq.tables.columns import COLUMN, COLUMNS
+from geouq.tables.packed import PackedRows
 
 if TYPE_CHECKING:
     import pandas as pd
 
 HEAVY_BIN = 0.95
+TOGETHER = 1 << 13  # rows of a group of a Parquet file
 OVERFLOW = "overflow"
 NOT_RESOLVED = "not resolved: one class holds nearly all errors"
 NO_GROUPS = Groups(by=())
@@ -69,7 +71,13 @@ class Table:
     """Named columns and rows, in the order in which they are written."""
 
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: Sequence[Row]
+
+    def values(self) -> Iterable[Sequence[Any]]:
+        """Return the values of each row in the order of the columns; None where a row has none."""
+        if isinstance(self.rows, PackedRows):
+            return self.rows.values()
+        return ([row.get(column) for column in self.columns] for row in self.rows)
 
 
 def metric_options_for(
@@ -179,6 +187,11 @@ def sorted_table(name: str, rows: Iterable[Row]) -> Table:
     return Table(COLUMNS[name], tuple(sorted(rows, key=lambda row: order[row["level"]])))
 
 
+def with_tiles(table: Table, tiles: PackedRows) -> Table:
+    """Return a table of the whole and of regions, followed by the rows of tiles."""
+    return Table(table.columns, tiles.after(table.rows))
+
+
 def excluded_rows(tile: TileWholes) -> list[Row]:
     """Return how many pixels of each variable of a tile do not count, by their first reason, where there are any."""
     return [
@@ -247,7 +260,7 @@ def _of_model(row: Row) -> str:
 def write_csv(table: Table, path: Path) -> None:
     """Write rows as UTF-8 CSV; numbers as repr, missing ones as empty, and text so that no spreadsheet computes it."""
     with atomic_write(path) as part, part.open("w", encoding="utf-8", newline="") as file:
-        file.write(as_csv(table))
+        _write_lines(table, file)
 
 
 def as_csv(table: Table) -> str:
@@ -258,17 +271,22 @@ def as_csv(table: Table) -> str:
     0.1,
     """
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows([_cell(row.get(column)) for column in table.columns] for row in table.rows)
+    _write_lines(table, text)
     return text.getvalue()
 
 
+def _write_lines(table: Table, file: TextIO) -> None:
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows([_cell(value) for value in values] for values in table.values())
+
+
 def as_frame(table: Table) -> "pd.DataFrame":
-    """Return the rows as a pandas table; missing numbers are NaN."""
+    """Return the rows as a pandas table; what is missing is NaN."""
     import pandas as pd  # noqa: PLC0415  large, and the sweep needs the memory
 
-    return pd.DataFrame(list(table.rows), columns=list(table.columns))
+    known = [{name: value for name, value in row.items() if value is not None} for row in table.rows]
+    return pd.DataFrame(known, columns=list(table.columns))
 
 
 def write_parquet(table: Table, path: Path, metadata: Mapping[str, str]) -> bool:
@@ -281,10 +299,11 @@ def write_parquet(table: Table, path: Path, metadata: Mapping[str, str]) -> bool
     kinds = {"text": pa.string(), "whole": pa.int64(), "number": pa.float64()}
     fields = [(column, kinds[COLUMN[column].kind]) for column in table.columns]
     schema = pa.schema(fields, metadata={f"geouq.{key}": value for key, value in metadata.items()})
-    with atomic_write(path) as part:
-        pq.write_table(
-            pa.Table.from_pylist([*table.rows], schema=schema), part.absolute()
-        )  # `a:b/c` would be an address
+    waiting = iter(table.values())
+    with atomic_write(path) as part, pq.ParquetWriter(part.absolute(), schema) as file:  # `a:b/c` would be an address
+        while rows := list(islice(waiting, TOGETHER)):
+            columns = map(pa.array, zip(*rows, strict=True), schema.types)
+            file.write_table(pa.Table.from_arrays(list(columns), schema=schema))
     return True
 
 

@@ -13,7 +13,7 @@ from geouq.cli import main
 from geouq.drawing import FIGURES, FigureRecord
 from geouq.inference import FAILED
 from geouq.maps.pixel_maps import map_named
-from geouq.numbers.run_metrics import MAKERS
+from geouq.numbers.unit_numbers import MAKERS
 
 pytestmark = pytest.mark.loses_items
 

@@ -4,10 +4,15 @@ import re
 from pathlib import Path
 
 import pytest
+from pictures import assert_readable
+from PIL import Image
 
-from geouq.drawing import FIGURES, by_default, selection
+from geouq.drawing import FIGURES
 from geouq.drawing.saved import saved_rows
+from geouq.figures import save_figure
 from geouq.regions import EvaluationUnit
+from geouq.runs import default_figures
+from geouq.runs.default_figures import by_default
 from geouq.tables.columns import COLUMN, COLUMNS
 from geouq.tables.rows import Table, write_csv
 
@@ -58,6 +63,35 @@ def test_every_figure_can_be_drawn_again_in_every_format(finished, geouq):
             path.unlink()
 
 
+@pytest.mark.parametrize("width", [85, 180])
+def test_every_figure_is_as_wide_as_asked_and_can_be_read(finished, geouq, monkeypatch, width):
+    widths = {}
+
+    def check(figure, path, dots_per_inch):
+        assert_readable(figure)
+        save_figure(figure, path, dots_per_inch)
+        with Image.open(path) as image:
+            widths[path.stem.removeprefix("height_")] = image.width / dots_per_inch * 25.4
+
+    monkeypatch.setattr("geouq.drawing.saved.save_figure", check)
+    only = [option for name in FIGURES for option in ("--only", name)]
+    done = geouq("figures", finished, "--width", width, *only, "--region", "all", "--variable", "height", "--quiet")
+
+    assert done.exit_code == 0, done.output
+    assert set(widths) == set(FIGURES) - {"ranks"}
+    assert all(abs(found - width) < 1 for found in widths.values())
+
+
+def test_a_figure_is_as_wide_as_a_column_or_a_page_of_several_panels(finished, geouq):
+    geouq("figures", finished, "--only", "pit", "--only", "shift", "--region", "all", "--dpi", "100", "--quiet")
+    widths = []
+    for name in ("pit", "shift"):
+        with Image.open(finished / "figures" / "all" / f"height_{name}.png") as image:
+            widths.append(image.width / 100 * 25.4)
+
+    assert widths == pytest.approx([85, 180], abs=1)
+
+
 def test_tiles_and_other_metrics_of_cells_can_be_asked_for(finished, geouq):
     done = geouq(
         "figures", finished, "--only", "cells", "--metric", "bias", "--region", "b1", "--format", "svg", "--quiet"
@@ -89,7 +123,7 @@ def test_a_name_that_the_run_does_not_know_is_told_in_one_line(finished, geouq, 
 
 
 def test_of_very_many_figures_those_of_the_whole_come_first(monkeypatch):
-    monkeypatch.setattr(selection, "MOST", 20)
+    monkeypatch.setattr(default_figures, "MOST", 20)
     shown = [EvaluationUnit("all", "all", (), {}), *(EvaluationUnit("region", f"r{k}", (), {}) for k in range(40))]
 
     wanted, left = by_default(shown, ["v"], FIGURES, ["reliability", "pit"])

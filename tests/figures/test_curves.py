@@ -5,8 +5,7 @@ import pytest
 from affine import Affine
 from correlated import UTM
 from everything import LEVELS, summary_of
-from matplotlib.colors import LogNorm
-from pictures import inferred
+from pictures import inferred, scale_of
 
 from geouq.config import CALIBRATION_LEVELS, EQUAL_COUNT_10
 from geouq.core.gaussian import cdf
@@ -27,6 +26,7 @@ from geouq.figures import (
     std_figure,
 )
 from geouq.figures.predicted_std import error_quantiles
+from geouq.figures.style import notes_of
 from geouq.inference import Bands, pit_half_width
 from geouq.metrics import LEFT_OUT, binned, calibration_curve, oracle_curve
 
@@ -76,7 +76,7 @@ def test_of_many_regions_those_farthest_from_the_diagonal_have_a_colour(arrays, 
     assert {"r3 (14\u202f400 pixels)", "r9 (14\u202f400 pixels)", "other regions"} < set(labels)
     assert labels[-1] == "calibrated"
     assert len(labels) == 8
-    assert "6 of 21 regions in colour" in figure.axes[0].get_title(loc="left")
+    assert "6 of 21 regions in colour" in notes_of(figure)
 
 
 def test_bands_hold_each_point_and_say_what_they_are(known):
@@ -93,7 +93,7 @@ def test_bands_hold_each_point_and_say_what_they_are(known):
     top, _ = reliability_diagram(summary, EQUAL_COUNT_10, title="t", units="m", bands=bands).axes
     (area, *_) = top.collections
     np.testing.assert_allclose(sorted(set(area.get_paths()[0].vertices[:, 1])), sorted({*low, *high}))
-    assert f"95 % of each point, bootstrap of {bands.blocks} blocks" in top.get_title(loc="left")
+    assert f"95 % of each point, bootstrap of {bands.blocks} blocks" in notes_of(top.figure)
 
 
 def test_the_band_of_the_pit_histogram_is_that_of_a_binomial_share(known):
@@ -111,7 +111,7 @@ def test_the_band_of_the_pit_histogram_is_that_of_a_binomial_share(known):
     assert span.get_y() == pytest.approx(max(0, 1 - half))
     assert span.get_y() + span.get_height() == pytest.approx(1 + half)
     (alone,) = pit_histogram(summary, title="t").axes
-    assert "taken as independent" in alone.get_title(loc="left").replace("\n", " ")
+    assert "taken as independent" in notes_of(alone.figure).replace("\n", " ")
 
 
 def test_quantiles_of_the_error_are_those_of_the_pixels(arrays, summary):
@@ -146,6 +146,27 @@ def test_groups_have_the_coverage_of_their_pixels(arrays, summary):
     np.testing.assert_allclose(line(axes, "90 %")[1], expected, atol=0.1)
 
 
+def test_the_axis_of_groups_shows_the_values_between_them_and_intervals_are_those_given(arrays, summary):
+    truth = arrays[2].ravel()
+    limits = {("truth", 0.9): np.array([np.full(10, 0.5), np.full(10, 0.75)])}
+    figure = group_coverage_figure(
+        summary, title="t", groupings=["truth"], levels=[0.9], units="m", limits=limits, confidence=0.95
+    )
+    (axes,) = figure.axes
+
+    shown = {
+        round(float(tick)): label.get_text()
+        for tick, label in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
+    }
+    for k, label in shown.items():
+        expected = np.quantile(truth, k / 10)
+        assert float(label.replace("\N{MINUS SIGN}", "-")) == pytest.approx(expected, rel=0.02, abs=0.05)
+    assert axes.get_xlabel() == "truth (m)"
+    (bars,) = axes.collections
+    assert [bar[:, 1].tolist() for bar in bars.get_segments()] == [[50, 75]] * 10
+    assert "intervals: 95 %, bootstrap of tiles" in notes_of(figure)
+
+
 def test_the_predicted_std_has_its_quantiles(arrays, summary):
     _, variance, _ = arrays
     axes = std_figure({"all": summary, "none": summary_of(*np.empty((3, 0)))}, title="t", units="m").axes[0]
@@ -172,7 +193,7 @@ def test_regions_are_sorted_and_those_without_an_interval_are_empty():
     dots = [dot for dot in axes.lines if dot.get_marker() in ("o", "s")]
     assert [tuple(dot.get_xydata()[0]) for dot in dots] == [(1.0, 0.0), (0.5, 1.0), (3.0, 2.0)]
     assert [dot.get_markerfacecolor() == "white" for dot in dots] == [True, False, True]
-    assert "empty: no interval" in axes.get_title(loc="left")
+    assert "empty: no interval" in notes_of(axes.figure).replace("\n", " ")
 
 
 def test_the_bar_of_a_shift_is_the_interval_of_the_difference():
@@ -205,7 +226,7 @@ def test_of_more_than_two_curves_only_the_first_has_a_band(summary):
     )
 
     assert (len(few.collections), len(many.collections)) == (2, 1)
-    assert "band of r0 alone" in many.get_title(loc="left")
+    assert "band only for r0" in notes_of(many.figure)
 
 
 def test_where_cells_tell_too_little_there_are_no_bands(known, monkeypatch):
@@ -220,27 +241,34 @@ def test_where_cells_tell_too_little_there_are_no_bands(known, monkeypatch):
         reliability_diagram(summary, EQUAL_COUNT_10, title="t", units="m", bands=bands),
         calibration_figure({"all": Curve(summary, bands)}, title="t"),
     ):
-        assert "too few effective cells" in figure.axes[0].get_title(loc="left")
+        assert "too few effective cells" in notes_of(figure)
 
 
 def test_cells_that_a_tile_cuts_do_not_reach_beyond_it():
     tile = TileCells("a", Grid((2, 2), Affine(100, 0, 0, 0, -100, 0), UTM), np.ones((2, 2)), 4, (1.5, 1.25))
-    mesh = cell_map([tile], "rmse", title="t", units="m").axes[0].collections[0]
+    mesh = cell_map([tile], "rmse", scale_of("rmse"), title="t", units="m").axes[0].collections[0]
 
     assert np.unique(mesh.get_coordinates()[..., 0]).tolist() == [0, 100, 125]
     assert np.unique(mesh.get_coordinates()[..., 1]).tolist() == [-150, -100, 0]
 
 
-@pytest.mark.parametrize(("metric", "middle"), [("zms", 1.0), ("bias", 0.0), ("coverage_90", 0.9), ("rmse", None)])
-def test_colours_of_cells_lie_around_what_is_ideal(metric, middle):
+@pytest.mark.parametrize("metric", ["zms", "bias", "coverage_90", "rmse"])
+def test_cells_have_the_colours_of_their_scale_at_its_values_and_in_between(metric):
     values = np.random.default_rng(0).uniform(0.4, 0.99, (8, 8))
     values[0, 0] = np.nan
-    tile = TileCells("a", Grid((8, 8), Affine(100, 0, 0, 0, -100, 0), UTM), values, 63)
-    mesh = cell_map([tile], metric, title="t", units="1").axes[0].collections[0]
+    tile, scale = TileCells("a", Grid((8, 8), Affine(100, 0, 0, 0, -100, 0), UTM), values, 63), scale_of(metric)
+    mesh = cell_map([tile], metric, scale, title="t", units="1").axes[0].collections[0]
 
     np.testing.assert_array_equal(mesh.get_array().filled(np.nan).reshape(8, 8), values)
-    low, high = mesh.norm.vmin, mesh.norm.vmax
-    if middle is not None:
-        assert mesh.norm(middle) == pytest.approx(0.5)
-        assert isinstance(mesh.norm, LogNorm) == (metric == "zms")
-    assert low < np.nanmedian(values) < high
+    between = np.linspace(scale.values[0], scale.values[-1], 99)
+    expected = [np.interp(between, scale.values, channel) / 255 for channel in zip(*scale.colours, strict=True)]
+    np.testing.assert_allclose(mesh.to_rgba(between)[:, :3].T, expected, atol=0.02)
+    assert [tuple(rgb) for rgb in np.rint(255 * mesh.to_rgba(np.array(scale.values))[:, :3])] == list(scale.colours)
+
+
+def test_arrows_of_the_colour_bar_tell_at_which_ends_values_lie_beyond():
+    grid, scale = Grid((1, 2), Affine(100, 0, 0, 0, -100, 0), UTM), scale_of("zms")
+    for values, ends in (([1, 2], "neither"), ([1, 900], "max"), ([1e-9, 900], "both"), ([1e-9, 1], "min")):
+        figure = cell_map([TileCells("a", grid, np.array([values]), 2)], "zms", scale, title="t", units="1")
+        assert figure.axes[0].collections[0].norm.vmax == scale.values[-1]
+        assert figure.axes[1]._colorbar.extend == ends

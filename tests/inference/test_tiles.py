@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from affine import Affine
 from correlated import CELL, LEVELS, Tiles, forecast
 
 from geouq.arrays.points import summarize_arrays
 from geouq.config import EQUAL_COUNT_10
 from geouq.core.grid import Grid
-from geouq.inference import Intervals, infer, rows_of_tiles
+from geouq.inference import Intervals, group_limits, infer, rows_of_tiles
 from geouq.inference.bootstrap import basis_of_tiles, draws, sums_by_block
 from geouq.metrics import MetricOptions, evaluate_metrics, group_coverage, interval_curve, threshold_brier
 from geouq.summary import Summary, TilePlace, add_all
@@ -155,3 +156,35 @@ def test_intervals_of_tiles_hold_the_true_numbers():
                 held[one.metric] += one.low <= true[one.metric] <= one.high
     # fewer than 7 of 10 happen once in 1000 times
     assert min(held.values()) >= 7, held
+
+
+def tile_rows(parts, whole):
+    """Rows of tiles that lie side by side, and their places."""
+    grids = (Grid((64, 64), Affine(10, 0, 640 * k, 0, -10, 0), "") for k in range(len(parts)))
+    places = [TilePlace(name, grid, CELL) for name, grid in zip(parts, grids, strict=True)]
+    rows = rows_of_tiles({"v": whole}, {"v": CHOICES}, lambda: ({"v": one.whole} for one in parts.values()), len(parts))
+    return rows["v"], places
+
+
+def test_the_limits_of_a_group_are_those_of_its_coverage_in_resamples(parts, whole, basis):
+    rows, places = tile_rows(parts, whole)
+
+    limits = group_limits("all", CHOICES, rows, places, QUICK)
+
+    assert set(limits) == {("truth", level) for level in LEVELS}
+    own, (low, high) = group_coverage(whole, 0.9), limits["truth", 0.9]
+    counts = np.concatenate(list(draws(len(parts), QUICK.resamples, QUICK.seed, "all")))
+    drawn = np.quantile(group_coverage(basis.summary(counts @ rows.rows), 0.9), [0.025, 0.975], axis=0)
+    certain = np.isfinite(low) & (own < 1)
+    assert certain.sum() >= 4
+    assert ((low < own) & (own < high))[certain].all()
+    widths = (high - low)[certain] / (drawn[1] - drawn[0])[certain]
+    assert ((widths > 0.5) & (widths < 4)).all()
+    assert (high[own == 1] == 1).all()
+
+
+def test_groups_have_no_limits_where_tiles_are_worth_too_few(parts, whole, monkeypatch):
+    monkeypatch.setattr("geouq.inference.resamples.FEWEST_EFFECTIVE", 17)
+    rows, places = tile_rows(parts, whole)
+
+    assert np.isnan(group_limits("all", CHOICES, rows, places, QUICK)["truth", 0.9]).all()

@@ -13,6 +13,7 @@ from landscape import NORTH_UP
 from geouq.config import BinScheme, Variable
 from geouq.core.grid import Grid
 from geouq.inference import ForecastSample
+from geouq.maps.pixel_maps import PIXEL_MAPS
 from geouq.maps.scales import cell_scale, hexadecimal
 from geouq.metrics import MetricOptions, Value, binned, coverage, crps, named, zms
 from geouq.pages.cells import LARGEST_FILE, MOST_CELLS, _ground, cell_maps, joined, layout_of
@@ -124,6 +125,16 @@ def test_the_map_has_the_colours_of_the_cell_maps_and_the_coordinates_of_the_til
     assert [ground["x"][0], ground["y"][0]] == [side.places[0].grid.transform.c, side.places[0].grid.transform.f]
     assert ground["crs"] == "EPSG:32633"
     assert ground["metres"] == pytest.approx(abs(NORTH_UP.a), rel=1e-2)
+
+
+def test_pictures_of_tiles_have_the_colours_of_the_maps_of_pixels(side):
+    (variable,) = cell_maps({"height": side}, [Variable(name="height", band=1)], SCHEME).facts()["variables"]
+
+    assert list(variable["pixels"]) == ["mean", "std", "error", "z"]
+    for name, shown in variable["pixels"].items():
+        scale = PIXEL_MAPS[name].scale(side.whole)
+        assert shown["values"] == list(scale.values)
+        assert shown["colours"] == list(map(hexadecimal, scale.colours))
 
 
 def test_tiles_with_pixels_of_other_sizes_have_no_common_coordinates():

@@ -9,7 +9,7 @@ import pytest
 from geouq.config import Variable
 from geouq.inference import Bands
 from geouq.pages.curves import Curves, curves_of
-from geouq.pages.multiples import UNIT, Frame, Scale, diagram, multiples, of_region
+from geouq.pages.multiples import ORDERED, UNIT, Frame, Scale, diagram, multiples, of_region
 
 WHOLE, EAST = ("all", "all", "v", ""), ("region", "east", "v", "")
 VARIABLE = Variable(name="v", band=1, units="Mg ha-1")
@@ -107,6 +107,28 @@ def test_labels_of_an_axis_lie_on_it_and_are_few(low, high):
     assert 2 <= len(labels) <= 6
 
 
+@pytest.mark.parametrize(
+    ("units", "heading"), [("Mg/ha", "v, (Mg/ha)²"), ("m", "v, m²"), ("%", "v, %²"), ("1", "v"), ("", "v")]
+)
+def test_headings_have_the_unit_of_a_variance(units, heading):
+    curves = {WHOLE: Curves([(1.0, 1.0)])}
+
+    assert multiples([VARIABLE.model_copy(update={"units": units})], {"all": ""}, curves).headings == [heading]
+
+
+def test_labels_below_a_diagram_do_not_touch():
+    across = Scale(1000.0, 40_000.0, is_log=True, ticks=(1000.0, 1300.0, 3000.0, 9000.0, 10_000.0))
+    svg = diagram([], None, Frame(across, UNIT, "v"))
+
+    assert re.findall(r'text-anchor="middle">([^<]+)</text>', svg) == ["1000", "3000", "9000", "no pixels"]
+
+
+def test_words_below_a_diagram_end_with_it():
+    svg = diagram([], None, Frame(ORDERED, UNIT, "v"))
+
+    assert re.findall(r'text-anchor="(start|end)">(low|high)<', svg) == [("start", "low"), ("end", "high")]
+
+
 def test_values_beyond_a_scale_lie_on_its_ends():
     scale = Scale(1.0, 100.0, is_log=True, ticks=())
 
@@ -130,7 +152,7 @@ def test_coverage_by_group_stands_below_the_variable_that_it_describes():
     assert (len(reliability), len(found.headings)) == (1, 1)
     assert name == "coverage of 80 % intervals by truth"
     assert len(places(coverage, "whole")) == 2
-    assert re.findall(r'text-anchor="middle">([^<]+)<', coverage) == ["low", "high"]
+    assert re.findall(r">(low|high)<", coverage) == ["low", "high"]
 
 
 def test_classes_lie_side_by_side_under_their_codes():

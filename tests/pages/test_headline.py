@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from geouq.config import Variable
-from geouq.pages.headline import FEW_CELLS, covered, headline, listed
+from geouq.pages.headline import FEW_CELLS, covered, headline, listed, shifted
 from geouq.verdict import Part, Verdict
 
 VARIABLES = [Variable(name="AGB", band=1), Variable(name="Clay", band=2)]
@@ -55,19 +55,19 @@ OVER = "over-confident"
             {"AGB": verdict(), "Clay": verdict()},
             [("east", "Clay", verdict(2.0, finding=OVER))],
             "bad",
-            "Not trustworthy everywhere: Clay in east is miscalibrated.",
+            "Not trustworthy in east, where Clay is miscalibrated.",
         ),
         (
             {"AGB": verdict(), "Clay": verdict(1.1, finding=OVER)},
             [("east", "AGB", verdict(2.0, finding=OVER)), ("west", "AGB", verdict(1.1, finding=OVER))],
             "bad",
-            f"Not trustworthy everywhere: AGB in east is miscalibrated; on the whole, Clay is {OVER}, but by little.",
+            "Not trustworthy in east, where AGB is miscalibrated; on the whole, Clay is off by little.",
         ),
         (
             {"AGB": verdict(1.4), "Clay": verdict()},
             [],
             "open",
-            "Not shown to be trustworthy: AGB is off, but not certainly so.",
+            "Not shown to be trustworthy: AGB may be off, which the tests cannot settle.",
         ),
         (
             {"AGB": verdict(word="no miscalibration detected"), "Clay": verdict(word="no miscalibration detected")},
@@ -94,15 +94,30 @@ def test_the_worst_variable_comes_first_with_its_effect_in_words():
     found = answer({"AGB": verdict(1.32, coverage=0.82), "Clay": verdict(2.2, mean=0.9, coverage=0.63)})
 
     assert [line.name for line in found.lines] == ["Clay", "AGB"]
-    assert found.lines[0].effect.endswith("std too small by a factor of 2.2; mean 0.90 std below the truth")
-    assert found.lines[1].effect == "90 % intervals cover 82 % of the pixels (68 to 90 %); std about 25 % too small"
+    assert found.lines[0].effect.endswith(
+        "errors 2.2 times the predicted std; mean 0.90 std below the truth, not significant"
+    )
+    assert found.lines[1].effect == (
+        "90 % intervals cover 82 % of the pixels (68 to 90 %); errors 1.32 times the predicted std"
+    )
+
+
+def test_an_effect_that_may_be_chance_says_so():
+    none, spread = Part(""), Part("z_std", 1.0)
+    sure, unsure = (
+        shifted(Verdict((OVER,), Part("z_mean", 0.9, *limits, 0.95, p, finding), spread, none, none))
+        for limits, p, finding in (((0.2, 1.6), 0.001, "biased"), ((-0.5, 2.3), 0.2, ""))
+    )
+
+    assert sure == "mean 0.90 std (0.20 to 1.60) below the truth"
+    assert unsure == "mean 0.90 std below the truth, not significant"
 
 
 def test_an_over_wide_std_is_as_bad_as_one_that_is_too_small_by_the_same_factor():
     found = answer({"AGB": verdict(1 / 2.2), "Clay": verdict(2.1)})
 
     assert [line.name for line in found.lines] == ["AGB", "Clay"]
-    assert "std too large by a factor of 2.2" in found.lines[0].effect
+    assert "errors 0.455 times the predicted std" in found.lines[0].effect
 
 
 def test_the_worst_region_is_named_although_it_cannot_be_tested():
@@ -149,7 +164,7 @@ def test_the_sentence_names_each_region_once_and_not_too_many_of_them():
     regions = [(region, name, verdict(2.0, finding=OVER)) for region in "abcde" for name in ("AGB", "Clay")]
 
     assert answer({"AGB": verdict(), "Clay": verdict()}, regions).sentence == (
-        "Not trustworthy everywhere: AGB and Clay in a; AGB and Clay in b; AGB and Clay in c; "
+        "Not trustworthy in some regions: AGB and Clay in a; AGB and Clay in b; AGB and Clay in c; "
         "variables of 2 more regions are miscalibrated."
     )
 
@@ -160,8 +175,8 @@ def test_variables_that_may_be_off_by_more_are_not_said_to_be_off_by_little():
     )
 
     assert found.sentence == (
-        "Not trustworthy everywhere: AGB in east is miscalibrated; on the whole, AGB is over-confident, but by little; "
-        "Clay may be off by more, which the tests cannot settle."
+        "Not trustworthy in east, where AGB is miscalibrated; on the whole, AGB is off by little, "
+        "and Clay may be off by more."
     )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from rasterio import Affine
 from rasterio.crs import CRS
+from vectors import feature, geojson, square
 
 from geouq.core.grid import Grid
 from geouq.pages import outlines, outlines_on
@@ -57,12 +58,12 @@ def test_a_polygon_within_a_tile_keeps_its_edges_in_pixels_of_the_map():
 
 
 def test_a_polygon_is_cut_at_the_borders_of_tiles_and_goes_on_in_the_next_tile():
-    square = shapely.box(500, -700, 1500, -300)  # over both tiles
-    found = lines(outlines_on(layout((0, 0), (0, 100)), [polygons(square)], {"a"}), "a")
+    over_both = shapely.box(500, -700, 1500, -300)
+    found = lines(outlines_on(layout((0, 0), (0, 100)), [polygons(over_both)], {"a"}), "a")
 
     assert length(found) == pytest.approx(2 * 100 + 2 * 40)
     assert found.min(0).tolist() == [50, 30, 50, 30]
-    alone = lines(outlines_on(layout((0, 0)), [polygons(square)], {"a"}), "a")
+    alone = lines(outlines_on(layout((0, 0)), [polygons(over_both)], {"a"}), "a")
     assert alone[:, [0, 2]].max() == 100
 
 
@@ -81,6 +82,37 @@ def test_only_the_regions_that_are_wanted_are_drawn():
     )
 
     assert set(found.lines) == {"b"}
+
+
+def test_a_file_without_a_region_that_is_wanted_is_not_brought_to_the_tiles(monkeypatch):
+    brought, bring = [], outlines.outlines
+    monkeypatch.setattr(outlines, "outlines", lambda own, grid: brought.append(own.names) or bring(own, grid))
+    box = shapely.box(0, -100, 100, 0)
+
+    found = outlines_on(layout((0, 0)), [polygons(box, names=("far",)), polygons(box)], {"a"})
+
+    assert set(found.lines) == {"a"}
+    assert brought == [("a",)]
+
+
+def test_a_report_without_the_file_of_polygons_says_what_is_missing(tile_folder, geouq, tmp_path):
+    text = (
+        "variables: [height]\nregions: {counties: {polygons: counties.geojson, name: NAME}}\n"
+        "output: {maps: none, figures: none}\n"
+    )
+    config = tile_folder(("a1", "a2"), text=text)
+    file = geojson(config.parent / "counties.geojson", feature("kent", square(500_100, 6_999_700, 200)))
+    map_of_page = tmp_path / "out/report/assets/data/layout_0_0.js"
+    assert geouq("run", config, "--out", tmp_path / "out", "--quiet").exit_code == 0
+    assert "Outlines of polygons are missing" not in map_of_page.read_text(encoding="utf-8")
+    file.unlink()
+
+    done = geouq("report", tmp_path / "out", "--quiet")
+
+    assert done.exit_code == 0, done.output
+    assert "Outlines of polygons are missing: " in map_of_page.read_text(encoding="utf-8")
+    assert "counties.geojson" in map_of_page.read_text(encoding="utf-8")
+    assert (tmp_path / "out/report/kent.html").exists()
 
 
 def test_a_polygon_of_very_many_points_is_drawn_with_few_lines(monkeypatch):

@@ -18,7 +18,7 @@ from form_files import CLASSES, experiment_of, options, write_forms
 from landscape import NORTH_UP
 from large_report import large_content
 from rasterio.windows import Window
-from report_content import HOSTILE, content, row
+from report_content import HOSTILE, content, p_row, row
 
 import geouq
 from geouq.config import BinScheme
@@ -26,6 +26,7 @@ from geouq.core.gaussian import quantile
 from geouq.inference.bootstrap import basis_of_cells, rows_of_cells
 from geouq.metrics import MetricOptions, binned, calibration_curve, ence, uce
 from geouq.pages import write_report
+from geouq.pages.marks import MARKS
 from geouq.runs.store import SavedSummaries
 from geouq.summary import add_all
 
@@ -525,6 +526,21 @@ def test_the_fills_of_the_scorecard_are_apart_for_readers_without_green_cones(op
         assert min(np.linalg.norm(one - other) for k, one in enumerate(lab) for other in lab[:k]) >= 10
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_fills_of_tables_are_apart_for_readers_without_green_cones(opened, scheme):
+    page = opened(scheme=scheme)
+    colours = page.evaluate(
+        """names => names.map(name => {
+            const mark = document.body.appendChild(document.createElement("i"));
+            mark.style.color = `var(--${name})`;
+            return getComputedStyle(mark).color.match(/\\d+/g).slice(0, 3).map(Number);
+        })""",
+        ["over", "under", "good", "other", "paper"],
+    )
+    lab = seen_by_deuteranopes(np.array(colours))
+    assert min(np.linalg.norm(one - other) for k, one in enumerate(lab) for other in lab[:k]) >= 10
+
+
 def seen_by_deuteranopes(colours):
     """CIELAB of colours (n, 3) in 0 to 255 for readers without green cones."""
     shares = colours / 255
@@ -547,6 +563,15 @@ def test_on_a_narrow_screen_nothing_is_wider_than_the_screen(opened, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_on_a_narrow_screen_no_button_lies_on_the_map(opened):
+    page = opened()
+    page.set_viewport_size({"width": 390, "height": 800})
+    buttons, cells = (page.locator(f"#map {part}").bounding_box() for part in (".zoom", ".cells"))
+
+    assert buttons["y"] + buttons["height"] <= cells["y"]
+    assert buttons["height"] < 50
+
+
 def region_page(run):
     return next(path.name for path in (run / "report").glob("*.html") if path.name != "index.html")
 
@@ -556,7 +581,7 @@ def test_a_region_page_compares_each_variable_with_the_whole_and_shows_its_worst
     lines = page.locator("#verdict li").all_inner_texts()
     assert len(lines) == 2
     assert all("the whole: " in line for line in lines)
-    assert page.locator(".multiples svg").count() == 4  # reliability, and coverage by truth, of two variables
+    assert page.locator(".multiples svg").count() == 8  # reliability, calibration, PIT and coverage by truth of two
 
     worst = page.locator("#worst tbody tr").nth(0)
     tile = worst.locator("th").inner_text()
@@ -607,6 +632,27 @@ def test_a_table_is_filtered_downloaded_and_keeps_its_sorting_in_the_address(ope
     address = page.url.rpartition("/")[2]
     again = opened(address, tmp_path)
     assert again.locator("#numbers th", has_text="RMSE").get_attribute("aria-sort") == "descending"
+
+
+def test_a_number_is_written_alike_beside_the_map_and_in_the_table(opened):
+    page = opened()
+    lines = page.locator("#part .values tbody tr").all()
+    beside = {line.locator("th").inner_text(): line.locator("td").nth(1).inner_text() for line in lines}
+    sheet = page.locator(".sheet[data-name=regions]")
+    headings = sheet.locator("thead th").all_inner_texts()
+    cells = sheet.locator("tbody tr").first.locator("th, td").all_inner_texts()
+    variable = page.locator("#part .of").inner_text()
+
+    assert cells[0].startswith(variable)
+    plain = {k: digits_of(v) for k, v in zip(headings, cells, strict=True)}
+    both = {name: digits_of(text) for name, text in beside.items() if name in plain and "to" in text}
+    assert len(both) >= 5
+    assert both == {name: plain[name] for name in both}
+
+
+def digits_of(text):
+    """Numbers in a cell: the value and the ends of its interval."""
+    return re.findall("−?[0-9.]+", text.replace("\u2007", ""))  # noqa: RUF001  the minus of numbers
 
 
 def test_every_heading_of_a_number_explains_it(opened):
@@ -705,6 +751,25 @@ def test_a_long_table_shows_some_rows_and_finds_the_others(opened, tmp_path):
     sheet.locator("input").fill("tile12")
     assert sheet.locator("tbody tr").count() == 11
     assert sheet.locator("output").inner_text() == "11 of 300 rows shown"
+
+
+def test_a_long_table_has_the_signs_of_the_short_ones(opened, tmp_path):
+    names = [f"region{number}" for number in range(200)]
+    low, high = ({"ci_low": 0.9 * value, "ci_high": 1.1 * value, "ci_level": 0.95} for value in (0.3, 3.0))
+    rows = [
+        row("region", name, "P95", metric, 3.0 if number % 2 else 0.3) | (high if number % 2 else low)
+        for number, name in enumerate(names)
+        for metric in ("zms", "z_std")
+    ]
+    regions, tests = {name: ["a"] for name in names}, [p_row(name, "P95", "z_std", 0.001) for name in names]
+    write_report(content(metrics=[*content().metrics, *rows], regions=regions, tests=tests, figures={}), tmp_path)
+    sheet = opened("index.html", tmp_path).locator(".sheet[data-name=regions]")
+    sheet.evaluate("element => { element.closest('details')?.setAttribute('open', ''); element.scrollIntoView(); }")
+    sheet.locator("tbody tr").first.wait_for()
+
+    signs = sheet.locator("tbody .mark").evaluate_all("all => all.map(one => [one.ariaLabel, one.textContent])")
+    assert len(signs) >= 50
+    assert all(MARKS[says] == sign for says, sign in signs)
 
 
 def test_five_thousand_tiles_in_forty_regions_are_small_files_and_few_elements(opened, tmp_path):

@@ -2,12 +2,14 @@
 
 import json
 import re
+from importlib.resources import files
 
 import pytest
 from large_report import large_content
 
 from geouq.config import Variable
 from geouq.pages import write_report
+from geouq.pages.marks import MARKS
 from geouq.pages.scorecard import INLINE, scorecard, shown_tabs
 from geouq.verdict import Part, Verdict
 
@@ -47,6 +49,13 @@ def test_the_spread_is_filled_by_its_size_and_framed_by_its_significance(spread,
     assert (shown.text, shown.classes) == (text, classes)
 
 
+def test_where_another_tab_has_a_significant_effect_no_tab_praises():
+    narrow = part(1.0, 0.95, 1.05, 0.8)
+
+    assert marks(verdict(narrow, bias=part(-1.1, -1.2, -1.0, 0.003, "biased")))[0].text == "1 *"
+    assert marks(verdict(narrow))[0].text == "1 ✓"
+
+
 @pytest.mark.parametrize(
     ("share", "limits", "p", "text", "classes"),
     [
@@ -71,8 +80,8 @@ def test_a_truth_above_the_mean_is_blue_as_errors_below_zero_are():
 
 
 def test_a_significant_bias_has_the_sign_of_the_tables():
-    assert marks(verdict(part(1.0), bias=part(0.05, 0.02, 0.08, 0.01)))[2].text == "+0.05 −"  # noqa: RUF001
-    assert marks(verdict(part(1.0), bias=part(-0.2, -0.3, -0.1, 0.01)))[2].text == "−0.20 +"  # noqa: RUF001
+    assert marks(verdict(part(1.0), bias=part(0.05, 0.02, 0.08, 0.01)))[2].text == "+0.05 ↓"
+    assert marks(verdict(part(1.0), bias=part(-0.2, -0.3, -0.1, 0.01)))[2].text == "−0.20 ↑"  # noqa: RUF001
     assert marks(verdict(part(1.0), bias=part(-0.001, -0.3, 0.3, 0.9)))[2].text == "+0.00 ?"
 
 
@@ -100,3 +109,12 @@ def test_rows_beyond_a_few_hundred_cells_come_from_a_file(tmp_path):
     script = (tmp_path / "assets/data/card_0_0.js").read_text(encoding="utf-8")
     rows = json.loads(re.fullmatch(r'geouq\.take\("card",0,0,(.*)\);\n', script)[1])
     assert len(rows) == 301
+
+
+def test_scripts_and_templates_spell_no_signs_of_their_own():
+    signs = set(MARKS.values()) - {"+", MARKS["under-prediction"], MARKS["better"], MARKS["worse"]}
+    spelled = [*signs, *(f"\\u{ord(sign):04x}" for sign in signs)]
+    sources = [path for path in files("geouq.pages").rglob("*") if path.suffix in (".js", ".j2", ".css")]
+
+    assert len(sources) > 12
+    assert not [(path.name, sign) for path in sources for sign in spelled if sign in path.read_text("utf-8")]

@@ -31,7 +31,8 @@ def test_an_interval_that_excludes_the_ideal_says_what_that_means(metric, low, h
     assert interval_says({"metric": metric, "ci_low": low, "ci_high": high}) == says
 
 
-def test_the_page_shows_the_verdict_of_each_region_with_the_size_of_the_effect(tmp_path):
+def written(folder, p):
+    """Texts of the first page, where one region has intervals that exclude their ideals, and this adjusted p."""
     limits = {"zms": (2.25, 2.75), "z_std": (1.3, 1.9)}
     rows = [
         one | {"ci_low": limits[one["metric"]][0], "ci_high": limits[one["metric"]][1], "ci_level": 0.95}
@@ -39,17 +40,28 @@ def test_the_page_shows_the_verdict_of_each_region_with_the_size_of_the_effect(t
         else one
         for one in content().metrics
     ]
-    given = content(metrics=rows, tests=[p_row(HOSTILE, "P95", "z_std", 0.001)])
-    index, *_ = write_report(given, tmp_path)
-    page = Page(index.read_text(encoding="utf-8"))
-    text = " ".join(page.texts)
+    index, *_ = write_report(content(metrics=rows, tests=[p_row(HOSTILE, "P95", "z_std", p)]), folder)
+    return " ".join(Page(index.read_text(encoding="utf-8")).texts)
+
+
+def test_the_page_shows_the_verdict_of_each_region_with_the_size_of_the_effect(tmp_path):
+    text = written(tmp_path, 0.001)
 
     assert "2.25\u00a0to\u00a02.75" in text
     assert "1.5 ▲" in text
     assert "1.5 untested" in text
     assert "over-confident" in text
-    assert "std about 35 % too small" in text
+    assert "errors 1.50 (1.30 to 1.90) times the predicted std" in text
     assert text.count("no interval (fewer than 8 cells)") == 1
+
+
+def test_no_number_is_marked_that_the_verdict_leaves_open(tmp_path):
+    """The interval excludes the ideal, but not after the adjustment for the number of regions."""
+    for p, count in ((0.001, 1), (0.2, 0)):
+        written(tmp_path / str(p), p)
+        _, numbers = (tmp_path / str(p) / "index.html").read_text(encoding="utf-8").split('id="numbers"')
+        cells = re.findall(r"<tbody>.*?</tbody>", numbers.split("</details>")[0], re.DOTALL)
+        assert ("".join(cells).count("▲"), "".join(cells).count("△")) == (2 * count, count)  # one of the verdict
 
 
 def test_a_difference_between_models_that_is_significant_is_marked(tmp_path):

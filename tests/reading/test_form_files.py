@@ -31,7 +31,7 @@ from geouq.pipeline.run import run
 from geouq.rasters.catalog import find_tiles
 from geouq.reading.cutting import MOST_VALUES, reading_for
 from geouq.runs.plan import settings_for
-from geouq.summary.tile_file import load_tile
+from geouq.summary.tiles_file import load_tile
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from forked import run_forked
 
 from geouq.core.atomic import atomic_write
 from geouq.summary import tile_file as summary_file
-from geouq.summary.tile_file import load_tile, save_tile
+from geouq.summary.tile_file import save_tile
+from geouq.summary.tiles_file import load_tile
 
 resource = pytest.importorskip("resource")
 

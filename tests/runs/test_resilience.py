@@ -18,6 +18,7 @@ from signalled import signalled
 from geouq.config import load_experiment
 from geouq.rasters.catalog import find_tiles
 from geouq.rasters.raster import GDAL_OPTIONS
+from geouq.runs.store import SavedFiles
 from geouq.sweep.settings import Settings
 from geouq.sweep.tiles import sweep_tiles
 from geouq.sweep.workers import workers
@@ -72,8 +73,10 @@ class Run:
         return self
 
 
-def summaries(out):
-    return {path.name: path.stat().st_mtime_ns for path in (out / "summaries").glob("[!.]*.nc")}
+def summaries(out, tiles=TILES):
+    """The tiles with a summary, and under which key it was saved."""
+    saved = SavedFiles(out)
+    return {tile: key for tile in tiles if (key := saved.key(tile))}
 
 
 def test_a_run_that_is_killed_goes_on_to_the_same_numbers_and_does_no_tile_twice(tile_folder, tmp_path):
@@ -83,14 +86,15 @@ def test_a_run_that_is_killed_goes_on_to_the_same_numbers_and_does_no_tile_twice
     for number in range(KILLS):
         moment = 1 + number * len(undisturbed.said) // KILLS
         first = Run(config, tmp_path / f"killed{number}", killed_at=moment).end(-signal.SIGKILL)
-        saved = summaries(first.out)
+        tiles = SWEPT.findall("\n".join(undisturbed.said))
+        saved = summaries(first.out, tiles)
 
         second = Run(config, first.out).end()
 
         assert second.metrics == undisturbed.metrics
         assert max(Counter(SWEPT.findall("\n".join(first.said + second.said))).values()) == 1
         assert sum(map(int, REUSED.findall("\n".join(second.said)))) == len(saved)
-        assert saved.items() <= summaries(second.out).items()
+        assert saved.items() <= summaries(second.out, tiles).items()
         assert [path.name for path in second.out.rglob(".*")] == [".geouq.lock"]
 
 
@@ -208,7 +212,7 @@ def test_nobody_can_run_it_from_a_folder_that_cannot_be_written(tile_folder, tmp
     run = Run("experiment.yaml", out, prefix=nobody, env=told, cwd=tmp_path).end()
 
     assert sum("compiled" in line for line in run.said) == 1
-    assert len(summaries(out)) == 2
+    assert len(summaries(out, ("a1", "a2"))) == 2
 
 
 FOR_PIXELS = ("numba", "llvmlite", "rich", "geouq.kernel", "geouq.inference", "geouq.checks", "geouq.numbers")

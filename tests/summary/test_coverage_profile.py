@@ -13,8 +13,9 @@ from scipy.stats import norm
 from geouq import summarize_arrays
 from geouq.arrays import points as arrays
 from geouq.core.errors import SummaryError
+from geouq.metrics import group_edges
 from geouq.summary import GROUPED_BY, CoverageProfile, RunningTotal, empty_summary
-from geouq.summary.coverage_profile import POSITIVE, value_key
+from geouq.summary.coverage_profile import POSITIVE, key_start, value_key
 from geouq.sweep.settings import Settings
 
 LEVELS = (0.5, 0.9)
@@ -41,6 +42,21 @@ def covered(mean, variance, truth, level):
 def test_keys_are_in_the_order_of_the_values(pair):
     low, high = value_key(pair)
     assert -POSITIVE <= low <= high < POSITIVE
+
+
+@given(st.floats(width=32, allow_nan=False, allow_infinity=False))
+def test_a_key_starts_at_most_one_part_in_512_nearer_to_0(value):
+    start = float(key_start(value_key(value)))
+
+    assert start == 0 or value_key(start) == value_key(value)  # -0.0 counts as 0
+    assert 0 <= abs(value) - abs(start) <= max(abs(value) / 512, 1e-35)
+
+
+def test_groups_begin_at_the_quantiles_of_the_values():
+    truth = np.random.default_rng(0).normal(1, 3, 5000)
+    edges = group_edges(summarize_arrays(truth, np.ones(5000), truth).whole)
+
+    np.testing.assert_allclose(edges, np.quantile(truth, np.linspace(0, 1, 11)), rtol=1 / 256, atol=1e-3)
 
 
 @given(SINGLES, st.sampled_from(GROUPED_BY))

@@ -21,7 +21,7 @@ from geouq.metrics import METRICS, MetricOptions
 from geouq.metrics.record import NOT_NEGATIVE, metric, named
 from geouq.summary import TilePlace
 from geouq.summary.pixel_statistic import PIXEL_STATISTICS, PixelStatistic
-from geouq.summary.tile_file import load_tile
+from geouq.summary.tiles_file import load_tile
 
 TILES = [f"r{row}c{column}" for row in range(2) for column in range(4)]
 

@@ -1,7 +1,7 @@
 // Where blocks of cells lie on the map: in pixels of the tiles, from the upper left corner of what is shown.
 "use strict";
 geouq.geometry = (layout, tiles) => {
-  const MOST_PIXELS = 4e6;
+  const MOST_PIXELS = 4e6, MOST_EXACT_PIXELS = 1e6;
   const {tops, lefts, heights, widths, rows, columns, size, first} = layout;
   const every = tiles.flatMap(tile => Array.from({length: first[tile + 1] - first[tile]}, (_, k) => first[tile] + k));
   const least = starts => tiles.reduce((found, tile) => Math.min(found, starts[tile]), Infinity);
@@ -11,12 +11,17 @@ geouq.geometry = (layout, tiles) => {
 
   /** Which block is at each pixel of the picture, -1 where there is none. */
   function drawn() {
-    const inStep = tiles.every(tile => (tops[tile] - top) % size === 0 && (lefts[tile] - left) % size === 0);
-    const step = inStep ? size : Math.max(1, Math.ceil(Math.max(size / 8, Math.sqrt(height * width / MOST_PIXELS))));
+    const step = exactStep() ?? Math.max(1, Math.ceil(Math.max(size / 8, Math.sqrt(height * width / MOST_PIXELS))));
     const picture = {step, rows: Math.ceil(height / step), columns: Math.ceil(width / step)};
     picture.blocks = new Int32Array(picture.rows * picture.columns).fill(-1);
     for (const tile of tiles) paint(picture, tile);
     return picture;
+  }
+  /** The largest step in which all sides of tiles and blocks lie; none where the picture would have very many pixels. */
+  function exactStep() {
+    const common = (a, b) => b ? common(b, a % b) : a;
+    const step = tiles.reduce((found, tile) => [tops[tile] - top, lefts[tile] - left, heights[tile], widths[tile]].reduce(common, found), size);
+    return height / step * width / step <= MOST_EXACT_PIXELS ? step : undefined;
   }
   /** Put the blocks of a tile into the picture: each pixel is of the block that holds its middle. */
   function paint(picture, tile) {

@@ -4,7 +4,7 @@
 geouq.map = (async () => {
   const section = document.querySelector("#map"), panel = document.querySelector("#part");
   if (!section) return null;
-  const {cells, charts, colours, element, people, thousands} = geouq;
+  const {cells, charts, colours, element, people, thousands, withInterval} = geouq;
   const host = section.querySelector(".cells"), canvas = host.querySelector("canvas"), context = canvas.getContext("2d");
   const [chooseVariable, chooseMetric, choosePart] = section.querySelectorAll("select");
   const values = panel.querySelector(".values tbody"), spoken = section.querySelector(".spoken");
@@ -21,12 +21,13 @@ geouq.map = (async () => {
   const ink = name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
   // What is drawn.
+  /** Fit the map above a strip for the scale and the coordinates. */
   function fit() {
     const ratio = devicePixelRatio || 1, wide = host.clientWidth, high = Math.round(Math.min(380, Math.max(240, wide * map.height / map.width)));
     Object.assign(canvas, {width: wide * ratio, height: high * ratio});
     canvas.style.height = `${high}px`;
-    const scale = Math.min((wide - 60) / map.width, (high - 40) / map.height);
-    view = {wide, high, ratio, scale, left: (wide + 44 - scale * map.width) / 2, top: (high - 22 - scale * map.height) / 2};
+    const scale = Math.min((wide - 60) / map.width, (high - 56) / map.height);
+    view = {wide, high, ratio, scale, left: (wide + 44 - scale * map.width) / 2, top: (high - 40 - scale * map.height) / 2};
   }
   const across = x => view.left + x * view.scale, down = y => view.top + y * view.scale;
   const back = (x, y) => ({x: (x - view.left) / view.scale, y: (y - view.top) / view.scale});
@@ -47,8 +48,13 @@ geouq.map = (async () => {
     picture.getContext("2d").putImageData(image, 0, 0);
     section.querySelector(".legend").textContent = cells.labelled(metric().name, metric().unit);
     section.querySelector(".gradient").style.background = `linear-gradient(to right, ${bar.join(", ")})`;
-    section.querySelector(".steps").replaceChildren(...steps.map(step => element("span", {}, people(step))));
+    section.querySelector(".steps").replaceChildren(...steps.map((step, k) => element("span", {}, beyond(found, steps, k) + people(step))));
     draw();
+  }
+  /** The sign of an end of the colours that holds numbers beyond it. */
+  function beyond(found, steps, k) {
+    if (k === 0) return found.some(number => number < steps[0]) ? "≤ " : "";
+    return k === steps.length - 1 && found.some(number => number > steps[k]) ? "≥ " : "";
   }
   function hatch() {
     const tile = element("canvas", {width: 7, height: 7}), pen = tile.getContext("2d");
@@ -59,10 +65,12 @@ geouq.map = (async () => {
     pen.stroke();
     return context.createPattern(tile, "repeat");
   }
-  /** Tiles whose regions are all inconclusive; without regions, all tiles if the whole is inconclusive. */
+  /** Tiles whose smallest region is inconclusive; without regions, all tiles if the whole is inconclusive. */
   function doubtfulTiles() {
-    const doubt = regions.doubt[chooseVariable.selectedIndex], of = tiles.map(tile => regions.tiles.flatMap((own, k) => own?.includes(tile) ? [doubt[k]] : []));
-    return tiles.filter((_, k) => (of[k].length ? of[k] : [doubt[0]]).every(one => one === "1"));
+    const doubt = regions.doubt[chooseVariable.selectedIndex], smallest = new Map();
+    const bySize = [...regions.tiles.keys()].filter(k => regions.tiles[k]).sort((a, b) => regions.tiles[b].length - regions.tiles[a].length);
+    for (const k of bySize) for (const tile of regions.tiles[k]) smallest.set(tile, k);
+    return tiles.filter(tile => doubt[smallest.get(tile) ?? 0] === "1");
   }
   function rectangle({left, right, top, bottom}) {
     context.strokeRect(across(left), down(-top), (right - left) * view.scale, (top - bottom) * view.scale);
@@ -84,16 +92,20 @@ geouq.map = (async () => {
   }
   function draw() {
     context.setTransform(view.ratio, 0, 0, view.ratio, 0, 0);
-    context.fillStyle = ink("panel");
-    context.fillRect(0, 0, view.wide, view.high);
+    context.clearRect(0, 0, view.wide, view.high);
     context.imageSmoothingEnabled = false;
     const {raster} = map, step = raster.step * view.scale;
     context.drawImage(picture, view.left, view.top, raster.columns * step, raster.rows * step);
+    context.globalCompositeOperation = "source-atop";  // only cells with pixels are hatched
     context.fillStyle = hatch();
     for (const tile of doubtful) {
       const {left, top, right, bottom} = map.sides(tile);
       context.fillRect(across(left), down(top), (right - left) * view.scale, (bottom - top) * view.scale);
     }
+    context.globalCompositeOperation = "destination-over";
+    context.fillStyle = ink("panel");
+    context.fillRect(0, 0, view.wide, view.high);
+    context.globalCompositeOperation = "source-over";
     drawRegions();
     if (part.box) { pen(ink("ink"), 2.5); rectangle(part.box); }
     if (pointed !== null) { pen(ink("ink"), 1.2); rectangle(map.place(pointed)); }
@@ -123,7 +135,7 @@ geouq.map = (async () => {
     const metres = layout.ground?.metres;
     if (!metres) return;
     const rough = 110 / view.scale * metres, power = 10 ** Math.floor(Math.log10(rough)), length = [5, 2, 1].map(m => m * power).find(size => size <= rough);
-    const wide = length / metres * view.scale, x = view.wide - wide - 12, y = view.high - 26;
+    const wide = length / metres * view.scale, x = view.wide - wide - 12, y = view.high - 23;
     for (const [colour, width] of [[ink("paper"), 5], [ink("ink"), 2]]) {
       pen(colour, width);
       context.beginPath();
@@ -214,8 +226,9 @@ geouq.map = (async () => {
     metrics.forEach((one, k) => {
       const cell = values.rows[k].cells[column], [value, low, high] = numbers[k] ?? [];
       cell.dataset.value = value ?? "";
-      cell.replaceChildren(value === undefined ? "" : one.id === "n" ? thousands(value) : people(value));
-      if (low !== undefined && column !== POINTED) cell.append(element("small", {}, `${people(low)} to ${people(high)}`));
+      const hasInterval = low !== undefined && column !== POINTED, [text, from, to] = hasInterval ? withInterval(value, low, high) : [value === undefined ? "" : people(value)];
+      cell.replaceChildren(one.id === "n" && value !== undefined ? thousands(value) : text);
+      if (hasInterval) cell.append(element("small", {}, `${from} to ${to}`));
     });
   }
   function point(block) {
@@ -267,16 +280,19 @@ geouq.map = (async () => {
   }
   /** Show what the address says. */
   async function obey() {
-    const wish = geouq.state(), number = layout.variables.findIndex(one => one.name === wish.variable);
+    const wish = geouq.state(), number = layout.variables.findIndex(one => one.name === (wish.variable ?? section.dataset.first));
     const region = wish.part === undefined ? home : regions.names.indexOf(wish.part), box = wish.box?.split(",").map(Number), cell = Number(wish.cell ?? -1);
-    if (number >= 0) chooseVariable.selectedIndex = number;
+    chooseVariable.selectedIndex = Math.max(0, number);
     if (variable !== layout.variables[chooseVariable.selectedIndex]) await useVariable();
     else if (wish.metric && wish.metric !== chooseMetric.value && metrics.some(one => one.id === wish.metric)) {
       chooseMetric.value = wish.metric;
       await useMetric();
     }
     if (box?.length === 4 && box.every(Number.isFinite)) chooseBox({left: box[0], bottom: box[1], right: box[2], top: box[3]}, false);
-    else if (shownTiles.has(layout.names.indexOf(wish.tile))) await chooseTile(layout.names.indexOf(wish.tile));
+    else if (shownTiles.has(layout.names.indexOf(wish.tile))) {
+      await chooseTile(layout.names.indexOf(wish.tile));
+      section.scrollIntoView({block: "nearest"});
+    }
     else if (map.everySet.has(cell) && has(cell)) await chooseCell(cell, false);
     else await chooseRegion(region >= 0 ? region : home, false);
   }

@@ -31,6 +31,14 @@ const geouq = (() => {
     made.append(...children);
     return made;
   };
+  /** A number and the ends of its interval, to the place that the interval leaves, as in the tables. */
+  function withInterval(value, low, high) {
+    const nearer = Math.min(value - low, high - value), span = nearer > 0 ? Math.max(2 * nearer, (high - low) / 100) : high - low;
+    const place = Math.floor(Math.log10(span)) - 1, decimals = Math.max(0, -place);
+    if (!(high > low) || Math.abs(place) > 6) return [value, low, high].map(people);
+    const text = number => (Math.round(number / 10 ** place) * 10 ** place).toFixed(decimals);
+    return [value, low, high].map(text).map(own => Number(own) ? own.replace("-", "−") : own.replace("-", ""));
+  }
   // What is chosen stands in the address as #key=value&key=value, so that a link leads to it.
   const state = () => location.hash.includes("=") ? Object.fromEntries(new URLSearchParams(location.hash.slice(1))) : {};
   /** Change some of what is chosen; null removes a key. */
@@ -39,12 +47,17 @@ const geouq = (() => {
     const hash = new URLSearchParams(kept).toString();
     history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
   }
-  return {load, take, parts, people, thousands, element, state, remember};
+  return {load, take, parts, people, thousands, withInterval, element, state, remember};
 })();
 for (const button of document.querySelectorAll("[data-press=print]")) {
   button.hidden = false;
   button.addEventListener("click", () => print());
 }
+// Another page opens on the same variable, metric and tab.
+for (const link of document.querySelectorAll("nav a")) link.addEventListener("click", () => {
+  const kept = Object.entries(geouq.state()).filter(([key]) => ["variable", "metric", "tab"].includes(key));
+  link.hash = new URLSearchParams(kept).toString();
+});
 // Pictures of maps are loaded when their section is opened.
 document.querySelector("#looks")?.addEventListener("toggle", event => {
   for (const image of event.currentTarget.querySelectorAll("image[data-href]")) image.setAttribute("href", image.dataset.href);

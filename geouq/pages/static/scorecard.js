@@ -59,6 +59,12 @@ if (document.querySelector(".card")) {
     location.hash = new URLSearchParams({...kept, ...Object.fromEntries(new URLSearchParams(link.hash.slice(1)))});
   });
   const wish = geouq.state();
-  for (const one of tabs) if (one.value === wish.tab) one.checked = true;
+  function choose() {
+    const wanted = geouq.state().tab;
+    for (const [k, one] of tabs.entries()) one.checked = wanted === undefined ? k === 0 : one.value === wanted;
+    if (by !== null) show();
+  }
+  choose();
+  addEventListener("hashchange", choose);
   if (wish.sort !== undefined) columns.find(one => one.dataset.variable === wish.sort)?.click();
 }

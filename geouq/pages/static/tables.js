@@ -1,7 +1,6 @@
 // Tables that are sorted by a click on a heading; long ones are loaded group by group, and shown some rows at a time.
 "use strict";
 {
-  const MARKS = {"over-confident": "\u25b2", "under-confident": "\u25bc", "over-prediction": "+", "under-prediction": "\u2212", "errors larger than predicted": "\u25b3", "errors smaller than predicted": "\u25bd", "covers too little": "\u25b3", "covers too much": "\u25bd", better: "\u2713", worse: "\u2717"};
   const AT_ONCE = 100, FEW = 8;
   const plain = text => text.replace(/[\u202f\u2007\u2008\u00a0]/g, "").replaceAll("\u2212", "-");
   const number = text => text === "\u2013" || text === "" ? -Infinity : Number(plain(text));
@@ -14,12 +13,12 @@
     return order(up);
   }
   const {element} = geouq;
-  function filled(cell, kind) {
+  function filled(cell, kind, marks) {
     const [text, under = "", says = "", link = ""] = [cell].flat();
     const made = element(kind === "name" ? "th" : "td", kind === "name" ? {scope: "row"} : {className: `${kind === "number" ? "" : kind} ${says.replaceAll(" ", "-")}`.trim()});
     made.append(link ? element("a", {href: link}, text) : text);
-    if (says in MARKS) {
-      const mark = element("span", {className: "mark"}, MARKS[says]);
+    if (says in marks) {
+      const mark = element("span", {className: "mark"}, marks[says]);
       mark.setAttribute("role", "img");
       mark.setAttribute("aria-label", says);
       made.append("\u00a0", mark);
@@ -69,7 +68,7 @@
     let rows = [], shown = [], by = null;
     function show(count) {
       const first = body.rows.length;
-      body.append(...shown.slice(first, first + count).map(row => element("tr", {}, ...row.map((cell, k) => filled(cell, index.kinds[k])))));
+      body.append(...shown.slice(first, first + count).map(row => element("tr", {}, ...row.map((cell, k) => filled(cell, index.kinds[k], index.marks)))));
       more.hidden = body.rows.length >= shown.length;
       sheet.querySelector("output").textContent = `${geouq.thousands(body.rows.length)} of ${geouq.thousands(rows.length)} rows shown`;
     }
@@ -105,6 +104,10 @@
   const [name, column, direction] = geouq.state().order?.split(".") ?? [];
   for (const sheet of document.querySelectorAll(".sheet")) {
     const button = sheet.dataset.name === name && sheet.querySelectorAll("thead button")[Number(column)];
-    if (button) { button.click(); if (direction === "descending") button.click(); }
+    if (button) {
+      sheet.closest("details")?.setAttribute("open", "");
+      button.click();
+      if (direction === "descending") button.click();
+    }
   }
 }

@@ -6,14 +6,14 @@ if (document.querySelector("#worst") && document.querySelector("#map")) {
   const LAYERS = [
     {name: "mean", at: (sums, block) => (sums.truth[block] + sums.error[block]) / sums.weight[block]},
     {name: "std", at: (sums, block) => Math.sqrt(sums.variance[block] / sums.weight[block])},
-    {name: "error", at: share("error"), metric: "bias"},
-    {name: "z", at: share("z"), metric: "z_mean"},
+    {name: "error", at: share("error")},
+    {name: "z", at: share("z")},
   ];
-  /** The picture of a layer of a tile; mean and std span the colours, error and z have those of the map. */
-  function picture({name, at, metric}, variable, sums, layout, tile) {
+  /** The picture of a layer of a tile, in the colours of the map of pixels of that name. */
+  function picture({name, at}, variable, sums, layout, tile) {
     const first = layout.first[tile], count = layout.first[tile + 1] - first, values = Array.from({length: count}, (_, k) => at(sums, first + k));
-    const known = values.filter(Number.isFinite), least = Math.min(...known), most = Math.max(...known);
-    const {rgb} = colours.scale(variable.metrics.find(one => one.id === metric) ?? colours.spanning(least, most));
+    const known = values.filter(Number.isFinite), least = known.reduce((a, b) => Math.min(a, b), Infinity), most = known.reduce((a, b) => Math.max(a, b), -Infinity);
+    const {rgb} = colours.scale(variable.pixels[name] ?? colours.spanning(least, most));
     const canvas = element("canvas", {width: layout.columns[tile], height: layout.rows[tile], className: "thumbnail"}), pen = canvas.getContext("2d");
     const image = pen.createImageData(canvas.width, canvas.height);
     values.forEach((value, k) => { if (Number.isFinite(value)) image.data.set([...rgb(value), 255], 4 * k); });

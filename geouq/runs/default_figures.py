@@ -1,15 +1,10 @@
-"""Which figures a run draws, and where they are written."""
+"""Which figures a run draws; matplotlib, which is large, is not needed to tell."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 
 from geouq.config import Variable
-from geouq.core.naming import file_name
-from geouq.drawing.case import Case
-from geouq.drawing.cells import usual_metric
-from geouq.drawing.record import FIGURES
 from geouq.regions import EvaluationUnit
 
 MOST = 240  # figures: a minute or two
@@ -52,13 +47,5 @@ def _in_order(
 ) -> Iterator[Wanted]:
     for whole, names in ((True, figures), (False, of_regions)):
         evaluation_units = [unit for unit in shown if (unit.level == "all") == whole]
-        for name in FIGURES:
-            if name in names:
-                yield from (Wanted(unit, variable, name) for unit in evaluation_units for variable in variables)
-
-
-def path_of_figure(case: Case, figure: str, kind: str = "png") -> Path:
-    """Return the path of a figure, relative to the folder of the run."""
-    usual = case.metric in ("", usual_metric(case.metric_options.form))
-    name = figure if figure != "cells" or usual else f"{figure}_{case.metric}"
-    return Path("figures", file_name(case.evaluation_unit.name), f"{case.variable.file_name}_{name}.{kind}")
+        for name in dict.fromkeys(names):
+            yield from (Wanted(unit, variable, name) for unit in evaluation_units for variable in variables)

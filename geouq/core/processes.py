@@ -1,0 +1,154 @@
+"""Share work among processes. A result has the same bits, whichever process computes it.
+
+Python runs one thread at a time. Threads therefore do not help where no pixel is read.
+"""
+
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from geouq.core.failures import Failure, are_collected, collecting, record_again
+from geouq.core.overflow import overflow_is_missing
+
+T = TypeVar("T")
+R = TypeVar("R")
+BACKLOG = 64  # items and results that may wait for the first of them
+LOOKS = 1.0  # seconds between looks for the first process
+AHEAD = 2  # items that wait or are under way, for each process
+
+
+@dataclass(frozen=True)
+class Helpers:
+    """Processes that help this one. Without a pool, this process computes everything."""
+
+    pool: Executor | None = None
+    count: int = 0
+
+    def begin(self, function: Callable[[T], R], items: Iterable[T]) -> Sequence["Work[T, R]"]:
+        """Hand items to the processes, and return without waiting for the results."""
+        return [self._work(function, item) for item in items]
+
+    def share(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+        """Yield function(item) of each item, in their order; items are taken as there is room for them."""
+        waiting = deque[Work[T, R]]()
+        for item in items:
+            is_idle = sum(not one.is_done for one in waiting) < AHEAD * self.count
+            work = self._work(function, item) if is_idle else Work(function, item)
+            if not is_idle:
+                work.compute()
+            waiting.append(work)
+            while waiting and (waiting[0].is_done or len(waiting) > BACKLOG):
+                yield waiting.popleft().result()
+        yield from results(waiting)
+
+    def release(self) -> None:
+        """Let the processes end, while this one goes on."""
+        if self.pool is not None:
+            self.pool.shutdown(wait=False)
+
+    def _work(self, function: Callable[[T], R], item: T) -> "Work[T, R]":
+        if self.pool is None:
+            return Work(function, item)
+        try:
+            return Work(function, item, self.pool.submit(_apart, function, item, are_collected()))
+        except BrokenExecutor:  # a process ended, as for want of memory
+            return Work(function, item)
+
+
+class Work(Generic[T, R]):
+    """A function and an item. Another process computes the result if there is a future; otherwise this process does."""
+
+    def __init__(
+        self, function: Callable[[T], R], item: T, future: Future[tuple[R, Sequence[Failure]]] | None = None
+    ) -> None:
+        self._function, self._future = function, future
+        self._item: Any = item
+        self._found: list[R] = []
+
+    @property
+    def is_done(self) -> bool:
+        """Return whether there is a result already."""
+        return bool(self._found) or (self._future is not None and self._future.done())
+
+    def take_back(self) -> bool:
+        """Compute the result here, unless it is computed or another process has begun."""
+        if self._found or not (self._future is None or self._future.cancel()):
+            return False
+        self.compute()
+        return True
+
+    def compute(self) -> None:
+        """Compute the result here."""
+        self._keep(self._function(self._item))
+
+    def result(self) -> R:
+        """Return the result, and record the failures of its items."""
+        if self._future is not None:
+            try:
+                found, failures = self._future.result()
+            except BrokenExecutor:
+                self.compute()
+            else:
+                self._keep(found)
+                record_again(failures)
+        if not self._found:
+            self.compute()
+        return self._found[0]
+
+    def _keep(self, found: R) -> None:
+        self._found, self._future, self._item = [found], None, None  # an item may be large
+
+
+def results(work: Iterable[Work[T, R]]) -> Iterator[R]:
+    """Yield the results in order. Meanwhile compute here what no other process has begun, the last first."""
+    waiting = deque(work)
+    while waiting:
+        while not waiting[0].is_done and any(one.take_back() for one in reversed(waiting)):
+            pass
+        yield waiting.popleft().result()
+
+
+@contextmanager
+def helpers(count: int) -> Iterator[Helpers]:
+    """Provide `count` processes. They start when they get work, and end with the block."""
+    if count < 1:
+        yield Helpers()
+        return
+    from loky import ProcessPoolExecutor  # noqa: PLC0415  small runs need no processes
+
+    # other than those of the standard library, these processes do not run the user's script again
+    pool = ProcessPoolExecutor(count, initializer=_begin, initargs=(os.getpid(),))
+    try:
+        yield Helpers(pool, count)
+    except BaseException:
+        pool.shutdown(wait=True, kill_workers=True)
+        raise
+    pool.shutdown(wait=True)
+
+
+def _begin(parent: int) -> None:
+    """Ignore Ctrl-C, which the first process handles, and end when that process is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(LOOKS)
+    os._exit(1)
+
+
+def _apart(function: Callable[[Any], R], item: Any, are_failures_collected: bool) -> tuple[R, Sequence[Failure]]:  # noqa: FBT001  a pool calls it
+    """Return function(item) and the failures of its items, in another process."""
+    with overflow_is_missing():
+        if not are_failures_collected:
+            return function(item), ()
+        with collecting() as failures:
+            return function(item), failures

@@ -1,0 +1,89 @@
+"""Compute the numbers of one variable of an evaluation unit; any process can do this."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from geouq.config import Intervals, Variable
+from geouq.core.failures import isolated
+from geouq.inference import (
+    FAILED,
+    ForecastSample,
+    Inference,
+    TileRows,
+    infer,
+    with_intervals,
+    without_intervals,
+)
+from geouq.metrics import MetricOptions
+from geouq.regions import EvaluationUnit, Level
+from geouq.tables.rows import Row, bin_rows, curve_rows, metric_rows
+
+MAKERS: Mapping[str, Callable[[EvaluationUnit, Sequence[Variable], Mapping[str, MetricOptions]], list[Row]]] = {
+    "metrics": metric_rows,
+    "bins": bin_rows,
+    "curves": curve_rows,
+}
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Input of `unit_numbers`: sums of one variable of an evaluation unit.
+
+    Parameters
+    ----------
+    unit : EvaluationUnit
+        With the summary of this variable.
+    sample : ForecastSample or None
+        With the cells, for intervals; None where there are to be none, as of a tile.
+    tiles : TileRows or None
+        What each tile adds to the numbers that cells do not keep, where tiles are enough.
+    """
+
+    unit: EvaluationUnit
+    variable: Variable
+    metric_options: MetricOptions
+    settings: Intervals
+    sample: ForecastSample | None = None
+    tiles: TileRows | None = None
+
+
+@dataclass(frozen=True)
+class UnitNumbers:
+    """Rows of each table, and the intervals where there are some, of a variable of an evaluation unit."""
+
+    level: Level
+    name: str
+    variable: str
+    rows: Mapping[str, Sequence[Row]]
+    inference: Inference | None
+
+
+def unit_numbers(sums: Sums) -> UnitNumbers:
+    """Return the numbers. A number that fails is missing from its table, or has no interval."""
+    unit, inference, metric_options = sums.unit, _inferred(sums), sums.metric_options
+    if inference is not None:
+        metric_options = replace(metric_options, effective=inference.effective)
+    rows = _rows_of(unit, sums.variable, metric_options)
+    if inference is not None:
+        rows["metrics"] = list(with_intervals(rows["metrics"], {sums.variable.name: inference}))
+    return UnitNumbers(unit.level, unit.name, sums.variable.name, rows, inference)
+
+
+def _inferred(sums: Sums) -> Inference | None:
+    sample = sums.sample
+    if sample is None:
+        return None
+    with isolated("intervals", f"{sums.variable.name} in {sums.unit.name}"):
+        return infer(
+            sums.unit.name, sample.whole, sample.metric_options, places=sample.places, cells_of=sample.cells_of,
+            settings=sums.settings, tiles=sums.tiles,
+        )  # fmt: skip
+    return without_intervals(sample.whole, sample.metric_options, sums.settings, FAILED)
+
+
+def _rows_of(unit: EvaluationUnit, variable: Variable, metric_options: MetricOptions) -> dict[str, list[Row]]:
+    rows: dict[str, list[Row]] = {name: [] for name in MAKERS}
+    for table, rows_of in MAKERS.items():
+        with isolated("numbers", f"{table} of {variable.name} in {unit.name}"):
+            rows[table] = rows_of(unit, [variable], {variable.name: metric_options})
+    return rows

@@ -1,0 +1,19 @@
+"""Signs of what a number says, the same in tables, on the scorecard and in scripts."""
+
+from collections.abc import Mapping
+
+MARKS: Mapping[str, str] = {
+    "over-confident": "▲",
+    "under-confident": "▼",
+    "over-prediction": "↑",
+    "under-prediction": "↓",
+    "errors larger than predicted": "△",
+    "errors smaller than predicted": "▽",
+    "covers too little": "△",
+    "covers too much": "▽",
+    "better": "✓",
+    "worse": "✗",
+}
+HOLDS = "✓"  # no large effect
+ELSEWHERE = "*"  # no large effect here, but one in another tab
+OPEN = "?"  # not conclusive

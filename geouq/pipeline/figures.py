@@ -1,0 +1,137 @@
+"""The figures of a run, which other processes draw while tables and maps are written."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from geouq.config import BinScheme, Intervals, Variable
+from geouq.core.failures import isolated
+from geouq.core.processes import Helpers, Work, results
+from geouq.inference import Inference
+from geouq.metrics import MetricOptions
+from geouq.numbers.run_metrics import preferred_scheme
+from geouq.pipeline.stages import Evaluated
+from geouq.regions import EvaluationUnit
+from geouq.runs.default_figures import Wanted, by_default
+from geouq.runs.store import Part, SavedSummaries
+from geouq.summary import Summary
+from geouq.tables.rows import Row, Table
+from geouq.verdict import Place, Verdict
+
+RowsOf = Mapping[tuple[str, str], Mapping[str, Sequence[Row]]]
+FigurePaths = Mapping[tuple[str, str, str], str]  # by region, variable and title
+MOST_SENT = 40  # regions whose summaries are sent with a figure
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Figures that are being drawn, and how many more there could be."""
+
+    wanted: Sequence[Wanted]
+    work: Sequence[Work["ToDraw", tuple[str, str]]]
+    left: int
+
+
+@dataclass(frozen=True)
+class ToDraw:
+    """A figure of one variable and the data it is drawn from.
+
+    shown : evaluation units that the figure may compare. whole : summary of all pixels, which sets the colours of maps.
+    """
+
+    folder: Path
+    wanted: Wanted
+    shown: Sequence[EvaluationUnit]
+    inferred: Mapping[str, Inference]
+    metric_options: MetricOptions
+    scheme: BinScheme
+    rows: Mapping[str, Sequence[Row]]
+    verdicts: Mapping[Place, Verdict]
+    summaries: SavedSummaries
+    zones: Mapping[str, Sequence[Part]]
+    settings: Intervals
+    whole: Summary
+
+
+def begin_figures(evaluated: Evaluated, shared: Helpers) -> Drawing:
+    """Begin to draw the figures of the whole and of regions; of very many, the first (`default_figures.MOST`)."""
+    numbers, output = evaluated.numbers, evaluated.swept.experiment.output
+    variables = evaluated.swept.record.variables
+    wanted, left = by_default(numbers.shown, variables, output.figures, output.region_figures)
+    zones, rows = evaluated.summaries.zones(), _rows_by_variable(numbers.tables)
+    # a figure of the whole takes the summaries of all regions along: of many, that is longer than to draw it here
+    shared = shared if len(numbers.shown) <= MOST_SENT else Helpers()
+    return Drawing(wanted, shared.begin(draw, [_to_draw(evaluated, one, zones, rows) for one in wanted]), left)
+
+
+def finish_figures(evaluated: Evaluated, drawing: Drawing) -> tuple[dict[tuple[str, str, str], str], list[str]]:
+    """Return the paths of the figures relative to the folder, and notes; those with nothing to show are not there."""
+    swept, written = evaluated.swept, {}
+    swept.reporter.stage("figures", len(drawing.wanted))
+    for one, (title, path) in zip(drawing.wanted, results(drawing.work), strict=True):
+        unit, variable = one.evaluation_unit.name, one.variable.name
+        if path:
+            written[unit, variable, title] = path
+        swept.reporter.advance(f"{variable}, {unit}, {one.figure}")
+    left_out = f"{drawing.left} more figures of regions are drawn by: geouq figures {swept.folder} --region NAME"
+    return written, [left_out] if drawing.left else []
+
+
+def _to_draw(evaluated: Evaluated, one: Wanted, zones: Mapping[str, Sequence[Part]], rows: RowsOf) -> ToDraw:
+    """Return a figure with the data of its variable only, as they may be sent to another process."""
+    numbers, variable, unit = evaluated.numbers, one.variable, one.evaluation_unit
+    shown = [_of_variable(other, variable) for other in (numbers.shown if unit.level == "all" else [unit])]
+    names = {other.name for other in shown}
+    return ToDraw(
+        folder=evaluated.swept.folder,
+        wanted=replace(one, evaluation_unit=_of_variable(unit, variable)),
+        shown=shown,
+        inferred={name: numbers.inferred[name][variable.name] for name in names},
+        metric_options=evaluated.metric_options[variable.name],
+        scheme=preferred_scheme(evaluated.swept.experiment),
+        rows=rows.get((variable.variable, variable.model), {}),
+        verdicts={place: verdict for place, verdict in numbers.verdicts.items() if place[1] == unit.name},
+        summaries=evaluated.summaries,
+        zones={name: parts for name, parts in zones.items() if name in names},
+        settings=evaluated.swept.experiment.intervals,
+        whole=next(other for other in numbers.shown if other.level == "all").variables[variable.name],
+    )
+
+
+def _of_variable(unit: EvaluationUnit, variable: Variable) -> EvaluationUnit:
+    return replace(unit, variables={variable.name: unit.variables[variable.name]})
+
+
+def _rows_by_variable(tables: Mapping[str, Table]) -> RowsOf:
+    """Return the rows of the tables that figures show, but those of tiles, by variable and model and by table."""
+    found: dict[tuple[str, str], dict[str, list[Row]]] = {}
+    for name in ("metrics", "shift"):
+        for row in tables[name].rows if name in tables else ():
+            if row.get("level") != "tile":
+                found.setdefault((row["variable"], row["model"]), {}).setdefault(name, []).append(row)
+    return found
+
+
+def draw(one: ToDraw) -> tuple[str, str]:
+    """Draw and save a figure; return its title and its path in the folder, "" where it has nothing to show."""
+    from geouq.drawing import FIGURES, Case, Source, path_of_figure  # noqa: PLC0415  matplotlib is large
+    from geouq.figures import save_figure  # noqa: PLC0415
+
+    unit, variable, record = one.wanted.evaluation_unit, one.wanted.variable, FIGURES[one.wanted.figure]
+    source = Source(
+        one.scheme, {variable.name: one.metric_options}, one.shown, partial(_inference_in, one.inferred), one.rows,
+        one.verdicts, one.summaries, one.zones, one.settings, {variable.name: one.whole},
+    )  # fmt: skip
+    case, outputs = Case(source, unit, variable), list[Path]()
+    with isolated("figures", f"{one.wanted.figure} of {variable.name} in {unit.name}", outputs=outputs):
+        path = path_of_figure(case, one.wanted.figure)
+        outputs.append(one.folder / path)
+        if (figure := record.draw(case)) is not None:
+            save_figure(figure, one.folder / path)
+            return record.title, path.as_posix()
+    return record.title, ""
+
+
+def _inference_in(inferred: Mapping[str, Inference], unit: EvaluationUnit, _variable: str) -> Inference:
+    return inferred[unit.name]

@@ -1,0 +1,158 @@
+"""Work that processes share gives the results of one process, in order, and loses nothing."""
+
+import os
+import signal
+import sys
+import textwrap
+import time
+from subprocess import PIPE, Popen, run
+
+import numpy as np
+import pytest
+
+from geouq.core.errors import DataError
+from geouq.core.failures import collecting, isolated
+from geouq.core.processes import Helpers, helpers, results
+
+
+def square(x):
+    return x * x
+
+
+def process_of(_):
+    return os.getpid()
+
+
+def half(x):
+    with isolated("numbers", f"half of {x}"):
+        if x % 2:
+            raise ArithmeticError("odd")
+        return x // 2
+    return None
+
+
+def refuse(x):
+    raise DataError(f"{x} is not a raster")
+
+
+def end_the_first_time(folder):
+    """End the process that computes this, as a system without memory does, unless one has ended before."""
+    if not (folder / "ended").exists():
+        (folder / "ended").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "computed"
+
+
+def overflows(x):
+    return float(np.float64(x) * np.float64(1e300))
+
+
+@pytest.fixture(scope="module")
+def two():
+    with helpers(2) as shared:
+        yield shared
+
+
+def test_shared_results_come_in_the_order_of_the_items(two):
+    assert list(two.share(square, range(50))) == [x * x for x in range(50)]
+    assert list(results(two.begin(square, range(50)))) == [x * x for x in range(50)]
+
+
+def test_without_helpers_all_is_computed_here():
+    assert set(Helpers().share(process_of, range(3))) == {os.getpid()}
+    assert set(results(Helpers().begin(process_of, range(3)))) == {os.getpid()}
+
+
+def test_work_begun_is_computed_by_other_processes(two):
+    assert os.getpid() not in [work.result() for work in two.begin(process_of, range(20))]
+
+
+def test_items_are_taken_as_there_is_room_for_them(two):
+    taken = []
+
+    def items():
+        for x in range(1000):
+            taken.append(x)
+            yield x
+
+    first = next(two.share(square, items()))
+
+    assert (first, len(taken) < 100) == (0, True)
+
+
+@pytest.mark.loses_items
+def test_failures_of_items_are_recorded_once_wherever_they_are_computed(two):
+    with collecting() as failures:
+        found = list(results(two.begin(half, range(20))))
+
+    assert found == [None if x % 2 else x // 2 for x in range(20)]
+    assert sorted(one.item for one in failures) == sorted(f"half of {x}" for x in range(1, 20, 2))
+    assert {(one.stage, one.error, one.message) for one in failures} == {("numbers", "ArithmeticError", "odd")}
+
+
+def test_errors_of_the_user_keep_their_type_and_message(two):
+    with pytest.raises(DataError, match=r"^4 is not a raster$"):
+        list(results(two.begin(refuse, [4])))
+
+
+def test_a_process_that_ends_costs_no_result(tmp_path):
+    with helpers(1) as shared:
+        work = shared.begin(end_the_first_time, [tmp_path])
+        while not (tmp_path / "ended").exists():
+            pass
+
+        assert list(results(work)) == ["computed"]
+        assert list(results(shared.begin(square, [3, 4]))) == [9, 16]
+
+
+def test_numbers_that_overflow_warn_in_no_other_process(two):
+    assert [work.result() for work in two.begin(overflows, [1e10] * 8)] == [np.inf] * 8
+
+
+def test_a_script_without_a_guard_is_not_run_again_by_the_processes(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent("""
+        from geouq.core.processes import helpers, results
+
+        print("once")
+        with helpers(1) as shared:
+            print(*results(shared.begin(abs, [-1, -2])))
+        """)
+    )
+
+    done = run([sys.executable, script], capture_output=True, text=True, check=True)
+
+    assert done.stdout.split("\n")[:2] == ["once", "1 2"]
+    assert done.stdout.count("once") == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows does not tell that a parent is gone")
+def test_processes_end_when_the_first_one_is_killed(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent("""
+        import os, time
+        from geouq.core.processes import helpers
+
+        with helpers(1) as shared:
+            print(shared.begin(eval, ["__import__('os').getpid()"])[0].result(), flush=True)
+            time.sleep(600)
+        """)
+    )
+    with Popen([sys.executable, script], stdout=PIPE, text=True) as first:
+        other = int(first.stdout.readline())
+        first.kill()
+
+    deadline = time.monotonic() + 60
+    while is_running(other) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert not is_running(other)
+
+
+def is_running(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True

@@ -1,0 +1,75 @@
+"""Other processes share the work after the sweep of long runs, and change no byte."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import geouq
+from geouq.core.processes import Helpers
+from geouq.pipeline import prepare
+from geouq.pipeline.data import Options
+
+ROOT = Path(__file__).parents[2]
+VOLATILE = {"run.json", "results.json", "checksums.json"}  # hold times, or digests of files that do
+
+
+def bytes_of(folder):
+    paths = (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths if path.name not in VOLATILE}
+
+
+@pytest.fixture
+def counts(monkeypatch):
+    """Numbers of processes that are asked for; none is started."""
+    found = []
+
+    class Noted:
+        def __init__(self, count):
+            found.append(count)
+
+        def __enter__(self):
+            return Helpers()
+
+        def __exit__(self, *_):
+            pass
+
+    monkeypatch.setattr(prepare, "helpers", Noted)
+    return found
+
+
+def swept(workers, memory, regions=5, variables=5, tiles=4):
+    """As much of a run as the number of processes follows from."""
+    job = SimpleNamespace(options=Options(memory=memory), plan=SimpleNamespace(workers=workers))
+    experiment = SimpleNamespace(tile_lists={f"r{k}": () for k in range(regions)}, zone_layers=())
+    record = SimpleNamespace(variables=range(variables), tiles=range(tiles))
+    return SimpleNamespace(job=job, experiment=experiment, record=record)
+
+
+@pytest.mark.renders
+def test_a_run_writes_the_same_bytes_with_and_without_other_processes(tmp_path):
+    for workers in (1, 2):
+        geouq.run(ROOT / "configs" / "samples.yaml", Options(out=tmp_path / str(workers), workers=workers))
+
+    alone, shared = bytes_of(tmp_path / "1"), bytes_of(tmp_path / "2")
+
+    assert alone.keys() == shared.keys()
+    assert [name for name in alone if alone[name] != shared[name]] == []
+
+
+@pytest.mark.parametrize(
+    ("workers", "memory", "expected"), [(1, None, 0), (4, "1TB", 3), (4, "1100MB", 1), (2, "600MB", 0)]
+)
+def test_there_is_a_process_for_each_worker_but_the_first_if_it_fits(counts, workers, memory, expected):
+    with prepare.helping(swept(workers, memory)):
+        assert counts == [expected]
+
+
+def test_a_run_of_a_few_regions_starts_no_process(counts):
+    with prepare.helping(swept(4, "1TB", regions=2, variables=5)):
+        assert counts == [0]
+
+
+def test_a_run_of_many_tiles_starts_processes(counts):
+    with prepare.helping(swept(4, "1TB", regions=0, variables=1, tiles=400)):
+        assert counts == [3]

@@ -1,0 +1,52 @@
+"""Rows that are packed column by column: the same rows in the same order, in less memory."""
+
+import sys
+
+import pytest
+
+from geouq.tables.columns import COLUMNS
+from geouq.tables.packed import PackedRows
+from geouq.tables.rows import as_csv, as_frame, sorted_table, with_tiles
+
+METRICS = COLUMNS["metrics"]
+TILES = [
+    {"level": "tile", "name": "t1", "metric": "bias", "value": 0.1, "n": 7, "ci_method": "overflow"},
+    {"level": "tile", "name": "t2", "metric": "bias", "value": None, "n": 0},
+    {"level": "tile", "name": "t2", "metric": "rmse", "value": -1.5e300, "n": 1 << 40, "n_cells": None},
+]
+WHOLE = {"level": "all", "name": "all", "metric": "bias", "value": 2.0, "n": 8}
+
+
+@pytest.fixture
+def packed():
+    rows = PackedRows(METRICS)
+    rows.extend(TILES)
+    return rows
+
+
+def full(row):
+    return {name: row.get(name) for name in METRICS}
+
+
+def test_packed_rows_are_the_rows_with_none_for_what_they_lack(packed):
+    assert list(packed) == list(map(full, TILES))
+    assert (len(packed), packed[1], packed[-1]) == (3, full(TILES[1]), full(TILES[2]))
+    assert packed[1:] == list(map(full, TILES[1:]))
+    with pytest.raises(IndexError):
+        packed[3]
+
+
+def test_a_table_of_the_whole_followed_by_packed_tiles_is_written_as_the_table_of_all_rows(packed):
+    table = with_tiles(sorted_table("metrics", [WHOLE]), packed)
+    plain = sorted_table("metrics", [*TILES, WHOLE])
+
+    assert as_csv(table) == as_csv(plain)
+    assert as_frame(table).equals(as_frame(plain))
+    assert (len(table.rows), table.rows[0]) == (4, WHOLE)
+
+
+def test_packed_rows_take_less_than_half_of_the_memory():
+    rows = PackedRows(METRICS)
+    rows.extend(TILES * 1000)
+
+    assert sum(map(sys.getsizeof, rows._columns)) < sum(map(sys.getsizeof, map(full, TILES * 1000))) / 2
