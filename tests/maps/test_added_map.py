@@ -23,7 +23,7 @@ OTHER_NOUNS = {
     "ensemble.py": {"aleatoric_share", "epistemic_share"},
     "inference/blocks.py": {"error", "z"},
     "metrics/__init__.py": {"crps", "nll"},
-    "pages/cells.py": {"covered", "crps", "error", "z"},
+    "pages/cells.py": {"covered", "crps", "error", "mean", "std", "z"},
     "plot.py": {"pit", "std"},
     "runs/init_config.py": {"mean", "std"},
     "summary/moments.py": {"abs_error", "crps", "error", "nll", "pit", "std", "z"},
