@@ -5,14 +5,14 @@ those of the calibration curve as differences of shares. UCE has the unit of the
 pixels and a mean variance of its own in each bin, by which it weighs its gaps.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import BinScheme
-from geouq.inference.limits import Noise, RatioNoise
+from geouq.inference.limits import CurveNoise, Noise, RatioNoise
 from geouq.metrics import MetricOptions, Value, binned, group_coverage
 from geouq.metrics.record import CurveGaps, GroupGaps, ProbabilityGaps, VarianceGaps
 from geouq.summary import Binned, Summary
@@ -39,6 +39,10 @@ class Gaps:
         False if all errors of a bin are exactly 0, so that its gap is infinite.
     ratios : VarianceGaps or None
         How the number follows, where gaps are logarithms of ratios.
+    of_columns : callable or None
+        How it follows from columns of gaps at ascending levels, all of the same weight.
+    levels : sequence of float
+        These levels.
     """
 
     signed: Floats
@@ -48,6 +52,8 @@ class Gaps:
     drawn_weight: Floats
     whole: bool = True
     ratios: VarianceGaps | None = None
+    of_columns: Callable[[Floats, Floats, Floats], Floats] | None = None
+    levels: Sequence[float] = ()
 
     def norm(self, gaps: Floats) -> Floats:
         """Return the number that gaps give in the evaluation unit."""
@@ -63,6 +69,8 @@ class Gaps:
 
         Weights, which are above 0, are widened in the logarithm.
         """
+        if self.of_columns is not None:
+            return CurveNoise(widening * (self.drawn - self.signed), self.norm, self.of_columns, self.levels)
         with np.errstate(divide="ignore", invalid="ignore"):  # the weight of a bin that was not drawn is 0
             weight = self.weight * np.exp(widening * np.log(self.drawn_weight / self.weight))
         gaps = widening * (self.drawn - self.signed)
@@ -76,11 +84,8 @@ class Gaps:
 def gaps_of(value: Value, whole: Summary, resamples: Summary, metric_options: MetricOptions) -> Gaps | None:
     """Return the gaps of the whole evaluation unit and of its resamples; None of a number that is no norm of gaps."""
     match value.metric.gaps:
-        case CurveGaps(curve, norm):
-            levels, weights = metric_options.calibration_levels, metric_options.calibration_weights
-            observed, replicates = (curve(summary, levels) - levels for summary in (whole, resamples))
-            equal = np.ones(len(observed))
-            return Gaps(observed, replicates, lambda gaps, _: norm(gaps, levels, weights), equal, equal)
+        case CurveGaps():
+            return _curve_gaps(value.metric.gaps, whole, resamples, metric_options)
         case GroupGaps(group_norm):
             observed, replicates = (
                 _groups(value, summary, metric_options) - (value.level or 0.0) for summary in (whole, resamples)
@@ -94,6 +99,16 @@ def gaps_of(value: Value, whole: Summary, resamples: Summary, metric_options: Me
         case VarianceGaps():
             return _variance_gaps(value, value.metric.gaps, whole, resamples, metric_options)
     return None
+
+
+def _curve_gaps(gaps: CurveGaps, whole: Summary, resamples: Summary, metric_options: MetricOptions) -> Gaps:
+    levels, weights = sorted(metric_options.calibration_levels), metric_options.calibration_weights
+    observed, replicates = (gaps.curve(summary, levels) - levels for summary in (whole, resamples))
+    equal = np.ones(len(observed))
+    return Gaps(
+        observed, replicates, lambda own, _: gaps.norm.of_rows(own, levels, weights), equal, equal,
+        of_columns=gaps.norm.of_columns if weights == "equal" else None, levels=levels,
+    )  # fmt: skip
 
 
 def _variance_gaps(

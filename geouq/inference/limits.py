@@ -5,7 +5,7 @@ Norms of signed gaps are too large for any forecaster: their limits come from a 
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -180,6 +180,27 @@ class Noise:
     @cached_property
     def _with_none(self) -> Floats:
         return np.vstack([np.zeros(self.gaps.shape[-1]), self.gaps])
+
+
+@dataclass(frozen=True)
+class CurveNoise(Noise):
+    """Noise of gaps of a curve at ascending levels.
+
+    of_columns : norm of gaps (levels) + noise (levels, 1 + R), and the distances between levels and to 0 and 1.
+    """
+
+    of_columns: Callable[[Floats, Floats, Floats], Floats]
+    levels: Sequence[float]
+
+    def along(self, shape: Floats) -> Callable[[float], Floats]:
+        """Return the norm of a multiple s of a shape, without noise and with each, (1 + R), as a function of s."""
+        noise, widths = self._columns, np.diff([0.0, *self.levels, 1.0])
+        return lambda s: self.of_columns(s * shape, noise, widths)
+
+    @cached_property
+    def _columns(self) -> Floats:
+        """Return no noise and all noise, (levels, 1 + R)."""
+        return np.ascontiguousarray(self._with_none.T)
 
 
 @dataclass(frozen=True)

@@ -161,8 +161,8 @@ def ence_null(
     variance = np.where(per_bin.n > 0, per_bin.variance, np.nan)
     independent = np.sqrt(per_bin.squared_variance / np.pi) / variance
     least = 1 / np.sqrt(np.pi * np.where(per_bin.n > 0, per_bin.n, np.nan))  # of weights and variances that are alike
-    if np.any(independent < (1 - 1e-6) * least):  # squares are too small for a float
-        independent = np.full(independent.shape, np.nan)
+    lost = (independent < 0.999 * least).any(-1, keepdims=True)  # squares too small for a float; cells round to 1e-4
+    independent = np.where(lost, np.nan, independent)
     if effective is None:
         return _mean(independent)
     used = (per_bin.n > 0) & (effective > 0)

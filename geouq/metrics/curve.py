@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from geouq.config import CALIBRATION_LEVELS, CalibrationWeights
 from geouq.metrics.norms import (
+    AREA,
+    MEAN_ABSOLUTE,
+    ROOT_MEAN_SQUARE,
+    SUM_OF_SQUARES,
     area_to_diagonal,
-    mean_absolute,
-    root_mean_square_of_levels,
     squared_error,
-    sum_of_squares,
 )
 from geouq.metrics.record import NOT_NEGATIVE, SHARE, Around, CurveGaps, metric
 from geouq.metrics.sources import CHUNG, DAWID, KULESHOV, TRAN
@@ -52,7 +53,7 @@ def interval_curve(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Flo
     above="quantiles miss their levels",
     source=KULESHOV,
     choice="calibration_weights",
-    gaps=CurveGaps(calibration_curve, sum_of_squares),
+    gaps=CurveGaps(calibration_curve, SUM_OF_SQUARES),
 )
 def calibration_error(
     summary: Summary, levels: Levels = CALIBRATION_LEVELS, weights: CalibrationWeights = "equal"
@@ -72,7 +73,7 @@ def calibration_error(
     above="coverage misses its levels",
     source=KULESHOV,
     choice="calibration_weights",
-    gaps=CurveGaps(interval_curve, sum_of_squares),
+    gaps=CurveGaps(interval_curve, SUM_OF_SQUARES),
 )
 def calibration_error_interval(
     summary: Summary, levels: Levels = CALIBRATION_LEVELS, weights: CalibrationWeights = "equal"
@@ -88,7 +89,7 @@ def calibration_error_interval(
     above="quantiles miss their levels",
     source=CHUNG,
     choice="calibration",
-    gaps=CurveGaps(calibration_curve, mean_absolute),
+    gaps=CurveGaps(calibration_curve, MEAN_ABSOLUTE),
     shown=("corrections",),
 )
 def mace(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
@@ -103,7 +104,7 @@ def mace(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
     above="coverage misses its levels",
     source=CHUNG,
     choice="calibration",
-    gaps=CurveGaps(interval_curve, mean_absolute),
+    gaps=CurveGaps(interval_curve, MEAN_ABSOLUTE),
 )
 def mace_interval(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
     """Mean over levels of |p_j - coverage_j|; unit 1, ideal 0."""
@@ -117,7 +118,7 @@ def mace_interval(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floa
     above="quantiles miss their levels",
     source=CHUNG,
     choice="calibration",
-    gaps=CurveGaps(calibration_curve, root_mean_square_of_levels),
+    gaps=CurveGaps(calibration_curve, ROOT_MEAN_SQUARE),
 )
 def rmsce(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
     """Root mean squared calibration error, over levels, of p_j - share of PIT <= p_j; unit 1, ideal 0."""
@@ -131,7 +132,7 @@ def rmsce(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
     above="coverage misses its levels",
     source=CHUNG,
     choice="calibration",
-    gaps=CurveGaps(interval_curve, root_mean_square_of_levels),
+    gaps=CurveGaps(interval_curve, ROOT_MEAN_SQUARE),
 )
 def rmsce_interval(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
     """Root mean square over levels of p_j - coverage_j; unit 1, ideal 0."""
@@ -145,7 +146,7 @@ def rmsce_interval(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Flo
     above="quantiles miss their levels",
     source=TRAN,
     choice="calibration",
-    gaps=CurveGaps(calibration_curve, area_to_diagonal),
+    gaps=CurveGaps(calibration_curve, AREA),
     heading="miscalibration area",
     rank=13,
     shown=("recalibration", "corrections"),
@@ -165,7 +166,7 @@ def miscalibration_area(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -
     above="coverage misses its levels",
     source=TRAN,
     choice="calibration",
-    gaps=CurveGaps(interval_curve, area_to_diagonal),
+    gaps=CurveGaps(interval_curve, AREA),
 )
 def miscalibration_area_interval(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
     """Area between the diagonal and the line through (0, 0), all (p_j, coverage_j), (1, 1); unit 1, ideal 0."""

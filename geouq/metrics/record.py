@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.config import CalibrationWeights
 from geouq.core.errors import wrong_type
+from geouq.metrics.norms import CurveNorm
 from geouq.summary import Binned, Summary
 from geouq.summary.form import Form
 
@@ -86,11 +86,11 @@ class VarianceGaps:
 class CurveGaps:
     """Gaps of a curve of levels from the diagonal.
 
-    curve : of a summary and levels. norm : of gaps, levels and the weights of levels.
+    curve : of a summary and levels. norm : of gaps.
     """
 
     curve: Callable[..., Floats]
-    norm: Callable[[Floats, Sequence[float], CalibrationWeights], Floats]
+    norm: CurveNorm
 
 
 @dataclass(frozen=True)
