@@ -137,7 +137,9 @@ def init(predictions: Path, truth: Path) -> None:
 @main.command()
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option(
-    "--workers", type=click.IntRange(1), help="Number of workers to plan for; default: one for each processor."
+    "--workers",
+    type=click.IntRange(1),
+    help="Number of workers to plan for; default: one for each processor, eight for files on servers.",
 )
 @click.option("--memory", help="Limit of the memory, such as 4GB.")
 @click.option("--deep", is_flag=True, help="Also check a sample of the pixels, and print the findings.")
@@ -168,7 +170,11 @@ def check(config: Path, workers: int | None, memory: str | None, *, deep: bool, 
 @main.command()
 @click.argument("configs", metavar="CONFIG...", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option("--out", type=_Folder(path_type=Path), help="Folder of the results; allowed with one configuration only.")
-@click.option("--workers", type=click.IntRange(1), help="Number of workers; default: one for each processor.")
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    help="Number of workers; default: one for each processor, eight for files on servers.",
+)
 @click.option("--memory", help="Limit of the memory, such as 4GB; it may lower the number of workers.")
 @click.option("--scheduler", metavar="ADDRESS", help="Address that a running dask scheduler prints when it starts.")
 @click.option("--only", multiple=True, metavar="NAME", help="Evaluate only this tile or region; may be repeated.")
@@ -331,7 +337,10 @@ def compare(runs: tuple[Path, ...], *, out: Path | None, fail_if_worse: tuple[st
     "--out", type=_Folder(path_type=Path), help="Folder to write to; default: the folder recalibration in RUN."
 )
 @click.option(
-    "--workers", "threads", type=click.IntRange(1), help="Number of workers; default: one for each processor."
+    "--workers",
+    "threads",
+    type=click.IntRange(1),
+    help="Number of workers; default: one for each processor, eight for files on servers.",
 )
 @click.option("--memory", help="Limit of the memory, such as 4GB; it may lower the number of workers.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")

@@ -105,7 +105,9 @@ def elementwise(function: Callable[[float], float]) -> Callable[[NDArray[np.floa
     @wraps(function)
     def called(values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Call the compiled function."""
-        return cast("NDArray[np.float64]", made()(values))
+        with _making:
+            function = made()
+        return cast("NDArray[np.float64]", function(values))
 
     return cast("Any", called)
 

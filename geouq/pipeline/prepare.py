@@ -95,7 +95,8 @@ def helping(swept: Swept) -> Iterator[Helpers]:
     """
     options = swept.job.options if swept.job else DEFAULTS
     limit = parse_memory(options.memory) if options.memory else machine_memory()
-    count = swept.job.plan.workers if swept.job else os.cpu_count() or 1
+    most = os.cpu_count() or 1
+    count = min(swept.job.plan.workers, most) if swept.job else most
     regions = 1 + len(swept.experiment.tile_lists) + ZONES * len(swept.experiment.zone_layers)
     regions += len(swept.record.tiles) // TILES
     is_long = regions * len(swept.record.variables) >= WORTH_SHARING

@@ -1,6 +1,6 @@
 """Which files make which tile: names matched to patterns and headers read, but no pixel."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,6 +15,7 @@ from geouq.rasters.layered import Layered, layered_models
 from geouq.rasters.members import with_members
 from geouq.rasters.predictions import Prediction, is_predicted
 from geouq.rasters.raster import Raster, number_of_band, read_header
+from geouq.rasters.servers import as_gdal_names_it, is_remote
 from geouq.rasters.tile_names import (
     is_listable,
     match_names,
@@ -28,7 +29,8 @@ from geouq.rasters.tile_names import (
 from geouq.rasters.wiring import problems_of_wiring
 from geouq.summary.form import GAUSSIAN, Form
 
-READERS = 8
+READERS = 8  # threads
+REMOTE_READERS = 64  # that wait for servers most of the time
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,7 @@ def find_tiles(experiment: Experiment) -> Catalog:
     failures = [failure for name in names if (failure := _missing_layers(name, patterns, found))]
     incomplete = {failure.tile for failure in failures}
     complete = [name for name in names if name not in incomplete]
-    with ThreadPoolExecutor(READERS) as pool:
+    with ThreadPoolExecutor(readers_of(patterns.values())) as pool:
         opened = list(pool.map(lambda name: _open_tile(name, patterns, experiment), complete))
     tiles = [tile for tile in opened if isinstance(tile, Tile)]
     failures += [failure for failure in opened if isinstance(failure, Failure)]
@@ -185,6 +187,11 @@ def find_tiles(experiment: Experiment) -> Catalog:
     tiles, odd = _with_same_variables(tiles)
     failures = sorted([*failures, *wrong, *odd], key=lambda failure: failure.tile)
     return Catalog(tuple(tiles), tuple(failures), tuple(notes))
+
+
+def readers_of(paths: Iterable[str]) -> int:
+    """Return how many threads read headers of files with such paths: more of those on servers."""
+    return REMOTE_READERS if any(is_remote(as_gdal_names_it(path)) for path in paths) else READERS
 
 
 def _missing_layers(name: str, patterns: Mapping[str, str], found: Mapping[str, set[str]]) -> Failure | None:

@@ -9,7 +9,8 @@ import time
 import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,14 @@ from geouq.rasters.files import (
     stamp,
     stamp_before_opening,
 )
-from geouq.rasters.servers import as_gdal_names_it, cache_options, forget, is_remote, unanswered
+from geouq.rasters.servers import (
+    as_gdal_names_it,
+    cache_options,
+    forget,
+    is_remote,
+    may_have_sidecars,
+    unanswered,
+)
 
 WITHOUT_REASON = "does not exist in the file system"
 UNKNOWN_FORMAT = "not recognized as being in a supported file format"  # as GDAL says it
@@ -61,13 +69,17 @@ HTTP = {
 }
 GDAL_OPTIONS: dict[str, Any] = {
     **{name: os.environ.get(name, value) for name, value in HTTP.items()},
+    # bytes that are kept of files on servers: many threads read many headers
+    "CPL_VSIL_CURL_CACHE_SIZE": os.environ.get("CPL_VSIL_CURL_CACHE_SIZE", str(64 << 20)),
     "GDAL_NUM_THREADS": "1",
     "GDAL_VRT_ENABLE_PYTHON": "NO",
     # sidecars are requested by name: listing a folder of thousands takes longer than reading a header
     "GDAL_DISABLE_READDIR_ON_OPEN": os.environ.get("GDAL_DISABLE_READDIR_ON_OPEN", "TRUE"),
 }
+OF_ONE_FILE = ("GTiff", "COG")  # formats that open no other raster, which may have sidecars of its own
 DRIVERS = ("GTiff",)  # of GDAL; a VRT can make it read any file or address
 CACHE = 64 << 20  # bytes
+MOST_REQUESTS = 32  # at a time
 MOST_OPEN = 256  # rasters that a thread keeps open
 UNSAID = re.compile(r"(band_\d+)?")  # descriptions that name no variable
 # pixels of a block for a byte of its file: one may be a bit; zstd makes 2^15 bytes of one; of what is not here, such as
@@ -165,6 +177,7 @@ class Raster:
     identity : what identifies the file whatever its path: links to one file have the same.
     read_at : time (ns) at which the header of an unidentified raster was read, so that no older handle is read; else 0.
     origins : the file and band that each band of a VRT passes through as it is.
+    is_alone : whether it is on a server and nothing beside it changes how it is read, so that GDAL need not look.
     """
 
     path: str
@@ -180,6 +193,7 @@ class Raster:
     identity: str
     read_at: int = 0
     origins: tuple[Origin | None, ...] = ()
+    is_alone: bool = False
 
     @property
     def variables(self) -> dict[str, int]:
@@ -201,6 +215,11 @@ class Raster:
     def tiff(self) -> bool:
         """Return whether it is a plain TIFF file, which may leave out blocks."""
         return self.driver == "GTiff"
+
+    @property
+    def is_remote(self) -> bool:
+        """Return whether it is on a server."""
+        return is_remote(physical(as_gdal_names_it(self.path)))
 
     @property
     def fingerprint(self) -> str:
@@ -229,7 +248,7 @@ def gdal_options(cache: int = CACHE) -> Iterator[None]:
 def read_header(path: str, drivers: Sequence[str] = DRIVERS) -> Raster:
     """Read a raster's header; DataError if it cannot be opened, or is of a format that is not among `drivers`."""
     _require_regular(path)
-    with gdal_options(), explained(path, drivers), _stamped_and_opened(path, drivers) as (known, source):
+    with gdal_options(), explained(path, drivers), _stamped_and_opened(path, drivers) as (known, source, is_alone):
         layout = source.tags(ns="IMAGE_STRUCTURE")
         files, unidentified = files_behind(source, known)
         raster = Raster(
@@ -246,6 +265,7 @@ def read_header(path: str, drivers: Sequence[str] = DRIVERS) -> Raster:
             _identity(path, source.files),
             time.time_ns() if unidentified else 0,
             origins_of(source, lambda name: _identity(name, [name])),
+            is_alone,
         )
         _require_possible(raster, source)
         _versions[path] = _version(raster)
@@ -265,18 +285,28 @@ def _require_possible(raster: Raster, source: Any) -> None:
 
 
 @contextmanager
-def _stamped_and_opened(path: str, drivers: Sequence[str]) -> Iterator[tuple[Known, Any]]:
-    known = stamp_before_opening(path)
+def _stamped_and_opened(path: str, drivers: Sequence[str]) -> Iterator[tuple[Known, Any, bool]]:
+    known, is_alone = stamp_before_opening(path), False
     try:
-        source = open_as(path, drivers)
+        is_alone = not may_have_sidecars(path)
+        with _neighbours(are_sought=not is_alone):
+            source = open_as(path, drivers)
     except RasterioError as error:
         if WITHOUT_REASON not in str(error) or not any(map(is_remote, known)):
             raise
         forget(*known)  # one more request, as the one for headers does not show why there was no answer
         with rasterio.Env(GDAL_HTTP_MAX_RETRY=0):
             known, source = {}, open_as(path, drivers)
-    with source:
-        yield known, source
+    if is_alone and (source.driver not in OF_ONE_FILE or source.transform.is_identity):
+        source.close()
+        source, is_alone = open_as(path, drivers), False
+    with source, _neighbours(are_sought=not is_alone):
+        yield known, source, is_alone
+
+
+def _neighbours(*, are_sought: bool) -> Any:
+    """Return a context in which GDAL looks for files beside a raster that it opens, or takes it to be alone."""
+    return nullcontext() if are_sought else rasterio.Env(GDAL_DISABLE_READDIR_ON_OPEN="EMPTY_DIR")
 
 
 @contextmanager
@@ -289,7 +319,8 @@ def opened(raster: Raster) -> Iterator[Any]:
             while len(handles) >= most_open():
                 handles.popitem(last=False)[1].close()
             _forget_another_version(raster)
-            handles[key] = rasterio.open(raster.path, driver=raster.driver, sharing=False)
+            with _neighbours(are_sought=not raster.is_alone):
+                handles[key] = rasterio.open(raster.path, driver=raster.driver, sharing=False)
         handles.move_to_end(key)
         yield handles[key]
 
@@ -335,15 +366,19 @@ def _require_unchanged(rasters: Iterable[Raster], cause: DataError | None = None
 
 def require_same_versions(rasters: Iterable[Raster]) -> None:
     """Raise ChangedError where a file on a server or a folder of chunks is not what it was when headers were read."""
+    files = list(dict.fromkeys(file for raster in rasters for file in raster.files if not file.cheap))
+    if files:
+        with ThreadPoolExecutor(min(len(files), MOST_REQUESTS)) as pool:
+            list(pool.map(_require_same_version, files))
+
+
+def _require_same_version(file: Stamp) -> None:
     with gdal_options():
-        for file in (file for raster in rasters for file in raster.files):
-            if file.cheap:
-                continue
-            now = stamp(file.path)
-            if now is None and not file.local:
-                raise ChangedError(f"{file.path}: its server no longer shows which version it is; run again")
-            if now != file._replace(sha256=""):
-                raise _changed(file)
+        now = stamp(file.path)
+    if now is None and not file.local:
+        raise ChangedError(f"{file.path}: its server no longer shows which version it is; run again")
+    if now != file._replace(sha256=""):
+        raise _changed(file)
 
 
 def _changed(file: Stamp) -> ChangedError:

@@ -1,4 +1,4 @@
-"""What GDAL knows of files on servers: the headers of a response, and a cache that must not outlive them.
+"""What GDAL knows of files on servers: the headers of a response, what lies beside, and a cache that must not outlive.
 
 rasterio has no function for either, so GDAL's own C functions are called in the library that rasterio has loaded. Where
 the system does not find them, such files are not identified, and GDAL keeps nothing of them after it closes them.
@@ -24,6 +24,8 @@ SETTLED = 2  # seconds: a server tells times of change by the second, so a young
 FAILED = re.compile(r"HTTP response code on (\S+): (?:0|429|5\d\d)\b")  # not 403 or 404: these are absent for us
 
 OVERVIEWS = ".ovr"  # change no pixel
+READ_WITH_IT = (".msk", ".aux.xml")  # masks; nodata, scales and names of bands
+STATUS, EXISTS = 1024, 1  # more bytes than a status takes, and the flag that requests no more than whether it exists
 
 
 def is_remote(path: str) -> bool:
@@ -57,6 +59,26 @@ def forget(*paths: str) -> None:
     for path in filter(is_remote, paths):
         if library := _gdal():
             library.VSICurlPartialClearCache(path.encode())
+
+
+def may_have_sidecars(path: str) -> bool:
+    """Return whether a mask or metadata may lie beside a raster, so that GDAL must look for files there.
+
+    GDAL asks a server for some thirty names that may lie beside a raster. Two of them change how pixels are read;
+    where neither exists it need not ask for any other. An address with a query stands for one file.
+    """
+    name = as_gdal_names_it(path)
+    if _gdal() is None or not is_remote(name) or "GDAL_DISABLE_READDIR_ON_OPEN" in os.environ:
+        return True
+    if not _exists(name):
+        return True
+    return "?" not in name and any(_exists(f"{name}{end}") for end in READ_WITH_IT)
+
+
+def _exists(name: str) -> bool:
+    """Return whether GDAL finds a file."""
+    library = _gdal()
+    return bool(library) and library.VSIStatExL(name.encode(), ctypes.create_string_buffer(STATUS), EXISTS) == 0
 
 
 def cache_options() -> dict[str, str]:
@@ -95,6 +117,7 @@ def _gdal() -> Any:
         library.VSIGetFileMetadata.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p]
         library.CSLDestroy.argtypes = [ctypes.c_void_p]
         library.VSICurlPartialClearCache.argtypes = [ctypes.c_char_p]
+        library.VSIStatExL.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int]
     except (OSError, AttributeError):
         return None
     return library

@@ -17,6 +17,7 @@ from geouq.rasters.raster import CACHE, Raster
 
 BAND = 32 * SQUARE
 WINDOW = 2 * SQUARE  # windows of this side stay in cache
+FAR_WINDOW = 8 * SQUARE  # windows of this side take few requests
 SMALL_CACHE = 16 << 20  # bytes; enough where no block is needed twice
 LARGEST = 1 << 22  # pixels of a window that is to hold whole blocks
 MOST_VALUES = 1 << 25  # of all members, quantiles or probabilities in a window
@@ -43,13 +44,19 @@ def reading_for(tile: Tile, workers: int = 1, widest: int | None = None) -> Read
     """Return the windows that hold whole blocks of the file with the largest ones, so that each is decoded once.
 
     Of a file in strips, these are as wide as the tile, unless that is wider than `widest`: then strips are decoded
-    several times. Blocks too large for one window are left to GDAL's cache.
+    several times. Blocks too large for one window are left to GDAL's cache. Of files on a server windows are larger:
+    GDAL requests all blocks of a window together.
     """
     rows, columns = (max(raster.block[axis] for raster in tile.rasters.values()) for axis in (0, 1))
+    least = FAR_WINDOW if any(raster.is_remote for raster in tile.rasters.values()) else WINDOW
     if columns >= tile.grid.shape[1] > WINDOW:
-        height, width = _up(min(rows, tile.grid.shape[0])), _up(tile.grid.shape[1])
+        some = rows if least == WINDOW else max(rows, least**2 // columns)
+        height, width = _up(min(some, tile.grid.shape[0])), _up(tile.grid.shape[1])
     else:
-        height, width = max(WINDOW, _up(rows)), max(WINDOW, _up(columns))
+        height, width = (
+            min(max(least, _up(side)), max(WINDOW, _up(side), _up(whole)))
+            for side, whole in zip((rows, columns), tile.grid.shape, strict=True)
+        )
     most = MOST_VALUES // tile.layers
     if tile.layers > 1 and height * width > most:
         width = max(SQUARE, most // height // SQUARE * SQUARE)

@@ -33,6 +33,7 @@ TAIL = 20 * MIB  # single pixels kept of a variable, and copies made of them
 CELL = 600  # sums of a cell, in bytes
 VIEW = 256 << 10  # sums of one corrected forecast in one group
 ROOM = 512 * MIB  # for zones, where no memory is given
+FOR_SERVERS = 8  # workers for each processor: most of them wait for a server
 WIDTHS = (None, BAND, 4 * WINDOW, WINDOW)
 NO_ZONES: Mapping[str, Layers] = MappingProxyType({})
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -122,6 +123,8 @@ def plan_run(
 ) -> Plan:
     """Return the plan for a catalog, with the requested number of workers, or as many as fit into the memory.
 
+    By default there is one for each processor, and eight where files are on servers.
+
     Parameters
     ----------
     zones : mapping
@@ -134,7 +137,8 @@ def plan_run(
     ConfigError
         If one worker does not fit into the memory, or into the machine. The message names what needs the memory.
     """
-    wanted, limit = workers or os.cpu_count() or 1, machine_memory() if memory is None else parse_memory(memory)
+    wanted = workers or (os.cpu_count() or 1) * (FOR_SERVERS if _is_remote(catalog) else 1)
+    limit = machine_memory() if memory is None else parse_memory(memory)
     given = f"this machine has {limit / MIB:.0f} MiB" if memory is None else f"--memory {memory}"
     if views:
         while wanted > 1 and _bytes_of_views(catalog, views, wanted) > limit / 2:
@@ -159,6 +163,11 @@ def plan_run(
         readings=readings,
         zones=zones_plan,
     )
+
+
+def _is_remote(catalog: Catalog) -> bool:
+    """Return whether a tile has a file on a server."""
+    return any(raster.is_remote for tile in catalog.tiles for raster in tile.rasters.values())
 
 
 def _fitting(catalog: Catalog, wanted: int, limit: int, zones: Mapping[str, Layers]) -> tuple[int, int | None]:

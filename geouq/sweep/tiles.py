@@ -4,8 +4,9 @@ Pieces of tiles (see `cutting`) are worked on in any order, but their groups are
 bits whatever the number of threads, processes or machines, and whatever the windows.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
@@ -32,6 +33,7 @@ Ints = NDArray[np.int64]
 ReadingOf = Callable[[Tile], Reading]
 OnPiece = Callable[[Piece, Reading], Any]
 Batched = Callable[[Tile, Mapping[str, Zones]], Sequence[Mapping[str, Zones]]]
+CHECKS = 4  # tiles whose files on servers are looked at again, while others are swept
 UnderWay = Callable[[str, float], None]  # takes the name of a tile and the share of its pieces that are done
 
 
@@ -80,20 +82,34 @@ def added_up(
 ) -> Iterator[TileSummary | Failure]:
     """Summaries of tiles from their pieces in order, each begun with its first piece, or why there is none."""
     sums: dict[str, TileSum] = {}
-    for task, outcome in outcomes:
-        name = task.tile.name
-        if isinstance(outcome, Failure):
-            sums.pop(name, None)
-            yield outcome
-            continue
-        if task.place == 0:
-            sums[name] = begin(task.tile)
-        sums[name].add(outcome)
-        if task.place == task.count - 1:
-            total = sums.pop(name)
-            yield _unless_changed(task.tile, "sweep") or total.summary()
-        else:
-            under_way(name, (task.place + 1) / task.count)
+    with ThreadPoolExecutor(CHECKS, "geouq") as pool:
+        ended = deque[tuple[TileSum, Future[Failure | None]]]()
+        for task, outcome in outcomes:
+            name = task.tile.name
+            if isinstance(outcome, Failure):
+                sums.pop(name, None)
+                yield outcome
+                continue
+            if task.place == 0:
+                sums[name] = begin(task.tile)
+            sums[name].add(outcome)
+            if task.place == task.count - 1:
+                ended.append((sums.pop(name), pool.submit(_unless_changed, task.tile, "sweep")))
+                yield from _checked(ended, CHECKS if _takes_requests(task.tile) else 0)
+            else:
+                under_way(name, (task.place + 1) / task.count)
+        yield from _checked(ended, 0)
+
+
+def _checked(ended: deque[tuple[TileSum, Future[Failure | None]]], waiting: int) -> Iterator[TileSummary | Failure]:
+    """Yield the first of the tiles that have ended, or why they have failed; no more than `waiting` are left."""
+    while ended and (len(ended) > waiting or ended[0][1].done()):
+        total, check = ended.popleft()
+        yield check.result() or total.summary()
+
+
+def _takes_requests(tile: Tile) -> bool:
+    return any(raster.is_remote for raster in tile.rasters.values())
 
 
 def _unless_changed(tile: Tile, stage: str) -> Failure | None:

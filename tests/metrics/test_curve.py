@@ -15,7 +15,7 @@ from geouq.arrays.points import summarize_arrays
 from geouq.config import CALIBRATION_LEVELS
 from geouq.core.errors import SummaryError
 from geouq.core.gaussian import half_width
-from geouq.metrics import MetricOptions, evaluate_metrics, metrics_of
+from geouq.metrics import MetricOptions, evaluate_metrics, metrics_of, norms
 from geouq.summary import add_all, empty_summary
 from geouq.summary.form import GAUSSIAN
 
@@ -227,3 +227,14 @@ def test_the_definition_of_uncertainty_toolbox_gives_the_same_numbers(kind, arra
     assert found[f"mace{suffix}"] * 99 / 101 == pytest.approx(theirs[0], rel=1e-10)
     assert found[f"rmsce{suffix}"] * np.sqrt(99 / 101) == pytest.approx(theirs[1], rel=1e-10)
     assert found[f"miscalibration_area{suffix}"] == pytest.approx(theirs[2], rel=1e-10)
+
+
+@pytest.mark.parametrize("one", [norms.MEAN_ABSOLUTE, norms.ROOT_MEAN_SQUARE, norms.SUM_OF_SQUARES, norms.AREA])
+def test_a_norm_of_columns_of_gaps_is_that_of_rows(one):
+    rng = np.random.default_rng(0)
+    levels, gaps, noise = np.arange(1, 20) / 20, rng.normal(0, 0.1, 19), rng.normal(0, 0.1, (19, 50))
+    noise[3:6], gaps[3:6] = 0.0, 0.0
+
+    found = one.of_columns(gaps, noise, np.diff([0.0, *levels, 1.0]))
+
+    assert found == pytest.approx(one.of_rows((gaps[:, None] + noise).T, levels, "equal"), rel=1e-13)

@@ -3,11 +3,14 @@
 import os
 import subprocess
 import sys
+from collections import Counter
 
 import numpy as np
 import pytest
 import rasterio
+from affine import Affine
 from faulty.servers import serving
+from rasterio.errors import NotGeoreferencedWarning
 
 from geouq.rasters.raster import GDAL_OPTIONS, HTTP
 
@@ -46,9 +49,9 @@ print(prints[0] != prints[1] or bool(header.unidentified))
 """
 
 
-def told(address, times=1, script=READ):
+def told(address, times=1, script=READ, name="a.tif"):
     """What reading a header so many times gives, in a process that is in a hurry."""
-    command = [sys.executable, "-c", script, f"/vsicurl/{address}/a.tif", str(times)]
+    command = [sys.executable, "-c", script, f"/vsicurl/{address}/{name}", str(times)]
     done = subprocess.run(command, env=os.environ | HURRY, capture_output=True, text=True, check=True, timeout=600)
     assert not done.stderr
     return done.stdout.strip()
@@ -81,9 +84,58 @@ def test_a_header_takes_no_more_requests_than_gdal_makes_for_the_raster(tmp_path
     for script in (READ, PLAIN):
         with serving(tmp_path) as (address, asked):
             assert told(address, script=script) == "(8, 9)"
-        requests.append(sorted(asked))
+        requests.append(Counter(asked))
 
-    assert requests[0] == requests[1]
+    assert requests[0] < requests[1]
+
+
+HEADER = """import sys
+from geouq.rasters.raster import gdal_options, opened, read_header
+with gdal_options():
+    header = read_header(sys.argv[1])
+    with opened(header) as source:
+        print(source.read().sum(), source.read_masks(1).any(), header.bands[0], "masked" * header.bands[0].masked)
+"""
+PLACE = Affine(30, 0, 5e5, 0, -30, 6e6)
+
+
+@pytest.mark.parametrize("name", ["a.tif", "a", "a.tif?signature=x%2Fy", "A.TIFF"])
+def test_a_raster_alone_on_a_server_takes_two_requests_and_one_for_each_sidecar(tmp_path, write_raster, name):
+    file, _, query = name.partition("?")
+    write_raster(tmp_path / "made.tif", np.ones((8, 9), np.float32), transform=PLACE)
+    (tmp_path / "made.tif").rename(tmp_path / file)
+    with serving(tmp_path) as (address, asked):
+        found = told(address, script=HEADER, name=name)
+
+    assert found.startswith("72.0 True")
+    sidecars = [] if query else [f"/{file}.msk", f"/{file}.aux.xml"]
+    assert sorted(asked) == sorted([f"/{name}"] * 2 + sidecars)
+
+
+@pytest.mark.parametrize("internal", [True, False])
+def test_a_mask_and_metadata_on_a_server_are_those_of_the_file_on_this_machine(tmp_path, write_raster, internal):
+    write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32), transform=PLACE)
+    with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=internal), rasterio.open(tmp_path / "a.tif", "r+") as target:
+        target.write_mask(np.eye(8, 9, dtype=np.uint8))
+    pam = '<PAMDataset><PAMRasterBand band="1"><Scale>2</Scale><Offset>1</Offset></PAMRasterBand></PAMDataset>'
+    (tmp_path / "a.tif.aux.xml").write_text(pam)
+    command = [sys.executable, "-c", HEADER, str(tmp_path / "a.tif")]
+    local = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    with serving(tmp_path) as (address, _):
+        far = told(address, script=HEADER)
+
+    assert far == local
+    assert "scale=2.0" in far
+    assert far.endswith("masked")
+
+
+def test_a_raster_without_a_place_of_its_own_has_that_of_its_world_file(tmp_path, write_raster):
+    with pytest.warns(NotGeoreferencedWarning):
+        write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32), transform=None)
+    (tmp_path / "a.tfw").write_text("30\n0\n0\n-30\n500015\n5999985\n")
+    script = HEADER.replace("header.bands[0],", "header.grid.transform.a,")
+    with serving(tmp_path) as (address, _):
+        assert told(address, script=script).startswith("72.0 True 30.0")
 
 
 @pytest.mark.parametrize(("library", "identified"), [("", "True"), ("servers._gdal = lambda: None", "False")])

@@ -56,10 +56,10 @@ def tile_of(tile_folder):
     """A tile whose three rasters have these blocks, as far as their headers tell."""
     tile = find_tiles(load_experiment(tile_folder(("a1",)))).tiles[0]
 
-    def make(shape, block, *, interleaved=False):
+    def make(shape, block, *, interleaved=False, server=""):
         grid = replace(tile.grid, shape=shape)
         layers = {
-            layer: replace(raster, grid=grid, block=block, interleaved=interleaved)
+            layer: replace(raster, grid=grid, block=block, interleaved=interleaved, path=server + raster.path)
             for layer, raster in tile.rasters.items()
         }
         return replace(tile, grid=grid).with_rasters(layers)
@@ -81,6 +81,21 @@ def tile_of(tile_folder):
 )
 def test_windows_hold_whole_blocks(tile_of, shape, block, height, width):
     reading = reading_for(tile_of(shape, block))
+
+    assert (reading.height, reading.width) == (height, width)
+
+
+@pytest.mark.parametrize(
+    ("shape", "block", "height", "width"),
+    [
+        ((4096, 4096), (512, 512), 2048, 2048),
+        ((1000, 1000), (256, 256), 1024, 1024),
+        ((4096, 6000), (1, 6000), 768, 6144),
+        ((20_000, 20_000), (10_000, 10_000), 10_240, 256),
+    ],
+)
+def test_windows_of_files_on_a_server_are_larger(tile_of, shape, block, height, width):
+    reading = reading_for(tile_of(shape, block, server="https://server"))
 
     assert (reading.height, reading.width) == (height, width)
 

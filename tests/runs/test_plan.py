@@ -1,5 +1,7 @@
 """What a run will do, told from headers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -48,6 +50,18 @@ def test_memory_lowers_the_number_of_workers(catalog):
     assert plan_run(catalog, 2, "64GB").workers == 2
     with pytest.raises(ConfigError, match=r"a\d_mean\.tif .* needs \d+ MiB; give more memory"):
         plan_run(catalog, 8, "1MB")
+
+
+def test_files_on_a_server_have_more_workers_unless_their_number_is_given(catalog, monkeypatch):
+    monkeypatch.setattr("geouq.runs.plan.os.cpu_count", lambda: 2)
+    monkeypatch.setattr("geouq.runs.plan.machine_memory", lambda: 64 << 30)
+    (tile, *_) = catalog.tiles
+    far = {layer: replace(raster, path=f"s3:/{raster.path}") for layer, raster in tile.rasters.items()}
+    on_server = replace(catalog, tiles=(tile.with_rasters(far),))
+
+    assert plan_run(catalog).workers == 2
+    assert plan_run(on_server).workers == 16
+    assert plan_run(on_server, 3).workers == 3
 
 
 def test_a_run_that_the_machine_cannot_hold_is_refused_and_one_that_it_can_has_fewer_workers(catalog, monkeypatch):
