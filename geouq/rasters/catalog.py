@@ -17,10 +17,8 @@ from geouq.rasters.predictions import Prediction, is_predicted
 from geouq.rasters.raster import Raster, number_of_band, read_header
 from geouq.rasters.servers import as_gdal_names_it, is_remote
 from geouq.rasters.tile_names import (
-    is_listable,
-    match_names,
+    listed_names,
     missing_in_tables,
-    others,
     path_of,
     patterns_without_files,
     unknown_tiles,
@@ -167,7 +165,7 @@ def find_tiles(experiment: Experiment) -> Catalog:
         raise config_error(problems)
     experiment = with_members(experiment)
     patterns = experiment.patterns
-    found = {layer: match_names(pattern, others(patterns, layer), hidden=True) for layer, pattern in patterns.items()}
+    found = listed_names(experiment, patterns)
     problems = patterns_without_files(experiment, patterns, found) + unknown_tiles(experiment, found)
     if problems:
         raise config_error(problems)
@@ -195,7 +193,7 @@ def readers_of(paths: Iterable[str]) -> int:
 
 
 def _missing_layers(name: str, patterns: Mapping[str, str], found: Mapping[str, set[str]]) -> Failure | None:
-    missing = [path_of(p, name) for layer, p in patterns.items() if is_listable(p) and name not in found[layer]]
+    missing = [path_of(p, name) for layer, p in patterns.items() if name not in found.get(layer, {name})]
     if not missing:
         return None
     return Failure(name, "catalog", "MissingLayer", "there is no file " + ", nor ".join(missing))

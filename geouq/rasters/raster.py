@@ -44,6 +44,7 @@ from geouq.rasters.servers import (
     forget,
     is_remote,
     may_have_sidecars,
+    store_options,
     unanswered,
 )
 
@@ -241,7 +242,7 @@ class Raster:
 @contextmanager
 def gdal_options(cache: int = CACHE) -> Iterator[None]:
     """GDAL's options for this thread: it decodes alone, as our threads use the cores already, with so large a cache."""
-    with rasterio.Env(**GDAL_OPTIONS, **cache_options(), GDAL_CACHEMAX=cache):
+    with rasterio.Env(**GDAL_OPTIONS, **cache_options(), **store_options(), GDAL_CACHEMAX=cache):
         yield
 
 

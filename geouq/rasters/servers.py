@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any
+from urllib.parse import urlsplit
 
 import rasterio._base
 from rasterio._path import _parse_path, _vsi_path  # as its `open` does
@@ -75,6 +76,38 @@ def may_have_sidecars(path: str) -> bool:
     return "?" not in name and any(_exists(f"{name}{end}") for end in READ_WITH_IT)
 
 
+def names_in(folder: str) -> list[str] | None:
+    """Return the names in a folder of an object store, as it lists them now; None where it does not."""
+    library = _gdal()
+    if library is None:
+        return None
+    forget(folder)
+    found = library.VSIReadDirEx(folder.encode(), 0)
+    return None if not found else _texts(found)
+
+
+def _texts(found: Any) -> list[str]:
+    """Return the texts of a list of GDAL, which is freed."""
+    texts: list[str] = []
+    while text := ctypes.cast(found, ctypes.POINTER(ctypes.c_char_p))[len(texts)] if found else None:
+        texts.append(text.decode("utf-8", "replace"))
+    _gdal().CSLDestroy(found)
+    return texts
+
+
+def store_options() -> dict[str, str]:
+    """Return GDAL's options for the store at AWS_ENDPOINT_URL, which other programs read; {} without it."""
+    address = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    if not address or "AWS_S3_ENDPOINT" in os.environ:
+        return {}
+    found = urlsplit(address)
+    return {
+        "AWS_S3_ENDPOINT": f"{found.netloc}{found.path}".rstrip("/"),
+        "AWS_HTTPS": os.environ.get("AWS_HTTPS", "NO" if found.scheme == "http" else "YES"),
+        "AWS_VIRTUAL_HOSTING": os.environ.get("AWS_VIRTUAL_HOSTING", "FALSE"),
+    }
+
+
 def _exists(name: str) -> bool:
     """Return whether GDAL finds a file."""
     library = _gdal()
@@ -99,12 +132,7 @@ def _headers(path: str) -> Mapping[str, str]:
     library = _gdal()
     if library is None:
         return {}
-    found = library.VSIGetFileMetadata(path.encode(), b"HEADERS", None)
-    lines, place = [], 0
-    while found and (line := ctypes.cast(found, ctypes.POINTER(ctypes.c_char_p))[place]):
-        lines.append(line.decode("utf-8", "replace").partition("="))
-        place += 1
-    library.CSLDestroy(found)
+    lines = (line.partition("=") for line in _texts(library.VSIGetFileMetadata(path.encode(), b"HEADERS", None)))
     return {name.lower(): value for name, _, value in lines}
 
 
@@ -115,6 +143,8 @@ def _gdal() -> Any:
         library = ctypes.CDLL(rasterio._base.__file__)  # noqa: SLF001  its path is all that is taken
         library.VSIGetFileMetadata.restype = ctypes.c_void_p
         library.VSIGetFileMetadata.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p]
+        library.VSIReadDirEx.restype = ctypes.c_void_p
+        library.VSIReadDirEx.argtypes = [ctypes.c_char_p, ctypes.c_int]
         library.CSLDestroy.argtypes = [ctypes.c_void_p]
         library.VSICurlPartialClearCache.argtypes = [ctypes.c_char_p]
         library.VSIStatExL.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int]

@@ -1,19 +1,19 @@
 """Names of tiles: which files match the patterns of the layers, and which tiles follow from that."""
 
-import glob
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from geouq.config import IN, OUT, Experiment, Problem, problem_of_name, suggestion
-from geouq.core.naming import file_in_name, format_in_name
+from geouq.config import IN, OUT, Experiment, Problem, config_error, problem_of_name, suggestion
+from geouq.core.errors import DataError
+from geouq.core.naming import file_in_name
+from geouq.rasters.listing import as_listed, is_in_folders, is_in_store, paths_like, tile_regex
 from geouq.rasters.predictions import is_predicted
 
 SHOWN = 5
 UNLISTED = (
-    "names of tiles cannot be listed on a server, in an archive or in a store, where all predictions are; write them, "
-    "such as tiles: [t1, t2]"
+    "names of tiles cannot be listed on a web server, in an archive or in a Zarr store, where all predictions are; "
+    "write them, such as tiles: [t1, t2]"
 )
 
 
@@ -22,29 +22,38 @@ def others(patterns: Mapping[str, str], layer: str) -> list[str]:
     return [text for text in patterns.values() if len(text) > len(patterns[layer])]
 
 
-def match_names(pattern: str, claimed: Iterable[str] = (), *, hidden: bool = False) -> set[str]:
-    """Return the tile names for which a file matches the pattern, but none of the patterns that claim it first.
+def listed_names(experiment: Experiment, patterns: Mapping[str, str]) -> dict[str, set[str]]:
+    """Return the tile names for which a file exists, for each layer whose files are listed.
 
-    Only folders can be listed; of a URL or a path inside an archive the names must be given, and none is found here.
-    hidden : whether names of files and folders may begin with a dot.
+    Folders of this machine are. Keys of an object store are where the configuration does not name the tiles.
+
+    Raises ConfigError where a store cannot be listed.
     """
-    if not is_listable(pattern):
-        return set()
-    pattern, files = file_in_name(pattern), map(file_in_name, claimed)
-    wanted, taken = _regex(pattern), [_regex(other) for other in files if other != pattern]
-    found = set()
-    listed = glob.escape(pattern).replace("{tile}", "*")
-    for path in glob.iglob(listed, include_hidden=hidden):  # noqa: PTH207  the pattern is absolute
-        if (match := wanted.fullmatch(path)) and not any(regex.fullmatch(path) for regex in taken):
-            found.add(match["tile"])
+    found = {}
+    for layer, pattern in patterns.items():
+        if is_in_folders(pattern) or (experiment.tiles is None and is_in_store(pattern)):
+            try:
+                found[layer] = match_names(pattern, others(patterns, layer), hidden=True)
+            except DataError as error:
+                raise config_error([experiment.problem_of_layer(layer, str(error))]) from None
     return found
 
 
-def is_listable(pattern: str) -> bool:
-    """Return whether the names of tiles are those of files or folders on this machine."""
-    file = file_in_name(pattern)
-    elsewhere = "://" in file or file.startswith("/vsi") or format_in_name(file)
-    return not elsewhere and ("{tile}" in file or "{tile}" not in pattern)
+def match_names(pattern: str, claimed: Iterable[str] = (), *, hidden: bool = False) -> set[str]:
+    """Return the tile names for which a file matches the pattern, but none of the patterns that claim it first.
+
+    Folders and object stores can be listed; of a URL or a path inside an archive none is found.
+    hidden : whether names of files and folders may begin with a dot.
+    """
+    if not (is_in_folders(pattern) or is_in_store(pattern)):
+        return set()
+    listed, files = as_listed(pattern), map(as_listed, claimed)
+    wanted, taken = tile_regex(listed), [tile_regex(other) for other in files if other != listed]
+    found = set()
+    for path in paths_like(pattern, hidden=hidden):
+        if (match := wanted.fullmatch(path)) and not any(regex.fullmatch(path) for regex in taken):
+            found.add(match["tile"])
+    return found
 
 
 def path_of(pattern: str, name: str) -> str:
@@ -52,28 +61,25 @@ def path_of(pattern: str, name: str) -> str:
     return pattern.replace("{tile}", name)
 
 
-def _regex(pattern: str) -> re.Pattern[str]:
-    first, *rest = (re.escape(part) for part in pattern.split("{tile}"))
-    return re.compile(first + f"(?P<tile>[^{re.escape(os.sep)}]+?)" + "(?P=tile)".join(rest))
-
-
 def patterns_without_files(
     experiment: Experiment, patterns: Mapping[str, str], found: Mapping[str, set[str]]
 ) -> list[Problem]:
     """Return a fault for each pattern that matches no file, and one where no prediction can be listed."""
     problems = [
-        experiment.problem_of_layer(layer, f"no file matches {pattern}{_what_is_there(file_in_name(pattern))}")
-        for layer, pattern in patterns.items()
-        if is_listable(pattern) and not found[layer]
+        experiment.problem_of_layer(layer, f"no file matches {patterns[layer]}{_what_is_there(patterns[layer])}")
+        for layer, names in found.items()
+        if not names
     ]
     predicted = [layer for layer in patterns if is_predicted(layer)]
-    if experiment.tiles is None and not any(is_listable(patterns[layer]) for layer in predicted):
+    if experiment.tiles is None and not any(layer in found for layer in predicted):
         problems.append(experiment.problem_of_layer(predicted[0], UNLISTED))
     return problems
 
 
 def _what_is_there(pattern: str) -> str:
-    folder = Path(pattern.split("{tile}", maxsplit=1)[0] + "x").parent
+    if is_in_store(pattern):
+        return ""
+    folder = Path(file_in_name(pattern).split("{tile}", maxsplit=1)[0] + "x").parent
     if not folder.is_dir():
         return f"; there is no folder {folder}"
     try:
@@ -92,7 +98,7 @@ def wanted_names(experiment: Experiment, found: Mapping[str, set[str]]) -> tuple
     hidden = {name for own in found.values() for name in own if name.startswith(".")} - in_regions
     predicted = set().union(*(names for layer, names in found.items() if is_predicted(layer)))
     names = sorted((predicted - hidden) | in_regions, key=natural_order)
-    idle = {name for name in found["truth"] - hidden if not _belongs_to(name, names)}
+    idle = {name for name in found.get("truth", set()) - hidden if not _belongs_to(name, names)}
     notes = []
     if idle:
         notes.append(f"{len(idle)} truth files have no prediction and are left aside: {_some(idle)}")

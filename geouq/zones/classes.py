@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from geouq.config import ClassRegions
 from geouq.core.errors import DataError, GridError
 from geouq.core.grid import TOLERANCE, Grid, Window, require_same_grid, shift_in_pixels
+from geouq.rasters.listing import is_in_folders
 from geouq.rasters.raster import DRIVERS, Raster, opened, read_header
-from geouq.rasters.tile_names import is_listable, match_names
+from geouq.rasters.tile_names import match_names
 from geouq.zones.masks import Part, meet, shrunk
 
 NONE = -1
@@ -129,7 +130,7 @@ def require_classes(regions: ClassRegions, drivers: Sequence[str]) -> None:
     """Raise DataError where there is no raster of classes at all, or one for all tiles is of no use."""
     if "{tile}" not in regions.classes:
         _require_codes(read_header(regions.classes, drivers), regions)
-    elif is_listable(regions.classes) and not match_names(regions.classes):
+    elif is_in_folders(regions.classes) and not match_names(regions.classes):
         raise DataError(f"no file matches {regions.classes}")
 
 

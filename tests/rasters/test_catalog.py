@@ -70,7 +70,7 @@ def test_predictions_on_a_server_need_the_names_of_the_tiles(tile_folder, geouq)
     for command in ("check", "run"):
         done = geouq(command, config)
         assert done.exit_code == 2
-        assert "experiment.yaml:4: data.mean: names of tiles cannot be listed on a server" in done.stderr
+        assert "experiment.yaml:4: data.mean: names of tiles cannot be listed on a web server" in done.stderr
         assert "tiles: [t1, t2]" in done.stderr
 
 

@@ -4,17 +4,16 @@ import csv
 import html
 import json
 import os
-import subprocess
 import sys
 import tarfile
 import zipfile
-from contextlib import contextmanager
 
 import landscape
 import numpy as np
 import pytest
 import rasterio
 import rasterio.shutil
+from elsewhere import S3, serving_elsewhere
 from landscape import VARIABLES
 
 from geouq.config import load_experiment
@@ -51,13 +50,6 @@ Handler.log_request, Handler.send_header = note, send_header
 server = Server(folder, "", 0, "")
 print(f"http://127.0.0.1:{server.server_port}", flush=True)
 server.serve_forever()
-"""
-S3 = """import threading
-from moto.server import ThreadedMotoServer
-server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
-server.start()
-print(*server.get_host_and_port(), sep=":", flush=True)
-threading.Event().wait()
 """
 
 
@@ -179,19 +171,6 @@ def test_a_file_that_changed_within_the_last_second_is_not_identified(monkeypatc
     monkeypatch.setattr(servers, "_headers", lambda _: {"last-modified": second, "date": second, "content-length": "5"})
 
     assert servers.version_of("/vsicurl/http://x/a.tif") is None
-
-
-@contextmanager
-def serving_elsewhere(script, *arguments):
-    """A server in a process of its own, as GDAL may wait for it with the interpreter's lock; the address it prints."""
-    command = [sys.executable, "-c", script, *map(str, arguments)]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
-    with subprocess.Popen(command, env=environment, **pipes) as server:
-        try:
-            yield server.stdout.readline().strip()
-        finally:
-            server.kill()
 
 
 @pytest.fixture

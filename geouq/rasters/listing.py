@@ -1,0 +1,84 @@
+"""Paths that match a pattern with {tile}: in folders of this machine, and in object stores, which list their keys."""
+
+import glob
+import os
+import re
+from collections.abc import Iterator
+from functools import reduce
+
+from geouq.core.errors import DataError
+from geouq.core.naming import file_in_name, format_in_name
+from geouq.rasters.raster import gdal_options
+from geouq.rasters.servers import as_gdal_names_it, names_in
+
+TILE = "{tile}"
+STORE = re.compile(r"/vsi(?:s3|gs|az|adls|oss|swift)/")
+
+
+def is_in_folders(pattern: str) -> bool:
+    """Return whether the names of tiles are those of files or folders on this machine."""
+    file = file_in_name(pattern)
+    elsewhere = "://" in file or file.startswith("/vsi") or format_in_name(file)
+    return not elsewhere and (TILE in file or TILE not in pattern)
+
+
+def is_in_store(pattern: str) -> bool:
+    """Return whether the names of tiles are those of keys in an object store.
+
+    >>> is_in_store("s3://bucket/{tile}.tif"), is_in_store("https://server/{tile}.tif")
+    (True, False)
+    """
+    return not format_in_name(pattern) and bool(STORE.match(as_gdal_names_it(pattern))) and TILE in pattern
+
+
+def tile_regex(pattern: str) -> re.Pattern[str]:
+    """Return what matches a path of a tile, whose name is the group `tile`."""
+    first, *rest = (re.escape(part) for part in pattern.split(TILE))
+    return re.compile(first + f"(?P<tile>[^{re.escape(os.sep)}/]+?)" + "(?P=tile)".join(rest))
+
+
+def as_listed(pattern: str) -> str:
+    """Return a pattern as the paths are written that `paths_like` yields."""
+    return as_gdal_names_it(pattern) if is_in_store(pattern) else file_in_name(pattern)
+
+
+def paths_like(pattern: str, *, hidden: bool = False) -> Iterator[str]:
+    """Yield the paths that may match a pattern with {tile}; hidden : also names that begin with a dot.
+
+    Raises DataError where a folder of an object store cannot be listed.
+    """
+    if is_in_store(pattern):
+        yield from _in_store(as_listed(pattern), hidden=hidden)
+    else:
+        listed = glob.escape(file_in_name(pattern)).replace(TILE, "*")
+        yield from glob.iglob(listed, include_hidden=hidden)  # noqa: PTH207  the pattern is absolute
+
+
+def _in_store(pattern: str, *, hidden: bool) -> list[str]:
+    """Return keys: each part of the pattern with {tile} is looked up in the folders that its beginning matched."""
+    root, *parts = pattern.removeprefix("/").split("/")
+
+    def deeper(folders: list[str], part: str) -> list[str]:
+        """Return what a part of the pattern matches in these folders."""
+        if TILE not in part:
+            return [f"{folder}/{part}" for folder in folders]
+        wanted = re.compile(".+?".join(map(re.escape, part.split(TILE))))
+        return [
+            f"{folder}/{name}"
+            for folder in folders
+            for name in _names_in(folder)
+            if wanted.fullmatch(name) and (hidden or not name.startswith("."))
+        ]
+
+    with gdal_options():
+        return reduce(deeper, parts, [f"/{root}"])
+
+
+def _names_in(folder: str) -> list[str]:
+    found = names_in(folder)
+    if found is None:
+        raise DataError(
+            f"{folder} cannot be listed: it does not exist, or the credentials do not allow it; "
+            "write the names of tiles, such as tiles: [t1, t2]"
+        )
+    return [name.rstrip("/") for name in found]
