@@ -29,8 +29,9 @@ from geouq.version import __version__
 if TYPE_CHECKING:
     from geouq.config import Experiment
     from geouq.core.failures import Failure
+    from geouq.core.processes import Helpers
     from geouq.pipeline.results import Results
-    from geouq.runs.progress import How
+    from geouq.runs.progress import How, Reporter
 
 GATE_FAILED, WRONG, SOME_FAILED, FINDINGS = 1, 2, 3, 5
 EXIT_CODES = {
@@ -44,7 +45,8 @@ EXIT_CODES = {
     143: "SIGTERM ended the command; the same command continues",
 }
 CONTINUE = "finished files are kept, no file is partial, and the same command continues from there"
-COMPILING = "compiling the kernels; this takes up to a minute, once on each machine"
+COMPILING = "compiling what this run needs; this takes half a minute, once on each machine"
+NOT_KEPT = "note: no folder can be written to keep compiled code, so every run compiles; set XDG_CACHE_HOME"
 BY_SEVERITY = (0, FINDINGS, GATE_FAILED, SOME_FAILED)
 
 
@@ -190,29 +192,36 @@ def run(configs: tuple[Path, ...], *, how: "How | None", **options: Any) -> None
     """
     from geouq.config import load_experiment
     from geouq.core.compiled import is_compiled, is_kept
-    from geouq.pipeline.data import Options
-    from geouq.pipeline.run import run as evaluate
+    from geouq.pipeline.early import helping_early
     from geouq.runs.progress import reporter
 
     if options["out"] is not None and len(configs) > 1:
         raise ConfigError("--out names the folder of one run; give one configuration, or leave it out")
     experiments = [load_experiment(config) for config in configs]
     _require_own_folders(experiments)
-    if not is_kept():
-        click.echo(
-            "note: no folder can be written to keep compiled code, so every run compiles; set XDG_CACHE_HOME", err=True
-        )
     worst = 0
     for config, experiment in zip(configs, experiments, strict=True):
-        with reporter(how or "fitting") as progress:
-            if not is_compiled():
+        begun_early = helping_early(experiment, options["workers"], options["memory"])
+        with reporter(how or "fitting") as progress, begun_early as early:
+            if not is_kept():
+                click.echo(NOT_KEPT, err=True)
+            elif not is_compiled():
                 progress.say(COMPILING)
-            results = evaluate(experiment, Options(**options), progress)
+            results = _evaluate(experiment, options, progress, early)
         code = _describe(config, results, traces=how == "verbose")
         if options["strict"] and results.findings:
             code = code or FINDINGS
         worst = max(worst, code, key=BY_SEVERITY.index)
     raise click.exceptions.Exit(worst)
+
+
+def _evaluate(experiment: "Experiment", options: dict[str, Any], progress: "Reporter", early: "Helpers") -> "Results":
+    """Evaluate an experiment; its imports, which take a second, come when other processes have begun to import."""
+    from geouq.pipeline.data import Options
+    from geouq.pipeline.prepare import prepare
+    from geouq.pipeline.run import carry_out
+
+    return carry_out(prepare(experiment, Options(**options), progress), early)
 
 
 @main.command()

@@ -1,5 +1,9 @@
 """Compile functions with numba, once per machine.
 
+A function is compiled at its first call. Functions whose types of arguments are declared are compiled earlier by
+`compile_ahead`, in a process that has nothing else to do. Each function has a lock of its own, so that processes
+compile different functions at the same time, and none of them twice.
+
 numba's own cache notices a change of the file that holds a function, but not of the functions and constants that it
 takes from other files. Here the cache's folder bears a digest of all files that matter, so that an update of any of
 them compiles anew.
@@ -9,6 +13,7 @@ numba is imported when the first function is called, as many commands call none.
 
 import hashlib
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -38,6 +43,7 @@ PART: dict[str, Any] = PLAIN | {"forceinline": True, "_nrt": False}
 
 _making = threading.RLock()
 _unknown: list[tuple[Callable[..., object], Mapping[str, Any]]] = []  # inlined functions that numba does not know yet
+_declared: "list[tuple[_Compiled, str]]" = []  # functions, and the types of the arguments they are called with
 
 
 class _Compiled:
@@ -52,6 +58,13 @@ class _Compiled:
         """Call the compiled function."""
         made = self._made
         return (self._compiler() if made is None else made)(*arguments)
+
+    def compile_for(self, types: str) -> None:
+        """Compile the function for these types of arguments, or load what is kept."""
+        from numba.core.sigutils import normalize_signature
+
+        arguments, _ = normalize_signature(f"({types},)")
+        self._compiler().compile(arguments)  # numba keeps a string apart from the types of a call
 
     @property
     def _numba_type_(self) -> Any:
@@ -69,6 +82,27 @@ class _Compiled:
 def compiled(function: F) -> F:
     """Return the function, compiled at its first call without the GIL; sums keep the order of the source."""
     return cast("F", _Compiled(function, PLAIN))
+
+
+def compiled_for(types: str) -> Callable[[F], F]:
+    """Return a decorator like `compiled`, for a function that `compile_ahead` can compile before it is called.
+
+    types : of the arguments of its calls, as numba writes them, such as "f8[:,::1], i8[::1], f8".
+    """
+
+    def declared(function: F) -> F:
+        """Return the compiled function."""
+        made = _Compiled(function, PLAIN)
+        _declared.append((made, types))
+        return cast("F", made)
+
+    return declared
+
+
+def compile_ahead() -> None:
+    """Compile the functions of all imported modules whose types are declared, in the order of the modules."""
+    for function, types in tuple(_declared):
+        function.compile_for(types)
 
 
 def entry(function: F) -> F:
@@ -98,7 +132,7 @@ def elementwise(function: Callable[[float], float]) -> Callable[[NDArray[np.floa
     def made() -> Any:
         """Compile the function at the first call."""
         found = _made(function, "vectorize", {})
-        with _alone():
+        with _alone(_name_of(function)):
             found.add("float64(float64)")
         return found
 
@@ -151,35 +185,47 @@ def _made(function: Callable[..., object], compiler: str, options: Mapping[str, 
         finally:
             numba.config.CACHE_DIR = before
     if hasattr(made, "compile"):
-        made.compile = _one_at_a_time(made.compile)
+        made.compile = _one_at_a_time(_name_of(function), made.compile)
     return made
 
 
-def _one_at_a_time(compile_for: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile, or load what is kept, while no other process does: numba's files are not made for two at once."""
+def _name_of(function: Callable[..., object]) -> str:
+    return re.sub(r"[^\w.]", "_", f"{function.__module__}.{function.__qualname__}")
+
+
+def _one_at_a_time(name: str, compile_for: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function, or load what is kept, while no other process does: numba's files are not made for two."""
 
     @wraps(compile_for)
     def alone(*arguments: Any) -> Any:
         """Compile for these argument types under the lock."""
-        with _alone():
+        with _alone(name):
             return compile_for(*arguments)
 
     return alone
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
-    """Hold the lock of the folder of compiled functions, where there is one and its file system knows locks."""
+def _alone(name: str) -> Iterator[None]:
+    """Hold the lock of a function, where there is a folder of compiled ones and its file system knows locks.
+
+    A function that calls others holds its lock while it waits for theirs. No function calls itself through others, so
+    no two processes wait for each other. numba compiles in one thread of a process, and this one comes first: no thread
+    waits for a lock of another thread that waits for numba.
+    """
+    from numba.core.compiler_lock import global_compiler_lock
+
     with ExitStack() as stack:
+        stack.enter_context(global_compiler_lock)
         if is_kept():
             with suppress(OSError, NotImplementedError):
-                stack.enter_context(_lock())
+                stack.enter_context(_lock(name))
         yield
 
 
 @cache
-def _lock() -> FileLock:
-    return FileLock(Path(_cache_folder()) / "lock")
+def _lock(name: str) -> FileLock:
+    return FileLock(Path(_cache_folder()) / f"{name}.lock")
 
 
 if hasattr(os, "register_at_fork"):

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from geouq.core.failures import Failure, are_collected, collecting, record_again
@@ -30,6 +30,12 @@ class Helpers:
 
     pool: Executor | None = None
     count: int = 0
+    preparations: list[Future[Any]] = field(default_factory=list)
+
+    def make_ready(self, function: Callable[[], None]) -> None:
+        """Let each process call a function before its work; what it fails at, the work meets again."""
+        if self.pool is not None:
+            self.preparations.extend(self.pool.submit(function) for _ in range(self.count))
 
     def begin(self, function: Callable[[T], R], items: Iterable[T]) -> Sequence["Work[T, R]"]:
         """Hand items to the processes, and return without waiting for the results."""
@@ -125,12 +131,14 @@ def helpers(count: int) -> Iterator[Helpers]:
 
     # other than those of the standard library, these processes do not run the user's script again
     pool = ProcessPoolExecutor(count, initializer=_begin, initargs=(os.getpid(),))
+    shared = Helpers(pool, count)
     try:
-        yield Helpers(pool, count)
+        yield shared
     except BaseException:
         pool.shutdown(wait=True, kill_workers=True)
         raise
-    pool.shutdown(wait=True)
+    # results are there: nobody waits for a process that is not even ready
+    pool.shutdown(wait=True, kill_workers=not all(one.done() for one in shared.preparations))
 
 
 def _begin(parent: int) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.core.compiled import compiled
+from geouq.core.compiled import compiled_for
 from geouq.metrics import MetricOptions, bin_edges
 from geouq.summary import CellSummaries, Summary
 from geouq.summary.moments import MomentBasis
@@ -162,7 +162,7 @@ def left_out_groups(blocks: int) -> Ints:
     return np.arange(blocks) * min(blocks, MOST_LEFT_OUT) // blocks
 
 
-@compiled
+@compiled_for("f8[:,::1], i8[::1], f8[:,::1]")
 def _add_rows(rows: Floats, block: Ints, sums: Floats) -> None:
     for i in range(len(rows)):
         into = sums[block[i]]
@@ -170,7 +170,7 @@ def _add_rows(rows: Floats, block: Ints, sums: Floats) -> None:
             into[j] += rows[i, j]
 
 
-@compiled
+@compiled_for("u2[:,::1], f8[:,::1], f8[:,::1]")
 def _add_drawn(counts: Counts, sums: Floats, out: Floats) -> None:
     """Add counts (blocks, resamples) times sums (blocks, columns) to out (resamples, columns), block after block."""
     for b in range(counts.shape[0]):

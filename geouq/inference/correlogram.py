@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.core.compiled import compiled
+from geouq.core.compiled import compiled_for
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -75,7 +75,7 @@ def kept_by_blocks(correlogram: Correlogram, sides: Sequence[tuple[Ints, Ints]])
     return min(max(kept, 0.0) / correlogram.inflation, 1.0)
 
 
-@compiled
+@compiled_for("f8[:,:,::1], b1[:,::1], i8, f8[:,:,::1], i8[:,::1]")
 def _add_products(residuals: Floats, present: NDArray[np.bool_], longest: int, products: Floats, pairs: Ints) -> None:
     """Add products of pairs of cells by rows down and columns across, products (3, down, across), pairs alike."""
     rows, columns = present.shape

@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geouq.core.compiled import compiled
+from geouq.core.compiled import compiled_for
 from geouq.core.gaussian import cdf, quantile
 
 Floats = NDArray[np.float64]
@@ -229,7 +229,7 @@ class RatioNoise(Noise):
         return np.ascontiguousarray(factors.T), np.ascontiguousarray(weight.T)
 
 
-@compiled
+@compiled_for("f8[::1], f8[:,::1], f8[:,::1]")
 def _norms_of_ratios(multiple: Floats, factors: Floats, weight: Floats) -> Floats:
     """Return the sums over gaps of weight x |multiple x factor - 1|, (1 + R); all but multiple are (gaps, 1 + R)."""
     norms = np.zeros(factors.shape[1])

@@ -18,7 +18,7 @@ import numpy as np
 from affine import Affine
 from numpy.typing import NDArray
 
-from geouq.core.compiled import compiled
+from geouq.core.compiled import compiled_for
 from geouq.core.gaussian import quantile
 from geouq.summary import TilePlace
 
@@ -196,7 +196,7 @@ def without_mean(covariance: Floats, mean: Floats) -> tuple[Floats, float]:
     return projected, -float(np.log(np.diagonal(factor)).sum()) - 0.5 * float(np.log(size))
 
 
-@compiled
+@compiled_for("f8[:,::1]")
 def _factor(covariance: Floats) -> Floats:
     """Return the lower triangular L with L L' = covariance."""
     n = len(covariance)
@@ -210,7 +210,7 @@ def _factor(covariance: Floats) -> Floats:
     return factor
 
 
-@compiled
+@compiled_for("f8[:,::1]")
 def _inverse(factor: Floats) -> Floats:
     """Return the inverse of a lower triangular matrix, transposed."""
     n = len(factor)
@@ -225,7 +225,7 @@ def _inverse(factor: Floats) -> Floats:
     return inverse
 
 
-@compiled
+@compiled_for("f8[:,::1]")
 def _gram(upper: Floats) -> Floats:
     """Return U U' of an upper triangular matrix."""
     n = len(upper)
@@ -239,7 +239,7 @@ def _gram(upper: Floats) -> Floats:
     return gram
 
 
-@compiled
+@compiled_for("f8[:,::1], f8[::1]")
 def _times(matrix: Floats, vector: Floats) -> Floats:
     result = np.zeros(len(vector))
     for i in range(len(vector)):
@@ -319,7 +319,7 @@ def _excess(values: Floats) -> float:
     return max(0.0, float((values**4).mean() / np.square(values).mean() ** 2) - 3)
 
 
-@compiled
+@compiled_for("f8[:,:,::1], f8[::1]")
 def _quadratic_forms(matrices: Floats, vector: Floats) -> Floats:
     """Return vector' matrix vector of each symmetric matrix."""
     forms = np.zeros(len(matrices))
@@ -332,7 +332,7 @@ def _quadratic_forms(matrices: Floats, vector: Floats) -> Floats:
     return forms
 
 
-@compiled
+@compiled_for("f8, f8[::1], f8[::1], f8")
 def _half_width(alpha: float, chances: Floats, deviations: Floats, freedom: float) -> float:
     """Return what the size of the deviation exceeds with the probability alpha.
 

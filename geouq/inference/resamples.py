@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import Intervals
-from geouq.core.compiled import compiled
+from geouq.core.compiled import compiled_for
 from geouq.core.errors import SummaryError
 from geouq.inference.bin_gaps import binned_as_shared, rests_on_few_blocks
 from geouq.inference.blocks import Blocks, Units
@@ -88,7 +88,7 @@ def influences(rows: Floats, gradients: Floats) -> Floats:
     return influence - weight[:, np.newaxis] / weight.sum() * influence.sum(axis=0)
 
 
-@compiled
+@compiled_for("f8[:,::1]")
 def _column_sums(rows: Floats) -> tuple[Floats, Floats]:
     total, size = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
     for i in range(len(rows)):
@@ -98,7 +98,7 @@ def _column_sums(rows: Floats) -> tuple[Floats, Floats]:
     return total, size
 
 
-@compiled
+@compiled_for("f8[:,::1], f8[:,::1], f8[:,::1]")
 def _multiply(rows: Floats, gradients: Floats, out: Floats) -> None:
     """Add rows (parts, columns) times gradients (columns, numbers) to out, in a fixed order."""
     for i in range(len(rows)):

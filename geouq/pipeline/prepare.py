@@ -15,6 +15,7 @@ from geouq.core.processes import Helpers, helpers
 from geouq.core.usage import machine_memory, resources
 from geouq.maps.geotiff import validate_source_date_epoch
 from geouq.pipeline.data import DEFAULTS, Job, Options
+from geouq.pipeline.early import WORTH_SHARING, regions_of
 from geouq.pipeline.headers import read_headers
 from geouq.pipeline.stages import Inspected, Swept, Workers
 from geouq.rasters.catalog import Tile
@@ -27,9 +28,8 @@ from geouq.runs.store import SavedFiles, damaged_summaries, note_on_unidentified
 from geouq.runs.verification import require_intact_summaries
 from geouq.sweep.workers import workers
 
-WORTH_SHARING = 16  # variables in regions: a second or two
 TILES = 20  # have as many numbers as a region takes time for
-ZONES = 8  # regions that a layer of polygons or classes is taken to have
+NOBODY = Helpers()
 CONFIG_CHANGED = "config.yaml changed since the run, and the numbers follow the changed one"
 
 
@@ -88,17 +88,19 @@ def reopened(folder: Configuration, reporter: Reporter | None) -> Iterator[Swept
 
 
 @contextmanager
-def helping(swept: Swept) -> Iterator[Helpers]:
+def helping(swept: Swept, early: Helpers = NOBODY) -> Iterator[Helpers]:
     """Provide processes for the work after the sweep, where that is longer than they take to start.
 
-    They are one less than the workers, and no more than fit into the memory.
+    They are those that began early, if any; otherwise one less than the workers, and no more than fit into the memory.
     """
+    if early.count:
+        yield early
+        return
     options = swept.job.options if swept.job else DEFAULTS
     limit = parse_memory(options.memory) if options.memory else machine_memory()
     most = os.cpu_count() or 1
     count = min(swept.job.plan.workers, most) if swept.job else most
-    regions = 1 + len(swept.experiment.tile_lists) + ZONES * len(swept.experiment.zone_layers)
-    regions += len(swept.record.tiles) // TILES
+    regions = regions_of(swept.experiment) + len(swept.record.tiles) // TILES
     is_long = regions * len(swept.record.variables) >= WORTH_SHARING
     with helpers(min(count, limit // FIGURES) - 1 if is_long else 0) as shared:
         yield shared

@@ -4,7 +4,9 @@ Each stage is a module in this folder. It takes the result of the stage before i
 """
 
 from geouq.config import Configuration
-from geouq.pipeline.data import DEFAULTS, Options
+from geouq.core.processes import Helpers
+from geouq.pipeline.data import DEFAULTS, Job, Options
+from geouq.pipeline.early import helping_early
 from geouq.pipeline.evaluate import evaluate
 from geouq.pipeline.prepare import helping, inspect, prepare, prepare_again, reopened, working
 from geouq.pipeline.publish import publish
@@ -41,12 +43,18 @@ def run(experiment: Configuration, options: Options = DEFAULTS, reporter: Report
         If an argument has a wrong type.
     """
     job = prepare(experiment, options, reporter)
+    with helping_early(job.experiment, options.workers, options.memory) as early:
+        return carry_out(job, early)
+
+
+def carry_out(job: Job, early: Helpers) -> Results:
+    """Evaluate what is prepared, with the help of processes that began early; otherwise some may begin later."""
     with working(job) as workers:
         swept = sweep(inspect(job), workers)
         if again := prepare_again(job, swept.changed):
             swept = swept.then(sweep(inspect(again), workers))
         save(swept, workers)
-        with helping(swept) as shared:
+        with helping(swept, early) as shared:
             evaluated = evaluate(swept, shared)
             return publish(evaluated, shared)
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.core.compiled import compiled
+from geouq.core.compiled import compiled, compiled_for
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -22,7 +22,7 @@ N = 3  # column of n in the sums of a key; the last column is the weight, or n w
 UNWEIGHTED = 4  # columns where there are no weights; the next is the sum of (weight x variance)^2
 
 
-@compiled
+@compiled_for("f8[:,::1], f8[:,::1], f8, f8, b1[::1], f8[:,::1], f8[::1], f8[:,::1]")
 def bin_rows(
     borders: Floats,
     sums: Floats,
@@ -56,7 +56,7 @@ def bin_rows(
     return exact
 
 
-@compiled
+@compiled_for("f8[:,::1], f8[:,::1], f8, f8, b1[::1], f8[:,::1], f8[::1]")
 def order_statistics(
     borders: Floats,
     sums: Floats,

@@ -12,7 +12,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geouq.core.compiled import compiled
+from geouq.core.compiled import compiled_for
 from geouq.summary.keyed_counts import KeyedCounts
 from geouq.summary.statistic import Dimensions, Partition
 from geouq.summary.variance_profile import FINE_SHIFT
@@ -176,7 +176,7 @@ class _Grouped(CoverageProfile):
         return self.counts
 
 
-@compiled
+@compiled_for("i8[::1], f8[:,::1], f8[:,::1], f8[:,::1]")
 def _share_out(place: Ints, inside: Floats, shares: Floats, out: Floats) -> None:
     """Add pixels by key (keys, columns) to those by group, (groups, columns)."""
     for k in range(len(place)):

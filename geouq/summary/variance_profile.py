@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geouq.core.compiled import compiled
+from geouq.core.compiled import compiled_for
 from geouq.core.errors import SummaryError
 from geouq.summary.binning import Runs, bin_rows, order_statistics, runs_of, split_row, square_of_variance
 from geouq.summary.moments import finite_or_missing
@@ -557,7 +557,7 @@ def equal_classes(values: NDArray[np.generic], n: Floats, count: int) -> Ints:
     return np.unique(number, return_inverse=True)[1][place]
 
 
-@compiled
+@compiled_for("i8[::1], i8[::1], f8[:,::1], f8[:,:,::1], f8[:,:,::1]")
 def _sort_into(cell: Ints, key: Ints, sums: Floats, shares: Floats, out: Floats) -> None:
     """Add each entry to the bins of its cell, out (cells, bins, 5), by the shares of its key."""
     for e in range(len(cell)):
