@@ -61,9 +61,10 @@ class _Compiled:
 
     def compile_for(self, types: str) -> None:
         """Compile the function for these types of arguments, or load what is kept."""
-        from numba.core.sigutils import normalize_signature
+        from numba.core import sigutils
 
-        arguments, _ = normalize_signature(f"({types},)")
+        normalize: Any = sigutils.normalize_signature
+        arguments, _ = normalize(f"({types},)")
         self._compiler().compile(arguments)  # numba keeps a string apart from the types of a call
 
     @property
