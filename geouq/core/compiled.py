@@ -61,11 +61,7 @@ class _Compiled:
 
     def compile_for(self, types: str) -> None:
         """Compile the function for these types of arguments, or load what is kept."""
-        from numba.core import sigutils
-
-        normalize: Any = sigutils.normalize_signature
-        arguments, _ = normalize(f"({types},)")
-        self._compiler().compile(arguments)  # numba keeps a string apart from the types of a call
+        self._compiler().compile(arguments_of(types))
 
     @property
     def _numba_type_(self) -> Any:
@@ -98,6 +94,15 @@ def compiled_for(types: str) -> Callable[[F], F]:
         return cast("F", made)
 
     return declared
+
+
+def arguments_of(types: str) -> tuple[Any, ...]:
+    """Return numba's types of the arguments of a call; numba keeps what is compiled by these, not by their names."""
+    from numba.core import sigutils
+
+    normalize: Any = sigutils.normalize_signature
+    arguments, _ = normalize(f"({types},)")
+    return cast("tuple[Any, ...]", arguments)
 
 
 def compile_ahead() -> None:

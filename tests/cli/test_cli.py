@@ -25,7 +25,7 @@ def test_a_run_prints_a_verdict_for_each_variable_and_that_it_compiles(tile_fold
     assert all("; 90 % intervals cover " in line for line in verdicts)
     assert ": 1 tile evaluated, 0 failed; see " in last
     assert done.stderr.splitlines()[0].endswith(
-        "] compiling the kernels; this takes up to a minute, once on each machine"
+        "] compiling what this run needs; this takes half a minute, once on each machine"
     )
 
 

@@ -5,6 +5,7 @@ import signal
 import sys
 import textwrap
 import time
+from functools import partial
 from subprocess import PIPE, Popen, run
 
 import numpy as np
@@ -156,3 +157,43 @@ def is_running(process):
     except ProcessLookupError:
         return False
     return True
+
+
+def wait_long():
+    time.sleep(600)
+
+
+def note_process(folder):
+    (folder / str(os.getpid())).touch()
+
+
+def fail():
+    raise ArithmeticError("not ready")
+
+
+def test_processes_make_ready_before_their_work(tmp_path):
+    with helpers(1) as shared:
+        shared.make_ready(partial(note_process, tmp_path))
+        (process,) = [work.result() for work in shared.begin(process_of, [None])]
+
+        assert [path.name for path in tmp_path.iterdir()] == [str(process)]
+
+
+def test_a_process_that_cannot_make_ready_still_works():
+    with helpers(1) as shared:
+        shared.make_ready(fail)
+
+        assert [work.result() for work in shared.begin(square, [3])] == [9]
+
+
+def test_nobody_waits_for_a_process_that_still_makes_ready():
+    begun = time.monotonic()
+    with helpers(1) as shared:
+        shared.make_ready(wait_long)
+        assert list(results(shared.begin(square, [1] * 8))) == [1] * 8
+
+    assert time.monotonic() - begun < 60
+
+
+def test_without_helpers_nothing_is_made_ready():
+    Helpers().make_ready(fail)
