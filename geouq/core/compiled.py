@@ -158,7 +158,7 @@ def is_kept() -> bool:
 
 
 def is_compiled() -> bool:
-    """Return whether the folder holds compiled code; otherwise this process compiles, which takes up to a minute."""
+    """Return whether the folder holds compiled code; otherwise a run compiles, which takes half a minute."""
     return is_kept() and any(Path(_cache_folder()).rglob("*.nbi"))
 
 
