@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from geouq.core.failures import Failure, are_collected, collecting, record_again
 from geouq.core.overflow import overflow_is_missing
+from geouq.core.usage import collect_rarely
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -144,6 +145,7 @@ def helpers(count: int) -> Iterator[Helpers]:
 def _begin(parent: int) -> None:
     """Ignore Ctrl-C, which the first process handles, and end when that process is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    collect_rarely()
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 

@@ -2,6 +2,7 @@
 
 import ctypes
 import errno
+import gc
 import os
 import sys
 import time
@@ -24,6 +25,7 @@ _REMEDIES = {
     )
     if (code := getattr(errno, name, None))
 }
+NEW_OBJECTS, ROUNDS = 20_000, 20  # before garbage is collected; older objects after so many rounds
 CGROUP = Path("/sys/fs/cgroup/memory.max")  # what a container may take
 ASSUMED_MEMORY = 8 << 30  # bytes; `--memory` gives another limit
 
@@ -90,6 +92,11 @@ def resources(seconds: float) -> str:
     """Return what the work of so many seconds has taken, in words."""
     busy = processor_seconds()
     return f"took {seconds:.1f} s, {busy:.1f} s of processors, {peak_memory_mib():.0f} MiB of memory at most"
+
+
+def collect_rarely() -> None:
+    """Let Python look for cycles of garbage after more new objects than usual: a run makes many, and few cycles."""
+    gc.set_threshold(NEW_OBJECTS, ROUNDS, ROUNDS)
 
 
 def give_back() -> None:

@@ -1,5 +1,6 @@
 """Work that processes share gives the results of one process, in order, and loses nothing."""
 
+import gc
 import os
 import signal
 import sys
@@ -197,3 +198,13 @@ def test_nobody_waits_for_a_process_that_still_makes_ready():
 
 def test_without_helpers_nothing_is_made_ready():
     Helpers().make_ready(fail)
+
+
+def threshold_of_garbage(_):
+    return gc.get_threshold()[0]
+
+
+def test_processes_look_for_garbage_more_rarely_than_a_program_that_imports_geouq(two):
+    (elsewhere,) = [work.result() for work in two.begin(threshold_of_garbage, [None])]
+
+    assert elsewhere > 10 * gc.get_threshold()[0]
