@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import CalibrationWeights
-from geouq.core.compiled import compiled
+from geouq.core.compiled import compiled_for
 from geouq.summary import Binned
 
 Floats = NDArray[np.float64]
@@ -96,7 +96,7 @@ def area_to_diagonal(gaps: Floats, levels: Levels, _: CalibrationWeights = "equa
     return (np.diff(p) * height / 2).sum(-1)
 
 
-@compiled
+@compiled_for("f8[::1], f8[:,::1]")
 def _sums_of_sizes(gaps: Floats, noise: Floats) -> Floats:
     sums = np.zeros(noise.shape[1])
     for k in range(len(gaps)):
@@ -105,7 +105,7 @@ def _sums_of_sizes(gaps: Floats, noise: Floats) -> Floats:
     return sums
 
 
-@compiled
+@compiled_for("f8[::1], f8[:,::1]")
 def _sums_of_squares(gaps: Floats, noise: Floats) -> Floats:
     sums = np.zeros(noise.shape[1])
     for k in range(len(gaps)):
@@ -114,7 +114,7 @@ def _sums_of_squares(gaps: Floats, noise: Floats) -> Floats:
     return sums
 
 
-@compiled
+@compiled_for("f8[::1], f8[:,::1], f8[::1]")
 def _areas(gaps: Floats, noise: Floats, widths: Floats) -> Floats:
     areas, before = np.zeros(noise.shape[1]), np.zeros(noise.shape[1])
     for k in range(len(widths)):

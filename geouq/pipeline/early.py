@@ -24,7 +24,8 @@ def helping_early(experiment: Experiment, workers: int | None, memory: str | Non
 
     A run that compiles takes one of them if it is not long.
     """
-    most = 0 if memory else min(workers or os.cpu_count() or 1, machine_memory() // ROOM) - 1
+    processors = os.cpu_count() or 1
+    most = 0 if memory else min(workers or processors, processors, machine_memory() // ROOM) - 1
     is_long = regions_of(experiment) * len(experiment.variables or ()) >= WORTH_SHARING
     # that takes numba, which is large: not before the processes of a long run have begun
     count = most if is_long or most < 1 else int(is_kept() and not is_compiled())

@@ -20,6 +20,7 @@ CALLED = """
     from geouq.core import compiled
     from geouq.core.compiled import _Compiled, _declared
 
+    ROOMS = ("geouq.inference", "geouq.metrics", "geouq.summary")
     geouq.run(sys.argv[1], geouq.Options(out=Path(sys.argv[2]), workers=1))
     for function, types in _declared:
         called = {str(one) for one in function._compiler().signatures}
@@ -28,7 +29,7 @@ CALLED = """
             print("declared", function.__qualname__, declared, "called", *called)
 
     declared = {id(function) for function, _ in _declared}
-    modules = [module for name, module in sys.modules.items() if name.startswith(("geouq.inference", "geouq.summary"))]
+    modules = [module for name, module in sys.modules.items() if name.startswith(ROOMS)]
     found = {id(one): one for module in modules for one in vars(module).values() if isinstance(one, _Compiled)}
     for key, one in found.items():
         if key not in declared and one._made is not None and one._made.signatures:
@@ -53,6 +54,7 @@ def counts(monkeypatch):
 
     monkeypatch.setattr(early, "helpers", Noted)
     monkeypatch.setattr(early, "machine_memory", lambda: 64 << 30)
+    monkeypatch.setattr(early.os, "cpu_count", lambda: 4)
     monkeypatch.setattr(early, "is_kept", lambda: True)
     monkeypatch.setattr(early, "is_compiled", lambda: True)
     return found
@@ -68,6 +70,7 @@ def count_of(counts, variables=5, workers=4, memory=None):
 def test_a_long_run_has_a_process_for_each_worker_but_the_first(counts):
     assert count_of(counts) == 3
     assert count_of(counts, workers=1) == 0
+    assert count_of(counts, workers=64) == 3  # more than there are processors would wait for each other
 
 
 def test_a_short_run_has_a_process_only_if_it_compiles(counts, monkeypatch):
