@@ -98,8 +98,8 @@ def helping(swept: Swept, early: Helpers = NOBODY) -> Iterator[Helpers]:
         return
     options = swept.job.options if swept.job else DEFAULTS
     limit = parse_memory(options.memory) if options.memory else machine_memory()
-    most = os.cpu_count() or 1
-    count = min(swept.job.plan.workers, most) if swept.job else most
+    wanted = options.workers or os.cpu_count() or 1  # of files on servers, there are more workers than processors
+    count = min(swept.job.plan.workers, wanted) if swept.job else wanted
     regions = regions_of(swept.experiment) + len(swept.record.tiles) // TILES
     is_long = regions * len(swept.record.variables) >= WORTH_SHARING
     with helpers(min(count, limit // FIGURES) - 1 if is_long else 0) as shared:

@@ -40,7 +40,7 @@ def counts(monkeypatch):
 
 def swept(workers, memory, regions=5, variables=5, tiles=4):
     """As much of a run as the number of processes follows from."""
-    job = SimpleNamespace(options=Options(memory=memory), plan=SimpleNamespace(workers=workers))
+    job = SimpleNamespace(options=Options(workers=workers, memory=memory), plan=SimpleNamespace(workers=workers))
     experiment = SimpleNamespace(tile_lists={f"r{k}": () for k in range(regions)}, zone_layers=())
     record = SimpleNamespace(variables=range(variables), tiles=range(tiles))
     return SimpleNamespace(job=job, experiment=experiment, record=record)
@@ -63,6 +63,14 @@ def test_a_run_writes_the_same_bytes_with_and_without_other_processes(tmp_path):
 def test_there_is_a_process_for_each_worker_but_the_first_if_it_fits(counts, workers, memory, expected):
     with prepare.helping(swept(workers, memory)):
         assert counts == [expected]
+
+
+def test_files_on_servers_which_have_more_workers_need_no_more_processes(counts, monkeypatch):
+    monkeypatch.setattr(prepare.os, "cpu_count", lambda: 2)
+    run = swept(None, "1TB")
+    run.job.plan.workers = 16
+    with prepare.helping(run):
+        assert counts == [1]
 
 
 def test_a_run_of_a_few_regions_starts_no_process(counts):
