@@ -36,17 +36,15 @@ from geouq.metrics import (
     ause,
     ause_resolution,
     oracle_curve,
-    rmse,
     sparsification_curve,
     spearman,
     spearman_resolution,
 )
+from geouq.metrics.predicted_std import StdDistribution, std_distributions
 from geouq.summary import Summary
 
 Floats = NDArray[np.float64]
 
-STEPS = 60
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 ROW = 5.0  # mm
 
 
@@ -71,35 +69,30 @@ def std_figure(regions: Mapping[str, Summary], *, title: str, units: str, width:
 
 def draw_std(axes: Axes, used: Mapping[str, Summary], units: str) -> None:
     """Draw a row for each region with pixels."""
-    quantiles = {name: np.sqrt(summary.variance.quantiles(QUANTILES)) for name, summary in used.items()}
-    errors = [float(rmse(summary)) for summary in used.values()]
-    pairs = zip(quantiles.values(), errors, strict=True)
-    ends = np.array([(np.fmin(own[0], error), np.fmax(own[-1], error)) for own, error in pairs])
-    logarithmic = bool(ends.min() > 0 and ends.max() > 10 * ends.min())
-    edges = _std_edges(ends, logarithmic=logarithmic)
-    for row, (name, summary) in enumerate(used.items()):
-        _draw_row(axes, row, summary, quantiles[name], edges)
+    found = list(std_distributions(used).values())
+    edges = found[0].edges
+    for row, one in enumerate(found):
+        _draw_row(axes, row, one)
     axes.plot(
-        errors, range(len(used)), color=VERMILION, marker="D", markersize=4, linestyle="none", label="RMSE", zorder=4
+        [one.rmse for one in found],
+        range(len(found)),
+        color=VERMILION,
+        marker="D",
+        markersize=4,
+        linestyle="none",
+        label="RMSE",
+        zorder=4,
     )
     axes.set_xlim(edges[0], edges[-1])
-    if logarithmic:
+    if found[0].is_logarithmic:
         decades(axes, edges[-1] / edges[0], y=False)
     dress(axes, with_units("predicted std", units))
     axes.set_yticks(range(len(used)), [plain(name) for name in used])
     axes.set_ylim(len(used) - 0.4, -0.9)
 
 
-def _std_edges(ends: Floats, *, logarithmic: bool) -> Floats:
-    low, high = float(ends.min()), float(ends.max())
-    if logarithmic:
-        return np.geomspace(low / 1.3, high * 1.3, STEPS + 1)
-    return np.linspace(max(0.0, low - 0.2 * (high - low)), high + 0.2 * (high - low) or low + 1.0, STEPS + 1)
-
-
-def _draw_row(axes: Axes, row: int, summary: Summary, quantiles: Floats, edges: Floats) -> None:
-    share = summary.variance.binned(edges**2).share
-    first = row == 0
+def _draw_row(axes: Axes, row: int, one: StdDistribution) -> None:
+    quantiles, edges, share, first = one.quantiles, one.edges, one.share, row == 0
     if share.max() > 0:
         height = 0.75 * share / share.max()
         axes.stairs(

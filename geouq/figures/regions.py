@@ -34,7 +34,16 @@ from geouq.figures.style import (
     with_units,
     without_pixels,
 )
-from geouq.metrics import group_coverage, group_edges, group_places, ideal_value, named, shown_in, usual_name
+from geouq.metrics import (
+    group_coverage,
+    group_edges,
+    group_places,
+    ideal_value,
+    named,
+    shown_in,
+    unit_of_groups,
+    usual_name,
+)
 from geouq.metrics.record import Around, Ratio
 from geouq.summary import ClassCoverage, Summary
 from geouq.tables.rows import Row
@@ -252,7 +261,7 @@ def draw_groups(
         dress(axes, f"{by} (class)")
     else:
         _mark_values(axes, group_edges(summary, by, groups))
-        dress(axes, with_units(by, squared(units) if by == VARIANCE else units))
+        dress(axes, with_units(by, squared(units) if by == VARIANCE else unit_of_groups(by, units)))
 
 
 def _mark_values(axes: Axes, edges: Floats) -> None:

@@ -42,7 +42,7 @@ from geouq.inference.resamples import (
     resampled_by_cells,
     too_few,
 )
-from geouq.inference.tiles import TileRows, resampled_by_tiles
+from geouq.inference.tiles import TileRows, group_limits, resampled_by_tiles
 from geouq.metrics import (
     Metric,
     MetricOptions,
@@ -122,6 +122,8 @@ class Inference:
         Limits of the points of the curves. None if there are too few cells or blocks.
     effective : mapping
         Number of independent pixels of each bin, by the name of the scheme. Empty if it is unknown.
+    group_limits : mapping
+        Limits of the coverage of each group, by grouping and level, float64 (2, groups). Empty if tiles are too few.
     """
 
     intervals: tuple[Interval, ...]
@@ -130,6 +132,7 @@ class Inference:
     level: float
     bands: Bands | None = None
     effective: Mapping[str, Floats] = field(default_factory=dict)
+    group_limits: Mapping[tuple[str, float], Floats] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -257,11 +260,26 @@ def infer(
             one = _interval(number, how, settings, "") if how != NOT_KEPT else _interval(*other, settings, OF_TILES)
             tests += _tests(how, one, settings)
         intervals.append(one)
-    bands = None
+    bands, of_groups = None, dict[tuple[str, float], Floats]()
     if metric_options.form.has_variance and wanted is None:
         with isolated("intervals", "bands of the curves"):
             bands = bands_of(whole, drawn, metric_options, blocks, settings.level)
-    return Inference(tuple(intervals), tuple(tests), blocks, settings.level, bands, metric_options.effective)
+        with isolated("intervals", "limits of groups"):
+            of_groups = _limits_of_groups(name, metric_options, places, tiles, settings)
+    return Inference(tuple(intervals), tuple(tests), blocks, settings.level, bands, metric_options.effective, of_groups)
+
+
+def _limits_of_groups(
+    name: str,
+    metric_options: MetricOptions,
+    places: Sequence[TilePlace],
+    tiles: TileRows | None,
+    settings: Intervals,
+) -> dict[tuple[str, float], Floats]:
+    """Return the limits of the coverage of groups, which cells do not keep; nothing where tiles are too few."""
+    if tiles is None or len(tiles.rows) < FEWEST_TILES or not metric_options.groupings:
+        return {}
+    return group_limits(name, metric_options, tiles, places, settings)
 
 
 def _assessed(

@@ -47,7 +47,15 @@ from geouq.metrics.curve import (
 )
 from geouq.metrics.evaluation import MetricOptions, Value, evaluate_metric, evaluate_metrics, metrics_of
 from geouq.metrics.form_curves import form_curves
-from geouq.metrics.groups import group_coverage, group_edges, group_places, lowest_group_coverage, rmscd, rmscd_under
+from geouq.metrics.groups import (
+    group_coverage,
+    group_edges,
+    group_places,
+    lowest_group_coverage,
+    rmscd,
+    rmscd_under,
+    unit_of_groups,
+)
 from geouq.metrics.ideal import change, deviation, ideal_value, is_judged, loss
 from geouq.metrics.ordering import (
     LEFT_OUT,
@@ -163,6 +171,7 @@ __all__ = [
     "uce",
     "uce_normalized",
     "unit_of",
+    "unit_of_groups",
     "usual_heading",
     "usual_name",
     "width",

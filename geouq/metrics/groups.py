@@ -5,11 +5,14 @@ follow UQRegressors; where noise grows with the truth they blame a perfect forec
 those by variance or mean beside them.
 """
 
+from typing import get_args
+
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.config.values import GroupedBy
 from geouq.metrics.norms import root_mean_square, root_mean_square_below
-from geouq.metrics.record import SHARE, GroupGaps, metric
+from geouq.metrics.record import SHARE, GroupGaps, metric, squared_unit
 from geouq.metrics.sources import UQREGRESSORS
 from geouq.summary import ClassCoverage, Summary
 
@@ -37,6 +40,17 @@ def group_places(summary: Summary, by: str = "truth", groups: int = GROUPS) -> F
 def group_edges(summary: Summary, by: str = "truth", groups: int = GROUPS) -> Floats:
     """Return the lowest value of each group and the highest of all, (groups + 1), to 1 part in 512."""
     return summary.coverage_by(by).group_edges(groups, int(summary.n))
+
+
+def unit_of_groups(by: str, units: str) -> str:
+    """Return the unit of what pixels are grouped by; nothing of a raster of its own.
+
+    >>> unit_of_groups("truth", "m"), unit_of_groups("variance", "m"), unit_of_groups("slope", "m")
+    ('m', 'm^2', '')
+    """
+    if by not in get_args(GroupedBy):
+        return ""
+    return squared_unit(units) if by == "variance" else units
 
 
 @metric(

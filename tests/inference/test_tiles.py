@@ -183,6 +183,18 @@ def test_the_limits_of_a_group_are_those_of_its_coverage_in_resamples(parts, who
     assert (high[own == 1] == 1).all()
 
 
+def test_inference_keeps_the_limits_of_groups(parts, whole):
+    rows, places = tile_rows(parts, whole)
+    expected = group_limits("all", CHOICES, rows, places, QUICK)
+
+    found = inferred(parts).group_limits
+
+    assert found.keys() == expected.keys()
+    for key, limits in expected.items():
+        assert found[key].shape == limits.shape
+        assert np.isfinite(found[key]).any()
+
+
 def test_groups_have_no_limits_where_tiles_are_worth_too_few(parts, whole, monkeypatch):
     monkeypatch.setattr("geouq.inference.resamples.FEWEST_EFFECTIVE", 17)
     rows, places = tile_rows(parts, whole)

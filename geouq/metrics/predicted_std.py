@@ -1,0 +1,59 @@
+"""How the predicted std is distributed: what figures and pages draw."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.metrics.accuracy import rmse
+from geouq.summary import Summary
+
+Floats = NDArray[np.float64]
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+STEPS = 60
+
+
+@dataclass(frozen=True)
+class StdDistribution:
+    """The predicted std of a variable in an evaluation unit.
+
+    quantiles : float64 (5), at 5, 25, 50, 75 and 95 %, exact to 1 part in 512. rmse : of a calibrated forecast, the
+    root of its mean variance. edges : float64 (61), at equal ratios if `is_logarithmic`. share : float64 (60), of the
+    pixels between the edges.
+    """
+
+    quantiles: Floats
+    rmse: float
+    edges: Floats
+    share: Floats
+    is_logarithmic: bool
+
+
+def std_distributions(summaries: Mapping[str, Summary]) -> dict[str, StdDistribution]:
+    """Return the distribution of each summary with pixels, by its name, all over the same edges.
+
+    Edges lie at equal ratios if the quantiles and RMSE span more than a factor of ten.
+    """
+    used = {name: summary for name, summary in summaries.items() if summary.n}
+    quantiles = {name: np.sqrt(summary.variance.quantiles(QUANTILES)) for name, summary in used.items()}
+    errors = {name: float(rmse(summary)) for name, summary in used.items()}
+    ends = np.array(
+        [(np.fmin(own[0], errors[name]), np.fmax(own[-1], errors[name])) for name, own in quantiles.items()]
+    )
+    logarithmic = bool(used and ends.min() > 0 and ends.max() > 10 * ends.min())
+    edges = _edges(ends, logarithmic=logarithmic) if used else ends
+    return {
+        name: StdDistribution(
+            quantiles[name], errors[name], edges, summary.variance.binned(edges**2).share, logarithmic
+        )
+        for name, summary in used.items()
+    }
+
+
+def _edges(ends: Floats, *, logarithmic: bool) -> Floats:
+    low, high = float(ends.min()), float(ends.max())
+    if logarithmic:
+        return np.geomspace(low / 1.3, high * 1.3, STEPS + 1)
+    return np.linspace(max(0.0, low - 0.2 * (high - low)), high + 0.2 * (high - low) or low + 1.0, STEPS + 1)
