@@ -2,7 +2,7 @@
 
 from geouq.pages.cells import CellMaps, cell_maps
 from geouq.pages.content import ReportContent
-from geouq.pages.curves import Curves, curves_of
+from geouq.pages.curves import Curves, Groups, curves_of
 from geouq.pages.html import write_report
 from geouq.pages.outlines import Outlines, outlines_on
 from geouq.pages.quick_looks import quick_looks
@@ -11,6 +11,7 @@ from geouq.pages.recalibration import read_recalibration
 __all__ = [
     "CellMaps",
     "Curves",
+    "Groups",
     "Outlines",
     "ReportContent",
     "cell_maps",

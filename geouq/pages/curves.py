@@ -1,7 +1,7 @@
 """Curves of each variable in each region for the diagrams of the pages, with the bands of their points."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from geouq.inference import Bands, pit_half_width
 from geouq.metrics import named
+from geouq.metrics.predicted_std import StdDistribution
 from geouq.metrics.record import USUAL_LEVEL
 from geouq.verdict import Place, place_of_row
 
@@ -21,12 +22,36 @@ LARGEST = 1e300  # coordinate of a point
 
 
 @dataclass(frozen=True)
+class Groups:
+    """Groups of pixels by one property, such as the truth.
+
+    places : of the groups, as in the table of curves. edges : values between groups of ordered pixels, one more than
+    groups; empty of classes. unit : of the values. limits : of the coverage of each group, float64 (2, groups), by the
+    level of the intervals.
+    """
+
+    places: Sequence[float]
+    edges: Sequence[float] = ()
+    unit: str = ""
+    limits: Mapping[float, NDArray[np.float64]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Covered:
+    """Coverage of the groups of a property: points with their limits, and what the groups are."""
+
+    points: Sequence[Point] = ()
+    groups: Groups | None = None
+
+
+@dataclass(frozen=True)
 class Curves:
     """Points of the diagrams of a variable in one region; empty where the form of the forecast has no such curve.
 
     reliability : mean predicted variance and mean squared error of each bin that holds pixels. calibration : level and
     share of the truth below its quantile. pit : density of each bin. pit_half_width : how far from 1 a density of a
-    calibrated forecast may be; None where it is unknown. others : points by the name of the curve.
+    calibrated forecast may be; None where it is unknown. others : points by the name of the curve. groups : of the
+    curves of coverage, by the property. std : the predicted std, None without a variance.
     """
 
     reliability: Sequence[Point] = ()
@@ -34,16 +59,18 @@ class Curves:
     pit: Sequence[float] = ()
     pit_half_width: float | None = None
     others: Mapping[str, Sequence[Point]] = field(default_factory=dict)
+    groups: Mapping[str, Groups] = field(default_factory=dict)
+    std: StdDistribution | None = None
 
     @property
-    def by_group(self) -> tuple[float, Mapping[str, Sequence[Point]]]:
+    def by_group(self) -> tuple[float, Mapping[str, Covered]]:
         """Return the level nearest to the usual one and its coverage in groups, by what they are grouped by."""
-        found: dict[float, dict[str, Sequence[Point]]] = {}
+        found: dict[float, dict[str, Covered]] = {}
         for name, points in self.others.items():
             start, _, by = name.partition(GROUPED)
             metric = named(start) if by else None
-            if metric and metric[0].part == "coverage" and metric[1] is not None:
-                found.setdefault(metric[1], {})[by] = points
+            if metric and metric[0].part == "coverage" and metric[1] is not None and by in self.groups:
+                found.setdefault(metric[1], {})[by] = _covered(points, self.groups[by], metric[1])
         level = min(found, key=lambda one: abs(one - USUAL_LEVEL), default=USUAL_LEVEL)
         return level, found.get(level, {})
 
@@ -58,7 +85,13 @@ class Curves:
 
 
 def curves_of(
-    bins: Iterable[Row], curves: Iterable[Row], scheme: str, bands_of: Callable[[Place], Bands | None]
+    bins: Iterable[Row],
+    curves: Iterable[Row],
+    scheme: str,
+    bands_of: Callable[[Place], Bands | None],
+    *,
+    groups_of: Callable[[Place], Mapping[str, Groups]] = lambda _: {},
+    std_of: Callable[[Place], StdDistribution | None] = lambda _: None,
 ) -> dict[Place, Curves]:
     """Return the curves of the whole and of each region.
 
@@ -70,6 +103,10 @@ def curves_of(
         Name of the bins that are shown.
     bands_of : callable
         Returns the bands of a variable in a region, None if there are none.
+    groups_of : callable
+        Returns the groups of its pixels, by the property.
+    std_of : callable
+        Returns its predicted std.
     """
     found: dict[Place, dict[str, list[Row]]] = {}
     for row in bins:
@@ -78,7 +115,19 @@ def curves_of(
     for row in curves:
         if row["level"] != "tile":
             found.setdefault(place_of_row(row), {}).setdefault(row["curve"], []).append(row)
-    return {place: _curves(own, scheme, bands_of(place)) for place, own in found.items()}
+    return {
+        place: replace(_curves(own, scheme, bands_of(place)), groups=groups_of(place), std=std_of(place))
+        for place, own in found.items()
+    }
+
+
+def _covered(points: Sequence[Point], groups: Groups, level: float) -> Covered:
+    """Return the coverage of groups with the limits that are known; groups without a coverage have no point."""
+    limits = groups.limits.get(level)
+    if limits is None:
+        return Covered(points, groups)
+    known = dict(zip(groups.places, limits.T.tolist(), strict=True))
+    return Covered([(*point, *own) if np.isfinite(own := known[point[0]]).all() else point for point in points], groups)
 
 
 def _curves(rows: Mapping[str, Sequence[Row]], scheme: str, bands: Bands | None) -> Curves:

@@ -1,319 +1,374 @@
-"""Small multiples: the same diagram of every region and variable as inline SVG, with one scale for each variable."""
+"""Small multiples: the same diagrams of every region and variable, with one scale for each variable."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
+from itertools import pairwise
+
+import numpy as np
 
 from geouq.config import Variable
-from geouq.core.wording import for_people
+from geouq.metrics.predicted_std import StdDistribution
 from geouq.metrics.record import squared_unit
-from geouq.pages.curves import Curves, Point
-from geouq.verdict import Place, place_of
+from geouq.pages.curves import Covered, Curves, Groups, Point
+from geouq.pages.diagrams import (
+    DIAGONAL,
+    UNIT,
+    Frame,
+    Role,
+    Scale,
+    axes,
+    banded,
+    chance,
+    diagram,
+    diamond,
+    dots,
+    even,
+    fitted,
+    in_percent,
+    line,
+    nothing,
+    quantile_scale,
+    ratios,
+    stairs,
+    upright,
+)
+from geouq.verdict import place_of
 
-MOST = 40  # diagrams on one page
-MOST_VARIABLES = 12  # on the page of a region
-LEFT, TOP, SIDE = 38.0, 4.0, 138.0  # of the axes, in CSS pixels
+MOST = 40  # diagrams of a type on one page
+MOST_VARIABLES = 12  # on a page, of several types
 MOST_CODES = 8  # of classes along an axis
-WIDTH, HEIGHT = LEFT + SIDE + 8, TOP + SIDE + 20
-LETTER = 6.2  # width of a letter of a label
-LOGARITHMIC = 8  # ratio of the ends from which an axis is logarithmic
+LOWEST_COVERAGE = 0.5  # of an axis; lower where a group is covered less
+APART = 0.09  # of an axis, between labels that do not touch
+
+Parts = Sequence[str]
 
 
 @dataclass(frozen=True)
-class Scale:
-    """An axis of a diagram: its ends, whether it is logarithmic, and where labels stand.
+class Kind:
+    """A type of diagram for some variables.
 
-    labels : text of each tick; empty where the number itself is shown.
+    key : in the address of a page. title : in sentence case. about : how to read it. frames : of each variable. drawn :
+    markup of the curves of a place in one of these frames; empty without a pixel.
     """
 
-    low: float
-    high: float
-    is_log: bool
-    ticks: Sequence[float]
-    labels: Sequence[str] = ()
-
-    @property
-    def texts(self) -> Sequence[str]:
-        """Return the text of each tick."""
-        return self.labels or [_short(tick) for tick in self.ticks]
-
-    def place(self, value: float) -> float:
-        """Return where a value lies along the axis, 0 to 1; values beyond the ends lie on them."""
-        if not self.is_log:
-            share = (value - self.low) / (self.high - self.low)
-        elif value <= 0:
-            share = 0.0
-        else:
-            share = math.log(value / self.low) / math.log(self.high / self.low)
-        return min(max(share, 0.0), 1.0)
+    key: str
+    title: str
+    about: str
+    frames: Sequence[Frame]
+    drawn: Callable[[Curves, int, Role], str]
 
 
-UNIT = Scale(0.0, 1.0, is_log=False, ticks=(0.0, 0.5, 1.0))
-ORDERED = Scale(0.0, 1.0, is_log=False, ticks=(0.0, 1.0), labels=("low", "high"))
+@dataclass(frozen=True)
+class Row:
+    """A row of diagrams, one a variable: what it is of, and where that leads."""
+
+    name: str
+    link: str
+    diagrams: Sequence[str]
 
 
 @dataclass(frozen=True)
 class Multiples:
-    """Diagrams by region and variable. rows : name and link of a region, and the markup of a diagram a variable."""
+    """Diagrams by row and variable. key, title : of the type of diagram. left_out : regions that are not shown."""
 
     caption: str
     headings: Sequence[str]
-    rows: Sequence[tuple[str, str, Sequence[str]]]
+    rows: Sequence[Row]
     left_out: int = 0
     corner: str = "region"
+    key: str = ""
+    title: str = ""
+
+
+ROLES = "Blue: the region; grey: the whole; shaded: bands of the bootstrap where there are any."
 
 
 def multiples(
     variables: Sequence[Variable],
     regions: Mapping[str, str],
-    curves: Mapping[Place, Curves],
+    curves: Mapping[tuple[str, str, str, str], Curves],
     most: int = MOST,
-) -> Multiples | None:
-    """Return the reliability diagrams of these regions; of forms without a variance, the curves of their levels.
+) -> list[Multiples]:
+    """Return the diagrams of these regions, one table for each type of diagram that the forms have.
 
     Parameters
     ----------
     regions : mapping
         Link of each region by its name; the link of the whole is empty.
     """
-    drawn = [variable for variable in variables if _points(curves.get(place_of("all", variable)))]
+    drawn = _drawn(variables, curves)
+    if not drawn:
+        return []
+    names = list(regions)[: max(1, most // len(drawn))]
+    columns = [[curves.get(place_of(name, variable), Curves()) for name in names] for variable in drawn]
+    headings = [variable.name for variable in drawn]
+    return [
+        Multiples(
+            f"{kind.about} {ROLES}", headings,
+            [Row(name, regions[name], _shared_row(kind, drawn, columns, row, name)) for row, name in enumerate(names)],
+            len(regions) - len(names), key=kind.key, title=kind.title,
+        )
+        for kind in kinds(drawn, columns)
+    ]  # fmt: skip
+
+
+def _drawn(
+    variables: Sequence[Variable], curves: Mapping[tuple[str, str, str, str], Curves], most: int = MOST
+) -> list[Variable]:
+    """Return the variables that have a curve."""
+    return [one for one in variables if _has_points(curves.get(place_of("all", one)))][:most]
+
+
+def _has_points(curves: Curves | None) -> bool:
+    return curves is not None and bool(curves.reliability or curves.calibration or any(curves.others.values()))
+
+
+def _shared_row(
+    kind: Kind, variables: Sequence[Variable], columns: Sequence[Sequence[Curves]], row: int, name: str
+) -> list[str]:
+    """Return the diagrams of a region; those of the whole, the first row, hold what the others have in common."""
+    found = []
+    for k, variable in enumerate(variables):
+        frame, of = kind.frames[k], f"{kind.key}-{k}"
+        own = kind.drawn(columns[k][row], k, "own") or nothing()
+        if row == 0:
+            shared = f'<g id="{of}-axes">{axes(frame)}</g><defs><g id="{of}-whole">'
+            parts = [shared, kind.drawn(columns[k][0], k, "whole"), "</g></defs>", own]
+        else:
+            parts = [f'<use href="#{of}-axes"/><use href="#{of}-whole"/>', own]
+        found.append(diagram(parts, frame, f"{kind.title}, {variable.name}, {name}"))
+    return found
+
+
+def of_region(
+    variables: Sequence[Variable], region: str, curves: Mapping[tuple[str, str, str, str], Curves]
+) -> Multiples | None:
+    """Return the diagrams of a region: a row for each type. Of very many variables only the first are drawn."""
+    drawn = _drawn(variables, curves, MOST_VARIABLES)
     if not drawn:
         return None
-    names = list(regions)[: max(1, most // len(drawn))]
-    columns = [[_points(curves.get(place_of(name, variable))) for name in names] for variable in drawn]
-    has_bins = [bool(own.reliability) if (own := curves.get(place_of("all", v))) else False for v in drawn]
-    scales = [_scale(points) if bins else UNIT for points, bins in zip(columns, has_bins, strict=True)]
-    wholes = [_points(curves.get(place_of("all", variable))) for variable in drawn]
+    own, whole = ([curves.get(place_of(name, one), Curves()) for one in drawn] for name in (region, "all"))
+    found = kinds(drawn, list(zip(whole, own, strict=True)))
     rows = [
-        (
-            name,
-            regions[name],
+        Row(
+            kind.title, "",
             [
                 diagram(
-                    columns[k][row],
-                    None if name == "all" else wholes[k],
-                    Frame(scales[k], scales[k], f"{variable.name}, {name}"),
+                    [axes(frame), kind.drawn(whole[k], k, "whole"), kind.drawn(own[k], k, "own") or nothing()],
+                    frame, f"{kind.title}, {drawn[k].name}, {region}",
                 )
-                for k, variable in enumerate(drawn)
+                for k, frame in enumerate(kind.frames)
             ],
         )
-        for row, name in enumerate(names)
+        for kind in found
+    ]  # fmt: skip
+    titles: dict[str, list[str]] = {}
+    for kind in found:
+        titles.setdefault(kind.about, []).append(kind.title)
+    said = " ".join(f"{' and '.join(own)}: {about[0].lower()}{about[1:]}" for about, own in titles.items())
+    return Multiples(f"{said} {ROLES}", [one.name for one in drawn], rows, corner="diagram")
+
+
+def kinds(drawn: Sequence[Variable], columns: Sequence[Sequence[Curves]]) -> list[Kind]:
+    """Return the types of diagram that some variable has.
+
+    columns : for each variable the curves that share its scale, those of the whole first.
+    """
+    whole = [column[0] for column in columns]
+    found = []
+    if any(one.reliability for one in whole):
+        found.append(_reliability(drawn, columns))
+    if any(one.calibration for one in whole):
+        found.append(_calibration(drawn))
+    if any(one.pit for one in whole):
+        found.append(_pit(drawn, columns))
+    found += _levels(drawn, whole)
+    groupings = dict.fromkeys(by for one in whole for by in one.by_group[1])
+    found += [_covered(columns, by, number) for number, by in enumerate(groupings)]
+    if any(one.std for one in whole):
+        found.append(_std(drawn, whole))
+    return found
+
+
+def _curve(points: Sequence[Point], frame: Frame, role: Role, *, is_dotted: bool = False) -> str:
+    """Return a line with its band; the dots of the whole would hide those of the region."""
+    if not points:
+        return ""
+    dotted = dots(points, frame, role) if is_dotted and role == "own" else ""
+    return banded(points, frame, role) + line(points, frame, role) + dotted
+
+
+def _reliability(drawn: Sequence[Variable], columns: Sequence[Sequence[Curves]]) -> Kind:
+    frames = []
+    for variable, column in zip(drawn, columns, strict=True):
+        scale = fitted(value for one in column for point in one.reliability for value in point[:2])
+        unit = squared_unit(variable.units).replace("^2", "²") if variable.units not in ("", "1") else ""
+        frames.append(Frame(scale, scale, ((scale.low, scale.low), (scale.high, scale.high)), unit))
+    return Kind(
+        "reliability", "Reliability",
+        "Across: mean predicted variance of a bin; up: mean squared error in it. Above the dashed line errors are "
+        "larger than predicted.", frames,
+        lambda one, k, role: _curve(one.reliability, frames[k], role, is_dotted=True),
+    )  # fmt: skip
+
+
+def _calibration(drawn: Sequence[Variable]) -> Kind:
+    frame = Frame(UNIT, UNIT, DIAGONAL)
+    return Kind(
+        "calibration", "Calibration",
+        "Across: predicted quantile; up: share of the truth below it. On the dashed line both agree.",
+        [frame] * len(drawn), lambda one, _, role: _curve(one.calibration, frame, role),
+    )  # fmt: skip
+
+
+def _pit(drawn: Sequence[Variable], columns: Sequence[Sequence[Curves]]) -> Kind:
+    highest = max(density for column in columns for one in column for density in one.pit)
+    ticks = (0.0, 1.0, 2.0) if highest < 3 else (0.0, 1.0, float(math.floor(highest)))
+    frame = Frame(UNIT, Scale(0.0, max(2.0, highest), is_log=False, ticks=ticks), ((0.0, 1.0), (1.0, 1.0)))
+
+    def of(one: Curves, _: int, role: Role) -> str:
+        edges = [k / len(one.pit) for k in range(len(one.pit) + 1)] if one.pit else []
+        return chance(one.pit_half_width, frame, role) + stairs(one.pit, edges, frame, role) if one.pit else ""
+
+    return Kind(
+        "pit", "PIT",
+        "Across: where the truth lies in the predicted distribution; up: density, 1 where calibrated. Inside the band "
+        "around 1 the difference may be chance.", [frame] * len(drawn), of,
+    )  # fmt: skip
+
+
+def _levels(drawn: Sequence[Variable], whole: Sequence[Curves]) -> Iterator[Kind]:
+    """Yield the first curve of shares of forms without a variance."""
+    frame = Frame(UNIT, UNIT, DIAGONAL)
+    if any(map(_shares, whole)):
+        yield Kind(
+            "levels", "Levels",
+            "Across: predicted probability; up: how often it came true. On the dashed line both agree.",
+            [frame] * len(drawn), lambda one, _, role: _curve(_shares(one), frame, role, is_dotted=True),
+        )  # fmt: skip
+
+
+def _shares(curves: Curves) -> Sequence[Point]:
+    return () if curves.reliability or curves.calibration else next(iter(curves.others.values()), ())
+
+
+COVERED = "Up: share of the truth inside the intervals, per cent; dashed: the level."
+OF_VALUES = "Across: values between groups of equal numbers of pixels of the whole; a group lies where its values do."
+OF_CLASSES = "Across: codes of the classes."
+LIMITS = {
+    True: "Intervals are from resamples of tiles; groups without one have too few independent tiles.",
+    False: "No intervals: too few independent tiles.",
+}
+
+
+def _covered(columns: Sequence[Sequence[Curves]], by: str, number: int) -> Kind:
+    """Return the coverage of groups: ordered pixels on a line, classes as dots side by side."""
+    found = [[one.by_group[1].get(by, Covered()) for one in column] for column in columns]
+    levels = [column[0].by_group[0] for column in columns]
+    up = _coverage_scale(levels, [point for column in found for one in column for point in one.points])
+    codes = [sorted({point[0] for one in column for point in one.points}) for column in found]
+    frames = [
+        Frame(_across(column[0].groups, own), up, ((0.0, level), (1.0, level)), _titled(by, column[0].groups))
+        for column, own, level in zip(found, codes, levels, strict=True)
     ]
-    headings = [_heading(variable, bins) for variable, bins in zip(drawn, has_bins, strict=True)]
-    return Multiples(RELIABILITY if any(has_bins) else LEVELS, headings, rows, len(regions) - len(names))
+
+    def of(one: Curves, k: int, role: Role) -> str:
+        own, whole, frame = one.by_group[1].get(by, Covered()), found[k][0].groups, frames[k]
+        if own.groups is None or whole is None or not own.points:
+            return ""
+        if own.groups.edges:
+            return _curve(_along(own.points, own.groups, whole), frame, role, is_dotted=True)
+        points = _side_by_side(own.points, codes[k], role)
+        return upright(points, frame, role) + dots(points, frame, role)
+
+    of_level = f" of {100 * levels[0]:g} % intervals" if len(set(levels)) == 1 else ""
+    first = found[0][0].groups
+    has_limits = any(len(point) > 2 for column in found for one in column for point in one.points)
+    about = f"{COVERED} {OF_VALUES if first and first.edges else OF_CLASSES} {LIMITS[has_limits]}"
+    return Kind(f"groups-{number}", f"Coverage{of_level} by {by}", about, frames, of)
 
 
-RELIABILITY = (
-    "Across: mean predicted variance of a bin; up: mean squared error in it. Above the dashed line errors are larger "
-    "than predicted. Blue: the region, with bands of the bootstrap where there are any; grey: the whole."
-)
-LEVELS = (
-    "Across: predicted probability; up: how often it came true. On the dashed line both agree. Blue: the region; grey: "
-    "the whole."
-)
+def _titled(by: str, groups: Groups | None) -> str:
+    unit = groups.unit.replace("^2", "²") if groups and groups.edges else ""
+    return f"{by}, {unit}" if unit not in ("", "1") else by
 
 
-BOTH = " Calibration: the share of the truth below each quantile. PIT: its density, 1 where calibrated."
-GROUPED = (
-    " Coverage: across, the pixels of a region in the order of the group, or its classes by their codes; up, the share "
-    "of the truth inside the intervals; dashed, their level."
-)
-
-
-def of_region(variables: Sequence[Variable], region: str, curves: Mapping[Place, Curves]) -> Multiples | None:
-    """Return the diagrams of a region: reliability, and coverage by group if it exists.
-
-    Of very many variables only the first are drawn.
-    """
-    drawn = [one for one in variables if _points(curves.get(place_of("all", one)))][:MOST_VARIABLES]
-    first = multiples(drawn, {"all": "", region: ""}, curves, most=2 * len(drawn))
-    if first is None:
-        return None
-    rows = [("reliability" if first.caption == RELIABILITY else "levels", "", first.rows[1][2])]
-    both = [[curves.get(place_of(name, one), Curves()) for one in drawn] for name in (region, "all")]
-    rows += [(name, "", diagrams) for name, diagrams in _levels_and_pit(drawn, *both)]
-    has_both = len(rows) > 1
-    own, whole = ([one.by_group for one in some] for some in both)
-    for by in dict.fromkeys(by for _, groups in own for by in groups):
-        levels = {f"{100 * level:g} %" for level, groups in own if by in groups}
-        name = f"coverage of {levels.pop()} intervals by {by}" if len(levels) == 1 else f"coverage by {by}"
-        diagrams = [
-            _of_groups(groups.get(by, ()), other.get(by, ()), level, f"coverage by {by}, {variable.name}")
-            for variable, (level, groups), (_, other) in zip(drawn, own, whole, strict=True)
-        ]
-        rows.append((name, "", diagrams))
-    said = first.caption + (BOTH if has_both else "") + (GROUPED if len(rows) > 1 + 2 * has_both else "")
-    return Multiples(said, first.headings, rows, corner="diagram")
-
-
-def _levels_and_pit(
-    drawn: Sequence[Variable], own: Sequence[Curves], whole: Sequence[Curves]
-) -> Iterable[tuple[str, Sequence[str]]]:
-    """Yield the calibration curves and the PIT histograms of a region, where its forecasts have a variance."""
-    if not all(one.calibration and one.pit for one in whole):
-        return
-    three = list(zip(drawn, own, whole, strict=True))
-    yield (
-        "calibration",
-        [diagram(a.calibration, b.calibration, Frame(UNIT, UNIT, f"calibration, {v.name}")) for v, a, b in three],
-    )
-    highest = max(density for one in (*own, *whole) for density in one.pit)
-    density = Scale(0.0, max(2.0, highest), is_log=False, ticks=(0.0, 1.0, 2.0))
-    yield (
-        "PIT",
-        [diagram(_middles(a.pit), _middles(b.pit), Frame(UNIT, density, f"PIT, {v.name}", 1.0)) for v, a, b in three],
-    )
-
-
-def _middles(densities: Sequence[float]) -> Sequence[Point]:
-    return [((k + 0.5) / len(densities), density) for k, density in enumerate(densities)]
-
-
-def _of_groups(points: Sequence[Point], whole: Sequence[Point], level: float, label: str) -> str:
-    """Return the diagram of the coverage of groups: ordered pixels on a line, classes as dots side by side."""
-    codes = sorted({point[0] for point in (*points, *whole)})
-    if not all(code.is_integer() for code in codes):
-        return diagram(points, whole, Frame(ORDERED, UNIT, label, level))
-    places = {code: float(k) for k, code in enumerate(codes)}
-    shown = codes[:: math.ceil(len(codes) / MOST_CODES)] if codes else []
-    ticks, texts = [places[code] for code in shown], [f"{code:.0f}" for code in shown]
-    across = Scale(-0.5, max(len(codes), 1) - 0.5, is_log=False, ticks=ticks, labels=texts)
-    own, others = ([(places[code], share) for code, share, *_ in some] for some in (points, whole))
-    return diagram(own, others, Frame(across, UNIT, label, level, is_joined=False))
-
-
-@dataclass(frozen=True)
-class Frame:
-    """Both axes of a diagram, and how its points are read.
-
-    label : describes the diagram to those who cannot see it. level : ideal of all points; None where the ideal is the
-    diagonal. is_joined : whether a line joins the points.
-    """
-
-    across: Scale
-    up: Scale
-    label: str
-    level: float | None = None
-    is_joined: bool = True
-
-    def x(self, value: float) -> str:
-        """Return where a value lies from left to right."""
-        return f"{LEFT + SIDE * self.across.place(value):.1f}"
-
-    def y(self, value: float) -> str:
-        """Return where a value lies from top to bottom."""
-        return f"{TOP + SIDE * (1 - self.up.place(value)):.1f}"
-
-
-def diagram(points: Sequence[Point], whole: Sequence[Point] | None, frame: Frame) -> str:
-    """Return a diagram as SVG, with a description for those who cannot see it."""
-    ends = (frame.up.low, frame.up.high) if frame.level is None else (frame.level, frame.level)
-    ideal = ((frame.across.low, ends[0]), (frame.across.high, ends[1]))
-    parts = [*_axes(frame), _line(ideal, frame, "ideal")]
-    if whole:
-        parts.append(_line(whole, frame, "whole") if frame.is_joined else _dots(whole, frame, "whole"))
-    if banded := [point for point in points if len(point) > 2]:
-        parts.append(_band(banded, frame))
-    if points and frame.is_joined:
-        parts.append(_line(points, frame, "own"))
-    parts.append(_dots(points, frame, "own") if points else _nothing())
-    return (
-        f'<svg class="multiple" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" width="{WIDTH:g}" height="{HEIGHT:g}" role="img" '
-        f'aria-label="{escape(frame.label)}">{"".join(parts)}</svg>'
-    )
-
-
-def _axes(frame: Frame) -> Iterable[str]:
-    yield f'<path class="frame" d="M{LEFT:g} {TOP:g}h{SIDE:g}v{SIDE:g}h-{SIDE:g}z"/>'
-    columns, rows = [frame.x(tick) for tick in frame.across.ticks], [frame.y(tick) for tick in frame.up.ticks]
-    lines = [*(f"M{x} {TOP:g}v{SIDE:g}" for x in columns), *(f"M{LEFT:g} {y}h{SIDE:g}" for y in rows)]
-    yield f'<path class="grid" d="{"".join(lines)}"/>'
-    yield from _labels_across(columns, frame.across)
-    for y, text in zip(rows, frame.up.texts, strict=True):
-        yield f'<text x="{LEFT - 4:g}" y="{float(y) + 4:.1f}" text-anchor="end">{text}</text>'
-
-
-def _labels_across(columns: Sequence[str], scale: Scale) -> Iterable[str]:
-    """Yield the labels below a diagram, but those that would touch the one before; words end at the ends of it."""
-    free = -math.inf
-    for x, text in zip(columns, scale.texts, strict=True):
-        half = LETTER * len(text) / 2
-        if float(x) - half < free and not scale.labels:
-            continue
-        free = float(x) + half + LETTER
-        anchor = {LEFT: "start", LEFT + SIDE: "end"}.get(float(x), "middle") if scale.labels else "middle"
-        yield f'<text x="{x}" y="{TOP + SIDE + 13:g}" text-anchor="{anchor}">{text}</text>'
-
-
-def _short(number: float) -> str:
-    """Return the label of a tick in few letters.
-
-    >>> [_short(number) for number in (0.3, 9000, 30_000, 2_000_000, 1e10)]
-    ['0.3', '9000', '30k', '2M', '1e+10']
-    """
-    for least, size, letter in ((1e6, 1e6, "M"), (1e4, 1e3, "k")):
-        if least <= number < 1e9:
-            return f"{number / size:g}{letter}"
-    return f"{number:g}" if number >= 1e9 else for_people(number)
-
-
-def _line(points: Sequence[Point], frame: Frame, kind: str) -> str:
-    places = "L".join(f"{frame.x(point[0])} {frame.y(point[1])}" for point in points)
-    return f'<path class="{kind}" d="M{places}"/>'
-
-
-def _band(points: Sequence[Point], frame: Frame) -> str:
-    upper = [f"{frame.x(point[0])} {frame.y(point[3])}" for point in points]
-    lower = [f"{frame.x(point[0])} {frame.y(point[2])}" for point in reversed(points)]
-    return f'<path class="band" d="M{"L".join(upper + lower)}Z"/>'
-
-
-def _dots(points: Sequence[Point], frame: Frame, kind: str) -> str:
-    places = "".join(f"M{frame.x(point[0])} {frame.y(point[1])}h0" for point in points)
-    return f'<path class="dots {kind}" d="{places}"/>'
-
-
-def _nothing() -> str:
-    return f'<text x="{LEFT + SIDE / 2:g}" y="{TOP + SIDE / 2:g}" text-anchor="middle">no pixels</text>'
-
-
-def _scale(columns: Iterable[Sequence[Point]]) -> Scale:
-    """Return axes that hold all points; bands may be cut off."""
-    values = [value for points in columns for point in points for value in point[:2] if value > 0]
-    if not values:
+def _across(groups: Groups | None, codes: Sequence[float]) -> Scale:
+    """Return the axis of groups: values of the whole, or codes of classes at even distances."""
+    if groups is None:
         return UNIT
-    low, high = min(values), max(values)
-    if high / low < LOGARITHMIC:
-        step = _nice(high / 2)
-        return Scale(0.0, 1.05 * high, is_log=False, ticks=[k * step for k in range(int(1.05 * high / step) + 1)])
-    low, high = low / 1.4, high * 1.4
-    return Scale(low, high, is_log=True, ticks=_spaced(low, high))
+    if groups.edges:
+        return quantile_scale(groups.edges)
+    shown = range(0, len(codes), math.ceil(len(codes) / MOST_CODES) or 1)
+    places = _places(codes)
+    return Scale(
+        0.0, 1.0, is_log=False, ticks=[places[codes[k]] for k in shown], labels=[f"{codes[k]:.0f}" for k in shown]
+    )
 
 
-def _spaced(low: float, high: float) -> list[float]:
-    """Return round numbers between two limits, at most five, far enough apart for labels."""
-    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    found = [step for e in exponents for m in (1, 3) if low <= (step := float(f"{m}e{e}")) <= high]
-    if len(found) > 5:
-        found = [step for step in found if f"{step:e}".startswith("1")]
-    return found[:: math.ceil(len(found) / 5)] if found else []
+def _places(codes: Sequence[float]) -> dict[float, float]:
+    return {code: (k + 0.5) / len(codes) for k, code in enumerate(codes)}
 
 
-def _nice(size: float) -> float:
-    """Return the largest of 1, 2 or 5 times a power of ten that is at most a size."""
-    power = 10.0 ** math.floor(math.log10(size))
-    return next(step * power for step in (5.0, 2.0, 1.0) if step * power <= size)
+def _side_by_side(points: Sequence[Point], codes: Sequence[float], role: Role) -> list[Point]:
+    """Return the points of classes at even distances; those of the whole beside those of a region."""
+    places, aside = _places(codes), (0.12 / len(codes) if role == "whole" else 0.0)
+    return [(places[point[0]] + aside, *point[1:]) for point in points]
 
 
-def _points(curves: Curves | None) -> Sequence[Point]:
-    """Return the points of the diagram of a form: reliability, or the first curve of shares."""
-    if curves is None:
-        return ()
-    return curves.reliability or curves.calibration or next(iter(curves.others.values()), ())
+def _along(points: Sequence[Point], own: Groups, whole: Groups) -> list[Point]:
+    """Return the points of groups where their values lie among those of the whole."""
+    if own is whole:
+        return list(points)
+    ends = np.interp(own.edges, whole.edges, np.linspace(0, 1, len(whole.edges)))
+    middles = {place: (a + b) / 2 for place, (a, b) in zip(own.places, pairwise(ends.tolist()), strict=True)}
+    return [(middles[point[0]], *point[1:]) for point in points]
 
 
-def _heading(variable: Variable, has_bins: bool) -> str:  # noqa: FBT001
-    if not has_bins or variable.units in ("", "1"):
-        return variable.name
-    return f"{variable.name}, {squared_unit(variable.units).replace('^2', '²')}"
+def _coverage_scale(levels: Sequence[float], points: Sequence[Point]) -> Scale:
+    """Return an axis in per cent that holds all points and intervals, with a label at the level."""
+    lowest = min((end for point in points for end in point[1:]), default=1.0)
+    low = min(LOWEST_COVERAGE, math.floor(10 * lowest) / 10)
+    apart = APART * (1 - low)
+    others = [tick for tick in (low, (1 + low) / 2, 1.0) if all(abs(tick - level) > apart for level in levels)]
+    return in_percent(Scale(low, 1.0, is_log=False, ticks=sorted({*others, *levels})))
+
+
+DENSITY = Scale(-0.32, 1.05, is_log=False, ticks=())
+BARS = {"own": -0.1, "whole": -0.23}  # below the density
+
+
+def _std(drawn: Sequence[Variable], whole: Sequence[Curves]) -> Kind:
+    frames = []
+    for variable, curves in zip(drawn, whole, strict=True):
+        unit = f", {variable.units}" if variable.units not in ("", "1") else ""
+        frames.append(Frame(_std_scale(curves.std), DENSITY, title=f"predicted std{unit}"))
+    return Kind(
+        "std", "Predicted std",
+        "Density of the predicted std. Bars: 5 to 95 % and 25 to 75 % of the pixels, with the median; diamond: RMSE, "
+        "which is the root of the mean variance if the spread is right.",
+        frames, lambda one, k, role: _spread(one.std, frames[k], role) if one.std else "",
+    )  # fmt: skip
+
+
+def _std_scale(found: StdDistribution | None) -> Scale:
+    if found is None:
+        return UNIT
+    low, high = float(found.edges[0]), float(found.edges[-1])
+    return ratios(low, high) if found.is_logarithmic else even(low, high)
+
+
+def _spread(found: StdDistribution, frame: Frame, role: Role) -> str:
+    """Return the density, the bars with the median, and the RMSE."""
+    share = found.share.reshape(-1, 2).sum(1)  # steps of the figure are narrower than a line here
+    heights, edges = (share / (share.max() or 1.0)).tolist(), found.edges[::2].tolist()
+    low, lower, middle, upper, high = map(float, found.quantiles)
+    up = BARS[role]
+    return "".join((
+        stairs(heights, edges, frame, f"area {role}"),
+        line([(low, up), (high, up)], frame, role),
+        line([(lower, up), (upper, up)], frame, f"{role} box"),
+        line([(middle, up + 0.05), (middle, up - 0.05)], frame, f"{role} median"),
+        diamond((found.rmse, up), frame, role),
+    ))  # fmt: skip

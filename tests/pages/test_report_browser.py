@@ -1,6 +1,7 @@
 """Pages in a real browser: they load from disk alone, can be asked with mouse and keyboard, and names stay text."""
 
 import importlib.util
+import io
 import json
 import re
 from dataclasses import replace
@@ -17,6 +18,7 @@ from forecasts import heteroscedastic
 from form_files import CLASSES, experiment_of, options, write_forms
 from landscape import NORTH_UP
 from large_report import large_content
+from PIL import Image
 from rasterio.windows import Window
 from report_content import HOSTILE, content, p_row, row
 
@@ -479,7 +481,13 @@ def test_without_javascript_the_text_the_scorecard_and_the_small_multiples_remai
     page.goto((run / "report" / "index.html").as_uri())
 
     assert page.locator("#verdict .sentence").inner_text()
-    assert page.locator(".multiples svg").count() == 4
+    # reliability, calibration, PIT, coverage by truth and std of two variables in the whole and a region
+    assert page.locator(".multiples svg").count() == 20
+    assert page.locator(".multiples svg:visible").count() == 4
+    for name, in_view in (("calibration", "Calibration, height, all"), ("std", "Predicted std, height, all")):
+        page.locator(f"label[for=diagram-{name}]").click()
+        assert page.locator(".multiples svg:visible").count() == 4
+        assert page.get_by_role("img", name=in_view).is_visible()
     assert page.locator(".card .t-spread").first.is_visible()
     page.locator("label[for=tab-coverage]").click()
     assert page.locator(".card .t-coverage").first.is_visible()
@@ -501,6 +509,34 @@ def test_the_scorecard_of_many_regions_finds_one_and_sorts_by_a_variable(opened,
     page.locator(".card [type=search]").fill("")
     page.locator(".card .more button").click()
     expect(rows).to_have_count(160)
+
+
+def test_the_type_of_small_diagrams_stands_in_the_address_and_comes_back_from_it(opened):
+    page = opened()
+    page.locator("label[for=diagram-pit]").click()
+    assert page.get_by_role("img", name="PIT, height, all").is_visible()
+    assert not page.get_by_role("img", name="Reliability, height, all").is_visible()
+
+    again = opened(page.url.rpartition("/")[2])
+
+    assert again.locator("#diagram-pit").is_checked()
+
+
+def test_what_diagrams_of_regions_share_is_drawn_as_in_the_first_row(opened):
+    page = opened()
+    fills = page.locator("#multiples .kind:first-of-type svg").evaluate_all(
+        """all => all.map(svg => {
+            const used = svg.querySelector("use") ?? svg.querySelector("g"), box = used.getBBox();
+            return [box.width, box.height].map(Math.round).join();
+        })"""
+    )
+    colours = []
+    for svg in page.locator(".multiples").first.locator("svg").all():
+        picture = Image.open(io.BytesIO(svg.screenshot())).convert("RGB")
+        colours.append(picture.getpixel((picture.width // 2, 8)))  # inside the axes, above the lines
+
+    assert len(set(fills)) <= 2  # of two variables
+    assert all(min(colour) > 150 for colour in colours)  # no fill hides them
 
 
 def test_a_report_of_small_size_prints_on_at_most_four_pages(opened):
@@ -581,7 +617,7 @@ def test_a_region_page_compares_each_variable_with_the_whole_and_shows_its_worst
     lines = page.locator("#verdict li").all_inner_texts()
     assert len(lines) == 2
     assert all("the whole: " in line for line in lines)
-    assert page.locator(".multiples svg").count() == 8  # reliability, calibration, PIT and coverage by truth of two
+    assert page.locator(".multiples svg").count() == 10  # reliability, calibration, PIT, coverage by truth and std of 2
 
     worst = page.locator("#worst tbody tr").nth(0)
     tile = worst.locator("th").inner_text()

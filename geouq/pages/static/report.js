@@ -83,3 +83,10 @@ addEventListener("afterprint", () => {
     delete details.dataset.opened;
   }
 });
+// Which type of small diagrams is shown stands in the address.
+{
+  const kinds = [...document.querySelectorAll("[name=diagram]")];
+  const choose = () => { (kinds.find(one => one.value === geouq.state().diagram) ?? kinds[0]).checked = true; };
+  for (const one of kinds) one.addEventListener("change", () => geouq.remember({diagram: one.value}));
+  if (kinds.length) { choose(); addEventListener("hashchange", choose); }
+}
