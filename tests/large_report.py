@@ -8,8 +8,11 @@ from report_content import content, p_row, row
 from geouq.config import Variable
 from geouq.core.grid import Grid
 from geouq.maps.scales import SIGNED, even
+from geouq.metrics.predicted_std import StdDistribution
+from geouq.pages import Curves, Groups
 from geouq.pages.cells import SUMS, CellMaps, CellSums, MapMetric, layout_of
 from geouq.summary import TilePlace
+from geouq.verdict import place_of
 
 ACROSS = 100
 METRICS = ("bias", "rmse", "sharpness_rms", "zms", "coverage_90", "crps")
@@ -38,6 +41,23 @@ def large_content(tiles, regions, variables=1, cell_size=16):
         variables=labels, regions=of, tiles=names, metrics=metrics, tests=tests, excluded=excluded, failures=[],
         figures={}, gates=[], bins="b-10", cells=large_cells(names, labels, cell_size),
     )  # fmt: skip
+
+
+def large_curves(variables, regions):
+    """All types of curves of the whole and of these regions, with bands."""
+    rng, places = np.random.default_rng(2), [(k + 0.5) / 10 for k in range(10)]
+
+    def some():
+        reliability = [(v, v * rng.uniform(1, 2), 0.8 * v, 2.5 * v) for v in np.linspace(1, 4, 10)]
+        calibration = [(k / 20, k / 20 * 0.9, k / 20 * 0.8, min(1, k / 20 * 1.1)) for k in range(1, 20)]
+        covered = {"coverage_90_by_truth": [(x, rng.uniform(0.7, 1)) for x in places]}
+        std = StdDistribution(
+            np.linspace(1, 2, 5), 1.6, np.linspace(0.5, 2.5, 61), rng.random(60), is_logarithmic=False
+        )
+        groups = {"truth": Groups(places, list(np.linspace(0, 30, 11)), "m")}
+        return Curves(reliability, calibration, list(rng.uniform(0.5, 1.5, 20)), 0.3, covered, groups, std)
+
+    return {place_of(name, variable): some() for name in ("all", *regions) for variable in variables}
 
 
 def large_cells(names, variables, cell_size):

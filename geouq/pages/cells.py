@@ -252,11 +252,17 @@ class CellMaps:
                     "units": sums.variable.units,
                     "rows": sums.rows_a_file,
                     "diagrams": sums.has_diagrams,
-                    "metrics": [metric.as_record() for metric in sums.metrics],
-                    "pixels": {name: _as_record(scale) for name, scale in sums.scales.items()},
                 }
                 for sums in self.variables
             ],
+        }
+
+    def facts_of(self, number: int) -> dict[str, Any]:
+        """Return what the map shows of a variable, and its colours, as plain values."""
+        sums = self.variables[number]
+        return {
+            "metrics": [metric.as_record() for metric in sums.metrics],
+            "pixels": {name: _as_record(scale) for name, scale in sums.scales.items()},
         }
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from geouq.config import Variable
 from geouq.pages.cells import script_of
 from geouq.pages.content import ReportContent, Row
 from geouq.pages.curves import Curves
@@ -12,32 +11,35 @@ from geouq.verdict import NOT_DETECTED, Place, Verdict, place_of, place_of_row
 AT_ONCE = 40  # regions in one file
 
 
-def region_scripts(content: ReportContent, links: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def region_scripts(content: ReportContent) -> Iterator[tuple[str, str]]:
     """Yield names and texts of the scripts that hold the regions, and curves and numbers of each variable.
 
-    Parameters
-    ----------
-    links : mapping
-        Link to the page of each region by its name.
+    The first script of a variable holds what the map needs before anything is selected.
     """
     if content.cells is None:
         return
     variables = [sums.variable for sums in content.cells.variables]
-    names = ["all", *content.regions]
-    yield script_of("layout", 0, 0, content.cells.facts() | {"regions": _regions(content, links, variables)})
+    yield script_of("layout", 0, 0, content.cells.facts() | {"regions": _regions(content)})
     numbers = _numbers(content)
     for number, variable in enumerate(variables):
-        places = [place_of(name, variable) for name in names]
-        for part, first in enumerate(range(0, len(places), AT_ONCE)):
-            own = [
-                content.curves.get(place, Curves()).as_record() | {"numbers": numbers.get(place, {})}
-                for place in places[first : first + AT_ONCE]
-            ]
+        whole, *places = [place_of(name, variable) for name in ("all", *content.regions)]
+        facts = {
+            "doubt": "".join(str(int(_is_doubtful(content.verdicts.get(place)))) for place in (whole, *places)),
+            "whole": _diagrams(content, whole, numbers),
+        }
+        yield script_of("diagrams", number, 0, content.cells.facts_of(number) | facts)
+        for part, first in enumerate(range(0, len(places), AT_ONCE), 1):
+            own = [_diagrams(content, place, numbers) for place in places[first : first + AT_ONCE]]
             yield script_of("diagrams", number, part, own)
 
 
-def _regions(content: ReportContent, links: Mapping[str, str], variables: list[Variable]) -> dict[str, Any]:
-    """Return names, links and tiles of the regions, and for each variable whether a verdict is in doubt (1) or not."""
+def _diagrams(content: ReportContent, place: Place, numbers: Mapping[Place, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the curves and the numbers of a variable in a region."""
+    return content.curves.get(place, Curves()).as_record() | {"numbers": numbers.get(place, {})}
+
+
+def _regions(content: ReportContent) -> dict[str, Any]:
+    """Return names, tiles and outlines of the regions."""
     cells = content.cells
     numbers = {tile.place.tile: k for k, tile in enumerate(cells.layout.tiles)} if cells else {}
     tiles = [
@@ -45,16 +47,11 @@ def _regions(content: ReportContent, links: Mapping[str, str], variables: list[V
         for name, own in content.regions.items()
     ]
     names = ["all", *content.regions]
-    doubt = [
-        "".join(str(int(_is_doubtful(content.verdicts.get(place_of(name, v))))) for name in names) for v in variables
-    ]
     return {
         "names": names,
-        "links": ["index.html", *(links[name] for name in content.regions)],
         "tiles": [None, *tiles],
         "lines": [content.outlines.lines.get(name) for name in names],
         "note": content.outlines.note,
-        "doubt": doubt,
         "perFile": AT_ONCE,
     }
 

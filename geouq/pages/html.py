@@ -18,7 +18,7 @@ from geouq.pages.content import ReportContent
 from geouq.pages.explorer import region_scripts
 from geouq.pages.headline import headline, headline_of_region, severity
 from geouq.pages.marks import MARKS
-from geouq.pages.multiples import multiples, of_region
+from geouq.pages.multiples import MOST_VARIABLES, multiples, of_region
 from geouq.pages.numbers import (
     Numbers,
     effects_of_tiles,
@@ -131,7 +131,7 @@ class _Report:
                 yield from sheet.files()
         if self.content.cells:
             yield from self.content.cells.files()
-            yield from region_scripts(self.content, self._links)
+            yield from region_scripts(self.content)
 
     def index(self) -> str:
         """Return the first page."""
@@ -144,7 +144,8 @@ class _Report:
             card_rows=rows_inline(self.card),
             card_parts=len(self._card_files),
             tabs=[(k, TABS[k]) for k in shown_tabs(self.card)],
-            multiples=multiples(self.content.variables, {row.name: row.link for row in self.card}, self.content.curves),
+            multiples=multiples(self._most_important(), {row.name: row.link for row in self.card}, self.content.curves),
+            variables_left_out=max(0, len(self.content.variables) - MOST_VARIABLES),
             pixels=self._pixels,
             figures=_figures(self.content, "all"),
             picture=PICTURE,
@@ -181,6 +182,11 @@ class _Report:
             mapped=list(own) if self.content.cells else [],
             figures=_figures(self.content, region),
         )
+
+    def _most_important(self) -> Sequence[Variable]:
+        """Return the variables, or, of very many, those with the largest effects."""
+        variables = self.content.variables
+        return variables if len(variables) <= MOST_VARIABLES else self._worst_first("all")[:MOST_VARIABLES]
 
     def _worst_first(self, region: str) -> list[Variable]:
         """Return the variables by the size of their effect in a region."""

@@ -35,7 +35,7 @@ from geouq.pages.diagrams import (
 )
 from geouq.verdict import place_of
 
-MOST = 40  # diagrams of a type on one page
+MOST, MOST_OF_ALL = 40, 100  # diagrams of a type on one page, and of all types
 MOST_VARIABLES = 12  # on a page, of several types
 MOST_CODES = 8  # of classes along an axis
 LOWEST_COVERAGE = 0.5  # of an axis; lower where a group is covered less
@@ -100,7 +100,8 @@ def multiples(
     drawn = _drawn(variables, curves)
     if not drawn:
         return []
-    names = list(regions)[: max(1, most // len(drawn))]
+    types = len(kinds(drawn, [[curves.get(place_of("all", variable), Curves())] for variable in drawn]))
+    names = list(regions)[: max(1, min(most // len(drawn), MOST_OF_ALL // (types * len(drawn))))]
     columns = [[curves.get(place_of(name, variable), Curves()) for name in names] for variable in drawn]
     headings = [variable.name for variable in drawn]
     return [
@@ -132,7 +133,9 @@ def _shared_row(
     for k, variable in enumerate(variables):
         frame, of = kind.frames[k], f"{kind.key}-{k}"
         own = kind.drawn(columns[k][row], k, "own") or nothing()
-        if row == 0:
+        if len(columns[k]) == 1:
+            parts = [axes(frame), own]
+        elif row == 0:
             shared = f'<g id="{of}-axes">{axes(frame)}</g><defs><g id="{of}-whole">'
             parts = [shared, kind.drawn(columns[k][0], k, "whole"), "</g></defs>", own]
         else:

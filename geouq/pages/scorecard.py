@@ -14,7 +14,7 @@ from geouq.verdict import NARROW, NARROW_GAP, NARROW_MEAN, Part, Place, Verdict,
 SIGNIFICANT, UNCERTAIN, UNTESTED = "sig", "open", "untested"
 SKILL_STEPS = (0.0, 0.4, 0.7)
 INLINE = 240  # cells on the page itself; the rows of more are loaded when they are wanted
-FEWEST_ROWS = 12
+FEWEST_ROWS = 6
 
 
 class Fill(NamedTuple):

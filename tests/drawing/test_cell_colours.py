@@ -26,9 +26,9 @@ def rgb(colour):
 
 def of_page(folder):
     """Values and colours of each metric, as the script of the page has them."""
-    text = (folder / "report/assets/data/layout_0_0.js").read_text(encoding="utf-8")
-    facts = json.loads(re.fullmatch(r'geouq\.take\("layout",0,0,(.*)\);\n', text, re.DOTALL)[1])
-    return {one["id"]: (one["values"], list(map(rgb, one["colours"]))) for one in facts["variables"][0]["metrics"]}
+    text = (folder / "report/assets/data/diagrams_0_0.js").read_text(encoding="utf-8")
+    facts = json.loads(re.fullmatch(r'geouq\.take\("diagrams",0,0,(.*)\);\n', text, re.DOTALL)[1])
+    return {one["id"]: (one["values"], list(map(rgb, one["colours"]))) for one in facts["metrics"]}
 
 
 def of_styles(folder):

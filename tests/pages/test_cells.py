@@ -113,8 +113,7 @@ def test_files_hold_the_columns_in_pieces_of_bounded_size(side):
 def test_the_map_has_the_colours_of_the_cell_maps_and_the_coordinates_of_the_tiles(side):
     maps = cell_maps({"height": side}, [Variable(name="height", band=1)], SCHEME)
     facts = maps.facts()
-    (variable,) = facts["variables"]
-    shown = {one["id"]: one for one in variable["metrics"]}
+    shown = {one["id"]: one for one in maps.facts_of(0)["metrics"]}
     assert {"z_mean", "z_std", "coverage_90", "zms", "bias", "rmse", "sharpness_rms", "crps", "uce", "ence"} == set(
         shown
     )
@@ -128,7 +127,7 @@ def test_the_map_has_the_colours_of_the_cell_maps_and_the_coordinates_of_the_til
 
 
 def test_pictures_of_tiles_have_the_colours_of_the_maps_of_pixels(side):
-    (variable,) = cell_maps({"height": side}, [Variable(name="height", band=1)], SCHEME).facts()["variables"]
+    variable = cell_maps({"height": side}, [Variable(name="height", band=1)], SCHEME).facts_of(0)
 
     assert list(variable["pixels"]) == ["mean", "std", "error", "z"]
     for name, shown in variable["pixels"].items():

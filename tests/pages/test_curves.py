@@ -276,7 +276,7 @@ def test_the_predicted_std_has_its_density_quantiles_and_rmse(summary):
     (*_, kind) = multiples([VARIABLE.model_copy(update={"units": "m"})], {"all": ""}, curves)
 
     assert kind.title == "Predicted std"
-    svg = kind.rows[0].diagrams[0].partition("</defs>")[2]
+    svg = kind.rows[0].diagrams[0]
     box, whisker, area = (places(svg, name) for name in ("own box", "own", "area own"))
     scale = (found.edges[0], found.edges[-1])
 

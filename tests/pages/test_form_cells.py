@@ -62,10 +62,9 @@ def test_the_means_of_all_cells_of_quantiles_are_those_of_the_whole(folder):
 
 def test_the_page_is_told_what_the_means_are(folder):
     maps, _ = maps_of(folder, QUANTILES | TRUTH)
-    facts = maps.facts()
-    (told,) = (one for one in facts["variables"][0]["metrics"] if one["id"] == "coverage_80")
+    (told,) = (one for one in maps.facts_of(0)["metrics"] if one["id"] == "coverage_80")
     assert (told["name"], told["unit"], told["of"], told["part"]) == ("coverage of 80 %", "1", "coverage", "coverage")
-    assert not facts["variables"][0]["diagrams"]
+    assert not maps.facts()["variables"][0]["diagrams"]
 
 
 def test_a_log_loss_that_is_infinite_somewhere_is_not_on_the_map(folder):

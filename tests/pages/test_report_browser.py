@@ -4,6 +4,7 @@ import importlib.util
 import io
 import json
 import re
+import time
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -17,7 +18,7 @@ from csv_rows import rows_of
 from forecasts import heteroscedastic
 from form_files import CLASSES, experiment_of, options, write_forms
 from landscape import NORTH_UP
-from large_report import large_content
+from large_report import large_content, large_curves
 from PIL import Image
 from rasterio.windows import Window
 from report_content import HOSTILE, content, p_row, row
@@ -460,6 +461,61 @@ def test_the_first_view_loads_at_most_300_kilobytes(browser, opened):
 
     paths = {url2path(url) for url in asked if url.startswith("file:")}
     assert sum(path.stat().st_size for path in paths) < 300_000
+
+
+def test_300_regions_and_40_variables_load_at_most_300_kilobytes_and_all_rows_when_they_are_wanted(
+    browser, opened, tmp_path
+):
+    from playwright.sync_api import expect
+
+    given = large_content(tiles=12, regions=300, variables=40)
+    worst_first = list(given.regions)[::-1]  # the last regions have the largest numbers
+    curves = large_curves(given.variables, worst_first[:3])
+    started = time.process_time()
+    write_report(replace(given, curves=curves), tmp_path)
+    assert time.process_time() - started < 30
+    asked, first = [], context_of(browser).new_page()
+    first.on("request", lambda request: asked.append(request.url))
+    first.goto((tmp_path / "index.html").as_uri())
+    first.wait_for_selector("#map[data-ready]")
+    first.context.close()
+    paths = {url2path(url) for url in asked if url.startswith("file:")}
+    assert not any(path.name.startswith(("card", "bins")) for path in paths)
+    assert sum(path.stat().st_size for path in paths) < 300_000
+
+    page = opened("index.html", tmp_path)
+    card = page.locator(".card")
+    assert card.locator("tbody tr").count() == 6
+    card.locator("tbody td a").nth(41).hover()
+    expect(card.locator("tbody td").nth(41)).to_have_attribute("title", re.compile("90 % intervals|no estimate|%"))
+    card.locator("[type=search]").fill("region 287")
+    expect(card.locator("tbody tr")).to_have_count(1)
+    assert card.locator("tbody td").count() == 40
+    card.locator("[type=search]").fill("")
+    card.locator(".more button").click()
+    expect(card.locator("tbody tr")).to_have_count(46)
+    card.locator("thead button").nth(3).click()
+    expect(card.locator("thead th[aria-sort]")).to_have_text("variable 3")
+    orders = card.locator("tbody td:nth-child(5) .t-coverage").evaluate_all(
+        "all => all.map(one => Number(one.dataset.order))"
+    )
+    assert len(orders) == 46
+    assert orders == sorted(orders, reverse=True)
+    card.locator("tbody td a").nth(2).click()
+    expect_chosen(page, re.escape(card.locator("tbody th").first.inner_text()))
+    assert page.locator("#part .of").inner_text() == "variable 2"
+
+
+def test_without_javascript_the_first_rows_of_a_large_scorecard_remain(browser, tmp_path):
+    write_report(large_content(tiles=12, regions=300, variables=40), tmp_path)
+    context = context_of(browser, java_script_enabled=False)
+    page = context.new_page()
+    page.goto((tmp_path / "index.html").as_uri())
+
+    assert page.locator(".card tbody tr").count() == 6
+    assert page.locator(".card tbody th a").count() == 5
+    assert page.locator(".card .more output").inner_text() == "5 of 300 regions, the worst first"
+    context.close()
 
 
 def test_pictures_of_maps_are_loaded_when_their_section_is_opened(browser, run):

@@ -105,7 +105,7 @@ def test_rows_beyond_a_few_hundred_cells_come_from_a_file(tmp_path):
     written = write_report(large_content(tiles=12, regions=300, variables=2), tmp_path)
 
     html = written[0].read_text(encoding="utf-8")
-    assert len(re.findall('<td title="', html)) == INLINE
+    assert len(re.findall('<td><a href="#map">', html)) == INLINE
     script = (tmp_path / "assets/data/card_0_0.js").read_text(encoding="utf-8")
     rows = json.loads(re.fullmatch(r'geouq\.take\("card",0,0,(.*)\);\n', script)[1])
     assert len(rows) == 301

@@ -21,6 +21,8 @@ geouq.cells = (() => {
     found.rows.forEach((rows, tile) => found.first.push(found.first[tile] + rows * found.columns[tile]));
     return found;
   });
+  /** A variable of the map with its metrics, its colours, the verdicts in doubt and the diagrams of the whole. */
+  const described = async (layout, number) => Object.assign(layout.variables[number], await geouq.load("diagrams", number, 0));
   /** The columns of a variable (`cells`, or `bins` for the diagrams) of some tiles over the blocks of all tiles. */
   async function load(kind, layout, number, tiles) {
     const {rows} = layout.variables[number], parts = new Set(), columns = {};
@@ -93,5 +95,5 @@ geouq.cells = (() => {
   }
   const labelled = (text, unit) => unit && unit !== "1" ? `${text}, ${unit}` : text;
   const squared = units => !units || units === "1" ? units : /^(\p{L}+|%)$/u.test(units) ? `${units}²` : `(${units})²`;
-  return {layout, load, grouped, total, metrics, curves, labelled, squared};
+  return {layout, described, load, grouped, total, metrics, curves, labelled, squared};
 })();

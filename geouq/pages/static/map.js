@@ -67,7 +67,7 @@ geouq.map = (async () => {
   }
   /** Tiles whose smallest region is inconclusive; without regions, all tiles if the whole is inconclusive. */
   function doubtfulTiles() {
-    const doubt = regions.doubt[chooseVariable.selectedIndex], smallest = new Map();
+    const {doubt} = variable, smallest = new Map();
     const bySize = [...regions.tiles.keys()].filter(k => regions.tiles[k]).sort((a, b) => regions.tiles[b].length - regions.tiles[a].length);
     for (const k of bySize) for (const tile of regions.tiles[k]) smallest.set(tile, k);
     return tiles.filter(tile => doubt[smallest.get(tile) ?? 0] === "1");
@@ -194,7 +194,12 @@ geouq.map = (async () => {
     if (part.name) return part.name;
     return part.blocks.length === 1 ? map.named(part.blocks[0]) : `${thousands(part.blocks.length)} cells`;
   }
-  const diagramsOf = async region => (await geouq.load("diagrams", chooseVariable.selectedIndex, Math.floor(region / regions.perFile)))[region % regions.perFile];
+  /** Numbers and diagrams of a region; those of the whole come with the variable. */
+  async function diagramsOf(region) {
+    const [variableOf, k] = [chooseVariable.selectedIndex, region - 1];
+    if (region === 0) return (await cells.described(layout, variableOf)).whole;
+    return (await geouq.load("diagrams", variableOf, 1 + Math.floor(k / regions.perFile)))[k % regions.perFile];
+  }
   async function withBins() {
     if (variable.diagrams) binned ??= cells.grouped({...columns, ...await cells.load("bins", layout, chooseVariable.selectedIndex, tiles)});
   }
@@ -258,7 +263,7 @@ geouq.map = (async () => {
   async function useVariable() {
     const before = geouq.state().metric ?? chooseMetric.value;
     host.setAttribute("aria-busy", "true");
-    variable = layout.variables[chooseVariable.selectedIndex];
+    variable = await cells.described(layout, chooseVariable.selectedIndex);
     binned = null;
     doubtful = doubtfulTiles();
     columns = cells.grouped(await cells.load("cells", layout, chooseVariable.selectedIndex, tiles));

@@ -27,6 +27,13 @@ if (document.querySelector(".card")) {
   async function all() {
     if (rows.length < Number(card.dataset.rows)) rows = (await geouq.parts("card", 0, Number(card.dataset.parts))).flat().map(made);
   }
+  /** Give the rows on the page the words that come with all rows, when someone looks for them. */
+  async function describe() {
+    const inline = [...body.rows];
+    await all();
+    inline.forEach((row, k) => [...row.cells].forEach((cell, column) => { cell.title ||= rows[k].cells[column].title; }));
+  }
+  if (more) for (const kind of ["pointerover", "focusin"]) body.addEventListener(kind, describe, {once: true});
   function show() {
     const wanted = search?.value.toLowerCase() ?? "";
     let found = rows.filter(row => row.cells[0].textContent.toLowerCase().includes(wanted));
@@ -55,8 +62,8 @@ if (document.querySelector(".card")) {
     const link = event.target.closest("td a");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    const {box, cell, tile, ...kept} = geouq.state();
-    location.hash = new URLSearchParams({...kept, ...Object.fromEntries(new URLSearchParams(link.hash.slice(1)))});
+    const {box, cell, tile, ...kept} = geouq.state(), {cellIndex, parentElement: row} = link.closest("td");
+    location.hash = new URLSearchParams({...kept, variable: columns[cellIndex - 1].dataset.variable, part: row.cells[0].textContent});
   });
   const wish = geouq.state();
   function choose() {
