@@ -487,7 +487,7 @@ def test_300_regions_and_40_variables_load_at_most_300_kilobytes_and_all_rows_wh
     card = page.locator(".card")
     assert card.locator("tbody tr").count() == 6
     card.locator("tbody td a").nth(41).hover()
-    expect(card.locator("tbody td").nth(41)).to_have_attribute("title", re.compile("90 % intervals|no estimate|%"))
+    expect(page.locator(".tip")).to_have_text(re.compile("90 % intervals cover"))
     card.locator("[type=search]").fill("region 287")
     expect(card.locator("tbody tr")).to_have_count(1)
     assert card.locator("tbody td").count() == 40
@@ -693,14 +693,14 @@ def test_the_worst_tiles_have_pictures_of_their_cells(opened, run):
     row = page.locator("#worst tbody tr").filter(has_text="height").nth(0)
     tile = row.locator("th").inner_text()
     shown = row.locator("canvas").all()
-    assert [one.get_attribute("title").split(":")[0] for one in shown] == ["mean", "std", "error", "z"]
+    ranges = row.locator("figcaption").all_inner_texts()
+    assert [one.split(":")[0] for one in ranges] == ["mean", "std", "error", "z"]
+    assert len(shown) == 4
     cells = [
         pixels(run, tile, slice(i, i + 1), slice(j, j + 1)) for i in range(SIDE // CELL) for j in range(SIDE // CELL)
     ]
     z = [float(np.mean((truth - mean) / np.sqrt(variance))) for mean, variance, truth in cells]
-    least, most = (
-        float(text.replace("\N{MINUS SIGN}", "-")) for text in shown[3].get_attribute("title")[3:].split(" to ")
-    )
+    least, most = (float(text.replace("\N{MINUS SIGN}", "-")) for text in ranges[3][3:].split(" to "))
     assert (least, most) == pytest.approx((min(z), max(z)), rel=1e-2)
 
 
@@ -752,7 +752,46 @@ def test_every_heading_of_a_number_explains_it(opened):
     titles = page.locator("#numbers thead button").evaluate_all("all => all.map(one => one.title)")
 
     assert "" not in titles[4:]
-    assert page.locator("#part .values th[title^='Mean']").count() > 0
+    assert page.locator("#part .values th button[title^='Mean']").count() > 0
+
+
+def test_what_a_number_means_is_shown_by_focus_by_touch_and_by_pointing_and_hidden_by_escape(opened, browser, run):
+    page = opened()
+    tip, heading = page.locator(".tip"), page.locator("#numbers thead button", has_text="RMSE")
+    text = heading.get_attribute("title")
+    assert text
+    assert not tip.is_visible()
+
+    heading.focus()
+    assert tip.inner_text() == text
+    assert heading.get_attribute("aria-describedby") == tip.get_attribute("id")
+    assert not heading.get_attribute("title")  # so that browsers do not show it again
+    page.keyboard.press("Escape")
+    assert not tip.is_visible()
+    page.keyboard.press("Tab")
+    assert tip.is_visible()
+    assert tip.inner_text() != text
+
+    row = page.locator("#part .values th button").first
+    row.hover()
+    assert tip.inner_text().startswith("Mean")
+    box, edge = tip.bounding_box(), row.bounding_box()
+    page.mouse.move(box["x"] + 5, box["y"] + 5, steps=8)
+    assert tip.is_visible()  # it can be pointed at, for readers who enlarge the screen
+    assert box["x"] >= 0
+    assert box["y"] >= edge["y"] + edge["height"] or box["y"] + box["height"] <= edge["y"]
+
+    touch = context_of(browser, viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
+    page = touch.new_page()
+    page.goto((run / "report/index.html").as_uri())
+    page.wait_for_selector("#map[data-ready]")
+    page.locator("#part .values th button").first.tap()
+    tip = page.locator(".tip")
+    assert tip.inner_text().startswith("Mean")
+    assert tip.bounding_box()["x"] + tip.bounding_box()["width"] <= 390
+    page.locator("h1").tap()
+    assert not tip.is_visible()
+    touch.close()
 
 
 def test_decimal_points_of_a_column_stand_below_each_other(opened):
@@ -818,6 +857,8 @@ def test_pages_are_accessible(opened, run, scheme):
     for path in (run / "report").glob("*.html"):
         page = opened(path.name, scheme=scheme)
         page.locator("details").evaluate_all("all => all.forEach(details => { details.open = true; })")
+        page.locator("thead button[title]").first.focus()
+        assert page.locator(".tip").is_visible()
         page.evaluate(axe)
         found = page.evaluate("axe.run()")["violations"]
         assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found] == []

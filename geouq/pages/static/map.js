@@ -260,6 +260,11 @@ geouq.map = (async () => {
     bodies[2].replaceChildren(...pit.map((density, k) => line([(k + 0.5) / pit.length, density])));
   }
 
+  /** The name of a metric, with what it means if that is known. */
+  function named(one) {
+    const title = layout.about[one.of], text = cells.labelled(one.name, one.unit);
+    return title ? element("button", {type: "button", className: "term", title}, text) : text;
+  }
   async function useVariable() {
     const before = geouq.state().metric ?? chooseMetric.value;
     host.setAttribute("aria-busy", "true");
@@ -271,7 +276,7 @@ geouq.map = (async () => {
     chooseMetric.replaceChildren(...metrics.map(one => new Option(one.name, one.id)));
     const opening = metrics.find(one => one.id === before) ?? ["coverage", "spread"].map(wish => metrics.find(one => one.part === wish)).find(Boolean) ?? metrics[0];
     chooseMetric.value = opening.id;
-    values.replaceChildren(...metrics.map(one => element("tr", {}, element("th", {scope: "row", title: layout.about[one.of] ?? ""}, cells.labelled(one.name, one.unit)), ...[POINTED, CHOSEN, WHOLE].map(() => element("td")))));
+    values.replaceChildren(...metrics.map(one => element("tr", {}, element("th", {scope: "row"}, named(one)), ...[POINTED, CHOSEN, WHOLE].map(() => element("td")))));
     pointed = null;
     await useMetric();
     if (part.blocks && !part.blocks.some(has)) part = {region: home};

@@ -31,7 +31,8 @@ if (document.querySelector(".card")) {
   async function describe() {
     const inline = [...body.rows];
     await all();
-    inline.forEach((row, k) => [...row.cells].forEach((cell, column) => { cell.title ||= rows[k].cells[column].title; }));
+    inline.forEach((row, k) => [...row.cells].forEach((cell, column) => { cell.title = rows[k].cells[column].title; }));
+    geouq.about.again();
   }
   if (more) for (const kind of ["pointerover", "focusin"]) body.addEventListener(kind, describe, {once: true});
   function show() {

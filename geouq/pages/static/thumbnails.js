@@ -19,10 +19,10 @@ if (document.querySelector("#worst") && document.querySelector("#map")) {
     values.forEach((value, k) => { if (Number.isFinite(value)) image.data.set([...rgb(value), 255], 4 * k); });
     pen.putImageData(image, 0, 0);
     canvas.style.aspectRatio = `${layout.widths[tile]} / ${layout.heights[tile]}`;
-    canvas.title = `${name}: ${people(least)} to ${people(most)}`;
+    const range = `${name}: ${people(least)} to ${people(most)}`;
     canvas.setAttribute("role", "img");
     canvas.setAttribute("aria-label", `${name} of the cells of ${layout.names[tile]}: ${people(least)} to ${people(most)}`);
-    return element("figure", {}, canvas, element("figcaption", {}, canvas.title));
+    return element("figure", {}, canvas, element("figcaption", {}, range));
   }
   async function show() {
     const layout = await cells.layout();
