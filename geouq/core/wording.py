@@ -67,6 +67,15 @@ def true_minus(text: str) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
+def minus_in_text(text: str) -> str:
+    """Return a text with minus signs before numbers and between words, but not in names or dates.
+
+    >>> minus_in_text("z = (truth - mean) / std, by -0.7 rows, 2020-01-31, tile-1").replace("\N{MINUS SIGN}", "~")
+    'z = (truth ~ mean) / std, by ~0.7 rows, 2020-01-31, tile-1'
+    """
+    return re.sub(r"(?<![^\s(\[])-(?=\.?\d)|(?<=[\w)] )-(?= [\w(])", "\N{MINUS SIGN}", text)
+
+
 def counted(count: int, noun: str) -> str:
     """Return a number with its noun.
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import BinScheme, Variable
+from geouq.core.wording import minus_in_text
 from geouq.inference import ForecastSample
 from geouq.inference.blocks import cell_metres
 from geouq.inference.bootstrap import BootstrapBasis, basis_of_cells, rows_of_cells
@@ -166,7 +167,7 @@ class MapMetric:
         return {
             "id": self.name,
             "of": self.metric,
-            "name": self.heading,
+            "name": minus_in_text(self.heading),
             "unit": self.unit,
             **_as_record(self.scale),
             "part": self.part,
@@ -234,6 +235,7 @@ class CellMaps:
         tiles = self.layout.tiles
         return {
             "where": self.layout.where,
+            "cut": self.layout.where == SQUEEZED,
             "side": self.layout.side,
             "names": [tile.place.tile for tile in tiles],
             "tops": [tile.top for tile in tiles],
@@ -245,7 +247,7 @@ class CellMaps:
             "size": tiles[0].place.cell_size * self.layout.side,
             "bins": self.bins,
             "ground": _ground([tile.place for tile in tiles]),
-            "about": {metric.metric: metric.about for sums in self.variables for metric in sums.metrics},
+            "about": {metric.metric: minus_in_text(metric.about) for sums in self.variables for metric in sums.metrics},
             "variables": [
                 {
                     "name": sums.variable.name,

@@ -54,17 +54,33 @@ def headline(variables: Sequence[Variable], verdicts: Mapping[Place, Verdict]) -
     ranked = sorted(whole, key=lambda name: _rank(whole[name]))
     most = len(ranked) if len(ranked) == MOST_LINES + 1 else MOST_LINES  # "1 more" takes a line, too
     lines = [Line(name, effect_words(whole[name]), certainty(whole[name])) for name in ranked[:most]]
-    worst = max(regions, key=lambda one: severity(one[2]), default=None)
-    first = worst[0] if worst and _is_named(worst[2]) else "".join(ranked[:1])
-    shown = (
-        worst and _is_named(worst[2]) and Line(f"{worst[0]} in {worst[1]}", effect_words(worst[2]), certainty(worst[2]))
-    )
-    return Headline(tone, sentence, lines, shown or None, len(ranked) - len(lines), first)
+    worst, first = _worst_region(regions)
+    return Headline(tone, sentence, lines, worst, len(ranked) - len(lines), first or "".join(ranked[:1]))
+
+
+def _worst_region(regions: Sequence[tuple[str, str, Verdict]]) -> tuple[Line | None, str]:
+    """Return the region with the largest effect, significant ones first, and its variable; nothing if none matters.
+
+    A larger effect that is not significant is named after it.
+    """
+    named = [one for one in regions if _is_named(one[2])]
+    if not named:
+        return None, ""
+    largest = max(named, key=lambda one: severity(one[2]))
+    name, region, worst = max(named, key=lambda one: (one[2].is_certain and _matters(one[2]), severity(one[2])))
+    said = certainty(worst)
+    if largest[2] is not worst:
+        said += f"; {largest[0]} in {largest[1]} may be off by more: {certainty(largest[2])}"
+    return Line(f"{name} in {region}", effect_words(worst), said), name
+
+
+def _matters(verdict: Verdict) -> bool:
+    return severity(verdict) >= MATTERS
 
 
 def _is_named(verdict: Verdict) -> bool:
     """Return whether an effect is named: one that matters or that is significant."""
-    return verdict.is_certain or severity(verdict) >= MATTERS
+    return verdict.is_certain or _matters(verdict)
 
 
 def headline_of_region(

@@ -13,7 +13,7 @@ from geouq.config import Variable
 from geouq.core.atomic import atomic_write
 from geouq.core.failures import isolated
 from geouq.core.naming import file_name
-from geouq.core.wording import counted, for_people, true_minus
+from geouq.core.wording import counted, for_people, minus_in_text, true_minus
 from geouq.pages.content import ReportContent
 from geouq.pages.explorer import region_scripts
 from geouq.pages.headline import headline, headline_of_region, severity
@@ -179,7 +179,7 @@ class _Report:
             worst=worst_tiles(self._worst_first(region), self.verdicts_of_tiles, own),
             tiles=self._tiles_of(own),
             tiles_of=list(own),
-            mapped=list(own) if self.content.cells else [],
+            mapped=list(self.content.regions[region]) if self.content.cells else [],
             figures=_figures(self.content, region),
         )
 
@@ -247,7 +247,14 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"people": _people, "url": _url, "thousands": thousands, "counted": counted, "zip": zip}
+    environment.filters |= {
+        "minus": minus_in_text,
+        "people": _people,
+        "url": _url,
+        "thousands": thousands,
+        "counted": counted,
+        "zip": zip,
+    }
     return environment
 
 

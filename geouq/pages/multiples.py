@@ -49,7 +49,7 @@ class Kind:
     """A type of diagram for some variables.
 
     key : in the address of a page. title : in sentence case. about : how to read it. frames : of each variable. drawn :
-    markup of the curves of a place in one of these frames; empty without a pixel.
+    markup of the curves of a place in one of these frames; empty without a pixel. bands : what is shaded.
     """
 
     key: str
@@ -57,6 +57,7 @@ class Kind:
     about: str
     frames: Sequence[Frame]
     drawn: Callable[[Curves, int, Role], str]
+    bands: str = " Shaded: bands of the bootstrap where there are any."
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ class Multiples:
     title: str = ""
 
 
-ROLES = "Blue: the region; grey: the whole; shaded: bands of the bootstrap where there are any."
+ROLES = "Blue: the region; grey: the whole."
+NO_BANDS = " No bands: the bootstrap computes them for forecasts with a variance only."
 
 
 def multiples(
@@ -106,7 +108,7 @@ def multiples(
     headings = [variable.name for variable in drawn]
     return [
         Multiples(
-            f"{kind.about} {ROLES}", headings,
+            f"{kind.about} {ROLES}{kind.bands}", headings,
             [Row(name, regions[name], _shared_row(kind, drawn, columns, row, name)) for row, name in enumerate(names)],
             len(regions) - len(names), key=kind.key, title=kind.title,
         )
@@ -170,7 +172,7 @@ def of_region(
     for kind in found:
         titles.setdefault(kind.about, []).append(kind.title)
     said = " ".join(f"{' and '.join(own)}: {about[0].lower()}{about[1:]}" for about, own in titles.items())
-    return Multiples(f"{said} {ROLES}", [one.name for one in drawn], rows, corner="diagram")
+    return Multiples(f"{said} {ROLES}{found[0].bands}", [one.name for one in drawn], rows, corner="diagram")
 
 
 def kinds(drawn: Sequence[Variable], columns: Sequence[Sequence[Curves]]) -> list[Kind]:
@@ -248,7 +250,7 @@ def _levels(drawn: Sequence[Variable], whole: Sequence[Curves]) -> Iterator[Kind
         yield Kind(
             "levels", "Levels",
             "Across: predicted probability; up: how often it came true. On the dashed line both agree.",
-            [frame] * len(drawn), lambda one, _, role: _curve(_shares(one), frame, role, is_dotted=True),
+            [frame] * len(drawn), lambda one, _, role: _curve(_shares(one), frame, role, is_dotted=True), NO_BANDS,
         )  # fmt: skip
 
 

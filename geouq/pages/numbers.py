@@ -200,8 +200,15 @@ def _number_cell(row: Row | None, verdict: Verdict | None, *, is_noted: bool) ->
     if row is None or row["value"] is None:
         return Cell(DASH)
     if row.get("ci_low") is None:
-        return Cell(true_minus(for_people(row["value"])), DASH if is_noted and row.get("ci_method") else "")
-    return Cell(*_value_and_limits(row["value"], row), interval_says(row) if _is_borne_out(row, verdict) else "")
+        cell = Cell(true_minus(for_people(row["value"])), DASH if is_noted and row.get("ci_method") else "")
+    else:
+        cell = Cell(*_value_and_limits(row["value"], row), interval_says(row) if _is_borne_out(row, verdict) else "")
+    return _with_digits(cell, row["value"])
+
+
+def _with_digits(cell: Cell, value: float | None) -> Cell:
+    """Return a cell with all digits of its number, as the CSV tables have them."""
+    return cell if value is None or repr(value) == cell.text else cell._replace(number=repr(value))
 
 
 def _verdict_cell(verdict: Verdict | None) -> Cell:
@@ -287,8 +294,8 @@ def _shift_row(row: Row) -> list[Cell]:
     return [
         Cell(_named(row)),
         Cell(headings()[row["metric"]]),
-        Cell(_text(row["in"])),
-        Cell(_text(row["out"])),
+        _with_digits(Cell(_text(row["in"])), row["in"]),
+        _with_digits(Cell(_text(row["out"])), row["out"]),
         _difference(row),
         Cell(row["verdict"], says=says),
     ]
@@ -306,8 +313,10 @@ def _difference_cell(row: Row | None) -> Cell:
 def _difference(row: Row, says: str = "") -> Cell:
     """Return a difference with the digits that its interval leaves; a dash where it has none."""
     if row["difference"] is None or row.get("ci_low") is None:
-        return Cell(_text(row["difference"]), DASH if row.get("ci_method") else "", says)
-    return Cell(*_value_and_limits(row["difference"], row), says)
+        cell = Cell(_text(row["difference"]), DASH if row.get("ci_method") else "", says)
+    else:
+        cell = Cell(*_value_and_limits(row["difference"], row), says)
+    return _with_digits(cell, row["difference"])
 
 
 def _value_and_limits(value: float, row: Row) -> tuple[str, str]:

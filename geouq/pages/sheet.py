@@ -15,12 +15,16 @@ LARGEST_FILE = 1_000_000  # bytes
 
 
 class Cell(NamedTuple):
-    """A text; what stands under it, small; what it says, as a colour and a mark; and where it leads."""
+    """A text; what stands under it, small; what it says, as a colour and a mark; where it leads; and the whole number.
+
+    number : with the digits of the CSV tables, where the text has fewer.
+    """
 
     text: str
     under: str = ""
     says: str = ""
     link: str = ""
+    number: str = ""
 
 
 class Column(NamedTuple):

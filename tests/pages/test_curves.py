@@ -133,6 +133,7 @@ def test_forms_without_a_variance_show_the_curve_of_their_levels():
     (found,) = multiples([VARIABLE], {"all": ""}, {WHOLE: Curves(others={"quantiles": [(0.1, 0.2), (0.9, 0.8)]})})
 
     assert "predicted probability" in found.caption
+    assert "No bands: " in found.caption  # the bootstrap computes none for this form
     assert found.headings == ["v"]
     assert multiples([VARIABLE], {"all": ""}, {WHOLE: Curves()}) == []
 

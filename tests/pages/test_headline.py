@@ -128,6 +128,17 @@ def test_the_worst_region_is_named_although_it_cannot_be_tested():
     assert "cover 46 % of the pixels;" in found.worst.effect
 
 
+def test_a_significant_region_is_named_before_one_with_a_larger_effect_that_is_not():
+    larger = verdict(2.5, coverage=0.46, reason=FEW, word="cannot be tested")
+    sure, little = verdict(1.6, finding=OVER), verdict(1.1, finding=OVER)
+
+    found = answer({"AGB": verdict()}, [("east", "Clay", larger), ("west", "AGB", sure)]).worst
+    assert found.name == "AGB in west"
+    assert found.certainty == f"over-confident; Clay in east may be off by more: {FEW_CELLS}"
+    # an effect that does not matter is named only if no other does
+    assert answer({"AGB": verdict()}, [("east", "Clay", larger), ("west", "AGB", little)]).worst.name == "Clay in east"
+
+
 def test_a_bias_and_a_small_spread_that_cancel_in_the_mean_square_of_z_stay_severe():
     assert verdict(0.7, mean=0.7).severity == pytest.approx(math.log(1 / 0.7) / math.log(1.25))
     assert verdict(1.0, mean=-1.5).severity == pytest.approx(2.0)

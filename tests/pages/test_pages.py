@@ -76,6 +76,15 @@ def test_warnings_about_the_input_stand_above_the_verdict_of_every_page(tmp_path
         assert 0 < page.index("Warnings about the input") < page.index(text) < page.index('<section id="verdict"')
 
 
+def test_numbers_in_warnings_and_explanations_have_true_minus_signs(tmp_path):
+    warning = "height: shifted by -0.7 rows (errors are mean - truth) in tile-1 since 2020-01-31"
+    index, *_ = write_report(content(input_warnings=[warning], warnings=[warning]), tmp_path)
+    text = " ".join(Page(index.read_text(encoding="utf-8")).texts)
+
+    shown = "height: shifted by ~0.7 rows (errors are mean ~ truth) in tile-1 since 2020-01-31"
+    assert text.count(shown.replace("~", "\N{MINUS SIGN}")) == 2
+
+
 def test_pages_without_failures_say_so(tmp_path):
     index, *_ = write_report(content(failures=[], gates=[], warnings=[], excluded=[]), tmp_path)
     text = " ".join(Page(index.read_text(encoding="utf-8")).texts)

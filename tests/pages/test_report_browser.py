@@ -29,6 +29,7 @@ from geouq.core.gaussian import quantile
 from geouq.inference.bootstrap import basis_of_cells, rows_of_cells
 from geouq.metrics import MetricOptions, binned, calibration_curve, ence, uce
 from geouq.pages import write_report
+from geouq.pages.cells import layout_of
 from geouq.pages.marks import MARKS
 from geouq.runs.store import SavedSummaries
 from geouq.summary import add_all
@@ -596,9 +597,96 @@ def test_what_diagrams_of_regions_share_is_drawn_as_in_the_first_row(opened):
 
 
 def test_a_report_of_small_size_prints_on_at_most_four_pages(opened):
-    printed = opened().pdf(format="A4", print_background=True)
+    page = opened()
+    page.locator("details").evaluate_all("all => all.forEach(details => { details.open = false; })")
+    folded = page.pdf(format="A4", print_background=True)
+    page.locator("details").evaluate_all("all => all.forEach(details => { details.open = true; })")
+    unfolded = page.pdf(format="A4", print_background=True)
 
-    assert 1 <= len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 4
+    for printed in (folded, unfolded):
+        assert 1 <= len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 4
+
+
+def test_paper_has_open_sections_but_no_files_maps_of_pixels_and_configuration(opened):
+    page = opened()
+    page.emulate_media(media="print")
+    for name in ("#numbers", "#problems", "#made"):
+        assert page.locator(name).is_visible()
+    for name in ("#files", "#looks", "#made pre", "#problems details", ".kinds > label >> nth=0"):
+        assert not page.locator(name).first.is_visible()
+    page.locator("#numbers").evaluate("one => { one.open = false; }")
+    assert not page.locator("#numbers").is_visible()
+
+
+def test_on_a_phone_the_worst_region_comes_before_the_variables(opened, tmp_path):
+    verdicts = [p_row(HOSTILE, "P95", "z_std", 0.001)]
+    limits = {"z_std": (1.3, 1.9)}
+    rows = [
+        one | {"value": 1.6, "ci_low": 1.3, "ci_high": 1.9, "ci_level": 0.95}
+        if (one["name"], one["variable"]) == (HOSTILE, "P95") and one["metric"] in limits
+        else one
+        for one in content().metrics
+    ]
+    write_report(content(metrics=rows, tests=verdicts, figures={}), tmp_path)
+    page = opened("index.html", tmp_path)
+    worst, variables = page.locator("#verdict .worst"), page.locator("#verdict ul")
+    assert worst.bounding_box()["y"] > variables.bounding_box()["y"]
+
+    page.set_viewport_size({"width": 390, "height": 800})
+
+    assert page.locator("#verdict .sentence").bounding_box()["y"] < worst.bounding_box()["y"]
+    assert worst.bounding_box()["y"] < variables.bounding_box()["y"]
+
+
+@pytest.mark.parametrize("apart", [0, 40])
+def test_a_map_has_coordinates_also_where_strips_are_cut_out(browser, tmp_path, apart):
+    given = large_content(tiles=4, regions=2)
+    variables = given.cells.variables
+    places = [
+        replace(one.place, grid=replace(one.place.grid, transform=one.place.grid.transform @ shifted(k // 2 * apart)))
+        for k, one in enumerate(given.cells.layout.tiles)
+    ]
+    layout = layout_of(places, 1)
+    assert bool(layout.where) == bool(apart)
+    write_report(replace(given, cells=replace(given.cells, layout=layout, variables=variables)), tmp_path)
+    page = context_of(browser).new_page()
+    page.add_init_script(
+        "window.texts = []; const fill = CanvasRenderingContext2D.prototype.fillText;"
+        "CanvasRenderingContext2D.prototype.fillText = function(text, x, y) {"
+        "  texts.push([text, x, y]); fill.call(this, text, x, y); };"
+    )
+    page.goto((tmp_path / "index.html").as_uri())
+    page.wait_for_selector("#map[data-ready]")
+    written = [one for one in page.evaluate("texts") if re.fullmatch(r"[0-9.]+", one[0])]
+    page.context.close()
+
+    across = {float(text): x for text, x, y in written if float(text) < 1e6}
+    assert len(across) >= 2
+    if apart:
+        edges = [place.grid.transform.c for place in places]
+        assert set(across) <= set(edges)
+        assert {edges[0], edges[2]} <= set(across)
+
+
+def shifted(columns):
+    return rasterio.Affine.translation(64 * columns, 0)
+
+
+def test_the_histogram_of_pit_has_a_band_for_the_region_and_one_for_the_whole(opened, run):
+    page = opened(region_page(run))
+    data = page.evaluate(
+        """() => geouq.load("diagrams", 0, 0).then(({whole}) => {
+            const places = [0, 1, 2].map(() => document.createElement("div"));
+            const own = {...whole, halfWidth: 0.5}, other = {...whole, halfWidth: 0.25};
+            geouq.charts.draw(places, own, other, "m");
+            const bands = [...places[2].querySelectorAll("rect.chance")];
+            return bands.map(one => [one.getAttribute("class"), Number(one.getAttribute("height"))]);
+        })"""
+    )
+
+    (whole, lower), (own, higher) = data
+    assert (whole, own) == ("chance whole", "chance own")
+    assert higher == pytest.approx(2 * lower, rel=0.02)
 
 
 def test_the_fills_of_the_scorecard_are_apart_for_readers_without_green_cones(opened):
@@ -705,7 +793,8 @@ def test_the_worst_tiles_have_pictures_of_their_cells(opened, run):
 
 
 def test_a_table_is_filtered_downloaded_and_keeps_its_sorting_in_the_address(opened, tmp_path):
-    write_report(large_content(tiles=12, regions=12), tmp_path)
+    given = large_content(tiles=12, regions=12)
+    write_report(given, tmp_path)
     page = opened("index.html", tmp_path)
     sheet = page.locator("#numbers .sheet")
     sheet.locator("[type=search]").fill("region 11")
@@ -716,7 +805,10 @@ def test_a_table_is_filtered_downloaded_and_keeps_its_sorting_in_the_address(ope
     lines = started.value.path().read_text(encoding="utf-8").splitlines()
     assert lines[0].startswith("variable,region,verdict,pixels,bias")
     assert len(lines) == 2
-    assert lines[1].split(",")[4] == "1.51"
+    name, shown = lines[1].split(",")[1], sheet.locator("tbody tr:visible td").nth(3).inner_text()
+    (value,) = (row["value"] for row in given.metrics if (row["name"], row["metric"]) == (name, "bias"))
+    assert lines[1].split(",")[4] == repr(value)
+    assert repr(value) not in shown  # which has the digits that the interval leaves
 
     heading = sheet.locator("th", has_text="RMSE")
     heading.locator("button").click()

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from html import unescape
 
 import pytest
 from large_report import large_content
@@ -71,7 +72,7 @@ def test_a_difference_between_models_that_is_significant_is_marked(tmp_path):
     page = index.read_text(encoding="utf-8")
 
     assert "ens less base" in page
-    assert re.search(r'class="[^"]*better[^"]*">−0.25', page)  # noqa: RUF001  the minus of numbers
+    assert re.search(r'class="[^"]*better[^"]*" data-number="-0.25">−0.25', page)  # noqa: RUF001  the minus of numbers
 
 
 def test_rows_of_a_long_table_come_from_files_and_not_with_the_page(tmp_path):
@@ -109,12 +110,21 @@ def test_rows_are_cut_into_files_of_at_most_a_megabyte_and_keep_their_order():
     assert [one[0] for piece in pieces for one in piece] == [str(number) for number in range(2500)]
 
 
-def test_the_page_of_a_zone_leads_to_the_map_of_whole_cells(tmp_path):
-    given = large_content(tiles=2, regions=1)
-    (name,) = given.regions
+def test_the_page_of_a_zone_shows_the_map_of_the_tiles_in_which_it_lies(tmp_path):
+    given = large_content(tiles=4, regions=2)
+    name = next(iter(given.regions))
 
     _, page, *_ = write_report(replace(given, zones=frozenset({name})), tmp_path)
 
-    parsed = Page(page.read_text(encoding="utf-8"))
-    assert "index.html#map" in parsed.links
-    assert "Its tiles" not in " ".join(parsed.texts)
+    html = page.read_text(encoding="utf-8")
+    text = " ".join(Page(html).texts)
+    assert json.loads(unescape(re.search('data-map="([^"]*)"', html)[1])) == list(given.regions[name])
+    assert "The map shows all pixels of the tiles in which the region lies" in text
+    assert "Its tiles" not in text
+
+
+def test_cells_of_numbers_have_all_digits_of_the_csv_tables(tmp_path):
+    rows = [one | {"value": 1 / 3} if one["metric"] == "bias" else one for one in content().metrics]
+    index, *_ = write_report(content(metrics=rows), tmp_path)
+
+    assert f'data-number="{1 / 3!r}"' in index.read_text(encoding="utf-8")

@@ -68,12 +68,14 @@ geouq.charts = (() => {
     line(drawn, own, "own");
     return drawn.svg;
   }
-  function pit(own, whole, halfWidth) {
+  function pit(own, whole, halfWidth, halfOfWhole) {
     if (!own.length) return null;
-    const top = 1.1 * Math.max(1.2, ...own, ...whole, 1 + Math.min(halfWidth ?? 0, 1));
+    const top = 1.1 * Math.max(1.2, ...own, ...whole, 1 + Math.min(halfWidth ?? 0, 1), 1 + Math.min(halfOfWhole ?? 0, 1));
     const drawn = frame({...linear(0, 1), ticks: [0, 0.25, 0.5, 0.75, 1]}, linear(0, top), ["PIT of the truth"]), {svg, across, up} = drawn;
     const stairs = heights => heights.flatMap((height, k) => [[k / heights.length, height], [(k + 1) / heights.length, height]]);
-    if (halfWidth !== null) svg.append(make("rect", {class: "chance", x: across(0), y: up(1 + halfWidth), width: across(1) - across(0), height: up(1 - halfWidth) - up(1 + halfWidth)}));
+    for (const [half, kind] of [[halfOfWhole, "whole"], [halfWidth, "own"]]) {
+      if (half !== null) svg.append(make("rect", {class: `chance ${kind}`, x: across(0), y: up(1 + half), width: across(1) - across(0), height: up(1 - half) - up(1 + half)}));
+    }
     drawn.path([[0, 1], [1, 1]], "ideal");
     drawn.path(stairs(whole), "whole");
     drawn.path(stairs(own), "own");
@@ -81,8 +83,8 @@ geouq.charts = (() => {
   }
   /** Draw the diagrams of a part in three places; `whole` is null where the part is the whole. */
   function draw(places, own, whole, units) {
-    const other = whole ?? {reliability: [], calibration: [], pit: []};
-    const drawn = [reliability(own.reliability, other.reliability, units), calibration(own.calibration, other.calibration), pit(own.pit, other.pit, own.halfWidth)];
+    const other = whole ?? {reliability: [], calibration: [], pit: [], halfWidth: null};
+    const drawn = [reliability(own.reliability, other.reliability, units), calibration(own.calibration, other.calibration), pit(own.pit, other.pit, own.halfWidth, other.halfWidth)];
     drawn.forEach((svg, k) => places[k].replaceChildren(svg ?? "no pixels"));
   }
   return {draw, ratioTicks};

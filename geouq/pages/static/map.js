@@ -147,11 +147,26 @@ geouq.map = (async () => {
   /** Coordinates along the lower and left edge, where all tiles lie as on the ground. */
   function drawCoordinates() {
     const {ground} = layout;
-    if (!ground || layout.where || ground.step[1] || ground.step[2]) return;
+    if (!ground || layout.where && !layout.cut || ground.step[1] || ground.step[2]) return;
+    if (layout.cut) { drawEdges(ground); return; }
     const [wide, , , high] = ground.step, x0 = ground.x[0] - (layout.lefts[0] - map.left) * wide, y0 = ground.y[0] - (layout.tops[0] - map.top) * high;
     const marks = ticks(x0, x0 + map.width * wide), apart = marks.length > 1 ? Math.abs((marks[1] - marks[0]) / wide) * view.scale : Infinity;
     for (const tick of marks.filter((_, k) => k % Math.ceil(74 / apart) === 0)) written(people6(tick), across((tick - x0) / wide), view.high - 6, "center");
     for (const tick of ticks(y0, y0 + map.height * high)) written(people6(tick), 4, down((tick - y0) / high) + 4);
+  }
+  /** The coordinates of tiles, where strips between them are cut out: those of their left and upper edges. */
+  function drawEdges(ground) {
+    const spread = (edge, numbers, place, apart, draw) => {
+      let free = -Infinity;
+      for (const tile of [...tiles].sort((a, b) => map.sides(a)[edge] - map.sides(b)[edge])) {
+        const at = place(map.sides(tile)[edge]);
+        if (at < free) continue;
+        free = at + apart;
+        draw(people6(numbers[tile]), at);
+      }
+    };
+    spread("left", ground.x, across, 74, (text, x) => written(text, x, view.high - 6, "center"));
+    spread("top", ground.y, down, 16, (text, y) => written(text, 4, y + 4));
   }
   function ticks(a, b) {
     const low = Math.min(a, b), high = Math.max(a, b), rough = (high - low) / 3.5, power = 10 ** Math.floor(Math.log10(rough)), step = [10, 5, 2, 1].map(m => m * power).find(size => size <= rough);

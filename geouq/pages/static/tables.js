@@ -27,6 +27,8 @@
     return made;
   }
   const first = cell => cell.firstChild?.textContent.trim() ?? "";
+  /** The number of a cell with all digits, or its text. */
+  const whole = cell => cell.dataset.number ?? first(cell);
   /** Offer the rows that are shown as a file. */
   function download(sheet, rows) {
     const button = element("button", {type: "button", className: "download"}, "Download CSV");
@@ -53,7 +55,7 @@
       });
       controls.append(element("label", {}, "rows with ", search));
     }
-    controls.append(download(sheet, () => [...body.rows].filter(row => !row.hidden).map(row => [...row.cells].map(first))));
+    controls.append(download(sheet, () => [...body.rows].filter(row => !row.hidden).map(row => [...row.cells].map(whole))));
     sheet.prepend(controls);
     for (const button of sheet.querySelectorAll("th button")) button.addEventListener("click", () => {
       const heading = button.closest("th"), by = turn(heading), column = heading.cellIndex;
@@ -91,7 +93,7 @@
       keep(sheet, heading);
       again();
     });
-    sheet.querySelector(".controls").append(download(sheet, () => shown.map(row => row.map(text))));
+    sheet.querySelector(".controls").append(download(sheet, () => shown.map(row => row.map(cell => [cell].flat()[4] ?? text(cell)))));
     select.parentElement.hidden = index.groups.length < 2;
     select.addEventListener("change", open);
     search.addEventListener("input", again);
