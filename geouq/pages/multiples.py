@@ -71,13 +71,17 @@ class Row:
 
 @dataclass(frozen=True)
 class Multiples:
-    """Diagrams by row and variable. key, title : of the type of diagram. left_out : regions that are not shown."""
+    """Diagrams by row and variable. key, title : of the type of diagram. left_out : regions that are not shown.
+
+    reading : how to read each type, where there are several.
+    """
 
     caption: str
     headings: Sequence[str]
     rows: Sequence[Row]
     left_out: int = 0
     corner: str = "region"
+    reading: str = ""
     key: str = ""
     title: str = ""
 
@@ -172,7 +176,7 @@ def of_region(
     for kind in found:
         titles.setdefault(kind.about, []).append(kind.title)
     said = " ".join(f"{' and '.join(own)}: {about[0].lower()}{about[1:]}" for about, own in titles.items())
-    return Multiples(f"{said} {ROLES}{found[0].bands}", [one.name for one in drawn], rows, corner="diagram")
+    return Multiples(f"{ROLES}{found[0].bands}", [one.name for one in drawn], rows, corner="diagram", reading=said)
 
 
 def kinds(drawn: Sequence[Variable], columns: Sequence[Sequence[Curves]]) -> list[Kind]:

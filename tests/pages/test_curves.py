@@ -232,10 +232,10 @@ def test_coverage_by_group_has_the_intervals_of_region_and_whole_in_per_cent():
     up = (4 + 138 - band[:, 1]) / 138 * 0.5 + 0.5
     np.testing.assert_allclose(up, [0.9, 1.0, 0.8, 0.7], atol=1e-3)
     assert svg.count('class="own limits"') == 1  # of the only group that has some
-    assert "No intervals" not in found.caption
+    assert "No intervals" not in found.reading
     assert (
         "No intervals: too few independent tiles"
-        in of_region([VARIABLE], "east", {WHOLE: grouped("truth", ordered, edges=edges)}).caption
+        in of_region([VARIABLE], "east", {WHOLE: grouped("truth", ordered, edges=edges)}).reading
     )
 
 

@@ -610,9 +610,9 @@ def test_a_report_of_small_size_prints_on_at_most_four_pages(opened):
 def test_paper_has_open_sections_but_no_files_maps_of_pixels_and_configuration(opened):
     page = opened()
     page.emulate_media(media="print")
-    for name in ("#numbers", "#problems", "#made"):
+    for name in ("#numbers", "#problems", "#made", "label[for=diagram-reliability]"):
         assert page.locator(name).is_visible()
-    for name in ("#files", "#looks", "#made pre", "#problems details", ".kinds > label >> nth=0"):
+    for name in ("#files", "#looks", "#made pre", "#problems details", "label[for=diagram-pit]"):
         assert not page.locator(name).first.is_visible()
     page.locator("#numbers").evaluate("one => { one.open = false; }")
     assert not page.locator("#numbers").is_visible()

@@ -70,9 +70,9 @@ function open() {
 }
 addEventListener("hashchange", open);
 open();
-// On paper nothing can be opened; the rule of the verdict belongs to it.
+// On paper nothing can be opened; the rule of the verdict belongs to it, and how to read the diagrams.
 addEventListener("beforeprint", () => {
-  for (const details of document.querySelectorAll("#verdict details.rule:not([open])")) {
+  for (const details of document.querySelectorAll("#verdict details.rule:not([open]), #multiples details.rule:not([open])")) {
     details.open = true;
     details.dataset.opened = "";
   }
