@@ -5,7 +5,8 @@ geouq.about = (() => {
   const tip = geouq.element("div", {className: "tip", id: "tip", hidden: true});
   tip.setAttribute("role", "tooltip");
   document.querySelector("main").append(tip);
-  let source = null, owner = null, last = null, leaving = 0;
+  const PATIENCE = 400, REACH = 150; // milliseconds: a pointer that passes by opens nothing, and it can reach the text
+  let source = null, owner = null, last = null, coming = 0, leaving = 0;
   /** The element around a target that has a text; its title is taken away, so that the text is not shown twice. */
   function explained(target) {
     const one = target?.closest?.("[title], [data-about]") ?? null;
@@ -16,11 +17,13 @@ geouq.about = (() => {
     return one;
   }
   function place() {
+    tip.style.left = "0"; // it is as wide as the room to its right allows
     const edge = source.getBoundingClientRect(), {offsetWidth: wide, offsetHeight: high} = tip;
     const below = edge.bottom + 6, top = below + high < innerHeight ? below : Math.max(4, edge.top - high - 6);
     Object.assign(tip.style, {left: `${Math.max(4, Math.min(edge.left, innerWidth - wide - 8))}px`, top: `${top}px`});
   }
   function hide() {
+    clearTimeout(coming);
     clearTimeout(leaving);
     owner?.removeAttribute("aria-describedby");
     tip.hidden = true;
@@ -42,11 +45,12 @@ geouq.about = (() => {
   }
   addEventListener("pointerover", ({target, pointerType}) => {
     if (pointerType === "touch") return;
+    clearTimeout(coming);
     clearTimeout(leaving);
     if (tip.contains(target)) return;
-    if (target.closest?.("[title], [data-about]")) show(target);
-    else if (source && !source.contains(document.activeElement)) leaving = setTimeout(hide, 150); // time to reach the text
     last = target;
+    if (explained(target)) coming = setTimeout(show, PATIENCE, target);
+    else if (source && !source.contains(document.activeElement)) leaving = setTimeout(hide, REACH);
   });
   addEventListener("focusin", ({target}) => show(target));
   addEventListener("focusout", hide);
