@@ -13,6 +13,7 @@ Floats = NDArray[np.float64]
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 STEPS = 60
+LARGEST = 1e150  # std whose square is certain to be a float
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,11 @@ class StdDistribution:
     edges: Floats
     share: Floats
     is_logarithmic: bool
+
+    @property
+    def is_finite(self) -> bool:
+        """Return whether the distribution is known; squares and weights may leave the range of floats."""
+        return bool(np.isfinite(self.quantiles).all() and np.isfinite(self.share).all() and self.edges[-1] < LARGEST)
 
 
 def std_distributions(summaries: Mapping[str, Summary]) -> dict[str, StdDistribution]:
@@ -56,4 +62,5 @@ def _edges(ends: Floats, *, logarithmic: bool) -> Floats:
     low, high = float(ends.min()), float(ends.max())
     if logarithmic:
         return np.geomspace(low / 1.3, high * 1.3, STEPS + 1)
-    return np.linspace(max(0.0, low - 0.2 * (high - low)), high + 0.2 * (high - low) or low + 1.0, STEPS + 1)
+    margin = 0.2 * ((high - low) or high or 1.0)
+    return np.linspace(max(0.0, low - margin), high + margin, STEPS + 1)

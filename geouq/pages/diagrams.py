@@ -43,7 +43,8 @@ class Scale:
         elif value <= 0:
             share = 0.0
         else:
-            share = math.log(value / self.low) / math.log(self.high / self.low)
+            low = math.log(self.low)  # ratios of the ends may leave the range of floats
+            share = (math.log(value) - low) / (math.log(self.high) - low)
         return min(max(share, 0.0), 1.0)
 
 
@@ -193,7 +194,7 @@ def _number(tenths: int) -> str:
 
 def nothing() -> str:
     """Return a note in place of points."""
-    return f'<text x="{LEFT + SIDE / 2:g}" y="{TOP + SIDE / 2:g}" text-anchor="middle">no pixels</text>'
+    return f'<text x="{LEFT + SIDE / 2:g}" y="{TOP + SIDE / 2:g}" text-anchor="middle">no values</text>'
 
 
 def short(number: float) -> str:

@@ -379,5 +379,5 @@ def _spread(found: StdDistribution, frame: Frame, role: Role) -> str:
         line([(low, up), (high, up)], frame, role),
         line([(lower, up), (upper, up)], frame, f"{role} box"),
         line([(middle, up + 0.05), (middle, up - 0.05)], frame, f"{role} median"),
-        diamond((found.rmse, up), frame, role),
+        diamond((found.rmse, up), frame, role) if math.isfinite(found.rmse) else "",
     ))  # fmt: skip

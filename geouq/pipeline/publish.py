@@ -301,12 +301,14 @@ def _curves_of_pages(evaluated: Evaluated) -> dict[Place, Curves]:
 def _std_of_pages(evaluated: Evaluated) -> dict[Place, StdDistribution]:
     """Return the predicted std of the whole and of the regions that have a page, of each variable on one scale."""
     units = {unit.name: unit for unit in evaluated.numbers.shown if unit.level != "tile"}
-    return {
-        (units[name].level, name, variable.variable, variable.model): found
-        for variable in evaluated.swept.record.variables
-        if evaluated.metric_options[variable.name].form.has_variance
-        for name, found in std_distributions({of: unit.variables[variable.name] for of, unit in units.items()}).items()
-    }
+    found: dict[Place, StdDistribution] = {}
+    for variable in evaluated.swept.record.variables:
+        if not evaluated.metric_options[variable.name].form.has_variance:
+            continue
+        of_units = std_distributions({name: unit.variables[variable.name] for name, unit in units.items()})
+        of = variable.variable, variable.model
+        found |= {(units[name].level, name, *of): own for name, own in of_units.items() if own.is_finite}
+    return found
 
 
 def groups_of_unit(
