@@ -9,12 +9,13 @@ from geouq.pages.curves import Curves
 from geouq.verdict import NOT_DETECTED, Place, Verdict, place_of, place_of_row
 
 AT_ONCE = 40  # regions in one file
+FEW = 8  # regions that need no file of their own
 
 
 def region_scripts(content: ReportContent) -> Iterator[tuple[str, str]]:
     """Yield names and texts of the scripts that hold the regions, and curves and numbers of each variable.
 
-    The first script of a variable holds what the map needs before anything is selected.
+    The first script of a variable holds what the map needs before anything is selected, and regions that are few.
     """
     if content.cells is None:
         return
@@ -27,6 +28,9 @@ def region_scripts(content: ReportContent) -> Iterator[tuple[str, str]]:
             "doubt": "".join(str(int(_is_doubtful(content.verdicts.get(place)))) for place in (whole, *places)),
             "whole": _diagrams(content, whole, numbers),
         }
+        if len(places) <= FEW:
+            facts["regions"] = [_diagrams(content, place, numbers) for place in places]
+            places = []
         yield script_of("diagrams", number, 0, content.cells.facts_of(number) | facts)
         for part, first in enumerate(range(0, len(places), AT_ONCE), 1):
             own = [_diagrams(content, place, numbers) for place in places[first : first + AT_ONCE]]

@@ -212,7 +212,8 @@ geouq.map = (async () => {
   /** Numbers and diagrams of a region; those of the whole come with the variable. */
   async function diagramsOf(region) {
     const [variableOf, k] = [chooseVariable.selectedIndex, region - 1];
-    if (region === 0) return (await cells.described(layout, variableOf)).whole;
+    const first = await cells.described(layout, variableOf);
+    if (region === 0 || first.regions) return region === 0 ? first.whole : first.regions[k];
     return (await geouq.load("diagrams", variableOf, 1 + Math.floor(k / regions.perFile)))[k % regions.perFile];
   }
   async function withBins() {
