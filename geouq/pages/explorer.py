@@ -24,7 +24,7 @@ def region_scripts(content: ReportContent) -> Iterator[tuple[str, str]]:
     numbers = _numbers(content)
     for number, variable in enumerate(variables):
         whole, *places = [place_of(name, variable) for name in ("all", *content.regions)]
-        facts = {
+        facts: dict[str, Any] = {
             "doubt": "".join(str(int(_is_doubtful(content.verdicts.get(place)))) for place in (whole, *places)),
             "whole": _diagrams(content, whole, numbers),
         }

@@ -32,7 +32,8 @@ class Line:
 class Headline:
     """A sentence that answers, a line for each variable (the worst first), and the worst region.
 
-    more : number of variables that are left out. first : variable on which a map opens.
+    more : number of variables that are left out. first : variable on which a map opens. limits : what the numbers in
+    parentheses are.
     """
 
     tone: Tone
@@ -41,6 +42,7 @@ class Headline:
     worst: Line | None
     more: int = 0
     first: str = ""
+    limits: str = "confidence intervals"
 
 
 def headline(variables: Sequence[Variable], verdicts: Mapping[Place, Verdict]) -> Headline:
@@ -55,7 +57,15 @@ def headline(variables: Sequence[Variable], verdicts: Mapping[Place, Verdict]) -
     most = len(ranked) if len(ranked) == MOST_LINES + 1 else MOST_LINES  # "1 more" takes a line, too
     lines = [Line(name, effect_words(whole[name]), certainty(whole[name])) for name in ranked[:most]]
     worst, first = _worst_region(regions)
-    return Headline(tone, sentence, lines, worst, len(ranked) - len(lines), first or "".join(ranked[:1]))
+    more, first = len(ranked) - len(lines), first or "".join(ranked[:1])
+    return Headline(tone, sentence, lines, worst, more, first, _limits_of(verdicts.values()))
+
+
+def _limits_of(verdicts: Iterable[Verdict]) -> str:
+    """Return what limits are, with the level of the first ones."""
+    parts = (part for verdict in verdicts for part in (*verdict.parts.values(), verdict.inside))
+    level = next((part.ci_level for part in parts if part.ci_level is not None), None)
+    return "confidence intervals" if level is None else f"{100 * level:g} % confidence intervals"
 
 
 def _worst_region(regions: Sequence[tuple[str, str, Verdict]]) -> tuple[Line | None, str]:
@@ -95,7 +105,8 @@ def headline_of_region(
     tone, sentence = _answer({name: own for name, (own, _) in both.items()}, [])
     ranked = sorted(both, key=lambda name: _rank(both[name][0]))
     lines = [Line(name, compared(*both[name]), certainty(both[name][0])) for name in ranked[:most]]
-    return Headline(tone, sentence, lines, None, len(ranked) - len(lines), "".join(ranked[:1]))
+    more, limits = len(ranked) - len(lines), _limits_of(own for own, _ in both.values())
+    return Headline(tone, sentence, lines, None, more, "".join(ranked[:1]), limits)
 
 
 def compared(own: Verdict, whole: Verdict | None) -> str:
@@ -164,8 +175,10 @@ def shifted(verdict: Verdict) -> str:
         return ""
     ends = sorted(abs(end) for end in (part.ci_low, part.ci_high) if end is not None and end * part.value > 0)
     limits = f" ({ends[0]:.2f} to {ends[1]:.2f})" if len(ends) == 2 else ""
-    chance = "" if part.finding else ", not significant" if part.is_tested else ""
-    return f"mean {abs(part.value):.2f} std{limits} {'below' if part.value > 0 else 'above'} the truth{chance}"
+    chance = "" if part.finding or not part.is_tested else ", not significant"
+    if chance and limits:
+        chance += " among the tests of all regions"
+    return f"predictions {abs(part.value):.2f} std{limits} {'below' if part.value > 0 else 'above'} the truth{chance}"
 
 
 def _with_limits(part: Part) -> str:
@@ -222,7 +235,7 @@ def _without_findings(whole: Mapping[str, Verdict]) -> tuple[Tone, str]:
             f"Not shown to be trustworthy: {listed(doubtful)} may be off, which the tests cannot settle.",
         )
     if all(one.findings == ("no miscalibration detected",) for one in whole.values()):
-        return "fine", f"No miscalibration detected in {_all_of(whole)}."
+        return "fine", f"No miscalibration detected in {_any_of(whole)}."
     return "open", "Not shown to be trustworthy: no test finds a miscalibration, but not all of them are conclusive."
 
 
@@ -256,8 +269,8 @@ def _doubtful(whole: Mapping[str, Verdict]) -> list[str]:
     return [name for name, one in whole.items() if not one.is_certain and severity(one) >= MATTERS]
 
 
-def _all_of(whole: Mapping[str, Verdict]) -> str:
-    return next(iter(whole)) if len(whole) == 1 else f"all {len(whole)} variables"
+def _any_of(whole: Mapping[str, Verdict]) -> str:
+    return next(iter(whole)) if len(whole) == 1 else f"any of {len(whole)} variables"
 
 
 def _are(count: int) -> str:

@@ -73,7 +73,7 @@ OVER = "over-confident"
             {"AGB": verdict(word="no miscalibration detected"), "Clay": verdict(word="no miscalibration detected")},
             [],
             "fine",
-            "No miscalibration detected in all 2 variables.",
+            "No miscalibration detected in any of 2 variables.",
         ),
         (
             {"AGB": verdict(word="no miscalibration detected"), "Clay": verdict()},
@@ -95,7 +95,7 @@ def test_the_worst_variable_comes_first_with_its_effect_in_words():
 
     assert [line.name for line in found.lines] == ["Clay", "AGB"]
     assert found.lines[0].effect.endswith(
-        "errors 2.2 times the predicted std; mean 0.90 std below the truth, not significant"
+        "errors 2.2 times the predicted std; predictions 0.90 std below the truth, not significant"
     )
     assert found.lines[1].effect == (
         "90 % intervals cover 82 % of the pixels (68 to 90 %); errors 1.32 times the predicted std"
@@ -104,13 +104,16 @@ def test_the_worst_variable_comes_first_with_its_effect_in_words():
 
 def test_an_effect_that_may_be_chance_says_so():
     none, spread = Part(""), Part("z_std", 1.0)
-    sure, unsure = (
+    sure, unsure, adjusted = (
         shifted(Verdict((OVER,), Part("z_mean", 0.9, *limits, 0.95, p, finding), spread, none, none))
-        for limits, p, finding in (((0.2, 1.6), 0.001, "biased"), ((-0.5, 2.3), 0.2, ""))
+        for limits, p, finding in (((0.2, 1.6), 0.001, "biased"), ((-0.5, 2.3), 0.2, ""), ((0.1, 1.7), 0.06, ""))
     )
 
-    assert sure == "mean 0.90 std (0.20 to 1.60) below the truth"
-    assert unsure == "mean 0.90 std below the truth, not significant"
+    assert sure == "predictions 0.90 std (0.20 to 1.60) below the truth"
+    assert unsure == "predictions 0.90 std below the truth, not significant"
+    assert adjusted == (
+        "predictions 0.90 std (0.10 to 1.70) below the truth, not significant among the tests of all regions"
+    )
 
 
 def test_an_over_wide_std_is_as_bad_as_one_that_is_too_small_by_the_same_factor():
@@ -203,3 +206,11 @@ def test_a_narrow_interval_of_the_coverage_has_a_digit_more():
     narrow = replace(one, inside=replace(one.inside, ci_low=0.8991, ci_high=0.9012))
 
     assert covered(narrow) == "90 % intervals cover 90.0 % of the pixels (89.9 to 90.1 %)"
+
+
+def test_the_level_of_the_limits_is_named():
+    none, spread = Part(""), Part("z_std", 1.2, 1.0, 1.4, 0.95, 0.01, OVER)
+    found = answer({"AGB": Verdict((OVER,), none, spread, none, none), "Clay": verdict()})
+
+    assert found.limits == "95 % confidence intervals"
+    assert answer({"Clay": verdict()}).limits == "confidence intervals"
