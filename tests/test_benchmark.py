@@ -137,6 +137,7 @@ def test_ways_from_files_give_the_same_numbers(tmp_path, module):
         ("recalibration", ("--size", 128), "scale, writes 1"),
         ("kernel", ("--kernel-size", 128), "the notebook's four calls"),
         ("overhead", ("--size", 1024, "--tiles", 3), "`geouq --help` / `import click`"),
+        ("remote", ("--size", 128), "seconds of `geouq check` of 120 files"),
     ],
 )
 def test_a_section_prints_a_table_and_writes_it_between_the_marks(tmp_path, section, options, first):

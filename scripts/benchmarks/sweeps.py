@@ -20,14 +20,16 @@ from geouq.rasters.catalog import find_tiles
 from geouq.runs.plan import settings_for
 from geouq.runs.progress import Silent
 from geouq.summary import TileSummary
-from geouq.sweep.tiles import sweep_tiles
+from geouq.sweep.tiles import ReadingOf, reading_by_default, sweep_tiles
 from geouq.sweep.workers import workers
 
 SPARSE = 0.04
 TARGETS = {"deflate": "<= 1.20", "zstd": "<= 1.35", "lerc": "<= 1.40", "none": "<= 3"}
 
 
-def sweep_of(config: Path, threads: int, tail: int | None = None) -> Callable[[], list[TileSummary]]:
+def sweep_of(
+    config: Path, threads: int, tail: int | None = None, reading_of: ReadingOf = reading_by_default
+) -> Callable[[], list[TileSummary]]:
     """Return the sweep alone of an experiment's tiles: summaries in memory; no table, map or figure."""
     experiment = load_experiment(config)
     catalog = find_tiles(experiment)
@@ -37,7 +39,7 @@ def sweep_of(config: Path, threads: int, tail: int | None = None) -> Callable[[]
 
     def sweep() -> list[TileSummary]:
         with workers(threads) as pool:
-            outcomes = list(sweep_tiles(catalog.tiles, settings, pool, 2 * threads))
+            outcomes = list(sweep_tiles(catalog.tiles, settings, pool, 2 * threads, reading_of=reading_of))
         if failed := [*catalog.failures, *(outcome for outcome in outcomes if isinstance(outcome, Failure))]:
             raise SystemExit(f"{config}: {failed[0].message}")
         return outcomes
