@@ -199,13 +199,13 @@ def run(configs: tuple[Path, ...], *, how: "How | None", **options: Any) -> None
         raise ConfigError("--out names the folder of one run; give one configuration, or leave it out")
     experiments = [load_experiment(config) for config in configs]
     _require_own_folders(experiments)
+    if not is_kept():
+        click.echo(NOT_KEPT, err=True)
     worst = 0
     for config, experiment in zip(configs, experiments, strict=True):
         begun_early = helping_early(experiment, options["workers"], options["memory"])
         with reporter(how or "fitting") as progress, begun_early as early:
-            if not is_kept():
-                click.echo(NOT_KEPT, err=True)
-            elif not is_compiled():
+            if is_kept() and not is_compiled():
                 progress.say(COMPILING)
             results = _evaluate(experiment, options, progress, early)
         code = _describe(config, results, traces=how == "verbose")

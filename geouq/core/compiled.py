@@ -133,21 +133,22 @@ def inlined_reordered(function: F) -> F:
 
 def elementwise(function: Callable[[float], float]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
     """Return a function of a number for arrays of any shape, compiled at its first call."""
+    ready: list[Any] = []
 
-    @cache
-    def made() -> Any:
-        """Compile the function at the first call."""
-        found = _made(function, "vectorize", {})
+    def make_ready() -> None:
+        """Compile the function, which one thread does; no lock but those of `_alone` is held meanwhile."""
         with _alone(_name_of(function)):
-            found.add("float64(float64)")
-        return found
+            if not ready:
+                found = _made(function, "vectorize", {})
+                found.add("float64(float64)")
+                ready.append(found)
 
     @wraps(function)
     def called(values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Call the compiled function."""
-        with _making:
-            function = made()
-        return cast("NDArray[np.float64]", function(values))
+        if not ready:
+            make_ready()
+        return cast("NDArray[np.float64]", ready[0](values))
 
     return cast("Any", called)
 
@@ -219,7 +220,8 @@ def _alone(name: str) -> Iterator[None]:
     no two processes wait for each other. numba compiles in one thread of a process, and this one comes first: no thread
     waits for a lock of another thread that waits for numba.
     """
-    from numba.core.compiler_lock import global_compiler_lock
+    with _making:  # numba does not bear that two threads import it
+        from numba.core.compiler_lock import global_compiler_lock
 
     with ExitStack() as stack:
         stack.enter_context(global_compiler_lock)

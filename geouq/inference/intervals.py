@@ -251,8 +251,7 @@ def infer(
         _key(number): (number, how)
         for number, how in _assessed_by_tiles(name, metric_options, places, tiles, settings, wanted=not_kept)
     }
-    intervals: list[Interval] = []
-    tests: list[Test] = []
+    intervals, tests = list[Interval](), list[Test]()
     for number, how in assessed:
         other = by_tiles.get(_key(number), (number, FEW_TILES if len(places) < FEWEST_TILES else NOT_KEPT))
         one = Interval(*_key(number), reason=FAILED)

@@ -3,15 +3,17 @@
 import glob
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 
 from geouq.core.errors import DataError
 from geouq.core.naming import file_in_name, format_in_name
 from geouq.rasters.raster import gdal_options
-from geouq.rasters.servers import as_gdal_names_it, names_in
+from geouq.rasters.servers import as_gdal_names_it, exists, names_in
 
 TILE = "{tile}"
+REQUESTS = 32  # at a time
 STORE = re.compile(r"/vsi(?:s3|gs|az|adls|oss|swift)/")
 
 
@@ -28,7 +30,8 @@ def is_in_store(pattern: str) -> bool:
     >>> is_in_store("s3://bucket/{tile}.tif"), is_in_store("https://server/{tile}.tif")
     (True, False)
     """
-    return not format_in_name(pattern) and bool(STORE.match(as_gdal_names_it(pattern))) and TILE in pattern
+    is_plain = not format_in_name(pattern) and "?" not in pattern
+    return is_plain and TILE in pattern and bool(STORE.match(as_gdal_names_it(pattern)))
 
 
 def tile_regex(pattern: str) -> re.Pattern[str]:
@@ -71,7 +74,20 @@ def _in_store(pattern: str, *, hidden: bool) -> list[str]:
         ]
 
     with gdal_options():
-        return reduce(deeper, parts, [f"/{root}"])
+        found = reduce(deeper, parts, [f"/{root}"])
+    return found if TILE in parts[-1] else _those_there(found)
+
+
+def _those_there(paths: Sequence[str]) -> list[str]:
+    """Return the keys that exist, which takes a request for each."""
+
+    def is_there(path: str) -> bool:
+        """Return whether a key exists."""
+        with gdal_options():
+            return exists(path)
+
+    with ThreadPoolExecutor(REQUESTS) as pool:
+        return [path for path, found in zip(paths, pool.map(is_there, paths), strict=True) if found]
 
 
 def _names_in(folder: str) -> list[str]:

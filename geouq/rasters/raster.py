@@ -80,7 +80,7 @@ GDAL_OPTIONS: dict[str, Any] = {
 OF_ONE_FILE = ("GTiff", "COG")  # formats that open no other raster, which may have sidecars of its own
 DRIVERS = ("GTiff",)  # of GDAL; a VRT can make it read any file or address
 CACHE = 64 << 20  # bytes
-MOST_REQUESTS = 32  # at a time
+MOST_REQUESTS = 8  # at a time, for a tile
 MOST_OPEN = 256  # rasters that a thread keeps open
 UNSAID = re.compile(r"(band_\d+)?")  # descriptions that name no variable
 # pixels of a block for a byte of its file: one may be a bit; zstd makes 2^15 bytes of one; of what is not here, such as

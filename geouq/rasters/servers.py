@@ -71,9 +71,9 @@ def may_have_sidecars(path: str) -> bool:
     name = as_gdal_names_it(path)
     if _gdal() is None or not is_remote(name) or "GDAL_DISABLE_READDIR_ON_OPEN" in os.environ:
         return True
-    if not _exists(name):
+    if not exists(name):
         return True
-    return "?" not in name and any(_exists(f"{name}{end}") for end in READ_WITH_IT)
+    return "?" not in name and any(exists(f"{name}{end}") for end in READ_WITH_IT)
 
 
 def names_in(folder: str) -> list[str] | None:
@@ -108,7 +108,7 @@ def store_options() -> dict[str, str]:
     }
 
 
-def _exists(name: str) -> bool:
+def exists(name: str) -> bool:
     """Return whether GDAL finds a file."""
     library = _gdal()
     return bool(library) and library.VSIStatExL(name.encode(), ctypes.create_string_buffer(STATUS), EXISTS) == 0

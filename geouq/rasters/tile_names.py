@@ -25,9 +25,10 @@ def others(patterns: Mapping[str, str], layer: str) -> list[str]:
 def listed_names(experiment: Experiment, patterns: Mapping[str, str]) -> dict[str, set[str]]:
     """Return the tile names for which a file exists, for each layer whose files are listed.
 
-    Folders of this machine are. Keys of an object store are where the configuration does not name the tiles.
+    Folders of this machine are. Keys of an object store are where the configuration does not name the tiles; where the
+    store refuses to list those of other layers than predictions, opening them tells which are there.
 
-    Raises ConfigError where a store cannot be listed.
+    Raises ConfigError where predictions cannot be listed.
     """
     found = {}
     for layer, pattern in patterns.items():
@@ -35,6 +36,8 @@ def listed_names(experiment: Experiment, patterns: Mapping[str, str]) -> dict[st
             try:
                 found[layer] = match_names(pattern, others(patterns, layer), hidden=True)
             except DataError as error:
+                if not is_predicted(layer):
+                    continue
                 raise config_error([experiment.problem_of_layer(layer, str(error))]) from None
     return found
 

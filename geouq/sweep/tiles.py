@@ -82,7 +82,8 @@ def added_up(
 ) -> Iterator[TileSummary | Failure]:
     """Summaries of tiles from their pieces in order, each begun with its first piece, or why there is none."""
     sums: dict[str, TileSum] = {}
-    with ThreadPoolExecutor(CHECKS, "geouq") as pool:
+    pool = ThreadPoolExecutor(CHECKS, "geouq")
+    try:
         ended = deque[tuple[TileSum, Future[Failure | None]]]()
         for task, outcome in outcomes:
             name = task.tile.name
@@ -99,6 +100,8 @@ def added_up(
             else:
                 under_way(name, (task.place + 1) / task.count)
         yield from _checked(ended, 0)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)  # who stops early waits for no server
 
 
 def _checked(ended: deque[tuple[TileSum, Future[Failure | None]]], waiting: int) -> Iterator[TileSummary | Failure]:

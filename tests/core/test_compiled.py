@@ -1,5 +1,6 @@
 """Functions are defined without waiting for a process that compiles; each compiles in one process at a time."""
 
+import os
 import sys
 import textwrap
 from contextlib import contextmanager
@@ -101,3 +102,44 @@ def test_what_is_compiled_ahead_is_loaded_where_it_is_called(tmp_path, monkeypat
     )
 
     assert done.stdout == "1 0\n"
+
+
+THREADS = """
+    import time
+    from contextlib import contextmanager
+    from threading import Thread
+    import numpy as np
+    import geouq.core.compiled as own
+    from geouq.core.compiled import compiled, elementwise
+
+    as_it_is = own._alone
+
+    @contextmanager
+    def slowly(name):
+        with as_it_is(name):
+            time.sleep(0.5)
+            yield
+
+    own._alone = slowly
+    callee = compiled(lambda value: 2.0 * value)
+    caller = compiled(lambda value: callee(value) + 1.0)
+    each = elementwise(lambda value: 3.0 * value)
+    work = [lambda: caller(1.0), lambda: each(np.ones(2)), lambda: each(np.ones(3))]
+    threads = [Thread(target=one, daemon=True) for one in work]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.1)
+    for thread in threads:
+        thread.join(60)
+    print(any(thread.is_alive() for thread in threads), each(np.ones(2)), flush=True)
+"""
+
+
+def test_threads_that_compile_different_functions_do_not_wait_for_each_other(tmp_path):
+    script = tmp_path / "threads.py"
+    script.write_text(textwrap.dedent(THREADS))
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "XDG_CACHE_HOME": str(tmp_path)}
+
+    done = run([sys.executable, script], env=environment, capture_output=True, text=True, timeout=300, check=False)
+
+    assert done.stdout.startswith("False [3. 3.]"), done.stderr

@@ -49,6 +49,8 @@ def test_keys_that_match_a_pattern_name_the_tiles(bucket):
     assert match_names(patterns["all"], others(patterns, "all")) == {"a1_var"}
     assert match_names("s3://bucket/t/{tile}/truth.tif") == {"a1", "a2"}
     assert match_names("s3://bucket/t/{tile}/{tile}.tif") == set()
+    assert match_names("s3://bucket/{tile}/a1_mean.tif") == {"maps"}
+    assert match_names("s3://bucket/maps/{tile}_mean.tif?versionId=3") == set()
 
 
 def test_more_keys_than_one_answer_of_the_store_holds_are_found(bucket):
@@ -93,4 +95,13 @@ def test_tiles_that_are_named_need_no_listing(bucket, tile_folder, geouq, tmp_pa
 
     assert refused.exit_code == 2
     assert "far.yaml:4: data.mean: /vsis3/bucket/predictions cannot be listed" in refused.stderr
+    assert geouq("check", config).exit_code == 0
+
+
+def test_a_truth_whose_store_lists_nothing_is_opened_all_the_same(bucket, tile_folder, geouq, tmp_path, monkeypatch):
+    config = tile_folder(("a1",), text="variables: [height]\noutput: {maps: none, figures: none}\n")
+    bucket.upload_file(str(tmp_path / "truth/a1.tif"), "bucket", "truth/a1.tif")
+    config.write_text(config.read_text().replace("truth/{tile}.tif", "s3://bucket/truth/{tile}.tif"))
+    monkeypatch.setattr("geouq.rasters.listing.names_in", lambda _: None)
+
     assert geouq("check", config).exit_code == 0
