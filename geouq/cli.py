@@ -141,7 +141,7 @@ def init(predictions: Path, truth: Path) -> None:
 @click.option(
     "--workers",
     type=click.IntRange(1),
-    help="Number of workers to plan for; default: one for each processor, eight for files on servers.",
+    help="Number of workers to plan for; default: one for each processor, up to eight for files on servers.",
 )
 @click.option("--memory", help="Limit of the memory, such as 4GB.")
 @click.option("--deep", is_flag=True, help="Also check a sample of the pixels, and print the findings.")
@@ -175,7 +175,7 @@ def check(config: Path, workers: int | None, memory: str | None, *, deep: bool, 
 @click.option(
     "--workers",
     type=click.IntRange(1),
-    help="Number of workers; default: one for each processor, eight for files on servers.",
+    help="Number of workers; default: one for each processor, up to eight for files on servers.",
 )
 @click.option("--memory", help="Limit of the memory, such as 4GB; it may lower the number of workers.")
 @click.option("--scheduler", metavar="ADDRESS", help="Address that a running dask scheduler prints when it starts.")
@@ -349,7 +349,7 @@ def compare(runs: tuple[Path, ...], *, out: Path | None, fail_if_worse: tuple[st
     "--workers",
     "threads",
     type=click.IntRange(1),
-    help="Number of workers; default: one for each processor, eight for files on servers.",
+    help="Number of workers; default: one for each processor, up to eight for files on servers.",
 )
 @click.option("--memory", help="Limit of the memory, such as 4GB; it may lower the number of workers.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")

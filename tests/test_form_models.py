@@ -107,7 +107,7 @@ def test_the_worse_of_two_models_is_told(folder, data, metric):
     assert row["verdict"] == "worse"
     page = (folder / "out/report/index.html").read_text(encoding="utf-8")
     _, _, models = page.partition("Models compared")
-    assert "far.2 less near" in models
+    assert "far.2 minus near" in models
     assert {"crps_quantiles": "2 x mean pinball", "brier": "Brier score"}[metric] in models
     assert "mean z²" not in models.partition("All tiles together")[0]
 

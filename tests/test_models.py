@@ -11,7 +11,8 @@ from geouq.config import load_experiment
 from geouq.core.grid import Window
 from geouq.core.validity import REASONS
 from geouq.rasters.catalog import find_tiles
-from geouq.rasters.raster import gdal_options, opened
+from geouq.rasters.gdal import gdal_options
+from geouq.rasters.raster import opened
 from geouq.reading import reader
 from geouq.reading.reader import TileReader
 from geouq.summary.tile_file import save_tile

@@ -13,7 +13,7 @@ from geouq.core.grid import Grid, Window
 from geouq.core.overflow import overflow_is_missing
 from geouq.core.validity import MASKED
 from geouq.rasters.catalog import Tile
-from geouq.rasters.raster import gdal_options
+from geouq.rasters.gdal import gdal_options
 from geouq.reading.reader import masked_layers, read_window
 from geouq.reading.variable_window import VariableWindow
 

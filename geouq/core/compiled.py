@@ -1,12 +1,12 @@
 """Compile functions with numba, once per machine.
 
-A function is compiled at its first call. Functions whose types of arguments are declared are compiled earlier by
-`compile_ahead`, in a process that has nothing else to do. Each function has a lock of its own, so that processes
-compile different functions at the same time, and none of them twice.
+A function is compiled at its first call. A function with declared argument types can be compiled earlier by
+`compile_ahead`, in an idle process. Each function has its own lock, so that processes compile different functions at
+the same time, and no function twice.
 
-numba's own cache notices a change of the file that holds a function, but not of the functions and constants that it
-takes from other files. Here the cache's folder bears a digest of all files that matter, so that an update of any of
-them compiles anew.
+numba compiles a function again if its file changes, but not if it calls functions or uses constants of another file
+that changes. Therefore the name of the cache folder is a digest of all these files. After an update of any of them,
+the folder is a new one, and all functions are compiled again.
 
 numba is imported when the first function is called, as many commands call none.
 """
@@ -36,6 +36,7 @@ SOURCES = (
     "summary/*.py",
     "zones/*.py",
 )
+COMPLETE = "complete"  # file in the folder of compiled functions
 FUSED = {"contract"}
 REORDERED = {"reassoc", "contract", "nsz", "arcp"}
 PLAIN: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
@@ -69,7 +70,7 @@ class _Compiled:
         return self._compiler()._numba_type_
 
     def _compiler(self) -> Any:
-        """Return what numba makes of the function, and compiles for the types of a call."""
+        """Return numba's dispatcher of the function, which compiles for the types of a call."""
         with _making:
             if self._made is None:
                 self._made = _made(self._function, "njit", self._options)
@@ -136,7 +137,7 @@ def elementwise(function: Callable[[float], float]) -> Callable[[NDArray[np.floa
     ready: list[Any] = []
 
     def make_ready() -> None:
-        """Compile the function, which one thread does; no lock but those of `_alone` is held meanwhile."""
+        """Compile the function in one thread; no lock except those of `_alone` is held."""
         with _alone(_name_of(function)):
             if not ready:
                 found = _made(function, "vectorize", {})
@@ -154,13 +155,20 @@ def elementwise(function: Callable[[float], float]) -> Callable[[NDArray[np.floa
 
 
 def is_kept() -> bool:
-    """Whether what is compiled is kept for the next process; where no folder can be written, each compiles anew."""
+    """Return whether compiled code is kept for the next process; without a folder, each process compiles."""
     return bool(_cache_folder())
 
 
 def is_compiled() -> bool:
-    """Return whether the folder holds compiled code; otherwise a run compiles, which takes half a minute."""
-    return is_kept() and any(Path(_cache_folder()).rglob("*.nbi"))
+    """Return whether a run has compiled all that it calls; otherwise a run compiles, which takes half a minute."""
+    return is_kept() and Path(_cache_folder(), COMPLETE).exists()
+
+
+def mark_compiled() -> None:
+    """Record that a run has ended, so that all that runs call is compiled."""
+    if is_kept():
+        with suppress(OSError):
+            Path(_cache_folder(), COMPLETE).touch()
 
 
 def _inlined(function: F, options: Mapping[str, Any]) -> F:
@@ -201,7 +209,7 @@ def _name_of(function: Callable[..., object]) -> str:
 
 
 def _one_at_a_time(name: str, compile_for: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function, or load what is kept, while no other process does: numba's files are not made for two."""
+    """Compile a function, or load it from the cache, in one process at a time: numba does not lock its cache files."""
 
     @wraps(compile_for)
     def alone(*arguments: Any) -> Any:
@@ -214,13 +222,13 @@ def _one_at_a_time(name: str, compile_for: Callable[..., Any]) -> Callable[..., 
 
 @contextmanager
 def _alone(name: str) -> Iterator[None]:
-    """Hold the lock of a function, where there is a folder of compiled ones and its file system knows locks.
+    """Hold the lock of a function, if there is a cache folder and its file system supports locks.
 
-    A function that calls others holds its lock while it waits for theirs. No function calls itself through others, so
-    no two processes wait for each other. numba compiles in one thread of a process, and this one comes first: no thread
-    waits for a lock of another thread that waits for numba.
+    While a function is compiled that calls others, its lock is held, and the locks of the others are taken. No function
+    calls itself through others, so processes do not wait for each other in a circle. numba's lock for threads is taken
+    before the lock of the function; in the other order, two threads could wait for each other.
     """
-    with _making:  # numba does not bear that two threads import it
+    with _making:  # an import of numba fails if another thread imports it at the same time
         from numba.core.compiler_lock import global_compiler_lock
 
     with ExitStack() as stack:
@@ -237,12 +245,12 @@ def _lock(name: str) -> FileLock:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_lock.cache_clear)  # a lock refuses to be used by two processes
+    os.register_at_fork(after_in_child=_lock.cache_clear)  # a FileLock works in the process that made it alone
 
 
 @cache
 def digest_of_sources() -> str:
-    """Return the digest of all that the compiled functions are made of: what they give can change only when it does."""
+    """Return the digest of all files that compiled functions depend on; their results can change only if it does."""
     package = Path(__file__).parents[1]
     files = sorted(path for pattern in SOURCES for path in package.glob(pattern))
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:16]
@@ -250,7 +258,7 @@ def digest_of_sources() -> str:
 
 @cache
 def _cache_folder() -> str:
-    """Folder for this version of the sources, in numba's if that is set, or the user's; '' if none can be written."""
+    """Return the cache folder of this version of the sources, in NUMBA_CACHE_DIR if set; '' if none can be written."""
     config: Any = _numba().config
     try:
         folder = (Path(config.CACHE_DIR) if config.CACHE_DIR else _user_cache() / "geouq") / digest_of_sources()

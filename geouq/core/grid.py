@@ -89,6 +89,8 @@ def require_same_grid(one: Grid, other: Grid, one_name: str, other_name: str) ->
 
     The message shows both grids and the shift in pixels.
     """
+    if one == other:
+        return
     alike = one.shape == other.shape and _same_crs(one.crs, other.crs) and _same_control(one, other)
     if alike and shift_in_pixels(one, other) <= TOLERANCE:
         return

@@ -33,17 +33,17 @@ class Helpers:
     count: int = 0
     preparations: list[Future[Any]] = field(default_factory=list)
 
-    def make_ready(self, function: Callable[[], None]) -> None:
-        """Let each process call a function before its work; what it fails at, the work meets again."""
+    def prepare(self, function: Callable[[], None]) -> None:
+        """Call a function in each process before other work; ignore its errors, as later work raises them again."""
         if self.pool is not None:
             self.preparations.extend(self.pool.submit(function) for _ in range(self.count))
 
     def begin(self, function: Callable[[T], R], items: Iterable[T]) -> Sequence["Work[T, R]"]:
-        """Hand items to the processes, and return without waiting for the results."""
+        """Submit items to the processes, and return without waiting for the results."""
         return [self._work(function, item) for item in items]
 
     def share(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-        """Yield function(item) of each item, in their order; items are taken as there is room for them."""
+        """Yield function(item) for each item, in order; compute it in this process if no other one is free."""
         waiting = deque[Work[T, R]]()
         for item in items:
             is_idle = sum(not one.is_done for one in waiting) < AHEAD * self.count
@@ -56,16 +56,24 @@ class Helpers:
         yield from results(waiting)
 
     def release(self) -> None:
-        """Let the processes end, while this one goes on."""
+        """Let the processes end when their work is done; do not wait for them."""
         if self.pool is not None:
             self.pool.shutdown(wait=False)
+
+    def end(self) -> None:
+        """End the processes at once, whatever they do."""
+        if self.pool is not None:
+            from loky import ProcessPoolExecutor  # noqa: PLC0415  small runs need no processes
+
+            if isinstance(self.pool, ProcessPoolExecutor):
+                self.pool.shutdown(wait=True, kill_workers=True)
 
     def _work(self, function: Callable[[T], R], item: T) -> "Work[T, R]":
         if self.pool is None:
             return Work(function, item)
         try:
             return Work(function, item, self.pool.submit(_apart, function, item, are_collected()))
-        except BrokenExecutor:  # a process ended, as for want of memory
+        except BrokenExecutor:  # a process ended, for example because memory ran out
             return Work(function, item)
 
 
@@ -85,7 +93,7 @@ class Work(Generic[T, R]):
         return bool(self._found) or (self._future is not None and self._future.done())
 
     def take_back(self) -> bool:
-        """Compute the result here, unless it is computed or another process has begun."""
+        """Compute the result in this process and return True, unless there is one or another process computes it."""
         if self._found or not (self._future is None or self._future.cancel()):
             return False
         self.compute()
@@ -114,7 +122,7 @@ class Work(Generic[T, R]):
 
 
 def results(work: Iterable[Work[T, R]]) -> Iterator[R]:
-    """Yield the results in order. Meanwhile compute here what no other process has begun, the last first."""
+    """Yield the results in order. While the next one is not there, compute others in this process, the last first."""
     waiting = deque(work)
     while waiting:
         while not waiting[0].is_done and any(one.take_back() for one in reversed(waiting)):
@@ -124,13 +132,14 @@ def results(work: Iterable[Work[T, R]]) -> Iterator[R]:
 
 @contextmanager
 def helpers(count: int) -> Iterator[Helpers]:
-    """Provide `count` processes. They start when they get work, and end with the block."""
+    """Provide `count` processes, which start at their first work and end with the block."""
     if count < 1:
         yield Helpers()
         return
     from loky import ProcessPoolExecutor  # noqa: PLC0415  small runs need no processes
 
-    # other than those of the standard library, these processes do not run the user's script again
+    # processes of concurrent.futures import the main module again, and so run a user's script that has no main guard;
+    # those of loky do not
     pool = ProcessPoolExecutor(count, initializer=_begin, initargs=(os.getpid(),))
     shared = Helpers(pool, count)
     try:
@@ -138,7 +147,7 @@ def helpers(count: int) -> Iterator[Helpers]:
     except BaseException:
         pool.shutdown(wait=True, kill_workers=True)
         raise
-    # results are there: nobody waits for a process that is not even ready
+    # all results are here, so a process that still prepares is not needed
     pool.shutdown(wait=True, kill_workers=not all(one.done() for one in shared.preparations))
 
 

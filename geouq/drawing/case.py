@@ -21,10 +21,10 @@ from geouq.verdict import Place, Verdict
 class Source:
     """What the figures of a run are drawn from.
 
-    scheme : of the bins shown. shown : the whole, then the regions to compare. inferred : what is
-    inferred of a variable of an evaluation unit, computed when it is needed.
-    rows : of the tables `metrics` and `shift`. verdicts : those that could be reached. zones : the parts of each zone.
-    settings : of intervals. wholes : of all tiles, by the name of the variable.
+    scheme : bins shown. shown : the whole, then the regions to compare. inferred : returns the inference for a variable
+    of an evaluation unit, computed when it is needed. rows : rows of the tables `metrics` and `shift`. verdicts : by
+    region and variable; some may be missing. zones : parts of each zone. settings : of intervals. wholes : summary of
+    all tiles, by the name of the variable.
     """
 
     scheme: BinScheme
@@ -121,6 +121,6 @@ class Case:
         return self.source.verdicts[place].word if place in self.source.verdicts else ""
 
     def rows(self, table: str) -> list[Row]:
-        """Return the rows of a table that tell of the variable."""
+        """Return the rows of a table for the variable."""
         own = self.variable.variable, self.variable.model
         return [row for row in self.source.rows.get(table, ()) if (row["variable"], row["model"]) == own]

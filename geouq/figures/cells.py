@@ -47,7 +47,8 @@ from geouq.maps.scales import Scale, hexadecimal
 
 Floats = NDArray[np.float64]
 
-EMPTY = "#c9ced3"  # apart from the middle of the colours, which is white
+# no data, as on the pages; at least 10 apart (CIE76) from all colours of scales for readers without green cones
+EMPTY = "#c6c6c6"
 SCATTERED = 0.08  # share of the map below which tiles are drawn one by one
 MOST_PANELS = 12
 TALLEST = 190  # mm, of a map
@@ -75,8 +76,8 @@ def cell_map(
 ) -> Figure:
     """Return a metric in every cell, with a scale bar and north; tiles that lie far apart have a panel each.
 
-    Values beyond the ends of the scale have the colour of the end, which arrows tell. Of tiles in several CRS, those of
-    the most frequent one are drawn, and of more than 12 far apart the largest.
+    Values beyond an end of the scale have the colour of that end, and an arrow of the colour bar shows it. Of tiles in
+    several CRS, those of the most frequent one are drawn; of more than 12 tiles far apart, the largest.
     """
     used = [tile for tile in tiles if np.isfinite(tile.values).any()]
     if not used:
@@ -235,7 +236,7 @@ def _scale_bar(axes: Axes, ends: tuple[float, float], metres: float) -> None:
 def metres_a_unit(grid: Grid, latitude: float) -> tuple[float, bool]:
     """Return the metres that one unit of x is, at that latitude where coordinates are angles, and whether they are.
 
-    NaN where the CRS does not tell.
+    NaN if the CRS has no unit of length.
     """
     try:
         crs = CRS.from_wkt(grid.crs)
@@ -283,7 +284,7 @@ def _note(drawn: Sequence[TileCells], used: Sequence[TileCells]) -> str:
 def correlogram_figure(blocks: Blocks, *, title: str, width: float | None = None) -> Figure:
     """Correlation between cells of what each adds to the mean error, squared error and z², by their distance.
 
-    Dotted lines show how far each reaches; blocks of the bootstrap are to be at least as large.
+    Dotted lines show the range of each correlation; blocks of the bootstrap should be at least as large.
     """
     figure = panel_figure(title, width)
     axes = figure.subplots()

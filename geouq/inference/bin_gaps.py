@@ -5,59 +5,51 @@ those of the calibration curve as differences of shares. UCE has the unit of the
 pixels and a mean variance of its own in each bin, by which it weighs its gaps.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import BinScheme
-from geouq.inference.limits import CurveNoise, Noise, RatioNoise
+from geouq.inference.folded import Noise
 from geouq.metrics import MetricOptions, Value, binned, group_coverage
+from geouq.metrics.norms import NormKind
 from geouq.metrics.record import CurveGaps, GroupGaps, ProbabilityGaps, VarianceGaps
 from geouq.summary import Binned, Summary
 
 Floats = NDArray[np.float64]
-Weighted = Callable[[Floats, Floats], Floats]
 
 
 @dataclass(frozen=True)
 class Gaps:
-    """Signed gaps of an evaluation unit and its resamples, and the number that they give.
+    """Signed gaps of an evaluation unit and its resamples, and the norm that the number is.
 
     Parameters
     ----------
+    norm : str
+        Kind of the norm.
     signed : float64 (gaps)
         Gaps of the evaluation unit, NaN for an empty bin.
     drawn : float64 (R, gaps)
         Gaps of each resample.
-    weighted : callable
-        Returns the number from gaps and their weights.
-    weight, drawn_weight : float64 (gaps) and (R, gaps)
-        Weights of the evaluation unit and of each resample.
+    weight, drawn_weight : float64 (gaps) and (R, gaps), optional
+        Weights of the evaluation unit and of each resample, above 0; all 1 by default.
     whole : bool
         False if all errors of a bin are exactly 0, so that its gap is infinite.
     ratios : VarianceGaps or None
         How the number follows, where gaps are logarithms of ratios.
-    of_columns : callable or None
-        How it follows from columns of gaps at ascending levels, all of the same weight.
-    levels : sequence of float
-        These levels.
+    levels : float64 (gaps)
+        Ascending levels of the gaps of a curve.
     """
 
+    norm: NormKind
     signed: Floats
     drawn: Floats
-    weighted: Weighted
-    weight: Floats
-    drawn_weight: Floats
+    weight: Floats | None = None
+    drawn_weight: Floats | None = None
     whole: bool = True
     ratios: VarianceGaps | None = None
-    of_columns: Callable[[Floats, Floats, Floats], Floats] | None = None
-    levels: Sequence[float] = ()
-
-    def norm(self, gaps: Floats) -> Floats:
-        """Return the number that gaps give in the evaluation unit."""
-        return self.weighted(gaps, self.weight)
+    levels: Floats = field(default_factory=lambda: np.empty(0))
 
     @property
     def defined(self) -> bool:
@@ -67,18 +59,18 @@ class Gaps:
     def noise(self, widening: float) -> Noise:
         """Return what may lie between gaps observed and true ones: deviations of resamples, that much wider.
 
-        Weights, which are above 0, are widened in the logarithm.
+        Weights are widened in the logarithm.
         """
-        if self.of_columns is not None:
-            return CurveNoise(widening * (self.drawn - self.signed), self.norm, self.of_columns, self.levels)
+        gaps = widening * (self.drawn - self.signed)
+        if self.weight is None or self.drawn_weight is None:
+            return Noise(self.norm, gaps, levels=self.levels)
         with np.errstate(divide="ignore", invalid="ignore"):  # the weight of a bin that was not drawn is 0
             weight = self.weight * np.exp(widening * np.log(self.drawn_weight / self.weight))
-        gaps = widening * (self.drawn - self.signed)
         weight = np.vstack([self.weight, np.broadcast_to(weight, gaps.shape)])
-        if self.ratios is not None:
-            shares = self.ratios.shares(np.vstack([self.signed, gaps]), weight)
-            return RatioNoise(gaps, self.norm, self.ratios.power, shares)
-        return Noise(gaps, lambda gaps: self.weighted(gaps, weight))
+        if self.ratios is None:
+            return Noise(self.norm, gaps, weight)
+        shares = self.ratios.shares(np.vstack([self.signed, gaps]), weight)
+        return Noise(self.norm, gaps, shares, power=self.ratios.power)
 
 
 def gaps_of(value: Value, whole: Summary, resamples: Summary, metric_options: MetricOptions) -> Gaps | None:
@@ -86,29 +78,26 @@ def gaps_of(value: Value, whole: Summary, resamples: Summary, metric_options: Me
     match value.metric.gaps:
         case CurveGaps():
             return _curve_gaps(value.metric.gaps, whole, resamples, metric_options)
-        case GroupGaps(group_norm):
+        case GroupGaps(norm):
             observed, replicates = (
                 _groups(value, summary, metric_options) - (value.level or 0.0) for summary in (whole, resamples)
             )
-            return Gaps(observed, replicates, group_norm, np.ones(len(observed)), np.ones(len(observed)))
-        case ProbabilityGaps(probability_norm):
+            return Gaps(norm, observed, replicates)
+        case ProbabilityGaps():
             (observed, weight), (replicates, drawn) = (
                 _probability_gaps(value, one, metric_options) for one in (whole, resamples)
             )
-            return Gaps(observed, replicates, probability_norm, weight, drawn)
+            return Gaps("squares", observed, replicates, weight, drawn)
         case VarianceGaps():
             return _variance_gaps(value, value.metric.gaps, whole, resamples, metric_options)
     return None
 
 
 def _curve_gaps(gaps: CurveGaps, whole: Summary, resamples: Summary, metric_options: MetricOptions) -> Gaps:
-    levels, weights = sorted(metric_options.calibration_levels), metric_options.calibration_weights
+    levels = sorted(metric_options.calibration_levels)
     observed, replicates = (gaps.curve(summary, levels) - levels for summary in (whole, resamples))
-    equal = np.ones(len(observed))
-    return Gaps(
-        observed, replicates, lambda own, _: gaps.norm.of_rows(own, levels, weights), equal, equal,
-        of_columns=gaps.norm.of_columns if weights == "equal" else None, levels=levels,
-    )  # fmt: skip
+    by_counts = gaps.norm == "squares" and metric_options.calibration_weights == "counts"
+    return Gaps("relative squares" if by_counts else gaps.norm, observed, replicates, levels=np.array(levels))
 
 
 def _variance_gaps(
@@ -118,7 +107,7 @@ def _variance_gaps(
     bins = [binned_as_shared(summary, scheme, metric_options) for summary in (whole, resamples)]
     (observed, replicates), (weight, drawn) = map(_log_ratio, bins), map(gaps.weight, bins)
     some_error = bool((bins[0].squared_error[bins[0].n > 0] > 0).all())
-    return Gaps(observed, replicates, gaps.norm, weight, drawn, some_error, gaps)
+    return Gaps("ratios", observed, replicates, weight, drawn, some_error, gaps)
 
 
 def rests_on_few_blocks(value: Value, whole: Summary, resamples: Summary, metric_options: MetricOptions) -> bool:

@@ -22,15 +22,8 @@ from geouq.inference.blocks import (
     units_of,
 )
 from geouq.inference.bootstrap import CellsOf, N, basis_of_cells
-from geouq.inference.limits import (
-    Bca,
-    Percentiles,
-    folded_limits,
-    folded_p_value,
-    p_value,
-    rounded,
-    widened,
-)
+from geouq.inference.folded import folded_limits, folded_p_value
+from geouq.inference.limits import Bca, Percentiles, p_value, rounded, widened
 from geouq.inference.resamples import (
     FEW_TILES,
     FEWEST_EFFECTIVE,
@@ -166,7 +159,7 @@ class Certainty:
         """Return the limits of a level."""
         gaps, widening = self.gaps, self.numbers.long_run.widening(level)
         if gaps is not None:
-            return rounded(folded_limits(gaps.signed, gaps.noise(widening), gaps.norm, level))
+            return rounded(folded_limits(gaps.signed, gaps.noise(widening), level))
         estimate, bounds = float(self.numbers.value.value), self.numbers.value.metric.bounds
         return rounded(widened(estimate, self._of_replicates.limits(level), widening, bounds))
 
@@ -187,7 +180,7 @@ class Certainty:
         if gaps is None:
             return p_value(lambda one: beyond if one == level else self._leave_out(number, one), level, least)
         noise = gaps.noise(self.numbers.long_run.widening(level))
-        of_norm = folded_p_value(number, gaps.signed, noise, gaps.norm)
+        of_norm = folded_p_value(number, gaps.signed, noise)
         return p_value(lambda one: beyond if one == level else of_norm <= 1 - one, level, least)
 
     def _leave_out(self, number: float, level: float) -> bool:
@@ -359,12 +352,8 @@ def _follows_from_cells(metric: Metric, metric_options: MetricOptions) -> bool:
     whole = empty_summary(metric_options.levels).having(form=no_sums(metric_options.form), **others)
     metric_options = replace(metric_options, shared_edges=edges)
     basis = basis_of_cells(whole, metric_options)
-    try:
-        with np.errstate(invalid="ignore", divide="ignore"):  # numbers of no pixel, which nobody reads
-            of_cells(metric, basis.summary(np.zeros((1, basis.width))), metric_options)
-    except SummaryError:
-        return False
-    return True
+    with np.errstate(invalid="ignore", divide="ignore"):  # numbers of no pixel, which nobody reads
+        return of_cells(metric, basis.summary(np.zeros((1, basis.width))), metric_options) is not None
 
 
 def _most_blocks(places: Sequence[TilePlace], settings: Intervals, cells: int) -> int:

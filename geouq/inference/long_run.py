@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -282,10 +283,19 @@ class LongRun:
 
     def widening(self, level: float) -> float:
         """Return the factor by which deviations of resamples are multiplied to hold the level."""
+        if level not in self._widenings:
+            self._widenings[level] = self._widening(level)
+        return self._widenings[level]
+
+    def _widening(self, level: float) -> float:
         if not self.drawn > 0:
             return 1.0
         half = _half_width(1 - level, self.chances, self.deviations, self.freedom)
         return half / (quantile((1 + level) / 2) * self.drawn)
+
+    @cached_property
+    def _widenings(self) -> dict[float, float]:
+        return {}
 
 
 def long_run(squares: Squares, of_squares: Floats, of_blocks: Floats, of_cells: Floats) -> LongRun:

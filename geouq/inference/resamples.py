@@ -186,29 +186,31 @@ def _numbers(
     numbers: list[Value | tuple[Value, Floats, Floats]] = []
     for metric in (one for one in metrics_of(metric_options.form) if wanted is None or one.name in wanted):
         values = list(evaluate_metric(metric, whole, metric_options))
-        try:
-            others = of_cells(metric, both, metric_options)
-        except SummaryError:
+        others = of_cells(metric, both, metric_options)
+        if others is None:
             numbers += values
             continue
         for value, other in zip(values, others, strict=True):
             replicates, probed = np.split(other.value, [len(drawn)])
             numbers.append((value, replicates, probes.gradient(probed)))
     gradients = np.stack([one[2] for one in numbers if isinstance(one, tuple)], axis=-1)
-    each = iter(zip(*(influences(rows, gradients).T for rows in (sums, units.rows)), strict=True))
+    by_block, by_cell = (influences(rows, gradients) for rows in (sums, units.rows))
+    each = zip(by_block.T, units.squares.sums(by_cell).T, by_cell.T, strict=True)
     for one in numbers:
         if isinstance(one, Value):
             yield one
             continue
-        of_blocks, of_units = next(each)
-        yield Resampled(*one[:2], of_blocks, units.squares.sums(of_units), of_units, units.squares)
+        yield Resampled(*one[:2], *next(each), units.squares)
 
 
-def of_cells(metric: Metric, summary: Summary, metric_options: MetricOptions) -> list[Value]:
-    """Return the values of a metric; SummaryError where cells keep too little for it."""
+def of_cells(metric: Metric, summary: Summary, metric_options: MetricOptions) -> list[Value] | None:
+    """Return the values of a metric; None where cells keep too little for it."""
     if metric.choice in NOT_BY_CELL:
-        raise SummaryError(f"{metric.name} does not follow from cells")
-    return list(evaluate_metric(metric, summary, metric_options))
+        return None
+    try:
+        return list(evaluate_metric(metric, summary, metric_options))
+    except SummaryError:
+        return None
 
 
 def too_few(cells: int, blocks: int) -> str:

@@ -17,7 +17,7 @@ from rasterio.windows import Window as RasterioWindow
 from geouq.core.atomic import atomic_write, temporary
 from geouq.core.errors import DataError
 from geouq.core.grid import Grid, Window
-from geouq.rasters.raster import gdal_options
+from geouq.rasters.gdal import gdal_options
 from geouq.version import __version__
 
 BLOCK = 512

@@ -18,7 +18,8 @@ from geouq.maps.geotiff import MapWriter, cog_writer
 from geouq.maps.pixel_maps import NO_LAYERS, STATUS, Floats, Forecast, map_named
 from geouq.maps.style import write_codes
 from geouq.rasters.catalog import Tile
-from geouq.rasters.raster import gdal_options, unchanged
+from geouq.rasters.gdal import gdal_options
+from geouq.rasters.raster import unchanged
 from geouq.reading.cutting import Pieces, Reading
 from geouq.reading.reader import TileReader
 from geouq.reading.variable_window import VariableWindow

@@ -53,9 +53,12 @@ def bin_edges(profile: VarianceProfile, scheme: BinScheme) -> Floats:
 
 def binned(summary: Summary, scheme: BinScheme, edges: Floats | None = None) -> Binned:
     """Return the sums of the summary's pixels by bin: of the scheme's own edges, or of the edges given."""
-    if edges is None and scheme.scheme == "equal-split":
+    if edges is not None:
+        return summary.variance.binned(edges)
+    if scheme.scheme == "equal-split":
         return summary.variance.split(scheme.count)
-    return summary.variance.binned(bin_edges(summary.variance, scheme) if edges is None else edges)
+    profile, own = summary.variance, (scheme.scheme, scheme.count, scheme.edges)
+    return summary.once("binned", own, lambda: profile.binned(bin_edges(profile, scheme)))
 
 
 @metric(

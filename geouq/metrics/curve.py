@@ -11,14 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import CALIBRATION_LEVELS, CalibrationWeights
-from geouq.metrics.norms import (
-    AREA,
-    MEAN_ABSOLUTE,
-    ROOT_MEAN_SQUARE,
-    SUM_OF_SQUARES,
-    area_to_diagonal,
-    squared_error,
-)
+from geouq.metrics.norms import area_to_diagonal, squared_error
 from geouq.metrics.record import NOT_NEGATIVE, SHARE, Around, CurveGaps, metric
 from geouq.metrics.sources import CHUNG, DAWID, KULESHOV, TRAN
 from geouq.summary import Summary
@@ -33,7 +26,8 @@ def calibration_curve(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> 
     Ideal p. A forecast that is too low (bias below 0) has its curve below the diagonal, one that is too high above it.
     At the median, truth equal to the quantile counts; at a lower quantile it does not, and at a higher one it does.
     """
-    return _share(_up_to(summary, levels), summary)
+    found = summary.once("calibration_curve", tuple(levels), lambda: _share(_up_to(summary, levels), summary))
+    return found.copy("K")  # the layout decides the order of later sums
 
 
 def interval_curve(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
@@ -41,9 +35,8 @@ def interval_curve(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Flo
 
     Ideal the level. An over-confident forecast has its curve below the diagonal.
     """
-    p = np.asarray(levels)
-    ends = _up_to(summary, [*((1 - p) / 2), *((1 + p) / 2)])
-    return _share(ends[..., len(p) :] - ends[..., : len(p)], summary)
+    found = summary.once("interval_curve", tuple(levels), lambda: _share(_inside(summary, np.asarray(levels)), summary))
+    return found.copy("K")  # the layout decides the order of later sums
 
 
 @metric(
@@ -53,7 +46,7 @@ def interval_curve(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Flo
     above="quantiles miss their levels",
     source=KULESHOV,
     choice="calibration_weights",
-    gaps=CurveGaps(calibration_curve, SUM_OF_SQUARES),
+    gaps=CurveGaps(calibration_curve, "squares"),
 )
 def calibration_error(
     summary: Summary, levels: Levels = CALIBRATION_LEVELS, weights: CalibrationWeights = "equal"
@@ -73,7 +66,7 @@ def calibration_error(
     above="coverage misses its levels",
     source=KULESHOV,
     choice="calibration_weights",
-    gaps=CurveGaps(interval_curve, SUM_OF_SQUARES),
+    gaps=CurveGaps(interval_curve, "squares"),
 )
 def calibration_error_interval(
     summary: Summary, levels: Levels = CALIBRATION_LEVELS, weights: CalibrationWeights = "equal"
@@ -89,7 +82,7 @@ def calibration_error_interval(
     above="quantiles miss their levels",
     source=CHUNG,
     choice="calibration",
-    gaps=CurveGaps(calibration_curve, MEAN_ABSOLUTE),
+    gaps=CurveGaps(calibration_curve, "mean size"),
     shown=("corrections",),
 )
 def mace(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
@@ -104,7 +97,7 @@ def mace(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
     above="coverage misses its levels",
     source=CHUNG,
     choice="calibration",
-    gaps=CurveGaps(interval_curve, MEAN_ABSOLUTE),
+    gaps=CurveGaps(interval_curve, "mean size"),
 )
 def mace_interval(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
     """Mean over levels of |p_j - coverage_j|; unit 1, ideal 0."""
@@ -118,7 +111,7 @@ def mace_interval(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floa
     above="quantiles miss their levels",
     source=CHUNG,
     choice="calibration",
-    gaps=CurveGaps(calibration_curve, ROOT_MEAN_SQUARE),
+    gaps=CurveGaps(calibration_curve, "root mean square"),
 )
 def rmsce(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
     """Root mean squared calibration error, over levels, of p_j - share of PIT <= p_j; unit 1, ideal 0."""
@@ -132,7 +125,7 @@ def rmsce(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
     above="coverage misses its levels",
     source=CHUNG,
     choice="calibration",
-    gaps=CurveGaps(interval_curve, ROOT_MEAN_SQUARE),
+    gaps=CurveGaps(interval_curve, "root mean square"),
 )
 def rmsce_interval(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
     """Root mean square over levels of p_j - coverage_j; unit 1, ideal 0."""
@@ -146,7 +139,7 @@ def rmsce_interval(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Flo
     above="quantiles miss their levels",
     source=TRAN,
     choice="calibration",
-    gaps=CurveGaps(calibration_curve, AREA),
+    gaps=CurveGaps(calibration_curve, "area"),
     heading="miscalibration area",
     rank=13,
     shown=("recalibration", "corrections"),
@@ -166,11 +159,17 @@ def miscalibration_area(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -
     above="coverage misses its levels",
     source=TRAN,
     choice="calibration",
-    gaps=CurveGaps(interval_curve, AREA),
+    gaps=CurveGaps(interval_curve, "area"),
 )
 def miscalibration_area_interval(summary: Summary, levels: Levels = CALIBRATION_LEVELS) -> Floats:
     """Area between the diagonal and the line through (0, 0), all (p_j, coverage_j), (1, 1); unit 1, ideal 0."""
     return area_to_diagonal(interval_curve(summary, levels) - levels, levels)
+
+
+def _inside(summary: Summary, levels: Floats) -> NDArray[np.int64] | Floats:
+    """Return the pixels (or their weight) inside the central interval of each level, (..., levels)."""
+    ends = _up_to(summary, [*((1 - levels) / 2), *((1 + levels) / 2)])
+    return ends[..., len(levels) :] - ends[..., : len(levels)]
 
 
 def _up_to(summary: Summary, probabilities: Levels) -> NDArray[np.int64] | Floats:

@@ -96,18 +96,16 @@ _CALLS: Mapping[Choice, Callable[[MetricOptions], list[_Call]]] = {
 
 def evaluate_metric(metric: Metric, summary: Summary, metric_options: MetricOptions) -> Iterator[Value]:
     """Yield the values of one metric for every level, bin scheme or grouping chosen."""
+    overflows = summary.moments.overflows
     for call in _CALLS[metric.choice](metric_options):
         name, number = metric.name + call.suffix, np.full(np.shape(summary.n), np.nan)
         with isolated("numbers", " ".join(filter(None, (name, call.bins, call.group)))):
             effective = (call.effective,) if metric.on_effective else ()
-            number = _weighed(metric.function(summary, *call.arguments, *effective), summary)
+            number = np.asarray(metric.function(summary, *call.arguments, *effective))
+        if overflows is not None:
+            number = np.where(overflows, np.nan, number)  # what is left of it may be 0
         level = call.arguments[0] if metric.choice in OF_LEVELS else None
         yield Value(metric, name, call.bins, number, call.group, level)
-
-
-def _weighed(number: Floats, summary: Summary) -> Floats:
-    """Return a number, or NaN where the sum of the weights overflows: what is left of it may be 0."""
-    return np.where(np.isnan(summary.moments.weight), np.nan, number)
 
 
 def metrics_of(form: Form) -> tuple[Metric, ...]:

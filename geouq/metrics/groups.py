@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config.values import GroupedBy
-from geouq.metrics.norms import root_mean_square, root_mean_square_below
 from geouq.metrics.record import SHARE, GroupGaps, metric, squared_unit
 from geouq.metrics.sources import UQREGRESSORS
 from geouq.summary import ClassCoverage, Summary
@@ -60,7 +59,7 @@ def unit_of_groups(by: str, units: str) -> str:
     above="coverage differs between groups",
     source=UQREGRESSORS,
     choice="group",
-    gaps=GroupGaps(root_mean_square),
+    gaps=GroupGaps("root mean square"),
 )
 def rmscd(summary: Summary, level: float, by: str = "truth", groups: int = GROUPS) -> Floats:
     """Root mean squared coverage deviation of the groups from the level; unit 1, ideal 0 (UQRegressors)."""
@@ -74,7 +73,7 @@ def rmscd(summary: Summary, level: float, by: str = "truth", groups: int = GROUP
     above="some groups are covered less",
     source=UQREGRESSORS,
     choice="group",
-    gaps=GroupGaps(root_mean_square_below),
+    gaps=GroupGaps("root mean square below"),
 )
 def rmscd_under(summary: Summary, level: float, by: str = "truth", groups: int = GROUPS) -> Floats:
     """The same over the groups covered less than the level; unit 1, ideal 0, 0 if there are none (UQRegressors)."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.core.errors import wrong_type
-from geouq.metrics.norms import CurveNorm
+from geouq.metrics.norms import NormKind
 from geouq.summary import Binned, Summary
 from geouq.summary.form import Form
 
@@ -73,10 +73,6 @@ class VarianceGaps:
     weight: Callable[[Binned], Floats]
     is_mean: bool = False
 
-    def norm(self, gaps: Floats, weight: Floats) -> Floats:
-        """Return the norm of gaps (..., bins)."""
-        return np.nansum(self.shares(gaps, weight) * np.abs(np.expm1(self.power * gaps)), axis=-1)
-
     def shares(self, gaps: Floats, weight: Floats) -> Floats:
         """Return what each of the bins counts for."""
         return weight / np.maximum(np.isfinite(gaps).sum(-1, keepdims=True), 1) if self.is_mean else weight
@@ -90,21 +86,19 @@ class CurveGaps:
     """
 
     curve: Callable[..., Floats]
-    norm: CurveNorm
+    norm: NormKind
 
 
 @dataclass(frozen=True)
 class GroupGaps:
     """Gaps between the coverage of groups and the level."""
 
-    norm: Norm
+    norm: NormKind
 
 
 @dataclass(frozen=True)
 class ProbabilityGaps:
     """Gaps between the probability of exceeding a threshold and the frequency, in bins of the probability."""
-
-    norm: Norm
 
 
 Gaps = VarianceGaps | CurveGaps | GroupGaps | ProbabilityGaps

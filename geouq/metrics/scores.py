@@ -6,7 +6,6 @@ Brier scores judge the forecasts that the truth exceeds a threshold, P(y > t) = 
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.metrics.norms import weighted_square
 from geouq.metrics.record import NOT_NEGATIVE, SHARE, AroundValue, ProbabilityGaps, metric
 from geouq.metrics.sources import BRIER, GNEITING, MURPHY, STEPHENSON
 from geouq.summary import Summary
@@ -31,7 +30,7 @@ def threshold_brier(summary: Summary, threshold: float) -> Floats:
     above="probabilities mislead",
     source=MURPHY,
     choice="threshold",
-    gaps=ProbabilityGaps(weighted_square),
+    gaps=ProbabilityGaps(),
     in_probability_bins=True,
 )
 def threshold_reliability(summary: Summary, threshold: float) -> Floats:

@@ -1,4 +1,4 @@
-"""Sums of cells for the map of the pages, small enough to lie next to a page, and where each cell lies on it."""
+"""Sums of cells for the map of the pages, in files small enough to load with a page, and the layout of the map."""
 
 import base64
 import gzip
@@ -34,7 +34,7 @@ MOST_CELLS = 100_000  # of a variable
 MOST_IN_ALL = 250_000  # of all variables
 MOST_PIXELS = 4_000_000  # of the map as it is drawn
 APART = "Tiles are drawn side by side in the order of their names, not where they are on the ground."
-SQUEEZED = "Wide strips between tiles are cut out."
+SQUEEZED = "Wide strips between tiles are cut out, at the dashed lines; there the axes are broken."
 LEAST_COVERED = 0.04  # of the map by tiles
 
 
@@ -59,7 +59,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class Layout:
-    """All tiles on the map. side : of a block in cells; where : what to know of how they lie, in a sentence."""
+    """All tiles on the map. side : side of a block in cells. where : note for the reader on how tiles are placed."""
 
     tiles: Sequence[Placed]
     side: int
@@ -72,7 +72,7 @@ class Layout:
 
 
 def layout_of(places: Sequence[TilePlace], variables: int) -> Layout:
-    """Blocks of as few cells as keep the pages small, each of them within one tile."""
+    """Return the layout with the smallest blocks that keep the pages small; a block lies within one tile."""
     most = min(MOST_CELLS, MOST_IN_ALL // max(1, variables))
     side, longest = 1, max(max(place.cell_grid.shape) for place in places)
     while side < longest and sum(math.prod(_blocks(place, side)) for place in places) > most:
@@ -102,7 +102,7 @@ def _blocks(place: TilePlace, side: int) -> tuple[int, int]:
 
 
 def _corners(places: Sequence[TilePlace]) -> tuple[Mapping[str, tuple[int, int]], str]:
-    """Rows and columns of the tiles' corners, as far as can be as on the ground; and what to know of them."""
+    """Return row and column of each tile's corner, as on the ground if possible, and a note for the reader."""
     ground = corners_on_lattice(places)
     if ground is None:
         return _side_by_side(places), APART
@@ -137,7 +137,7 @@ def _squeezed(starts: Sequence[int], lengths: Sequence[int]) -> tuple[list[int],
 
 
 def _side_by_side(places: Sequence[TilePlace]) -> Mapping[str, tuple[int, int]]:
-    """Corners of the tiles in rows, in their order, with room between them."""
+    """Return the corners of tiles that are placed in rows, in their order, with gaps between them."""
     height, width = (max(place.grid.shape[axis] for place in places) for axis in (0, 1))
     gap = max(1, max(height, width) // 16)
     across = max(1, round(math.sqrt(len(places) * (height + gap) / (width + gap))))
@@ -151,7 +151,7 @@ def _side_by_side(places: Sequence[TilePlace]) -> Mapping[str, tuple[int, int]]:
 class MapMetric:
     """A number that the map shows: its name in tables and in its record, its label, and its colours.
 
-    part : of the verdict that it decides; a map opens on the coverage. about : what it is, in a sentence.
+    part : part of the verdict that it decides, which links it to a tab of the scorecard. about : meaning in a sentence.
     """
 
     name: str
@@ -182,10 +182,10 @@ def _as_record(scale: Scale) -> dict[str, Any]:
 class CellSums:
     """Sums over the pixels of each block of cells of a variable.
 
-    columns : by name, in the order of the blocks; n, weight where pixels have weights, those of `SUMS`, covered (inside
-    the interval of the usual level), pit_0 to pit_19, and n_, variance_ and squared_error_ of each bin; of a prediction
-    without a variance n, weight and the metrics by their names. metrics : what the map shows. scales : colours of
-    `PICTURED`, those of the maps of pixels.
+    columns : by name, in the order of the blocks: n, weight if pixels have weights, those of `SUMS`, covered (inside
+    the interval of the usual level), pit_0 to pit_19, and n_, variance_ and squared_error_ of each bin. Without a
+    predicted variance: n, weight and the metrics by their names. metrics : numbers that the map shows. scales : colours
+    of `PICTURED`, the same as in the maps of pixels.
     """
 
     variable: Variable
@@ -210,7 +210,7 @@ class CellSums:
 
 @dataclass(frozen=True)
 class CellMaps:
-    """The sums of all variables that have a pixel, and where their blocks lie. bins : name of the scheme."""
+    """The sums of all variables with valid pixels, and the layout of their blocks. bins : name of the bins."""
 
     layout: Layout
     variables: Sequence[CellSums]
@@ -218,7 +218,7 @@ class CellMaps:
 
     @property
     def diagrams(self) -> bool:
-        """Return whether there are diagrams of the cells that are chosen."""
+        """Return whether there are diagrams of selected cells."""
         return any(sums.has_diagrams for sums in self.variables)
 
     def files(self) -> Iterator[tuple[str, str]]:
@@ -323,7 +323,7 @@ def _sums_of(side: ForecastSample, variable: Variable, scheme: BinScheme, layout
 
 
 def _means_of(side: ForecastSample, variable: Variable, layout: Layout) -> CellSums:
-    """Return sums of what is a mean of each pixel; without those that are infinite somewhere."""
+    """Return sums of metrics that are means over pixels, without those that are infinite in some block."""
     basis = basis_of_cells(side.whole, replace(side.metric_options, schemes=()))
     parts = [_summary_of_blocks(side, basis, number, layout) for number in range(len(layout.tiles))]
     columns = {"n": np.concatenate([part.n for part in parts])}
@@ -396,7 +396,7 @@ def _narrow(column: NDArray[Any]) -> NDArray[Any]:
 
 
 def _packed(columns: Mapping[str, NDArray[Any]], rows: slice) -> dict[str, Any]:
-    """Return some blocks: names and types of the columns, and these behind one another, compressed."""
+    """Return some blocks as names and types of the columns, and the columns as one compressed byte string."""
     parts = {name: column[rows] for name, column in columns.items()}
     data = b"".join(column.astype(column.dtype.newbyteorder("<")).tobytes() for column in parts.values())
     return {

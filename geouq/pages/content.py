@@ -1,4 +1,4 @@
-"""What the pages show, gathered from tables; nothing here knows how a page looks."""
+"""The content of the pages, from the tables of a run, without any layout."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,13 +25,13 @@ COMPARED = {
 class ReportContent:
     """Everything that the pages show.
 
-    regions : tiles of each region; of `zones`, those in which it lies. metrics, excluded, failures : rows of the
-    tables. verdicts : those that could be reached. bins : name of the scheme shown. figures : path by (name, variable,
-    figure), relative to the run's folder, like maps. provenance : facts by name. shift, comparison : rows of the tables
-    of these names, where there are splits and models. tables : names of all tables. config : text of the resolved
-    configuration. cells : sums of the cells of all tiles, None where there is no pixel. recalibrated : what a
-    recalibration of this run left, None for nothing. input_warnings : shown above the verdicts that they question.
-    curves : of the diagrams. outlines : of regions that are polygons. looks : at the maps of pixels.
+    regions : tiles of each region; for a zone, the tiles in which it lies. metrics, excluded, failures : rows of the
+    tables. verdicts : by region and variable; some may be missing. bins : name of the bins shown. figures : path by
+    (name, variable, figure), relative to the folder of the run, like maps. provenance : facts by name. shift,
+    comparison : rows of these tables, empty without splits or models. tables : names of all tables. config : text of
+    the resolved configuration. cells : sums of the cells of all tiles, None without pixels. recalibrated : results of a
+    recalibration of this run, None without one. input_warnings : shown above the verdicts. curves : of the diagrams.
+    outlines : of regions that are polygons. looks : small pictures of the maps of pixels.
     """
 
     name: str
@@ -68,5 +68,5 @@ class ReportContent:
 
     @property
     def compared(self) -> str:
-        """On which pixels several models are evaluated, as a sentence; empty where there is one."""
+        """Return on which pixels several models are evaluated, as a sentence; empty for a single model."""
         return COMPARED.get(self.metrics[0]["compare_on"] if self.metrics else "", "")

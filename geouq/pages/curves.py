@@ -25,9 +25,9 @@ LARGEST = 1e300  # coordinate of a point
 class Groups:
     """Groups of pixels by one property, such as the truth.
 
-    places : of the groups, as in the table of curves. edges : values between groups of ordered pixels, one more than
-    groups; empty of classes. unit : of the values. limits : of the coverage of each group, float64 (2, groups), by the
-    level of the intervals.
+    places : x of each group in the table of curves. edges : values between groups of ordered pixels, one more than
+    groups; empty for classes. unit : unit of the values. limits : limits of the coverage of each group, float64
+    (2, groups), by the level of the intervals.
     """
 
     places: Sequence[float]
@@ -38,7 +38,7 @@ class Groups:
 
 @dataclass(frozen=True)
 class Covered:
-    """Coverage of the groups of a property: points with their limits, and what the groups are."""
+    """Coverage of the groups of a property: points with their limits, and the groups."""
 
     points: Sequence[Point] = ()
     groups: Groups | None = None
@@ -46,11 +46,11 @@ class Covered:
 
 @dataclass(frozen=True)
 class Curves:
-    """Points of the diagrams of a variable in one region; empty where the form of the forecast has no such curve.
+    """Points of the diagrams of a variable in one region; empty if the form of the forecast has no such curve.
 
-    reliability : mean predicted variance and mean squared error of each bin that holds pixels. calibration : level and
-    share of the truth below its quantile. pit : density of each bin. pit_half_width : how far from 1 a density of a
-    calibrated forecast may be; None where it is unknown. others : points by the name of the curve. groups : of the
+    reliability : mean predicted variance and mean squared error of each bin with pixels. calibration : level and share
+    of the truth below its quantile. pit : density of each bin. pit_half_width : how far from 1 a density of a
+    calibrated forecast may lie; None if unknown. others : points by the name of the curve. groups : groups of the
     curves of coverage, by the property. std : the predicted std, None without a variance.
     """
 
@@ -64,7 +64,7 @@ class Curves:
 
     @property
     def by_group(self) -> tuple[float, Mapping[str, Covered]]:
-        """Return the level nearest to the usual one and its coverage in groups, by what they are grouped by."""
+        """Return the level nearest to the usual one, and its coverage in groups by the property."""
         found: dict[float, dict[str, Covered]] = {}
         for name, points in self.others.items():
             start, _, by = name.partition(GROUPED)
@@ -122,7 +122,7 @@ def curves_of(
 
 
 def _covered(points: Sequence[Point], groups: Groups, level: float) -> Covered:
-    """Return the coverage of groups with the limits that are known; groups without a coverage have no point."""
+    """Return the coverage of groups, with limits where they are known; groups without a coverage have no point."""
     limits = groups.limits.get(level)
     if limits is None:
         return Covered(points, groups)
@@ -160,7 +160,7 @@ def _half_width(bands: Bands | None) -> float | None:
 
 
 def _with_limits(points: Sequence[Point | None], limits: NDArray[np.float64] | None) -> list[Point]:
-    """Return the points that are there, with the limits (2, points) that are known."""
+    """Return the points that exist, with their limits (2, points) where these are known."""
     if limits is None or limits.shape[1] != len(points):
         return [point for point in points if point]
     both = zip(points, limits.T.tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""Small diagrams as inline SVG: axes, and what is drawn in them, for one variable in one region."""
+"""Small diagrams as inline SVG: axes and curves of one variable in one region."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -20,9 +20,9 @@ LOGARITHMIC = 8  # ratio of the ends from which an axis is logarithmic
 
 @dataclass(frozen=True)
 class Scale:
-    """An axis of a diagram: its ends, whether it is logarithmic, and where labels stand.
+    """An axis of a diagram: its ends, whether it is logarithmic, and the values with a label.
 
-    labels : text of each tick; empty where the number itself is shown.
+    labels : text of each tick; empty to show the numbers.
     """
 
     low: float
@@ -56,7 +56,7 @@ DIAGONAL = ((0.0, 0.0), (1.0, 1.0))
 class Frame:
     """Both axes of a diagram.
 
-    ideal : points of the line of a perfect forecast. title : of the axis across; empty where the caption names it.
+    ideal : points of the line of a perfect forecast. title : title of the x axis; empty if the caption names it.
     """
 
     across: Scale
@@ -112,7 +112,7 @@ def axes(frame: Frame) -> str:
 
 
 def _labels_across(columns: Sequence[str], scale: Scale) -> Iterable[str]:
-    """Yield the labels below a diagram, but those that would touch the one before; words end at the ends of it."""
+    """Yield the labels of the x axis, without numbers that would overlap; the first and last word end at the axis."""
     free = -math.inf
     for x, text in zip(columns, scale.texts, strict=True):
         half = LETTER * len(text) / 2
@@ -134,7 +134,7 @@ def dots(points: Sequence[Point], frame: Frame, role: Role) -> str:
 
 
 def banded(points: Sequence[Point], frame: Frame, role: Role) -> str:
-    """Return the band of the points that have limits, in pieces where others lie between; nothing if none has."""
+    """Return the band of the points that have limits, in pieces if it is interrupted; empty if no point has limits."""
     runs = [list(run) for is_known, run in groupby(points, lambda point: len(point) > 2) if is_known]
     return "".join(upright(run, frame, role) if len(run) == 1 else _filled(run, frame, role) for run in runs)
 
@@ -146,13 +146,13 @@ def _filled(points: Sequence[Point], frame: Frame, role: Role) -> str:
 
 
 def upright(points: Sequence[Point], frame: Frame, role: Role) -> str:
-    """Return a line from the lower to the upper limit of each point that has limits; nothing if none has."""
+    """Return a line from the lower to the upper limit of each point that has limits; empty if no point has limits."""
     ends = [f"M{frame.x(point[0])} {frame.y(point[2])}V{frame.y(point[3])}" for point in points if len(point) > 2]
     return f'<path class="{role} limits" d="{"".join(ends)}"/>' if ends else ""
 
 
 def chance(half_width: float | None, frame: Frame, role: Role) -> str:
-    """Return the band around 1 in which the density of a calibrated forecast lies; nothing where it is unknown."""
+    """Return the band around 1 that holds the density of a calibrated forecast; empty if it is unknown."""
     if half_width is None:
         return ""
     top, bottom = frame.y(1 + half_width), frame.y(1 - half_width)
@@ -160,7 +160,7 @@ def chance(half_width: float | None, frame: Frame, role: Role) -> str:
 
 
 def stairs(heights: Sequence[float], edges: Sequence[float], frame: Frame, kind: str) -> str:
-    """Return the outline of a histogram from 0: one height between two edges."""
+    """Return the outline of a histogram; each height lies between two edges."""
     corners = [frame.tenths(end, height) for height, ends in zip(heights, pairwise(edges), strict=True) for end in ends]
     first, last = frame.tenths(edges[0], 0.0), frame.tenths(edges[-1], 0.0)
     return f'<path class="{kind}" d="{_path([first, *corners, last])}"/>'
@@ -172,7 +172,7 @@ def diamond(point: Point, frame: Frame, role: Role) -> str:
 
 
 def _path(places: Sequence[tuple[int, int]], join: str = "l", after: str = "") -> str:
-    """Return a path through places in tenths of a pixel, each by its distance from the one before, in few letters.
+    """Return a short SVG path through positions in tenths of a pixel, with relative coordinates.
 
     >>> _path([(380, 40), (381, 35), (381, 40)])
     'M38 4l.1-.5v.5'
@@ -198,7 +198,7 @@ def nothing() -> str:
 
 
 def short(number: float) -> str:
-    """Return the label of a tick in few letters.
+    """Return a short label of a tick.
 
     >>> [short(number) for number in (0.3, 9000, 30_000, 2_000_000, 1e10)]
     ['0.3', '9000', '30k', '2M', '1e+10']
@@ -210,7 +210,7 @@ def short(number: float) -> str:
 
 
 def fitted(values: Iterable[float]) -> Scale:
-    """Return an axis that holds all values; logarithmic where they span much."""
+    """Return an axis that includes all values; logarithmic if the largest is over 8 times the smallest."""
     known = [value for value in values if value > 0]
     if not known:
         return UNIT
@@ -221,7 +221,7 @@ def fitted(values: Iterable[float]) -> Scale:
 
 
 def even(low: float, high: float) -> Scale:
-    """Return an axis of even distances with round numbers along it."""
+    """Return a linear axis with round numbers along it."""
     step = _nice((high - low) / 2.1)
     first = math.ceil(low / step - 1e-9)
     return Scale(low, high, is_log=False, ticks=[k * step for k in range(first, int(high / step + 1e-9) + 1)])

@@ -1,4 +1,4 @@
-"""What the map and its diagrams load: the regions, and the curves and numbers of each of them."""
+"""Scripts that the map loads: the regions, and the curves and numbers of each region."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -15,7 +15,7 @@ FEW = 8  # regions that need no file of their own
 def region_scripts(content: ReportContent) -> Iterator[tuple[str, str]]:
     """Yield names and texts of the scripts that hold the regions, and curves and numbers of each variable.
 
-    The first script of a variable holds what the map needs before anything is selected, and regions that are few.
+    The first script of a variable holds what the map needs at first, and, if regions are few, their curves and numbers.
     """
     if content.cells is None:
         return

@@ -8,7 +8,8 @@ from typing import Literal
 from geouq.config import Variable
 from geouq.core.wording import for_people, true_minus, with_interval
 from geouq.inference import TOO_FEW
-from geouq.verdict import Part, Place, Verdict, place_of
+from geouq.metrics import deviation, heading_at, named
+from geouq.verdict import INCONCLUSIVE, NOT_ADJUSTED, Part, Place, Verdict, place_of
 
 Tone = Literal["bad", "open", "fine"]
 
@@ -33,7 +34,7 @@ class Headline:
     """A sentence that answers, a line for each variable (the worst first), and the worst region.
 
     more : number of variables that are left out. first : variable on which a map opens. limits : what the numbers in
-    parentheses are.
+    parentheses are. why : reasons of the verdicts in the lines, in words.
     """
 
     tone: Tone
@@ -43,6 +44,7 @@ class Headline:
     more: int = 0
     first: str = ""
     limits: str = "confidence intervals"
+    why: str = ""
 
 
 def headline(variables: Sequence[Variable], verdicts: Mapping[Place, Verdict]) -> Headline:
@@ -55,14 +57,15 @@ def headline(variables: Sequence[Variable], verdicts: Mapping[Place, Verdict]) -
     tone, sentence = _answer(whole, [one for one in regions if one[2].is_certain])
     ranked = sorted(whole, key=lambda name: _rank(whole[name]))
     most = len(ranked) if len(ranked) == MOST_LINES + 1 else MOST_LINES  # "1 more" takes a line, too
-    lines = [Line(name, effect_words(whole[name]), certainty(whole[name])) for name in ranked[:most]]
+    lines = [Line(name, effect_words(whole[name]), _in_short(whole[name])) for name in ranked[:most]]
     worst, first = _worst_region(regions)
     more, first = len(ranked) - len(lines), first or "".join(ranked[:1])
-    return Headline(tone, sentence, lines, worst, more, first, _limits_of(verdicts.values()))
+    why = reasons({name: whole[name] for name in ranked[:most]})
+    return Headline(tone, sentence, lines, worst, more, first, _limits_of(verdicts.values()), why)
 
 
 def _limits_of(verdicts: Iterable[Verdict]) -> str:
-    """Return what limits are, with the level of the first ones."""
+    """Return what the numbers in parentheses are, with the level of the intervals."""
     parts = (part for verdict in verdicts for part in (*verdict.parts.values(), verdict.inside))
     level = next((part.ci_level for part in parts if part.ci_level is not None), None)
     return "confidence intervals" if level is None else f"{100 * level:g} % confidence intervals"
@@ -104,9 +107,10 @@ def headline_of_region(
     }
     tone, sentence = _answer({name: own for name, (own, _) in both.items()}, [])
     ranked = sorted(both, key=lambda name: _rank(both[name][0]))
-    lines = [Line(name, compared(*both[name]), certainty(both[name][0])) for name in ranked[:most]]
+    lines = [Line(name, compared(*both[name]), _in_short(both[name][0])) for name in ranked[:most]]
     more, limits = len(ranked) - len(lines), _limits_of(own for own, _ in both.values())
-    return Headline(tone, sentence, lines, None, more, "".join(ranked[:1]), limits)
+    why = reasons({name: both[name][0] for name in ranked[:most]})
+    return Headline(tone, sentence, lines, None, more, "".join(ranked[:1]), limits, why)
 
 
 def compared(own: Verdict, whole: Verdict | None) -> str:
@@ -131,13 +135,13 @@ def _rank(verdict: Verdict) -> tuple[bool, float]:
 
 
 def effect_words(verdict: Verdict) -> str:
-    """Return the size of the effect as people say it: coverage, spread and bias where they matter."""
+    """Return the size of the effect in words: coverage, spread, and bias if it matters."""
     words = [one for one in (covered(verdict), spread_words(verdict), too_sure(verdict), shifted(verdict)) if one]
     return "; ".join(words) or "no estimate"
 
 
 def covered(verdict: Verdict) -> str:
-    """Return the coverage with its interval in per cent, whole unless the interval is narrow; empty if missing."""
+    """Return the coverage and its interval in per cent, with a decimal if the interval is narrow; empty if missing."""
     if verdict.coverage is None or verdict.coverage_level is None:
         return ""
     limits, digits = " (no interval)" if verdict.is_certain else "", 0
@@ -193,6 +197,54 @@ def certainty(verdict: Verdict) -> str:
     if not verdict.is_certain and any(part.reason in TOO_FEW for part in parts):
         return f"{verdict.word}: {FEW_CELLS}" if any(part.is_tested for part in parts) else FEW_CELLS
     return verdict.word if verdict.is_certain or not verdict.why else f"{verdict.word}: {verdict.why}"
+
+
+def reasons(verdicts: Mapping[str, Verdict]) -> str:
+    """Return why verdicts are as they are, a sentence for each reason; empty if the numbers in the lines show it.
+
+    Variables with the same coverage can have different verdicts: these rest on the mean and std of z, the PIT and their
+    intervals.
+    """
+    groups: dict[str, list[str]] = {}
+    for name, one in verdicts.items():
+        groups.setdefault(_reason(one), []).append(name)
+    groups.pop("", None)
+    return " ".join(f"{listed(names)}: {reason}." for reason, names in groups.items())
+
+
+def _reason(verdict: Verdict) -> str:
+    """Return what a verdict rests on if the numbers in its line do not show that; empty otherwise."""
+    held = _held_coverage(verdict)
+    if verdict.is_certain:
+        found = [_differs(part) for part in verdict.parts.values() if part.finding]
+        return " and ".join(found) if held or verdict.shape.finding else ""
+    if verdict.findings != (INCONCLUSIVE,) or any(part.reason for part in verdict.parts.values() if part.exists):
+        return ""
+    if verdict.why == NOT_ADJUSTED:
+        return NOT_ADJUSTED
+    return f"{held or 'the intervals include the ideal values'}: too few independent cells to conclude"
+
+
+def _in_short(verdict: Verdict) -> str:
+    """Return the verdict in words, without the reason if `reasons` gives one."""
+    return verdict.word if _reason(verdict) else certainty(verdict)
+
+
+def _differs(part: Part) -> str:
+    """Return that a number differs from its ideal, and what that means."""
+    found = named(part.metric)
+    if found is None or part.value is None:
+        return part.finding
+    heading, side = heading_at(*found), deviation(found[0], is_above=part.value > part.ideal)
+    name = heading if heading[:1].strip() else f"{found[0].symbol}{heading}"
+    return f"{name} differs from {for_people(part.ideal)}{f' ({side})' if side else ''}"
+
+
+def _held_coverage(verdict: Verdict) -> str:
+    """Return that the interval of the coverage includes its level; empty where it does not."""
+    if verdict.coverage_level is None or not verdict.inside.holds_ideal:
+        return ""
+    return f"the interval of the coverage includes {100 * verdict.coverage_level:g} %"
 
 
 def _answer(whole: Mapping[str, Verdict], regions: Sequence[tuple[str, str, Verdict]]) -> tuple[Tone, str]:

@@ -42,9 +42,9 @@ from geouq.verdict import RULE, Place, Verdict, place_of
 
 
 def write_report(content: ReportContent, folder: Path) -> list[Path]:
-    """Write index.html, a page for each region, and what they load; each opens from disk and asks for nothing else.
+    """Write index.html, a page for each region, and the files that they load; pages open from disk, without a network.
 
-    Files of all that was written come back; scripts that an earlier report left are removed.
+    Return the files written. Scripts of an earlier report are removed.
     """
     report = _Report(content)
     pages = {"index.html": report.index}
@@ -67,7 +67,7 @@ def _write(html: str, path: Path) -> Path:
 
 
 def page_name(region: str) -> str:
-    """File of a region's page, another one for each region; the run's own page is index.html.
+    """Return the file name of a region's page, different for each region and never index.html.
 
     >>> page_name("west"), page_name("index")
     ('west.html', 'inde%78.html')
@@ -80,7 +80,7 @@ def page_name(region: str) -> str:
 
 @dataclass(frozen=True)
 class _Report:
-    """The pages of a run in the making, and the tables that they share."""
+    """The pages of a run and the tables that they share."""
 
     content: ReportContent
 
@@ -91,7 +91,7 @@ class _Report:
 
     @cached_property
     def sheets(self) -> dict[str, Sheet]:
-        """Tables of the first page by name."""
+        """Return the tables of the first page by name."""
         found = (
             regions_sheet(self.content, self.numbers, self.content.verdicts, self._regions()),
             shift_sheet(self.content),
@@ -123,7 +123,7 @@ class _Report:
         return list(files_of_rows("card", 0, as_record(self.card)))
 
     def scripts(self) -> Iterator[tuple[str, str]]:
-        """Yield names and texts of what pages load when it is wanted."""
+        """Yield names and texts of the scripts that pages load when they are needed."""
         if rows_inline(self.card) < len(self.card):
             yield from self._card_files
         for sheet in (*self.sheets.values(), self.tiles):
@@ -161,7 +161,7 @@ class _Report:
 
     def region(self, region: str) -> str:
         """Return the page of a region."""
-        # of a zone, the numbers of tiles say little
+        # tiles lie only partly in a zone, so pages of zones have no table of tiles
         own = () if region in self.content.zones else self.content.regions[region]
         names = list(self.content.regions)
         number = names.index(region)
@@ -184,7 +184,7 @@ class _Report:
         )
 
     def _most_important(self) -> Sequence[Variable]:
-        """Return the variables, or, of very many, those with the largest effects."""
+        """Return the variables; if there are more than 12, those with the largest effects."""
         variables = self.content.variables
         return variables if len(variables) <= MOST_VARIABLES else self._worst_first("all")[:MOST_VARIABLES]
 
@@ -202,14 +202,14 @@ class _Report:
         return [Cell("all"), *(Cell(region, link=link) for region, link in self._links.items())]
 
     def _tiles_of(self, tiles: Sequence[str]) -> Sheet | None:
-        """Return the table of some tiles; of many, that of all tiles, of which the page is to show some."""
+        """Return the table of some tiles; if it is long, the table of all tiles, which the page then filters."""
         if len(tiles) * len(self.content.variables) > SHORT:
             return self.tiles
         return tiles_sheet(self.content, self.numbers, tiles) if tiles else None
 
 
 def _figures(content: ReportContent, name: str) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Figures of an evaluation unit for each variable, as (variable, [(what it shows, path from the page)])."""
+    """Return the figures of an evaluation unit as (variable, [(title, path from the page)])."""
     found: dict[str, list[tuple[str, str]]] = {variable.name: [] for variable in content.variables}
     for (of, variable, title), path in content.figures.items():
         if of == name:
@@ -224,7 +224,7 @@ def _recalibrated_figures(content: ReportContent) -> list[tuple[str, list[tuple[
 
 
 def _url(path: str) -> str:
-    """Return a relative path as a URL: file names hold no character but % that means something there."""
+    """Return a relative path as a URL: in file names, % is the only character that needs to be escaped."""
     return path.replace("%", "%25")
 
 
@@ -258,8 +258,8 @@ def _environment() -> Environment:
     return environment
 
 
-# A page runs the scripts beside it and nothing else, and asks no server. `file:` is for pages that are opened from
-# disk, where 'self' names no origin.
+# A page runs only the scripts next to it and requests nothing from a server. `file:` is for pages that are opened from
+# disk, where 'self' matches nothing.
 POLICY = (
     "default-src 'none'; script-src 'self' file:; style-src 'self' file:; "
     "img-src 'self' file: data: blob:; base-uri 'none'; form-action 'none'"
@@ -278,10 +278,24 @@ def write_static(folder: Path) -> list[Path]:
     sources = files("geouq.pages") / "static"
     for name, parts in STATIC.items():
         with atomic_write(folder / name) as part:
-            part.write_text("".join((sources / one).read_text("utf-8") for one in parts), encoding="utf-8")
+            part.write_text("".join(_compact((sources / one).read_text("utf-8")) for one in parts), encoding="utf-8")
     for path in {path for path in folder.glob("*.js") if path.name not in STATIC}:
         path.unlink()
     return [folder / name for name in STATIC]
+
+
+def _compact(source: str) -> str:
+    r"""Return a script or style sheet without indentation, empty lines and comment lines, so that pages load less.
+
+    >>> _compact("// Adds.\nlet a = 1;\n  /** Its double. */\n  a *= 2; // kept\n")
+    'let a = 1;\na *= 2; // kept\n'
+    """
+    lines = (line.strip() for line in source.splitlines())
+    return "".join(f"{line}\n" for line in lines if line and not _is_comment(line))
+
+
+def _is_comment(line: str) -> bool:
+    return line.startswith("//") or (line.startswith("/*") and line.endswith("*/"))
 
 
 def write_scripts(scripts: Iterable[tuple[str, str]], folder: Path) -> list[Path]:

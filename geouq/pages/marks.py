@@ -1,4 +1,4 @@
-"""Signs of what a number says, the same in tables, on the scorecard and in scripts."""
+"""Signs for findings, the same in tables, on the scorecard and in scripts."""
 
 from collections.abc import Mapping
 
@@ -15,5 +15,5 @@ MARKS: Mapping[str, str] = {
     "worse": "✗",
 }
 HOLDS = "✓"  # no large effect
-ELSEWHERE = "*"  # no large effect here, but one in another tab
+ELSEWHERE = "*"  # no significant effect in this tab, but one in another tab
 OPEN = "?"  # not conclusive

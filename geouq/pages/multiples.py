@@ -48,8 +48,9 @@ Parts = Sequence[str]
 class Kind:
     """A type of diagram for some variables.
 
-    key : in the address of a page. title : in sentence case. about : how to read it. frames : of each variable. drawn :
-    markup of the curves of a place in one of these frames; empty without a pixel. bands : what is shaded.
+    key : name in the address of a page. title : in sentence case. about : how to read the diagram. frames : axes of
+    each variable. drawn : returns the SVG of the curves of a region in the frame of a variable; empty without pixels.
+    bands : a sentence about the shaded areas.
     """
 
     key: str
@@ -62,7 +63,10 @@ class Kind:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of diagrams, one a variable: what it is of, and where that leads."""
+    """A row of diagrams, one for each variable.
+
+    name : the region or the type of diagram. link : page of the region, empty if there is none.
+    """
 
     name: str
     link: str
@@ -71,9 +75,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Multiples:
-    """Diagrams by row and variable. key, title : of the type of diagram. left_out : regions that are not shown.
+    """A table of diagrams: a column for each variable, and a row for each region or type of diagram.
 
-    reading : how to read each type, where there are several.
+    left_out : number of regions without a row. corner : heading of the rows. reading : how to read the diagrams, if the
+    caption does not explain it. key, title : of the type of diagram, if there is only one.
     """
 
     caption: str
@@ -134,7 +139,7 @@ def _has_points(curves: Curves | None) -> bool:
 def _shared_row(
     kind: Kind, variables: Sequence[Variable], columns: Sequence[Sequence[Curves]], row: int, name: str
 ) -> list[str]:
-    """Return the diagrams of a region; those of the whole, the first row, hold what the others have in common."""
+    """Return the diagrams of a region; the first row, the whole, defines the axes and curves that other rows reuse."""
     found = []
     for k, variable in enumerate(variables):
         frame, of = kind.frames[k], f"{kind.key}-{k}"
@@ -153,7 +158,7 @@ def _shared_row(
 def of_region(
     variables: Sequence[Variable], region: str, curves: Mapping[tuple[str, str, str, str], Curves]
 ) -> Multiples | None:
-    """Return the diagrams of a region: a row for each type. Of very many variables only the first are drawn."""
+    """Return the diagrams of a region, a row for each type; None without curves. At most 12 variables are drawn."""
     drawn = _drawn(variables, curves, MOST_VARIABLES)
     if not drawn:
         return None
@@ -201,7 +206,7 @@ def kinds(drawn: Sequence[Variable], columns: Sequence[Sequence[Curves]]) -> lis
 
 
 def _curve(points: Sequence[Point], frame: Frame, role: Role, *, is_dotted: bool = False) -> str:
-    """Return a line with its band; the dots of the whole would hide those of the region."""
+    """Return a line with its band, and dots for the region only: dots of the whole would hide them."""
     if not points:
         return ""
     dotted = dots(points, frame, role) if is_dotted and role == "own" else ""
@@ -236,19 +241,20 @@ def _pit(drawn: Sequence[Variable], columns: Sequence[Sequence[Curves]]) -> Kind
     ticks = (0.0, 1.0, 2.0) if highest < 3 else (0.0, 1.0, float(math.floor(highest)))
     frame = Frame(UNIT, Scale(0.0, max(2.0, highest), is_log=False, ticks=ticks), ((0.0, 1.0), (1.0, 1.0)))
 
-    def of(one: Curves, _: int, role: Role) -> str:
+    def histogram(one: Curves, _: int, role: Role) -> str:
+        """Return the histogram of a region with the band around 1; empty without a PIT."""
         edges = [k / len(one.pit) for k in range(len(one.pit) + 1)] if one.pit else []
         return chance(one.pit_half_width, frame, role) + stairs(one.pit, edges, frame, role) if one.pit else ""
 
     return Kind(
         "pit", "PIT",
         "Across: where the truth lies in the predicted distribution; up: density, 1 where calibrated. Inside the band "
-        "around 1 the difference may be chance.", [frame] * len(drawn), of,
+        "around 1 the difference may be chance.", [frame] * len(drawn), histogram,
     )  # fmt: skip
 
 
 def _levels(drawn: Sequence[Variable], whole: Sequence[Curves]) -> Iterator[Kind]:
-    """Yield the first curve of shares of forms without a variance."""
+    """Yield the diagram of predicted and observed shares, for forecasts without a variance."""
     frame = Frame(UNIT, UNIT, DIAGONAL)
     if any(map(_shares, whole)):
         yield Kind(
@@ -263,7 +269,7 @@ def _shares(curves: Curves) -> Sequence[Point]:
 
 
 COVERED = "Up: share of the truth inside the intervals, per cent; dashed: the level."
-OF_VALUES = "Across: values between groups of equal numbers of pixels of the whole; a group lies where its values do."
+OF_VALUES = "Across: values that divide the pixels of the whole into groups of equal size; a group lies at its values."
 OF_CLASSES = "Across: codes of the classes."
 LIMITS = {
     True: "Intervals are from resamples of tiles; groups without one have too few independent tiles.",
@@ -272,7 +278,7 @@ LIMITS = {
 
 
 def _covered(columns: Sequence[Sequence[Curves]], by: str, number: int) -> Kind:
-    """Return the coverage of groups: ordered pixels on a line, classes as dots side by side."""
+    """Return the coverage by group: a line for groups of ordered values, separate dots for classes."""
     found = [[one.by_group[1].get(by, Covered()) for one in column] for column in columns]
     levels = [column[0].by_group[0] for column in columns]
     up = _coverage_scale(levels, [point for column in found for one in column for point in one.points])
@@ -282,7 +288,8 @@ def _covered(columns: Sequence[Sequence[Curves]], by: str, number: int) -> Kind:
         for column, own, level in zip(found, codes, levels, strict=True)
     ]
 
-    def of(one: Curves, k: int, role: Role) -> str:
+    def coverage_of_groups(one: Curves, k: int, role: Role) -> str:
+        """Return the coverage of the groups of a region in the frame of variable k; empty without groups."""
         own, whole, frame = one.by_group[1].get(by, Covered()), found[k][0].groups, frames[k]
         if own.groups is None or whole is None or not own.points:
             return ""
@@ -295,7 +302,7 @@ def _covered(columns: Sequence[Sequence[Curves]], by: str, number: int) -> Kind:
     first = found[0][0].groups
     has_limits = any(len(point) > 2 for column in found for one in column for point in one.points)
     about = f"{COVERED} {OF_VALUES if first and first.edges else OF_CLASSES} {LIMITS[has_limits]}"
-    return Kind(f"groups-{number}", f"Coverage{of_level} by {by}", about, frames, of)
+    return Kind(f"groups-{number}", f"Coverage{of_level} by {by}", about, frames, coverage_of_groups)
 
 
 def _titled(by: str, groups: Groups | None) -> str:
@@ -304,7 +311,7 @@ def _titled(by: str, groups: Groups | None) -> str:
 
 
 def _across(groups: Groups | None, codes: Sequence[float]) -> Scale:
-    """Return the axis of groups: values of the whole, or codes of classes at even distances."""
+    """Return the axis of groups: values of the whole, or equally spaced codes of classes."""
     if groups is None:
         return UNIT
     if groups.edges:
@@ -321,13 +328,13 @@ def _places(codes: Sequence[float]) -> dict[float, float]:
 
 
 def _side_by_side(points: Sequence[Point], codes: Sequence[float], role: Role) -> list[Point]:
-    """Return the points of classes at even distances; those of the whole beside those of a region."""
+    """Return the points of classes, equally spaced; points of the whole lie a little to the right of the region's."""
     places, aside = _places(codes), (0.12 / len(codes) if role == "whole" else 0.0)
     return [(places[point[0]] + aside, *point[1:]) for point in points]
 
 
 def _along(points: Sequence[Point], own: Groups, whole: Groups) -> list[Point]:
-    """Return the points of groups where their values lie among those of the whole."""
+    """Return the points of a region's groups, each at the position of its values on the axis of the whole."""
     if own is whole:
         return list(points)
     ends = np.interp(own.edges, whole.edges, np.linspace(0, 1, len(whole.edges)))
@@ -336,7 +343,7 @@ def _along(points: Sequence[Point], own: Groups, whole: Groups) -> list[Point]:
 
 
 def _coverage_scale(levels: Sequence[float], points: Sequence[Point]) -> Scale:
-    """Return an axis in per cent that holds all points and intervals, with a label at the level."""
+    """Return an axis in per cent that includes all points and intervals, with a label at the level."""
     lowest = min((end for point in points for end in point[1:]), default=1.0)
     low = min(LOWEST_COVERAGE, math.floor(10 * lowest) / 10)
     apart = APART * (1 - low)

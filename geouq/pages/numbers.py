@@ -20,7 +20,7 @@ Headings = Sequence[tuple[str, str]]  # of numbers, by their names in tables
 
 WORST_TILES, WORST_VARIABLES = 3, 12  # tiles of each variable, and variables, on the page of a region
 EXPLAINED = ("over-confident", "under-confident", "over-prediction", "under-prediction")  # under the table of regions
-WHY_BINS = ", which all hold pixels (of skewed variances, one equal-width bin holds nearly all: see metrics.csv)"
+WHY_BINS = ", which all hold pixels (if variances are skewed, one equal-width bin holds nearly all: see metrics.csv)"
 
 
 def shown_numbers(content: ReportContent) -> Numbers:
@@ -34,7 +34,7 @@ def shown_numbers(content: ReportContent) -> Numbers:
 
 
 def shown_metrics(content: ReportContent) -> Headings:
-    """Names and headings of the metrics that are shown: those of a variance where it has one, and those of its form."""
+    """Return names and headings of the metrics shown: those in the tables, and those of a variance if there is one."""
     shown = set(content.metric_names)
     of_variance = [metric for metric in shown_in("page") if metric.forms == OF_VARIANCE]
     if any(metric.choice == "none" and metric.name in shown for metric in of_variance):
@@ -43,14 +43,20 @@ def shown_metrics(content: ReportContent) -> Headings:
 
 
 def headings() -> dict[str, str]:
-    """Heading of each number shown, by its name in tables."""
+    """Return the heading of each number shown, by its name in tables."""
     return {usual_name(metric): usual_heading(metric) for metric in shown_in("page")}
 
 
 def regions_sheet(
     content: ReportContent, numbers: Numbers, found: Mapping[Place, Verdict], wanted: Sequence[Cell]
 ) -> Sheet:
-    """Return every number of these regions, which are given by the cells of their names, variable by variable."""
+    """Return all numbers of some regions, variable by variable.
+
+    Parameters
+    ----------
+    wanted : sequence of Cell
+        Name of each region, with the link to its page.
+    """
     first = (Column("variable", "text"), Column("region", "name"), Column("verdict", "text"), Column("pixels"))
     shown = shown_metrics(content)
     columns = (*first, *_headed(shown))
@@ -69,7 +75,7 @@ def regions_sheet(
     }
     places = {place_of(name.text, variable) for name in wanted for variable in content.variables}
     caption = (
-        f"{_of_bins(content)}The interval is under the number. Marks of what the verdict finds: "
+        f"{_of_bins(content)}The interval is under the number. Marks show what the verdict finds: "
         f"{', '.join(f'{MARKS[says]} {says}' for says in EXPLAINED)}, {MARKS['covers too little']} errors larger than "
         f"predicted or coverage too small, {MARKS['covers too much']} the reverse.{content.compared}"
         f"{_footnote(numbers, places)}"
@@ -88,7 +94,7 @@ def _why_dashes(rows: Iterable[Row]) -> str:
 
 
 def tiles_sheet(content: ReportContent, numbers: Numbers, tiles: Iterable[str]) -> Sheet:
-    """Return the numbers of these tiles, variable by variable; tiles have no intervals."""
+    """Return the numbers of some tiles, variable by variable; tiles have no intervals."""
     wanted, shown = list(tiles), shown_metrics(content)
     columns = (Column("variable", "text"), Column("tile", "name"), Column("pixels"), *_headed(shown))
     groups = {
@@ -119,7 +125,7 @@ def effects_of_tiles(content: ReportContent) -> dict[Place, Verdict]:
 
 
 def worst_tiles(variables: Sequence[Variable], effects: Mapping[Place, Verdict], tiles: Iterable[str]) -> Sheet:
-    """Return the tiles of a region with the largest effects on the first of these variables, the worst tile first."""
+    """Return the tiles of a region with the largest effects, the worst first; at most 12 variables are shown."""
     own, groups = set(tiles), {}
     for variable in variables[:WORST_VARIABLES]:
         found = {tile: effects.get(("tile", tile, variable.variable, variable.model)) for tile in own}
@@ -136,7 +142,7 @@ def worst_tiles(variables: Sequence[Variable], effects: Mapping[Place, Verdict],
     columns = (Column("variable", "text"), Column("tile", "name"), Column("effect", "long"))
     caption = (
         "A tile is shown on the map by its link. Single tiles are not tested. The pictures are of its cells: red where "
-        "predictions are too high, blue where they are too low."
+        "predictions are too high, blue where they are too low, grey without data."
     )
     return Sheet("worst", caption, columns, groups)
 
@@ -187,7 +193,7 @@ def _headed(shown: Headings) -> list[Column]:
 
 
 def _number_cells(shown: Headings, rows: Mapping[str, Row], verdict: Verdict | None = None) -> list[Cell]:
-    """Return the pixels, then each number shown, with marks that the verdict bears out."""
+    """Return the number of pixels and each number shown, with marks for deviations that the verdict supports."""
     some = any(row.get("ci_low") is not None for row in rows.values())
     return [
         Cell(thousands(next(iter(rows.values()))["n"])),
@@ -196,13 +202,16 @@ def _number_cells(shown: Headings, rows: Mapping[str, Row], verdict: Verdict | N
 
 
 def _number_cell(row: Row | None, verdict: Verdict | None, *, is_noted: bool) -> Cell:
-    """Return a number with the digits that its interval leaves; is_noted : whether a dash tells that it has none."""
+    """Return a number, rounded to the precision of its interval.
+
+    is_noted : whether a dash shows that the interval is missing.
+    """
     if row is None or row["value"] is None:
         return Cell(DASH)
     if row.get("ci_low") is None:
         cell = Cell(true_minus(for_people(row["value"])), DASH if is_noted and row.get("ci_method") else "")
     else:
-        cell = Cell(*_value_and_limits(row["value"], row), interval_says(row) if _is_borne_out(row, verdict) else "")
+        cell = Cell(*_value_and_limits(row["value"], row), interval_says(row) if _is_supported(row, verdict) else "")
     return _with_digits(cell, row["value"])
 
 
@@ -215,11 +224,11 @@ def _verdict_cell(verdict: Verdict | None) -> Cell:
     return Cell("") if verdict is None else Cell(verdict.word, verdict.why, verdict.tone)
 
 
-def _is_borne_out(row: Row, verdict: Verdict | None) -> bool:
-    """Return whether a verdict lets an interval that excludes the ideal count as a finding.
+def _is_supported(row: Row, verdict: Verdict | None) -> bool:
+    """Return whether the verdict supports the deviation of a number from its ideal.
 
-    What the verdict rests on must be significant after the adjustment for the number of regions; of other numbers the
-    verdict must find something.
+    A number that the verdict rests on must be significant after the adjustment for the number of regions. For any other
+    number, the verdict must be a significant finding.
     """
     if verdict is None:
         return False
@@ -229,7 +238,7 @@ def _is_borne_out(row: Row, verdict: Verdict | None) -> bool:
 
 
 def interval_says(row: Row) -> str:
-    """Return what an interval that excludes the ideal means, such as over-confident; empty where it holds the ideal."""
+    """Return what an interval that excludes the ideal means, such as over-confident; empty if it includes the ideal."""
     found = named(row["metric"])
     if found is None or row.get("ci_low") is None:
         return ""
@@ -239,27 +248,28 @@ def interval_says(row: Row) -> str:
     return deviation(found[0], is_above=row["ci_low"] > ideal)
 
 
-NEITHER = ("wider", "sharper", "larger", "smaller")  # of what no value is better than another
-SHIFT = ("variable", "number", "in", "out", "difference", "verdict")
+NEITHER = ("wider", "sharper", "larger", "smaller")  # differences that are neither better nor worse
+SHIFT = ("variable", "number", "in distribution", "out of distribution", "difference", "verdict")
 SHIFT_KINDS = ("text", "name", "number", "number", "number", "text")
 
 
 def shift_sheet(content: ReportContent) -> Sheet:
-    """Return the numbers shown, in and out of distribution."""
+    """Return the numbers shown, in distribution and out of distribution."""
     groups: dict[str, list[list[Cell]]] = {}
     for row in content.shift:
         if row["metric"] in headings() and row["bins"] in ("", content.bins):
             groups.setdefault(_named(row), []).append(_shift_row(row))
     columns = tuple(Column(heading, kind) for heading, kind in zip(SHIFT, SHIFT_KINDS, strict=True))
     caption = (
-        "Difference: out less in, with an interval of both drawn apart; a colour shows that it is significant."
+        "Difference: out of distribution minus in distribution; its interval is from independent resamples of both. A "
+        "colour shows a significant difference."
         f"{_why_dashes(row for row in content.shift if row['metric'] in headings())}"
     )
     return Sheet("shift", caption, columns, groups)
 
 
 def models_sheet(content: ReportContent) -> Sheet:
-    """Return the numbers shown of each model less those of the first one."""
+    """Return the differences between the numbers of each model and those of the first one."""
     found: dict[tuple[str, ...], dict[str, Row]] = {}
     for row in content.comparison:
         if row["metric"] in headings() and row["bins"] in ("", content.bins):
@@ -268,7 +278,7 @@ def models_sheet(content: ReportContent) -> Sheet:
     shown = shown_metrics(content)
     for (_, name, variable, model, against), rows in found.items():
         cells = [_difference_cell(rows.get(metric)) for metric, _ in shown]
-        groups.setdefault(variable, []).append([Cell(variable), Cell(name), Cell(f"{model} less {against}"), *cells])
+        groups.setdefault(variable, []).append([Cell(variable), Cell(name), Cell(f"{model} minus {against}"), *cells])
     columns = (
         Column("variable", "text"),
         Column("region", "name"),
@@ -276,8 +286,8 @@ def models_sheet(content: ReportContent) -> Sheet:
         *(Column(heading) for _, heading in shown),
     )
     caption = (
-        "Differences on the same draws of the same blocks of cells, with intervals; a mark says that a difference is "
-        "significant after adjusting for their number: ✓ better, ✗ worse."
+        "Differences on the same resamples of blocks of cells, with intervals. A mark shows a difference that is "
+        "significant after the adjustment for the number of tests: ✓ better, ✗ worse."
         f"{_why_dashes(row for rows in found.values() for row in rows.values())}"
     )
     return Sheet("models", caption, columns, groups)
@@ -311,7 +321,7 @@ def _difference_cell(row: Row | None) -> Cell:
 
 
 def _difference(row: Row, says: str = "") -> Cell:
-    """Return a difference with the digits that its interval leaves; a dash where it has none."""
+    """Return a difference, rounded to the precision of its interval, or with a dash if the interval is missing."""
     if row["difference"] is None or row.get("ci_low") is None:
         cell = Cell(_text(row["difference"]), DASH if row.get("ci_method") else "", says)
     else:
@@ -320,13 +330,13 @@ def _difference(row: Row, says: str = "") -> Cell:
 
 
 def _value_and_limits(value: float, row: Row) -> tuple[str, str]:
-    """Return a number and its interval, on one line each, with the digits that the interval leaves."""
+    """Return a number and its interval, each on one line and rounded to the precision of the interval."""
     text, _, limits = with_interval(value, row["ci_low"], row["ci_high"]).partition(" ")
     return true_minus(text), true_minus(limits.strip("[]").replace(", ", "\u00a0to\u00a0") or interval_text(row))
 
 
 def failures_sheet(content: ReportContent) -> Sheet:
-    """Return what failed, and why: tiles, and single numbers, intervals, maps, figures and pages."""
+    """Return what failed and why: tiles, numbers, intervals, maps, figures and pages."""
     columns = (
         *(Column("tile", "name"), Column("item", "text"), Column("stage", "text"), Column("error", "text")),
         *(Column("message", "long"), Column("where", "text")),
@@ -336,17 +346,17 @@ def failures_sheet(content: ReportContent) -> Sheet:
 
 
 def excluded_sheet(content: ReportContent) -> Sheet:
-    """Pixels of each tile that do not count, variable by variable."""
+    """Return the number of excluded pixels of each tile, variable by variable."""
     columns = (Column("variable", "text"), Column("tile", "name"), Column("reason", "text"), Column("pixels"))
     groups: dict[str, list[list[Cell]]] = {}
     for row in content.excluded:
         cells = [Cell(_named(row)), Cell(row["tile"]), Cell(row["reason"]), Cell(thousands(row["n"]))]
         groups.setdefault(_named(row), []).append(cells)
-    return Sheet("excluded", "Each pixel under its first reason.", columns, groups)
+    return Sheet("excluded", "Each excluded pixel is counted under the first reason that applies.", columns, groups)
 
 
 def excluded_total(content: ReportContent) -> Sheet:
-    """Return the same of all tiles together."""
+    """Return the number of excluded pixels of all tiles, by variable and reason."""
     totals: dict[tuple[str, str], tuple[int, int]] = {}
     for row in content.excluded:
         n, tiles = totals.get((_named(row), row["reason"]), (0, 0))
@@ -356,4 +366,5 @@ def excluded_total(content: ReportContent) -> Sheet:
         [Cell(variable), Cell(reason), Cell(thousands(n)), Cell(thousands(tiles))]
         for (variable, reason), (n, tiles) in totals.items()
     ]
-    return Sheet("reasons", "Of all tiles; each pixel under its first reason.", columns, {"all": rows})
+    caption = "All tiles; each excluded pixel is counted under the first reason that applies."
+    return Sheet("reasons", caption, columns, {"all": rows})

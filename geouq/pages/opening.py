@@ -1,4 +1,4 @@
-"""Showing a page to the user: in the browser, or by a line to type where that is on another machine."""
+"""Show a page to the user: in the browser, or, over SSH, by a command to type."""
 
 import getpass
 import shlex
@@ -10,7 +10,7 @@ PORT = 8000
 
 
 def open_page(folder: Path, environment: Mapping[str, str]) -> str:
-    """Open the first page of a run in the browser; what to tell the user where that cannot be."""
+    """Open the first page of a run in the browser; return what to tell the user if that is impossible."""
     page = (folder / "report" / "index.html").resolve()
     if "SSH_CONNECTION" in environment and not environment.get("DISPLAY"):
         return forwarding(folder.resolve(), environment["SSH_CONNECTION"], getpass.getuser())
@@ -18,7 +18,7 @@ def open_page(folder: Path, environment: Mapping[str, str]) -> str:
 
 
 def forwarding(folder: Path, connection: str, user: str) -> str:
-    """How to see the pages of a run over SSH. connection : addresses and ports of both sides, as SSH_CONNECTION tells.
+    """Return how to see the pages of a run over SSH. connection : value of SSH_CONNECTION, addresses and ports.
 
     >>> print(forwarding(Path("/data/forest"), "10.0.0.7 50000 10.0.0.9 22", "ada"))
     to see the pages, type on your own computer

@@ -18,21 +18,21 @@ MOST_LINES = 20_000
 
 @dataclass(frozen=True)
 class Outlines:
-    """Lines x0, y0, x1, y1 of each region in pixels of the map, one after another. note : why some are missing."""
+    """Lines of each region in pixels of the map, as x0, y0, x1, y1 one after another. note : why some are missing."""
 
     lines: Mapping[str, Sequence[float]] = field(default_factory=dict)
     note: str = ""
 
 
 def outlines_on(layout: Layout, polygons: Iterable[Polygons], wanted: Collection[str]) -> Outlines:
-    """Return the outlines of the regions that are wanted, cut at the borders of the tiles.
+    """Return the outlines of the requested regions, cut at the borders of the tiles.
 
     Lines are rounded to steps of the map, which become wider until there are few enough lines.
 
     Raises
     ------
     DataError
-        If a tile has no CRS, or one that the polygons cannot be brought to.
+        If a tile has no CRS, or the polygons cannot be transformed to it.
     """
     found: dict[str, list[Floats]] = {}
     for own in polygons:
@@ -73,7 +73,7 @@ def _on_map(edges: Floats, tile: Placed) -> Floats:
 
 
 def _rounded(lines: Mapping[str, Floats], step: float) -> dict[str, Floats]:
-    """Return the lines between multiples of a step, each of them once; without those that become points."""
+    """Return the lines with ends rounded to multiples of a step, without duplicates and lines of no length."""
     found = {}
     for name, own in lines.items():
         whole = np.rint(own / step)

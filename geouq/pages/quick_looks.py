@@ -26,7 +26,7 @@ MOST = 24
 
 @dataclass(frozen=True)
 class QuickLook:
-    """One map of one variable: its title, its unit, and what its colours mean.
+    """A small picture of a map of a variable, with its title, its unit and the meaning of its colours.
 
     colours : colour and meaning of each step, or of each code if `has_codes`.
     """
@@ -41,18 +41,18 @@ class QuickLook:
 def quick_looks(
     names: Iterable[str], variables: Sequence[Variable], wholes: Mapping[str, Summary], layout: Layout, folder: Path
 ) -> list[QuickLook]:
-    """Return a quick look of each map and variable, of very many the first.
+    """Return a quick look of each map and variable, at most 24.
 
     Parameters
     ----------
     names : iterable of str
         Names of maps of pixels.
     wholes : mapping
-        All pixels of each variable, from which the limits of colours follow.
+        Summary of all pixels of each variable, which sets the limits of the colours.
     layout : Layout
         Where the tiles lie on the map of the page.
     folder : Path
-        Folder of the maps. A tile without a file stays empty.
+        Folder of the maps. A tile without a file is left empty.
     """
     found: list[QuickLook] = []
     for name in names:
@@ -67,7 +67,7 @@ def quick_looks(
 
 
 def _values(shown: PixelMap, bands: int, layout: Layout, folder: Path) -> Iterator[NDArray[np.float64]]:
-    """Return the values of each band, float64 (rows, columns), NaN where there are none."""
+    """Return the values of each band, float64 (rows, columns), NaN where they are missing."""
     ends = [(tile.top + tile.place.grid.shape[0], tile.left + tile.place.grid.shape[1]) for tile in layout.tiles]
     height, width = (max(end[axis] for end in ends) for axis in (0, 1))
     step = max(1.0, max(height, width) / SIDE)
@@ -84,7 +84,7 @@ def _values(shown: PixelMap, bands: int, layout: Layout, folder: Path) -> Iterat
 
 
 def _coloured(values: NDArray[np.float64], scale: Scale) -> Picture:
-    """Return values in the colours of a scale; nothing where there is no value."""
+    """Return values in the colours of a scale, transparent where the value is missing."""
     steps = np.arange(len(scale.values))
     places = np.interp(values, scale.values, steps)
     channels = [np.interp(places, steps, channel) for channel in zip(*scale.colours, strict=True)]

@@ -1,4 +1,4 @@
-"""A recalibration on a page: what was chosen, and its numbers before and after on tiles that it was not fitted on."""
+"""A recalibration on a page: the corrections chosen, and numbers before and after on tiles not used for the fit."""
 
 import csv
 import json
@@ -19,9 +19,9 @@ IN_SAMPLE = "in-sample"
 
 @dataclass(frozen=True)
 class Recalibrated:
-    """What a recalibration of this run left in its folder: sentences, rows of its table, figures by variable.
+    """Results of a recalibration of this run: sentences, rows of its table, and figures by variable.
 
-    Figures are pairs of a title and a path, which is relative to the run's folder.
+    Figures are pairs of a title and a path relative to the folder of the run.
     """
 
     sentences: Sequence[str] = ()
@@ -72,8 +72,8 @@ def recalibration_sheet(recalibrated: Recalibrated | None) -> Sheet:
     headings = (("variable", "text"), ("region", "name"), ("method", "text"), ("judged by", "text"))
     columns = (*(Column(*one) for one in headings), *map(Column, shown.values()))
     caption = (
-        "After recalibration, and before; each tile is judged by a correction that was fitted on others. A mark says "
-        "that the difference is significant."
+        "Numbers after recalibration, and below them those before. Each tile is corrected with a fit on other tiles. "
+        "A mark shows a significant difference."
     )
     return Sheet("recalibration", caption, columns, groups)
 

@@ -1,4 +1,4 @@
-"""The scorecard: the effect as fill, its significance as border and doubt as hatching, by region and variable."""
+"""The scorecard of regions and variables: fill is the effect, a border significance, hatching an open question."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from geouq.verdict import NARROW, NARROW_GAP, NARROW_MEAN, Part, Place, Verdict,
 
 SIGNIFICANT, UNCERTAIN, UNTESTED = "sig", "open", "untested"
 SKILL_STEPS = (0.0, 0.4, 0.7)
-INLINE = 240  # cells on the page itself; the rows of more are loaded when they are wanted
+INLINE = 240  # cells on the page itself; further rows are loaded when they are needed
 FEWEST_ROWS = 6
 
 
 class Fill(NamedTuple):
-    """How a tab is filled: its colours, the sizes of an effect at which they change, and signs below and above."""
+    """How a tab is filled: prefix of the CSS classes, effect sizes at which they change, and signs below and above."""
 
     colours: str
     limits: Sequence[float]
@@ -33,7 +33,7 @@ BIAS = Fill("b", (0.1, 0.3, 0.75), (MARKS["under-prediction"], MARKS["over-predi
 
 
 class Mark(NamedTuple):
-    """What a tab shows of a variable in a region: a text, classes for fill and certainty, and a number to sort by."""
+    """One tab of a cell: its text, CSS classes for fill and certainty, and a number to sort by."""
 
     text: str = "–"  # noqa: RUF001
     classes: str = "none"
@@ -42,7 +42,7 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True)
 class Tab:
-    """A property that the scorecard shows: its name in the address of the page, its title, and how it is read."""
+    """A property that the scorecard shows: its name in the address of the page, its title, and how to read it."""
 
     key: str
     title: str
@@ -69,15 +69,15 @@ class CardRow:
 
 TABS = (
     Tab(
-        "spread",
-        "Spread",
-        "How many times as large as the predicted std the errors are (std of z); of classes, the confidence less the "
-        "accuracy. Orange, ▲: over-confident; purple, ▼: under-confident.",
-    ),
-    Tab(
         "coverage",
         "Coverage",
-        "Share of the pixels inside the intervals, in per cent. Orange, △: too few; purple, ▽: too many.",
+        "Share of the truth inside the predicted intervals, per cent. Orange, △: too little; purple, ▽: too much.",
+    ),
+    Tab(
+        "spread",
+        "Spread",
+        "Factor by which errors are larger than the predicted std (std of z); for classes, the confidence minus the "
+        "accuracy. Orange, ▲: over-confident; purple, ▼: under-confident.",
     ),
     Tab(
         "bias",
@@ -102,25 +102,25 @@ def scorecard(
     regions : mapping
         Link of each region by its name.
     skill : mapping
-        The number of the last tab by place.
+        R² by place, for the last tab.
     """
     rows = [_row(name, link, variables, verdicts, skill) for name, link in {"all": "", **regions}.items()]
     return [rows[0], *sorted(rows[1:], key=lambda row: -row.severity)]
 
 
 def shown_tabs(rows: Sequence[CardRow]) -> list[int]:
-    """Return the numbers of the tabs that have something to show."""
+    """Return the positions of the tabs that have a number in some cell."""
     return [k for k in range(len(TABS)) if any(cell.marks[k].text != Mark().text for row in rows for cell in row.cells)]
 
 
 def rows_inline(rows: Sequence[CardRow]) -> int:
-    """Return how many rows stand on the page itself."""
+    """Return the number of rows on the page itself."""
     cells = len(rows[0].cells) if rows else 1
     return len(rows) if len(rows) * cells <= INLINE else max(min(FEWEST_ROWS, len(rows)), INLINE // max(1, cells))
 
 
 def as_record(rows: Sequence[CardRow]) -> list[list[object]]:
-    """Return rows as plain values for a script: name, link, and for each variable words and marks."""
+    """Return rows as plain values for a script: name, link, and the verdict and marks of each variable."""
     return [[row.name, row.link, [[cell.words, *map(list, cell.marks)] for cell in row.cells]] for row in rows]
 
 
@@ -140,10 +140,17 @@ def _cell(verdict: Verdict | None, skill: float | None) -> CardCell:
     if verdict is None:
         return CardCell([Mark(), Mark(), Mark(), _skill(skill)], "no verdict")
     words = f"{effect_words(verdict)} ({certainty(verdict)})"
-    marks = [_spread(verdict), _coverage(verdict), _bias(verdict)]
+    marks = [_coverage(verdict), _spread(verdict), _bias(verdict)]
     if any(SIGNIFICANT in mark.classes.split() for mark in marks):
-        marks = [mark._replace(text=mark.text.replace(HOLDS, ELSEWHERE)) for mark in marks]
+        marks = [mark if SIGNIFICANT in mark.classes.split() else _pointing_elsewhere(mark) for mark in marks]
     return CardCell([*marks, _skill(skill)], words)
+
+
+def _pointing_elsewhere(mark: Mark) -> Mark:
+    """Return a mark that is not significant with a sign that another tab has a significant effect."""
+    if HOLDS in mark.text:
+        return mark._replace(text=mark.text.replace(HOLDS, ELSEWHERE))
+    return mark if mark == Mark() else mark._replace(text=mark.text + ELSEWHERE)
 
 
 def _spread(verdict: Verdict) -> Mark:

@@ -1,4 +1,4 @@
-"""Tables of a page: what stands in their cells, and which are too long to stand on the page itself."""
+"""Tables of a page; long ones are loaded from files."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,14 +10,15 @@ from geouq.pages.marks import MARKS
 
 DASH = "–"  # noqa: RUF001  in place of a number that is missing
 FIGURE, POINT = "\N{FIGURE SPACE}", "\N{PUNCTUATION SPACE}"  # as wide as a digit, and as a decimal point
-SHORT = 120  # rows; of longer tables one group is shown, and loaded when it is
+SHORT = 120  # rows; longer tables show one group at a time, which is loaded when it is shown
 LARGEST_FILE = 1_000_000  # bytes
 
 
 class Cell(NamedTuple):
-    """A text; what stands under it, small; what it says, as a colour and a mark; where it leads; and the whole number.
+    """A cell of a table.
 
-    number : with the digits of the CSV tables, where the text has fewer.
+    under : small text below. says : finding, shown as a colour and a mark. link : address. number : all digits, as in
+    the CSV tables, if the text has fewer.
     """
 
     text: str
@@ -28,7 +29,7 @@ class Cell(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A heading, how its cells are set (name of the row, text or number), and what the numbers are."""
+    """A heading, the kind of its cells (name of the row, text, long text or number), and what the numbers mean."""
 
     heading: str
     kind: str = "number"
@@ -49,12 +50,12 @@ class Sheet:
 
     @property
     def rows(self) -> list[Sequence[Cell]]:
-        """The rows of all groups."""
+        """Return the rows of all groups."""
         return [row for rows in self.groups.values() for row in rows]
 
     @property
     def is_long(self) -> bool:
-        """Whether the rows are to be loaded group by group."""
+        """Return whether the rows are loaded group by group."""
         return sum(map(len, self.groups.values())) > SHORT
 
     def index(self, only: Sequence[str] = ()) -> dict[str, object]:
@@ -80,7 +81,7 @@ class Sheet:
 
 
 def aligned(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
-    """Return rows whose numbers end in spaces, so that decimal points stand below each other at the right edge.
+    """Return rows whose numbers are padded with spaces, so that right-aligned numbers align at the decimal point.
 
     >>> [row[0].text for row in aligned([Column("n")], [[Cell("1.25")], [Cell("17")]])][1] == "17" + POINT + 2 * FIGURE
     True
@@ -102,7 +103,7 @@ def _padded(cell: Cell, digits: int) -> Cell:
 
 
 def files_of_rows(name: str, group: int, rows: Iterable[object]) -> Iterator[tuple[str, str]]:
-    """Yield names and texts of the scripts that hold rows, in as many pieces as keep files small; at least one."""
+    """Yield names and texts of the scripts that hold rows, at least one; each file is at most 1 MB."""
     for part, text in enumerate(_pieces(rows)):
         yield f"{name}_{group}_{part}.js", f'geouq.take("{name}",{group},{part},{text});\n'
 
@@ -125,7 +126,7 @@ def _pieces(rows: Iterable[object]) -> Iterator[str]:
 
 
 def _short(cell: Cell) -> str | list[str]:
-    """Return a cell without the empty texts at its end."""
+    """Return the values of a cell without empty ones at the end."""
     values = list(cell)
     while len(values) > 1 and not values[-1]:
         values.pop()

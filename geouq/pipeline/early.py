@@ -1,6 +1,6 @@
-"""Processes that begin before a run: they import and compile what the work after the sweep needs.
+"""Processes that start before a run: they import and compile the code for the work after the sweep.
 
-This module imports little, so that they start while this process still imports.
+This module imports little, so that the processes start while this one still imports.
 """
 
 import os
@@ -20,17 +20,17 @@ ROOM = 2 << 30  # bytes for each process; with less, none starts before the memo
 
 @contextmanager
 def helping_early(experiment: Experiment, workers: int | None, memory: str | None) -> Iterator[Helpers]:
-    """Provide processes for a run that is long or compiles; no process where the memory is scarce or limited.
+    """Provide processes for a run that is long, and one for a short run that compiles.
 
-    A run that compiles takes one of them if it is not long.
+    There is none if the memory is limited or scarce.
     """
     processors = os.cpu_count() or 1
     most = 0 if memory else min(workers or processors, processors, machine_memory() // ROOM) - 1
     is_long = regions_of(experiment) * len(experiment.variables or ()) >= WORTH_SHARING
-    # that takes numba, which is large: not before the processes of a long run have begun
+    # `is_kept` imports numba, which takes time: the processes of a long run begin first
     count = most if is_long or most < 1 else int(is_kept() and not is_compiled())
     with helpers(count) as shared:
-        shared.make_ready(make_ready)
+        shared.prepare(import_and_compile)
         yield shared
 
 
@@ -39,8 +39,8 @@ def regions_of(experiment: Experiment) -> int:
     return 1 + len(experiment.tile_lists) + ZONES * len(experiment.zone_layers)
 
 
-def make_ready() -> None:
-    """Import and compile what computes numbers, then import what draws."""
+def import_and_compile() -> None:
+    """Import and compile the code that computes numbers, then import the code that draws."""
     import_module("geouq.numbers.unit_numbers")
     compile_ahead()
     import_module("geouq.drawing")

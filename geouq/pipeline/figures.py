@@ -26,7 +26,7 @@ MOST_SENT = 40  # regions whose summaries are sent with a figure
 
 @dataclass(frozen=True)
 class Drawing:
-    """Figures that are being drawn, and how many more there could be."""
+    """Figures that worker processes draw. left : number of requested figures that are not drawn."""
 
     wanted: Sequence[Wanted]
     work: Sequence[Work["ToDraw", tuple[str, str]]]
@@ -35,7 +35,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class ToDraw:
-    """A figure of one variable and the data it is drawn from.
+    """One figure of one variable, and the data that a worker process needs to draw it.
 
     shown : evaluation units that the figure may compare. whole : summary of all pixels, which sets the colours of maps.
     """

@@ -87,6 +87,18 @@ def reopened(folder: Configuration, reporter: Reporter | None) -> Iterator[Swept
         yield Swept(experiment, record, folder, reporter or Silent())
 
 
+def helpers_in_memory(job: Job, early: Helpers) -> Helpers:
+    """Return the processes that began early; end them and return none where they do not fit beside the sweep."""
+    if job.plan.memory + early.count * FIGURES <= _limit(job.options):
+        return early
+    early.end()
+    return NOBODY
+
+
+def _limit(options: Options) -> int:
+    return parse_memory(options.memory) if options.memory else machine_memory()
+
+
 @contextmanager
 def helping(swept: Swept, early: Helpers = NOBODY) -> Iterator[Helpers]:
     """Provide processes for the work after the sweep, where that is longer than they take to start.
@@ -97,12 +109,11 @@ def helping(swept: Swept, early: Helpers = NOBODY) -> Iterator[Helpers]:
         yield early
         return
     options = swept.job.options if swept.job else DEFAULTS
-    limit = parse_memory(options.memory) if options.memory else machine_memory()
     wanted = options.workers or os.cpu_count() or 1  # of files on servers, there are more workers than processors
     count = min(swept.job.plan.workers, wanted) if swept.job else wanted
     regions = regions_of(swept.experiment) + len(swept.record.tiles) // TILES
     is_long = regions * len(swept.record.variables) >= WORTH_SHARING
-    with helpers(min(count, limit // FIGURES) - 1 if is_long else 0) as shared:
+    with helpers(min(count, _limit(options) // FIGURES) - 1 if is_long else 0) as shared:
         yield shared
 
 

@@ -4,11 +4,12 @@ Each stage is a module in this folder. It takes the result of the stage before i
 """
 
 from geouq.config import Configuration
+from geouq.core.compiled import mark_compiled
 from geouq.core.processes import Helpers
 from geouq.pipeline.data import DEFAULTS, Job, Options
 from geouq.pipeline.early import helping_early
 from geouq.pipeline.evaluate import evaluate
-from geouq.pipeline.prepare import helping, inspect, prepare, prepare_again, reopened, working
+from geouq.pipeline.prepare import helpers_in_memory, helping, inspect, prepare, prepare_again, reopened, working
 from geouq.pipeline.publish import publish
 from geouq.pipeline.results import Results
 from geouq.pipeline.sweep import save, sweep
@@ -49,14 +50,17 @@ def run(experiment: Configuration, options: Options = DEFAULTS, reporter: Report
 
 def carry_out(job: Job, early: Helpers) -> Results:
     """Evaluate what is prepared, with the help of processes that began early; otherwise some may begin later."""
+    fitting = helpers_in_memory(job, early)
     with working(job) as workers:
         swept = sweep(inspect(job), workers)
         if again := prepare_again(job, swept.changed):
             swept = swept.then(sweep(inspect(again), workers))
         save(swept, workers)
-        with helping(swept, early) as shared:
+        with helping(swept, fitting) as shared:
             evaluated = evaluate(swept, shared)
-            return publish(evaluated, shared)
+            results = publish(evaluated, shared)
+            mark_compiled()
+            return results
 
 
 def report(folder: Configuration, reporter: Reporter | None = None) -> Results:

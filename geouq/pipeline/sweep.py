@@ -27,7 +27,8 @@ from geouq.runs.store import (
     unidentified,
     zones_are_valid,
 )
-from geouq.sweep.tiles import Zone, collect_pixels, for_each_tile, sweep_tiles, sweep_zones
+from geouq.summary import TileSummary
+from geouq.sweep.tiles import CompleteTiles, Zone, collect_pixels, for_each_tile, sweep_tiles, sweep_zones
 from geouq.sweep.zone_batches import batches_of
 from geouq.zones import Zones, polygons_without_pixels
 
@@ -82,6 +83,7 @@ def _sweep_tiles(job: Job, pool: Executor, waiting: Sequence[Tile]) -> list[Fail
     failures = []
     job.reporter.stage("sweep", len(waiting))
     with SummariesUnderWay(job.folder, job.settings, waiting, job.reporter.advance) as files:
+        complete = CompleteTiles()
         swept = sweep_tiles(
             waiting,
             job.settings,
@@ -90,16 +92,27 @@ def _sweep_tiles(job: Job, pool: Executor, waiting: Sequence[Tile]) -> list[Fail
             reading_of=job.reading_of,
             store_for=files.begin,
             under_way=job.reporter.under_way,
+            complete=complete,
         )
-        for outcome in swept:
-            if isinstance(outcome, Failure):
-                files.abandon(outcome.tile)
-                failures.append(outcome)
-                job.reporter.say(f"tile {outcome.tile} failed: {outcome.message}")
-                job.reporter.advance(outcome.tile)
-            else:
-                files.keep(outcome)
+        try:
+            for outcome in swept:
+                failures += _stored(job, outcome, files)
+        except BaseException:  # Ctrl-C, too
+            for outcome in complete.left():
+                _stored(job, outcome, files)
+            raise
     return failures
+
+
+def _stored(job: Job, outcome: TileSummary | Failure, files: SummariesUnderWay) -> list[Failure]:
+    """Save the summary of a tile, or report and return why there is none."""
+    if not isinstance(outcome, Failure):
+        files.keep(outcome)
+        return []
+    files.abandon(outcome.tile)
+    job.reporter.say(f"tile {outcome.tile} failed: {outcome.message}")
+    job.reporter.advance(outcome.tile)
+    return [outcome]
 
 
 def _place_edges(job: Job, pool: Executor, failures: Sequence[Failure]) -> list[Failure]:

@@ -11,11 +11,12 @@ from geouq.core.errors import DataError, GeouqError
 from geouq.core.failures import Failure
 from geouq.core.grid import Grid, require_same_grid
 from geouq.rasters.areas import require_areas
+from geouq.rasters.gdal import keep_gdal_options
 from geouq.rasters.layered import Layered, layered_models
 from geouq.rasters.members import with_members
 from geouq.rasters.predictions import Prediction, is_predicted
 from geouq.rasters.raster import Raster, number_of_band, read_header
-from geouq.rasters.servers import as_gdal_names_it, is_remote
+from geouq.rasters.remote_files import as_gdal_names_it, is_remote
 from geouq.rasters.tile_names import (
     listed_names,
     missing_in_tables,
@@ -177,7 +178,7 @@ def find_tiles(experiment: Experiment) -> Catalog:
     failures = [failure for name in names if (failure := _missing_layers(name, patterns, found))]
     incomplete = {failure.tile for failure in failures}
     complete = [name for name in names if name not in incomplete]
-    with ThreadPoolExecutor(readers_of(patterns.values())) as pool:
+    with ThreadPoolExecutor(readers_of(patterns.values()), initializer=keep_gdal_options) as pool:
         opened = list(pool.map(lambda name: _open_tile(name, patterns, experiment), complete))
     tiles = [tile for tile in opened if isinstance(tile, Tile)]
     failures += [failure for failure in opened if isinstance(failure, Failure)]
@@ -302,8 +303,11 @@ def _problems_of_form(experiment: Experiment, data: FormData) -> list[Problem]:
 
 def _with_same_variables(tiles: list[Tile]) -> tuple[list[Tile], list[Failure]]:
     """Tiles whose bands name the variables of the first one, of as many members, and failures for the others."""
-    same = [tile for tile in tiles if (tile.variables, tile.form) == (tiles[0].variables, tiles[0].form)]
-    odd = [tile for tile in tiles if tile not in same]
+    same: list[Tile] = []
+    odd: list[Tile] = []
+    for tile in tiles:
+        is_same = (tile.variables, tile.form) == (tiles[0].variables, tiles[0].form)
+        (same if is_same else odd).append(tile)
     return same, [Failure(tile.name, "catalog", "DataError", _odd_bands(tile, tiles[0])) for tile in odd]
 
 

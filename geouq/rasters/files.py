@@ -17,7 +17,7 @@ from rasterio.errors import RasterioError
 from geouq.core.errors import DataError
 from geouq.core.naming import file_in_name
 from geouq.core.redaction import remember_secrets
-from geouq.rasters.servers import as_gdal_names_it, forget, is_remote, version_of
+from geouq.rasters.remote_files import as_gdal_names_it, forget, is_remote, version_of
 
 ARCHIVED = re.compile(r"/vsi(?:zip|tar|gzip|7z|rar)/(?P<rest>.*)")
 BRACED = re.compile(r"\{(?P<archive>.*)\}")

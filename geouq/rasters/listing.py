@@ -9,8 +9,9 @@ from functools import reduce
 
 from geouq.core.errors import DataError
 from geouq.core.naming import file_in_name, format_in_name
-from geouq.rasters.raster import gdal_options
-from geouq.rasters.servers import as_gdal_names_it, exists, names_in
+from geouq.rasters.gdal import gdal_options
+from geouq.rasters.object_stores import names_in
+from geouq.rasters.remote_files import as_gdal_names_it, exists
 
 TILE = "{tile}"
 REQUESTS = 32  # at a time
@@ -35,13 +36,13 @@ def is_in_store(pattern: str) -> bool:
 
 
 def tile_regex(pattern: str) -> re.Pattern[str]:
-    """Return what matches a path of a tile, whose name is the group `tile`."""
+    """Return a regular expression for the paths of a pattern; its group `tile` is the name of the tile."""
     first, *rest = (re.escape(part) for part in pattern.split(TILE))
     return re.compile(first + f"(?P<tile>[^{re.escape(os.sep)}/]+?)" + "(?P=tile)".join(rest))
 
 
 def as_listed(pattern: str) -> str:
-    """Return a pattern as the paths are written that `paths_like` yields."""
+    """Return a pattern in the notation of the paths that `paths_like` yields."""
     return as_gdal_names_it(pattern) if is_in_store(pattern) else file_in_name(pattern)
 
 
@@ -58,11 +59,11 @@ def paths_like(pattern: str, *, hidden: bool = False) -> Iterator[str]:
 
 
 def _in_store(pattern: str, *, hidden: bool) -> list[str]:
-    """Return keys: each part of the pattern with {tile} is looked up in the folders that its beginning matched."""
+    """Return the keys that may match a pattern: a folder is listed for each part of the pattern with {tile}."""
     root, *parts = pattern.removeprefix("/").split("/")
 
     def deeper(folders: list[str], part: str) -> list[str]:
-        """Return what a part of the pattern matches in these folders."""
+        """Return the paths in these folders that match a part of the pattern."""
         if TILE not in part:
             return [f"{folder}/{part}" for folder in folders]
         wanted = re.compile(".+?".join(map(re.escape, part.split(TILE))))
@@ -79,7 +80,7 @@ def _in_store(pattern: str, *, hidden: bool) -> list[str]:
 
 
 def _those_there(paths: Sequence[str]) -> list[str]:
-    """Return the keys that exist, which takes a request for each."""
+    """Return the keys that exist. Each takes a request."""
 
     def is_there(path: str) -> bool:
         """Return whether a key exists."""

@@ -1,6 +1,5 @@
 """Headers of rasters, files shared within a thread, why one cannot be read, and which band holds a variable."""
 
-import errno
 import math
 import os
 import re
@@ -11,7 +10,8 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,25 +33,14 @@ from geouq.rasters.files import (
     files_behind,
     origins_of,
     physical,
-    require_regular,
-    require_sidecar,
     stamp,
     stamp_before_opening,
 )
-from geouq.rasters.servers import (
-    as_gdal_names_it,
-    cache_options,
-    forget,
-    is_remote,
-    may_have_sidecars,
-    store_options,
-    unanswered,
-)
+from geouq.rasters.gdal import NOT_OF_THE_DRIVER, UNKNOWN_FORMAT, WITHOUT_REASON, PixelReader, gdal_options, open_as
+from geouq.rasters.plain_tiff import PlainTiff, plain_tiff
+from geouq.rasters.remote_files import as_gdal_names_it, forget, is_remote, may_have_sidecars
+from geouq.rasters.server_errors import failed_requests
 
-WITHOUT_REASON = "does not exist in the file system"
-UNKNOWN_FORMAT = "not recognized as being in a supported file format"  # as GDAL says it
-NO_FILE = os.strerror(errno.ENOENT)
-NOT_OF_THE_DRIVER = (UNKNOWN_FORMAT, WITHOUT_REASON, NO_FILE)  # a name such as ZARR:"x" is a file to no other driver
 REFUSED = re.compile(
     r"HTTP response code: 40[13]\b|Access ?Denied|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken"
 )
@@ -59,29 +48,11 @@ ADVICE_ON_REFUSAL = (
     "; the server refuses access: the file is private, or a password, a token or a signature is missing, wrong or "
     "expired"
 )
-# requests are repeated if a server stalls, breaks off or answers 500
-HTTP = {
-    "GDAL_HTTP_CONNECTTIMEOUT": "10",  # seconds
-    "GDAL_HTTP_TIMEOUT": "120",
-    "GDAL_HTTP_LOW_SPEED_TIME": "30",  # seconds at less than
-    "GDAL_HTTP_LOW_SPEED_LIMIT": "1000",  # bytes a second
-    "GDAL_HTTP_MAX_RETRY": "3",
-    "GDAL_HTTP_RETRY_DELAY": "1",
-}
-GDAL_OPTIONS: dict[str, Any] = {
-    **{name: os.environ.get(name, value) for name, value in HTTP.items()},
-    # bytes that are kept of files on servers: many threads read many headers
-    "CPL_VSIL_CURL_CACHE_SIZE": os.environ.get("CPL_VSIL_CURL_CACHE_SIZE", str(64 << 20)),
-    "GDAL_NUM_THREADS": "1",
-    "GDAL_VRT_ENABLE_PYTHON": "NO",
-    # sidecars are requested by name: listing a folder of thousands takes longer than reading a header
-    "GDAL_DISABLE_READDIR_ON_OPEN": os.environ.get("GDAL_DISABLE_READDIR_ON_OPEN", "TRUE"),
-}
 OF_ONE_FILE = ("GTiff", "COG")  # formats that open no other raster, which may have sidecars of its own
 DRIVERS = ("GTiff",)  # of GDAL; a VRT can make it read any file or address
-CACHE = 64 << 20  # bytes
 MOST_REQUESTS = 8  # at a time, for a tile
 MOST_OPEN = 256  # rasters that a thread keeps open
+MOST_HEADERS = 64  # that others are compared with
 UNSAID = re.compile(r"(band_\d+)?")  # descriptions that name no variable
 # pixels of a block for a byte of its file: one may be a bit; zstd makes 2^15 bytes of one; of what is not here, such as
 # LERC, a block of one value is a few bytes however large
@@ -96,23 +67,11 @@ warnings.filterwarnings("ignore", category=NotGeoreferencedWarning)
 ONE_FOR_ALL = ("mask", "weights", "covariates", "classes")  # one band of these layers may serve all variables
 
 
-def open_as(path: str, drivers: Sequence[str]) -> Any:
-    """Open a file by the first of these drivers that knows its format or its kind of name."""
-    *others, last = drivers
-    for driver in others:
-        try:
-            return rasterio.open(path, driver=driver, sharing=False)
-        except RasterioError as error:
-            if not any(reason in str(error) for reason in NOT_OF_THE_DRIVER):
-                raise
-    return rasterio.open(path, driver=last, sharing=False)
-
-
 @contextmanager
 def explained(path: str, drivers: Sequence[str], *, reading: bool = False) -> Iterator[None]:
     """Raise DataError with the reason where a raster cannot be opened, or read if it is open (`reading`)."""
     try:
-        with unanswered(path) as failed:
+        with failed_requests(path) as failed:
             yield
     except (RasterioError, CPLE_BaseError, OSError) as error:
         reason = _reason(error, path, drivers)
@@ -178,7 +137,8 @@ class Raster:
     identity : what identifies the file whatever its path: links to one file have the same.
     read_at : time (ns) at which the header of an unidentified raster was read, so that no older handle is read; else 0.
     origins : the file and band that each band of a VRT passes through as it is.
-    is_alone : whether it is on a server and nothing beside it changes how it is read, so that GDAL need not look.
+    has_no_sidecars : whether it is on a server without sidecar files that change how it is read; GDAL then searches
+    for none.
     """
 
     path: str
@@ -194,7 +154,7 @@ class Raster:
     identity: str
     read_at: int = 0
     origins: tuple[Origin | None, ...] = ()
-    is_alone: bool = False
+    has_no_sidecars: bool = False
 
     @property
     def variables(self) -> dict[str, int]:
@@ -217,7 +177,7 @@ class Raster:
         """Return whether it is a plain TIFF file, which may leave out blocks."""
         return self.driver == "GTiff"
 
-    @property
+    @cached_property
     def is_remote(self) -> bool:
         """Return whether it is on a server."""
         return is_remote(physical(as_gdal_names_it(self.path)))
@@ -239,17 +199,21 @@ class Raster:
         return max((file.modified for file in self.files), default=0)
 
 
-@contextmanager
-def gdal_options(cache: int = CACHE) -> Iterator[None]:
-    """GDAL's options for this thread: it decodes alone, as our threads use the cores already, with so large a cache."""
-    with rasterio.Env(**GDAL_OPTIONS, **cache_options(), **store_options(), GDAL_CACHEMAX=cache):
-        yield
-
-
 def read_header(path: str, drivers: Sequence[str] = DRIVERS) -> Raster:
     """Read a raster's header; DataError if it cannot be opened, or is of a format that is not among `drivers`."""
-    _require_regular(path)
-    with gdal_options(), explained(path, drivers), _stamped_and_opened(path, drivers) as (known, source, is_alone):
+    plain = plain_tiff(path)
+    with gdal_options():
+        if found := plain and _like_another(plain, drivers):
+            return found
+        raster = _read_header(path, drivers)
+    if plain:
+        _remember(plain, drivers, raster)
+    return raster
+
+
+def _read_header(path: str, drivers: Sequence[str]) -> Raster:
+    """Read a header through GDAL alone."""
+    with explained(path, drivers), _stamped_and_opened(path, drivers) as (known, source, has_no_sidecars):
         layout = source.tags(ns="IMAGE_STRUCTURE")
         files, unidentified = files_behind(source, known)
         raster = Raster(
@@ -266,10 +230,11 @@ def read_header(path: str, drivers: Sequence[str] = DRIVERS) -> Raster:
             _identity(path, source.files),
             time.time_ns() if unidentified else 0,
             origins_of(source, lambda name: _identity(name, [name])),
-            is_alone,
+            has_no_sidecars,
         )
         _require_possible(raster, source)
-        _versions[path] = _version(raster)
+        if any(version := _version(raster)):
+            _versions[path] = version
         return raster
 
 
@@ -287,10 +252,10 @@ def _require_possible(raster: Raster, source: Any) -> None:
 
 @contextmanager
 def _stamped_and_opened(path: str, drivers: Sequence[str]) -> Iterator[tuple[Known, Any, bool]]:
-    known, is_alone = stamp_before_opening(path), False
+    known, has_no_sidecars = stamp_before_opening(path), False
     try:
-        is_alone = not may_have_sidecars(path)
-        with _neighbours(are_sought=not is_alone):
+        has_no_sidecars = not may_have_sidecars(path)
+        with _sidecar_search(needed=not has_no_sidecars):
             source = open_as(path, drivers)
     except RasterioError as error:
         if WITHOUT_REASON not in str(error) or not any(map(is_remote, known)):
@@ -298,16 +263,16 @@ def _stamped_and_opened(path: str, drivers: Sequence[str]) -> Iterator[tuple[Kno
         forget(*known)  # one more request, as the one for headers does not show why there was no answer
         with rasterio.Env(GDAL_HTTP_MAX_RETRY=0):
             known, source = {}, open_as(path, drivers)
-    if is_alone and (source.driver not in OF_ONE_FILE or source.transform.is_identity):
+    if has_no_sidecars and (source.driver not in OF_ONE_FILE or source.transform.is_identity):
         source.close()
-        source, is_alone = open_as(path, drivers), False
-    with source, _neighbours(are_sought=not is_alone):
-        yield known, source, is_alone
+        source, has_no_sidecars = open_as(path, drivers), False
+    with source, _sidecar_search(needed=not has_no_sidecars):
+        yield known, source, has_no_sidecars
 
 
-def _neighbours(*, are_sought: bool) -> Any:
-    """Return a context in which GDAL looks for files beside a raster that it opens, or takes it to be alone."""
-    return nullcontext() if are_sought else rasterio.Env(GDAL_DISABLE_READDIR_ON_OPEN="EMPTY_DIR")
+def _sidecar_search(*, needed: bool) -> Any:
+    """Return a context in which GDAL searches for sidecar files of a raster that it opens, or does not."""
+    return nullcontext() if needed else rasterio.Env(GDAL_DISABLE_READDIR_ON_OPEN="EMPTY_DIR")
 
 
 @contextmanager
@@ -320,10 +285,17 @@ def opened(raster: Raster) -> Iterator[Any]:
             while len(handles) >= most_open():
                 handles.popitem(last=False)[1].close()
             _forget_another_version(raster)
-            with _neighbours(are_sought=not raster.is_alone):
-                handles[key] = rasterio.open(raster.path, driver=raster.driver, sharing=False)
+            with _sidecar_search(needed=not raster.has_no_sidecars):
+                handles[key] = _open_for_pixels(raster)
         handles.move_to_end(key)
         yield handles[key]
+
+
+def _open_for_pixels(raster: Raster) -> Any:
+    """Open a raster; of a local TIFF file, the CRS is not read."""
+    if raster.tiff and not raster.is_remote:
+        return PixelReader(raster.path, driver=raster.driver, sharing=False)
+    return rasterio.open(raster.path, driver=raster.driver, sharing=False)
 
 
 _versions: dict[str, Version] = {}  # of rasters, as this process read them last
@@ -386,16 +358,34 @@ def _changed(file: Stamp) -> ChangedError:
     return ChangedError(f"{file.path} changed while it was read; run again, which reads its tile anew")
 
 
-SIDECARS = (".msk", ".aux.xml", ".ovr")
-BESIDE = (".aux", ".tfw", ".tifw", ".wld")  # in the place of the file's own suffix
+_headers: dict[tuple[bytes, tuple[str, ...]], Raster] = {}  # by tags and drivers
 
 
-def _require_regular(path: str) -> None:
-    """Raise DataError if the file, or what GDAL opens with it, is a pipe or a device, or a sidecar is out of reach."""
-    if Path(path).name and not path.startswith("/vsi") and "://" not in path:
-        require_regular(path)
-        for name in (*(path + end for end in SIDECARS), *(str(Path(path).with_suffix(end)) for end in BESIDE)):
-            require_sidecar(name)
+def _like_another(plain: PlainTiff, drivers: Sequence[str]) -> Raster | None:
+    """Return the header of a file with the tags of one that was read; None where there is none, or it does not open."""
+    like = _headers.get((plain.tags, tuple(drivers)))
+    if like is None:
+        return None
+    path = plain.stamp.path
+    try:
+        with PixelReader(path, driver=like.driver, sharing=False) as source:
+            grid = replace(like.grid, transform=source.transform)
+            raster = replace(like, path=path, grid=grid, files=(plain.stamp,), identity=plain.identity)
+            if source.transform.is_identity:
+                return None
+            _require_possible(raster, source)
+            return raster
+    except (RasterioError, CPLE_BaseError, OSError):  # the long way finds the reason
+        return None
+
+
+def _remember(plain: PlainTiff, drivers: Sequence[str], raster: Raster) -> None:
+    """Keep a header that follows from the tags of its file alone."""
+    alone = raster.files == (plain.stamp,) and not raster.unidentified and not raster.grid.transform.is_identity
+    if alone and raster.tiff:
+        if len(_headers) >= MOST_HEADERS:
+            _headers.clear()
+        _headers[plain.tags, tuple(drivers)] = raster
 
 
 def is_absent(raster: Raster, number: int, window: Window) -> bool:

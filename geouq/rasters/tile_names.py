@@ -1,7 +1,8 @@
 """Names of tiles: which files match the patterns of the layers, and which tiles follow from that."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from geouq.config import IN, OUT, Experiment, Problem, config_error, problem_of_name, suggestion
@@ -18,15 +19,15 @@ UNLISTED = (
 
 
 def others(patterns: Mapping[str, str], layer: str) -> list[str]:
-    """Return the patterns of the other layers that say more than this one's, and so have the first claim to a file."""
+    """Return the longer patterns of other layers. A file that matches one of them belongs to that layer."""
     return [text for text in patterns.values() if len(text) > len(patterns[layer])]
 
 
 def listed_names(experiment: Experiment, patterns: Mapping[str, str]) -> dict[str, set[str]]:
     """Return the tile names for which a file exists, for each layer whose files are listed.
 
-    Folders of this machine are. Keys of an object store are where the configuration does not name the tiles; where the
-    store refuses to list those of other layers than predictions, opening them tells which are there.
+    Folders on this machine are listed. Keys of an object store are listed if the configuration does not name the tiles.
+    If the store refuses to list a layer other than a prediction, the files of that layer are found by opening them.
 
     Raises ConfigError where predictions cannot be listed.
     """
@@ -43,9 +44,9 @@ def listed_names(experiment: Experiment, patterns: Mapping[str, str]) -> dict[st
 
 
 def match_names(pattern: str, claimed: Iterable[str] = (), *, hidden: bool = False) -> set[str]:
-    """Return the tile names for which a file matches the pattern, but none of the patterns that claim it first.
+    """Return the tile names for which a file matches the pattern, and none of the longer patterns in `claimed`.
 
-    Folders and object stores can be listed; of a URL or a path inside an archive none is found.
+    Folders and object stores are listed. For a URL or a path inside an archive, the result is empty.
     hidden : whether names of files and folders may begin with a dot.
     """
     if not (is_in_folders(pattern) or is_in_store(pattern)):
@@ -67,7 +68,7 @@ def path_of(pattern: str, name: str) -> str:
 def patterns_without_files(
     experiment: Experiment, patterns: Mapping[str, str], found: Mapping[str, set[str]]
 ) -> list[Problem]:
-    """Return a fault for each pattern that matches no file, and one where no prediction can be listed."""
+    """Return a problem for each pattern that matches no file, and one if no prediction can be listed."""
     problems = [
         experiment.problem_of_layer(layer, f"no file matches {patterns[layer]}{_what_is_there(patterns[layer])}")
         for layer, names in found.items()
@@ -101,7 +102,8 @@ def wanted_names(experiment: Experiment, found: Mapping[str, set[str]]) -> tuple
     hidden = {name for own in found.values() for name in own if name.startswith(".")} - in_regions
     predicted = set().union(*(names for layer, names in found.items() if is_predicted(layer)))
     names = sorted((predicted - hidden) | in_regions, key=natural_order)
-    idle = {name for name in found.get("truth", set()) - hidden if not _belongs_to(name, names)}
+    tiles = set(names)
+    idle = {name for name in found.get("truth", set()) - hidden if not _belongs_to(name, tiles)}
     notes = []
     if idle:
         notes.append(f"{len(idle)} truth files have no prediction and are left aside: {_some(idle)}")
@@ -114,7 +116,7 @@ def wanted_names(experiment: Experiment, found: Mapping[str, set[str]]) -> tuple
 
 
 def missing_in_tables(experiment: Experiment, names: Iterable[str]) -> list[Problem]:
-    """Return a fault for each tile whose name programs that read tables take for a missing value."""
+    """Return a problem for each tile with a name that programs read as a missing value, such as NA."""
     wrong = [(name, problem) for name in names if (problem := problem_of_name(name))]
     return [
         experiment.problem(
@@ -130,10 +132,9 @@ def _some(names: Iterable[str]) -> str:
     return ", ".join(ordered[:SHOWN]) + (", ..." if len(ordered) > SHOWN else "")
 
 
-def _belongs_to(name: str, tiles: Sequence[str]) -> bool:
+def _belongs_to(name: str, tiles: AbstractSet[str]) -> bool:
     """Return whether a name is a tile, or another file of a tile, such as e1_members of e1."""
-    known = set(tiles)
-    return any(name[:end] in known and not name[end : end + 1].isalnum() for end in range(1, len(name) + 1))
+    return any(name[:end] in tiles and not name[end : end + 1].isalnum() for end in range(1, len(name) + 1))
 
 
 def natural_order(name: str) -> tuple[tuple[int, str], ...]:

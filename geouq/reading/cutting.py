@@ -13,7 +13,8 @@ import numpy as np
 
 from geouq.core.grid import SQUARE, Grid, Window
 from geouq.rasters.catalog import Tile
-from geouq.rasters.raster import CACHE, Raster
+from geouq.rasters.gdal import CACHE
+from geouq.rasters.raster import Raster
 
 BAND = 32 * SQUARE
 WINDOW = 2 * SQUARE  # windows of this side stay in cache

@@ -11,8 +11,9 @@ from geouq.config import Configuration, Experiment, load_experiment
 from geouq.core.errors import ConfigError, DataError, require_type
 from geouq.core.grid import Grid, Window
 from geouq.rasters.catalog import Tile, find_tiles
+from geouq.rasters.gdal import gdal_options
 from geouq.rasters.predictions import is_predicted
-from geouq.rasters.raster import gdal_options, number_of_band
+from geouq.rasters.raster import number_of_band
 from geouq.reading.reader import masked_layers, read_window
 
 LAYERS = {"mean": "predicted mean", "variance": "predicted variance", "truth": "reference value"}

@@ -26,9 +26,10 @@ from geouq.core.naming import file_name
 from geouq.core.redaction import last_part
 from geouq.maps.geotiff import BandLabel, MapWriter, cog_writer
 from geouq.rasters.catalog import Tile
+from geouq.rasters.gdal import CACHE, gdal_options
 from geouq.rasters.layered import Layered
 from geouq.rasters.predictions import Prediction
-from geouq.rasters.raster import CACHE, Band, Raster, gdal_options, number_of_band, unchanged
+from geouq.rasters.raster import Band, Raster, number_of_band, unchanged
 from geouq.reading.reader import TileReader
 from geouq.recalibration.corrections import (
     ByGroup,

@@ -20,7 +20,8 @@ from geouq.core.failures import Failure
 from geouq.core.grid import Window
 from geouq.core.validity import Nodata, classify
 from geouq.rasters.catalog import Tile
-from geouq.rasters.raster import Raster, gdal_options, unchanged
+from geouq.rasters.gdal import gdal_options
+from geouq.rasters.raster import Raster, unchanged
 from geouq.reading.cutting import Piece, Reading
 from geouq.reading.reader import TileReader
 from geouq.reading.variable_window import VariableWindow

@@ -4,7 +4,7 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -123,7 +123,8 @@ def plan_run(
 ) -> Plan:
     """Return the plan for a catalog, with the requested number of workers, or as many as fit into the memory.
 
-    By default there is one for each processor, and eight where files are on servers.
+    By default there is one for each processor. Where files are on servers there are up to eight for each; those beyond
+    the first take at most half of the memory that is left.
 
     Parameters
     ----------
@@ -137,9 +138,10 @@ def plan_run(
     ConfigError
         If one worker does not fit into the memory, or into the machine. The message names what needs the memory.
     """
-    wanted = workers or (os.cpu_count() or 1) * (FOR_SERVERS if _is_remote(catalog) else 1)
+    wanted = workers or os.cpu_count() or 1
     limit = machine_memory() if memory is None else parse_memory(memory)
     given = f"this machine has {limit / MIB:.0f} MiB" if memory is None else f"--memory {memory}"
+    of_views = 0
     if views:
         while wanted > 1 and _bytes_of_views(catalog, views, wanted) > limit / 2:
             wanted -= 1
@@ -148,6 +150,10 @@ def plan_run(
     count, widest = _fitting(catalog, wanted, limit, zones)
     if count < 1:
         raise ConfigError(f"{given}: {_too_much(catalog, widest, limit, zones)}")
+    if workers is None and count == wanted and _is_remote(catalog):
+        count = _waiting_for_servers(
+            count, limit, lambda n: _least(catalog, n, widest, zones) + _bytes_of_views(catalog, views, n) - of_views
+        )
     rasters = {raster.path: raster for tile in catalog.tiles for raster in tile.rasters.values()}.values()
     readings = {tile.name: reading_for(tile, count, widest) for tile in catalog.tiles}
     left = ROOM if memory is None else limit - _reading(catalog, count, widest)
@@ -183,6 +189,16 @@ def _fitting(catalog: Catalog, wanted: int, limit: int, zones: Mapping[str, Laye
             if _least(catalog, count, widest, zones) <= limit:
                 return count, widest
     return 0, widest
+
+
+def _waiting_for_servers(processors: int, limit: int, needed: Callable[[int], int]) -> int:
+    """Return how many workers read files on servers: those beyond one a processor take half of what is left at most.
+
+    needed : returns the bytes of a run with so many workers.
+    """
+    least = needed(processors)
+    counts = range(processors * FOR_SERVERS, processors, -1)
+    return next((count for count in counts if needed(count) - least <= (limit - least) / 2), processors)
 
 
 def _least(catalog: Catalog, workers: int, widest: int | None, zones: Mapping[str, Layers]) -> int:

@@ -24,7 +24,8 @@ from geouq.core.failures import Failure
 from geouq.core.redaction import MARK, is_private, last_part, redacted, without_secrets
 from geouq.core.wording import counted
 from geouq.rasters.catalog import Tile
-from geouq.rasters.raster import GDAL_OPTIONS, Raster
+from geouq.rasters.gdal import GDAL_OPTIONS
+from geouq.rasters.raster import Raster
 from geouq.version import __version__
 from geouq.zones import Polygons
 

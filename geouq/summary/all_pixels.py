@@ -11,6 +11,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.core.compiled import compiled
 from geouq.core.grid import Grid
 from geouq.summary.equality import are_equal
 from geouq.summary.statistic import Array, Dimensions, Spec, Statistic
@@ -27,15 +28,42 @@ from geouq.summary.variance_profile import (
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-KEYS = 1 << 32  # more than there are
+TABLE = 64  # keys of a table for each pixel
+COLUMN = (1 << 32) - 1  # bits of the column in a place
 
 
 class _Sums(NamedTuple):
-    """Sums by fine key, and by cell and compact key."""
+    """Sums by cell and key, in their order."""
 
-    keys: Ints
-    of_keys: Floats
-    entries: SparseProfiles
+    cell: Ints
+    key: Ints
+    sums: Floats
+
+    @classmethod
+    def of(cls, cell: Ints, key: Ints, rows: Floats) -> Self:
+        """Return the sums of the rows of each cell and key, added in their order; cells must not decrease."""
+        number, distinct = _numbered(key)
+        cells, numbers, sums = _added(cell, number, rows, len(distinct))
+        return cls(cells, distinct[numbers], sums)
+
+    def joined(self) -> "_Sums":
+        """Return the sums by key, of all cells."""
+        return _Sums.of(np.zeros_like(self.cell), self.key, self.sums)
+
+    def coarser(self, shift: int) -> "_Sums":
+        """Return the sums by cell and by keys without the last bits."""
+        return _Sums.of(self.cell, self.key >> shift, self.sums)
+
+
+def _numbered(key: Ints) -> tuple[Ints, Ints]:
+    """Return the number of each key among the distinct keys, and these in their order."""
+    low, high = (int(key.min()), int(key.max())) if len(key) else (0, 0)
+    if high - low > TABLE * len(key):
+        distinct, number = np.unique(key, return_inverse=True)
+        return number, distinct
+    is_there = np.zeros(high - low + 1, np.bool_)
+    is_there[key - low] = True
+    return (np.cumsum(is_there) - 1)[key - low], np.flatnonzero(is_there) + low
 
 
 @dataclass(frozen=True)
@@ -65,7 +93,7 @@ class AllPixels(Statistic):
         kept = profile.kept
         if kept is None or not kept.every or len(kept.tiles) != 1 or kept.pixels.shape[-1] > 2:
             return None
-        number = (kept.place >> 32) * grid.shape[1] + (kept.place & (KEYS - 1))
+        number = (kept.place >> 32) * grid.shape[1] + (kept.place & COLUMN)
         own = cls(kept.tail, grid.shape[1], cell_size, kept.variance, np.sqrt(kept.pixels[:, 1]), number)
         own = own.some(np.lexsort((number, own._cell)))
         entries = SparseProfiles(cells.entry_cell, cells.entry_key, cells.entry_sums)
@@ -87,13 +115,14 @@ class AllPixels(Statistic):
         place = self.number // self.columns << 32 | self.number % self.columns
         kept = TailPixels.every_one(self.tail, tile, np.stack([self.variance, self._squared], axis=-1), place)
         lowest, highest = self.variance.min(initial=np.inf), self.variance.max(initial=-np.inf)
-        sums = self._sums
-        return VarianceProfile(FINE_SHIFT, sums.keys, sums.of_keys, np.asarray(lowest), np.asarray(highest), kept)
+        _, keys, sums = self._sums.joined()
+        return VarianceProfile(FINE_SHIFT, keys, sums, np.asarray(lowest), np.asarray(highest), kept)
 
     @property
     def entries(self) -> SparseProfiles:
         """Return the entries of the profiles of the cells."""
-        return self._sums.entries
+        cell, key, sums = self._sums.coarser(COMPACT_SHIFT - FINE_SHIFT)
+        return SparseProfiles(cell.astype(np.uint32), key.astype(np.uint16), sums.astype(np.float32))
 
     @property
     def _cell(self) -> Ints:
@@ -107,18 +136,29 @@ class AllPixels(Statistic):
 
     @cached_property
     def _sums(self) -> _Sums:
-        """Return the sums of keys, to which the sums of the same key in each cell are added."""
-        columns = np.stack([self.variance, self._squared, np.sqrt(self.variance), np.ones(len(self.variance))])
-        fine, of_fine = _summed(self._cell * KEYS + key_of(self.variance, FINE_SHIFT), columns)
-        keys, of_keys = _summed(fine % KEYS, of_fine)
-        cell, key = np.divmod(fine, KEYS)
-        coarse, of_coarse = _summed(cell * KEYS + (key >> (COMPACT_SHIFT - FINE_SHIFT)), of_fine)
-        cell, key = np.divmod(coarse, KEYS)
-        entries = SparseProfiles(cell.astype(np.uint32), key.astype(np.uint16), of_coarse.T.astype(np.float32))
-        return _Sums(keys, np.ascontiguousarray(of_keys.T), entries)
+        keys = key_of(self.variance, FINE_SHIFT)
+        columns = np.stack([self.variance, self._squared, np.sqrt(self.variance), np.ones(len(keys))], axis=-1)
+        return _Sums.of(self._cell, keys, columns)
 
 
-def _summed(owner: Ints, columns: Floats) -> tuple[Ints, Floats]:
-    """Return the distinct owners, which increase, and the sums of columns (columns, owners), added in their order."""
-    distinct, place = np.unique(owner, return_inverse=True)
-    return distinct, np.stack([np.bincount(place, column, len(distinct)) for column in columns])
+@compiled
+def _added(cell: Ints, number: Ints, rows: Floats, count: int) -> tuple[Ints, Ints, Floats]:
+    """Return the pairs of a cell and a number below `count`, in their order, and the sums of their rows."""
+    cells, numbers, sums = np.empty_like(cell), np.empty_like(cell), np.zeros_like(rows)
+    place, found, start = np.full(count, -1), 0, 0
+    while start < len(cell):
+        stop, low, high = start, count, 0
+        while stop < len(cell) and cell[stop] == cell[start]:
+            place[number[stop]] = 0
+            low, high = min(low, number[stop]), max(high, number[stop])
+            stop += 1
+        for k in range(low, high + 1):
+            if place[k] == 0:
+                cells[found], numbers[found], place[k] = cell[start], k, found
+                found += 1
+        for i in range(start, stop):
+            for column in range(rows.shape[1]):
+                sums[place[number[i]], column] += rows[i, column]
+        place[low : high + 1] = -1
+        start = stop
+    return cells[:found].copy(), numbers[:found].copy(), sums[:found].copy()

@@ -6,6 +6,7 @@ large sums: errors of 0.1 about a truth of 10 000 keep all their digits.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -66,6 +67,12 @@ class Moments(Statistic):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weight", finite_or_missing(self.weight))
+
+    @cached_property
+    def overflows(self) -> NDArray[np.bool_] | None:
+        """Return where the sum of the weights leaves the range of floats; None where it does nowhere."""
+        missing = np.isnan(self.weight)
+        return missing if missing.any() else None
 
     def mean(self, name: str) -> Floats:
         """Return the mean of one of `SUMS`; NaN where there is no pixel."""

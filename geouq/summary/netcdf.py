@@ -15,6 +15,7 @@ file, or end the process.
 import hashlib
 import io
 import os
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -71,7 +72,9 @@ class NetCDFWriter:
         own = np.asarray(values, order="C")
         values = narrowed(own) if self._narrowed else own
         if self._compressed and values.nbytes > WORTHWHILE:
-            made = self._file.create_dataset(name, data=values, chunks=values.shape, **COMPRESSION).id
+            shape: Any = {"shape": values.shape, "dtype": values.dtype, "chunks": values.shape}
+            made = self._file.create_dataset(name, **shape, **COMPRESSION).id
+            made.write_direct_chunk((0,) * values.ndim, deflated(values))
         else:
             space = h5s.create_simple(values.shape) if values.ndim else h5s.create(h5s.SCALAR)
             kind = h5t.py_create(values.dtype)
@@ -133,6 +136,12 @@ class Widened:
 
     def __getitem__(self, place: Any) -> Any:
         return self.stored[place].astype(self.dtype)
+
+
+def deflated(values: Array) -> bytes:
+    """Return values as the filters of `COMPRESSION` store them; other threads go on meanwhile, as HDF5 stops them."""
+    planes = np.frombuffer(values.tobytes(), np.uint8).reshape(-1, values.dtype.itemsize).T
+    return zlib.compress(planes.tobytes(), COMPRESSION["compression_opts"])
 
 
 def _without_times() -> Any:

@@ -3,12 +3,12 @@
 It is small, it adds exactly, and every number reported is a function of one.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 COVERAGE_BY = "coverage_by_"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +74,17 @@ class Summary(Mapping[str, Statistic]):
 
     def __len__(self) -> int:
         return len(self.statistics)
+
+    def once(self, name: str, choice: Hashable, function: Callable[[], T]) -> T:
+        """Return function(), which is called once for a name and a choice: what several metrics need."""
+        key = name, choice
+        if key not in self._found:
+            self._found[key] = function()
+        return cast("T", self._found[key])
+
+    @cached_property
+    def _found(self) -> dict[tuple[str, Hashable], Any]:
+        return {}
 
     @property
     def moments(self) -> Moments:
@@ -182,7 +194,9 @@ class Summary(Mapping[str, Statistic]):
             raise SummaryError(f"coverage by {name} was not kept; this summary groups by {kept}") from None
 
     def __eq__(self, other: object) -> bool:
-        return are_equal(vars(self), vars(other)) if isinstance(other, Summary) else NotImplemented
+        if not isinstance(other, Summary):
+            return NotImplemented
+        return are_equal((self.levels, self.statistics), (other.levels, other.statistics))
 
     __hash__ = None  # type: ignore[assignment]  # equal ones need not be one
 

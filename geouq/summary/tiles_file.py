@@ -244,12 +244,17 @@ class TilesFile:
         return SavedArrays(self._words[name], self._there, self._read, self.levels, prefix, PART)
 
     def _read(self, name: str) -> Widened:
-        """Return an array; those of cells, and those of wholes, are read together."""
+        """Return an array; those of cells, those of pixels, and all others are read together."""
         if name not in self._arrays:
             with opened(self._path, kind=FORMAT) as file:
-                alike = [one for one in self._there if one.startswith(CELL) == name.startswith(CELL)]
+                alike = [one for one in self._there if _group(one) == _group(name)]
                 self._arrays |= {one: Widened.of(file, one) for one in alike if file[one].dtype.kind in "iuf"}
         return self._arrays[name]
+
+
+def _group(name: str) -> str:
+    """Return which arrays are read with this one: pixels take most of the time."""
+    return next((group for group in (CELL, f"{PIXELS}_") if name.startswith(group)), "")
 
 
 def tiles_file(path: Path) -> TilesFile:

@@ -72,21 +72,27 @@ class Binned:
     def __post_init__(self) -> None:
         object.__setattr__(self, "weight", finite_or_missing(self.weight))
 
-    @property
+    @cached_property
     def mean_variance(self) -> Floats:
         """Return the mean predicted variance of each bin; NaN where empty."""
-        return np.divide(self.variance, self.weight, out=np.full(self.n.shape, np.nan), where=self.weight > 0)
+        return _ratio(self.variance, self.weight)
 
-    @property
+    @cached_property
     def mse(self) -> Floats:
         """Return the mean squared error of each bin; NaN where empty."""
-        return np.divide(self.squared_error, self.weight, out=np.full(self.n.shape, np.nan), where=self.weight > 0)
+        return _ratio(self.squared_error, self.weight)
 
-    @property
+    @cached_property
     def share(self) -> Floats:
         """Return the share of the weight in each bin; NaN without weight."""
-        total = self.weight.sum(-1, keepdims=True)
-        return np.divide(self.weight, total, out=np.full(self.n.shape, np.nan), where=total > 0)
+        return _ratio(self.weight, self.weight.sum(-1, keepdims=True))
+
+
+def _ratio(total: Floats, weight: Floats) -> Floats:
+    """Return total / weight, NaN where there is no weight; read-only, as all who ask share it."""
+    found = np.divide(total, weight, out=np.full(total.shape, np.nan), where=weight > 0)
+    found.setflags(write=False)
+    return found
 
 
 @dataclass(frozen=True)
@@ -199,10 +205,9 @@ class VarianceProfile(Statistic):
 
     def binned(self, edges: Floats) -> Binned:
         """Return sums by bin [edge_k, edge_k+1), the last closed; edges (..., bins + 1), not decreasing."""
-        edges = np.broadcast_to(edges, (*self.lowest.shape, np.shape(edges)[-1]))
-        key = edges.shape, edges.tobytes()
+        key = np.shape(edges), np.asarray(edges).tobytes()
         if key not in self._binned:
-            self._binned[key] = self._sorted_into(edges)
+            self._binned[key] = self._sorted_into(np.broadcast_to(edges, (*self.lowest.shape, key[0][-1])))
         return self._binned[key]
 
     def split(self, bins: int) -> Binned:

@@ -13,7 +13,8 @@ from geouq.config import Variable
 from geouq.core.grid import Grid, Window
 from geouq.core.validity import TRUTH_NODATA
 from geouq.rasters.catalog import Tile
-from geouq.rasters.raster import gdal_options, unchanged
+from geouq.rasters.gdal import gdal_options
+from geouq.rasters.raster import unchanged
 from geouq.reading.cutting import Piece, Reading, overlap
 from geouq.reading.reader import TileReader
 from geouq.reading.variable_window import VariableWindow

@@ -6,7 +6,7 @@ bits whatever the number of threads, processes or machines, and whatever the win
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
@@ -19,7 +19,8 @@ from geouq.core.errors import DataError
 from geouq.core.failures import Failure
 from geouq.kernel import collect_keys
 from geouq.rasters.catalog import Tile
-from geouq.rasters.raster import gdal_options, require_same_versions, unchanged
+from geouq.rasters.gdal import gdal_options
+from geouq.rasters.raster import require_same_versions, unchanged
 from geouq.reading.cutting import Piece, Pieces, Reading
 from geouq.reading.reader import TileReader
 from geouq.summary import TailPixels, TileSummary
@@ -34,6 +35,7 @@ ReadingOf = Callable[[Tile], Reading]
 OnPiece = Callable[[Piece, Reading], Any]
 Batched = Callable[[Tile, Mapping[str, Zones]], Sequence[Mapping[str, Zones]]]
 CHECKS = 4  # tiles whose files on servers are looked at again, while others are swept
+LAST_ANSWERS = 5.0  # seconds that an interrupted run waits for servers
 UnderWay = Callable[[str, float], None]  # takes the name of a tile and the share of its pieces that are done
 
 
@@ -60,11 +62,12 @@ def sweep_tiles(
     reading_of: ReadingOf = reading_by_default,
     store_for: Callable[[Tile], EntryStore] = lambda _: InMemory(),
     under_way: UnderWay = no_progress,
+    complete: "CompleteTiles | None" = None,
 ) -> Iterator[TileSummary | Failure]:
     """Yield the summaries of tiles as they are completed, or why there is none; at most `in_flight` pieces at once.
 
     Entries of cells go to the tile's store as they come; of a store that does not hand them back, the summary's cells
-    are without profiles.
+    are without profiles. If the loop over the summaries is interrupted, `complete` has those that it did not get.
     """
 
     def begin(tile: Tile) -> TileSum:
@@ -74,17 +77,20 @@ def sweep_tiles(
         return TileSum.empty(tile.name, tile.grid, thresholds, settings, store_for(tile), **kinds)
 
     tasks = _tasks(tiles, reading_of, partial(sweep_piece, settings))
-    yield from added_up(in_order(tasks, "sweep", pool, in_flight), begin, under_way)
+    yield from added_up(in_order(tasks, "sweep", pool, in_flight), begin, under_way, complete)
 
 
 def added_up(
-    outcomes: Iterable[tuple[Task, Any]], begin: Callable[[Tile], TileSum], under_way: UnderWay = no_progress
+    outcomes: Iterable[tuple[Task, Any]],
+    begin: Callable[[Tile], TileSum],
+    under_way: UnderWay = no_progress,
+    complete: "CompleteTiles | None" = None,
 ) -> Iterator[TileSummary | Failure]:
     """Summaries of tiles from their pieces in order, each begun with its first piece, or why there is none."""
     sums: dict[str, TileSum] = {}
+    complete = complete or CompleteTiles()
     pool = ThreadPoolExecutor(CHECKS, "geouq")
     try:
-        ended = deque[tuple[TileSum, Future[Failure | None]]]()
         for task, outcome in outcomes:
             name = task.tile.name
             if isinstance(outcome, Failure):
@@ -95,20 +101,42 @@ def added_up(
                 sums[name] = begin(task.tile)
             sums[name].add(outcome)
             if task.place == task.count - 1:
-                ended.append((sums.pop(name), pool.submit(_unless_changed, task.tile, "sweep")))
-                yield from _checked(ended, CHECKS if _takes_requests(task.tile) else 0)
+                complete.add(sums.pop(name), pool.submit(_unless_changed, task.tile, "sweep"))
+                yield from complete.checked(CHECKS if _takes_requests(task.tile) else 0)
             else:
                 under_way(name, (task.place + 1) / task.count)
-        yield from _checked(ended, 0)
+        yield from complete.checked(0)
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)  # who stops early waits for no server
+        pool.shutdown(wait=False)  # `complete` takes the answers that are still to come
 
 
-def _checked(ended: deque[tuple[TileSum, Future[Failure | None]]], waiting: int) -> Iterator[TileSummary | Failure]:
-    """Yield the first of the tiles that have ended, or why they have failed; no more than `waiting` are left."""
-    while ended and (len(ended) > waiting or ended[0][1].done()):
-        total, check = ended.popleft()
-        yield check.result() or total.summary()
+class CompleteTiles:
+    """Tiles of which all pixels are summed, while their servers are asked whether their files have changed."""
+
+    def __init__(self) -> None:
+        self._waiting = deque[tuple[TileSum, Future[Failure | None]]]()
+
+    def add(self, total: TileSum, check: Future[Failure | None]) -> None:
+        """Add a tile, and the check that returns why it has failed."""
+        self._waiting.append((total, check))
+
+    def checked(self, most: int) -> Iterator[TileSummary | Failure]:
+        """Yield the summaries of the first tiles, or why they have failed, until at most so many are left."""
+        while self._waiting and (len(self._waiting) > most or self._waiting[0][1].done()):
+            total, check = self._waiting[0]
+            failure = check.result()
+            self._waiting.popleft()
+            yield failure or total.summary()
+
+    def left(self) -> Iterator[TileSummary | Failure]:
+        """Yield those that are left after an interruption, if their servers answer within some seconds."""
+        answered = wait([check for _, check in self._waiting], timeout=LAST_ANSWERS).done
+        while self._waiting:
+            total, check = self._waiting.popleft()
+            if check not in answered:
+                check.cancel()
+            elif check.exception() is None:
+                yield check.result() or total.summary()
 
 
 def _takes_requests(tile: Tile) -> bool:

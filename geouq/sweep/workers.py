@@ -13,6 +13,7 @@ from geouq.core.errors import ClusterError, ConfigError
 from geouq.core.failures import Failure, failure_of
 from geouq.core.overflow import overflow_is_missing
 from geouq.rasters.catalog import Tile
+from geouq.rasters.gdal import keep_gdal_options
 
 PATIENCE = 10.0  # seconds
 TOO_LITTLE = "there is not enough memory for it; name with --memory how much there is, or give fewer --workers"
@@ -56,7 +57,7 @@ def stop_if_requested() -> None:
 def workers(count: int, scheduler: str | None = None) -> Iterator[Executor]:
     """Yield the threads of this machine, or the workers of a running dask scheduler (needs the extra `cluster`)."""
     if scheduler is None:
-        with ThreadPoolExecutor(count, "geouq") as pool:
+        with ThreadPoolExecutor(count, "geouq", initializer=keep_gdal_options) as pool:
             yield pool
         return
     try:

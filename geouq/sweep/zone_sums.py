@@ -14,7 +14,8 @@ import numpy as np
 from geouq.core.grid import SQUARE, Window
 from geouq.core.validity import OUTSIDE, TRUTH_NODATA
 from geouq.rasters.catalog import Tile
-from geouq.rasters.raster import gdal_options, unchanged
+from geouq.rasters.gdal import gdal_options
+from geouq.rasters.raster import unchanged
 from geouq.reading.cutting import BAND, Piece, Reading, boxes_of
 from geouq.reading.form_pixels import taken
 from geouq.reading.reader import TileReader

@@ -9,7 +9,8 @@ import pytest
 import xarray as xr
 import yaml
 
-from geouq.core.compiled import is_compiled
+from geouq.core.compiled import is_compiled, mark_compiled
+from geouq.pipeline.run import run as run_experiment
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
 
@@ -29,12 +30,27 @@ def test_a_run_prints_a_verdict_for_each_variable_and_that_it_compiles(tile_fold
     )
 
 
-def test_compiled_code_is_noticed(tmp_path, monkeypatch):
+def test_code_counts_as_compiled_once_a_run_has_ended(tmp_path, monkeypatch):
     monkeypatch.setattr("geouq.core.compiled._cache_folder", lambda: str(tmp_path))
-    assert not is_compiled()
     (tmp_path / "kernel").mkdir()
-    (tmp_path / "kernel" / "window.nbi").touch()
+    (tmp_path / "kernel" / "window.nbi").touch()  # as a run leaves it that was cut off
+    assert not is_compiled()
+    mark_compiled()
     assert is_compiled()
+
+
+def test_a_run_that_ends_records_that_its_code_is_compiled(tile_folder, geouq, monkeypatch):
+    marked = []
+    monkeypatch.setattr("geouq.pipeline.run.mark_compiled", lambda: marked.append(1))
+    text = "variables: [height]\noutput: {maps: none, figures: none}\n"
+
+    config = tile_folder(("a1",), text=text)
+    geouq("run", config)
+    assert marked == [1]
+    monkeypatch.setattr("geouq.pipeline.run.publish", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        run_experiment(config)
+    assert marked == [1]
 
 
 def test_from_two_folders_to_a_report(tile_folder, geouq, tmp_path):

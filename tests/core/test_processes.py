@@ -174,7 +174,7 @@ def fail():
 
 def test_processes_make_ready_before_their_work(tmp_path):
     with helpers(1) as shared:
-        shared.make_ready(partial(note_process, tmp_path))
+        shared.prepare(partial(note_process, tmp_path))
         (process,) = [work.result() for work in shared.begin(process_of, [None])]
 
         assert [path.name for path in tmp_path.iterdir()] == [str(process)]
@@ -182,7 +182,7 @@ def test_processes_make_ready_before_their_work(tmp_path):
 
 def test_a_process_that_cannot_make_ready_still_works():
     with helpers(1) as shared:
-        shared.make_ready(fail)
+        shared.prepare(fail)
 
         assert [work.result() for work in shared.begin(square, [3])] == [9]
 
@@ -190,14 +190,14 @@ def test_a_process_that_cannot_make_ready_still_works():
 def test_nobody_waits_for_a_process_that_still_makes_ready():
     begun = time.monotonic()
     with helpers(1) as shared:
-        shared.make_ready(wait_long)
+        shared.prepare(wait_long)
         assert list(results(shared.begin(square, [1] * 8))) == [1] * 8
 
     assert time.monotonic() - begun < 60
 
 
 def test_without_helpers_nothing_is_made_ready():
-    Helpers().make_ready(fail)
+    Helpers().prepare(fail)
 
 
 def threshold_of_garbage(_):

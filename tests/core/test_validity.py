@@ -13,7 +13,7 @@ from geouq import metrics
 from geouq.config import load_experiment
 from geouq.core.validity import REASONS, classify
 from geouq.rasters.catalog import find_tiles
-from geouq.rasters.raster import gdal_options
+from geouq.rasters.gdal import gdal_options
 from geouq.reading.reader import read_window
 
 BANDS, SHAPE, SIDE = 2, (40, 56), 16

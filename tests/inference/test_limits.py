@@ -9,10 +9,7 @@ from scipy import stats
 from geouq.inference import false_discovery_adjusted
 from geouq.inference.limits import (
     Bca,
-    Noise,
     Percentiles,
-    folded_limits,
-    folded_p_value,
     p_value,
     widened,
 )
@@ -66,45 +63,6 @@ def test_a_p_value_is_1_less_the_highest_level_that_leaves_the_ideal_out(border)
 def test_p_values_are_1_where_no_level_leaves_the_ideal_out_and_the_least_where_all_do():
     assert p_value(lambda _: False, 0.95, 0.001) == 1.0
     assert p_value(lambda _: True, 0.95, 0.001) == 0.001
-
-
-@pytest.mark.parametrize("size", [0.0, 1.0, 3.0])
-def test_a_number_is_left_out_by_folded_limits_exactly_where_it_lies_beyond_them(size):
-    rng = np.random.default_rng(0)
-    gaps, noise = size + rng.standard_normal(10), Noise(rng.standard_normal((400, 10)), mean_size)
-    low, high = folded_limits(gaps, noise, mean_size, 0.9)
-
-    for number in (0.0, 0.1, 0.5, 0.9 * low, 1.1 * low, 0.99 * high, 1.01 * high, 10 * high):
-        left_out = folded_p_value(number, gaps, noise, mean_size) <= 0.1
-        assert left_out == (not low <= number <= high), number
-
-
-def mean_size(gaps):
-    return np.abs(gaps).mean(-1)
-
-
-def covered(truth, shared, simulations=200, resamples=300):
-    """How often the folded limits hold the mean size of gaps seen with noise of variance 1, `shared` among all."""
-    rng, hits = np.random.default_rng(0), 0
-
-    def noise(*shape):
-        own, common = rng.standard_normal((*shape, len(truth))), rng.standard_normal((*shape, 1))
-        return np.sqrt(1 - shared) * own + np.sqrt(shared) * common
-
-    for _ in range(simulations):
-        low, high = folded_limits(truth + noise(), Noise(noise(resamples), mean_size), mean_size, 0.95)
-        hits += low <= mean_size(truth) <= high
-    return hits / simulations
-
-
-@pytest.mark.parametrize("shared", [0.0, 0.8])
-@pytest.mark.parametrize("sizes", [[0.0] * 10, [1.0] * 10, [10.0] * 10, [0.0] * 9 + [10.0]], ids=str)
-def test_limits_of_a_norm_hold_the_true_one_wherever_there_is_a_gap(sizes, shared):
-    assert covered(np.array(sizes), shared) >= 0.91
-
-
-def test_gaps_that_are_all_0_have_a_norm_of_0():
-    assert folded_limits(np.zeros(3), Noise(np.ones((100, 3)), mean_size), mean_size, 0.95) == (0.0, 0.0)
 
 
 @given(

@@ -15,7 +15,7 @@ from geouq.arrays.points import summarize_arrays
 from geouq.config import CALIBRATION_LEVELS
 from geouq.core.errors import SummaryError
 from geouq.core.gaussian import half_width
-from geouq.metrics import MetricOptions, evaluate_metrics, metrics_of, norms
+from geouq.metrics import MetricOptions, evaluate_metrics, metrics_of
 from geouq.summary import add_all, empty_summary
 from geouq.summary.form import GAUSSIAN
 
@@ -229,12 +229,10 @@ def test_the_definition_of_uncertainty_toolbox_gives_the_same_numbers(kind, arra
     assert found[f"miscalibration_area{suffix}"] == pytest.approx(theirs[2], rel=1e-10)
 
 
-@pytest.mark.parametrize("one", [norms.MEAN_ABSOLUTE, norms.ROOT_MEAN_SQUARE, norms.SUM_OF_SQUARES, norms.AREA])
-def test_a_norm_of_columns_of_gaps_is_that_of_rows(one):
-    rng = np.random.default_rng(0)
-    levels, gaps, noise = np.arange(1, 20) / 20, rng.normal(0, 0.1, 19), rng.normal(0, 0.1, (19, 50))
-    noise[3:6], gaps[3:6] = 0.0, 0.0
+@pytest.mark.parametrize("curve", BOTH)
+def test_a_curve_that_is_changed_is_not_the_curve_of_the_summary(curve, summary):
+    found = curve(summary, HUNDREDTHS)
+    kept = found.copy()
+    found[:] = 0.0
 
-    found = one.of_columns(gaps, noise, np.diff([0.0, *levels, 1.0]))
-
-    assert found == pytest.approx(one.of_rows((gaps[:, None] + noise).T, levels, "equal"), rel=1e-13)
+    np.testing.assert_array_equal(curve(summary, HUNDREDTHS), kept)

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from geouq.config import Variable
-from geouq.pages.headline import FEW_CELLS, covered, headline, listed, shifted
-from geouq.verdict import Part, Verdict
+from geouq.pages.headline import FEW_CELLS, covered, headline, headline_of_region, listed, reasons, shifted
+from geouq.verdict import NOT_ADJUSTED, Part, Verdict
 
 VARIABLES = [Variable(name="AGB", band=1), Variable(name="Clay", band=2)]
 FEW = "fewer than 8 effective cells"
@@ -113,6 +113,87 @@ def test_an_effect_that_may_be_chance_says_so():
     assert unsure == "predictions 0.90 std below the truth, not significant"
     assert adjusted == (
         "predictions 0.90 std (0.10 to 1.70) below the truth, not significant among the tests of all regions"
+    )
+
+
+def judged(findings, inside, shape=("pit_std", 0.2887), limits=(0.95, 1.2)):
+    none = Part("z_mean", 0.1, -0.2, 0.4, 0.95, 0.5)
+    parts = {
+        "biased": ("bias", Part("z_mean", -0.33, -0.66, -0.01, 0.95, 0.04, "biased")),
+        "over-confident": ("spread", Part("z_std", 1.3, 1.1, 1.6, 0.95, 0.01, "over-confident")),
+        "badly shaped": ("shape", Part(*shape, 0.29, 0.31, 0.95, 0.01, "badly shaped")),
+    }
+    own = {
+        "bias": none,
+        "spread": Part("z_std", 1.07, *limits, 0.95, 0.2),
+        "shape": Part("pit_std", 0.3, None, None, 0.95, 0.5),
+    }
+    own |= dict(parts[finding] for finding in findings if finding in parts)
+    return Verdict(findings, *own.values(), Part("coverage_90", 0.85, *inside, 0.95, 0.2))
+
+
+HOLDS_90 = (0.77, 0.91)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "reason"),
+    [
+        (judged(("biased",), HOLDS_90), "v: mean of z differs from 0 (over-prediction)."),
+        (
+            judged(("badly shaped",), HOLDS_90, ("pit_std", 0.301)),
+            "v: std PIT differs from 0.289 (truth too often in the tails).",
+        ),
+        (
+            judged(("badly shaped",), (0.8, 0.88), ("coverage_50", 0.41)),
+            "v: coverage of 50 % differs from 0.5 (covers too little).",
+        ),
+        (
+            judged(("inconclusive",), HOLDS_90),
+            "v: the interval of the coverage includes 90 %: too few independent cells to conclude.",
+        ),
+        (
+            judged(("inconclusive",), (0.8, 0.88)),
+            "v: the intervals include the ideal values: too few independent cells to conclude.",
+        ),
+        (judged(("inconclusive",), HOLDS_90, limits=(1.01, 1.2)), f"v: {NOT_ADJUSTED}."),
+        # the numbers in the line show these
+        (judged(("over-confident",), (0.8, 0.88)), ""),
+        (judged(("no miscalibration detected",), HOLDS_90), ""),
+        (verdict(reason=FEW, word="cannot be tested"), ""),
+    ],
+)
+def test_a_verdict_that_the_coverage_does_not_show_has_a_reason(verdict, reason):
+    assert reasons({"v": verdict}) == reason
+
+
+def test_a_forecast_without_a_std_has_a_reason_by_its_coverage_too():
+    bias, shape = (
+        Part("quantile_coverage_50", 0.55, 0.4, 0.7, 0.95, 0.3),
+        Part("coverage_90", 0.85, *HOLDS_90, 0.95, 0.4),
+    )
+    unsure = Verdict(("inconclusive",), bias, Part("", reason="the forecast has no std"), shape, shape)
+
+    assert reasons({"v": unsure}).startswith("v: the interval of the coverage includes 90 %: too few independent cells")
+
+
+def test_variables_with_the_same_coverage_and_different_verdicts_have_different_reasons():
+    biased, unsure = judged(("biased",), HOLDS_90), judged(("inconclusive",), HOLDS_90)
+    variables = [Variable(name=name, band=1) for name in ("AGB", "Clay", "OCS")]
+    own = {"AGB": unsure, "Clay": biased, "OCS": unsure}
+    found = headline(variables, {("all", "all", name, ""): one for name, one in own.items()})
+    of_region = headline_of_region(variables, "a", {("region", "a", name, ""): one for name, one in own.items()})
+
+    assert {line.effect.partition(";")[0] for line in found.lines} == {
+        "90 % intervals cover 85 % of the pixels (77 to 91 %)"
+    }
+    assert [line.certainty for line in found.lines] == ["biased", "inconclusive", "inconclusive"]
+    assert (
+        found.why
+        == of_region.why
+        == (
+            "Clay: mean of z differs from 0 (over-prediction). "
+            "AGB and OCS: the interval of the coverage includes 90 %: too few independent cells to conclude."
+        )
     )
 
 

@@ -26,7 +26,9 @@ from report_content import HOSTILE, content, p_row, row
 import geouq
 from geouq.config import BinScheme
 from geouq.core.gaussian import quantile
+from geouq.figures.cells import EMPTY
 from geouq.inference.bootstrap import basis_of_cells, rows_of_cells
+from geouq.maps import scales
 from geouq.metrics import MetricOptions, binned, calibration_curve, ence, uce
 from geouq.pages import write_report
 from geouq.pages.cells import layout_of
@@ -35,7 +37,7 @@ from geouq.runs.store import SavedSummaries
 from geouq.summary import add_all
 
 CHROMIUM = Path("/usr/bin/chromium")
-PATIENCE = 600_000  # milliseconds, against a page that hangs
+PATIENCE = 180_000  # milliseconds, against a page that hangs
 SIDE, CELL = 64, 16
 TILES = (HOSTILE, "a2", "b1", "b2")
 REGION = "</script><script>alert(2)</script>"
@@ -212,6 +214,47 @@ def test_a_page_may_run_its_own_scripts_alone(browser, run):
 
     assert refused == "https://example.org/x.js"
     page.context.close()
+
+
+def test_the_map_opens_on_what_the_scorecard_shows_and_follows_its_tabs(opened):
+    from playwright.sync_api import expect
+
+    page = opened()
+    legend, tab = page.locator("#map .legend"), page.locator("[name=tab]:checked")
+    assert (tab.get_attribute("value"), legend.inner_text()) == ("coverage", "coverage of 90 %")
+    assert page.locator("#map h2").inner_text() == "Map of cells: height, coverage of 90 %"
+
+    page.locator("label[for=tab-spread]").click()
+    expect(legend).to_have_text("std of z")
+    page.locator("label[for=tab-skill]").click()
+    assert legend.inner_text() == "std of z"  # the map has no skill; its title shows what it has
+    page.locator("#map select").nth(1).select_option("z_mean")
+    expect(legend).to_have_text("mean of z")
+    assert tab.get_attribute("value") == "bias"
+    page.locator("#map select").nth(1).select_option("rmse")
+    expect(legend).to_have_text("RMSE")
+    assert tab.get_attribute("value") == "bias"  # no tab shows the RMSE
+
+
+@pytest.mark.parametrize(
+    ("address", "tab", "legend"),
+    [
+        ("tab=bias", "bias", "mean of z"),
+        ("metric=z_std", "spread", "std of z"),
+        ("tab=bias&metric=rmse", "bias", "RMSE"),
+        ("tab=skill", "skill", "coverage of 90 %"),
+    ],
+)
+def test_map_and_scorecard_agree_whichever_of_them_the_address_names(opened, address, tab, legend):
+    from playwright.sync_api import expect
+
+    page = opened(f"index.html#{address}")
+    again = opened()
+    again.evaluate("address => { location.hash = address; }", address)
+
+    for one in (page, again):
+        expect(one.locator("#map .legend")).to_have_text(legend)
+        assert one.locator("[name=tab]:checked").get_attribute("value") == tab
 
 
 def test_a_click_on_a_heading_sorts_a_table_either_way(opened):
@@ -421,8 +464,8 @@ def test_what_is_chosen_stands_in_the_address_and_comes_back_from_it(opened):
     page = opened()
     page.locator("#map select").nth(0).select_option("<b>cover</b>")
     page.locator("#map .cells[aria-busy]").wait_for(state="detached")
-    page.locator("#map select").nth(1).select_option("rmse")
     page.locator("label[for=tab-bias]").click()
+    page.locator("#map select").nth(1).select_option("rmse")
     page.mouse.click(*locate(page, 16 + 6))
     expect_chosen(page, "row 2, column 3")
     shown, address = told(page), page.url.rpartition("/")[2]
@@ -462,6 +505,15 @@ def test_the_first_view_loads_at_most_300_kilobytes(browser, opened):
 
     paths = {url2path(url) for url in asked if url.startswith("file:")}
     assert sum(path.stat().st_size for path in paths) < 300_000
+
+
+def test_scripts_and_styles_of_a_page_have_neither_comments_nor_indentation(run):
+    texts = [(run / "report/assets" / name).read_text("utf-8") for name in ("report.js", "report.css")]
+
+    for text in texts:
+        assert all(line and line == line.strip() for line in text.splitlines())
+        assert not re.search(r"^(//|/\*.*\*/$)", text, re.MULTILINE)
+    assert "source-atop" in texts[0]  # code before a comment in its line stays
 
 
 def test_300_regions_and_40_variables_load_at_most_300_kilobytes_and_all_rows_when_they_are_wanted(
@@ -545,10 +597,10 @@ def test_without_javascript_the_text_the_scorecard_and_the_small_multiples_remai
         page.locator(f"label[for=diagram-{name}]").click()
         assert page.locator(".multiples svg:visible").count() == 4
         assert page.get_by_role("img", name=in_view).is_visible()
-    assert page.locator(".card .t-spread").first.is_visible()
-    page.locator("label[for=tab-coverage]").click()
     assert page.locator(".card .t-coverage").first.is_visible()
-    assert not page.locator(".card .t-spread").first.is_visible()
+    page.locator("label[for=tab-spread]").click()
+    assert page.locator(".card .t-spread").first.is_visible()
+    assert not page.locator(".card .t-coverage").first.is_visible()
     context.close()
 
 
@@ -629,13 +681,53 @@ def test_on_a_phone_the_worst_region_comes_before_the_variables(opened, tmp_path
     ]
     write_report(content(metrics=rows, tests=verdicts, figures={}), tmp_path)
     page = opened("index.html", tmp_path)
-    worst, variables = page.locator("#verdict .worst"), page.locator("#verdict ul")
+    worst, variables = page.locator("#verdict .worst"), page.locator("#verdict .folds")
     assert worst.bounding_box()["y"] > variables.bounding_box()["y"]
 
     page.set_viewport_size({"width": 390, "height": 800})
 
     assert page.locator("#verdict .sentence").bounding_box()["y"] < worst.bounding_box()["y"]
     assert worst.bounding_box()["y"] < variables.bounding_box()["y"]
+
+
+def test_a_phone_shows_the_answer_the_scorecard_and_a_way_to_the_map_on_the_first_screen(opened):
+    from playwright.sync_api import expect
+
+    page = opened("index.html#metric=rmse")
+    lines, summary, jump = (
+        page.locator("#verdict li").first,
+        page.locator("#verdict .folds > summary"),
+        page.locator(".jump"),
+    )
+    assert lines.is_visible()
+    assert not summary.is_visible()
+    assert not jump.is_visible()
+
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(lines).to_be_hidden()
+    page.evaluate("scrollTo(0, 0)")
+    for shown in ("#verdict .sentence", "#verdict .folds > summary", ".jump", ".card tbody tr:nth-child(2)"):
+        box = page.locator(shown).bounding_box()
+        assert box["y"] + box["height"] <= 844
+    summary.click()
+    assert lines.is_visible()
+
+    jump.focus()
+    page.keyboard.press("Enter")
+    assert 0 <= page.locator("#map h2").bounding_box()["y"] < 40
+    assert page.locator("#map .cells").evaluate("one => one === document.activeElement")
+    assert page.url.endswith("#metric=rmse")
+    page.set_viewport_size({"width": 1280, "height": 844})
+    expect(lines).to_be_visible()
+
+
+def test_without_javascript_a_phone_shows_all_lines_of_the_answer(browser, run):
+    context = context_of(browser, java_script_enabled=False, viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    page.goto((run / "report/index.html").as_uri())
+
+    assert page.locator("#verdict li").first.is_visible()
+    context.close()
 
 
 @pytest.mark.parametrize("apart", [0, 40])
@@ -649,23 +741,81 @@ def test_a_map_has_coordinates_also_where_strips_are_cut_out(browser, tmp_path, 
     layout = layout_of(places, 1)
     assert bool(layout.where) == bool(apart)
     write_report(replace(given, cells=replace(given.cells, layout=layout, variables=variables)), tmp_path)
+    texts, dashes = drawn_on_the_map(browser, tmp_path)
+
+    across = {float(text): x for text, x, y in texts if re.fullmatch(r"[0-9.]+", text) and float(text) < 1e6}
+    assert len(across) >= 2
+    if not apart:
+        assert dashes == []
+        return
+    edges = [place.grid.transform.c for place in places]
+    assert set(across) <= set(edges)
+    assert {edges[0], edges[2]} <= set(across)
+    ((x0, y0, x1, y1),) = dashes  # one strip is cut out, between the second and the third tile
+    assert across[edges[0]] < x0 == x1 < across[edges[2]]
+    assert y0 < y1
+
+
+def drawn_on_the_map(browser, folder):
+    """Texts (text, x, y) and dashed lines (x0, y0, x1, y1) that the map of a report was last drawn with."""
     page = context_of(browser).new_page()
-    page.add_init_script(
-        "window.texts = []; const fill = CanvasRenderingContext2D.prototype.fillText;"
-        "CanvasRenderingContext2D.prototype.fillText = function(text, x, y) {"
-        "  texts.push([text, x, y]); fill.call(this, text, x, y); };"
-    )
+    page.add_init_script("""{
+        const pen = CanvasRenderingContext2D.prototype, {fillText, clearRect, lineTo, moveTo} = pen;
+        let from = null;
+        window.drawn = {texts: [], dashes: []};
+        pen.clearRect = function(...box) { drawn.texts = []; drawn.dashes = []; clearRect.apply(this, box); };
+        pen.fillText = function(...given) { drawn.texts.push(given); fillText.apply(this, given); };
+        pen.moveTo = function(...point) { from = point; moveTo.apply(this, point); };
+        pen.lineTo = function(...point) {
+            if (this.getLineDash().length) drawn.dashes.push([...from, ...point]);
+            lineTo.apply(this, point);
+        };
+    }""")
+    page.goto((folder / "index.html").as_uri())
+    page.wait_for_selector("#map[data-ready]")
+    drawn = page.evaluate("drawn")
+    page.context.close()
+    return drawn["texts"], drawn["dashes"]
+
+
+@pytest.mark.parametrize(("own", "count"), [((0, 1, 2), 1), ((0, 1, 3), 2), ((0, 2, 4), 3)])
+def test_each_separate_part_of_a_region_has_its_name(browser, tmp_path, own, count):
+    given = large_content(tiles=5, regions=1)
+    write_report(replace(given, regions={"ab": [given.tiles[k] for k in own]}), tmp_path)
+    texts, _ = drawn_on_the_map(browser, tmp_path)
+
+    places = [(x, y) for text, x, y in texts if text == "ab"]
+    assert len(places) == len(set(places)) == count
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_cells_without_pixels_look_unlike_any_number(browser, tmp_path, scheme):
+    given = large_content(tiles=2, regions=1)
+    (sums,) = given.cells.variables
+    columns = {name: np.where(np.arange(len(column)) == 5, 0, column) for name, column in sums.columns.items()}
+    cells = replace(given.cells, variables=[replace(sums, columns=columns)])
+    write_report(replace(given, cells=cells), tmp_path)
+    page = context_of(browser, color_scheme=scheme).new_page()
     page.goto((tmp_path / "index.html").as_uri())
     page.wait_for_selector("#map[data-ready]")
-    written = [one for one in page.evaluate("texts") if re.fullmatch(r"[0-9.]+", one[0])]
+    empty, some = page.evaluate("""() => geouq.map.then(map => [5, 6].map(block => {
+        const canvas = document.querySelector("#map canvas"), edge = canvas.getBoundingClientRect();
+        const [x, y] = map.locate(block);
+        return [...canvas.getContext("2d").getImageData(x - edge.left, y - edge.top, 1, 1).data.slice(0, 3)];
+    }))""")
+    legend = page.locator("#map .empty")
+    fill = legend.locator("span").evaluate("one => getComputedStyle(one).backgroundColor.match(/\\d+/g).map(Number)")
+    assert legend.inner_text() == "no data"
     page.context.close()
 
-    across = {float(text): x for text, x, y in written if float(text) < 1e6}
-    assert len(across) >= 2
-    if apart:
-        edges = [place.grid.transform.c for place in places]
-        assert set(across) <= set(edges)
-        assert {edges[0], edges[2]} <= set(across)
+    assert fill[:3] == empty != some
+    own = seen_by_deuteranopes(np.array([empty]))
+    for scale in (scales.SIGNED, scales.OVER_CONFIDENT_ABOVE, scales.FAULT, scales.AMOUNT):
+        steps = np.linspace(0, len(scale) - 1, 20 * len(scale))
+        colours = np.stack([np.interp(steps, np.arange(len(scale)), part) for part in np.transpose(scale)], axis=1)
+        assert np.linalg.norm(seen_by_deuteranopes(colours) - own, axis=1).min() >= 10
+    if scheme == "light":
+        assert "#{:02x}{:02x}{:02x}".format(*empty) == EMPTY  # as in figures
 
 
 def shifted(columns):
@@ -885,6 +1035,29 @@ def test_what_a_number_means_is_shown_by_focus_by_touch_and_by_pointing_and_hidd
     assert tip.bounding_box()["x"] + tip.bounding_box()["width"] <= 390
     page.locator("h1").tap()
     assert not tip.is_visible()
+    touch.close()
+
+
+def test_the_first_touch_on_a_heading_explains_it_and_the_second_one_sorts(browser, run):
+    touch = context_of(browser, viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
+    page = touch.new_page()
+    page.goto((run / "report/index.html").as_uri())
+    page.wait_for_selector("#map[data-ready]")
+    page.locator("#numbers > summary").tap()
+    heading, tip = page.locator("#numbers thead th", has_text="RMSE"), page.locator(".tip")
+    other = page.locator("#numbers thead th", has_text="bias")
+    text = heading.locator("button").get_attribute("title")
+
+    heading.locator("button").tap()
+    assert tip.inner_text() == f"{text} Touch again to sort."
+    assert heading.get_attribute("aria-sort") is None
+    heading.locator("button").tap()
+    assert heading.get_attribute("aria-sort") == "ascending"
+    other.locator("button").tap()
+    assert other.get_attribute("aria-sort") is None  # each heading is explained first
+    assert heading.get_attribute("aria-sort") == "ascending"
+    other.locator("button").press("Enter")  # keys sort at once: focus has shown the text
+    assert other.get_attribute("aria-sort") == "ascending"
     touch.close()
 
 

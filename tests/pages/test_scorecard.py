@@ -10,7 +10,8 @@ from large_report import large_content
 from geouq.config import Variable
 from geouq.pages import write_report
 from geouq.pages.marks import MARKS
-from geouq.pages.scorecard import INLINE, scorecard, shown_tabs
+from geouq.pages.scorecard import INLINE, TABS, scorecard, shown_tabs
+from geouq.pages.sheet import DASH
 from geouq.verdict import Part, Verdict
 
 VARIABLE = Variable(name="v", band=1)
@@ -44,16 +45,21 @@ def marks(found):
     ],
 )
 def test_the_spread_is_filled_by_its_size_and_framed_by_its_significance(spread, text, classes):
-    shown = marks(verdict(spread))[0]
+    shown = marks(verdict(spread))[1]
 
     assert (shown.text, shown.classes) == (text, classes)
 
 
 def test_where_another_tab_has_a_significant_effect_no_tab_praises():
-    narrow = part(1.0, 0.95, 1.05, 0.8)
+    narrow, wide = part(1.0, 0.95, 1.05, 0.8), part(1.0, 0.7, 1.4, 0.6)
+    biased = part(-1.1, -1.2, -1.0, 0.003, "biased")
 
-    assert marks(verdict(narrow, bias=part(-1.1, -1.2, -1.0, 0.003, "biased")))[0].text == "1 *"
-    assert marks(verdict(narrow))[0].text == "1 ✓"
+    assert marks(verdict(narrow, bias=biased))[1].text == "1 *"
+    assert marks(verdict(narrow))[1].text == "1 ✓"
+    # hatching stays, and the sign says that the verdict is nevertheless certain
+    assert marks(verdict(wide, bias=biased))[1] == ("1 ?*", "f0 open", 1.0)
+    assert marks(verdict(part(6.4), bias=biased))[1].text == "6.4 untested*"
+    assert marks(verdict(part(None), bias=biased))[1].text == DASH
 
 
 @pytest.mark.parametrize(
@@ -69,7 +75,7 @@ def test_where_another_tab_has_a_significant_effect_no_tab_praises():
     ],
 )
 def test_the_coverage_is_hatched_unless_its_interval_is_narrow(share, limits, p, text, classes):
-    shown = marks(verdict(part(1.0), coverage=share, limits=limits, coverage_p=p))[1]
+    shown = marks(verdict(part(1.0), coverage=share, limits=limits, coverage_p=p))[0]
 
     assert (shown.text, shown.classes) == (text, classes)
 
@@ -94,11 +100,22 @@ def test_the_whole_comes_first_and_then_the_worst_region():
     assert [row.name for row in rows] == ["all", "b", "c", "a"]
 
 
+def test_the_first_tab_shows_the_coverage_as_the_first_number_of_the_answer_does():
+    assert TABS[0].key == "coverage"
+
+
+def test_scripts_know_the_tabs_in_their_order():
+    script = (files("geouq.pages") / "static/scorecard.js").read_text("utf-8")
+    (names,) = re.findall(r"const TABS = (\[.*?\]);", script)
+
+    assert json.loads(names) == [tab.key for tab in TABS]
+
+
 def test_a_tab_without_a_number_is_left_out():
     (row,) = scorecard([VARIABLE], {}, {("all", "all", "v", ""): verdict(part(None))}, {})
 
-    assert shown_tabs([row]) == [1, 2]
-    assert row.cells[0].marks[0].text == "–"  # noqa: RUF001
+    assert shown_tabs([row]) == [0, 2]
+    assert row.cells[0].marks[1].text == DASH
 
 
 def test_rows_beyond_a_few_hundred_cells_come_from_a_file(tmp_path):

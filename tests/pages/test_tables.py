@@ -71,7 +71,7 @@ def test_a_difference_between_models_that_is_significant_is_marked(tmp_path):
     index, *_ = write_report(content(comparison=[compared]), tmp_path)
     page = index.read_text(encoding="utf-8")
 
-    assert "ens less base" in page
+    assert "ens minus base" in page
     assert re.search(r'class="[^"]*better[^"]*" data-number="-0.25">−0.25', page)  # noqa: RUF001  the minus of numbers
 
 

@@ -8,7 +8,6 @@ from subprocess import run
 import pytest
 
 from geouq.config import load_experiment
-from geouq.core.processes import Helpers
 from geouq.pipeline import early
 
 ROOT = Path(__file__).parents[2]
@@ -38,26 +37,13 @@ CALLED = """
 
 
 @pytest.fixture
-def counts(monkeypatch):
+def counts(counts_in, monkeypatch):
     """Numbers of processes that are asked for; none is started."""
-    found = []
-
-    class Noted:
-        def __init__(self, count):
-            found.append(count)
-
-        def __enter__(self):
-            return Helpers()
-
-        def __exit__(self, *_):
-            pass
-
-    monkeypatch.setattr(early, "helpers", Noted)
     monkeypatch.setattr(early, "machine_memory", lambda: 64 << 30)
     monkeypatch.setattr(early.os, "cpu_count", lambda: 4)
     monkeypatch.setattr(early, "is_kept", lambda: True)
     monkeypatch.setattr(early, "is_compiled", lambda: True)
-    return found
+    return counts_in(early)
 
 
 def count_of(counts, variables=5, workers=4, memory=None):
@@ -99,7 +85,7 @@ def test_no_process_begins_early_where_memory_is_limited_or_scarce(counts, monke
 
 def test_a_run_calls_after_its_sweep_what_is_compiled_ahead_and_with_these_types(tmp_path):
     # what a compiled function calls is compiled with it, but not called where the function is loaded
-    run([sys.executable, "-c", "from geouq.pipeline.early import make_ready; make_ready()"], check=True)
+    run([sys.executable, "-c", "from geouq.pipeline.early import import_and_compile; import_and_compile()"], check=True)
 
     command = [sys.executable, "-c", textwrap.dedent(CALLED), str(SAMPLES), str(tmp_path / "out")]
     done = run(command, check=True, capture_output=True, text=True)

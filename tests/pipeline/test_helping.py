@@ -20,22 +20,9 @@ def bytes_of(folder):
 
 
 @pytest.fixture
-def counts(monkeypatch):
+def counts(counts_in):
     """Numbers of processes that are asked for; none is started."""
-    found = []
-
-    class Noted:
-        def __init__(self, count):
-            found.append(count)
-
-        def __enter__(self):
-            return Helpers()
-
-        def __exit__(self, *_):
-            pass
-
-    monkeypatch.setattr(prepare, "helpers", Noted)
-    return found
+    return counts_in(prepare)
 
 
 def swept(workers, memory, regions=5, variables=5, tiles=4):
@@ -81,3 +68,21 @@ def test_a_run_of_a_few_regions_starts_no_process(counts):
 def test_a_run_of_many_tiles_starts_processes(counts):
     with prepare.helping(swept(4, "1TB", regions=0, variables=1, tiles=400)):
         assert counts == [3]
+
+
+class Ended(Helpers):
+    """Processes that note that they were ended."""
+
+    def end(self):
+        self.preparations.append("ended")
+
+
+@pytest.mark.parametrize(("memory", "expected"), [("2000MB", 3), ("1999MB", 0)])
+def test_processes_that_began_early_end_where_the_run_needs_their_memory(memory, expected):
+    job = SimpleNamespace(options=Options(memory=memory), plan=SimpleNamespace(memory=500 << 20))
+    early = Ended(None, 3)
+
+    fitting = prepare.helpers_in_memory(job, early)
+
+    assert fitting.count == expected
+    assert early.preparations == ([] if expected else ["ended"])

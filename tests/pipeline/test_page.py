@@ -13,6 +13,7 @@ SOURCE = Path(page.__file__).read_text(encoding="utf-8")
 STAGES = ["prepare", "sweep", "evaluate", "publish"]
 TYPES = {
     "geouq.config": {"Configuration"},
+    "geouq.core.compiled": {"mark_compiled"},
     "geouq.core.processes": {"Helpers"},
     "geouq.pipeline.data": {"DEFAULTS", "Job", "Options"},
     "geouq.pipeline.early": {"helping_early"},

@@ -12,7 +12,7 @@ from affine import Affine
 from faulty.servers import serving
 from rasterio.errors import NotGeoreferencedWarning
 
-from geouq.rasters.raster import GDAL_OPTIONS, HTTP
+from geouq.rasters.gdal import GDAL_OPTIONS, HTTP
 
 HURRY = {"GDAL_HTTP_TIMEOUT": "1", "GDAL_HTTP_RETRY_DELAY": "0.1", "GDAL_HTTP_MAX_RETRY": "2"}
 READ = """import sys
@@ -28,15 +28,16 @@ for _ in range(int(sys.argv[2])):
 
 PLAIN = """import sys
 import rasterio
-from geouq.rasters.raster import gdal_options
+from geouq.rasters.gdal import gdal_options
 with gdal_options(), rasterio.open(sys.argv[1], driver="GTiff", sharing=False) as source:
     properties = source.colorinterp, source.mask_flag_enums, source.gcps, source.rpcs, source.files, source.tags()
     print(source.shape)
 """
 TWICE = """import sys, shutil
-from geouq.rasters import servers
+from geouq.rasters import remote_files
 {library}
-from geouq.rasters.raster import gdal_options, opened, read_header
+from geouq.rasters.gdal import gdal_options
+from geouq.rasters.raster import opened, read_header
 prints = []
 with gdal_options():
     for value in (1, 6):
@@ -90,7 +91,8 @@ def test_a_header_takes_no_more_requests_than_gdal_makes_for_the_raster(tmp_path
 
 
 HEADER = """import sys
-from geouq.rasters.raster import gdal_options, opened, read_header
+from geouq.rasters.gdal import gdal_options
+from geouq.rasters.raster import opened, read_header
 with gdal_options():
     header = read_header(sys.argv[1])
     with opened(header) as source:
@@ -138,7 +140,9 @@ def test_a_raster_without_a_place_of_its_own_has_that_of_its_world_file(tmp_path
         assert told(address, script=script).startswith("72.0 True 30.0")
 
 
-@pytest.mark.parametrize(("library", "identified"), [("", "True"), ("servers._gdal = lambda: None", "False")])
+@pytest.mark.parametrize(
+    ("library", "identified"), [("", "True"), ("remote_files.gdal_library = lambda: None", "False")]
+)
 def test_a_raster_that_changed_is_read_anew_also_without_functions_of_gdal(tmp_path, write_raster, library, identified):
     """Where the system does not find them the file is not identified, so that each run reads it."""
     for value in (1, 6):

@@ -18,10 +18,11 @@ from landscape import VARIABLES
 
 from geouq.config import load_experiment
 from geouq.core.errors import DataError
-from geouq.rasters import servers
+from geouq.rasters import remote_files
 from geouq.rasters.catalog import find_tiles
 from geouq.rasters.files import physical
-from geouq.rasters.raster import gdal_options, opened, read_header
+from geouq.rasters.gdal import gdal_options
+from geouq.rasters.raster import opened, read_header
 
 DRIVERS = ("GTiff", "VRT", "GTI", "Zarr")
 VRT = """<VRTDataset rasterXSize="9" rasterYSize="8"><SRS>EPSG:32633</SRS>
@@ -161,16 +162,18 @@ def test_a_mask_beside_the_source_of_a_vrt_counts(tmp_path, write_raster):
 )
 def test_a_file_on_a_server_is_identified_by_its_etag_or_by_time_and_size(monkeypatch, headers, version):
     date = {"date": "Thu, 01 Jan 1970 00:01:00 GMT"}
-    monkeypatch.setattr(servers, "_headers", lambda _: date | headers)
+    monkeypatch.setattr(remote_files, "_headers", lambda _: date | headers)
 
-    assert servers.version_of("/vsicurl/http://x/a.tif") == version
+    assert remote_files.version_of("/vsicurl/http://x/a.tif") == version
 
 
 def test_a_file_that_changed_within_the_last_second_is_not_identified(monkeypatch):
     second = "Thu, 01 Jan 1970 00:00:10 GMT"
-    monkeypatch.setattr(servers, "_headers", lambda _: {"last-modified": second, "date": second, "content-length": "5"})
+    monkeypatch.setattr(
+        remote_files, "_headers", lambda _: {"last-modified": second, "date": second, "content-length": "5"}
+    )
 
-    assert servers.version_of("/vsicurl/http://x/a.tif") is None
+    assert remote_files.version_of("/vsicurl/http://x/a.tif") is None
 
 
 @pytest.fixture
@@ -257,7 +260,7 @@ def test_a_run_makes_one_request_more_for_a_file_than_reading_it(tile_folder, ge
     asked = tmp_path / "asked"
     reading = asked.read_text().splitlines().count("/truth/a1.tif")
     asked.write_text("")
-    servers.forget(f"{address}/truth/a1.tif")
+    remote_files.forget(f"{address}/truth/a1.tif")
     config.write_text(config.read_text().replace("truth/{tile}.tif", on_server(tmp_path, address)))
 
     assert geouq("run", config, "--quiet").exit_code == 0

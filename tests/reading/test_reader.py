@@ -14,7 +14,8 @@ from geouq.core.errors import DataError
 from geouq.core.grid import Window
 from geouq.core.validity import REASONS
 from geouq.rasters.catalog import find_tiles
-from geouq.rasters.raster import gdal_options, most_open, opened, read_header
+from geouq.rasters.gdal import gdal_options
+from geouq.rasters.raster import most_open, opened, read_header
 from geouq.reading import reader
 from geouq.reading.reader import read_window
 

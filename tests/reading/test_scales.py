@@ -8,7 +8,7 @@ from geouq import metrics
 from geouq.config import load_experiment
 from geouq.core.grid import Window
 from geouq.rasters.catalog import find_tiles
-from geouq.rasters.raster import gdal_options
+from geouq.rasters.gdal import gdal_options
 from geouq.reading.reader import TileReader, read_window
 from geouq.reading.stack import open_stack
 

@@ -385,7 +385,7 @@ def test_faults_of_the_configuration_are_told(fresh):
 SETTLES = """
 from importlib import import_module
 
-import geouq.rasters.servers as servers
+import geouq.rasters.remote_files as servers
 from geouq.cli import main
 
 end_of_run = import_module("geouq.recalibration.recalibrate")

@@ -150,7 +150,8 @@ FORKED = """
 import os, sys
 import numpy as np
 import geouq
-from geouq.rasters.raster import gdal_options, opened, read_header
+from geouq.rasters.gdal import gdal_options
+from geouq.rasters.raster import opened, read_header
 
 raster = read_header(sys.argv[1])
 rng = np.random.default_rng(0)

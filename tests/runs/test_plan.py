@@ -113,3 +113,20 @@ def test_sizes_are_read_with_any_prefix(number, prefix, ending):
 def test_what_is_no_size_is_refused(text):
     with pytest.raises(ConfigError, match="write a size such as"):
         parse_memory(text)
+
+
+def test_workers_beyond_one_a_processor_take_at_most_half_of_the_memory_that_is_left(catalog, monkeypatch):
+    (tile, *_) = catalog.tiles
+    far = {layer: replace(raster, path=f"s3:/{raster.path}") for layer, raster in tile.rasters.items()}
+    on_server = replace(catalog, tiles=(tile.with_rasters(far),))
+    monkeypatch.setattr("geouq.runs.plan.os.cpu_count", lambda: 2)
+    memory = {count: plan_run(on_server, count, "1TB").memory for count in range(2, 17)}
+    each = memory_of_worker(on_server.tiles[0])
+
+    for more in (0, 3, 9):
+        limit = plan_run(on_server, 2, "1TB").memory + 600 * MIB + 2 * more * each
+        count = plan_run(on_server, None, f"{limit // MIB}MB").workers
+
+        assert 2 <= count <= 16
+        assert memory[count] - memory[2] <= (limit - memory[2]) / 2
+        assert count == 16 or memory[count + 1] - memory[2] > (limit - memory[2]) / 2 - MIB

@@ -17,7 +17,7 @@ from signalled import signalled
 
 from geouq.config import load_experiment
 from geouq.rasters.catalog import find_tiles
-from geouq.rasters.raster import GDAL_OPTIONS
+from geouq.rasters.gdal import GDAL_OPTIONS
 from geouq.runs.store import SavedFiles
 from geouq.sweep.settings import Settings
 from geouq.sweep.tiles import sweep_tiles
@@ -166,13 +166,15 @@ def test_every_file_is_opened_on_a_worker_with_the_options_of_gdal(tile_folder, 
         import rasterio
         from rasterio.env import get_gdal_config
 
-        plain, rasterio.seen = rasterio.open, []
+        from geouq.rasters import raster
 
-        def open_and_tell(*arguments, **options):
+        plain, rasterio.seen = raster._open_for_pixels, []
+
+        def open_and_record(*arguments):
             rasterio.seen.append({name: get_gdal_config(name, normalize=False) for name in wanted})
-            return plain(*arguments, **options)
+            return plain(*arguments)
 
-        rasterio.open = open_and_tell
+        raster._open_for_pixels = open_and_record
 
     def seen():
         import rasterio

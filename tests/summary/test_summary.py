@@ -61,6 +61,18 @@ def test_no_message_is_made_where_an_optional_statistic_is_absent(monkeypatch):
     assert "ordering" not in summary
 
 
+def test_numbers_computed_from_a_summary_change_neither_it_nor_the_numbers_computed_again():
+    arrays = heteroscedastic((40, 50), seed=4)
+    used, fresh = summary_of(arrays), summary_of(arrays)
+
+    first = numbers(used)
+
+    assert used == fresh
+    np.testing.assert_equal(numbers(used), first)
+    assert used.once("what", 1, lambda: 2) == used.once("what", 1, lambda: 3) == 2
+    assert used.once("what", 2, lambda: 3) == used.once("other", 1, lambda: 3) == 3
+
+
 def test_the_empty_summary_changes_nothing():
     whole = summary_of(heteroscedastic((40, 40)))
     nothing = empty_summary(LEVELS)

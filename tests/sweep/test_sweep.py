@@ -3,6 +3,7 @@
 import itertools
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
+from threading import Event
 
 import numpy as np
 import pytest
@@ -18,13 +19,15 @@ from geouq.core.failures import Failure
 from geouq.core.gaussian import half_width
 from geouq.core.grid import Grid, Window
 from geouq.core.validity import TRUTH_NODATA
+from geouq.pipeline.data import Options
+from geouq.pipeline.run import run as run_experiment
 from geouq.rasters.areas import pixel_areas
 from geouq.rasters.catalog import find_tiles
 from geouq.reading.cutting import Reading
 from geouq.reading.reader import TileReader, _Layer
 from geouq.sweep.settings import Settings, cell_size_for
-from geouq.sweep.tiles import sweep_tiles
-from geouq.sweep.workers import TOO_LITTLE, _stopping, workers
+from geouq.sweep.tiles import CompleteTiles, sweep_tiles
+from geouq.sweep.workers import TOO_LITTLE, _stopping, in_order, workers
 
 BITS = ("sums", "products", "n")
 
@@ -210,6 +213,50 @@ def test_stopping_ends_the_work_under_way(large_tile, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             outcomes.throw(KeyboardInterrupt)
     assert next(reads) <= 100 + 2 + 1
+
+
+def test_tiles_whose_servers_are_asked_are_left_to_be_saved_after_an_interruption(tile_folder, monkeypatch):
+    tiles = find_tiles(load_experiment(tile_folder())).tiles
+    monkeypatch.setattr("geouq.sweep.tiles._takes_requests", lambda _: True)
+    asked, answered = [], Event()
+
+    def unless_changed(tile, stage):
+        asked.append(tile.name)
+        assert answered.wait(60)
+        return Failure(tile.name, stage, "ChangedError", "") if tile.name == "a2" else None
+
+    monkeypatch.setattr("geouq.sweep.tiles._unless_changed", unless_changed)
+
+    def interrupted(tasks, stage, pool, in_flight):
+        yield from in_order(tasks, stage, pool, in_flight)
+        answered.set()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("geouq.sweep.tiles.in_order", interrupted)
+    complete = CompleteTiles()
+    with ThreadPoolExecutor(2) as pool, pytest.raises(KeyboardInterrupt):
+        list(sweep_tiles(tiles, Settings((0.9,), 16), pool, 4, complete=complete))
+
+    left = list(complete.left())
+    assert sorted(outcome.tile for outcome in left) == sorted(asked) == [tile.name for tile in tiles]
+    assert [outcome.tile for outcome in left if isinstance(outcome, Failure)] == ["a2"]
+    assert list(complete.left()) == []
+
+
+def test_an_interrupted_run_saves_the_tiles_that_are_complete(tile_folder, monkeypatch, tmp_path):
+    config = tile_folder()
+    monkeypatch.setattr("geouq.sweep.tiles._takes_requests", lambda _: True)
+
+    def interrupted(tasks, stage, pool, in_flight):
+        yield from in_order(tasks, stage, pool, in_flight)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("geouq.sweep.tiles.in_order", interrupted)
+    monkeypatch.setattr("geouq.sweep.tiles.CompleteTiles.checked", lambda *_: iter(()))
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(config, Options(out=tmp_path / "out"))
+
+    assert {path.stem for path in (tmp_path / "out" / "summaries").glob("*.nc")} == {"a1", "a2", "b1"}
 
 
 @pytest.mark.parametrize(("shape", "size"), [((22, 53), 16), ((200, 200), 16), ((232, 410), 32), ((4096, 4096), 256)])

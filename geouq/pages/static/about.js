@@ -1,5 +1,6 @@
 // What a number or a button means, next to it: where it is pointed at, focused or touched. Without scripts the same
-// texts are titles, which keyboards and touch screens do not show.
+// texts are titles, which keyboards and touch screens do not show. A heading that sorts a table is touched twice: the
+// first touch shows its text, the second one sorts.
 "use strict";
 geouq.about = (() => {
   const tip = geouq.element("div", {className: "tip", id: "tip", hidden: true});
@@ -52,6 +53,21 @@ geouq.about = (() => {
     if (explained(target)) coming = setTimeout(show, PATIENCE, target);
     else if (source && !source.contains(document.activeElement)) leaving = setTimeout(hide, REACH);
   });
+  /** The heading whose text a touch is to show without sorting: one that sorts, and whose text is not open yet. */
+  let unread = null;
+  addEventListener("pointerdown", ({target, pointerType}) => {
+    const one = pointerType === "touch" ? explained(target) : null;
+    unread = one?.matches(".sheet thead button") && one !== source ? one : null;
+  });
+  addEventListener("click", event => {
+    if (!unread?.contains(event.target)) return;
+    event.stopImmediatePropagation();
+    show(unread);
+    tip.textContent = `${unread.dataset.about} Touch again to sort.`;
+    place();
+    unread = null;
+  }, {capture: true});
+  addEventListener("pointercancel", () => { unread = null; });
   addEventListener("focusin", ({target}) => show(target));
   addEventListener("focusout", hide);
   addEventListener("click", ({target}) => { if (!tip.contains(target)) show(target); });

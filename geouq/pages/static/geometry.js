@@ -67,21 +67,41 @@ geouq.geometry = (layout, tiles) => {
   }
   /** The sides of a tile; y downwards. */
   const sides = tile => ({left: lefts[tile] - left, top: tops[tile] - top, right: lefts[tile] - left + widths[tile], bottom: tops[tile] - top + heights[tile]});
-  /** The outline of some tiles as lines [x0, y0, x1, y1], y downwards, without sides that two of them share; where its name stands. */
+  /** The outline of some tiles as lines [x0, y0, x1, y1], y downwards, without sides that two of them share; labels: where its name stands on each of its separate parts. */
   function outline(own) {
-    const counts = new Map(), all = own.map(sides);
-    for (const one of all) {
-      const {left: x0, top: y0, right: x1, bottom: y1} = one;
+    const counts = new Map(), all = own.map(sides), part = all.map((_, k) => k);
+    const partOf = k => { while (part[k] !== k) k = part[k] = part[part[k]]; return k; };
+    all.forEach(({left: x0, top: y0, right: x1, bottom: y1}, k) => {
       for (const line of [[x0, y0, x1, y0], [x0, y1, x1, y1], [x0, y0, x0, y1], [x1, y0, x1, y1]]) {
-        const key = line.join();
-        counts.set(key, [line, (counts.get(key)?.[1] ?? 0) + 1]);
+        const key = line.join(), found = counts.get(key);
+        if (found) part[partOf(k)] = partOf(found.tile);
+        counts.set(key, {line, tile: k, count: (found?.count ?? 0) + 1});
       }
-    }
-    const middle = all.map(one => [(one.left + one.right) / 2, (one.top + one.bottom) / 2]);
+    });
+    const parts = new Map();
+    all.forEach((one, k) => parts.has(partOf(k)) ? parts.get(partOf(k)).push(one) : parts.set(partOf(k), [one]));
+    return {lines: [...counts.values()].filter(({count}) => count === 1).map(({line}) => line), labels: [...parts.values()].map(labelOf)};
+  }
+  /** Where the name of touching tiles stands, on the tile nearest to their middle, and how wide they are together. */
+  function labelOf(touching) {
+    const middle = touching.map(one => [(one.left + one.right) / 2, (one.top + one.bottom) / 2]);
     const mean = k => middle.reduce((sum, point) => sum + point[k], 0) / middle.length, far = point => Math.hypot(point[0] - mean(0), point[1] - mean(1));
-    const [x, y] = middle.reduce((best, point) => far(point) < far(best) ? point : best, middle[0] ?? [0, 0]);
-    const most = (name, start) => all.reduce((found, one) => Math.max(found, one[name]), start);
-    return {lines: [...counts.values()].filter(([, count]) => count === 1).map(([line]) => line), x, y, width: all.length ? most("right", 0) - all.reduce((found, one) => Math.min(found, one.left), Infinity) : 0};
+    const [x, y] = middle.reduce((best, point) => far(point) < far(best) ? point : best);
+    const ends = touching.reduce(([low, high], one) => [Math.min(low, one.left), Math.max(high, one.right)], [Infinity, -Infinity]);
+    return {x, y, width: ends[1] - ends[0]};
+  }
+  /** Stretches of either axis between strips that are cut out, as [start, end] on the map. */
+  function spans({x, y, step}) {
+    const along = (places, starts, lengths, first, pixel) => {
+      const found = [];
+      for (const tile of [...tiles].sort((a, b) => starts[a] - starts[b])) {
+        const start = starts[tile] - first, end = start + lengths[tile], shift = Math.round((places[tile] - places[tiles[0]]) / pixel) - start, last = found.at(-1);
+        if (last && (start <= last[1] || shift === last[2])) last[1] = Math.max(last[1], end);
+        else found.push([start, end, shift]);
+      }
+      return found;
+    };
+    return {x: along(x, lefts, widths, left, step[0]), y: along(y, tops, heights, top, step[3])};
   }
   /** The same of lines in pixels of the whole map, those of this map. */
   function traced(flat) {
@@ -89,7 +109,7 @@ geouq.geometry = (layout, tiles) => {
     const own = lines.filter(([x0, y0, x1, y1]) => blockAt((x0 + x1) / 2, -(y0 + y1) / 2) >= 0), xs = own.map(([x0, , x1]) => (x0 + x1) / 2), ys = own.map(([, y0, , y1]) => (y0 + y1) / 2);
     const middle = values => values.reduce((sum, value) => sum + value, 0) / values.length, ends = values => values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
     const [low, high] = ends(xs);
-    return {lines: own, x: middle(xs), y: middle(ys), width: high - low};
+    return {lines: own, labels: own.length ? [{x: middle(xs), y: middle(ys), width: high - low}] : []};
   }
-  return {every, everySet: new Set(every), height, width, top, left, raster, blockAt, place, named, sides, outline, traced};
+  return {every, everySet: new Set(every), height, width, top, left, raster, blockAt, place, named, sides, outline, traced, spans};
 };

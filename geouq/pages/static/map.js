@@ -7,17 +7,27 @@ geouq.map = (async () => {
   const {cells, charts, colours, element, people, thousands, withInterval} = geouq;
   const host = section.querySelector(".cells"), canvas = host.querySelector("canvas"), context = canvas.getContext("2d");
   const [chooseVariable, chooseMetric, choosePart] = section.querySelectorAll("select");
-  const values = panel.querySelector(".values tbody"), spoken = section.querySelector(".spoken");
+  const values = panel.querySelector(".values tbody"), spoken = section.querySelector(".spoken"), tabs = [...document.querySelectorAll("[name=tab]")];
   const layout = await cells.layout(), {regions} = layout;
   const only = JSON.parse(section.dataset.map), wanted = only && new Set(only), home = Math.max(0, regions.names.indexOf(section.dataset.home));
   const tiles = [...layout.names.keys()].filter(tile => !wanted || wanted.has(layout.names[tile]));
   const map = geouq.geometry(layout, tiles), shownTiles = new Set(tiles);
   const outlines = regions.tiles.map((own, k) => own ? map.outline(own.filter(tile => shownTiles.has(tile))) : regions.lines[k] && map.traced(regions.lines[k]));
+  const cuts = layout.cut && layout.ground && !layout.ground.step[1] && !layout.ground.step[2] ? map.spans(layout.ground) : null, hasCuts = cuts && cuts.x.length + cuts.y.length > 2;
   let variable, columns, binned, metrics, view, picture, doubtful, drag = null;
   let part = {region: home}, pointed = null, cursor = null, anchor = null;
 
   const has = block => block >= 0 && columns.n[block] > 0;
   const metric = () => metrics[chooseMetric.selectedIndex];
+  /** The metric of the tab of the scorecard that is open; none where the map has no such metric. */
+  const metricOfTab = () => { const tab = tabs.find(one => one.checked); return tab && metrics.find(one => one.part === tab.value); };
+  /** Open the tab of the scorecard that shows the metric of the map, where there is one. */
+  function openTab() {
+    const tab = tabs.find(one => one.value === metric().part);
+    if (!tab || tab.checked) return;
+    tab.checked = true;
+    tab.dispatchEvent(new Event("change"));
+  }
   const ink = name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
   // What is drawn.
@@ -26,8 +36,8 @@ geouq.map = (async () => {
     const ratio = devicePixelRatio || 1, wide = host.clientWidth, high = Math.round(Math.min(380, Math.max(240, wide * map.height / map.width)));
     Object.assign(canvas, {width: wide * ratio, height: high * ratio});
     canvas.style.height = `${high}px`;
-    const scale = Math.min((wide - 60) / map.width, (high - 56) / map.height);
-    view = {wide, high, ratio, scale, left: (wide + 44 - scale * map.width) / 2, top: (high - 40 - scale * map.height) / 2};
+    const scale = Math.min((wide - 72) / map.width, (high - 56) / map.height);
+    view = {wide, high, ratio, scale, left: (wide + 56 - scale * map.width) / 2, top: (high - 40 - scale * map.height) / 2};
   }
   const across = x => view.left + x * view.scale, down = y => view.top + y * view.scale;
   const back = (x, y) => ({x: (x - view.left) / view.scale, y: (y - view.top) / view.scale});
@@ -46,6 +56,7 @@ geouq.map = (async () => {
     raster.blocks.forEach((block, pixel) => { if (block >= 0) image.data.set(own.subarray(4 * block, 4 * block + 4), 4 * pixel); });
     picture = element("canvas", {width: raster.columns, height: raster.rows});
     picture.getContext("2d").putImageData(image, 0, 0);
+    section.querySelector(".mapped").textContent = `: ${chooseVariable.value}, `;
     section.querySelector(".legend").textContent = cells.labelled(metric().name, metric().unit);
     section.querySelector(".gradient").style.background = `linear-gradient(to right, ${bar.join(", ")})`;
     section.querySelector(".steps").replaceChildren(...steps.map((step, k) => element("span", {}, beyond(found, steps, k) + people(step))));
@@ -103,6 +114,8 @@ geouq.map = (async () => {
       context.fillRect(across(left), down(top), (right - left) * view.scale, (bottom - top) * view.scale);
     }
     context.globalCompositeOperation = "destination-over";
+    context.fillStyle = ink("nodata");
+    context.fillRect(view.left, view.top, map.width * view.scale, map.height * view.scale);
     context.fillStyle = ink("panel");
     context.fillRect(0, 0, view.wide, view.high);
     context.globalCompositeOperation = "source-over";
@@ -110,6 +123,7 @@ geouq.map = (async () => {
     if (part.box) { pen(ink("ink"), 2.5); rectangle(part.box); }
     if (pointed !== null) { pen(ink("ink"), 1.2); rectangle(map.place(pointed)); }
     if (drag?.box) { pen(ink("link"), 1.5); rectangle(drag.box); }
+    drawCuts();
     drawScale();
     drawCoordinates();
   }
@@ -123,19 +137,22 @@ geouq.map = (async () => {
     });
     const taken = [];
     outlines.forEach((one, k) => {
-      if (!one?.lines.length) return;
-      const wide = context.measureText(regions.names[k]).width, x = across(one.x);
-      const free = [0, 15, -15, 30, -30].map(shift => down(one.y) + 4 + shift).find(y => taken.every(other => Math.abs(other.y - y) >= 14 || Math.abs(other.x - x) > (other.wide + wide) / 2));
-      if (wide >= 1.6 * one.width * view.scale || free === undefined) return;
-      taken.push({x, y: free, wide});
-      written(regions.names[k], x, free, "center");
+      const wide = one ? context.measureText(regions.names[k]).width : 0;
+      for (const label of one?.labels ?? []) {
+        if (wide >= 1.6 * label.width * view.scale) continue;
+        const x = across(label.x);
+        const free = [0, 15, -15, 30, -30].map(shift => down(label.y) + 4 + shift).find(y => taken.every(other => Math.abs(other.y - y) >= 14 || Math.abs(other.x - x) > (other.wide + wide) / 2));
+        if (free === undefined) continue;
+        taken.push({x, y: free, wide});
+        written(regions.names[k], x, free, "center");
+      }
     });
   }
   function drawScale() {
     const metres = layout.ground?.metres;
     if (!metres) return;
     const rough = 110 / view.scale * metres, power = 10 ** Math.floor(Math.log10(rough)), length = [5, 2, 1].map(m => m * power).find(size => size <= rough);
-    const wide = length / metres * view.scale, x = view.wide - wide - 12, y = view.high - 23;
+    const wide = length / metres * view.scale, x = view.wide - wide - 12, y = view.high - 30;
     for (const [colour, width] of [[ink("paper"), 5], [ink("ink"), 2]]) {
       pen(colour, width);
       context.beginPath();
@@ -148,25 +165,47 @@ geouq.map = (async () => {
   function drawCoordinates() {
     const {ground} = layout;
     if (!ground || layout.where && !layout.cut || ground.step[1] || ground.step[2]) return;
-    if (layout.cut) { drawEdges(ground); return; }
-    const [wide, , , high] = ground.step, x0 = ground.x[0] - (layout.lefts[0] - map.left) * wide, y0 = ground.y[0] - (layout.tops[0] - map.top) * high;
+    if (hasCuts) { drawEdges(ground); return; }
+    const [wide, , , high] = ground.step, [tile] = tiles, x0 = ground.x[tile] - (layout.lefts[tile] - map.left) * wide, y0 = ground.y[tile] - (layout.tops[tile] - map.top) * high;
     const marks = ticks(x0, x0 + map.width * wide), apart = marks.length > 1 ? Math.abs((marks[1] - marks[0]) / wide) * view.scale : Infinity;
     for (const tick of marks.filter((_, k) => k % Math.ceil(74 / apart) === 0)) written(people6(tick), across((tick - x0) / wide), view.high - 6, "center");
     for (const tick of ticks(y0, y0 + map.height * high)) written(people6(tick), 4, down((tick - y0) / high) + 4);
   }
-  /** The coordinates of tiles, where strips between them are cut out: those of their left and upper edges. */
+  /** Lines of both axes, broken by two strokes where a strip is cut out, and a dashed line across the map at each cut. */
+  function drawCuts() {
+    if (!hasCuts) return;
+    const bottom = view.high - 21, left = 58;
+    const line = (x0, y0, x1, y1) => { context.moveTo(x0, y0); context.lineTo(x1, y1); };
+    const axis = (spans, place, stretch, strokes, crossing) => spans.forEach(([start, end], k) => {
+      const from = place(start), to = place(end), next = spans[k + 1] && (to + place(spans[k + 1][0])) / 2;
+      pen(ink("soft"), 1);
+      context.beginPath();
+      stretch(from, to);
+      if (next !== undefined) strokes(next);
+      context.stroke();
+      if (next === undefined) return;
+      context.setLineDash([2, 4]);
+      context.beginPath();
+      crossing(next);
+      context.stroke();
+      context.setLineDash([]);
+    });
+    axis(cuts.x, across, (a, b) => line(a, bottom, b, bottom), x => { line(x - 5, bottom + 5, x - 1, bottom - 5); line(x + 1, bottom + 5, x + 5, bottom - 5); }, x => line(x, 0, x, bottom - 7));
+    axis(cuts.y, down, (a, b) => line(left, a, left, b), y => { line(left - 5, y + 5, left + 5, y + 1); line(left - 5, y - 1, left + 5, y - 5); }, y => line(left + 7, y, view.wide, y));
+  }
+  /** The coordinates of tiles, where strips between them are cut out: those of their left and upper edges, first those after a cut. */
   function drawEdges(ground) {
-    const spread = (edge, numbers, place, apart, draw) => {
-      let free = -Infinity;
-      for (const tile of [...tiles].sort((a, b) => map.sides(a)[edge] - map.sides(b)[edge])) {
+    const spread = (edge, spans, numbers, place, apart, draw) => {
+      const taken = [], first = new Set(spans.map(([start]) => start));
+      for (const tile of [...tiles].sort((a, b) => first.has(map.sides(b)[edge]) - first.has(map.sides(a)[edge]) || map.sides(a)[edge] - map.sides(b)[edge])) {
         const at = place(map.sides(tile)[edge]);
-        if (at < free) continue;
-        free = at + apart;
+        if (taken.some(other => Math.abs(other - at) < apart)) continue;
+        taken.push(at);
         draw(people6(numbers[tile]), at);
       }
     };
-    spread("left", ground.x, across, 74, (text, x) => written(text, x, view.high - 6, "center"));
-    spread("top", ground.y, down, 16, (text, y) => written(text, 4, y + 4));
+    spread("left", cuts.x, ground.x, across, 62, (text, x) => written(text, x, view.high - 6, "center"));
+    spread("top", cuts.y, ground.y, down, 16, (text, y) => written(text, 4, y + 4));
   }
   function ticks(a, b) {
     const low = Math.min(a, b), high = Math.max(a, b), rough = (high - low) / 3.5, power = 10 ** Math.floor(Math.log10(rough)), step = [10, 5, 2, 1].map(m => m * power).find(size => size <= rough);
@@ -290,8 +329,9 @@ geouq.map = (async () => {
     columns = cells.grouped(await cells.load("cells", layout, chooseVariable.selectedIndex, tiles));
     metrics = cells.metrics(variable);
     chooseMetric.replaceChildren(...metrics.map(one => new Option(one.name, one.id)));
-    const opening = metrics.find(one => one.id === before) ?? ["coverage", "spread"].map(wish => metrics.find(one => one.part === wish)).find(Boolean) ?? metrics[0];
+    const opening = metrics.find(one => one.id === before) ?? metricOfTab() ?? ["coverage", "spread"].map(wish => metrics.find(one => one.part === wish)).find(Boolean) ?? metrics[0];
     chooseMetric.value = opening.id;
+    if (geouq.state().tab === undefined) openTab();
     values.replaceChildren(...metrics.map(one => element("tr", {}, element("th", {scope: "row"}, named(one)), ...[POINTED, CHOSEN, WHOLE].map(() => element("td")))));
     pointed = null;
     await useMetric();
@@ -299,6 +339,10 @@ geouq.map = (async () => {
     choosePart.value = "region" in part ? part.region : "";
     await show();
     host.removeAttribute("aria-busy");
+  }
+  async function changeMetric(one) {
+    chooseMetric.value = one.id;
+    await useMetric();
   }
   async function useMetric() {
     if (metric().binned) await withBins();
@@ -310,9 +354,10 @@ geouq.map = (async () => {
     const region = wish.part === undefined ? home : regions.names.indexOf(wish.part), box = wish.box?.split(",").map(Number), cell = Number(wish.cell ?? -1);
     chooseVariable.selectedIndex = Math.max(0, number);
     if (variable !== layout.variables[chooseVariable.selectedIndex]) await useVariable();
-    else if (wish.metric && wish.metric !== chooseMetric.value && metrics.some(one => one.id === wish.metric)) {
-      chooseMetric.value = wish.metric;
-      await useMetric();
+    else {
+      const wanted = metrics.find(one => one.id === wish.metric) ?? metricOfTab();
+      if (wanted && wanted !== metric()) await changeMetric(wanted);
+      if (wish.tab === undefined) openTab();
     }
     if (box?.length === 4 && box.every(Number.isFinite)) chooseBox({left: box[0], bottom: box[1], right: box[2], top: box[3]}, false);
     else if (shownTiles.has(layout.names.indexOf(wish.tile))) {
@@ -400,7 +445,13 @@ geouq.map = (async () => {
   };
   for (const button of document.querySelectorAll("#map [data-press], #part [data-press]")) button.addEventListener("click", () => pressed[button.dataset.press](button));
   chooseVariable.addEventListener("change", () => { geouq.remember({variable: chooseVariable.value}); useVariable(); });
-  chooseMetric.addEventListener("change", () => { geouq.remember({metric: chooseMetric.value}); useMetric(); });
+  chooseMetric.addEventListener("change", () => { geouq.remember({metric: chooseMetric.value}); useMetric(); openTab(); });
+  for (const tab of tabs) tab.addEventListener("change", () => {
+    const one = metricOfTab();
+    if (!one || one === metric()) return;
+    geouq.remember({metric: one.id});
+    changeMetric(one);
+  });
   choosePart.addEventListener("change", () => { if (choosePart.value) chooseRegion(Number(choosePart.value)); });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw());
   chooseVariable.replaceChildren(...layout.variables.map(one => new Option(one.name)));

@@ -58,6 +58,20 @@ for (const link of document.querySelectorAll("nav a")) link.addEventListener("cl
   const kept = Object.entries(geouq.state()).filter(([key]) => ["variable", "metric", "tab"].includes(key));
   link.hash = new URLSearchParams(kept).toString();
 });
+// Details of the answer and of warnings are open on wide screens and folded on phones, where the scorecard would be below
+// the first screen.
+{
+  const phone = matchMedia("screen and (max-width: 40rem)");
+  const fold = () => { for (const one of document.querySelectorAll("details.folds")) one.open = !phone.matches; };
+  phone.addEventListener("change", fold);
+  fold();
+}
+// A link to the map keeps what is chosen, which stands in the address.
+document.querySelector("a.jump")?.addEventListener("click", event => {
+  event.preventDefault();
+  document.querySelector("#map").scrollIntoView();
+  document.querySelector("#map .cells").focus({preventScroll: true});
+});
 // Pictures of maps are loaded when their section is opened.
 document.querySelector("#looks")?.addEventListener("toggle", event => {
   for (const image of event.currentTarget.querySelectorAll("image[data-href]")) image.setAttribute("href", image.dataset.href);
@@ -72,7 +86,7 @@ addEventListener("hashchange", open);
 open();
 // On paper nothing can be opened; the rule of the verdict belongs to it, and how to read the diagrams.
 addEventListener("beforeprint", () => {
-  for (const details of document.querySelectorAll("#verdict details.rule:not([open]), #multiples details.rule:not([open])")) {
+  for (const details of document.querySelectorAll("details.folds:not([open]), #verdict details.rule:not([open]), #multiples details.rule:not([open])")) {
     details.open = true;
     details.dataset.opened = "";
   }

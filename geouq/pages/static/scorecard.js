@@ -5,10 +5,10 @@ if (document.querySelector(".card")) {
   const card = document.querySelector(".card"), body = card.querySelector("tbody");
   const tabs = [...card.querySelectorAll("[name=tab]")], columns = [...card.querySelectorAll("thead button")];
   const search = card.querySelector("[type=search]"), more = card.querySelector(".more");
-  const TABS = ["spread", "coverage", "bias", "skill"]; // as in the data
+  const TABS = ["coverage", "spread", "bias", "skill"]; // as in the data
   let rows = [...body.rows], by = null, shown = rows.length;
 
-  const tab = () => tabs.find(one => one.checked)?.value ?? "spread";
+  const tab = () => tabs.find(one => one.checked)?.value ?? TABS[0];
   const order = (row, column) => Number(row.cells[column].querySelector(`.t-${tab()}`)?.dataset.order ?? -1);
   function made([name, link, cells]) {
     const head = element("th", {scope: "row"}, link ? element("a", {href: link}, name) : name);

@@ -1,0 +1,33 @@
+"""Functions of GDAL's C library that rasterio does not offer, called in the library that rasterio has loaded."""
+
+import ctypes
+from functools import cache
+from typing import Any
+
+import rasterio._base
+
+
+@cache
+def gdal_library() -> Any:
+    """Return the library that rasterio has loaded; None if the system does not find the functions in it."""
+    try:
+        library = ctypes.CDLL(rasterio._base.__file__)  # noqa: SLF001  its path is all that is taken
+        library.VSIGetFileMetadata.restype = ctypes.c_void_p
+        library.VSIGetFileMetadata.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p]
+        library.VSIReadDirEx.restype = ctypes.c_void_p
+        library.VSIReadDirEx.argtypes = [ctypes.c_char_p, ctypes.c_int]
+        library.CSLDestroy.argtypes = [ctypes.c_void_p]
+        library.VSICurlPartialClearCache.argtypes = [ctypes.c_char_p]
+        library.VSIStatExL.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int]
+    except (OSError, AttributeError):
+        return None
+    return library
+
+
+def texts_of(found: Any) -> list[str]:
+    """Return the texts of a list that GDAL returned, and free the list."""
+    texts: list[str] = []
+    while text := ctypes.cast(found, ctypes.POINTER(ctypes.c_char_p))[len(texts)] if found else None:
+        texts.append(text.decode("utf-8", "replace"))
+    gdal_library().CSLDestroy(found)
+    return texts

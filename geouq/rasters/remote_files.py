@@ -1,0 +1,96 @@
+"""Files on servers: which paths are such files, how to identify a version, and how to drop what GDAL keeps of them.
+
+If the functions of GDAL's library are not found, such files are not identified, and GDAL keeps nothing of a file after
+it is closed.
+"""
+
+import ctypes
+import os
+import re
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+
+from rasterio._path import _parse_path, _vsi_path  # as its `open` does
+
+from geouq.rasters.gdal_library import gdal_library, texts_of
+
+CLIENTS = ("curl", "s3", "gs", "az", "adls", "oss", "swift", "hdfs", "webhdfs")
+REMOTE = re.compile(rf"/vsi({'|'.join(CLIENTS)})[/?]")
+SETTLED = 2  # seconds: servers round times of change to a second, so a younger file may change within that second
+READ_WITH_IT = (".msk", ".aux.xml")  # masks; nodata, scales and names of bands
+STATUS, EXISTS = 1024, 1  # more bytes than a status takes, and the flag that requests no more than whether it exists
+
+
+def is_remote(path: str) -> bool:
+    """Return whether GDAL reads a file from a server."""
+    return bool(REMOTE.match(path))
+
+
+def as_gdal_names_it(path: str) -> str:
+    """Return a path as GDAL names it: an address is a path of its client for servers.
+
+    >>> as_gdal_names_it("https://server/a.tif")
+    '/vsicurl/https://server/a.tif'
+    >>> as_gdal_names_it("zip+s3://bucket/a.zip!b.tif")
+    '/vsizip/vsis3/bucket/a.zip/b.tif'
+    """
+    return str(_vsi_path(_parse_path(path)))
+
+
+def version_of(path: str) -> tuple[int, int, str] | None:
+    """Return size, time of change (nanoseconds) and ETag of a file on a server; None where these identify nothing."""
+    headers = _headers(path)
+    modified, now = _seconds(headers.get("last-modified")), _seconds(headers.get("date"))
+    etag, size = headers.get("etag", ""), headers.get("content-length", "")
+    if not etag and (not modified or not size.isdecimal() or 0 <= now - modified < SETTLED):
+        return None
+    return int(size) if size.isdecimal() else 0, int(modified * 10**9), etag
+
+
+def forget(*paths: str) -> None:
+    """Let GDAL ask the server for files and their sidecars again, also where it has read them in this process."""
+    for path in filter(is_remote, paths):
+        if library := gdal_library():
+            library.VSICurlPartialClearCache(path.encode())
+
+
+def may_have_sidecars(path: str) -> bool:
+    """Return whether a raster may have sidecar files with a mask or metadata, so that GDAL must search for them.
+
+    GDAL requests about thirty names of sidecar files from a server. Two kinds change how pixels are read. If neither
+    exists, GDAL need not search for the others. An address with a query has no sidecar files.
+    """
+    name = as_gdal_names_it(path)
+    if gdal_library() is None or not is_remote(name) or "GDAL_DISABLE_READDIR_ON_OPEN" in os.environ:
+        return True
+    if not exists(name):
+        return True
+    return "?" not in name and any(exists(f"{name}{end}") for end in READ_WITH_IT)
+
+
+def exists(name: str) -> bool:
+    """Return whether GDAL finds a file."""
+    library = gdal_library()
+    return bool(library) and library.VSIStatExL(name.encode(), ctypes.create_string_buffer(STATUS), EXISTS) == 0
+
+
+def cache_options() -> dict[str, str]:
+    """Return options with which GDAL keeps nothing of a closed file, if `forget` has no effect; otherwise {}."""
+    kept = ":".join(f"/vsi{client}/" for client in CLIENTS)
+    return {} if gdal_library() else {"CPL_VSIL_CURL_NON_CACHED": os.environ.get("CPL_VSIL_CURL_NON_CACHED", kept)}
+
+
+def _seconds(date: str | None) -> float:
+    try:
+        return parsedate_to_datetime(date).timestamp() if date else 0
+    except ValueError:
+        return 0
+
+
+def _headers(path: str) -> Mapping[str, str]:
+    """Return the headers that the server gives now, names in lower case; {} without an answer."""
+    library = gdal_library()
+    if library is None:
+        return {}
+    lines = (line.partition("=") for line in texts_of(library.VSIGetFileMetadata(path.encode(), b"HEADERS", None)))
+    return {name.lower(): value for name, _, value in lines}
