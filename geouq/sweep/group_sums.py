@@ -1,6 +1,7 @@
 """What one variable adds up to in one group: arrays of a thread that the kernel fills, window by window."""
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -28,7 +29,7 @@ from geouq.kernel import (
     sweep_box,
 )
 from geouq.kernel.z_lattice import ZLattice, z_lattice
-from geouq.reading.form_pixels import NO_LAYERS, add_form
+from geouq.reading.form_pixels import NO_LAYERS, add_form, taken
 from geouq.reading.variable_window import VariableWindow
 from geouq.summary.form import GAUSSIAN
 from geouq.summary.pixel_statistic import PIXEL_STATISTICS, ValidPixels
@@ -36,11 +37,11 @@ from geouq.summary.statistic import Statistic
 from geouq.summary.tail_pixels import FEW
 from geouq.sweep.accumulate import Every, VariablePart, take_part
 from geouq.sweep.settings import Settings
+from geouq.zones.masks import COLUMN, Places, gather, tile_places
 
 Ints = NDArray[np.int64]
 Box = tuple[int, int, int, int]  # first row and column in the window, and those behind the last
 
-COLUMN = (1 << 32) - 1  # bits of the column in a place
 IDLE = 64  # sums of groups that a thread keeps to use again
 
 
@@ -54,14 +55,35 @@ def z_lattice_of(levels: tuple[float, ...]) -> ZLattice:
 class Read:
     """One variable in one window, and its pixels as the kernel takes them.
 
-    places : int64 (rows, columns), row << 32 | column in the tile of each pixel of the window, where pixels from other
-    places are brought together in it.
+    places : int32 (rows, columns), where pixels of another window, `source`, are gathered in it: their places there.
     """
 
     window: Window
     found: VariableWindow
     pixels: Pixels
-    places: Ints | None = None
+    places: Places | None = None
+    source: Window | None = None
+
+    def tile_places(self, place: Ints) -> Ints:
+        """Return the places in the tile, row << 32 | column, of pixels that are at such places in the window."""
+        if self.places is None or self.source is None:
+            return place
+        source = self.source
+        corner = self.window.row, self.window.column
+        return tile_places(place, corner, self.places, source.width, (source.row, source.column))
+
+
+def gathered(read: Read, places: Places, box: Window) -> Read:
+    """Return the pixels at these places as a window of their own; what lies nowhere is `OUTSIDE`."""
+    m, v, y, weight, status = gather(*read.pixels, places.ravel())
+    found = replace(
+        read.found,
+        variance=v.reshape(places.shape),
+        bounds=tuple(end.ravel()[places] for end in read.found.bounds),
+        groups=tuple(values.ravel()[places] for values in read.found.groups),
+        layers=None if read.found.layers is None else taken(read.found.layers, places.ravel()),
+    )
+    return Read(box, found, Pixels(m, v, y, weight, status), places, read.window)
 
 
 class FewPixels:
@@ -71,14 +93,14 @@ class FewPixels:
         self.parts: list[Every] | None = [] if wanted else None
 
     def add(self, read: Read, box: Box, n: int) -> None:
-        """Add the pixels of a box of a window, after which the group has n of them."""
+        """Keep the pixels of a box of a window; all windows that were added to the group have n of them."""
         if self.parts is None or n > FEW:
             self.parts = None
             return
         if n > sum(len(place) for _, place in self.parts):
             own, window = read.pixels, read.window
             found, place = collect_all(own, window.width, read.found.nodata, box, window.row, window.column)
-            self.parts.append((found, place if read.places is None else _true_places(place, read.places, window)))
+            self.parts.append((found, read.tile_places(place)))
 
 
 class AddedStatistics:
@@ -113,11 +135,6 @@ class GroupSum:
     sampled: Sampled
     few: FewPixels
     added: AddedStatistics
-
-
-def _true_places(place: Ints, places: Ints, window: Window) -> Ints:
-    """Return where pixels lie in the tile that were brought together in a window."""
-    return places[(place >> 32) - window.row, (place & COLUMN) - window.column]
 
 
 _of_thread = threading.local()
@@ -155,8 +172,7 @@ def emptied(group: GroupSum) -> VariablePart:
 
 def add_box(read: Read, box: Window, group: GroupSum, settings: Settings) -> None:
     """Add a box of a window, which begins where a cell of the group does, to that group; 256 rows at most."""
-    top, left = box.row - read.window.row, box.column - read.window.column
-    place = top, left, top + box.height, left + box.width
+    place = _place_in(read.window, box)
     cells_above = (box.row - group.group.row) // settings.cell_size * group.across
     column = box.column - group.group.column + cells_above * settings.cell_size
     part = read.pixels, read.window.width, read.found.nodata, place
@@ -167,12 +183,23 @@ def add_box(read: Read, box: Window, group: GroupSum, settings: Settings) -> Non
             _scratch(settings, read.pixels.truth.dtype, weighted=group.weighted), group.cells, group.totals,
         )  # fmt: skip
         group.added.add(part, (column, group.across, settings.cell_size), len(group.cells.n))
-        if group.few.parts is not None:
-            group.few.add(read, place, int(group.cells.n.sum()))
     if form != GAUSSIAN and (layers is not None or not form.has_variance):
         in_group = column, group.across, settings.cell_size
         add_form(form, layers or NO_LAYERS, part, in_group, (group.cells, group.totals, group.sampled))
     _add_auxiliary(read.found, part, column, group, settings)
+
+
+def keep_few(boxes: Sequence[tuple[Read, Window]], group: GroupSum) -> None:
+    """Keep the pixels of boxes that were added to a group, as long as the group has few."""
+    if group.few.parts is not None:
+        n = int(group.cells.n.sum())
+        for read, box in boxes:
+            group.few.add(read, _place_in(read.window, box), n)
+
+
+def _place_in(window: Window, box: Window) -> Box:
+    top, left = box.row - window.row, box.column - window.column
+    return top, left, top + box.height, left + box.width
 
 
 def _add_auxiliary(
@@ -201,17 +228,19 @@ def _scratch(settings: Settings, dtype: DTypeLike, *, weighted: bool) -> Scratch
 def refuse_negative(name: str, read: Read, group: GroupSum) -> None:
     """Raise DataError that names the first pixel whose variance was negative, if there was one."""
     if group.totals.negative[0] > 0:
-        raise DataError(_negative(name, read.found, read.window, group.totals.negative))
+        raise DataError(_negative(name, read, group.totals.negative))
 
 
-def _negative(name: str, found: VariableWindow, window: Window, negative: Ints) -> str:
+def _negative(name: str, read: Read, negative: Ints) -> str:
+    found, window = read.found, read.window
     count, place = (int(number) for number in negative)
     row, column = divmod(place, window.width)
     what, kind = f"the predicted variance is {found.variance[row, column]:.6g}", "negative values"
     if found.bounds:
         low, high = (end[row, column] for end in found.bounds)
         what, kind = f"the upper end {high:.6g} lies below the lower {low:.6g}", "such pixels"
-    where = f"row {window.row + row}, column {window.column + column}"
+    (in_tile,) = read.tile_places(np.array([(window.row + row) << 32 | (window.column + column)])).tolist()
+    where = f"row {in_tile >> 32}, column {in_tile & COLUMN}"
     return (
         f"{name}: {what} at {where} ({count} {kind} in this window); repair the file, or leave them out with "
         "'variance: {negative: exclude}'"

@@ -20,7 +20,7 @@ from geouq.reading.reader import TileReader
 from geouq.reading.variable_window import VariableWindow
 from geouq.summary import TileSummary
 from geouq.sweep.accumulate import PieceSum, VariablePart, VariableSum
-from geouq.sweep.group_sums import GroupSum, Read, add_box, emptied, new_group_sum, refuse_negative
+from geouq.sweep.group_sums import GroupSum, Read, add_box, emptied, keep_few, new_group_sum, refuse_negative
 from geouq.sweep.settings import Settings
 from geouq.sweep.workers import stop_if_requested
 
@@ -196,5 +196,6 @@ def _add_window(
             group.totals.excluded[TRUTH_NODATA] += box.height * box.width
             continue
         add_box(read, box, group, settings)
+        keep_few([(read, box)], group)
         if settings.negative == "error":
             refuse_negative(name, read, group)

@@ -11,34 +11,42 @@ from typing import NamedTuple
 
 import numpy as np
 
+from geouq.config import Variable
 from geouq.core.grid import SQUARE, Window
-from geouq.core.validity import OUTSIDE, TRUTH_NODATA
+from geouq.core.validity import TRUTH_NODATA
 from geouq.rasters.catalog import Tile
 from geouq.rasters.gdal import gdal_options
 from geouq.rasters.raster import unchanged
 from geouq.reading.cutting import BAND, Piece, Reading, boxes_of
-from geouq.reading.form_pixels import taken
 from geouq.reading.reader import TileReader
+from geouq.reading.variable_window import VariableWindow
 from geouq.summary import TileSummary
 from geouq.sweep.accumulate import VariablePart
-from geouq.sweep.group_sums import GroupSum, Read, add_box, emptied, new_group_sum, refuse_negative
+from geouq.sweep.group_sums import GroupSum, Read, add_box, emptied, gathered, keep_few, new_group_sum, refuse_negative
 from geouq.sweep.settings import Settings
 from geouq.sweep.tile_sum import EntryStore, InMemory, TileSum, place_of_variance, visits_of
 from geouq.sweep.workers import stop_if_requested
 from geouq.sweep.zone_batches import part_for
-from geouq.zones.masks import NOWHERE, Bits, Places, Zones, as_bits, meet, places_of, within
+from geouq.zones.masks import Mask, Places, Zones, as_bits, meet, places_of, within
 
 ZonePlace = tuple[str, int]  # a layer of zones, and the number of a zone in it
 GroupPlace = tuple[int, int, ZonePlace]  # first row and band of a group, and a zone
 StoreFor = Callable[[Tile, str, str], EntryStore]  # for a zone of a layer
 
+MANY = 1 << 16  # values of all layers that are gathered before they are summed
+
 
 class _Square(NamedTuple):
-    """The pixels of a zone in a square, as bits."""
+    """The pixels of a zone in a square of a window.
+
+    cells : for each row of cells that has such pixels, its first row in the tile, and the places of the pixels in the
+    window, those of each cell together.
+    """
 
     place: GroupPlace
     square: Window
-    bits: Bits
+    pixels: int
+    cells: Sequence[tuple[int, Places]]
 
 
 Squares = Mapping[Window, Sequence[_Square]]  # by window
@@ -53,40 +61,85 @@ class ZonePart:
     parts: list[VariablePart]
 
 
+class ZonesOfPiece:
+    """The zones of a piece. Windows are added while they are read, variable by variable.
+
+    The pixels of a zone are gathered, and summed together where they are many or its group ends: the arrays into which
+    the kernel sums are then in the cache, and few zones need some at a time.
+    """
+
+    def __init__(self, settings: Settings, layers: Mapping[str, Zones], tile: Tile, piece: Piece) -> None:
+        self._settings, self._tile = replace(settings, tail=0), tile
+        self._squares = {window: list(_squares(layers, window, settings.cell_size)) for window in piece.windows}
+        self._spans, self._ending = _spans(self._squares)
+        self._gathered: dict[tuple[GroupPlace, int], _Gathered] = {}
+        self._found: dict[GroupPlace, dict[int, VariablePart]] = {place: {} for place in sorted(self._spans)}
+
+    def lie_in(self, window: Window) -> bool:
+        """Return whether a zone has pixels in a window."""
+        return bool(self._squares[window])
+
+    def add(self, i: int, window: Window, found: VariableWindow) -> None:
+        """Add a window of variable number `i`, as it was read, to the zones in it."""
+        read = None if found.absent else Read(window, found, found.pixels)
+        for own in self._squares[window]:
+            gathered = self._of(own.place, i)
+            if read is None:
+                gathered.without_truth += own.pixels
+            else:
+                gathered.take(read, own)
+        for place in self._ending[window]:
+            self._found[place][i] = self._gathered.pop((place, i)).part()
+
+    def parts(self) -> list[ZonePart]:
+        """Return what each group gives to each zone, group by group from top to bottom."""
+        return [
+            ZonePart(place[-1], self._spans[place], [part for _, part in sorted(own.items())])
+            for place, own in self._found.items()
+        ]
+
+    def _of(self, place: GroupPlace, i: int) -> "_Gathered":
+        if (place, i) not in self._gathered:
+            self._gathered[place, i] = _Gathered(self._spans[place], self._settings, self._tile, self._tile.variables[i])
+        return self._gathered[place, i]
+
+
 def sweep_zones_of_piece(
     settings: Settings, layers: Mapping[str, Zones], tile: Tile, piece: Piece, reading: Reading
 ) -> list[ZonePart]:
     """Return the parts of a piece, group by group from top to bottom; only windows with a zone in them are read."""
     rasters = [*tile.rasters.values(), *(raster for zones in layers.values() for raster in zones.rasters)]
     with gdal_options(reading.cache), unchanged(rasters):
-        squares = {window: _squares(layers, window) for window in piece.windows}
-        spans, ending = _spans(squares)
-        found: dict[GroupPlace, dict[int, VariablePart]] = {place: {} for place in sorted(spans)}
-        filling = _Filling(TileReader(tile, reuse=True), settings, spans)
+        zones, reader = ZonesOfPiece(settings, layers, tile, piece), TileReader(tile, reuse=True)
         for variables, windows in visits_of(tile, piece):
-            for window in (window for window in windows if squares[window]):
+            for window in filter(zones.lie_in, windows):
                 for i in variables:
                     stop_if_requested()
-                    filling.add(i, window, squares[window])
-                    for place in ending[window]:
-                        found[place][i] = emptied(filling.sums.pop((place, i)))
-    return [
-        ZonePart(place[-1], spans[place], [part for _, part in sorted(own.items())]) for place, own in found.items()
-    ]
+                    zones.add(i, window, reader.read(tile.variables[i], window))
+        return zones.parts()
 
 
-def _squares(layers: Mapping[str, Zones], window: Window) -> list[_Square]:
-    """Return the zones in a window, by squares."""
-    found, squares = [], list(boxes_of(window, SQUARE, SQUARE))
+def _squares(layers: Mapping[str, Zones], window: Window, size: int) -> Iterator[_Square]:
+    """Yield the zones in a window, by squares; those of each zone from left to right."""
+    squares = sorted(boxes_of(window, SQUARE, SQUARE), key=lambda square: square.column)
     for layer, zones in layers.items():
         for zone, box, mask in zones.zones_in(window):
             for square in squares:
                 if (common := meet(square, box)) is not None:
                     own = np.zeros((square.height, square.width), np.bool_)
                     own[within(common, square)] = mask[within(common, box)]
-                    if own.any():
-                        found.append(_Square((square.row, square.column // BAND, (layer, zone)), square, as_bits(own)))
-    return found
+                    if pixels := int(np.count_nonzero(own)):
+                        place = square.row, square.column // BAND, (layer, zone)
+                        yield _Square(place, square, pixels, list(_cells_of(own, square, window, size)))
+
+
+def _cells_of(mask: Mask, square: Window, window: Window, size: int) -> Iterator[tuple[int, Places]]:
+    """Yield the first row of each row of cells with pixels of the mask, and their places in the window."""
+    for row in range(0, square.height, size):
+        bits = as_bits(mask[row : row + size])
+        if bits.any():
+            first = (square.row + row - window.row) * window.width + square.column - window.column
+            yield square.row + row, places_of(bits, square.width, size, first, window.width)
 
 
 def _spans(squares: Squares) -> tuple[dict[GroupPlace, Window], dict[Window, list[GroupPlace]]]:
@@ -94,7 +147,7 @@ def _spans(squares: Squares) -> tuple[dict[GroupPlace, Window], dict[Window, lis
     spans: dict[GroupPlace, Window] = {}
     last: dict[GroupPlace, Window] = {}
     for window, own in squares.items():
-        for place, square, _ in own:
+        for place, square, *_ in own:
             span = spans.get(place, square)
             left, right = min(span.column, square.column), max(_right(span), _right(square))
             spans[place], last[place] = replace(square, column=left, width=right - left), window
@@ -108,68 +161,42 @@ def _right(window: Window) -> int:
     return window.column + window.width
 
 
-@dataclass(frozen=True)
-class _Filling:
-    """Sums of zones by group and variable; windows are added to them."""
+class _Gathered:
+    """Pixels of a variable and a zone in a group, gathered until they are many; their sums where there are any."""
 
-    reader: TileReader
-    settings: Settings
-    spans: Mapping[GroupPlace, Window]
-    sums: dict[tuple[GroupPlace, int], GroupSum] = field(default_factory=dict)
+    def __init__(self, span: Window, settings: Settings, tile: Tile, variable: Variable) -> None:
+        self.without_truth = 0
+        self._span, self._settings, self._tile, self._variable = span, settings, tile, variable
+        self._waiting: list[tuple[Read, Window]] = []
+        self._values = 0
+        self._group: GroupSum | None = None
 
-    def add(self, i: int, window: Window, squares: Sequence[_Square]) -> None:
-        """Add one variable of a window to the zones in it."""
-        tile, variable = self.reader.tile, self.reader.tile.variables[i]
-        found = self.reader.read(variable, window)
-        read = None if found.absent else Read(window, found, found.pixels)
-        for own in sorted(squares, key=lambda own: own.square.column):
-            group = self._group(own.place, i)
-            if read is None:
-                group.totals.excluded[TRUTH_NODATA] += int(np.unpackbits(own.bits).sum())
-                continue
-            _add_square(read, own, group, self.settings)
-            if self.settings.negative == "error":
-                refuse_negative(place_of_variance(tile, variable), read, group)
+    def take(self, read: Read, own: _Square) -> None:
+        """Take the pixels of the zone in a square of a window."""
+        for row, places in own.cells:
+            box = Window(row, own.square.column, *places.shape)
+            self._waiting.append((gathered(read, places, box), box))
+            self._values += places.size * self._tile.layers
+        if self._values >= MANY:
+            self._sum()
 
-    def _group(self, place: GroupPlace, i: int) -> GroupSum:
-        if (place, i) not in self.sums:
-            tile, span = self.reader.tile, self.spans[place]
-            thresholds = tile.variables[i].thresholds
-            self.sums[place, i] = new_group_sum(span, self.settings, thresholds, weighted=tile.weighted)
-        return self.sums[place, i]
+    def part(self) -> VariablePart:
+        """Return the sums of all pixels."""
+        group = self._sum()
+        group.totals.excluded[TRUTH_NODATA] += self.without_truth
+        return emptied(group)
 
-
-def _add_square(read: Read, own: _Square, group: GroupSum, settings: Settings) -> None:
-    """Add the pixels of a zone in a square, row by row of cells."""
-    square, size = own.square, settings.cell_size
-    for row in range(0, square.height, size):
-        bits = own.bits[row : row + size]
-        if not bits.any():
-            continue
-        first = (square.row + row - read.window.row) * read.window.width + square.column - read.window.column
-        places = places_of(bits, square.width, size, first, read.window.width)
-        box = Window(square.row + row, square.column, *places.shape)
-        add_box(_packed(read, places, box), box, group, settings)
-        if group.totals.negative[0]:
-            group.totals.negative[1] = places.ravel()[group.totals.negative[1]]
-            return
-
-
-def _packed(read: Read, places: Places, box: Window) -> Read:
-    """Return the pixels at these places as a window of their own."""
-    given = read.pixels.status
-    status = np.where(places == NOWHERE, OUTSIDE, given[places] if given.size else 0).astype(np.uint8).ravel()
-    m, v, y = (values[places.ravel()] for values in read.pixels[:3])
-    weight = read.pixels.weight[places.ravel()] if read.pixels.weight.size else read.pixels.weight
-    found = replace(
-        read.found,
-        bounds=tuple(end.ravel()[places] for end in read.found.bounds),
-        groups=tuple(values.ravel()[places] for values in read.found.groups),
-        layers=None if read.found.layers is None else taken(read.found.layers, places.ravel()),
-    )
-    row, column = np.divmod(places.astype(np.int64), read.window.width)
-    own = (row + read.window.row) << 32 | (column + read.window.column)
-    return Read(box, found, read.pixels._replace(mean=m, variance=v, truth=y, weight=weight, status=status), own)
+    def _sum(self) -> GroupSum:
+        settings, thresholds = self._settings, self._variable.thresholds
+        group = self._group or new_group_sum(self._span, settings, thresholds, weighted=self._tile.weighted)
+        for read, box in self._waiting:
+            add_box(read, box, group, settings)
+            if settings.negative == "error":
+                refuse_negative(place_of_variance(self._tile, self._variable), read, group)
+        keep_few(self._waiting, group)
+        self._group, self._values = group, 0
+        self._waiting.clear()
+        return group
 
 
 @dataclass(frozen=True)
