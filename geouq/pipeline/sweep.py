@@ -1,7 +1,8 @@
 """Second stage of a run: read every pixel, for the summaries of tiles, exact bins, zones and the maps of pixels."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass, field
 from functools import partial
 
 from geouq.core.atomic import write_text
@@ -28,18 +29,18 @@ from geouq.runs.store import (
     zones_are_valid,
 )
 from geouq.summary import TileSummary
-from geouq.sweep.tiles import CompleteTiles, Zone, collect_pixels, for_each_tile, sweep_tiles, sweep_zones
-from geouq.sweep.zone_batches import batches_of
+from geouq.sweep.tiles import CompleteTiles, Zone, ZoneSweep, collect_pixels, for_each_tile, sweep_tiles, sweep_zones
+from geouq.sweep.zone_batches import batches_of, bytes_of_zones
 from geouq.zones import Zones, polygons_without_pixels
 
 
 def sweep(inspected: Inspected, workers: Workers) -> Swept:
     """Summarise the tiles that wait, and write the pixel maps; return the record of the run."""
     job, pool = inspected.job, workers.pool
-    failures = _sweep_tiles(job, pool, inspected.waiting)
+    failures, with_zones = _sweep_tiles(job, pool, inspected.waiting)
     if job.experiment.bins.exact:
         failures += _place_edges(job, pool, failures)
-    failures += _sweep_zones(job, pool, failures)
+    failures += _sweep_zones(job, pool, failures, with_zones)
     failures += _write_maps(job, pool, failures)
     return Swept(job.experiment, _record_of(inspected, failures), job.folder, job.reporter, job)
 
@@ -75,15 +76,22 @@ def _record_of(inspected: Inspected, failures: Sequence[Failure]) -> RunRecord:
     )
 
 
-def _sweep_tiles(job: Job, pool: Executor, waiting: Sequence[Tile]) -> list[Failure]:
-    """Save the summary of every tile that has no valid one; return the failures."""
+def _sweep_tiles(job: Job, pool: Executor, waiting: Sequence[Tile]) -> tuple[list[Failure], set[str]]:
+    """Save the summary of every tile that has no valid one, with its zones where these fit into the memory.
+
+    Return the failures, and the names of the tiles whose zones are saved.
+    """
     reused = len(job.tiles) - len(waiting)
     if reused:
         job.reporter.say(f"{reused} of {len(job.tiles)} tiles are summarised already and are not swept again")
-    failures = []
     job.reporter.stage("sweep", len(waiting))
-    with SummariesUnderWay(job.folder, job.settings, waiting, job.reporter.advance) as files:
-        complete = CompleteTiles()
+    layers = {tile.name: _zones_alongside(job, tile) for tile in waiting}
+    with (
+        SummariesUnderWay(job.folder, job.settings, waiting, job.reporter.advance) as files,
+        ZonesUnderWay(job.folder, layers, job.settings) as zone_files,
+    ):
+        with_zones = {tile.name: tile for tile in waiting if layers[tile.name]}
+        saving, complete = _Saving(job, files, zone_files, with_zones), CompleteTiles()
         swept = sweep_tiles(
             waiting,
             job.settings,
@@ -91,28 +99,65 @@ def _sweep_tiles(job: Job, pool: Executor, waiting: Sequence[Tile]) -> list[Fail
             slots(job.plan.workers),
             reading_of=job.reading_of,
             store_for=files.begin,
+            zones=ZoneSweep(lambda tile: layers[tile.name], zone_files.begin, saving.take),
             under_way=job.reporter.under_way,
             complete=complete,
         )
         try:
             for outcome in swept:
-                failures += _stored(job, outcome, files)
+                saving.keep(outcome)
         except BaseException:  # Ctrl-C, too
             for outcome in complete.left():
-                _stored(job, outcome, files)
+                saving.keep(outcome)
             raise
-    return failures
+    return saving.failures, set(with_zones)
 
 
-def _stored(job: Job, outcome: TileSummary | Failure, files: SummariesUnderWay) -> list[Failure]:
-    """Save the summary of a tile, or report and return why there is none."""
-    if not isinstance(outcome, Failure):
-        files.keep(outcome)
-        return []
-    files.abandon(outcome.tile)
-    job.reporter.say(f"tile {outcome.tile} failed: {outcome.message}")
-    job.reporter.advance(outcome.tile)
-    return [outcome]
+def _zones_alongside(job: Job, tile: Tile) -> Mapping[str, Zones]:
+    """Return the zones of a tile that have no valid summaries, if they fit into the memory beside the sweep."""
+    layers = _zones_to_sweep(job, tile)
+    need = bytes_of_zones(layers, tile, job.reading_of(tile), job.plan.workers).together if layers else 0
+    return layers if need <= job.plan.zones.alongside else {}
+
+
+@dataclass(frozen=True)
+class _Saving:
+    """Saves what a sweep yields: summaries of tiles and of their zones.
+
+    with_zones : tiles by name, whose zones are swept with them and have not failed.
+    """
+
+    job: Job
+    files: SummariesUnderWay
+    zone_files: ZonesUnderWay
+    with_zones: dict[str, Tile]
+    failures: list[Failure] = field(default_factory=list)
+
+    def take(self, zone: Zone | Failure) -> None:
+        """Write the summary of a zone, or note that the zones of its tile have failed."""
+        if isinstance(zone, Zone):
+            self.zone_files.add(zone.tile, zone.layer, zone.name, zone.summary)
+            return
+        self._drop_zones(zone.tile)
+        self.failures.append(zone)
+        self.job.reporter.say(f"tile {zone.tile} failed: {zone.message}")
+
+    def keep(self, outcome: TileSummary | Failure) -> None:
+        """Save the summary of a tile with those of its zones, or report why there is none."""
+        if isinstance(outcome, Failure):
+            self.files.abandon(outcome.tile)
+            self._drop_zones(outcome.tile)
+            self.job.reporter.say(f"tile {outcome.tile} failed: {outcome.message}")
+            self.job.reporter.advance(outcome.tile)
+            self.failures.append(outcome)
+            return
+        if outcome.tile in self.with_zones:
+            self.zone_files.keep(self.with_zones[outcome.tile])
+        self.files.keep(outcome)
+
+    def _drop_zones(self, tile: str) -> None:
+        if self.with_zones.pop(tile, None):
+            self.zone_files.abandon(tile)
 
 
 def _place_edges(job: Job, pool: Executor, failures: Sequence[Failure]) -> list[Failure]:
@@ -146,9 +191,12 @@ def _place_edges(job: Job, pool: Executor, failures: Sequence[Failure]) -> list[
     return found
 
 
-def _sweep_zones(job: Job, pool: Executor, failures: Sequence[Failure]) -> list[Failure]:
-    """Save the summaries of the zones of each tile that are not there; the pixels in these are read once more."""
-    tiles = _without(job.tiles, failures)
+def _sweep_zones(job: Job, pool: Executor, failures: Sequence[Failure], with_zones: Container[str]) -> list[Failure]:
+    """Save the summaries of other zones that are not there; the windows in which they lie are read for them.
+
+    with_zones : names of tiles whose zones were swept with the tile.
+    """
+    tiles = [tile for tile in _without(job.tiles, failures) if tile.name not in with_zones]
     missing = {tile.name: _zones_to_sweep(job, tile) for tile in tiles}
     waiting = [(tile, layers) for tile in tiles if (layers := missing[tile.name])]
     found: list[Failure] = []

@@ -12,9 +12,9 @@ from geouq.core.validity import NOT_FINITE, Nodata
 from geouq.forms import KernelForm, PixelForm
 from geouq.kernel import CellSums, Pixels, Sampled, Totals, collect_by_cell
 from geouq.kernel.gather import Layers, slabs_of
+from geouq.kernel.places import Places
 from geouq.summary.form import Form, Values
 
-Ints = NDArray[np.int64]
 Rectangle = tuple[int, int, int, int]
 
 NO_NUMBER: NDArray[np.uint64] = np.empty(0, np.uint64)
@@ -69,7 +69,7 @@ def add_form(
         cells += form.sums_by_cell(values, truth, weight, cell, len(cells))
 
 
-def taken(layers: Layers, places: Ints) -> Layers:
+def taken(layers: Layers, places: Places) -> Layers:
     """Return the layers of the pixels at these places, side by side."""
     own = layers.first + places
     values, more = np.ascontiguousarray(layers.values[:, own]), np.ascontiguousarray(layers.more[:, own])

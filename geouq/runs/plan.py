@@ -32,7 +32,7 @@ GROUP = 2 * MIB  # sums of a variable in one group
 TAIL = 20 * MIB  # single pixels kept of a variable, and copies made of them
 CELL = 600  # sums of a cell, in bytes
 VIEW = 256 << 10  # sums of one corrected forecast in one group
-ROOM = 512 * MIB  # for zones, where no memory is given
+ROOM = 0.25  # of the memory of the machine that zones take, where no memory is given
 FOR_SERVERS = 8  # workers for each processor: most of them wait for a server
 WIDTHS = (None, BAND, 4 * WINDOW, WINDOW)
 NO_ZONES: Mapping[str, Layers] = MappingProxyType({})
@@ -41,11 +41,16 @@ UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 @dataclass(frozen=True)
 class ZonesPlan:
-    """How many regions from polygons and classes there are, in how many passes over a tile, and room for one, bytes."""
+    """How many regions from polygons and classes there are, and how they are summed.
+
+    passes : number of passes over a tile besides the sweep, which sums all zones if it is 0. room : bytes of the zones
+    of a pass. alongside : bytes of the zones that may be summed in the sweep of their tile.
+    """
 
     count: int
     passes: int
     room: int
+    alongside: int
 
 
 @dataclass(frozen=True)
@@ -156,8 +161,9 @@ def plan_run(
         )
     rasters = {raster.path: raster for tile in catalog.tiles for raster in tile.rasters.values()}.values()
     readings = {tile.name: reading_for(tile, count, widest) for tile in catalog.tiles}
-    left = ROOM if memory is None else limit - _reading(catalog, count, widest)
-    zones_plan = _plan_of_zones(catalog, zones, readings, count, left)
+    left = limit if memory else int(limit * ROOM)
+    rooms = left - _reading(catalog, count, widest), left - _memory(catalog, count, widest)
+    zones_plan = _plan_of_zones(catalog, zones, readings, count, rooms if memory else (left, left))
     return Plan(
         tiles=len(catalog.tiles),
         variables=len(catalog.variables),
@@ -165,7 +171,9 @@ def plan_run(
         bytes_on_disk=sum(raster.size for raster in rasters),
         layouts=tuple(Counter(map(_layout, rasters)).most_common()),
         workers=count,
-        memory=max(_memory(catalog, count, widest), _reading(catalog, count, widest) + zones_plan.room),
+        memory=max(
+            _memory(catalog, count, widest) + zones_plan.alongside, _reading(catalog, count, widest) + zones_plan.room
+        ),
         readings=readings,
         zones=zones_plan,
     )
@@ -216,15 +224,25 @@ def _bytes_of_zones(
 
 
 def _plan_of_zones(
-    catalog: Catalog, zones: Mapping[str, Layers], readings: Mapping[str, Reading], workers: int, left: int
+    catalog: Catalog,
+    zones: Mapping[str, Layers],
+    readings: Mapping[str, Reading],
+    workers: int,
+    rooms: tuple[int, int],
 ) -> ZonesPlan:
-    """Return what zones take together: no more than is left; one alone may need more."""
+    """Return how zones are summed: with their tile if they fit into the second room, otherwise in passes of their own.
+
+    Zones of a pass take no more than the first room; one alone may need more.
+    """
     tiles = {tile.name: tile for tile in catalog.tiles if zones.get(tile.name)}
-    needs = [bytes_of_zones(zones[name], tile, readings[name], workers) for name, tile in tiles.items()]
-    room = min(max(left, *(need.largest for need in needs)), max(need.together for need in needs)) if needs else 0
-    passes = [len(batches_of(zones[name], tile, readings[name], workers, room)) for name, tile in tiles.items()]
+    needs = {name: bytes_of_zones(zones[name], tile, readings[name], workers) for name, tile in tiles.items()}
+    alongside = max((need.together for need in needs.values() if need.together <= rooms[1]), default=0)
+    apart = {name: need for name, need in needs.items() if need.together > rooms[1]}
+    most, largest = (max((need[i] for need in apart.values()), default=0) for i in (0, 1))
+    room = min(max(rooms[0], largest), most)
+    passes = [len(batches_of(zones[name], tiles[name], readings[name], workers, room)) for name in apart]
     names = {zone for name in tiles for layer in zones[name].values() for zone in layer.names}
-    return ZonesPlan(len(names), max(passes, default=0), room)
+    return ZonesPlan(len(names), max(passes, default=0), max(room, alongside), alongside)
 
 
 def _memory(catalog: Catalog, workers: int, widest: int | None) -> int:
@@ -323,10 +341,10 @@ def describe(plan: Plan, catalog: Catalog, *, checksums: bool = False) -> list[s
         f"memory     about {plan.memory / MIB:,.0f} MiB with {plan.workers} workers",
     ]
     if plan.zones.count:
-        times = "once" if plan.zones.passes == 1 else f"up to {plan.zones.passes} times"
-        room = f"{plan.zones.room / MIB:,.0f} MiB"
+        more = "once more" if plan.zones.passes == 1 else f"up to {plan.zones.passes} times more"
+        how = f"whose windows are read {more}" if plan.zones.passes else "summed with their tiles"
         lines.append(
-            f"zones      {plan.zones.count:,} from polygons and classes, whose windows are read {times}, in {room}"
+            f"zones      {plan.zones.count:,} from polygons and classes, {how}, in {plan.zones.room / MIB:,.0f} MiB"
         )
     if checksums:
         lines.append("checksums  of all files, which each run computes first")

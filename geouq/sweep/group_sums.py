@@ -28,6 +28,7 @@ from geouq.kernel import (
     new_totals,
     sweep_box,
 )
+from geouq.kernel.places import COLUMN, Places, gather, tile_places
 from geouq.kernel.z_lattice import ZLattice, z_lattice
 from geouq.reading.form_pixels import NO_LAYERS, add_form, taken
 from geouq.reading.variable_window import VariableWindow
@@ -37,7 +38,6 @@ from geouq.summary.statistic import Statistic
 from geouq.summary.tail_pixels import FEW
 from geouq.sweep.accumulate import Every, VariablePart, take_part
 from geouq.sweep.settings import Settings
-from geouq.zones.masks import COLUMN, Places, gather, tile_places
 
 Ints = NDArray[np.int64]
 Box = tuple[int, int, int, int]  # first row and column in the window, and those behind the last
@@ -75,15 +75,15 @@ class Read:
 
 def gathered(read: Read, places: Places, box: Window) -> Read:
     """Return the pixels at these places as a window of their own; what lies nowhere is `OUTSIDE`."""
-    m, v, y, weight, status = gather(*read.pixels, places.ravel())
+    pixels = Pixels(*gather(read.pixels, places.ravel()))
     found = replace(
         read.found,
-        variance=v.reshape(places.shape),
+        variance=pixels.variance.reshape(places.shape),
         bounds=tuple(end.ravel()[places] for end in read.found.bounds),
         groups=tuple(values.ravel()[places] for values in read.found.groups),
         layers=None if read.found.layers is None else taken(read.found.layers, places.ravel()),
     )
-    return Read(box, found, Pixels(m, v, y, weight, status), places, read.window)
+    return Read(box, found, pixels, places, read.window)
 
 
 class FewPixels:

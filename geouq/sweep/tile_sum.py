@@ -27,6 +27,7 @@ from geouq.sweep.workers import stop_if_requested
 NOTHING: Mapping[str, float] = MappingProxyType({})
 Entries = tuple[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.float32]]
 ReadOne = Callable[[int, Window], VariableWindow]
+OnWindow = Callable[[int, Window, VariableWindow], None]  # takes the number of a variable, a window and its values
 Visit = tuple[Sequence[int], Sequence[Window]]  # variables, windows: all variables of a window, then the next window
 
 
@@ -118,14 +119,25 @@ class TileSum:
         return TileSummary(self.name, self.grid, self.cell_size, variables)
 
 
-def sweep_piece(settings: Settings, tile: Tile, piece: Piece, reading: Reading) -> PieceSum:
-    """Return what a piece of a tile adds up to; DataError names the first negative variance."""
+def ignore(i: int, window: Window, found: VariableWindow) -> None:
+    """Do nothing with a window."""
+
+
+def sweep_piece(
+    settings: Settings, tile: Tile, piece: Piece, reading: Reading, on_window: OnWindow = ignore
+) -> PieceSum:
+    """Return what a piece of a tile adds up to; DataError names the first negative variance.
+
+    on_window : called with each window that is read; its arrays are used again for the next one.
+    """
     reader = TileReader(tile, reuse=True)
     names = [place_of_variance(tile, variable) for variable in tile.variables]
 
     def read(i: int, window: Window) -> VariableWindow:
         """Read a variable of a window."""
-        return reader.read(tile.variables[i], window)
+        found = reader.read(tile.variables[i], window)
+        on_window(i, window, found)
+        return found
 
     with gdal_options(reading.cache), unchanged(tile.rasters.values()):
         thresholds = [variable.thresholds for variable in tile.variables]

@@ -25,14 +25,15 @@ from geouq.reading.cutting import Piece, Pieces, Reading
 from geouq.reading.reader import TileReader
 from geouq.summary import TailPixels, TileSummary
 from geouq.sweep.settings import Settings
-from geouq.sweep.tile_sum import EntryStore, InMemory, TileSum, sweep_piece, visits_of
+from geouq.sweep.tile_sum import EntryStore, InMemory, TileSum, visits_of
 from geouq.sweep.workers import Task, in_order, stop_if_requested
-from geouq.sweep.zone_sums import StoreFor, ZonePart, ZoneSums, in_memory, sweep_zones_of_piece
+from geouq.sweep.zone_sums import StoreFor, ZonePart, ZoneSums, in_memory, sweep_with_zones, sweep_zones_of_piece
 from geouq.zones.masks import Zones
 
 Ints = NDArray[np.int64]
 ReadingOf = Callable[[Tile], Reading]
 OnPiece = Callable[[Piece, Reading], Any]
+ZonesOf = Callable[[Tile], Mapping[str, Zones]]
 Batched = Callable[[Tile, Mapping[str, Zones]], Sequence[Mapping[str, Zones]]]
 CHECKS = 4  # tiles whose files on servers are looked at again, while others are swept
 LAST_ANSWERS = 5.0  # seconds that an interrupted run waits for servers
@@ -53,6 +54,27 @@ def all_together(tile: Tile, layers: Mapping[str, Zones]) -> Sequence[Mapping[st
     return [layers]
 
 
+def without_zones(tile: Tile) -> Mapping[str, Zones]:  # noqa: ARG001  any tile
+    """Return no zones."""
+    return {}
+
+
+@dataclass(frozen=True)
+class ZoneSweep:
+    """The zones that are summed together with the tiles, from the same windows.
+
+    layers_of : returns the layers of zones of a tile. store_for : returns where the entries of the cells of a zone go.
+    take : called with each zone as it is completed, before its tile, and with the failure of the zones of a tile.
+    """
+
+    layers_of: ZonesOf = without_zones
+    store_for: StoreFor = in_memory
+    take: "Callable[[Zone | Failure], None]" = lambda _: None
+
+
+NO_ZONES = ZoneSweep()
+
+
 def sweep_tiles(
     tiles: Iterable[Tile],
     settings: Settings,
@@ -61,6 +83,7 @@ def sweep_tiles(
     *,
     reading_of: ReadingOf = reading_by_default,
     store_for: Callable[[Tile], EntryStore] = lambda _: InMemory(),
+    zones: ZoneSweep = NO_ZONES,
     under_way: UnderWay = no_progress,
     complete: "CompleteTiles | None" = None,
 ) -> Iterator[TileSummary | Failure]:
@@ -76,8 +99,40 @@ def sweep_tiles(
         kinds: dict[str, Any] = {"weighted": tile.weighted, "given": tile.given}
         return TileSum.empty(tile.name, tile.grid, thresholds, settings, store_for(tile), **kinds)
 
-    tasks = _tasks(tiles, reading_of, partial(sweep_piece, settings))
-    yield from added_up(in_order(tasks, "sweep", pool, in_flight), begin, under_way, complete)
+    def tasks() -> Iterator[Task]:
+        """Yield the pieces of all tiles."""
+        for tile in tiles:
+            reading, layers = reading_of(tile), zones.layers_of(tile)
+            pieces = Pieces(tile.grid, reading)
+            passes[tile.name] = _Passes(tile, [layers], pieces)
+            yield from tasks_of(tile, reading, partial(sweep_with_zones, settings, layers, tile))
+
+    passes: dict[str, _Passes] = {}
+    outcomes = _taking_zones(in_order(tasks(), "sweep", pool, in_flight), passes, settings, zones)
+    yield from added_up(outcomes, begin, under_way, complete)
+
+
+def _taking_zones(
+    outcomes: Iterable[tuple[Task, Any]], passes: dict[str, "_Passes"], settings: Settings, zones: ZoneSweep
+) -> Iterator[tuple[Task, Any]]:
+    """Yield the outcomes of pieces without the parts of zones in them, which are added up."""
+    coarse, failed = replace(settings, tail=0), set[str]()
+    for task, outcome in outcomes:
+        name = task.tile.name
+        if isinstance(outcome, Failure):
+            yield task, outcome
+            continue
+        of_tile, of_zones = outcome
+        if isinstance(of_zones, Failure):
+            if name not in failed:
+                zones.take(of_zones)
+            failed.add(name)
+        if name not in failed:
+            for zone in passes[name].add(task.place, of_zones, coarse, zones.store_for):
+                zones.take(zone)
+        if task.place == task.count - 1:
+            del passes[name]
+        yield task, of_tile
 
 
 def added_up(

@@ -20,6 +20,8 @@ PROFILE = MIB / 4  # what a zone adds up to by keys of the variance, and by each
 KEPT = 32  # a single pixel that is kept, in bytes
 CELL = 600  # sums of a cell, in bytes
 ENTRIES = 5000  # profile of a cell, in bytes, until it is written
+GATHERED = 8  # bytes of a pixel of a zone in the pieces under way: its place, and its values until they are summed
+UNDER_WAY = 2  # pieces for each worker
 
 
 def part_for(extent: Window, grid: Grid) -> Window:
@@ -88,20 +90,23 @@ def bytes_of_zones(layers: Layers, tile: Tile, reading: Reading, workers: int) -
 def _places(layers: Layers, tile: Tile, reading: Reading, workers: int) -> Iterator[_Place]:
     for layer, zones in layers.items():
         for zone, name in enumerate(zones.names):
-            window = part_for(zones.extent(zone), tile.grid)
+            extent = zones.extent(zone)
+            window = part_for(extent, tile.grid)
             first, last = window.row // reading.height, (window.row + window.height - 1) // reading.height
-            yield _Place(first, last, window.column, layer, name, _bytes_of(window, tile, reading, workers))
+            yield _Place(first, last, window.column, layer, name, _bytes_of(extent, tile, reading, workers))
 
 
-def _bytes_of(window: Window, tile: Tile, reading: Reading, workers: int) -> int:
+def _bytes_of(extent: Window, tile: Tile, reading: Reading, workers: int) -> int:
     """Return what a zone takes at most: its sums, those of pieces that wait for their turn, and what workers fill."""
-    groups = min(reading.height, window.height) // SQUARE + 1
-    bands = -(-window.width // BAND)
+    zone, window = overlap(extent, Window(0, 0, *tile.grid.shape)), part_for(extent, tile.grid)
+    groups, bands = -(-window.height // SQUARE), -(-window.width // BAND)
+    at_once = min(groups, reading.height // SQUARE)
+    waiting = min(groups, (UNDER_WAY * workers + HELD) * at_once)
     profile = PROFILE * (3 + len(tile.covariates) + len(tile.classes)) * bands
-    waiting = groups * (profile + _cells(min(window.width, BAND) * SQUARE) * (CELL + ENTRIES))
-    sums = profile + _cells(window.width * window.height) * CELL + KEPT * min(window.width * window.height, FEW)
-    masks = groups * SQUARE * window.width // 8
-    return int(len(tile.variables) * (sums + (workers + HELD) * waiting) + workers * (groups * bands * FILLED + masks))
+    part = profile + _cells(min(window.width, BAND) * SQUARE) * (CELL + ENTRIES)
+    sums = profile + _cells(window.width * window.height) * CELL + KEPT * min(zone.width * zone.height, FEW)
+    gathered = GATHERED * min(at_once * SQUARE, zone.height) * zone.width
+    return int(len(tile.variables) * (sums + waiting * part) + workers * (gathered + FILLED * bands))
 
 
 def _cells(pixels: int) -> int:

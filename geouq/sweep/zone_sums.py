@@ -10,10 +10,14 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
+from rasterio.errors import RasterioError
 
 from geouq.config import Variable
+from geouq.core.errors import GeouqError
+from geouq.core.failures import Failure, failure_of
 from geouq.core.grid import SQUARE, Window
 from geouq.core.validity import TRUTH_NODATA
+from geouq.kernel.places import Places
 from geouq.rasters.catalog import Tile
 from geouq.rasters.gdal import gdal_options
 from geouq.rasters.raster import unchanged
@@ -21,13 +25,13 @@ from geouq.reading.cutting import BAND, Piece, Reading, boxes_of
 from geouq.reading.reader import TileReader
 from geouq.reading.variable_window import VariableWindow
 from geouq.summary import TileSummary
-from geouq.sweep.accumulate import VariablePart
+from geouq.sweep.accumulate import PieceSum, VariablePart
 from geouq.sweep.group_sums import GroupSum, Read, add_box, emptied, gathered, keep_few, new_group_sum, refuse_negative
 from geouq.sweep.settings import Settings
-from geouq.sweep.tile_sum import EntryStore, InMemory, TileSum, place_of_variance, visits_of
+from geouq.sweep.tile_sum import EntryStore, InMemory, TileSum, place_of_variance, sweep_piece, visits_of
 from geouq.sweep.workers import stop_if_requested
 from geouq.sweep.zone_batches import part_for
-from geouq.zones.masks import Mask, Places, Zones, as_bits, meet, places_of, within
+from geouq.zones.masks import Mask, Zones, as_bits, meet, places_of, within
 
 ZonePlace = tuple[str, int]  # a layer of zones, and the number of a zone in it
 GroupPlace = tuple[int, int, ZonePlace]  # first row and band of a group, and a zone
@@ -100,8 +104,26 @@ class ZonesOfPiece:
 
     def _of(self, place: GroupPlace, i: int) -> "_Gathered":
         if (place, i) not in self._gathered:
-            self._gathered[place, i] = _Gathered(self._spans[place], self._settings, self._tile, self._tile.variables[i])
+            self._gathered[place, i] = _Gathered(
+                self._spans[place], self._settings, self._tile, self._tile.variables[i]
+            )
         return self._gathered[place, i]
+
+
+def sweep_with_zones(
+    settings: Settings, layers: Mapping[str, Zones], tile: Tile, piece: Piece, reading: Reading
+) -> tuple[PieceSum, Sequence[ZonePart] | Failure]:
+    """Return what a piece adds up to, and the parts of the zones in it, or why these cannot be known.
+
+    Each window is read once for the tile and all zones.
+    """
+    rasters = [raster for zones in layers.values() for raster in zones.rasters]
+    with gdal_options(reading.cache), unchanged(rasters):
+        try:
+            zones = ZonesOfPiece(settings, layers, tile, piece)
+        except (GeouqError, OSError, RasterioError) as error:
+            return sweep_piece(settings, tile, piece, reading), failure_of(error, "zones", tile=tile.name)
+        return sweep_piece(settings, tile, piece, reading, zones.add), zones.parts()
 
 
 def sweep_zones_of_piece(

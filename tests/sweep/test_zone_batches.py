@@ -62,7 +62,7 @@ def test_memory_that_is_given_holds_for_zones(placed_zones):
     tight = plan_run(catalog, 1, "500MB", {"a1": layers})
 
     assert tight.memory <= 500 * MIB < free.memory
-    assert tight.zones.passes > free.zones.passes >= 1
+    assert tight.zones.passes > free.zones.passes == 0
     assert f"67 from polygons and classes, whose windows are read up to {tight.zones.passes} times" in "\n".join(
         describe(tight, catalog)
     )
