@@ -22,8 +22,8 @@ QUANTILE_CURVE, CLASS_CURVE = (
 class FormCurves:
     """The curves of a form.
 
-    predicted, observed : labels of the axes if the curves are shares, else empty. of_many : whether the function takes a
-    summary with leading dimensions, which y then has too; curves of shares need it for bands.
+    predicted, observed : labels of the axes if the curves are shares, else empty. of_many : whether the function takes
+    a summary with leading dimensions, which y then has too; curves of shares need it for bands.
     """
 
     curves: Curves
@@ -40,8 +40,8 @@ def curves_of(
 ) -> Callable[[Curves], Curves]:
     """Return a decorator that registers a function as the curves of the form with this key.
 
-    predicted, observed : labels of the axes, if the curves are shares. of_many : whether it takes a summary with leading
-    dimensions.
+    predicted, observed : labels of the axes, if the curves are shares. of_many : whether it takes a summary with
+    leading dimensions.
     """
 
     def record(curves: Curves) -> Curves:

@@ -50,8 +50,8 @@ class Curves:
 
     reliability : mean predicted variance and mean squared error of each bin with pixels. calibration : level and share
     of the truth below its quantile. pit : density of each bin. pit_half_width : how far from 1 a density of a
-    calibrated forecast may lie; None if unknown. others : points by the name of the curve, with limits if known. groups : groups of the
-    curves of coverage, by the property. std : the predicted std, None without a variance.
+    calibrated forecast may lie; None if unknown. others : points by the name of the curve, with limits if known.
+    groups : groups of the curves of coverage, by the property. std : the predicted std, None without a variance.
     """
 
     reliability: Sequence[Point] = ()

@@ -1116,6 +1116,61 @@ def test_on_paper_the_map_and_the_diagrams_fit_their_columns(opened):
         assert picture.evaluate("one => one.getBoundingClientRect().width <= one.parentElement.clientWidth + 1")
 
 
+def test_on_paper_no_table_is_wider_than_a_page_and_the_map_stays_with_its_heading(opened):
+    page = opened()
+    page.set_viewport_size({"width": 711, "height": 1000})  # A4 without its margins
+    page.emulate_media(media="print")
+
+    assert page.evaluate("[...document.querySelectorAll('table')].every(one => one.offsetWidth <= 1.1 * 711)")
+    assert page.locator("#map").evaluate("one => getComputedStyle(one).breakInside") == "avoid"
+    pointed_at = page.locator("#part .values thead th").nth(1)
+    assert (pointed_at.inner_text(), pointed_at.is_visible()) == ("pointed at", False)
+
+
+@pytest.mark.parametrize("width", [1280, 1440, 1920])
+def test_on_a_wide_screen_the_diagrams_of_a_selection_stand_next_to_the_map(opened, width):
+    page = opened()
+    page.set_viewport_size({"width": width, "height": 900})
+    page.mouse.click(*locate(page, 16 + 6))
+    expect_chosen(page, "row 2, column 3")
+    part, card, cells = (page.locator(name).bounding_box() for name in ("#part", "#card", "#map"))
+    chart = page.locator("#part .chart").first.bounding_box()
+
+    assert part["x"] + part["width"] <= cells["x"]
+    assert card["y"] + card["height"] <= part["y"]
+    assert chart["y"] < cells["y"] + cells["height"]
+
+
+@pytest.mark.parametrize("width", [390, 1024, 1280, 1440])
+def test_letters_of_the_diagrams_of_a_selection_can_be_read(opened, run, width):
+    for name in ("index.html", region_page(run)):
+        page = opened(name)
+        page.set_viewport_size({"width": width, "height": 900})
+        heights = page.locator("#part svg text").evaluate_all(
+            "all => all.map(one => parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a)"
+        )
+        assert min(heights) >= 8.5  # CSS pixels
+
+
+def test_the_buttons_do_not_lie_on_the_cells_of_a_wide_map(browser, tmp_path):
+    given = large_content(tiles=4, regions=2)
+    places = [
+        replace(one.place, grid=replace(one.place.grid, transform=one.place.grid.transform @ shifted(0)))
+        for one in given.cells.layout.tiles
+    ]
+    layout = layout_of(places, 1)
+    write_report(replace(given, cells=replace(given.cells, layout=layout)), tmp_path)
+    context = context_of(browser, viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.goto((tmp_path / "index.html").as_uri())
+    page.wait_for_selector("#map[data-ready]")
+    count = page.evaluate("geouq.map.then(map => map.numbersOfBlocks().length)")
+    rightmost = max(locate(page, block)[0] for block in range(count))
+
+    assert rightmost < page.locator("#map .zoom").bounding_box()["x"]
+    context.close()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_are_accessible(opened, run, scheme):
     if importlib.util.find_spec("axe_core_python") is None:
