@@ -89,6 +89,13 @@ def test_rows_of_a_long_table_come_from_files_and_not_with_the_page(tmp_path):
     assert "3.25" not in written[1].read_text(encoding="utf-8")
 
 
+def test_a_table_of_many_columns_is_long_with_fewer_rows():
+    rows = {"v": [[Cell("1")] * 15 for _ in range(20)]}
+
+    assert not Sheet("s", "c", [Column("n")] * 15, rows).is_long
+    assert Sheet("s", "c", [Column("n")] * 16, rows).is_long
+
+
 def test_scripts_of_an_earlier_report_are_removed(tmp_path):
     (tmp_path / "assets/data").mkdir(parents=True)
     (tmp_path / "assets/data/tiles_7_0.js").write_text("old", encoding="utf-8")
