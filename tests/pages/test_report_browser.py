@@ -39,6 +39,7 @@ from geouq.summary import add_all
 CHROMIUM = Path("/usr/bin/chromium")
 PATIENCE = 180_000  # milliseconds, against a page that hangs
 SIDE, CELL = 64, 16
+FINDINGS = dict.fromkeys(("no miscalibration detected", "biased", "badly shaped"))
 TILES = (HOSTILE, "a2", "b1", "b2")
 REGION = "</script><script>alert(2)</script>"
 SCHEME = BinScheme(scheme="equal-count", count=10)
@@ -1197,6 +1198,24 @@ def test_pages_are_accessible(opened, run, scheme):
         page.evaluate(axe)
         found = page.evaluate("axe.run()")["violations"]
         assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found] == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_intervals_below_filled_numbers_have_the_colour_of_the_numbers(opened, scheme):
+    page = opened(scheme=scheme)
+    for says in {**FINDINGS, **MARKS}:
+        number, small = page.evaluate(
+            """says => {
+                const cell = document.querySelector(".sheet tbody td:not(.text)");
+                cell.className = says.replaceAll(" ", "-");
+                const small = cell.appendChild(document.createElement("small"));
+                const filled = getComputedStyle(cell).backgroundColor !== "rgba(0, 0, 0, 0)";
+                return [filled, getComputedStyle(small).color === getComputedStyle(cell).color];
+            }""",
+            says,
+        )
+        assert (says, number) == (says, True)
+        assert (says, small) == (says, True)
 
 
 def test_a_long_table_shows_some_rows_and_finds_the_others(opened, tmp_path):
