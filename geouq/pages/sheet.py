@@ -10,7 +10,7 @@ from geouq.pages.marks import MARKS
 
 DASH = "–"  # noqa: RUF001  in place of a number that is missing
 FIGURE, POINT = "\N{FIGURE SPACE}", "\N{PUNCTUATION SPACE}"  # as wide as a digit, and as a decimal point
-SHORT, SMALL = 120, 300  # rows and cells; larger tables show one group at a time, which is loaded when it is shown
+SHORT, SMALL = 120, 300  # rows and numbers; larger tables show one group at a time, which is loaded when it is shown
 LARGEST_FILE = 1_000_000  # bytes
 
 
@@ -57,7 +57,7 @@ class Sheet:
     def is_long(self) -> bool:
         """Return whether the rows are loaded group by group."""
         rows = sum(map(len, self.groups.values()))
-        return rows > SHORT or rows * len(self.columns) > SMALL
+        return rows > SHORT or rows * sum(column.kind == "number" for column in self.columns) > SMALL
 
     def index(self, only: Sequence[str] = ()) -> dict[str, object]:
         """Return what a page needs to load the rows: all, or those of these names."""
