@@ -10,7 +10,7 @@ from geouq.pages.marks import MARKS
 
 DASH = "–"  # noqa: RUF001  in place of a number that is missing
 FIGURE, POINT = "\N{FIGURE SPACE}", "\N{PUNCTUATION SPACE}"  # as wide as a digit, and as a decimal point
-SHORT, SMALL = 120, 300  # rows and numbers; larger tables show one group at a time, which is loaded when it is shown
+SHORT, SMALL = 120, 220  # rows and numbers; larger tables show one group at a time, which is loaded when it is shown
 LARGEST_FILE = 1_000_000  # bytes
 
 

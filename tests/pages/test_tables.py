@@ -90,10 +90,10 @@ def test_rows_of_a_long_table_come_from_files_and_not_with_the_page(tmp_path):
 
 
 def test_a_table_of_many_columns_is_long_with_fewer_rows():
-    rows = {"v": [[Cell("1")] * 15 for _ in range(20)]}
+    rows = {"v": [[Cell("1")] * 13 for _ in range(20)]}
 
-    assert not Sheet("s", "c", [Column("n")] * 15, rows).is_long
-    assert Sheet("s", "c", [Column("n")] * 16, rows).is_long
+    assert not Sheet("s", "c", [Column("n")] * 11, rows).is_long
+    assert Sheet("s", "c", [Column("n")] * 12, rows).is_long
 
 
 def test_scripts_of_an_earlier_report_are_removed(tmp_path):
