@@ -98,10 +98,12 @@ def evaluate_metric(metric: Metric, summary: Summary, metric_options: MetricOpti
     """Yield the values of one metric for every level, bin scheme or grouping chosen."""
     overflows = summary.moments.overflows
     for call in _CALLS[metric.choice](metric_options):
-        name, number = metric.name + call.suffix, np.full(np.shape(summary.n), np.nan)
+        name, number = metric.name + call.suffix, None
         with isolated("numbers", " ".join(filter(None, (name, call.bins, call.group)))):
             effective = (call.effective,) if metric.on_effective else ()
             number = np.asarray(metric.function(summary, *call.arguments, *effective))
+        if number is None:
+            number = np.full(np.shape(summary.n), np.nan)
         if overflows is not None:
             number = np.where(overflows, np.nan, number)  # what is left of it may be 0
         level = call.arguments[0] if metric.choice in OF_LEVELS else None

@@ -4,7 +4,7 @@ The key of a pixel is the leading bits of its variance as a float32: sign and ex
 tile's profile (neighbouring keys differ by 1 part in 512), 4 bits in a cell's (16 keys an octave).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
@@ -71,6 +71,16 @@ class Binned:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weight", finite_or_missing(self.weight))
+
+    def once(self, function: Callable[[Self], Floats]) -> Floats:
+        """Return function(self), which is called once: what several metrics need. They must not change it."""
+        if function not in self._found:
+            self._found[function] = function(self)
+        return self._found[function]
+
+    @cached_property
+    def _found(self) -> dict[Callable[[Self], Floats], Floats]:
+        return {}
 
     @cached_property
     def mean_variance(self) -> Floats:
