@@ -375,6 +375,8 @@ def _half_width(alpha: float, chances: Floats, deviations: Floats, freedom: floa
         for k in range(len(chances)):
             away = middle / deviations[k]
             beyond += chances[k] * math.erfc(factor * math.sqrt(freedom * math.log1p(away * away / freedom) / 2))
+            if beyond > alpha:  # the others only add to it
+                break
         if beyond > alpha:
             low = middle
         else:
