@@ -55,7 +55,8 @@ def correlograms(tiles: Sequence[tuple[Floats, NDArray[np.bool_]]]) -> list[Corr
     products, pairs = np.zeros((len(RESIDUALS), *shape)), np.zeros(shape, np.int64)
     for residuals, present in tiles:
         own = _box(present)
-        _add_products(*map(np.ascontiguousarray, (residuals[own], present[own])), longest, products, pairs)
+        some = np.ascontiguousarray(residuals[own])
+        _add_products(some, np.ascontiguousarray(present[own]), longest, products, pairs)
     cells = sum(int(present.sum()) for _, present in tiles)
     return [_correlogram(name, products[i], pairs, cells) for i, name in enumerate(RESIDUALS)]
 

@@ -235,8 +235,8 @@ def _coarseness(value: float, together: float) -> float:
 def _resampled(value: Value, squares: Squares, replicates: Floats, without: Floats) -> Resampled:
     """Return a number whose influences follow from leaving out groups of tiles."""
     of_groups = _influences(float(value.value), without, squares)
-    each = (own[np.newaxis] for own in (of_groups, squares.sums(of_groups), of_groups))
-    return Resampled(value, replicates, Influences(*each, squares))
+    alone = of_groups[np.newaxis]
+    return Resampled(value, replicates, Influences(alone, squares.sums(of_groups)[np.newaxis], alone, squares))
 
 
 def _influences(own: float, without: Floats, squares: Squares) -> Floats:

@@ -112,7 +112,9 @@ def evaluate_metric(metric: Metric, summary: Summary, metric_options: MetricOpti
 def _number(metric: Metric, summary: Summary, call: _Call) -> Floats:
     """Return the number of a call. Tables and intervals need the same ones; edges of bins may differ between them."""
     if not call.bins:
-        return summary.once("number", (metric.function, call.arguments), lambda: metric.function(summary, *call.arguments))
+        return summary.once(
+            "number", (metric.function, call.arguments), lambda: metric.function(summary, *call.arguments)
+        )
     effective = (call.effective,) if metric.on_effective else ()
     return metric.function(summary, *call.arguments, *effective)
 

@@ -128,7 +128,9 @@ def long_run_of(pair, of):
     parts = []
     for name in ("of_squares", "of_blocks", "of_cells"):
         own = [getattr(one.spread.influences, name)[one.spread.place] for one in pair]
-        moved = [of(one.value.value + influence) - of(one.value.value) for one, influence in zip(pair, own, strict=True)]
+        moved = [
+            of(one.value.value + influence) - of(one.value.value) for one, influence in zip(pair, own, strict=True)
+        ]
         parts.append(moved[1] - moved[0])
     return long_run(pair[0].spread.influences.squares, *parts)
 
