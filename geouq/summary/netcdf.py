@@ -72,9 +72,12 @@ class NetCDFWriter:
         own = np.asarray(values, order="C")
         values = narrowed(own) if self._narrowed else own
         if self._compressed and values.nbytes > WORTHWHILE:
-            shape: Any = {"shape": values.shape, "dtype": values.dtype, "chunks": values.shape}
+            # what is large for each place of the first dimension, such as a variable, is read for one of them alone
+            count = 1 if values[0].nbytes > WORTHWHILE else len(values)
+            shape: Any = {"shape": values.shape, "dtype": values.dtype, "chunks": (count, *values.shape[1:])}
             made = self._file.create_dataset(name, **shape, **COMPRESSION).id
-            made.write_direct_chunk((0,) * values.ndim, deflated(values))
+            for first in range(0, len(values), count):
+                made.write_direct_chunk((first, *(0,) * (values.ndim - 1)), deflated(values[first : first + count]))
         else:
             space = h5s.create_simple(values.shape) if values.ndim else h5s.create(h5s.SCALAR)
             kind = h5t.py_create(values.dtype)

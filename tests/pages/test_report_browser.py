@@ -131,7 +131,7 @@ def summary_of_cells(run, chosen):
     saved = SavedSummaries(run, tuple(sorted(TILES)), (0.5, 0.8, 0.9, 0.95))
     whole = add_all(tile.variables["height"].whole for tile in saved.wholes())
     basis = basis_of_cells(whole, MetricOptions(whole.levels, (SCHEME,)))
-    rows = [rows_of_cells(saved.cells(tile, "height"), 16, basis) for tile in sorted(TILES)]
+    rows = [rows_of_cells(saved.cells(tile, "height"), basis)[1] for tile in sorted(TILES)]
     summed = np.sum([rows[tile][cell] for tile, cell in chosen], axis=0)
     return basis.summary(summed[np.newaxis]), basis.edges[SCHEME.name]
 
