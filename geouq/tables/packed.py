@@ -34,6 +34,11 @@ class PackedRows(Sequence[Row]):
                     value = math.nan if column.typecode == "d" else MISSING
                 column.append(value)
 
+    @property
+    def first(self) -> Sequence[Row]:
+        """Return the rows that are kept as they are."""
+        return self._first
+
     def after(self, first: Iterable[Row]) -> "PackedRows":
         """Return the packed rows after these, which are kept as they are."""
         found = PackedRows(self._names, first)
