@@ -36,6 +36,7 @@ POLYGON = np.dtype(
     [("order", "u1"), ("kind", "<u4"), ("rings", "<u4"), ("points", "<u4"), ("ring", "<f8", (len(CORNERS), 2))]
 )
 DECIMALS = 8  # of degrees: a millimetre
+PAGE = 1 << 14  # bytes of a page of a GeoPackage: less of it stays empty than of the usual 4096
 STYLES = "layer_styles"  # the table in which QGIS looks for styles
 ARCHIVE = "!"  # pyogrio takes what stands before it for an archive, and writes elsewhere
 
@@ -162,7 +163,7 @@ class _Package:
     ) -> None:
         import pyogrio.raw  # noqa: PLC0415  an optional extra
 
-        with _at_source_date_epoch():
+        with _options_of_gdal():
             try:
                 pyogrio.raw.write(
                     self.part, geometry, list(columns.values()), list(columns), layer=layer, driver="GPKG", **options
@@ -172,15 +173,16 @@ class _Package:
 
 
 @contextmanager
-def _at_source_date_epoch() -> Iterator[None]:
-    """Let pyogrio write the time of `_time_of_change` into a GeoPackage."""
+def _options_of_gdal() -> Iterator[None]:
+    """Let pyogrio write a GeoPackage with the time of `_time_of_change`, in large pages."""
     import pyogrio  # noqa: PLC0415  an optional extra
 
-    pyogrio.set_gdal_config_options({"OGR_CURRENT_DATE": _time_of_change()})
+    options = {"OGR_CURRENT_DATE": _time_of_change(), "OGR_SQLITE_PRAGMA": f"page_size={PAGE}"}
+    pyogrio.set_gdal_config_options(options)
     try:
         yield
     finally:
-        pyogrio.set_gdal_config_options({"OGR_CURRENT_DATE": None})
+        pyogrio.set_gdal_config_options(dict.fromkeys(options))
 
 
 def _time_of_change() -> str:

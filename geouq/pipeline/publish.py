@@ -293,7 +293,9 @@ def _curves_of_pages(evaluated: Evaluated) -> dict[Place, Curves]:
 
     with isolated("pages", "curves of the diagrams"):
         spread = _std_of_pages(evaluated)
-        bins, curves = ([r for r in numbers.tables[name].without_tiles() if r["name"] in shown] for name in ("bins", "curves"))
+        bins, curves = (
+            [r for r in numbers.tables[name].without_tiles() if r["name"] in shown] for name in ("bins", "curves")
+        )
         return curves_of(bins, curves, scheme, bands_of, groups_of=groups_of, std_of=spread.get)
     return {}
 

@@ -47,7 +47,7 @@ from geouq.zones.masks import Zones
 SHOWN = 5
 TOGETHER = "together"  # folder of the files with many tiles
 SMALL = 1 << 15  # pixels of all variables of a tile whose summary may share a file
-FULL = 1 << 18  # pixels of all tiles of such a file
+FULL = 1 << 19  # pixels of all tiles of such a file
 FEWEST = 8  # neighbours of which such files are made
 PATIENCE = 2.0  # seconds after which a tile that was read is on disk
 

@@ -237,9 +237,7 @@ def heavy_bins(bins: Table) -> list[str]:
         f"{_of_model(row)}, {row['name']}: bin {row['bin']} of {row['bins']} holds {row['share']:.1%} of the pixels; "
         "read equal-count bins instead"
         for row in bins.without_tiles()
-        if row["share"] is not None
-        and row["share"] > HEAVY_BIN
-        and not row["bins"].startswith("equal-count")
+        if row["share"] is not None and row["share"] > HEAVY_BIN and not row["bins"].startswith("equal-count")
     ]
     more = len(found) - WARNINGS
     return found if more < 2 else [*found[:WARNINGS], f"the same of {more} more bins, see bins.csv"]

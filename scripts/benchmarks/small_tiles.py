@@ -2,7 +2,7 @@
 
 import math
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 from pathlib import Path
@@ -18,6 +18,7 @@ from benchmarks.rasters import CODECS, SCALES, Floats, forecasts, profile_of
 from benchmarks.tiles import LAYERS, path_of
 
 TINY = 64  # pixels a side
+VARIABLES = (1, len(SCALES))
 COLUMNS = (
     "variables",
     "tiles",
@@ -58,9 +59,16 @@ class Cost:
 def small_tiles_section(choice: Choice) -> Table:
     """Measure runs of more and more tiles."""
     warm_up(choice.data)
+    tiles = {
+        variables: [small_tiles(choice.data, count, variables) for count in choice.counts] for variables in VARIABLES
+    }
+    return table_of({variables: list(map(cost_of, folders)) for variables, folders in tiles.items()})
+
+
+def table_of(costs_by_variables: Mapping[int, Sequence[Cost]]) -> Table:
+    """Return the costs of runs of more and more tiles, and of one more, by the number of variables."""
     rows: list[tuple[str, ...]] = []
-    for variables in (len(SCALES), 1):
-        costs = [cost_of(small_tiles(choice.data, count, variables)) for count in choice.counts]
+    for variables, costs in costs_by_variables.items():
         rows += [(str(variables), *cells) for cells in (*(cost.cells() for cost in costs), one_more(costs))]
     rows.append(("", "target", "<= 0.02 a tile", "<= 0.02 a tile", "<= +10 %", "", "<= 1", ""))
     note = (
