@@ -179,8 +179,13 @@ def _busy() -> float:
 
 def _own() -> float:
     """Seconds of processor time of this process and the children that have ended."""
+    return time.process_time() + children_seconds()
+
+
+def children_seconds() -> float:
+    """Seconds of processor time of the children that have ended, and of theirs."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
+    return children.ru_utime + children.ru_stime
 
 
 def _short(value: float) -> str:
