@@ -11,7 +11,7 @@ import pytest
 import rasterio
 from benchmarks.large import large_block, wide_strips
 from benchmarks.lazily import in_dask
-from benchmarks.measure import peak_mib, peak_of
+from benchmarks.measure import peak_mib, peak_of, peaks_of
 from benchmarks.memory import refusal
 from benchmarks.notebook import in_notebook
 from benchmarks.ours import in_geouq
@@ -168,6 +168,27 @@ def test_the_whole_way_is_measured_in_processes_of_their_own(tmp_path):
     assert ours[0] == "geouq, all metrics"
     assert ours[2] == "1.00"
     assert all(float(row[column]) > 0 for row in (ours, notebook) for column in (1, 2, 5))
+
+
+def test_more_and_more_small_tiles_are_measured_and_what_one_more_takes(tmp_path):
+    done = run_benchmark("small-tiles", "--counts", 1, 4, "--data", tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    rows = table_in(done.stdout)[2:]
+    assert [row[:2] for row in rows[:3]] == [["1", "1"], ["1", "4"], ["1", "one more"]]
+    assert [row[0] for row in rows[3:6]] == ["5"] * 3
+    for row in (row for row in rows if row[1] in ("1", "4")):
+        assert all(float(cell) > 0 for cells in row[2:7] for cell in cells.split(", "))
+
+
+def test_the_peak_of_all_processes_counts_those_that_a_program_starts():
+    child = "import time; block = bytearray(b'x') * (60 << 20); time.sleep(1)"
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+
+    (largest, together), done = peaks_of([sys.executable, "-c", parent])
+
+    assert done.returncode == 0
+    assert 60 < largest <= together + 20  # pages that both share are in the peak of each
 
 
 def test_an_unknown_section_is_refused():

@@ -91,25 +91,35 @@ def collecting(earlier: Iterable[Failure] = ()) -> Iterator[list[Failure]]:
         _collected.reset(token)
 
 
-@contextmanager
-def isolated(stage: str, item: str, *, outputs: Iterable[Path] = ()) -> Iterator[None]:
+class isolated:  # noqa: N801  read as a function, and entered hundreds of times for each variable of a region
     """Let an exception in the block cost this item only; raise it where nothing collects failures.
 
     Blocks may be nested: the outer item names the place of the inner one. The block must not yield. `outputs` are the
     files that the block writes: those of an earlier run must not stand for what is missing.
     """
-    items = (item, *_items.get())
-    token = _items.set(items)
-    try:
-        yield
-    except Exception as error:
+
+    __slots__ = ("_item", "_outputs", "_stage", "_token")
+
+    def __init__(self, stage: str, item: str, *, outputs: Iterable[Path] = ()) -> None:
+        self._stage, self._item, self._outputs = stage, item, outputs
+
+    def __enter__(self) -> None:
+        self._token = _items.set((self._item, *_items.get()))
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
+        try:
+            return isinstance(error, Exception) and self._keep(error)
+        finally:
+            _items.reset(self._token)
+
+    def _keep(self, error: Exception) -> bool:
+        """Keep the failure; return False where the exception is to be raised."""
         if _collected.get() is None or ends_the_work(error):
-            raise
-        for path in outputs:
+            return False
+        for path in self._outputs:
             path.unlink(missing_ok=True)
-        record(failure_of(error, stage, item=", ".join(items)), error)
-    finally:
-        _items.reset(token)
+        record(failure_of(error, self._stage, item=", ".join(_items.get())), error)
+        return True
 
 
 _collected: ContextVar[list[Failure] | None] = ContextVar("collected", default=None)

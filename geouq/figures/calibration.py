@@ -32,7 +32,7 @@ from geouq.figures.style import (
 from geouq.inference import DEFAULTS, PIT_BINS, Bands, pit_half_width
 from geouq.metrics import calibration_curve, coverage, form_curves, mace, z_mean, z_std
 from geouq.metrics.ensemble import mixture_pit, rank_histogram
-from geouq.metrics.form_curves import FORM_CURVES
+from geouq.metrics.form_curves import FORM_CURVES, curve_label
 from geouq.summary import Summary
 
 MOST = 6  # curves that a reader can distinguish
@@ -177,10 +177,7 @@ FormCurve = tuple[str, NDArray[np.float64], NDArray[np.float64]]
 
 def shares_of(summary: Summary) -> tuple[list[FormCurve], str, str]:
     """Return the curves of a summary of quantiles or of classes, and what is predicted and observed."""
-    curves = [
-        ("quantiles" if name == "quantile_calibration" else name.removeprefix("reliability_"), x, y)
-        for name, x, y in form_curves(summary)
-    ]
+    curves = [(curve_label(name), x, y) for name, x, y in form_curves(summary)]
     known = FORM_CURVES[summary.kind]
     return curves, known.predicted, known.observed
 

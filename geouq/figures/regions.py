@@ -207,7 +207,8 @@ def group_coverage_figure(
         known = {level: limits[by, level] for level in own if limits and (by, level) in limits}
         names = (classes or {}).get(by, {})
         draw_groups(axes, summary, by, levels=own, groups=groups, classes=names, units=units, limits=known)
-    panels[0].set_ylim(max(0.0, panels[0].get_ylim()[0]), min(102.0, panels[0].get_ylim()[1]))
+    low, high = panels[0].get_ylim()  # without room for the lines of the levels
+    panels[0].set_ylim(max(0.0, min(low, 100 * min(own) - 2)), min(102.0, max(high, 100 * max(own) + 2)))
     for axes in panels[::across]:
         axes.set_ylabel("covered (%)")
     for axes in panels[len(groupings) :]:

@@ -5,6 +5,7 @@ No block crosses the edge of a tile.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,28 +115,37 @@ class Blocks:
 
 @dataclass(frozen=True)
 class _Tile:
-    """Features of the units of a tile, which are cells or squares of them; float64 (units, columns)."""
+    """The units of a tile that hold valid pixels, which are cells or squares of them.
+
+    shape : rows and columns of all units. numbers : int64 (units), of those that hold pixels, by rows from the top
+    left. rows : their features, float64 (units, columns).
+    """
 
     shape: tuple[int, int]
+    numbers: Ints
     rows: Floats
 
     @property
     def present(self) -> NDArray[np.bool_]:
-        """Return which cells hold valid pixels."""
-        return self.rows[:, N] > 0
+        """Return which of all units hold valid pixels."""
+        present = np.zeros(self.shape[0] * self.shape[1], np.bool_)
+        present[self.numbers] = True
+        return present
 
 
 @dataclass(frozen=True)
 class Units:
     """The units of an evaluation unit, tile by tile, how far their residuals are correlated, and how large they are.
 
-    residuals : of each tile, float64 (rows, columns, 3). used : bool, which of all units count; positions : of all.
+    residuals : float64 (units with pixels, 3). present, used : bool, which of all units hold pixels, and which count;
+    positions : of all.
     """
 
     basis: BootstrapBasis
     tiles: Sequence[_Tile]
-    residuals: Sequence[Floats]
+    residuals: Floats
     positions: Positions
+    present: NDArray[np.bool_]
     used: NDArray[np.bool_]
     squares: Squares
     correlograms: Sequence[Correlogram]
@@ -143,10 +153,23 @@ class Units:
     pixels: int
     metres: float
 
-    @property
+    @cached_property
     def rows(self) -> Floats:
         """Return the features of the units that count, float64 (units, columns)."""
-        return np.concatenate([tile.rows for tile in self.tiles])[self.used]
+        return self.of_used(np.concatenate([tile.rows for tile in self.tiles]))
+
+    @property
+    def weight(self) -> Floats:
+        """Return the weight of all units, 0 of those without a pixel."""
+        weight = np.zeros(len(self.present))
+        weight[self.present] = np.concatenate([tile.rows[:, WEIGHT] for tile in self.tiles])
+        return weight
+
+    def of_used(self, values: Floats) -> Floats:
+        """Return the values (units with pixels, columns) of the units that count, 0 of those without a pixel."""
+        found = np.zeros((np.count_nonzero(self.used), values.shape[1]))
+        found[self.present[self.used]] = values
+        return found
 
 
 def units_of(places: Sequence[TilePlace], cells_of: CellsOf, basis: BootstrapBasis) -> Units:
@@ -158,23 +181,22 @@ def units_of(places: Sequence[TilePlace], cells_of: CellsOf, basis: BootstrapBas
     joined = int(np.ceil(np.sqrt(sum(place.cell_grid.pixels for place in places) / MOST_UNITS))) or 1
     tiles, cells = [], 0
     for place in places:
-        rows = rows_of_cells(cells_of(place.tile), place.cell_grid.pixels, basis)
-        cells += int((rows[:, N] > 0).sum())
-        tiles.append(_joined(rows, place.cell_grid.shape, joined))
+        numbers, rows = rows_of_cells(cells_of(place.tile), basis)
+        cells += len(numbers)
+        tiles.append(_joined(numbers, rows, place.cell_grid.shape, joined))
     size = places[0].cell_size * joined
     metres = float(np.mean([cell_metres(place.grid, size) for place in places]))
-    residuals = [_residuals(tile, basis) for tile in tiles]
-    pairs = [(residual, tile.present.reshape(tile.shape)) for residual, tile in zip(residuals, tiles, strict=True)]
-    positions = positions_of(places, [tile.shape for tile in tiles])
-    used, weight = (np.concatenate(one) for one in zip(*((t.present, t.rows[:, WEIGHT]) for t in tiles), strict=True))
-    squares = Squares.of(positions.some(used), weight[used])
-    return Units(basis, tiles, residuals, positions, used, squares, correlograms(pairs), cells, size, metres)
+    residuals, present = [_residuals(tile, basis) for tile in tiles], [tile.present for tile in tiles]
+    found = correlograms([_on_grid(*one) for one in zip(tiles, residuals, present, strict=True)])
+    positions, used = positions_of(places, [tile.shape for tile in tiles]), np.concatenate(present)
+    squares = Squares.of(positions.some(used), np.concatenate([tile.rows[:, WEIGHT] for tile in tiles]))
+    return Units(basis, tiles, np.concatenate(residuals), positions, used, used, squares, found, cells, size, metres)
 
 
 def on_common_squares(units: Sequence[Units]) -> list[Units]:
     """Return units of several forecasts on the same places, with the squares and the cells that any of them uses."""
-    used = np.any([one.used for one in units], axis=0)
-    weight = np.sum([np.concatenate([tile.rows[:, WEIGHT] for tile in one.tiles]) for one in units], axis=0)
+    used = np.any([one.present for one in units], axis=0)
+    weight = np.sum([one.weight for one in units], axis=0)
     squares = Squares.of(units[0].positions.some(used), weight[used])
     return [replace(one, used=used, squares=squares) for one in units]
 
@@ -192,7 +214,7 @@ def cut_into_blocks(units: Units, side: int, capped: bool) -> tuple[Blocks, Floa
     number, blocks = _numbers(units.tiles, longest)
     number = number[units.used]
     sums = sums_by_block(units.rows, number, blocks)
-    cells = np.concatenate([one.reshape(-1, one.shape[-1]) for one in units.residuals])[units.used]
+    cells = units.of_used(units.residuals)
     residuals = zip(units.squares.sums(cells).T, sums_by_block(cells, number, blocks).T, cells.T, strict=True)
     correlation_ranges = {
         one.residual: CorrelationRange(one, long_run(units.squares, *sums_of))
@@ -211,15 +233,16 @@ def _numbers(tiles: Sequence[_Tile], side: int) -> tuple[Ints, int]:
     return np.concatenate(numbers), blocks
 
 
-def _joined(rows: Floats, shape: tuple[int, int], side: int) -> _Tile:
+def _joined(numbers: Ints, rows: Floats, shape: tuple[int, int], side: int) -> _Tile:
     if side == 1:
-        return _Tile(shape, rows)
+        return _Tile(shape, numbers, rows)
     shape_of_units = max(1, shape[0] // side), max(1, shape[1] // side)
-    return _Tile(shape_of_units, sums_by_block(rows, block_numbers(shape, side), shape_of_units[0] * shape_of_units[1]))
+    units, place = np.unique(block_numbers(shape, side)[numbers], return_inverse=True)
+    return _Tile(shape_of_units, units, sums_by_block(rows, place, len(units)))
 
 
 def _residuals(tile: _Tile, basis: BootstrapBasis) -> Floats:
-    """Return what each unit adds to mean error, squared error and z^2, minus the average, (rows, columns, 3)."""
+    """Return what each unit adds to mean error, squared error and z^2, minus the average, (units, 3)."""
     weight = tile.rows[:, WEIGHT]
     residuals = [tile.rows[:, FIRST + CENTRED.index("error")]]
     for name in ("error", "z"):
@@ -227,7 +250,14 @@ def _residuals(tile: _Tile, basis: BootstrapBasis) -> Floats:
         centre, away = basis.moments.centre[CENTRED.index(name)], tile.rows[:, FIRST + CENTRED.index(name)]
         about_centre = tile.rows[:, FIRST + len(SUMS) + PRODUCTS.index((name, name))]
         residuals.append(about_centre + 2 * centre * away + weight * (centre**2 - mean_square))
-    return np.stack(residuals, axis=-1).reshape(*tile.shape, len(residuals))
+    return np.stack(residuals, axis=-1)
+
+
+def _on_grid(tile: _Tile, residuals: Floats, present: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return residuals (rows, columns, 3) of a tile, 0 where there is no pixel, and where there are some."""
+    grid = np.zeros((len(present), residuals.shape[1]))
+    grid[tile.numbers] = residuals
+    return grid.reshape(*tile.shape, -1), present.reshape(tile.shape)
 
 
 def _side_for(tiles: Sequence[_Tile], ranges: Sequence[Correlogram]) -> tuple[int, bool]:
@@ -248,7 +278,7 @@ def _side_for(tiles: Sequence[_Tile], ranges: Sequence[Correlogram]) -> tuple[in
 
 
 def _used_blocks(tile: _Tile, side: int) -> int:
-    return len(np.unique(block_numbers(tile.shape, side)[tile.present]))
+    return len(np.unique(block_numbers(tile.shape, side)[tile.numbers]))
 
 
 def _kept(tiles: Sequence[_Tile], ranges: Sequence[Correlogram], side: int) -> float:

@@ -100,12 +100,18 @@ def basis_of_tiles(whole: Summary, metric_options: MetricOptions) -> BootstrapBa
     return BootstrapBasis.of(kept, partition)
 
 
-def rows_of_cells(parts: Iterable[tuple[Ints, CellSummaries]], cells: int, basis: BootstrapBasis) -> Floats:
-    """Return a row for each of the `cells` of a tile, float64 (cells, columns); parts may come in any order."""
-    rows = np.zeros((cells, basis.width))
-    for numbers, part in parts:
-        rows[numbers] = basis.rows(part.parts, len(part))
-    return rows
+def rows_of_cells(parts: Iterable[tuple[Ints, CellSummaries]], basis: BootstrapBasis) -> tuple[Ints, Floats]:
+    """Return the numbers of the cells of a tile that hold pixels, int64 (cells), and their rows (cells, columns).
+
+    Numbers increase; parts may come in any order.
+    """
+    numbers, rows = [np.empty(0, np.int64)], [np.empty((0, basis.width))]
+    for own, part in parts:
+        places, some = part.with_pixels()
+        numbers.append(own[places])
+        rows.append(basis.rows(some.parts, len(some)))
+    number, order = np.unique(np.concatenate(numbers), return_index=True)
+    return number, np.concatenate(rows)[order]
 
 
 def sums_by_block(rows: Floats, block: Ints, blocks: int) -> Floats:

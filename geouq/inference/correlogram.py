@@ -54,7 +54,9 @@ def correlograms(tiles: Sequence[tuple[Floats, NDArray[np.bool_]]]) -> list[Corr
     shape = (longest + 1, 2 * longest + 1)
     products, pairs = np.zeros((len(RESIDUALS), *shape)), np.zeros(shape, np.int64)
     for residuals, present in tiles:
-        _add_products(residuals, present, longest, products, pairs)
+        own = _box(present)
+        some = np.ascontiguousarray(residuals[own])
+        _add_products(some, np.ascontiguousarray(present[own]), longest, products, pairs)
     cells = sum(int(present.sum()) for _, present in tiles)
     return [_correlogram(name, products[i], pairs, cells) for i, name in enumerate(RESIDUALS)]
 
@@ -73,6 +75,12 @@ def kept_by_blocks(correlogram: Correlogram, sides: Sequence[tuple[Ints, Ints]])
         cells += int(down.sum() * across.sum())
     kept = _both_ways(correlogram.grid * within) / cells
     return min(max(kept, 0.0) / correlogram.inflation, 1.0)
+
+
+def _box(present: NDArray[np.bool_]) -> tuple[slice, ...]:
+    """Return the rows and columns between the outermost cells; a region may be small in a large tile."""
+    used = (np.flatnonzero(present.any(axis)) for axis in (1, 0))
+    return tuple(slice(one[0], one[-1] + 1) if len(one) else slice(0) for one in used)
 
 
 @compiled_for("f8[:,:,::1], b1[:,::1], i8, f8[:,:,::1], i8[:,::1]")

@@ -157,7 +157,7 @@ def _distance_of(value: Value) -> Transform:
 def _paired(other: Resampled, base: Resampled, level: float, of: Transform) -> tuple[Floats, list[LongRun]]:
     """Return the widened deviations of the replicates of a difference, and its long-run variance."""
     influences = [_beyond_rounding(one, two) for one, two in zip(_moved(other, of), _moved(base, of), strict=True)]
-    spread = long_run(other.squares, *influences)
+    spread = long_run(other.influences.squares, *influences)
     return _around(of(other.replicates) - of(base.replicates), spread, level), [spread]
 
 
@@ -169,7 +169,7 @@ def _beyond_rounding(one: Floats, other: Floats) -> Floats:
 
 def _unpaired(other: Resampled, base: Resampled, level: float, of: Transform) -> tuple[Floats, list[LongRun]]:
     """Return the same of numbers that are drawn each for itself."""
-    spreads = [long_run(one.squares, *_moved(one, of)) for one in (other, base)]
+    spreads = [long_run(one.influences.squares, *_moved(one, of)) for one in (other, base)]
     away = [_around(of(one.replicates), spread, level) for one, spread in zip((other, base), spreads, strict=True)]
     return away[0] - away[1], spreads
 
@@ -177,8 +177,9 @@ def _unpaired(other: Resampled, base: Resampled, level: float, of: Transform) ->
 def _moved(one: Resampled, of: Transform) -> tuple[Floats, Floats, Floats]:
     """Return the influences of squares, blocks and cells on a function of a number."""
     value = np.asarray(one.value.value)
+    own = one.influences
     squares, blocks, cells = (
-        of(value + influence) - of(value) for influence in (one.of_squares, one.of_blocks, one.of_cells)
+        of(value + each[one.place]) - of(value) for each in (own.of_squares, own.of_blocks, own.of_cells)
     )
     return squares, blocks, cells
 

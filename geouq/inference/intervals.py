@@ -44,6 +44,7 @@ from geouq.metrics import (
     evaluate_metrics,
     ideal_value,
 )
+from geouq.metrics.form_curves import FORM_CURVES
 from geouq.summary import Summary, TilePlace, empty_summary
 from geouq.summary.form import no_sums
 from geouq.summary.pixel_statistic import NO_PIXELS, PIXEL_STATISTICS
@@ -93,7 +94,8 @@ class Bands:
     level : of each point for itself. blocks : number of blocks drawn. calibration : float64 (2, calibration levels), of
     the share of the truth below each quantile; mse : float64 (2, bins) by the name of the scheme; NaN where there are
     none. pit_effective : number of independent pixels whose PIT histogram of 20 bins would vary as much, NaN where the
-    residuals are worth too few independent cells to tell, as are the limits then.
+    residuals are worth too few independent cells to tell, as are the limits then. shares : float64 (2, points with a
+    value) by the name of a curve, of the observed shares of quantiles and classes.
     """
 
     level: float
@@ -101,6 +103,7 @@ class Bands:
     calibration: Floats
     mse: Mapping[str, Floats]
     pit_effective: float
+    shares: Mapping[str, Floats] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -253,9 +256,11 @@ def infer(
             tests += _tests(how, one, settings)
         intervals.append(one)
     bands, of_groups = None, dict[tuple[str, float], Floats]()
-    if metric_options.form.has_variance and wanted is None:
+    if wanted is None:
         with isolated("intervals", "bands of the curves"):
-            bands = bands_of(whole, drawn, metric_options, blocks, settings.level)
+            of = bands_of if metric_options.form.has_variance else bands_of_shares
+            bands = of(whole, drawn, metric_options, blocks, settings.level)
+    if metric_options.form.has_variance and wanted is None:
         with isolated("intervals", "limits of groups"):
             of_groups = _limits_of_groups(name, metric_options, places, tiles, settings)
     return Inference(tuple(intervals), tuple(tests), blocks, settings.level, bands, metric_options.effective, of_groups)
@@ -370,10 +375,7 @@ def _most_blocks(places: Sequence[TilePlace], settings: Intervals, cells: int) -
 
 def bands_of(whole: Summary, drawn: Summary, metric_options: MetricOptions, blocks: Blocks, level: float) -> Bands:
     """Bands around the curves of `whole`, whose resamples are `drawn`; all bins have the shared edges of `choices`."""
-    widening = {
-        name: correlation_range.widening(level) if correlation_range.effective >= FEWEST_EFFECTIVE else np.nan
-        for name, correlation_range in blocks.correlation_ranges.items()
-    }
+    widening = _widening(blocks, level)
     mse = {}
     for scheme in metric_options.schemes:
         observed, replicates = (binned_as_shared(one, scheme, metric_options).mse for one in (whole, drawn))
@@ -381,6 +383,31 @@ def bands_of(whole: Summary, drawn: Summary, metric_options: MetricOptions, bloc
     farthest = float(np.maximum(widening["error"], widening["z_square"]))
     calibration = _calibration(whole, drawn, metric_options, widening["error"], level)
     return Bands(level, blocks.count, calibration, mse, _pit_effective(whole, drawn) / farthest**2)
+
+
+def bands_of_shares(
+    whole: Summary, drawn: Summary, metric_options: MetricOptions, blocks: Blocks, level: float
+) -> Bands | None:
+    """Return the bands around the observed shares of quantiles or classes; None if the form has no such curves."""
+    known = FORM_CURVES.get(metric_options.form.key)
+    if known is None or not known.observed or not known.of_many:
+        return None
+    widening = float(np.max(list(_widening(blocks, level).values())))
+    both = zip(known.curves(whole), known.curves(drawn), strict=True)
+    shares = {}
+    for (name, _, y), (_, _, others) in both:
+        limits = _limits(y, others, widening, level, (0.0, 1.0))
+        limits[:, limits[0] == limits[1]] = np.nan  # a share that no resample changes does not tell how certain it is
+        shares[name] = limits[:, np.isfinite(y)]
+    return Bands(level, blocks.count, np.empty((2, 0)), {}, np.nan, shares)
+
+
+def _widening(blocks: Blocks, level: float) -> dict[str, float]:
+    """Return the widening of each residual, NaN where it is worth too few independent cells."""
+    return {
+        name: correlation_range.widening(level) if correlation_range.effective >= FEWEST_EFFECTIVE else np.nan
+        for name, correlation_range in blocks.correlation_ranges.items()
+    }
 
 
 def pit_half_width(effective: float, level: float) -> float:

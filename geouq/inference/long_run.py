@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from geouq.core.compiled import compiled_for
 from geouq.core.gaussian import quantile
+from geouq.inference.bootstrap import sums_by_block
 from geouq.summary import TilePlace
 
 Floats = NDArray[np.float64]
@@ -135,9 +136,8 @@ class Squares:
 
     def sums(self, rows: Floats) -> Floats:
         """Return the sums of the rows of each square, of parts in the first dimension."""
-        sums = np.zeros((len(self.weight), *rows.shape[1:]))
-        np.add.at(sums, self.number, rows)
-        return sums
+        columns = np.ascontiguousarray(rows.reshape(len(rows), -1))
+        return sums_by_block(columns, self.number, len(self.weight)).reshape(-1, *rows.shape[1:])
 
 
 def _models(distance: Floats) -> list[tuple[float, float, Floats]]:
@@ -299,46 +299,66 @@ class LongRun:
 
 
 def long_run(squares: Squares, of_squares: Floats, of_blocks: Floats, of_cells: Floats) -> LongRun:
-    """Return the long-run variance of a number from its influences, summed by squares, by blocks and by cells.
+    """Return the long-run variance of one number; parameters as of `long_runs`, without their first dimension."""
+    return long_runs(squares, of_squares[np.newaxis], of_blocks[np.newaxis], of_cells[np.newaxis])[0]
+
+
+def long_runs(squares: Squares, of_squares: Floats, of_blocks: Floats, of_cells: Floats) -> list[LongRun]:
+    """Return the long-run variance of each number from its influences, summed by squares, by blocks and by cells.
 
     Parameters
     ----------
-    of_squares, of_blocks, of_cells : float64 (squares), (blocks), (cells)
+    of_squares, of_blocks, of_cells : float64 (numbers, squares), (numbers, blocks), (numbers, cells)
         Influences, each with a sum of 0.
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        count, size = len(of_squares), float(np.square(of_squares).mean())
-    if not np.isfinite(size) or count == 1:
-        return LongRun(np.ones(1), np.zeros(1), 0.0, 0.0, 1.0, 0.0)
-    sizes = _quadratic_forms(squares.precisions, of_squares / math.sqrt(size)) if size > 0 else np.zeros(1)
-    if not sizes.min() > ROUNDING:
-        return LongRun(np.ones(1), np.zeros(1), np.inf, 0.0, float(len(of_cells)), 0.0)
-    tempered = 1 / (1 + _excess(of_squares / np.sqrt(squares.weight)) / 2)
-    logarithm = squares.prior + tempered * (squares.determinants - (count - 1) / 2 * np.log(sizes))
-    chances = np.exp(logarithm - logarithm.max())
-    chances /= chances.sum()
-    deviations = np.sqrt(squares.totals * sizes / (count - 1) * size)
-    variance = math.exp(float((chances * np.log(np.square(deviations))).sum()))
-    effective = len(of_cells) * min(1.0, float(np.square(of_cells).sum()) / variance)
-    drawn = math.sqrt(float(np.square(of_blocks).sum()))
-    return LongRun(chances, deviations, tempered * (count - 1), drawn, effective, math.sqrt(variance))
+    of_squares, of_blocks, of_cells = map(np.ascontiguousarray, (of_squares, of_blocks, of_cells))
+    count, cells = of_squares.shape[-1], of_cells.shape[-1]
+    with np.errstate(all="ignore"):  # what overflows or is 0 is found below
+        size = np.square(of_squares).mean(-1)
+        sizes = _quadratic_forms(squares.precisions, of_squares / np.sqrt(np.where(size > 0, size, 1.0))[:, np.newaxis])
+        tempered = 1 / (1 + _excess(of_squares / np.sqrt(squares.weight)) / 2)
+        likelihood = tempered[:, np.newaxis] * (squares.determinants - (count - 1) / 2 * np.log(sizes))
+        chances = _normalized(squares.prior + likelihood)
+        deviations = np.sqrt(squares.totals * sizes / (count - 1) * size[:, np.newaxis])
+        logarithm = (chances * np.log(np.square(deviations))).sum(-1)
+        by_cell, drawn = np.square(of_cells).sum(-1), np.sqrt(np.square(of_blocks).sum(-1))
+    found = []
+    for k, known in enumerate(np.isfinite(size) & (count > 1)):
+        if not known:
+            found.append(LongRun(np.ones(1), np.zeros(1), 0.0, 0.0, 1.0, 0.0))
+        elif not sizes[k].min() > ROUNDING:
+            found.append(LongRun(np.ones(1), np.zeros(1), np.inf, 0.0, float(cells), 0.0))
+        else:
+            variance = math.exp(float(logarithm[k]))
+            effective, freedom = cells * min(1.0, float(by_cell[k]) / variance), float(tempered[k]) * (count - 1)
+            deviation = math.sqrt(variance)
+            found.append(LongRun(chances[k], deviations[k], freedom, float(drawn[k]), effective, deviation))
+    return found
 
 
-def _excess(values: Floats) -> float:
-    """Return the excess kurtosis of values whose mean is about 0, at least 0."""
-    return max(0.0, float((values**4).mean() / np.square(values).mean() ** 2) - 3)
+def _normalized(logarithms: Floats) -> Floats:
+    """Return probabilities that add to 1 along the last dimension."""
+    chances = np.exp(logarithms - logarithms.max(-1, keepdims=True))
+    return chances / chances.sum(-1, keepdims=True)
 
 
-@compiled_for("f8[:,:,::1], f8[::1]")
-def _quadratic_forms(matrices: Floats, vector: Floats) -> Floats:
-    """Return vector' matrix vector of each symmetric matrix."""
-    forms = np.zeros(len(matrices))
-    for k in range(len(matrices)):
-        for i in range(len(vector)):
-            total = 0.5 * matrices[k, i, i] * vector[i]
-            for j in range(i):
-                total += matrices[k, i, j] * vector[j]
-            forms[k] += 2 * vector[i] * total
+def _excess(values: Floats) -> Floats:
+    """Return the excess kurtosis of values, along the last dimension, whose mean is about 0; at least 0."""
+    squared = [float(size) ** 2 for size in np.square(values).mean(-1)]  # numpy rounds squares of arrays otherwise
+    return np.maximum(0.0, (values**4).mean(-1) / squared - 3)
+
+
+@compiled_for("f8[:,:,::1], f8[:,::1]")
+def _quadratic_forms(matrices: Floats, vectors: Floats) -> Floats:
+    """Return vector' matrix vector of each vector and symmetric matrix, (vectors, matrices)."""
+    forms = np.zeros((len(vectors), len(matrices)))
+    for v in range(len(vectors)):
+        for k in range(len(matrices)):
+            for i in range(vectors.shape[1]):
+                total = 0.5 * matrices[k, i, i] * vectors[v, i]
+                for j in range(i):
+                    total += matrices[k, i, j] * vectors[v, j]
+                forms[v, k] += 2 * vectors[v, i] * total
     return forms
 
 
@@ -355,6 +375,8 @@ def _half_width(alpha: float, chances: Floats, deviations: Floats, freedom: floa
         for k in range(len(chances)):
             away = middle / deviations[k]
             beyond += chances[k] * math.erfc(factor * math.sqrt(freedom * math.log1p(away * away / freedom) / 2))
+            if beyond > alpha:  # the others only add to it
+                break
         if beyond > alpha:
             low = middle
         else:

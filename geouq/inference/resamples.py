@@ -7,6 +7,8 @@ number's deviation, to first order. So every number has a residual of its own, w
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,7 @@ from geouq.core.errors import SummaryError
 from geouq.inference.bin_gaps import binned_as_shared, rests_on_few_blocks
 from geouq.inference.blocks import Blocks, Units
 from geouq.inference.bootstrap import WEIGHT, resampled
-from geouq.inference.long_run import LongRun, Squares, long_run
+from geouq.inference.long_run import LongRun, Squares, long_runs
 from geouq.metrics import Metric, MetricOptions, Value, evaluate_metric, metrics_of
 from geouq.summary import Summary
 
@@ -110,18 +112,36 @@ def _multiply(rows: Floats, gradients: Floats, out: Floats) -> None:
 
 
 @dataclass(frozen=True)
-class Resampled:
-    """One number: of the evaluation unit, of each resample, and how each block, square and cell influences it.
+class Influences:
+    """What each part adds to several numbers, to first order.
 
-    of_blocks, of_squares, of_cells : float64, influences of each, to first order.
+    of_blocks, of_squares, of_cells : float64 (numbers, blocks), (numbers, squares), (numbers, cells).
     """
 
-    value: Value
-    replicates: Floats
     of_blocks: Floats
     of_squares: Floats
     of_cells: Floats
     squares: Squares
+
+    @cached_property
+    def long_runs(self) -> list[LongRun]:
+        """Return the long-run variance of each number."""
+        return long_runs(self.squares, self.of_squares, self.of_blocks, self.of_cells)
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """One number: of the evaluation unit, of each resample, and its place among those whose influences are known."""
+
+    value: Value
+    replicates: Floats
+    influences: Influences
+    place: int = 0
+
+    @property
+    def of_blocks(self) -> Floats:
+        """Return the influence of each block."""
+        return cast("Floats", self.influences.of_blocks[self.place])
 
     @property
     def left_out(self) -> Floats:
@@ -133,10 +153,10 @@ class Resampled:
         """Number of effective cells; None where the number is missing."""
         return self.long_run.effective if np.isfinite(self.value.value) else None
 
-    @cached_property
+    @property
     def long_run(self) -> LongRun:
         """Return the long-run variance of the number."""
-        return long_run(self.squares, self.of_squares, self.of_blocks, self.of_cells)
+        return self.influences.long_runs[self.place]
 
 
 def resampled_by_cells(
@@ -195,12 +215,9 @@ def _numbers(
             numbers.append((value, replicates, probes.gradient(probed)))
     gradients = np.stack([one[2] for one in numbers if isinstance(one, tuple)], axis=-1)
     by_block, by_cell = (influences(rows, gradients) for rows in (sums, units.rows))
-    each = zip(by_block.T, units.squares.sums(by_cell).T, by_cell.T, strict=True)
+    own, place = Influences(by_block.T, units.squares.sums(by_cell).T, by_cell.T, units.squares), count()
     for one in numbers:
-        if isinstance(one, Value):
-            yield one
-            continue
-        yield Resampled(*one[:2], *next(each), units.squares)
+        yield one if isinstance(one, Value) else Resampled(*one[:2], own, next(place))
 
 
 def of_cells(metric: Metric, summary: Summary, metric_options: MetricOptions) -> list[Value] | None:

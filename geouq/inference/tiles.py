@@ -24,7 +24,7 @@ from geouq.inference.bootstrap import (
 )
 from geouq.inference.limits import Percentiles, widened
 from geouq.inference.long_run import Positions, Squares, long_run, positions_of
-from geouq.inference.resamples import Resampled, too_uncertain
+from geouq.inference.resamples import Influences, Resampled, too_uncertain
 from geouq.metrics import Metric, MetricOptions, Value, evaluate_metric, group_coverage, metrics_of
 from geouq.metrics.ensemble import joint_losses_of
 from geouq.summary import Summary, TilePlace
@@ -235,7 +235,8 @@ def _coarseness(value: float, together: float) -> float:
 def _resampled(value: Value, squares: Squares, replicates: Floats, without: Floats) -> Resampled:
     """Return a number whose influences follow from leaving out groups of tiles."""
     of_groups = _influences(float(value.value), without, squares)
-    return Resampled(value, replicates, of_groups, squares.sums(of_groups), of_groups, squares)
+    alone = of_groups[np.newaxis]
+    return Resampled(value, replicates, Influences(alone, squares.sums(of_groups)[np.newaxis], alone, squares))
 
 
 def _influences(own: float, without: Floats, squares: Squares) -> Floats:

@@ -36,6 +36,7 @@ POLYGON = np.dtype(
     [("order", "u1"), ("kind", "<u4"), ("rings", "<u4"), ("points", "<u4"), ("ring", "<f8", (len(CORNERS), 2))]
 )
 DECIMALS = 8  # of degrees: a millimetre
+PAGES = 1 << 12, 1 << 14  # bytes of a page of a GeoPackage; of the large ones of many cells less stays empty
 STYLES = "layer_styles"  # the table in which QGIS looks for styles
 ARCHIVE = "!"  # pyogrio takes what stands before it for an archive, and writes elsewhere
 
@@ -115,15 +116,21 @@ class _Package:
     layers: dict[str, str]
     waiting: dict[str, list[CellPolygons]] = field(default_factory=dict)
     begun: set[str] = field(default_factory=set)
+    page: int = 0
 
     def add(self, tile: Measured) -> None:
         """Keep the polygons of the cells of a tile until there are enough to write."""
         self.waiting.setdefault(tile.place.grid.crs, []).append(cell_polygons(tile))
-        if sum(len(cells.rings) for own in self.waiting.values() for cells in own) >= TOGETHER:
+        if self._count() >= TOGETHER:
             self.flush()
+
+    def _count(self) -> int:
+        """Return how many cells are waiting."""
+        return sum(len(cells.rings) for own in self.waiting.values() for cells in own)
 
     def flush(self) -> None:
         """Write what is waiting."""
+        self.page = self.page or PAGES[self._count() >= TOGETHER]
         for crs, parts in self.waiting.items():
             self._write(crs, parts)
         self.waiting.clear()
@@ -162,7 +169,7 @@ class _Package:
     ) -> None:
         import pyogrio.raw  # noqa: PLC0415  an optional extra
 
-        with _at_source_date_epoch():
+        with _options_of_gdal(self.page):
             try:
                 pyogrio.raw.write(
                     self.part, geometry, list(columns.values()), list(columns), layer=layer, driver="GPKG", **options
@@ -172,15 +179,16 @@ class _Package:
 
 
 @contextmanager
-def _at_source_date_epoch() -> Iterator[None]:
-    """Let pyogrio write the time of `_time_of_change` into a GeoPackage."""
+def _options_of_gdal(page: int) -> Iterator[None]:
+    """Let pyogrio write a GeoPackage with the time of `_time_of_change`, in pages of so many bytes."""
     import pyogrio  # noqa: PLC0415  an optional extra
 
-    pyogrio.set_gdal_config_options({"OGR_CURRENT_DATE": _time_of_change()})
+    options = {"OGR_CURRENT_DATE": _time_of_change(), "OGR_SQLITE_PRAGMA": f"page_size={page}"}
+    pyogrio.set_gdal_config_options(options)
     try:
         yield
     finally:
-        pyogrio.set_gdal_config_options({"OGR_CURRENT_DATE": None})
+        pyogrio.set_gdal_config_options(dict.fromkeys(options))
 
 
 def _time_of_change() -> str:

@@ -78,8 +78,7 @@ def uce(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats | None
 
     Laves et al. 2021, arXiv 2104.12376.
     """
-    per_bin = binned(summary, bins, edges)
-    return _sum(per_bin.share * _variance_gap(summary, bins, edges))
+    return binned(summary, bins, edges).once(_uce).copy()
 
 
 @metric(
@@ -100,7 +99,7 @@ def ence(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats | Non
 
     A perfect forecaster scores `ence_null`, not 0. Levi et al. 2019, arXiv 1905.11659, eq. 8.
     """
-    return _mean(_relative_gap(summary, bins, edges))
+    return binned(summary, bins, edges).once(_ence).copy()
 
 
 @metric(
@@ -115,7 +114,8 @@ def ence(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats | Non
 )
 def uce_normalized(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats | None = None) -> Floats:
     """UCE divided by the largest |MV_k - MSE_k|; unit 1, in [0, 1], 0 if all gaps are 0."""
-    return _normalized(uce(summary, bins, edges), _variance_gap(summary, bins, edges))
+    per_bin = binned(summary, bins, edges)
+    return _normalized(per_bin.once(_uce), per_bin.once(_variance_gap))
 
 
 @metric(
@@ -130,7 +130,8 @@ def uce_normalized(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Fl
 )
 def ence_normalized(summary: Summary, bins: BinScheme = EQUAL_COUNT_10, edges: Floats | None = None) -> Floats:
     """ENCE divided by the largest relative gap; unit 1, in [0, 1], 0 if all gaps are 0."""
-    return _normalized(ence(summary, bins, edges), _relative_gap(summary, bins, edges))
+    per_bin = binned(summary, bins, edges)
+    return _normalized(per_bin.once(_ence), per_bin.once(_relative_gap))
 
 
 @metric(
@@ -161,11 +162,7 @@ def ence_null(
         independent.
     """
     per_bin = binned(summary, bins, edges)
-    variance = np.where(per_bin.n > 0, per_bin.variance, np.nan)
-    independent = np.sqrt(per_bin.squared_variance / np.pi) / variance
-    least = 1 / np.sqrt(np.pi * np.where(per_bin.n > 0, per_bin.n, np.nan))  # of weights and variances that are alike
-    lost = (independent < 0.999 * least).any(-1, keepdims=True)  # squares too small for a float; cells round to 1e-4
-    independent = np.where(lost, np.nan, independent)
+    independent = per_bin.once(_independent_gap)
     if effective is None:
         return _mean(independent)
     used = (per_bin.n > 0) & (effective > 0)
@@ -264,15 +261,30 @@ def rce(summary: Summary) -> Floats:
     return (rmv - np.sqrt(summary.moments.mean_square("error"))) / rmv
 
 
-def _variance_gap(summary: Summary, bins: BinScheme, edges: Floats | None) -> Floats:
-    per_bin = binned(summary, bins, edges)
+def _variance_gap(per_bin: Binned) -> Floats:
     return np.abs(per_bin.mean_variance - per_bin.mse)
 
 
-def _relative_gap(summary: Summary, bins: BinScheme, edges: Floats | None) -> Floats:
-    per_bin = binned(summary, bins, edges)
+def _relative_gap(per_bin: Binned) -> Floats:
     rmv = np.sqrt(per_bin.mean_variance)
     return np.abs(rmv - np.sqrt(per_bin.mse)) / rmv
+
+
+def _uce(per_bin: Binned) -> Floats:
+    return _sum(per_bin.share * per_bin.once(_variance_gap))
+
+
+def _ence(per_bin: Binned) -> Floats:
+    return _mean(per_bin.once(_relative_gap))
+
+
+def _independent_gap(per_bin: Binned) -> Floats:
+    """Return the relative gap of each bin that a perfect Gaussian forecaster has with independent pixels."""
+    variance = np.where(per_bin.n > 0, per_bin.variance, np.nan)
+    independent = np.sqrt(per_bin.squared_variance / np.pi) / variance
+    least = 1 / np.sqrt(np.pi * np.where(per_bin.n > 0, per_bin.n, np.nan))  # of weights and variances that are alike
+    lost = (independent < 0.999 * least).any(-1, keepdims=True)  # squares too small for a float; cells round to 1e-4
+    return np.where(lost, np.nan, independent)
 
 
 def _normalized(value: Floats, gaps: Floats) -> Floats:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.metrics.form_curves import Curve, curves_of
+from geouq.metrics.form_curves import CLASS_CURVE, Curve, curves_of
 from geouq.metrics.form_sums import counted, mean_of, sums_of
 from geouq.metrics.record import IN_DIFFERENCES, NOT_NEGATIVE, SHARE, Around, Span, metric
 from geouq.metrics.sources import BRIER, DEFINITION, GNEITING, GUO, MURPHY, STEPHENSON
@@ -242,12 +242,13 @@ def reliability(summary: Summary) -> tuple[Floats, Floats, Floats]:
     return sums[..., N], sums[..., P] / n, sums[..., HIT] / n
 
 
-@curves_of("classes", "probability of the class (1)", "truth of the class (share, 1)")
+@curves_of("classes", "probability of the class (1)", "truth of the class (share, 1)", of_many=True)
 def class_curves(summary: Summary) -> Iterator[Curve]:
     """Yield the frequency of each class by its mean probability, in ten bins of the latter."""
     _, probability, frequency = reliability(summary)
-    for name, x, y in zip(summary.given_as.layer_labels, probability, frequency, strict=True):
-        yield f"reliability_{name}", x, y
+    by_class = (np.moveaxis(one, -2, 0) for one in (probability, frequency))
+    for name, x, y in zip(summary.given_as.layer_labels, *by_class, strict=True):
+        yield f"{CLASS_CURVE}{name}", x, y
 
 
 def _by_class(summary: Summary) -> Floats:

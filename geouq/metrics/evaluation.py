@@ -86,8 +86,8 @@ _CALLS: Mapping[Choice, Callable[[MetricOptions], list[_Call]]] = {
     ],
     "ordering": lambda c: [_Call()] if c.ordering else [],
     "threshold": lambda c: [_Call((t,), suffix=f"_{t:g}") for t in c.thresholds],
-    "calibration": lambda c: [_Call((c.calibration_levels,))],
-    "calibration_weights": lambda c: [_Call((c.calibration_levels, c.calibration_weights))],
+    "calibration": lambda c: [_Call((tuple(c.calibration_levels),))],
+    "calibration_weights": lambda c: [_Call((tuple(c.calibration_levels), c.calibration_weights))],
     "reference_mean": lambda c: [_Call((c.reference_mean,))],
     "quantile": lambda c: [_Call((p,), level_name("", p)) for p in c.form.quantile_levels],
     "pair": lambda c: [_Call((p,), level_name("", p)) for p in c.form.pairs],
@@ -98,14 +98,25 @@ def evaluate_metric(metric: Metric, summary: Summary, metric_options: MetricOpti
     """Yield the values of one metric for every level, bin scheme or grouping chosen."""
     overflows = summary.moments.overflows
     for call in _CALLS[metric.choice](metric_options):
-        name, number = metric.name + call.suffix, np.full(np.shape(summary.n), np.nan)
+        name, number = metric.name + call.suffix, None
         with isolated("numbers", " ".join(filter(None, (name, call.bins, call.group)))):
-            effective = (call.effective,) if metric.on_effective else ()
-            number = np.asarray(metric.function(summary, *call.arguments, *effective))
+            number = np.asarray(_number(metric, summary, call))
+        if number is None:
+            number = np.full(np.shape(summary.n), np.nan)
         if overflows is not None:
             number = np.where(overflows, np.nan, number)  # what is left of it may be 0
         level = call.arguments[0] if metric.choice in OF_LEVELS else None
         yield Value(metric, name, call.bins, number, call.group, level)
+
+
+def _number(metric: Metric, summary: Summary, call: _Call) -> Floats:
+    """Return the number of a call. Tables and intervals need the same ones; edges of bins may differ between them."""
+    if not call.bins:
+        return summary.once(
+            "number", (metric.function, call.arguments), lambda: metric.function(summary, *call.arguments)
+        )
+    effective = (call.effective,) if metric.on_effective else ()
+    return metric.function(summary, *call.arguments, *effective)
 
 
 def metrics_of(form: Form) -> tuple[Metric, ...]:

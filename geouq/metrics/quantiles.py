@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.core.errors import SummaryError
-from geouq.metrics.form_curves import Curve, curves_of
+from geouq.metrics.form_curves import QUANTILE_CURVE, Curve, curves_of
 from geouq.metrics.form_sums import mean_of, sums_of
 from geouq.metrics.record import IN_DIFFERENCES, NOT_NEGATIVE, SHARE, metric
 from geouq.metrics.sources import DEFINITION, GNEITING, KULESHOV
@@ -271,11 +271,11 @@ def _pinballs(summary: Summary) -> Floats:
     return np.array(_form(summary).quantile_levels) * above + over
 
 
-@curves_of("quantiles", "level of the quantile (1)", "truth at most the quantile (share, 1)")
+@curves_of("quantiles", "level of the quantile (1)", "truth at most the quantile (share, 1)", of_many=True)
 def quantile_curves(summary: Summary) -> Iterator[Curve]:
     """Yield the share of truth at most each quantile."""
     levels = _form(summary).quantile_levels
-    yield "quantile_calibration", np.array(levels), np.array([quantile_calibration(summary, one) for one in levels])
+    yield QUANTILE_CURVE, np.array(levels), np.stack([quantile_calibration(summary, one) for one in levels], axis=-1)
 
 
 def _form(summary: Summary) -> Form:

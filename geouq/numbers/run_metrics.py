@@ -25,7 +25,7 @@ from geouq.inference import (
 )
 from geouq.metrics import MetricOptions
 from geouq.numbers.differences import Differences
-from geouq.numbers.unit_numbers import MAKERS, Sums, unit_numbers
+from geouq.numbers.unit_numbers import MAKERS, Sums, batches, numbers_of_batch
 from geouq.regions import EvaluationUnit, evaluation_units, zone_units
 from geouq.runs.progress import Reporter
 from geouq.runs.provenance import RunRecord
@@ -159,7 +159,7 @@ def numbers_of(
     differences = Differences(experiment, record.variables)
     units = _Units(experiment, record, summaries, metric_options, differences, summaries.zones())
     reporter.stage("numbers", units.count)
-    for numbers in shared.share(unit_numbers, units.sums()):
+    for numbers in chain.from_iterable(shared.share(numbers_of_batch, batches(units.sums()))):
         for name, more in numbers.rows.items():
             own = by_model(Table(COLUMNS[name], more), record.variables, experiment.compare_on)
             (of_tiles if numbers.level == "tile" else rows)[name].extend(own.rows)
@@ -174,7 +174,7 @@ def numbers_of(
     tables |= zone_table(experiment, record, units.zones, units.pixels)
     unshown = len(units.zones) if len(units.zones) > ZONES_SHOWN else 0
     by_name = {name: own for (_, name), own in inferred.items()}
-    verdicts = verdicts_of(tables["metrics"].rows, tables["tests"].rows)
+    verdicts = verdicts_of(tables["metrics"].without_tiles(), tables["tests"].rows)
     return Numbers(units.shown, by_name, tables, unshown, differences.uneven, verdicts)
 
 

@@ -1,6 +1,6 @@
 """Compute the numbers of one variable of an evaluation unit; any process can do this."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from geouq.config import Intervals, Variable
@@ -17,6 +17,8 @@ from geouq.inference import (
 from geouq.metrics import MetricOptions
 from geouq.regions import EvaluationUnit, Level
 from geouq.tables.rows import Row, bin_rows, curve_rows, metric_rows
+
+TOGETHER = 8  # variables of tiles whose numbers one process computes at a time
 
 MAKERS: Mapping[str, Callable[[EvaluationUnit, Sequence[Variable], Mapping[str, MetricOptions]], list[Row]]] = {
     "metrics": metric_rows,
@@ -56,6 +58,27 @@ class UnitNumbers:
     variable: str
     rows: Mapping[str, Sequence[Row]]
     inference: Inference | None
+
+
+def batches(sums: Iterable[Sums]) -> Iterator[Sequence[Sums]]:
+    """Yield each region alone, and tiles some at a time, as to send one elsewhere takes as long as its numbers."""
+    waiting: list[Sums] = []
+    for one in sums:
+        is_tile = one.unit.level == "tile"
+        if waiting and (not is_tile or len(waiting) == TOGETHER):
+            yield waiting
+            waiting = []
+        if is_tile:
+            waiting.append(one)
+        else:
+            yield [one]
+    if waiting:
+        yield waiting
+
+
+def numbers_of_batch(sums: Sequence[Sums]) -> Sequence[UnitNumbers]:
+    """Return the numbers of each."""
+    return [unit_numbers(one) for one in sums]
 
 
 def unit_numbers(sums: Sums) -> UnitNumbers:

@@ -360,7 +360,9 @@ def _map_metrics(values: Iterable[Value], side: ForecastSample, units: str) -> l
 
 def _summary_of_blocks(side: ForecastSample, basis: BootstrapBasis, number: int, layout: Layout) -> Summary:
     tile = layout.tiles[number]
-    rows = rows_of_cells(side.cells_of(tile.place.tile), tile.place.cell_grid.pixels, basis)
+    rows = np.zeros((tile.place.cell_grid.pixels, basis.width))
+    numbers, of_cells = rows_of_cells(side.cells_of(tile.place.tile), basis)
+    rows[numbers] = of_cells
     return basis.summary(joined(rows, tile, layout.side))
 
 

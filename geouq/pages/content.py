@@ -66,6 +66,11 @@ class ReportContent:
         """Return the names of the metrics in the tables; binned metrics have the names of the bins shown."""
         return frozenset(row["metric"] for row in self.metrics if row["bins"] in ("", self.bins))
 
+    @cached_property
+    def metrics_without_tiles(self) -> Sequence[Row]:
+        """Return the rows of the whole and of regions."""
+        return [row for row in self.metrics if row["level"] != "tile"]
+
     @property
     def compared(self) -> str:
         """Return on which pixels several models are evaluated, as a sentence; empty for a single model."""

@@ -50,8 +50,8 @@ class Curves:
 
     reliability : mean predicted variance and mean squared error of each bin with pixels. calibration : level and share
     of the truth below its quantile. pit : density of each bin. pit_half_width : how far from 1 a density of a
-    calibrated forecast may lie; None if unknown. others : points by the name of the curve. groups : groups of the
-    curves of coverage, by the property. std : the predicted std, None without a variance.
+    calibrated forecast may lie; None if unknown. others : points by the name of the curve, with limits if known.
+    groups : groups of the curves of coverage, by the property. std : the predicted std, None without a variance.
     """
 
     reliability: Sequence[Point] = ()
@@ -61,6 +61,13 @@ class Curves:
     others: Mapping[str, Sequence[Point]] = field(default_factory=dict)
     groups: Mapping[str, Groups] = field(default_factory=dict)
     std: StdDistribution | None = None
+
+    @property
+    def shares(self) -> Mapping[str, Sequence[Point]]:
+        """Return the observed shares of quantiles or of each class; empty for forecasts with a variance."""
+        if self.reliability or self.calibration:
+            return {}
+        return {name: points for name, points in self.others.items() if points}
 
     @property
     def by_group(self) -> tuple[float, Mapping[str, Covered]]:
@@ -142,7 +149,7 @@ def _curves(rows: Mapping[str, Sequence[Row]], scheme: str, bands: Bands | None)
         _with_limits(calibration, bands.calibration if bands else None),
         pit,
         _half_width(bands) if pit else None,
-        {name: [point for point in own if point] for name, own in points.items()},
+        {name: _with_limits(own, bands.shares.get(name) if bands else None) for name, own in points.items()},
     )
 
 

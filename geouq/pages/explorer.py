@@ -68,8 +68,8 @@ def _numbers(content: ReportContent) -> dict[Place, dict[str, list[float | None]
     """Return value and interval of each number that the map shows, by place and name."""
     wanted = {metric.name for sums in content.cells.variables for metric in sums.metrics} if content.cells else set()
     found: dict[Place, dict[str, list[float | None]]] = {}
-    for row in content.metrics:
-        if row["level"] != "tile" and row["metric"] in wanted and row["bins"] in ("", content.bins):
+    for row in content.metrics_without_tiles:
+        if row["metric"] in wanted and row["bins"] in ("", content.bins):
             found.setdefault(place_of_row(row), {"n": [row["n"]]})[row["metric"]] = _with_limits(row)
     return found
 

@@ -119,8 +119,9 @@ def compared(own: Verdict, whole: Verdict | None) -> str:
         return effect_words(own)
     if whole.coverage is None:
         return f"{effect_words(own)}; the whole: {effect_words(whole)}"
-    factor = whole.std_factor
-    spread = f" and {for_people(factor)} times" if factor is not None and 0 < factor < math.inf else ""
+    factor, part = whole.std_factor, whole.spread
+    known = factor is not None and 0 < factor < math.inf
+    spread = f" and {with_interval(factor, part.ci_low, part.ci_high).split()[0]} times" if known else ""
     return f"{effect_words(own)}; the whole: {100 * whole.coverage:.0f} %{spread}"
 
 
@@ -179,10 +180,15 @@ def shifted(verdict: Verdict) -> str:
         return ""
     ends = sorted(abs(end) for end in (part.ci_low, part.ci_high) if end is not None and end * part.value > 0)
     limits = f" ({ends[0]:.2f} to {ends[1]:.2f})" if len(ends) == 2 else ""
-    chance = "" if part.finding or not part.is_tested else ", not significant"
-    if chance and limits:
-        chance += " among the tests of all regions"
+    chance = "" if part.finding else _not_found(verdict, limits)
     return f"predictions {abs(part.value):.2f} std{limits} {'below' if part.value > 0 else 'above'} the truth{chance}"
+
+
+def _not_found(verdict: Verdict, limits: str) -> str:
+    """Return what the tests say of a bias that is no finding; nothing where no part is one, as the verdict says so."""
+    if not verdict.bias.is_tested:
+        return ", not tested" if verdict.is_certain else ""
+    return ", not significant" + (" among the tests of all regions" if limits else "")
 
 
 def _with_limits(part: Part) -> str:

@@ -156,7 +156,7 @@ class _Report:
     @property
     def _pixels(self) -> int:
         """Return the largest number of pixels of a variable."""
-        counts = (row["n"] for row in self.content.metrics if row["level"] == "all")
+        counts = (row["n"] for row in self.content.metrics_without_tiles if row["level"] == "all")
         return max(counts, default=0)
 
     def region(self, region: str) -> str:

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from geouq.config import Variable
+from geouq.metrics.form_curves import CLASS_CURVE, curve_label
 from geouq.metrics.predicted_std import StdDistribution
 from geouq.metrics.record import squared_unit
 from geouq.pages.curves import Covered, Curves, Groups, Point
@@ -92,7 +93,7 @@ class Multiples:
 
 
 ROLES = "Blue: the region; grey: the whole."
-NO_BANDS = " No bands: the bootstrap computes them for forecasts with a variance only."
+MOST_CURVES = 8  # of shares, one for each class
 
 
 def multiples(
@@ -254,18 +255,24 @@ def _pit(drawn: Sequence[Variable], columns: Sequence[Sequence[Curves]]) -> Kind
 
 
 def _levels(drawn: Sequence[Variable], whole: Sequence[Curves]) -> Iterator[Kind]:
-    """Yield the diagram of predicted and observed shares, for forecasts without a variance."""
-    frame = Frame(UNIT, UNIT, DIAGONAL)
-    if any(map(_shares, whole)):
-        yield Kind(
-            "levels", "Levels",
-            "Across: predicted probability; up: how often it came true. On the dashed line both agree.",
-            [frame] * len(drawn), lambda one, _, role: _curve(_shares(one), frame, role, is_dotted=True), NO_BANDS,
-        )  # fmt: skip
+    """Yield the diagrams of predicted and observed shares, of quantiles and of each class."""
+    names = list(dict.fromkeys(name for one in whole for name in one.shares))
+    shown = names[:MOST_CURVES]
+    more = f" Shown are the first {len(shown)} of {len(names)} classes." if len(names) > len(shown) else ""
+    for number, name in enumerate(shown):
+        yield _shares(name, f"levels-{number}", drawn, more)
 
 
-def _shares(curves: Curves) -> Sequence[Point]:
-    return () if curves.reliability or curves.calibration else next(iter(curves.others.values()), ())
+def _shares(name: str, key: str, drawn: Sequence[Variable], more: str) -> Kind:
+    """Return the diagram of the quantiles or of a class."""
+    frame, is_class = Frame(UNIT, UNIT, DIAGONAL), name.startswith(CLASS_CURVE)
+    across, up = ("predicted probability of the class", "how often it is the true one") if is_class else (
+        "level of a quantile", "share of the truth at most the quantile"
+    )  # fmt: skip
+    return Kind(
+        key, f"Reliability of {curve_label(name)}", f"Across: {across}; up: {up}. On the dashed line both agree.{more}",
+        [frame] * len(drawn), lambda one, _, role: _curve(one.shares.get(name, ()), frame, role, is_dotted=True),
+    )  # fmt: skip
 
 
 COVERED = "Up: share of the truth inside the intervals, per cent; dashed: the level."

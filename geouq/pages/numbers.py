@@ -159,9 +159,7 @@ def _of_bins(content: ReportContent) -> str:
 def skill_of(content: ReportContent) -> dict[Place, float | None]:
     """Return the skill of the mean of each variable in the whole and in each region, where its form has one."""
     skills = {name for name in content.metric_names if (one := named(name)) and one[0].part == "skill"}
-    return {
-        place_of_row(row): row["value"] for row in content.metrics if row["metric"] in skills and row["level"] != "tile"
-    }
+    return {place_of_row(row): row["value"] for row in content.metrics_without_tiles if row["metric"] in skills}
 
 
 def interval_text(row: Row) -> str:

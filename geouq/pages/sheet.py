@@ -10,8 +10,9 @@ from geouq.pages.marks import MARKS
 
 DASH = "–"  # noqa: RUF001  in place of a number that is missing
 FIGURE, POINT = "\N{FIGURE SPACE}", "\N{PUNCTUATION SPACE}"  # as wide as a digit, and as a decimal point
-SHORT = 120  # rows; longer tables show one group at a time, which is loaded when it is shown
+SHORT, SMALL = 120, 220  # rows and numbers; larger tables show one group at a time, which is loaded when it is shown
 LARGEST_FILE = 1_000_000  # bytes
+LITTLE = 64_000  # bytes; groups that have no more together are in one file
 
 
 class Cell(NamedTuple):
@@ -56,14 +57,15 @@ class Sheet:
     @property
     def is_long(self) -> bool:
         """Return whether the rows are loaded group by group."""
-        return sum(map(len, self.groups.values())) > SHORT
+        rows = sum(map(len, self.groups.values()))
+        return rows > SHORT or rows * sum(column.kind == "number" for column in self.columns) > SMALL
 
     def index(self, only: Sequence[str] = ()) -> dict[str, object]:
         """Return what a page needs to load the rows: all, or those of these names."""
         return {
             "name": self.name,
             "groups": list(self.groups),
-            "files": self._file_counts,
+            "files": None if self._is_one_file else self._file_counts,
             "kinds": [column.kind for column in self.columns],
             "only": list(only),
             "marks": MARKS,
@@ -74,8 +76,16 @@ class Sheet:
         """Return the number of files of each group."""
         return [sum(1 for _ in _pieces(_records(rows))) for rows in self.groups.values()]
 
+    @cached_property
+    def _is_one_file(self) -> bool:
+        """Return whether one file holds all groups, as they are small."""
+        return sum(len(piece) for rows in self.groups.values() for piece in _pieces(_records(rows))) <= LITTLE
+
     def files(self) -> Iterator[tuple[str, str]]:
-        """Yield names and texts of the scripts that hold the rows."""
+        """Yield names and texts of the scripts that hold the rows: of each group, or the groups of a small table."""
+        if self._is_one_file:
+            yield from files_of_rows(self.name, 0, (list(_records(rows)) for rows in self.groups.values()))
+            return
         for number, rows in enumerate(self.groups.values()):
             yield from files_of_rows(self.name, number, _records(rows))
 

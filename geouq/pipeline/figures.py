@@ -107,9 +107,8 @@ def _rows_by_variable(tables: Mapping[str, Table]) -> RowsOf:
     """Return the rows of the tables that figures show, but those of tiles, by variable and model and by table."""
     found: dict[tuple[str, str], dict[str, list[Row]]] = {}
     for name in ("metrics", "shift"):
-        for row in tables[name].rows if name in tables else ():
-            if row.get("level") != "tile":
-                found.setdefault((row["variable"], row["model"]), {}).setdefault(name, []).append(row)
+        for row in tables[name].without_tiles() if name in tables else ():
+            found.setdefault((row["variable"], row["model"]), {}).setdefault(name, []).append(row)
     return found
 
 

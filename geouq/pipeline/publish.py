@@ -105,7 +105,7 @@ def _notes(experiment: Experiment, numbers: Numbers) -> list[str]:
     heavy: list[str] = []
     with isolated("notes", "bins that hold nearly all pixels"):
         heavy = heavy_bins(numbers.tables["bins"])
-    found = {row["name"] for row in numbers.tables["metrics"].rows if row["level"] == "region"}
+    found = {row["name"] for row in numbers.tables["metrics"].without_tiles() if row["level"] == "region"}
     without_pixels = [
         f"regions of {key}: no tile holds a pixel of {', '.join(missing)}"
         for key, region in experiment.regions.items()
@@ -293,7 +293,9 @@ def _curves_of_pages(evaluated: Evaluated) -> dict[Place, Curves]:
 
     with isolated("pages", "curves of the diagrams"):
         spread = _std_of_pages(evaluated)
-        bins, curves = ([r for r in numbers.tables[name].rows if r["name"] in shown] for name in ("bins", "curves"))
+        bins, curves = (
+            [r for r in numbers.tables[name].without_tiles() if r["name"] in shown] for name in ("bins", "curves")
+        )
         return curves_of(bins, curves, scheme, bands_of, groups_of=groups_of, std_of=spread.get)
     return {}
 

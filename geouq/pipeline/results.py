@@ -85,7 +85,7 @@ class Results:
                 {"level": level, "name": name, "variable": variable, "model": model, **verdict.as_record()}
                 for (level, name, variable, model), verdict in self.verdicts.items()
             ],
-            "numbers": [row for row in self.tables["metrics"].rows if row["level"] != "tile"],
+            "numbers": list(self.tables["metrics"].without_tiles()),
         }
 
 

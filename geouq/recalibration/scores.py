@@ -16,7 +16,7 @@ from geouq.config import Experiment, Groups, Intervals, Variable
 from geouq.core.wording import for_people
 from geouq.inference import ForecastSample, draw_together, judged
 from geouq.inference.differences import Key, Uncertain
-from geouq.inference.resamples import Resampled
+from geouq.inference.resamples import Influences, Resampled
 from geouq.metrics import (
     METRICS,
     MetricOptions,
@@ -63,9 +63,12 @@ def delivered_score(views: Sequence[Mapping[Key, Uncertain]], levels: Sequence[f
     spreads = [part.spread for part in parts if part.spread is not None]
     if len(spreads) < len(parts):
         return Uncertain(value, reason=next(part.reason for part in parts if part.spread is None))
-    fields = ("replicates", "of_blocks", "of_squares", "of_cells")
-    mean = {field: weights @ [getattr(spread, field) for spread in spreads] for field in fields}
-    return Uncertain(value, Resampled(value, **mean, squares=spreads[0].squares))
+    mean = {
+        field: (weights @ [getattr(spread.influences, field)[spread.place] for spread in spreads])[np.newaxis]
+        for field in ("of_blocks", "of_squares", "of_cells")
+    }
+    influences = Influences(**mean, squares=spreads[0].influences.squares)
+    return Uncertain(value, Resampled(value, weights @ [spread.replicates for spread in spreads], influences))
 
 
 @dataclass(frozen=True)

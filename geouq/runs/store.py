@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from time import monotonic
 from typing import Self
@@ -46,9 +46,9 @@ from geouq.zones.masks import Zones
 
 SHOWN = 5
 TOGETHER = "together"  # folder of the files with many tiles
-SMALL = 1 << 14  # pixels of all variables of a tile whose summary may share a file
-FULL = 1 << 18  # pixels of all tiles of such a file
-FEWEST = 8  # tiles in such a file
+SMALL = 1 << 15  # pixels of all variables of a tile whose summary may share a file
+FULL = 1 << 19  # pixels of all tiles of such a file
+FEWEST = 8  # neighbours of which such files are made
 PATIENCE = 2.0  # seconds after which a tile that was read is on disk
 
 
@@ -376,8 +376,10 @@ def _groups(tiles: Iterable[Tile]) -> Iterator[list[Tile]]:
     small = (tile for tile in tiles if _size(tile) <= SMALL)
     for _, alike in groupby(small, lambda tile: (tile.grid.shape, tile.grid.crs, tile.weighted)):
         own = list(alike)
-        count = FULL // _size(own[0])
-        yield from (some for i in range(0, len(own), count) if len(some := own[i : i + count]) >= FEWEST)
+        if len(own) >= FEWEST:
+            files = -(-len(own) * _size(own[0]) // FULL)
+            ends = [len(own) * number // files for number in range(files + 1)]
+            yield from (own[start:end] for start, end in pairwise(ends))
 
 
 def _size(tile: Tile) -> int:

@@ -34,11 +34,16 @@ from geouq.core.errors import SummaryError
 from geouq.core.interrupts import deferred_interrupts
 
 Array = NDArray[Any]
+Floats = NDArray[np.float64]
 
 COMPRESSION: Mapping[str, Any] = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
+OF_COUNTS = 6  # level of integers of at most 16 bits; other arrays are mostly noise, which takes time at each level
 WORTHWHILE = 4096  # bytes
 HELD_AS = "held_as"  # attribute: the type of the values of an array that is stored in a smaller one
-EXACT = 1 << 53  # integers below are floats without loss
+STEP = "scale_factor"  # attribute of the CF conventions: what whole numbers are multiplied by
+MANTISSA = 53  # bits of a float
+EXACT = 1 << MANTISSA  # integers below are floats without loss
+EXACT_STEPS = 1 << 31  # whole numbers below are int32
 # What the standard calls a dimension scale that holds no values
 NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable. {:>10}"
 
@@ -70,11 +75,14 @@ class NetCDFWriter:
     def variable(self, name: str, dimensions: Sequence[str], values: Array, long_name: str) -> None:
         """Write a variable with all its values."""
         own = np.asarray(values, order="C")
-        values = narrowed(own) if self._narrowed else own
+        values, step = in_steps(narrowed(own)) if self._narrowed else (own, None)
         if self._compressed and values.nbytes > WORTHWHILE:
-            shape: Any = {"shape": values.shape, "dtype": values.dtype, "chunks": values.shape}
+            # what is large for each place of the first dimension, such as a variable, is read for one of them alone
+            count = 1 if values[0].nbytes > WORTHWHILE else len(values)
+            shape: Any = {"shape": values.shape, "dtype": values.dtype, "chunks": (count, *values.shape[1:])}
             made = self._file.create_dataset(name, **shape, **COMPRESSION).id
-            made.write_direct_chunk((0,) * values.ndim, deflated(values))
+            for first in range(0, len(values), count):
+                made.write_direct_chunk((first, *(0,) * (values.ndim - 1)), deflated(values[first : first + count]))
         else:
             space = h5s.create_simple(values.shape) if values.ndim else h5s.create(h5s.SCALAR)
             kind = h5t.py_create(values.dtype)
@@ -82,7 +90,9 @@ class NetCDFWriter:
             made.write(h5s.ALL, h5s.ALL, values)
         self._label(made, dimensions, values.shape, long_name)
         if values.dtype != own.dtype:
-            _attach(made, HELD_AS, own.dtype.name)
+            _attach(made, HELD_AS, np.array(own.dtype.name.encode("ascii")))
+        if step is not None:
+            _attach(made, STEP, np.array(step))
 
     def growing(self, name: str, dtype: DTypeLike, columns: tuple[int, ...], chunk: int, *, compressed: bool) -> Any:
         """Return a dataset without rows, to be resized; `label_grown` gives it its dimensions when it is complete."""
@@ -126,22 +136,25 @@ class Widened:
 
     stored: Array
     dtype: np.dtype[Any]
+    step: float | None = None
 
     @classmethod
     def of(cls, file: h5py.Group, name: str) -> Self:
         """Return a variable of numbers."""
-        own = file[name].attrs.get(HELD_AS)
-        values = read_variable(file, name)
-        return cls(values, values.dtype if own is None else np.dtype(own.decode()))
+        attributes, values = file[name].attrs, read_variable(file, name)
+        own = attributes.get(HELD_AS)
+        return cls(values, values.dtype if own is None else np.dtype(own.decode()), attributes.get(STEP))
 
     def __getitem__(self, place: Any) -> Any:
-        return self.stored[place].astype(self.dtype)
+        values = self.stored[place].astype(self.dtype)
+        return values if self.step is None else values * self.step
 
 
 def deflated(values: Array) -> bytes:
     """Return values as the filters of `COMPRESSION` store them; other threads go on meanwhile, as HDF5 stops them."""
     planes = np.frombuffer(values.tobytes(), np.uint8).reshape(-1, values.dtype.itemsize).T
-    return zlib.compress(planes.tobytes(), COMPRESSION["compression_opts"])
+    is_count = values.dtype.kind in "iu" and values.dtype.itemsize <= 2
+    return zlib.compress(planes.tobytes(), OF_COUNTS if is_count else COMPRESSION["compression_opts"])
 
 
 def _without_times() -> Any:
@@ -152,12 +165,11 @@ def _without_times() -> Any:
 
 
 def _describe(made: Any, long_name: str) -> None:
-    _attach(made, "long_name", long_name)
+    _attach(made, "long_name", np.array(long_name.encode("ascii")))
 
 
-def _attach(made: Any, name: str, value: str) -> None:
-    text = np.array(value.encode("ascii"))
-    h5a.create(made, name.encode(), h5t.py_create(text.dtype), h5s.create(h5s.SCALAR)).write(text)
+def _attach(made: Any, name: str, value: Array) -> None:
+    h5a.create(made, name.encode(), h5t.py_create(value.dtype), h5s.create(h5s.SCALAR)).write(value)
 
 
 def narrowed(values: Array) -> Array:
@@ -176,6 +188,35 @@ def narrowed(values: Array) -> Array:
         if kind.itemsize < values.dtype.itemsize and _holds(kind, values.ravel()[:WORTHWHILE]) and _holds(kind, values):
             return values.astype(kind)
     return values
+
+
+def in_steps(values: Array) -> tuple[Array, float | None]:
+    """Return float64 values as int32, and the power of two to multiply them by; as they are where that is not exact.
+
+    Differences of float32 values of about the same size are such values, and take half of the room.
+
+    >>> in_steps(np.array([0.1, 0.75], np.float32).astype(np.float64) - 0.5)
+    (array([-53687091,  33554432], dtype=int32), 7.450580596923828e-09)
+    """
+    if values.dtype == np.float64 and values.size:
+        step = _step_of(values)
+        with np.errstate(over="ignore"):
+            most = np.abs(values).max() / step
+        if most < EXACT_STEPS:
+            found = (values / step).astype(np.int32)
+            if (found * step).tobytes() == values.tobytes():
+                return found, step
+    return values, None
+
+
+def _step_of(values: Floats) -> float:
+    """Return the largest power of two of which all values are multiples; NaN where one is not finite, or all are 0."""
+    mantissa, exponent = np.frexp(values[values != 0])
+    if not (len(mantissa) and np.isfinite(mantissa).all()):
+        return np.nan
+    whole = np.ldexp(mantissa, MANTISSA).astype(np.int64)
+    lowest = np.frexp((whole & -whole).astype(np.float64))[1] - 1 + exponent
+    return float(np.ldexp(1.0, int(lowest.min()) - MANTISSA))
 
 
 def _holds(kind: np.dtype[Any], values: Array) -> bool:

@@ -61,15 +61,22 @@ class CellSummaries:
         return cast("Moments", self.statistics["moments"])
 
     def some(self, numbers: NDArray[np.integer]) -> Self:
-        """Return the cells of these numbers, without their profiles."""
+        """Return the cells of these numbers, which increase."""
+        place = np.minimum(np.searchsorted(numbers, self.entry_cell), max(len(numbers) - 1, 0))
+        own = numbers[place] == self.entry_cell if len(numbers) else np.zeros(len(self.entry_cell), np.bool_)
         return type(self)(
             self.levels,
-            {name: own.some(numbers) for name, own in self.statistics.items()},
+            {name: statistic.some(numbers) for name, statistic in self.statistics.items()},
             self.extremes[numbers],
-            self.entry_cell[:0],
-            self.entry_key[:0],
-            self.entry_sums[:0],
+            place[own].astype(np.uint32),
+            self.entry_key[own],
+            self.entry_sums[own],
         )
+
+    def with_pixels(self) -> tuple[Ints, Self]:
+        """Return the numbers of the cells that hold pixels, and these cells."""
+        numbers = np.flatnonzero(self.moments.n)
+        return numbers, self if len(numbers) == len(self) else self.some(numbers)
 
     def at_levels(self, levels: tuple[float, ...]) -> Self:
         """Return the same cells with fewer levels; all of these must have been kept."""

@@ -32,10 +32,10 @@ from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes
 from geouq.summary.tile_file import CELL, EXPLAINED, RANGE, load_one_tile, opened
 from geouq.summary.variance_profile import SparseProfiles
 
-FORMAT = "geouq tile summaries 1"
+FORMAT = "geouq tile summaries 2"
 PART = "part"
 PIXELS = "pixels"  # stands for the variance of a part of which all pixels are there
-OPEN = 2  # files whose arrays are kept
+OPEN = 4  # files whose arrays are kept: t1, t10, t100 and t1000 follow each other where tiles go by their names
 ENTRY = {"cell_entry_cell": "cell", "cell_entry_key": "key", "cell_entry_sums": "sums"}
 
 Array = NDArray[Any]
@@ -160,6 +160,7 @@ class TilesFile:
             words = json.loads(file["words"].asstr()[()])
             self._names = [str(name) for name in file["variable"].asstr()[()]]
             self._there = frozenset(file)
+            self._transforms = Widened.of(file, "transform")
             self.levels = tuple(map(float, file["level"][()]))
             self.tiles = {str(name): number for number, name in enumerate(file["tile"].asstr()[()])}
         self._words: dict[str, Sequence[Mapping[str, Any]]] = {
@@ -185,7 +186,7 @@ class TilesFile:
     def place(self, tile: str) -> TilePlace:
         """Return where a tile is."""
         rows, columns = (int(length) for length in self._attributes["shape"])
-        transform = Affine(*map(float, self._read("transform")[self.tiles[tile]]))
+        transform = Affine(*map(float, self._transforms[self.tiles[tile]]))
         grid = Grid((rows, columns), transform, str(self._attributes["crs"]))
         return TilePlace(tile, grid, int(self._attributes["cell_size"]))
 

@@ -4,7 +4,7 @@ The key of a pixel is the leading bits of its variance as a float32: sign and ex
 tile's profile (neighbouring keys differ by 1 part in 512), 4 bits in a cell's (16 keys an octave).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
@@ -71,6 +71,16 @@ class Binned:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weight", finite_or_missing(self.weight))
+
+    def once(self, function: Callable[[Self], Floats]) -> Floats:
+        """Return function(self), which is called once: what several metrics need. They must not change it."""
+        if function not in self._found:
+            self._found[function] = function(self)
+        return self._found[function]
+
+    @cached_property
+    def _found(self) -> dict[Callable[[Self], Floats], Floats]:
+        return {}
 
     @cached_property
     def mean_variance(self) -> Floats:
@@ -565,19 +575,25 @@ def equal_classes(values: NDArray[np.generic], n: Floats, count: int) -> Ints:
 @compiled_for("i8[::1], i8[::1], f8[:,::1], f8[:,:,::1], f8[:,:,::1]")
 def _sort_into(cell: Ints, key: Ints, sums: Floats, shares: Floats, out: Floats) -> None:
     """Add each entry to the bins of its cell, out (cells, bins, 5), by the shares of its key."""
+    bins, counts = np.zeros(shares.shape[:2], np.int64), np.zeros(len(shares), np.int64)
+    for k in range(len(shares)):  # few bins have a share of a key
+        for j in range(shares.shape[1]):
+            if shares[k, j, 3] > 0:
+                bins[k, counts[k]] = j
+                counts[k] += 1
     for e in range(len(cell)):
         variance, squared_error, n, weight = sums[e, 0], sums[e, 1], sums[e, N], sums[e, -1]
         if n == 0:
             continue
         squared_variance = square_of_variance(sums[e])
-        for j in range(shares.shape[1]):
+        for i in range(counts[key[e]]):
+            j = bins[key[e], i]
             share, into = shares[key[e], j], out[cell[e], j]
-            if share[3] > 0:
-                into[0] += share[0] * variance
-                into[1] += share[1] * squared_error
-                into[2] += share[2] * squared_variance
-                into[3] += share[3] * n
-                into[4] += share[4] * weight
+            into[0] += share[0] * variance
+            into[1] += share[1] * squared_error
+            into[2] += share[2] * squared_variance
+            into[3] += share[3] * n
+            into[4] += share[4] * weight
 
 
 def _shares(profile: VarianceProfile, edges: Floats, keys: Ints) -> Floats:

@@ -146,7 +146,7 @@ def _arrived(task: Task, future: Future[Any], progress: dict[str, _Progress], st
         yield state.early.pop(state.due)
         state.due += 1
     if state.due == task.count:
-        state.failed = True  # nothing more is expected of it
+        del progress[task.tile.name]  # of thousands of tiles, only those under way are gone through
 
 
 def _stop(running: Iterable[Future[Any]]) -> None:

@@ -24,15 +24,24 @@ class PackedRows(Sequence[Row]):
     def __init__(self, columns: Sequence[str], first: Iterable[Row] = ()) -> None:
         self._first, self._names = tuple(first), tuple(columns)
         self._columns: list[MutableSequence[Any]] = [_empty(COLUMN[name].kind) for name in self._names]
+        self._texts: dict[Any, Any] = {}  # each text once: those from other processes are copies
 
     def extend(self, rows: Iterable[Row]) -> None:
         """Pack more rows; a value that a row lacks is missing."""
         for row in rows:
             for name, column in zip(self._names, self._columns, strict=True):
                 value = row.get(name)
-                if isinstance(column, array) and value is None:
-                    value = math.nan if column.typecode == "d" else MISSING
-                column.append(value)
+                if not isinstance(column, array):
+                    column.append(self._texts.setdefault(value, value))
+                elif value is None:
+                    column.append(math.nan if column.typecode == "d" else MISSING)
+                else:
+                    column.append(value)
+
+    @property
+    def first(self) -> Sequence[Row]:
+        """Return the rows that are kept as they are."""
+        return self._first
 
     def after(self, first: Iterable[Row]) -> "PackedRows":
         """Return the packed rows after these, which are kept as they are."""

@@ -112,7 +112,7 @@ def for_count(found: Mapping[str, Row]) -> str:
 def _by_unit(table: Table) -> dict[tuple[str, str], dict[str, dict[str, Row]]]:
     """Return rows by region, variable and metric; of several bin schemes the first, but equal-count before others."""
     found: dict[tuple[str, str], dict[str, dict[str, Row]]] = {}
-    for row in (row for row in table.rows if row["level"] != "tile"):
+    for row in table.without_tiles():
         name = f"{row['variable']} ({row['model']})" if row["model"] else row["variable"]
         own = found.setdefault((row["level"], row["name"]), {}).setdefault(name, {})
         if row["metric"] not in own or _is_preferred(row) > _is_preferred(own[row["metric"]]):

@@ -79,6 +79,12 @@ class Table:
             return self.rows.values()
         return ([row.get(column) for column in self.columns] for row in self.rows)
 
+    def without_tiles(self) -> Sequence[Row]:
+        """Return the rows of the whole and of regions; those of thousands of tiles are not unpacked."""
+        if isinstance(self.rows, PackedRows):
+            return self.rows.first
+        return [row for row in self.rows if row.get("level") != "tile"]
+
 
 def metric_options_for(
     experiment: Experiment, variable: Variable, whole: Summary | None, form: Form = GAUSSIAN
@@ -230,11 +236,8 @@ def heavy_bins(bins: Table) -> list[str]:
     found = [
         f"{_of_model(row)}, {row['name']}: bin {row['bin']} of {row['bins']} holds {row['share']:.1%} of the pixels; "
         "read equal-count bins instead"
-        for row in bins.rows
-        if row["level"] != "tile"
-        and row["share"] is not None
-        and row["share"] > HEAVY_BIN
-        and not row["bins"].startswith("equal-count")
+        for row in bins.without_tiles()
+        if row["share"] is not None and row["share"] > HEAVY_BIN and not row["bins"].startswith("equal-count")
     ]
     more = len(found) - WARNINGS
     return found if more < 2 else [*found[:WARNINGS], f"the same of {more} more bins, see bins.csv"]
@@ -242,7 +245,7 @@ def heavy_bins(bins: Table) -> list[str]:
 
 def mostly_odd(metrics: Table, excluded: Table) -> list[str]:
     """Return warnings about reasons for which many pixels do not count: `ODD_SHARE` of them, or more than do count."""
-    counts = {_of_model(row): row["n"] for row in metrics.rows if row["level"] == "all"}
+    counts = {_of_model(row): row["n"] for row in metrics.without_tiles() if row["level"] == "all"}
     lost = Counter[tuple[str, str]]()
     for row in excluded.rows:
         lost[_of_model(row), row["reason"]] += row["n"]

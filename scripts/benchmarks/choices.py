@@ -5,6 +5,7 @@ from pathlib import Path
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 CURVE = tuple(k / 20 for k in range(1, 20))
+COUNTS = (100, 400, 1600)
 
 
 @dataclass(frozen=True)
@@ -12,6 +13,7 @@ class Choice:
     """What a section is to measure; None leaves size and rounds to the section.
 
     data : folder of the rasters. size, kernel_size : sides in pixels. tiles : of the configuration that is checked.
+    counts : of small tiles of a run.
     """
 
     data: Path
@@ -20,6 +22,7 @@ class Choice:
     tiles: int
     rounds: int | None
     threads: int
+    counts: tuple[int, ...] = COUNTS
 
     def side(self, default: int = 4096) -> int:
         """Side in pixels."""

@@ -15,6 +15,7 @@ Work = Callable[[], object]
 Clock = Callable[[], float]
 MIB = 1 << 20
 POLL = 0.02  # seconds
+FAMILY_POLL = 0.1  # seconds, as a look takes milliseconds
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,42 @@ def peak_of(command: Sequence[str]) -> tuple[float, subprocess.CompletedProcess[
     return peak, subprocess.CompletedProcess(command, process.returncode, output)
 
 
+def peaks_of(command: Sequence[str]) -> tuple[tuple[float, float], subprocess.CompletedProcess[str]]:
+    """Peaks of a program that starts others, and how it ended: that of its largest process, and of all together.
+
+    In MiB; of all, memory that several share is counted once, and marks between two looks are missed.
+    """
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        largest = together = 0.0
+        while process.poll() is None:
+            family = _family(process.pid)
+            largest = max(largest, *map(peak_mib, family))
+            together = max(together, sum(map(_share_mib, family)))
+            time.sleep(FAMILY_POLL)
+        output = process.stdout.read() if process.stdout else ""
+    return (largest, together), subprocess.CompletedProcess(command, process.returncode, output)
+
+
+def _family(pid: int) -> list[int]:
+    """Return a process and all that it and its children have started."""
+    found = [pid]
+    for one in found:
+        try:
+            found += map(int, Path(f"/proc/{one}/task/{one}/children").read_text(encoding="ascii").split())
+        except OSError:
+            continue  # it has ended
+    return found
+
+
+def _share_mib(pid: int) -> float:
+    """Return the resident memory of a process in MiB, pages that n processes share as the nth part; 0 if it ended."""
+    try:
+        words = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").split()
+    except OSError:
+        return 0.0
+    return next((int(value) * 1024 / MIB for word, value in pairwise(words) if word == "Pss:"), 0.0)
+
+
 def peak_mib(pid: int | str = "self") -> float:
     """Peak resident memory of a process so far in MiB, 0 where it has ended."""
     try:
@@ -142,8 +179,13 @@ def _busy() -> float:
 
 def _own() -> float:
     """Seconds of processor time of this process and the children that have ended."""
+    return time.process_time() + children_seconds()
+
+
+def children_seconds() -> float:
+    """Seconds of processor time of the children that have ended, and of theirs."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
+    return children.ru_utime + children.ru_stime
 
 
 def _short(value: float) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import rasterio
+from numpy.typing import NDArray
 
 from benchmarks.choices import Choice
 from benchmarks.measure import RATIO, Table, compare, ratio_row
@@ -71,16 +72,20 @@ def _sweep_of_zones(config: Path, threads: int) -> Callable[[], None]:
 def _classes(folder: Path, name: str) -> str:
     """Classes in square patches; how the configuration names them."""
     with rasterio.open(path_of(folder, name, "truth")) as truth:
+        height, width = truth.shape
+    patches = np.random.default_rng(0).integers(1, CLASSES + 1, [-(-side // PATCH) for side in (height, width)])
+    return class_regions(folder, name, np.kron(patches, np.ones((PATCH, PATCH))).astype(np.uint8)[:height, :width])
+
+
+def class_regions(folder: Path, name: str, cover: NDArray[np.uint8]) -> str:
+    """Write classes from 1 on for a tile; return how the configuration names them."""
+    with rasterio.open(path_of(folder, name, "truth")) as truth:
         profile = {key: truth.profile[key] for key in ("driver", "height", "width", "crs", "transform")}
-    patches = np.random.default_rng(0).integers(
-        1, CLASSES + 1, [-(-profile[side] // PATCH) for side in ("height", "width")]
-    )
-    cover = np.kron(patches, np.ones((PATCH, PATCH))).astype(np.uint8)[: profile["height"], : profile["width"]]
     with rasterio.open(
         folder / "classes.tif", "w", **profile, count=1, dtype="uint8", tiled=True, compress="deflate"
     ) as to:
         to.write(cover, 1)
-    names = ", ".join(f"{code}: class {code}" for code in range(1, CLASSES + 1))
+    names = ", ".join(f"{code}: class {code}" for code in range(1, int(cover.max()) + 1))
     return f"{{classes: classes.tif, names: {{{names}}}}}"
 
 

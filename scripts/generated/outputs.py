@@ -12,8 +12,8 @@ FILES = {
     "SHA256SUMS": "checksums for `sha256sum -c` of all files except summaries, which contain their own",
     ".geouq.lock": "the lock of a command that writes to the folder",
     "summaries/<tile>.nc": "the sums of each tile: they add up to regions, and open with xarray",
-    "summaries/together/<number>.nc": "the summaries of many small tiles (at most 16,384 pixels each); "
-    "`geouq.load_tile(path, tile)` reads one of them",
+    "summaries/together/<number>.nc": "the summaries of many small tiles (at most 32,768 pixels of all variables "
+    "each); `geouq.load_tile(path, tile)` reads one of them",
     "summaries/zones/<layer>/<tile>.nc": "the sums of polygons and classes in each tile",
     **{one.file: one.about for one in TABLES.values()},
     "tables/metrics.parquet": "the same as `metrics.csv`, with the extra `parquet`",

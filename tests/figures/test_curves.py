@@ -146,6 +146,16 @@ def test_groups_have_the_coverage_of_their_pixels(arrays, summary):
     np.testing.assert_allclose(line(axes, "90 %")[1], expected, atol=0.1)
 
 
+@pytest.mark.parametrize("factor", [1 / 9, 9])
+def test_the_lines_of_the_levels_lie_within_the_axis_of_groups(arrays, factor):
+    mean, variance, truth = arrays
+    found = summary_of(mean, factor * variance, truth)
+    low, high = group_coverage_figure(found, title="t", levels=(0.9,), groupings=["truth"]).axes[0].get_ylim()
+
+    assert low <= 89
+    assert high >= 91
+
+
 def test_the_axis_of_groups_shows_the_values_between_them_and_intervals_are_those_given(arrays, summary):
     truth = arrays[2].ravel()
     limits = {("truth", 0.9): np.array([np.full(10, 0.5), np.full(10, 0.75)])}

@@ -82,7 +82,7 @@ def cells_joined(cells, numbers):
 def test_a_resample_is_the_sum_of_the_cells_drawn():
     tiles = Tiles(forecast(0, 128, 20))
     cells, basis = tiles.parts["r0c0"].cells, basis_of_cells(tiles.whole, CHOICES)
-    rows = rows_of_cells(tiles.cells_of("r0c0"), len(cells), basis)
+    _, rows = rows_of_cells(tiles.cells_of("r0c0"), basis)
 
     found = basis.summary(resampled(rows, 100, 0, "all"))
 
@@ -107,7 +107,7 @@ def test_a_resample_is_the_sum_of_the_cells_drawn():
 def test_all_cells_together_have_the_bins_of_the_whole(scheme):
     tiles = Tiles(forecast(1, 128, 20))
     basis = basis_of_cells(tiles.whole, MetricOptions(CHOICES.levels, (scheme,)))
-    rows = rows_of_cells(tiles.cells_of("r0c0"), 64, basis)
+    _, rows = rows_of_cells(tiles.cells_of("r0c0"), basis)
 
     found = basis.summary(sums_by_block(rows, np.zeros(64, np.int64), 1))
 
@@ -122,7 +122,7 @@ def test_a_constant_variance_falls_into_one_bin():
     mean, _, truth = forecast(2, 128, 20)
     tiles = Tiles((mean, np.full_like(mean, 2.0), truth))
     basis = basis_of_cells(tiles.whole, MetricOptions(CHOICES.levels, (EQUAL_WIDTH_10, *CHOICES.schemes)))
-    rows = rows_of_cells(tiles.cells_of("r0c0"), 64, basis)
+    _, rows = rows_of_cells(tiles.cells_of("r0c0"), basis)
 
     found = basis.summary(sums_by_block(rows, np.zeros(64, np.int64), 1))
 
@@ -134,7 +134,7 @@ def test_weighted_pixels_count_by_their_weight():
     weight = np.random.default_rng(0).uniform(0, 2, (128, 128))
     tiles = Tiles(forecast(3, 128, 20), weight=weight)
     basis = basis_of_cells(tiles.whole, CHOICES)
-    rows = rows_of_cells(tiles.cells_of("r0c0"), 64, basis)
+    _, rows = rows_of_cells(tiles.cells_of("r0c0"), basis)
 
     found = basis.summary(sums_by_block(rows, np.zeros(64, np.int64), 1))
 
@@ -152,7 +152,7 @@ def test_all_cells_together_have_every_number_of_the_whole(given):
     whole = tiles.whole.having(given=None if given is None else GivenLevel(given))
     choices = MetricOptions(CHOICES.levels, schemes)
     basis = basis_of_cells(whole, choices)
-    rows = rows_of_cells(tiles.cells_of("r0c0"), 64, basis)
+    _, rows = rows_of_cells(tiles.cells_of("r0c0"), basis)
 
     found = basis.summary(sums_by_block(rows, np.zeros(64, np.int64), 1))
 

@@ -82,3 +82,13 @@ def test_blocks_keep_the_share_of_the_variance_that_is_within_them(side, scale):
     kept = np.mean([kept_by_blocks(of_field(field), sides) for field in fields[:12]])
 
     assert kept == pytest.approx(within / whole, rel=0.12)
+
+
+def test_cells_without_a_pixel_around_a_region_change_no_correlation():
+    field, around = gaussian_field(np.random.default_rng(0), 20, 2.0), [(7, 30), (40, 3)]
+    present = np.random.default_rng(1).random(field.shape) < 0.8
+    alone, within = of_field(field, present), of_field(np.pad(field, around), np.pad(present, around))
+
+    assert within.pairs[:15].tolist() == alone.pairs[:15].tolist()
+    assert within.correlation[:15].tobytes() == alone.correlation[:15].tobytes()
+    assert within.pairs.sum() >= alone.pairs.sum()

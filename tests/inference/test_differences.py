@@ -127,9 +127,12 @@ def long_run_of(pair, of):
     """The long-run variance of the difference of a function of two numbers, from the influences of both."""
     parts = []
     for name in ("of_squares", "of_blocks", "of_cells"):
-        moved = [of(one.value.value + getattr(one.spread, name)) - of(one.value.value) for one in pair]
+        own = [getattr(one.spread.influences, name)[one.spread.place] for one in pair]
+        moved = [
+            of(one.value.value + influence) - of(one.value.value) for one, influence in zip(pair, own, strict=True)
+        ]
         parts.append(moved[1] - moved[0])
-    return long_run(pair[0].spread.squares, *parts)
+    return long_run(pair[0].spread.influences.squares, *parts)
 
 
 def blocks_of(tiles):

@@ -29,7 +29,7 @@ def tiles(arrays):
 def of_cells(tiles, metric, *arguments):
     """Influences of the cells of one tile on a metric."""
     basis = basis_of_cells(tiles.whole, CHOICES)
-    rows = rows_of_cells(tiles.cells_of("r0c0"), (SIDE // 16) ** 2, basis)
+    _, rows = rows_of_cells(tiles.cells_of("r0c0"), basis)
     probes = Probes.of(rows)
     gradient = probes.gradient(np.asarray(metric(basis.summary(probes.sums), *arguments)))
     return influences(rows, gradient[:, np.newaxis])[:, 0]
@@ -69,7 +69,7 @@ def test_the_influence_of_a_cell_is_the_residual_of_the_number(tiles, arrays, na
 def test_the_influence_on_a_norm_of_bins_is_that_of_its_change_when_a_cell_is_left_out():
     tiles = Tiles(forecast(0, SIDE, 12, 0.7))
     basis = basis_of_cells(tiles.whole, CHOICES)
-    rows = rows_of_cells(tiles.cells_of("r0c0"), (SIDE // 16) ** 2, basis)
+    _, rows = rows_of_cells(tiles.cells_of("r0c0"), basis)
     (scheme,) = CHOICES.schemes
     edges = basis.edges[scheme.name]
     value = float(ence(basis.summary(rows.sum(0)[np.newaxis]), scheme, edges)[0])

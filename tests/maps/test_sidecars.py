@@ -342,6 +342,17 @@ def test_a_cell_without_a_pixel_is_no_polygon(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(("many", "size"), [(9, 1 << 14), (10, 1 << 12)])
+def test_a_package_of_many_cells_has_larger_pages(tmp_path, monkeypatch, many, size):
+    monkeypatch.setattr(polygons_room, "TOGETHER", many)
+    part = summarize_arrays(*heteroscedastic((40, 48)), (0.5, 0.9), cell_size=16)
+    cell_maps([TileSummary("a", Grid((40, 48), PLACE, UTM33), 16, {"cover": part})], tmp_path)
+
+    with closing(sqlite3.connect(tmp_path / "cells_cover.gpkg")) as database:
+        assert database.execute("PRAGMA page_size").fetchone() == (size,)
+    assert len(read_package(tmp_path / "cells_cover.gpkg")[1]) == 9
+
+
 def test_tiles_of_two_crs_are_two_layers(tmp_path):
     cell_maps([swept("a", 0), swept("b", 0, crs=UTM34), swept("c", 48)], tmp_path, ("n",))
 

@@ -129,13 +129,31 @@ def test_beyond_the_most_diagrams_the_last_regions_are_left_out():
     assert found.left_out == 6
 
 
-def test_forms_without_a_variance_show_the_curve_of_their_levels():
-    (found,) = multiples([VARIABLE], {"all": ""}, {WHOLE: Curves(others={"quantiles": [(0.1, 0.2), (0.9, 0.8)]})})
-
-    assert "predicted probability" in found.caption
-    assert "No bands: " in found.caption  # the bootstrap computes none for this form
+def test_quantiles_have_one_diagram_and_classes_one_each_that_names_them():
+    (found,) = multiples([VARIABLE], {"all": ""}, {WHOLE: Curves(others={"quantile_calibration": [(0.1, 0.2)]})})
+    assert found.title == "Reliability of quantiles"
+    assert found.caption.startswith("Across: level of a quantile; up: share of the truth at most the quantile.")
     assert found.headings == ["v"]
+
+    classes = Curves(others={f"reliability_{name}": [(0.1, k / 9)] for k, name in enumerate(("open", "dense"))})
+    both = multiples([VARIABLE], {"all": ""}, {WHOLE: classes})
+    assert [one.title for one in both] == ["Reliability of open", "Reliability of dense"]
+    assert len({one.key for one in both}) == 2
+    assert both[0].rows[0].diagrams != both[1].rows[0].diagrams
+
+    many = Curves(others={f"reliability_{k}": [(0.1, 0.2)] for k in range(9)})
+    shown = multiples([VARIABLE], {"all": ""}, {WHOLE: many})
+    assert len(shown) == 8
+    assert "Shown are the first 8 of 9 classes." in shown[0].caption
     assert multiples([VARIABLE], {"all": ""}, {WHOLE: Curves()}) == []
+
+
+def test_shares_of_classes_have_the_bands_that_are_known():
+    rows = [rows_of(WHOLE, curve="reliability_open", x=x, y=x / 2) for x in (0.25, 0.75)]
+    bands = Bands(0.95, 9, np.empty((2, 0)), {}, np.nan, {"reliability_open": np.array([[0.1, np.nan], [0.2, 0.5]])})
+    (found,) = curves_of([], rows, "b-3", lambda _: bands).values()
+
+    assert found.shares == {"reliability_open": [(0.25, 0.125, 0.1, 0.2), (0.75, 0.375)]}
 
 
 @pytest.mark.parametrize(("low", "high"), [(1.0, 9.0), (0.1, 30.0), (1e-6, 1e6)])

@@ -6,7 +6,17 @@ from dataclasses import replace
 import pytest
 
 from geouq.config import Variable
-from geouq.pages.headline import FEW_CELLS, covered, headline, headline_of_region, listed, reasons, shifted
+from geouq.pages.headline import (
+    FEW_CELLS,
+    compared,
+    covered,
+    effect_words,
+    headline,
+    headline_of_region,
+    listed,
+    reasons,
+    shifted,
+)
 from geouq.verdict import NOT_ADJUSTED, Part, Verdict
 
 VARIABLES = [Variable(name="AGB", band=1), Variable(name="Clay", band=2)]
@@ -114,6 +124,27 @@ def test_an_effect_that_may_be_chance_says_so():
     assert adjusted == (
         "predictions 0.90 std (0.10 to 1.70) below the truth, not significant among the tests of all regions"
     )
+
+
+def test_a_bias_without_a_test_says_so_where_the_verdict_names_another_finding():
+    none, spread = Part(""), Part("z_std", 2.0, 1.4, 3.2, 0.95, 0.001, OVER)
+    bias = Part("z_mean", -1.08, reason=FEW)
+
+    assert shifted(Verdict((OVER,), bias, spread, none, none)) == "predictions 1.08 std above the truth, not tested"
+    assert shifted(Verdict(("cannot be tested",), bias, Part("z_std", 2.0), none, none)) == (
+        "predictions 1.08 std above the truth"
+    )
+
+
+def test_the_whole_has_the_digits_in_a_region_that_it_has_on_the_first_page():
+    none = Part("")
+    whole, own = (
+        Verdict((OVER,), none, Part("z_std", value, 1.3, 3.9, 0.95, 0.001, OVER), none, Part("coverage_90", 0.63))
+        for value in (2.1634, 2.0)
+    )
+
+    assert "errors 2.2 (1.3 to 3.9) times" in effect_words(whole)
+    assert compared(own, whole).endswith("; the whole: 63 % and 2.2 times")
 
 
 def judged(findings, inside, shape=("pit_std", 0.2887), limits=(0.95, 1.2)):

@@ -39,6 +39,7 @@ from geouq.summary import add_all
 CHROMIUM = Path("/usr/bin/chromium")
 PATIENCE = 180_000  # milliseconds, against a page that hangs
 SIDE, CELL = 64, 16
+FINDINGS = dict.fromkeys(("no miscalibration detected", "biased", "badly shaped"))
 TILES = (HOSTILE, "a2", "b1", "b2")
 REGION = "</script><script>alert(2)</script>"
 SCHEME = BinScheme(scheme="equal-count", count=10)
@@ -130,7 +131,7 @@ def summary_of_cells(run, chosen):
     saved = SavedSummaries(run, tuple(sorted(TILES)), (0.5, 0.8, 0.9, 0.95))
     whole = add_all(tile.variables["height"].whole for tile in saved.wholes())
     basis = basis_of_cells(whole, MetricOptions(whole.levels, (SCHEME,)))
-    rows = [rows_of_cells(saved.cells(tile, "height"), 16, basis) for tile in sorted(TILES)]
+    rows = [rows_of_cells(saved.cells(tile, "height"), basis)[1] for tile in sorted(TILES)]
     summed = np.sum([rows[tile][cell] for tile, cell in chosen], axis=0)
     return basis.summary(summed[np.newaxis]), basis.edges[SCHEME.name]
 
@@ -516,6 +517,24 @@ def test_scripts_and_styles_of_a_page_have_neither_comments_nor_indentation(run)
     assert "source-atop" in texts[0]  # code before a comment in its line stays
 
 
+def loaded_at_first(browser, folder):
+    """Paths of the files that the first page of a report loads until its map is visible."""
+    asked, page = [], context_of(browser).new_page()
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((folder / "index.html").as_uri())
+    page.wait_for_selector("#map[data-ready]")
+    page.context.close()
+    return {url2path(url) for url in asked if url.startswith("file:")}
+
+
+@pytest.mark.parametrize(("regions", "variables"), [(3, 5), (12, 5), (6, 8), (30, 3)])
+def test_runs_of_medium_size_load_at_most_300_kilobytes_too(browser, tmp_path, regions, variables):
+    given = large_content(tiles=60, regions=regions, variables=variables)
+    write_report(replace(given, curves=large_curves(given.variables, given.regions)), tmp_path)
+
+    assert sum(path.stat().st_size for path in loaded_at_first(browser, tmp_path)) < 300_000
+
+
 def test_300_regions_and_40_variables_load_at_most_300_kilobytes_and_all_rows_when_they_are_wanted(
     browser, opened, tmp_path
 ):
@@ -527,12 +546,7 @@ def test_300_regions_and_40_variables_load_at_most_300_kilobytes_and_all_rows_wh
     started = time.process_time()
     write_report(replace(given, curves=curves), tmp_path)
     assert time.process_time() - started < 30
-    asked, first = [], context_of(browser).new_page()
-    first.on("request", lambda request: asked.append(request.url))
-    first.goto((tmp_path / "index.html").as_uri())
-    first.wait_for_selector("#map[data-ready]")
-    first.context.close()
-    paths = {url2path(url) for url in asked if url.startswith("file:")}
+    paths = loaded_at_first(browser, tmp_path)
     assert not any(path.name.startswith(("card", "bins")) for path in paths)
     assert sum(path.stat().st_size for path in paths) < 300_000
 
@@ -1116,6 +1130,61 @@ def test_on_paper_the_map_and_the_diagrams_fit_their_columns(opened):
         assert picture.evaluate("one => one.getBoundingClientRect().width <= one.parentElement.clientWidth + 1")
 
 
+def test_on_paper_no_table_is_wider_than_a_page_and_the_map_stays_with_its_heading(opened):
+    page = opened()
+    page.set_viewport_size({"width": 711, "height": 1000})  # A4 without its margins
+    page.emulate_media(media="print")
+
+    assert page.evaluate("[...document.querySelectorAll('table')].every(one => one.offsetWidth <= 1.1 * 711)")
+    assert page.locator("#map").evaluate("one => getComputedStyle(one).breakInside") == "avoid"
+    pointed_at = page.locator("#part .values thead th").nth(1)
+    assert (pointed_at.inner_text(), pointed_at.is_visible()) == ("pointed at", False)
+
+
+@pytest.mark.parametrize("width", [1280, 1440, 1920])
+def test_on_a_wide_screen_the_diagrams_of_a_selection_stand_next_to_the_map(opened, width):
+    page = opened()
+    page.set_viewport_size({"width": width, "height": 900})
+    page.mouse.click(*locate(page, 16 + 6))
+    expect_chosen(page, "row 2, column 3")
+    part, card, cells = (page.locator(name).bounding_box() for name in ("#part", "#card", "#map"))
+    chart = page.locator("#part .chart").first.bounding_box()
+
+    assert part["x"] + part["width"] <= cells["x"]
+    assert card["y"] + card["height"] <= part["y"]
+    assert chart["y"] < cells["y"] + cells["height"]
+
+
+@pytest.mark.parametrize("width", [390, 1024, 1280, 1440])
+def test_letters_of_the_diagrams_of_a_selection_can_be_read(opened, run, width):
+    for name in ("index.html", region_page(run)):
+        page = opened(name)
+        page.set_viewport_size({"width": width, "height": 900})
+        heights = page.locator("#part svg text").evaluate_all(
+            "all => all.map(one => parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a)"
+        )
+        assert min(heights) >= 8.5  # CSS pixels
+
+
+def test_the_buttons_do_not_lie_on_the_cells_of_a_wide_map(browser, tmp_path):
+    given = large_content(tiles=4, regions=2)
+    places = [
+        replace(one.place, grid=replace(one.place.grid, transform=one.place.grid.transform @ shifted(0)))
+        for one in given.cells.layout.tiles
+    ]
+    layout = layout_of(places, 1)
+    write_report(replace(given, cells=replace(given.cells, layout=layout)), tmp_path)
+    context = context_of(browser, viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.goto((tmp_path / "index.html").as_uri())
+    page.wait_for_selector("#map[data-ready]")
+    count = page.evaluate("geouq.map.then(map => map.numbersOfBlocks().length)")
+    rightmost = max(locate(page, block)[0] for block in range(count))
+
+    assert rightmost < page.locator("#map .zoom").bounding_box()["x"]
+    context.close()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_are_accessible(opened, run, scheme):
     if importlib.util.find_spec("axe_core_python") is None:
@@ -1129,6 +1198,24 @@ def test_pages_are_accessible(opened, run, scheme):
         page.evaluate(axe)
         found = page.evaluate("axe.run()")["violations"]
         assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found] == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_intervals_below_filled_numbers_have_the_colour_of_the_numbers(opened, scheme):
+    page = opened(scheme=scheme)
+    for says in {**FINDINGS, **MARKS}:
+        number, small = page.evaluate(
+            """says => {
+                const cell = document.querySelector(".sheet tbody td:not(.text)");
+                cell.className = says.replaceAll(" ", "-");
+                const small = cell.appendChild(document.createElement("small"));
+                const filled = getComputedStyle(cell).backgroundColor !== "rgba(0, 0, 0, 0)";
+                return [filled, getComputedStyle(small).color === getComputedStyle(cell).color];
+            }""",
+            says,
+        )
+        assert (says, number) == (says, True)
+        assert (says, small) == (says, True)
 
 
 def test_a_long_table_shows_some_rows_and_finds_the_others(opened, tmp_path):

@@ -81,12 +81,19 @@ def test_rows_of_a_long_table_come_from_files_and_not_with_the_page(tmp_path):
     written = write_report(content(metrics=rows, tiles=tiles, regions={HOSTILE: tiles}), tmp_path)
 
     scripts = [path for path in written if path.parent.name == "data"]
-    assert {path.name for path in scripts} == {"tiles_0_0.js", "tiles_1_0.js"}
+    assert [path.name for path in scripts] == ["tiles_0_0.js"]
     text = scripts[0].read_text(encoding="utf-8")
-    found = json.loads(re.fullmatch(r'geouq\.take\("tiles",0,0,(.*)\);\n', text)[1])
+    found, _ = json.loads(re.fullmatch(r'geouq\.take\("tiles",0,0,(.*)\);\n', text)[1])
     assert [one[1] for one in found] == tiles
     assert found[0][3] == "3.25"
     assert "3.25" not in written[1].read_text(encoding="utf-8")
+
+
+def test_a_table_of_many_columns_is_long_with_fewer_rows():
+    rows = {"v": [[Cell("1")] * 13 for _ in range(20)]}
+
+    assert not Sheet("s", "c", [Column("n")] * 11, rows).is_long
+    assert Sheet("s", "c", [Column("n")] * 12, rows).is_long
 
 
 def test_scripts_of_an_earlier_report_are_removed(tmp_path):
@@ -108,6 +115,17 @@ def test_rows_are_cut_into_files_of_at_most_a_megabyte_and_keep_their_order():
     assert all(len(text) < 1_100_000 for text in files.values())
     pieces = [json.loads(text.split(",", 3)[3].removesuffix(");\n")) for text in files.values()]
     assert [one[0] for piece in pieces for one in piece] == [str(number) for number in range(2500)]
+
+
+def test_groups_of_a_small_table_are_in_one_file():
+    groups = {name: [[Cell(f"{name}{k}"), Cell(f"{k}")] for k in range(90)] for name in "ab"}
+    sheet = Sheet("small", "", (Column("a", "name"), Column("b")), groups)
+
+    ((name, text),) = sheet.files()
+
+    assert (name, sheet.index()["files"]) == ("small_0_0.js", None)
+    one, other = json.loads(text.split(",", 3)[3].removesuffix(");\n"))
+    assert (one[3], other[89]) == (["a3", "3"], ["b89", "89"])
 
 
 def test_the_page_of_a_zone_shows_the_map_of_the_tiles_in_which_it_lies(tmp_path):

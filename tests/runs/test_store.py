@@ -8,6 +8,7 @@ from alike import same
 
 from geouq import load_tile
 from geouq.runs.store import SavedFiles
+from geouq.summary.tiles_file import tiles_file
 
 TILES = [f"t{number}" for number in range(10)]
 SHORT = "variables: [height]\noutput: {maps: none, figures: none}\nintervals: {resamples: 100}\n"
@@ -47,9 +48,18 @@ def test_many_small_tiles_share_a_file_that_the_record_names_and_a_second_run_re
     assert together(folder) == ["0001.nc"]
 
 
+def test_files_hold_about_the_same_number_of_tiles_and_no_tile_is_left_alone(tile_folder, geouq):
+    tiles = [f"t{number}" for number in range(18)]
+    assert geouq("run", tile_folder(tiles, text=SHORT, shape=(175, 175))).exit_code == 0
+
+    folder = Path("results/small/summaries")
+    assert [path.name for path in folder.iterdir()] == ["together"]  # none has a file of its own
+    assert sorted(len(tiles_file(path).tiles) for path in (folder / "together").iterdir()) == [9, 9]
+
+
 def test_few_tiles_and_large_tiles_have_a_file_each(tile_folder, geouq):
     assert geouq("run", tile_folder(TILES[:3], text=SHORT)).exit_code == 0
-    assert geouq("run", tile_folder(TILES, text=SHORT, shape=(130, 130)), "--out", "large").exit_code == 0
+    assert geouq("run", tile_folder(TILES, text=SHORT, shape=(190, 190)), "--out", "large").exit_code == 0
 
     for folder, tiles in ((Path("results/small"), TILES[:3]), (Path("large"), TILES)):
         assert sorted(path.stem for path in (folder / "summaries").iterdir()) == sorted(tiles)

@@ -67,7 +67,7 @@ def cube(folder, tiles):
 
 
 def test_a_statistic_of_pixels_is_in_files_tables_and_intervals(cubes, tile_folder, geouq, tmp_path):
-    config = tile_folder(TILES, text=SHORT, shape=(160, 160))
+    config = tile_folder(TILES, text=SHORT, shape=(192, 192))
     assert geouq("run", str(config), "--quiet").exit_code == 0
     results = next(tmp_path.rglob("tables")).parent
 

@@ -316,3 +316,17 @@ def test_cells_come_once_each_in_parts_with_their_profiles(summary, tmp_path):
             shared = np.searchsorted(whole.variance.keys, own.variance.keys)
             np.testing.assert_array_equal(own.variance.sums, whole.variance.sums[found][:, shared])
             assert own.variance.sums.astype(bool).sum() == whole.variance.sums[found].astype(bool).sum()
+
+
+def test_cells_with_pixels_keep_their_numbers_and_profiles(some_tile):
+    cells = some_tile.variables["height"].cells
+    empty = np.zeros(len(cells), np.bool_)
+    empty[::2] = True
+    left = cells.some(np.flatnonzero(~empty))
+
+    assert left.entry_cell.tolist() == (cells.entry_cell[~empty[cells.entry_cell]] // 2).tolist()
+    assert left.entry_sums.tobytes() == cells.entry_sums[~empty[cells.entry_cell]].tobytes()
+    numbers, some = cells.with_pixels()
+    assert numbers.tolist() == np.flatnonzero(cells.moments.n).tolist()
+    assert some.summary().total().n == cells.summary().total().n
+    assert len(some.entry_key) == len(cells.entry_key)

@@ -1,12 +1,13 @@
 """Rows that are packed column by column: the same rows in the same order, in less memory."""
 
+import json
 import sys
 
 import pytest
 
 from geouq.tables.columns import COLUMNS
 from geouq.tables.packed import PackedRows
-from geouq.tables.rows import as_csv, as_frame, sorted_table, with_tiles
+from geouq.tables.rows import Table, as_csv, as_frame, sorted_table, with_tiles
 
 METRICS = COLUMNS["metrics"]
 TILES = [
@@ -34,6 +35,22 @@ def test_packed_rows_are_the_rows_with_none_for_what_they_lack(packed):
     assert packed[1:] == list(map(full, TILES[1:]))
     with pytest.raises(IndexError):
         packed[3]
+
+
+def test_rows_of_tiles_are_left_out_without_unpacking_them(packed, monkeypatch):
+    table = with_tiles(sorted_table("metrics", [WHOLE]), packed)
+    plain = Table(table.columns, list(table.rows))
+    monkeypatch.setattr(PackedRows, "__iter__", None)
+
+    assert list(table.without_tiles()) == [WHOLE]
+    assert list(plain.without_tiles()) == [WHOLE]
+
+
+def test_a_text_is_kept_once_whichever_process_it_comes_from(packed):
+    packed.extend([json.loads(json.dumps(TILES[0]))])
+
+    assert packed[-1]["name"] is packed[0]["name"]
+    assert packed[-1]["metric"] is packed[0]["metric"]
 
 
 def test_a_table_of_the_whole_followed_by_packed_tiles_is_written_as_the_table_of_all_rows(packed):

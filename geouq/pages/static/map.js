@@ -31,13 +31,14 @@ geouq.map = (async () => {
   const ink = name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
   // What is drawn.
-  /** Fit the map above a strip for the scale and the coordinates. */
+  const buttons = section.querySelector(".zoom");
+  /** Fit the map above a strip for the scale and the coordinates, and beside the buttons where they lie on it. */
   function fit() {
     const ratio = devicePixelRatio || 1, wide = host.clientWidth, high = Math.round(Math.min(380, Math.max(240, wide * map.height / map.width)));
     Object.assign(canvas, {width: wide * ratio, height: high * ratio});
     canvas.style.height = `${high}px`;
-    const scale = Math.min((wide - 72) / map.width, (high - 56) / map.height);
-    view = {wide, high, ratio, scale, left: (wide + 56 - scale * map.width) / 2, top: (high - 40 - scale * map.height) / 2};
+    const aside = getComputedStyle(buttons).position === "absolute" ? buttons.offsetWidth : 0, scale = Math.min((wide - 72 - aside) / map.width, (high - 56) / map.height);
+    view = {wide, high, ratio, scale, left: (wide + 56 - aside - scale * map.width) / 2, top: (high - 40 - scale * map.height) / 2};
   }
   const across = x => view.left + x * view.scale, down = y => view.top + y * view.scale;
   const back = (x, y) => ({x: (x - view.left) / view.scale, y: (y - view.top) / view.scale});
@@ -95,8 +96,9 @@ geouq.map = (async () => {
     context.strokeStyle = colour;
     context.lineWidth = width;
   }
+  const FONT = "12px system-ui, sans-serif";
   function written(text, x, y, align = "left") {
-    Object.assign(context, {textAlign: align, fillStyle: ink("ink"), font: "12px system-ui, sans-serif", lineJoin: "round"});
+    Object.assign(context, {textAlign: align, fillStyle: ink("ink"), font: FONT, lineJoin: "round"});
     pen(ink("paper"), 3.5);
     context.strokeText(text, x, y);
     context.fillText(text, x, y);
@@ -168,7 +170,11 @@ geouq.map = (async () => {
     if (hasCuts) { drawEdges(ground); return; }
     const [wide, , , high] = ground.step, [tile] = tiles, x0 = ground.x[tile] - (layout.lefts[tile] - map.left) * wide, y0 = ground.y[tile] - (layout.tops[tile] - map.top) * high;
     const marks = ticks(x0, x0 + map.width * wide), apart = marks.length > 1 ? Math.abs((marks[1] - marks[0]) / wide) * view.scale : Infinity;
-    for (const tick of marks.filter((_, k) => k % Math.ceil(74 / apart) === 0)) written(people6(tick), across((tick - x0) / wide), view.high - 6, "center");
+    context.font = FONT;
+    for (const tick of marks.filter((_, k) => k % Math.ceil(74 / apart) === 0)) {
+      const text = people6(tick), x = across((tick - x0) / wide);
+      if (x + context.measureText(text).width / 2 <= view.wide) written(text, x, view.high - 6, "center");
+    }
     for (const tick of ticks(y0, y0 + map.height * high)) written(people6(tick), 4, down((tick - y0) / high) + 4);
   }
   /** Lines of both axes, broken by two strokes where a strip is cut out, and a dashed line across the map at each cut. */
@@ -288,7 +294,7 @@ geouq.map = (async () => {
       cell.dataset.value = value ?? "";
       const hasInterval = low !== undefined && column !== POINTED, [text, from, to] = hasInterval ? withInterval(value, low, high) : [value === undefined ? "" : people(value)];
       cell.replaceChildren(one.id === "n" && value !== undefined ? thousands(value) : text);
-      if (hasInterval) cell.append(element("small", {}, `${from} to ${to}`));
+      if (hasInterval) cell.append(" ", element("small", {}, `${from} to ${to}`));
     });
   }
   function point(block) {

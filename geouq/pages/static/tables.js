@@ -82,7 +82,8 @@
       show(AT_ONCE);
     }
     async function open() {
-      const group = select.selectedIndex, found = (await geouq.parts(index.name, group, index.files[group])).flat();
+      const group = select.selectedIndex;
+      const found = index.files ? (await geouq.parts(index.name, group, index.files[group])).flat() : (await geouq.load(index.name, 0, 0))[group];
       if (group !== select.selectedIndex) return; // another one was chosen in the meantime
       rows = only ? found.filter(row => only.has(text(row[name]))) : found;
       again();
