@@ -1,7 +1,8 @@
-"""What regions from classes and polygons cost beside the sweep of the tile that they lie in."""
+"""What a sweep takes that also sums regions from classes and polygons, with their files."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -15,58 +16,58 @@ from benchmarks.rasters import make_tile
 from benchmarks.sweeps import decode_tile
 from benchmarks.tiles import path_of, write_config
 from geouq.config import load_experiment
-from geouq.core.failures import Failure
-from geouq.rasters.catalog import Tile, find_tiles
-from geouq.runs.plan import plan_run, settings_for
-from geouq.sweep.tiles import sweep_zones
-from geouq.sweep.workers import workers
-from geouq.sweep.zone_batches import batches_of
-from geouq.zones import Zones, open_regions
+from geouq.pipeline.data import Options
+from geouq.pipeline.prepare import prepare, working
+from geouq.pipeline.stages import Inspected
+from geouq.pipeline.sweep import save, sweep
 
 CLASSES, PATCH = 10, 64  # pixels of a side
-POLYGONS = (100, 1000)
+POLYGONS = {100: "<= 1.9", 1000: "<= 2.5"}
 CORNERS = 12
 
 
 def zones_section(choice: Choice) -> Table:
-    """Return the summaries of many zones of one tile against decoding the tile."""
+    """Return the sweep of a tile with many zones, from headers to saved summaries, against decoding the tile."""
     name = make_tile(choice.data, choice.side(), "deflate")
-    regions = {f"{CLASSES} classes in patches of {PATCH} pixels": partial(_classes, choice.data, name)}
-    for count in POLYGONS:
-        regions[f"{count} polygons side by side"] = partial(_polygons, choice.data, name, count)
+    classes = f"{CLASSES} classes in patches of {PATCH} pixels"
+    layers = {"classes": _classes(choice.data, name)}
+    layers |= {f"polygons{count}": _polygons(choice.data, name, count) for count in POLYGONS}
+    cases = {
+        "none": ((), ""),
+        classes: (("classes",), "<= 2.2"),
+        **{f"{count} polygons side by side": ((f"polygons{count}",), target) for count, target in POLYGONS.items()},
+        f"{classes}, and 100 polygons": (("classes", "polygons100"), "<= 3.0"),
+    }
     base = partial(decode_tile, choice.data, name, choice.threads)
     rows = []
-    for what, region in regions.items():
+    for what, (names, target) in cases.items():
         config = write_config(choice.data, name)
-        config.write_text(config.read_text() + f"regions: {{zones: {region()}}}\n")
-        ratio = compare(_sweep_of_zones(config, choice.threads), base, choice.times(2))
-        rows.append(ratio_row(what, ratio, ""))
+        regions = ", ".join(f"{layer}: {layers[layer]}" for layer in names)
+        config.write_text(f"{config.read_text()}regions: {{{regions}}}\n")
+        ratio = compare(_sweep(config, choice.threads), base, choice.times(2))
+        rows.append(ratio_row(what, ratio, target))
     return Table(
-        "Regions from classes and polygons / decoding",
-        f"One tile of 5 variables, {choice.side()} x {choice.side()} pixels, deflate, {choice.threads} threads; the "
-        "zones alone, which come after the sweep of the tile, in as many passes as `geouq run` makes unasked.",
-        ("zones", *RATIO),
+        "Sweep with regions from classes and polygons / decoding",
+        f"One tile of 5 variables, {choice.side()} x {choice.side()} pixels, deflate, {choice.threads} threads: "
+        "`geouq run` from reading headers to saved summaries of the tile and of its regions.",
+        ("regions", *RATIO),
         tuple(rows),
     )
 
 
-def _sweep_of_zones(config: Path, threads: int) -> Callable[[], None]:
-    experiment = load_experiment(config)
-    catalog, regions = find_tiles(experiment), open_regions(experiment)
-    settings = settings_for(experiment, catalog)
-    work = [(tile, regions.on(tile.name, tile.grid).layers) for tile in catalog.tiles]
-    plan = plan_run(catalog, threads, zones={tile.name: layers for tile, layers in work})
+def _sweep(config: Path, threads: int) -> Callable[[], None]:
+    experiment, out = load_experiment(config), config.parent / "swept"
 
-    def batched(tile: Tile, layers: Mapping[str, Zones]) -> Sequence[Mapping[str, Zones]]:
-        return batches_of(layers, tile, plan.readings[tile.name], threads, plan.zones.room)
+    def swept() -> None:
+        shutil.rmtree(out, ignore_errors=True)
+        job = prepare(experiment, Options(out=out, workers=threads), None)
+        with working(job) as workers:
+            done = sweep(Inspected(job, tuple(job.tiles), (), (), ()), workers)
+            save(done, workers)
+        if done.record.failures:
+            raise SystemExit(f"{config}: {done.record.failures[0].message}")
 
-    def sweep() -> None:
-        with workers(threads) as pool:
-            for outcome in sweep_zones(work, settings, pool, threads, batched=batched):
-                if isinstance(outcome, Failure):
-                    raise SystemExit(f"{config}: {outcome.message}")
-
-    return sweep
+    return swept
 
 
 def _classes(folder: Path, name: str) -> str:

@@ -16,6 +16,7 @@ from scipy.stats import spearmanr
 
 from geouq import summarize_arrays
 from geouq.config import EQUAL_COUNT_10, BinScheme, load_experiment
+from geouq.core.errors import DataError
 from geouq.core.failures import Failure
 from geouq.core.grid import Grid, Window
 from geouq.metrics import ence, spearman
@@ -23,7 +24,7 @@ from geouq.rasters.catalog import find_tiles
 from geouq.reading.cutting import Reading
 from geouq.reading.reader import TileReader
 from geouq.sweep.settings import Settings
-from geouq.sweep.tiles import Zone, all_together, sweep_zones
+from geouq.sweep.tiles import Zone, ZoneSweep, all_together, sweep_tiles, sweep_zones
 from geouq.sweep.zone_batches import part_for
 from geouq.zones.masks import Part, shrunk
 
@@ -176,6 +177,52 @@ def test_only_windows_with_a_zone_in_them_are_read(wide_tile, masks, monkeypatch
     assert len([window for window in windows if window.column >= 3072]) == 1
 
 
+def with_tile(tile, layers, reading):
+    """The tile and its zones by name, and failures, of one sweep."""
+    settings, taken = Settings(levels=(0.5, 0.9), cell_size=64), []
+    with ThreadPoolExecutor(2) as pool:
+        zones = ZoneSweep(lambda _: layers, take=taken.append)
+        (summary,) = sweep_tiles([tile], settings, pool, 4, reading_of=lambda _: reading, zones=zones)
+        (alone,) = sweep_tiles([tile], settings, pool, 4, reading_of=lambda _: reading)
+    assert same(summary, alone)
+    failures = [one for one in taken if isinstance(one, Failure)]
+    return {one.name: one.summary for one in taken if isinstance(one, Zone)}, failures
+
+
+@pytest.mark.parametrize("reading", [Reading(), Reading(256, 2048)])
+def test_zones_that_are_swept_with_their_tile_have_the_bits_of_zones_swept_alone(wide_tile, masks, reading):
+    tile, _ = wide_tile
+    layers = {"drawn": Masked(masks), "again": Masked({"twice": masks["disc"]})}
+    alone, _ = swept(tile, layers)
+    together, failures = with_tile(tile, layers, reading)
+
+    assert not failures
+    assert sorted(together) == sorted(alone)
+    assert all(same(together[name], alone[name]) for name in alone)
+
+
+def test_zones_whose_pixels_are_summed_before_their_group_ends_have_the_same_bits(wide_tile, masks, monkeypatch):
+    tile, _ = wide_tile
+    whole, _ = swept(tile, {"drawn": Masked(masks)})
+    monkeypatch.setattr("geouq.sweep.zone_sums.MANY", 1000)
+    often, _ = swept(tile, {"drawn": Masked(masks)})
+
+    assert all(same(whole[name], often[name]) for name in masks)
+
+
+def test_a_layer_that_cannot_be_read_fails_the_zones_and_keeps_the_tile(wide_tile):
+    @dataclass(frozen=True)
+    class Unreadable(Masked):
+        def zones_in(self, window):
+            raise DataError(f"no codes at row {window.row}")
+
+    tile, _ = wide_tile
+    zones, (failure,) = with_tile(tile, {"drawn": Unreadable({"disc": np.ones(SHAPE, bool)})}, Reading())
+
+    assert not zones
+    assert (failure.stage, failure.tile, failure.message) == ("zones", "t", "no codes at row 0")
+
+
 def test_what_is_outside_of_a_zone_is_neither_valid_nor_excluded(wide_tile):
     tile, arrays = wide_tile
     corner = np.zeros(SHAPE, bool)
@@ -319,6 +366,41 @@ def test_a_second_run_reads_no_pixel_and_a_new_layer_reads_its_own(landscape, tm
     assert "3 of 3 tiles are read for regions of land" in more.output
     assert len(windows) == 3
     assert [row for row in rows_of(tmp_path) if row["name"] != "lake"] == before
+
+
+def test_each_window_is_decoded_once_for_a_tile_and_all_its_zones(landscape, geouq, monkeypatch):
+    windows = []
+
+    class Noted(TileReader):
+        def read(self, variable, window):
+            windows.append((self.tile.name, window))
+            return super().read(variable, window)
+
+    for room in ("tile_sum", "zone_sums"):  # the input checks read windows too
+        monkeypatch.setattr(f"geouq.sweep.{room}.TileReader", Noted)
+    config = landscape(FIELDS + COVER + MADE)
+    geouq("run", config)
+
+    assert len(windows) == len(set(windows)) == 3
+    geouq("run", config, "--fresh")
+    assert len(windows) == 6
+
+
+def test_tiles_whose_classes_cannot_be_read_are_kept_and_only_their_regions_read_later(landscape, tmp_path, geouq):
+    config, whole = landscape(COVER), tmp_path / "cover/a1.tif"
+    content = whole.read_bytes()
+    whole.write_bytes(content[:-40])
+    stamp = whole.stat()
+    first = geouq("run", config)
+    whole.write_bytes(content)
+    os.utime(whole, ns=(stamp.st_atime_ns, stamp.st_mtime_ns + 1))
+    again = geouq("run", config)
+
+    assert first.exit_code == 3, first.output
+    assert "tile a1 failed" in first.output
+    assert again.exit_code == 0, again.output
+    assert "3 of 3 tiles are summarised already" in again.output
+    assert "1 of 3 tiles are read for regions of land" in again.output
 
 
 def test_polygons_that_are_gone_leave_no_numbers(landscape, tmp_path, geouq):
