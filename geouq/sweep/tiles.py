@@ -27,7 +27,15 @@ from geouq.summary import TailPixels, TileSummary
 from geouq.sweep.settings import Settings
 from geouq.sweep.tile_sum import EntryStore, InMemory, TileSum, visits_of
 from geouq.sweep.workers import Task, in_order, stop_if_requested
-from geouq.sweep.zone_sums import StoreFor, ZonePart, ZoneSums, in_memory, sweep_with_zones, sweep_zones_of_piece
+from geouq.sweep.zone_sums import (
+    Counts,
+    StoreFor,
+    ZonePart,
+    ZoneSums,
+    in_memory,
+    sweep_with_zones,
+    sweep_zones_of_piece,
+)
 from geouq.zones.masks import Zones
 
 R = TypeVar("R")
@@ -106,7 +114,7 @@ def sweep_tiles(
             reading, layers = reading_of(tile), zones.layers_of(tile)
             pieces = Pieces(tile.grid, reading)
             passes[tile.name] = _Passes(tile, [layers], pieces)
-            yield from tasks_of(tile, reading, partial(sweep_with_zones, settings, layers, tile))
+            yield from tasks_of(tile, reading, partial(sweep_with_zones, settings, Pass(layers), tile))
 
     passes: dict[str, _Passes] = {}
     outcomes = _taking_zones(in_order(tasks(), "sweep", pool, in_flight), passes, settings, zones)
@@ -250,7 +258,8 @@ def sweep_zones(
         for tile, layers in work:
             reading = reading_of(tile)
             own = passes[tile.name] = _Passes(tile, batched(tile, layers), Pieces(tile.grid, reading))
-            for place, (batch, piece) in enumerate(product(own.batches, range(len(own.pieces)))):
+            batches = map(Pass, own.batches)
+            for place, (batch, piece) in enumerate(product(batches, range(len(own.pieces)))):
                 on_piece = partial(_on_piece, partial(sweep_zones_of_piece, coarse, batch, tile), own.pieces, piece)
                 yield Task(tile, place, len(own.batches) * len(own.pieces), on_piece)
 

@@ -20,11 +20,12 @@ from geouq.core.validity import TRUTH_NODATA
 from geouq.kernel.places import Places
 from geouq.rasters.catalog import Tile
 from geouq.rasters.gdal import gdal_options
-from geouq.rasters.raster import unchanged
+from geouq.rasters.raster import Raster, unchanged
 from geouq.reading.cutting import BAND, Piece, Reading, boxes_of
 from geouq.reading.reader import TileReader
 from geouq.reading.variable_window import VariableWindow
 from geouq.summary import TileSummary
+from geouq.summary.tail_pixels import FEW
 from geouq.sweep.accumulate import PieceSum, VariablePart
 from geouq.sweep.group_sums import GroupSum, Read, add_box, emptied, gathered, keep_few, new_group_sum, refuse_negative
 from geouq.sweep.settings import Settings
@@ -65,6 +66,23 @@ class ZonePart:
     parts: list[VariablePart]
 
 
+@dataclass(frozen=True)
+class Pass:
+    """The layers of zones that are summed in a pass over a tile.
+
+    counts : valid pixels of each zone and variable in the pieces so far. The pieces in this process share them: of a
+    zone that has many pixels, no single one needs to be kept.
+    """
+
+    layers: Mapping[str, Zones]
+    counts: dict[tuple[ZonePlace, int], int] = field(default_factory=dict)
+
+    @property
+    def rasters(self) -> list[Raster]:
+        """Return the rasters that tell which pixels belong to the zones."""
+        return [raster for zones in self.layers.values() for raster in zones.rasters]
+
+
 class ZonesOfPiece:
     """The zones of a piece. Windows are added while they are read, variable by variable.
 
@@ -72,9 +90,9 @@ class ZonesOfPiece:
     the kernel sums are then in the cache, and few zones need some at a time.
     """
 
-    def __init__(self, settings: Settings, layers: Mapping[str, Zones], tile: Tile, piece: Piece) -> None:
-        self._settings, self._tile = replace(settings, tail=0), tile
-        self._squares = {window: list(_squares(layers, window, settings.cell_size)) for window in piece.windows}
+    def __init__(self, settings: Settings, zones: Pass, tile: Tile, piece: Piece) -> None:
+        self._settings, self._tile, self._counts = replace(settings, tail=0), tile, zones.counts
+        self._squares = {window: list(_squares(zones.layers, window, settings.cell_size)) for window in piece.windows}
         self._spans, self._ending = _spans(self._squares)
         self._gathered: dict[tuple[GroupPlace, int], _Gathered] = {}
         self._found: dict[GroupPlace, dict[int, VariablePart]] = {place: {} for place in sorted(self._spans)}
@@ -93,7 +111,9 @@ class ZonesOfPiece:
             else:
                 gathered.take(read, own)
         for place in self._ending[window]:
-            self._found[place][i] = self._gathered.pop((place, i)).part()
+            part, n = self._gathered.pop((place, i)).part()
+            self._found[place][i] = part
+            self._counts[place[-1], i] = self._counts.get((place[-1], i), 0) + n
 
     def parts(self) -> list[ZonePart]:
         """Return what each group gives to each zone, group by group from top to bottom."""
@@ -105,40 +125,40 @@ class ZonesOfPiece:
     def _of(self, place: GroupPlace, i: int) -> "_Gathered":
         if (place, i) not in self._gathered:
             self._gathered[place, i] = _Gathered(
-                self._spans[place], self._settings, self._tile, self._tile.variables[i]
+                self._spans[place],
+                self._settings,
+                self._tile,
+                self._tile.variables[i],
+                is_large=self._counts.get((place[-1], i), 0) > FEW,
             )
         return self._gathered[place, i]
 
 
 def sweep_with_zones(
-    settings: Settings, layers: Mapping[str, Zones], tile: Tile, piece: Piece, reading: Reading
+    settings: Settings, zones: Pass, tile: Tile, piece: Piece, reading: Reading
 ) -> tuple[PieceSum, Sequence[ZonePart] | Failure]:
     """Return what a piece adds up to, and the parts of the zones in it, or why these cannot be known.
 
     Each window is read once for the tile and all zones.
     """
-    rasters = [raster for zones in layers.values() for raster in zones.rasters]
-    with gdal_options(reading.cache), unchanged(rasters):
+    with gdal_options(reading.cache), unchanged(zones.rasters):
         try:
-            zones = ZonesOfPiece(settings, layers, tile, piece)
+            own = ZonesOfPiece(settings, zones, tile, piece)
         except (GeouqError, OSError, RasterioError) as error:
             return sweep_piece(settings, tile, piece, reading), failure_of(error, "zones", tile=tile.name)
-        return sweep_piece(settings, tile, piece, reading, zones.add), zones.parts()
+        return sweep_piece(settings, tile, piece, reading, own.add), own.parts()
 
 
-def sweep_zones_of_piece(
-    settings: Settings, layers: Mapping[str, Zones], tile: Tile, piece: Piece, reading: Reading
-) -> list[ZonePart]:
+def sweep_zones_of_piece(settings: Settings, zones: Pass, tile: Tile, piece: Piece, reading: Reading) -> list[ZonePart]:
     """Return the parts of a piece, group by group from top to bottom; only windows with a zone in them are read."""
-    rasters = [*tile.rasters.values(), *(raster for zones in layers.values() for raster in zones.rasters)]
-    with gdal_options(reading.cache), unchanged(rasters):
-        zones, reader = ZonesOfPiece(settings, layers, tile, piece), TileReader(tile, reuse=True)
+    with gdal_options(reading.cache), unchanged([*tile.rasters.values(), *zones.rasters]):
+        own, reader = ZonesOfPiece(settings, zones, tile, piece), TileReader(tile, reuse=True)
         for variables, windows in visits_of(tile, piece):
-            for window in filter(zones.lie_in, windows):
+            for window in filter(own.lie_in, windows):
                 for i in variables:
                     stop_if_requested()
-                    zones.add(i, window, reader.read(tile.variables[i], window))
-        return zones.parts()
+                    own.add(i, window, reader.read(tile.variables[i], window))
+        return own.parts()
 
 
 def _squares(layers: Mapping[str, Zones], window: Window, size: int) -> Iterator[_Square]:
@@ -186,8 +206,8 @@ def _right(window: Window) -> int:
 class _Gathered:
     """Pixels of a variable and a zone in a group, gathered until they are many; their sums where there are any."""
 
-    def __init__(self, span: Window, settings: Settings, tile: Tile, variable: Variable) -> None:
-        self.without_truth = 0
+    def __init__(self, span: Window, settings: Settings, tile: Tile, variable: Variable, *, is_large: bool) -> None:
+        self.without_truth, self._is_large = 0, is_large
         self._span, self._settings, self._tile, self._variable = span, settings, tile, variable
         self._waiting: list[tuple[Read, Window]] = []
         self._values = 0
@@ -202,11 +222,14 @@ class _Gathered:
         if self._values >= MANY:
             self._sum()
 
-    def part(self) -> VariablePart:
-        """Return the sums of all pixels."""
+    def part(self) -> tuple[VariablePart, int]:
+        """Return the sums of all pixels, and the number of valid ones."""
         group = self._sum()
         group.totals.excluded[TRUTH_NODATA] += self.without_truth
-        return emptied(group)
+        if self._is_large:
+            group.few.parts = None
+        n = int(group.cells.n.sum())
+        return emptied(group), n
 
     def _sum(self) -> GroupSum:
         settings, thresholds = self._settings, self._variable.thresholds
@@ -215,7 +238,8 @@ class _Gathered:
             add_box(read, box, group, settings)
             if settings.negative == "error":
                 refuse_negative(place_of_variance(self._tile, self._variable), read, group)
-        keep_few(self._waiting, group)
+        if not self._is_large:
+            keep_few(self._waiting, group)
         self._group, self._values = group, 0
         self._waiting.clear()
         return group
