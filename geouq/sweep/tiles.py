@@ -28,7 +28,7 @@ from geouq.sweep.settings import Settings
 from geouq.sweep.tile_sum import EntryStore, InMemory, TileSum, visits_of
 from geouq.sweep.workers import Task, in_order, stop_if_requested
 from geouq.sweep.zone_sums import (
-    Counts,
+    Pass,
     StoreFor,
     ZonePart,
     ZoneSums,
