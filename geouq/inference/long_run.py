@@ -344,7 +344,8 @@ def _normalized(logarithms: Floats) -> Floats:
 
 def _excess(values: Floats) -> Floats:
     """Return the excess kurtosis of values, along the last dimension, whose mean is about 0; at least 0."""
-    squared = [float(size) ** 2 for size in np.square(values).mean(-1)]  # numpy rounds squares of arrays otherwise
+    # numpy rounds squares of arrays otherwise than those of its numbers, which become infinite instead of an error
+    squared = [size**2 for size in np.atleast_1d(np.square(values).mean(-1))]
     return np.maximum(0.0, (values**4).mean(-1) / squared - 3)
 
 

@@ -123,6 +123,7 @@ def test_what_gdal_says_of_a_property_is_a_plain_error(tmp_path, write_raster, m
         raise CPLE_BaseError(1, 1, "tag is not read from file")
 
     monkeypatch.setattr("geouq.rasters.raster._bands", damaged)
+    monkeypatch.setattr("geouq.rasters.raster.plain_tiff", lambda _: None)  # nor is the header that of a file before
 
     with pytest.raises(DataError, match=r"a\.tif cannot be read: tag is not read from file"):
         read_header(str(tmp_path / "a.tif"))
