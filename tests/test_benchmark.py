@@ -133,7 +133,7 @@ def test_ways_from_files_give_the_same_numbers(tmp_path, module):
     ("section", "options", "first"),
     [
         ("sweep", ("--size", 256), "deflate, band order"),
-        ("zones", ("--size", 128), "10 classes in patches of 64 pixels"),
+        ("zones", ("--size", 128), "none"),
         ("recalibration", ("--size", 128), "scale, writes 1"),
         ("kernel", ("--kernel-size", 128), "the notebook's four calls"),
         ("overhead", ("--size", 1024, "--tiles", 3), "`geouq --help` / `import click`"),
