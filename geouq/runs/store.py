@@ -466,7 +466,7 @@ class _EntriesOfZone:
     def __init__(self, many: Callable[[], EntryStore], columns: int) -> None:
         self._many, self._columns = many, columns
         self._store: EntryStore | None = None
-        self._few: list[tuple[int, *Entries]] = []
+        self._few: list[tuple[int, Entries]] = []
         self._count = 0
 
     def append(
@@ -476,19 +476,19 @@ class _EntriesOfZone:
         if self._store is not None:
             self._store.append(variable, cell, key, sums)
             return
-        self._few.append((variable, cell, key, sums))
+        self._few.append((variable, (cell, key, sums)))
         self._count += len(cell)
         if self._count >= ENTRIES:
             self._store = self._many()
-            for own in self._few:
-                self._store.append(*own)
+            for number, entries in self._few:
+                self._store.append(number, *entries)
             self._few.clear()
 
     def entries(self, variable: int) -> Entries:
         """Return the entries of a variable that are in memory."""
         own = InMemory()
         own.append(variable, np.empty(0, np.uint32), np.empty(0, np.uint16), np.empty((0, self._columns), np.float32))
-        for number, *entries in self._few:
+        for number, entries in self._few:
             if number == variable:
                 own.append(number, *entries)
         return own.entries(variable)

@@ -39,7 +39,7 @@ Array = NDArray[Any]
 COMPRESSION: Mapping[str, Any] = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
 WORTHWHILE = 4096  # bytes
 NOISE = 0.9  # share that is left of the bytes of noise where they are deflated; such bytes are stored
-PIECE = 1 << 18  # bytes of an array that are read at once where an array is written in pieces
+PIECE = 1 << 19  # bytes of an array that are read at once where an array is written in pieces
 HELD_AS = "held_as"  # attribute: the type of the values of an array that is stored in a smaller one
 EXACT = 1 << 53  # integers below are floats without loss
 ZLIB_HEADER = b"\x78\x01"
@@ -152,7 +152,7 @@ def piece_of(values: Array) -> tuple[int, ...]:
     """Return the shape of pieces of some `PIECE` bytes that stand together in an array.
 
     >>> piece_of(np.zeros((5, 40_000, 4))), piece_of(np.zeros((5, 40)))
-    ((1, 8192, 4), (5, 40))
+    ((1, 16384, 4), (5, 40))
     """
     left, shape = PIECE // values.dtype.itemsize, []
     for length in reversed(values.shape):
@@ -178,7 +178,7 @@ def deflated(values: Array) -> bytes:
     planes = np.ascontiguousarray(np.frombuffer(values.tobytes(), np.uint8).reshape(-1, values.dtype.itemsize).T)
     level = COMPRESSION["compression_opts"]
     blocks = [_blocks_of(plane.tobytes(), level) for plane in planes]
-    return b"".join([ZLIB_HEADER, *blocks, EMPTY_LAST_BLOCK, zlib.adler32(planes).to_bytes(4, "big")])
+    return b"".join([ZLIB_HEADER, *blocks, EMPTY_LAST_BLOCK, zlib.adler32(planes.data).to_bytes(4, "big")])
 
 
 def _blocks_of(plane: bytes, level: int) -> bytes:

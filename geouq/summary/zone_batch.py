@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from geouq.core.grid import Grid
 from geouq.core.validity import REASONS
 from geouq.summary.netcdf import NetCDFWriter, read_variable
+from geouq.summary.statistic import Statistic
 from geouq.summary.statistics_file import (
     Coordinate,
     SavedArrays,
@@ -100,9 +101,10 @@ def _alike(zone: TileSummary) -> tuple[Any, ...]:
 
 def _bytes_of(part: VariableSummary) -> int:
     cells = part.cells
-    arrays = [cells.extremes, cells.entry_cell, cells.entry_key, cells.entry_sums]
-    statistics = (*part.whole.values(), *cells.statistics.values())
-    return sum(array.nbytes for array in (*arrays, *(own for one in statistics for own in one.to_arrays().values())))
+    statistics: list[Statistic] = [*part.whole.values(), *cells.statistics.values()]
+    arrays: list[Array] = [own for one in statistics for own in one.to_arrays().values()]
+    arrays += [cells.extremes, cells.entry_cell, cells.entry_key, cells.entry_sums]
+    return sum(array.nbytes for array in arrays)
 
 
 def _wholes(zones: Sequence[TileSummary]) -> list[Summary]:
@@ -131,7 +133,8 @@ def _kinds(zones: Sequence[TileSummary]) -> Iterable[Summary]:
 def _variables(zones: Sequence[TileSummary]) -> Iterator[Variable]:
     """Yield all arrays, made one after the other."""
     parts = [part for zone in zones for part in zone.variables.values()]
-    yield Variable("shape", ("zone", "side"), np.array([zone.grid.shape for zone in zones]), "rows and columns of pixels")
+    shapes = np.array([zone.grid.shape for zone in zones])
+    yield Variable("shape", ("zone", "side"), shapes, "rows and columns of pixels of each zone")
     transforms = np.array([tuple(zone.grid.transform)[:6] for zone in zones])
     yield Variable("transform", ("zone", "coefficient"), transforms, "affine transform of the grid of each zone")
     counts = np.array([len(next(iter(zone.variables.values())).cells) for zone in zones])
@@ -154,9 +157,7 @@ def _variables(zones: Sequence[TileSummary]) -> Iterator[Variable]:
 def _cells_of(zones: Sequence[TileSummary], name: str) -> tuple[Statistics, Array]:
     """Return the statistics and extremes of a variable, of the cells of all zones one after the other."""
     cells = [zone.variables[name].cells for zone in zones]
-    statistics = {
-        key: own.joined([one.statistics[key] for one in cells]) for key, own in cells[0].statistics.items()
-    }
+    statistics = {key: own.joined([one.statistics[key] for one in cells]) for key, own in cells[0].statistics.items()}
     return statistics, np.concatenate([own.extremes for own in cells])
 
 
@@ -220,9 +221,7 @@ class SavedZone:
         """Return the zone without its cells."""
         place, saved = self.place(), self._saved(self._head.words, "", self._read, PART)
         variables = {
-            name: VariableWhole(
-                Summary(self._head.levels, saved.statistics(part)), self._group["excluded"][part]
-            )
+            name: VariableWhole(Summary(self._head.levels, saved.statistics(part)), self._group["excluded"][part])
             for name in self._head.variables
             for part in [self._part(name)]
         }

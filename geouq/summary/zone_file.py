@@ -4,6 +4,7 @@ Most zones share a group with others, whose arrays are joined. A zone with many 
 which is what the file of a tile is. Each opens with `xarray.open_dataset(path, group="together_0")`.
 """
 
+import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -61,10 +62,8 @@ class ZonesWriter:
         """No more zones; levels and statistics are those that the summaries of all zones keep on request."""
         if len(self._waiting):
             self._write_waiting()
-        names = np.array([name for name in self._names if name in self._groups], dtype=object)
-        groups = np.array([self._groups[name] for name in names], dtype=object)
-        for name, values in {"zone": names, "group": groups}.items():
-            self._file.create_dataset(name, data=values, dtype=h5py.string_dtype(), shape=values.shape)
+        groups = {name: self._groups[name] for name in self._names if name in self._groups}
+        self._file.create_dataset("groups_of_zones", data=json.dumps(groups))
         self._file.attrs.update(format=FORMAT, key=self._key, levels=list(levels))
         self._file.attrs["statistics"] = "\n".join(sorted(statistics))
         self.finished = True
@@ -151,5 +150,4 @@ def _groups_of(path: Path) -> dict[str, str]:
 @lru_cache(OPEN)
 def _saved_groups(path: Path, *_signature: int) -> dict[str, str]:
     with opened(path, kind=FORMAT) as file:
-        zones, groups = (file[name].asstr()[()] for name in ("zone", "group"))
-        return {str(zone): str(group) for zone, group in zip(zones, groups, strict=True)}
+        return dict(json.loads(file["groups_of_zones"].asstr()[()]))
