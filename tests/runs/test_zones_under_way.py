@@ -13,10 +13,10 @@ class Noted:
     def __init__(self):
         self.taken = []
 
-    def append(self, variable, cell, key, sums):
+    def append(self, variable, cell, key, sums):  # noqa: ARG002  only the order counts
         self.taken.append((variable, cell.tolist()))
 
-    def entries(self, variable):
+    def entries(self, variable):  # noqa: ARG002  there are none of any
         return np.empty(0, np.uint32), np.empty(0, np.uint16), np.empty((0, UNWEIGHTED), np.float32)
 
 

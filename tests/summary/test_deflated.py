@@ -46,6 +46,18 @@ def test_it_is_hardly_larger_than_without_a_choice_by_plane():
         assert len(deflated(values)) <= 1.02 * len(zlib.compress(planes_of(values), 1)) + 200
 
 
+def test_fields_are_stored_apart_as_that_takes_less_room(tmp_path):
+    rng = np.random.default_rng(4)
+    values = np.stack([np.sort(rng.random(50_000)), rng.random(50_000)], axis=1).astype(np.float32).astype(np.float64)
+    sizes = {}
+    for in_pieces in (False, True):
+        with h5py.File(tmp_path / "one.nc", "w") as file:
+            NetCDFWriter(file, compressed=True, in_pieces=in_pieces).variable("own", ("row", "field"), values, "some")
+            sizes[in_pieces] = file["own"].id.get_storage_size()
+
+    assert sizes[True] < 0.9 * sizes[False]
+
+
 @pytest.mark.parametrize("in_pieces", [False, True])
 @pytest.mark.parametrize("shape", [(100_000,), (3, 30_001, 2), (2, 70_000)])
 def test_others_read_the_values(tmp_path, shape, in_pieces):
