@@ -157,7 +157,8 @@ def piece_of(values: Array) -> tuple[int, ...]:
     >>> piece_of(np.zeros((5, 80_000, 4))), piece_of(np.zeros((5, 40), np.int64))
     ((1, 65536, 1), (5, 40))
     """
-    left, shape = PIECE // values.dtype.itemsize, []
+    left = PIECE // values.dtype.itemsize
+    shape: list[int] = []
     for axis in reversed(range(values.ndim)):
         length = 1 if not shape and _has_fields(values) else values.shape[axis]
         shape.append(max(1, min(length, left)))
