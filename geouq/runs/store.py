@@ -22,8 +22,8 @@ from geouq.summary import CellSummaries, TilePlace, TileSummary, TileWholes
 from geouq.summary.form import GAUSSIAN, Form
 from geouq.summary.netcdf import checksum_of
 from geouq.summary.tile_file import (
+    ENTRIES,
     FORMAT,
-    WHOLE,
     TileWriter,
     cells_in_parts,
     form_of_file,
@@ -38,7 +38,15 @@ from geouq.summary.tile_file import (
 from geouq.summary.tiles_file import save_tiles, tiles_file
 from geouq.summary.variance_profile import FIELDS, UNWEIGHTED
 from geouq.summary.zone_file import FORMAT as ZONE_FORMAT
-from geouq.summary.zone_file import ZonesWriter, zones_keep, zones_of_file, zones_writer
+from geouq.summary.zone_file import (
+    ZonesWriter,
+    cells_of_zone,
+    load_zone,
+    place_of_zone,
+    zones_keep,
+    zones_of_file,
+    zones_writer,
+)
 from geouq.sweep.settings import Settings
 from geouq.sweep.tile_sum import Entries, EntryStore, InMemory
 from geouq.version import __version__
@@ -209,14 +217,15 @@ def checksums_of_summaries(folder: Path, layers: Mapping[str, Iterable[str]]) ->
 
 @dataclass(frozen=True)
 class Part:
-    """Pixels of a tile that have a summary: all, or those of a zone of a layer, in a group.
+    """Pixels of a tile that have a summary: all, or those of a zone of a layer.
 
-    among_many : whether the file holds many tiles.
+    zone : name of a zone whose file this is; none where the summary is that of all pixels. among_many : whether the
+    file holds many tiles.
     """
 
     tile: str
     path: Path
-    group: str = WHOLE
+    zone: str = ""
     layer: str = ""
     among_many: bool = False
 
@@ -251,14 +260,16 @@ class SavedSummaries:
                     found.setdefault(layer, []).append(replace(self.part(tile), layer=layer))
                     continue
                 path = path_of_zones(self.folder, tile, layer)
-                for zone, group in (zones_of_file(path) if path.exists() else {}).items():
-                    found.setdefault(zone, []).append(Part(tile, path, group, layer))
+                for zone in zones_of_file(path) if path.exists() else ():
+                    found.setdefault(zone, []).append(Part(tile, path, zone, layer))
         return found
 
     def whole(self, part: Part) -> TileWholes:
         """Return the summary of a part without its cells."""
-        many = part.among_many
-        found = tiles_file(part.path).wholes(part.tile) if many else load_wholes(part.path, part.group)
+        if part.zone:
+            found = load_zone(part.path, part.zone)
+        else:
+            found = tiles_file(part.path).wholes(part.tile) if part.among_many else load_wholes(part.path)
         return found.at_levels(self.levels)
 
     def wholes(self) -> Iterator[TileWholes]:
@@ -274,7 +285,9 @@ class SavedSummaries:
 
     def place(self, part: Part) -> TilePlace:
         """Return where a part is."""
-        return tiles_file(part.path).place(part.tile) if part.among_many else load_place(part.path, part.group)
+        if part.zone:
+            return place_of_zone(part.path, part.zone)
+        return tiles_file(part.path).place(part.tile) if part.among_many else load_place(part.path)
 
     def places(self) -> Iterator[TilePlace]:
         """Yield where the tiles are."""
@@ -289,7 +302,8 @@ class SavedSummaries:
         if part.among_many:
             cells = tiles_file(part.path).cells(part.tile, variable)
             return iter([(np.arange(len(cells)), cells.at_levels(self.levels))])
-        found = cells_in_parts(part.path, variable, part.group)
+        zone = part.zone
+        found = cells_of_zone(part.path, zone, variable) if zone else cells_in_parts(part.path, variable)
         return ((numbers, cells.at_levels(self.levels)) for numbers, cells in found)
 
 
@@ -445,6 +459,43 @@ class _EntriesOnDisk:
         return np.empty(0, np.uint32), np.empty(0, np.uint16), np.empty((0, self.columns), np.float32)
 
 
+class _EntriesOfZone:
+    """Keeps entries in memory, and hands all of them on once they are many.
+
+    many : gives what takes them then. columns : number of sums of an entry.
+    """
+
+    def __init__(self, many: Callable[[], EntryStore], columns: int) -> None:
+        self._many, self._columns = many, columns
+        self._store: EntryStore | None = None
+        self._few: list[tuple[int, Entries]] = []
+        self._count = 0
+
+    def append(
+        self, variable: int, cell: NDArray[np.uint32], key: NDArray[np.uint16], sums: NDArray[np.float32]
+    ) -> None:
+        """Keep entries of a variable."""
+        if self._store is not None:
+            self._store.append(variable, cell, key, sums)
+            return
+        self._few.append((variable, (cell, key, sums)))
+        self._count += len(cell)
+        if self._count >= ENTRIES:
+            self._store = self._many()
+            for number, entries in self._few:
+                self._store.append(number, *entries)
+            self._few.clear()
+
+    def entries(self, variable: int) -> Entries:
+        """Return the entries of a variable that are in memory."""
+        own = InMemory()
+        own.append(variable, np.empty(0, np.uint32), np.empty(0, np.uint16), np.empty((0, self._columns), np.float32))
+        for number, entries in self._few:
+            if number == variable:
+                own.append(number, *entries)
+        return own.entries(variable)
+
+
 class ZonesUnderWay:
     """The files of the zones of tiles; what is not kept when the block ends is removed.
 
@@ -462,9 +513,10 @@ class ZonesUnderWay:
         for stack, _writer in self._open.values():
             stack.close()
 
-    def begin(self, tile: Tile, layer: str, zone: str) -> "_EntriesOnDisk":
-        """Return where entries of the cells of a zone are written as they come."""
-        return _EntriesOnDisk(self._writer(tile, layer).begin(zone), len(FIELDS) if tile.weighted else UNWEIGHTED)
+    def begin(self, tile: Tile, layer: str, zone: str) -> EntryStore:
+        """Return where entries of the cells of a zone go: to memory, or if they are many, to disk as they come."""
+        columns = len(FIELDS) if tile.weighted else UNWEIGHTED
+        return _EntriesOfZone(lambda: _EntriesOnDisk(self._writer(tile, layer).begin(zone), columns), columns)
 
     def add(self, tile: Tile, layer: str, zone: str, summary: TileSummary) -> None:
         """Write the summary of one more zone of a tile."""

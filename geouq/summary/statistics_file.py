@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import h5py
 import numpy as np
@@ -149,6 +149,45 @@ def _joined(values: Sequence[Array]) -> Array:
     return np.concatenate([some for some in values if len(some)] or values[:1])
 
 
+@dataclass(frozen=True)
+class Words(Sequence[Mapping[str, Any]]):
+    """What is no array in the statistics of each part; parts that are alike share it.
+
+    of_parts : number of the words of each part.
+    """
+
+    distinct: Sequence[Mapping[str, Any]]
+    of_parts: NDArray[np.int64]
+
+    @classmethod
+    def of_each(cls, words: Sequence[Mapping[str, Any]]) -> Self:
+        """Return the words of parts that share none."""
+        return cls(words, np.arange(len(words)))
+
+    @classmethod
+    def of_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """Return what `distinct_words` gave."""
+        return cls(plain["distinct"], np.array(plain["of_parts"], np.int64))
+
+    def __getitem__(self, number: Any) -> Any:
+        return self.distinct[self.of_parts[number]]
+
+    def __len__(self) -> int:
+        return len(self.of_parts)
+
+    def position(self, name: str, number: int) -> int:
+        """Return how many parts before that number have a statistic."""
+        having = np.array([name in own for own in self.distinct])
+        return int(np.count_nonzero(having[self.of_parts[:number]]))
+
+
+def distinct_words(parts: Sequence[Statistics]) -> dict[str, Any]:
+    """Return what is no array in the statistics of each part as plain values; of parts that are alike, once."""
+    words = [json.dumps({name: as_words(own) for name, own in part.items()}) for part in parts]
+    distinct = {text: number for number, text in enumerate(dict.fromkeys(words))}
+    return {"distinct": [json.loads(text) for text in distinct], "of_parts": [distinct[text] for text in words]}
+
+
 def saved_statistics(file: h5py.Group, levels: tuple[float, ...], prefix: str = "") -> list[dict[str, Statistic]]:
     """Return the statistics of each variable of an open file; prefix : `CELL` for those of the cells."""
     saved = SavedArrays(words_of(file, prefix), set(file), cache(partial(read_variable, file)), levels, prefix)
@@ -168,7 +207,7 @@ class SavedArrays:
     slices it. prefix, each : as `arrays_of` has them.
     """
 
-    words: Sequence[Mapping[str, Any]]
+    words: Words
     there: Collection[str]
     read: Callable[[str], Any]
     levels: tuple[float, ...]
@@ -182,7 +221,7 @@ class SavedArrays:
     def statistic(self, name: str, number: int) -> Statistic:
         """Return one of these."""
         words = self.words[number][name]
-        position = sum(name in own for own in self.words[:number])
+        position = self.words.position(name, number)
         arrays = {}
         for field, dimensions in dimensions_of(words).items():
             if (full := f"{self.prefix}{name}_{field}") not in self.there:
@@ -200,6 +239,6 @@ def span(owner: NDArray[np.uint16], number: int) -> slice:
     return slice(int(owner.searchsorted(own)), int(owner.searchsorted(own, "right")))
 
 
-def words_of(file: h5py.Group, prefix: str = "") -> list[dict[str, Any]]:
+def words_of(file: h5py.Group, prefix: str = "") -> Words:
     """Return what is no array in the statistics of each variable."""
-    return list(json.loads(file.attrs[f"{prefix}statistics"]))
+    return Words.of_each(json.loads(file.attrs[f"{prefix}statistics"]))

@@ -7,7 +7,7 @@ them. If all pixels of a variable are kept, the file has these pixels (`pixels_v
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
@@ -25,8 +25,15 @@ from geouq.core.validity import REASONS
 from geouq.summary.all_pixels import AllPixels
 from geouq.summary.form import GAUSSIAN, Form, form_of_words
 from geouq.summary.netcdf import NetCDFWriter, Widened, sealed_file
-from geouq.summary.statistic import as_words
-from geouq.summary.statistics_file import SavedArrays, Statistics, Variable, arrays_of, labels_of, span
+from geouq.summary.statistics_file import (
+    SavedArrays,
+    Variable,
+    Words,
+    arrays_of,
+    distinct_words,
+    labels_of,
+    span,
+)
 from geouq.summary.summary import Summary
 from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes, VariableSummary, VariableWhole
 from geouq.summary.tile_file import CELL, EXPLAINED, RANGE, load_one_tile, opened
@@ -89,7 +96,10 @@ class _Writer:
                 "summary": "What the valid pixels of some tiles contribute to every metric; tiles add up to regions.",
             }
         )
-        words = {"statistics": _distinct(wholes), f"{CELL}statistics": _distinct([own.statistics for own in cells])}
+        words = {
+            "statistics": distinct_words(wholes),
+            f"{CELL}statistics": distinct_words([own.statistics for own in cells]),
+        }
         self._file.create_dataset("words", data=json.dumps(words))
         netcdf.coordinate("tile", [tile.tile for tile in tiles], "names of the tiles")
         netcdf.coordinate("variable", list(first.variables), EXPLAINED["variable"])
@@ -113,13 +123,6 @@ def _with_pixels(part: VariableSummary, pixels: AllPixels | None) -> Summary:
         return part.whole
     statistics = {(PIXELS if name == "variance" else name): own for name, own in part.whole.items()}
     return Summary(part.whole.levels, {**statistics, PIXELS: pixels})
-
-
-def _distinct(parts: Sequence[Statistics]) -> dict[str, Any]:
-    """Return what is no array in the statistics of each part; of parts that are alike, once."""
-    words = [json.dumps({name: as_words(own) for name, own in part.items()}) for part in parts]
-    distinct = {text: number for number, text in enumerate(dict.fromkeys(words))}
-    return {"distinct": [json.loads(text) for text in distinct], "of_parts": [distinct[text] for text in words]}
 
 
 def _arrays(
@@ -163,9 +166,7 @@ class TilesFile:
             self._transforms = Widened.of(file, "transform")
             self.levels = tuple(map(float, file["level"][()]))
             self.tiles = {str(name): number for number, name in enumerate(file["tile"].asstr()[()])}
-        self._words: dict[str, Sequence[Mapping[str, Any]]] = {
-            name: [own["distinct"][number] for number in own["of_parts"]] for name, own in words.items()
-        }
+        self._words = {name: Words.of_plain(own) for name, own in words.items()}
         self._arrays: dict[str, Widened] = {}
 
     @cached_property
@@ -176,7 +177,7 @@ class TilesFile:
     @property
     def statistics(self) -> set[str]:
         """Return the names of the statistics that every part has."""
-        return set.intersection(*({*own} for own in self._words["statistics"]))
+        return set.intersection(*({*own} for own in self._words["statistics"].distinct))
 
     def form(self) -> Form:
         """Return the form of the variables."""

@@ -1,21 +1,31 @@
-"""The summaries of the zones of a tile on disk: one file for a layer of zones, in it a group for each zone.
+"""The summaries of the zones of a tile on disk: one file for a layer of zones.
 
-Each group is what the file of a tile is, and opens with `xarray.open_dataset(path, group="0")`.
+Most zones share a group with others, whose arrays are joined. A zone with many entries of cells has a group of its own,
+which is what the file of a tile is. Each opens with `xarray.open_dataset(path, group="together_0")`.
 """
 
+import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
 import h5py
 import numpy as np
+from numpy.typing import NDArray
 
 from geouq.core.errors import SummaryError
+from geouq.core.interrupts import deferred_interrupts
 from geouq.summary.netcdf import sealed_file
-from geouq.summary.tile import TileSummary
-from geouq.summary.tile_file import TileWriter, opened
+from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes
+from geouq.summary.tile_file import TileWriter, cells_in_parts, load_place, load_wholes, opened
+from geouq.summary.zone_batch import FORMAT as FORMAT_TOGETHER
+from geouq.summary.zone_batch import Batch, SavedZone
 
-FORMAT = "geouq zone summaries 7"
+FORMAT = "geouq zone summaries 8"
+WAITING = 1 << 23  # bytes of zones that are written together
+TOGETHER = "together_"  # and a number: groups of many zones
+OPEN = 8  # files whose names of zones are kept
 
 
 class ZonesWriter:
@@ -27,28 +37,44 @@ class ZonesWriter:
     def __init__(self, file: h5py.File, key: str, names: Sequence[str], require_room: Callable[[], None]) -> None:
         self._file, self._key, self._names, self._require_room = file, key, names, require_room
         self._begun: dict[str, TileWriter] = {}
-        self._done: set[str] = set()
+        self._groups: dict[str, str] = {}
+        self._waiting, self._batches = Batch(), 0
         self.finished = False
 
     def begin(self, zone: str) -> TileWriter:
-        """Return the part of the file for a zone; entries of cells may be written to it as they come."""
+        """Return a part of the file for a zone alone; entries of cells may be written to it as they come."""
         group = self._file.create_group(str(self._names.index(zone)))
         return self._begun.setdefault(zone, TileWriter(group, self._key, self._require_room, compressed=True))
 
     def add(self, zone: str, summary: TileSummary) -> None:
         """Add the summary of one more zone, with its cells."""
-        (self._begun.pop(zone, None) or self.begin(zone)).finish(summary)
-        self._done.add(zone)
+        if own := self._begun.pop(zone, None):
+            own.finish(summary)
+            self._groups[zone] = str(self._names.index(zone))
+            return
+        if not self._waiting.takes(summary):
+            self._write_waiting()
+        self._waiting.add(zone, summary)
+        if self._waiting.bytes >= WAITING:
+            self._write_waiting()
 
     def finish(self, levels: tuple[float, ...], statistics: Collection[str]) -> None:
         """No more zones; levels and statistics are those that the summaries of all zones keep on request."""
-        places = [place for place, name in enumerate(self._names) if name in self._done]
-        names = np.array([self._names[place] for place in places], dtype=object)
-        self._file.create_dataset("zone", data=names, dtype=h5py.string_dtype(), shape=names.shape)
-        self._file.create_dataset("place", data=np.array(places, np.int64))
+        if len(self._waiting):
+            self._write_waiting()
+        groups = {name: self._groups[name] for name in self._names if name in self._groups}
+        self._file.create_dataset("groups_of_zones", data=json.dumps(groups))
         self._file.attrs.update(format=FORMAT, key=self._key, levels=list(levels))
         self._file.attrs["statistics"] = "\n".join(sorted(statistics))
         self.finished = True
+
+    def _write_waiting(self) -> None:
+        self._require_room()
+        group = f"{TOGETHER}{self._batches}"
+        with deferred_interrupts():
+            written = self._waiting.write(self._file.create_group(group))
+        self._groups |= dict.fromkeys(written, group)
+        self._waiting, self._batches = Batch(), self._batches + 1
 
 
 @contextmanager
@@ -58,10 +84,41 @@ def zones_writer(path: Path, key: str, names: Sequence[str]) -> Iterator[ZonesWr
         yield writer
 
 
-def zones_of_file(path: Path) -> dict[str, str]:
-    """Return the zones with summaries in a file, each with its group; raise SummaryError if the file is damaged."""
-    with opened(path, kind=FORMAT) as file:
-        return {str(zone): str(place) for zone, place in zip(file["zone"].asstr()[()], file["place"][()], strict=True)}
+def zones_of_file(path: Path) -> Collection[str]:
+    """Return the names of the zones with summaries in a file; raise SummaryError if the file is damaged."""
+    return _groups_of(path).keys()
+
+
+def load_zone(path: Path, zone: str) -> TileWholes:
+    """Read a zone without its cells; SummaryError where the file is damaged or of another kind, or lacks the zone."""
+    group = _group_of(path, zone)
+    if not group.startswith(TOGETHER):
+        return load_wholes(path, group)
+    with opened(path, group, FORMAT_TOGETHER) as together:
+        return SavedZone(path, together, zone).wholes()
+
+
+def place_of_zone(path: Path, zone: str) -> TilePlace:
+    """Read where a zone is; SummaryError as `load_zone`."""
+    group = _group_of(path, zone)
+    if not group.startswith(TOGETHER):
+        return load_place(path, group)
+    with opened(path, group, FORMAT_TOGETHER) as together:
+        return SavedZone(path, together, zone).place()
+
+
+def cells_of_zone(path: Path, zone: str, variable: str) -> Iterator[tuple[NDArray[np.int64], CellSummaries]]:
+    """Yield the numbers of some cells of a variable and their summaries, until each cell has come once.
+
+    SummaryError as `load_zone`, or where the zone lacks the variable.
+    """
+    group = _group_of(path, zone)
+    if not group.startswith(TOGETHER):
+        yield from cells_in_parts(path, variable, group)
+        return
+    with opened(path, group, FORMAT_TOGETHER) as together:
+        cells = SavedZone(path, together, zone).cells(variable)
+    yield np.arange(len(cells)), cells
 
 
 def zones_keep(path: Path, levels: Collection[float], statistics: Collection[str]) -> bool:
@@ -72,3 +129,25 @@ def zones_keep(path: Path, levels: Collection[float], statistics: Collection[str
             return set(map(float, file.attrs["levels"])) >= set(levels) and kept >= set(statistics)
     except SummaryError:
         return False
+
+
+def _group_of(path: Path, zone: str) -> str:
+    try:
+        return _groups_of(path)[zone]
+    except KeyError:
+        raise SummaryError(f"{path} does not hold the zone {zone}") from None
+
+
+def _groups_of(path: Path) -> dict[str, str]:
+    """Return the group of each zone of a file."""
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise SummaryError(f"{path} cannot be read as summaries of zones ({error}); run again with --fresh") from error
+    return _saved_groups(path, status.st_size, status.st_mtime_ns, status.st_ino)
+
+
+@lru_cache(OPEN)
+def _saved_groups(path: Path, *_signature: int) -> dict[str, str]:
+    with opened(path, kind=FORMAT) as file:
+        return dict(json.loads(file["groups_of_zones"].asstr()[()]))

@@ -14,7 +14,8 @@ FILES = {
     "summaries/<tile>.nc": "the sums of each tile: they add up to regions, and open with xarray",
     "summaries/together/<number>.nc": "the summaries of many small tiles (at most 32,768 pixels of all variables "
     "each); `geouq.load_tile(path, tile)` reads one of them",
-    "summaries/zones/<layer>/<tile>.nc": "the sums of polygons and classes in each tile",
+    "summaries/zones/<layer>/<tile>.nc": "the sums of polygons and classes in each tile, many zones in a group: "
+    '`xarray.open_dataset(path, group="together_0")` opens one',
     **{one.file: one.about for one in TABLES.values()},
     "tables/metrics.parquet": "the same as `metrics.csv`, with the extra `parquet`",
     "tables/metrics.md": "the main numbers of the whole and of regions with intervals, rounded accordingly",

@@ -1,0 +1,268 @@
+"""Zones of a tile whose summaries share arrays in a group of a file, as each array takes time and room.
+
+A part is a variable of a zone: all of the first zone, then all of the second. Arrays of wholes have the names that they
+have in the file of one tile, with the dimension `part` instead of `variable`. Of arrays by cell the cells of all zones
+stand one after the other; `zone_cells` tells how many each has. Pieces of arrays can be read without most of the rest.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Self
+
+import h5py
+import numpy as np
+from affine import Affine
+from numpy.typing import NDArray
+
+from geouq.core.grid import Grid
+from geouq.core.validity import REASONS
+from geouq.summary.netcdf import NetCDFWriter, read_variable
+from geouq.summary.statistic import Statistic
+from geouq.summary.statistics_file import (
+    Coordinate,
+    SavedArrays,
+    Statistics,
+    Variable,
+    Words,
+    arrays_of,
+    as_text,
+    distinct_words,
+    labels_of,
+    span,
+    words_of,
+)
+from geouq.summary.summary import Summary
+from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes, VariableSummary, VariableWhole
+from geouq.summary.tile_file import CELL, EXPLAINED, RANGE, opened
+
+FORMAT = "geouq zones together 1"
+PART = "part"
+ENTRY = {"cell_entry_cell": "cell", "cell_key": "key", "cell_entry_sums": "sums"}
+OPEN = 8  # batches whose owners of elements are kept
+MOST = np.iinfo(np.uint16).max  # parts in a batch: the owner of an element has 16 bits
+
+Array = NDArray[Any]
+
+
+class Batch:
+    """Zones that wait for being written together."""
+
+    def __init__(self) -> None:
+        self._zones: dict[str, TileSummary] = {}
+        self._alike: tuple[Any, ...] = ()
+        self.bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._zones)
+
+    def takes(self, zone: TileSummary) -> bool:
+        """Return whether a zone can share arrays with those that are here."""
+        few = (len(self._zones) + 1) * len(zone.variables) <= MOST
+        return not self._zones or (few and self._alike == _alike(zone))
+
+    def add(self, name: str, zone: TileSummary) -> None:
+        """Take one more zone."""
+        self._alike = self._alike or _alike(zone)
+        self._zones[name] = zone
+        self.bytes += sum(map(_bytes_of, zone.variables.values()))
+
+    def write(self, group: h5py.Group) -> Sequence[str]:
+        """Write all zones, of which there is one at least, and return their names."""
+        zones = list(self._zones.values())
+        netcdf = NetCDFWriter(group, compressed=True, in_pieces=True)
+        group.attrs["format"] = FORMAT
+        group.create_dataset("words", data=json.dumps(distinct_words(_wholes(zones))))
+        netcdf.attributes(
+            {
+                "cell_statistics": as_text(part.cells.statistics for part in zones[0].variables.values()),
+                "tile": zones[0].tile,
+                "cell_size": zones[0].cell_size,
+                "crs": zones[0].grid.crs,
+                "summary": "What the valid pixels of some zones of one tile contribute to every metric.",
+            }
+        )
+        for coordinate in _coordinates(list(self._zones), zones):
+            netcdf.coordinate(*coordinate)
+        for variable in _variables(zones):
+            if variable.values.size:
+                netcdf.variable(*variable)
+        return list(self._zones)
+
+
+def _alike(zone: TileSummary) -> tuple[Any, ...]:
+    """Return what zones that share arrays have in common."""
+    cells = as_text(part.cells.statistics for part in zone.variables.values())
+    levels = next(iter(zone.variables.values())).whole.levels
+    return zone.tile, zone.grid.crs, zone.cell_size, tuple(zone.variables), levels, cells
+
+
+def _bytes_of(part: VariableSummary) -> int:
+    cells = part.cells
+    statistics: list[Statistic] = [*part.whole.values(), *cells.statistics.values()]
+    arrays: list[Array] = [own for one in statistics for own in one.to_arrays().values()]
+    arrays += [cells.extremes, cells.entry_cell, cells.entry_key, cells.entry_sums]
+    return sum(array.nbytes for array in arrays)
+
+
+def _wholes(zones: Sequence[TileSummary]) -> list[Summary]:
+    return [part.whole for zone in zones for part in zone.variables.values()]
+
+
+def _coordinates(names: Sequence[str], zones: Sequence[TileSummary]) -> Iterator[Coordinate]:
+    """Yield dimensions with a value for each place, each once."""
+    first, labelled = zones[0].variables, set[str]()
+    yield Coordinate("zone", names, "names of the zones")
+    yield Coordinate("variable", list(first), EXPLAINED["variable"])
+    yield Coordinate("reason", list(REASONS), EXPLAINED["reason"])
+    columns = next(iter(first.values())).cells.entry_sums.shape[-1]
+    for whole in _kinds(zones):
+        for coordinate in labels_of(whole.levels, whole, columns):
+            if coordinate.name not in labelled:
+                labelled.add(coordinate.name)
+                yield coordinate
+
+
+def _kinds(zones: Sequence[TileSummary]) -> Iterable[Summary]:
+    """Return a summary for each set of statistics that a part has."""
+    return {frozenset(whole): whole for whole in _wholes(zones)}.values()
+
+
+def _variables(zones: Sequence[TileSummary]) -> Iterator[Variable]:
+    """Yield all arrays, made one after the other."""
+    parts = [part for zone in zones for part in zone.variables.values()]
+    shapes = np.array([zone.grid.shape for zone in zones])
+    yield Variable("shape", ("zone", "side"), shapes, "rows and columns of pixels of each zone")
+    transforms = np.array([tuple(zone.grid.transform)[:6] for zone in zones])
+    yield Variable("transform", ("zone", "coefficient"), transforms, "affine transform of the grid of each zone")
+    counts = np.array([len(next(iter(zone.variables.values())).cells) for zone in zones])
+    yield Variable("zone_cells", ("zone",), counts, "number of cells; those of each zone stand together")
+    excluded = np.stack([part.excluded for part in parts])
+    yield Variable("excluded", (PART, "reason"), excluded, "pixels that do not count, each under its first reason")
+    sizes: dict[str, int] = {}
+    yield from arrays_of("", _wholes(zones), (), sizes, PART)
+    cells = [_cells_of(zones, name) for name in zones[0].variables]
+    yield from arrays_of(CELL, [own for own, _ in cells], ("cell",), sizes)
+    extremes = np.stack([own for _, own in cells])
+    yield Variable(RANGE, ("variable", "cell", "bound"), extremes, "lowest and highest predicted variance, by cell")
+    owner = np.repeat(np.arange(len(parts), dtype=np.uint16), [len(part.cells.entry_cell) for part in parts])
+    yield Variable("cell_entry_part", ("cell_entry",), owner, "number of the part that an entry belongs to, from 0")
+    for name, field in ENTRY.items():
+        values = np.concatenate([getattr(part.cells, f"entry_{field}") for part in parts])
+        yield Variable(name, ("cell_entry", "field")[: values.ndim], values, EXPLAINED[name])
+
+
+def _cells_of(zones: Sequence[TileSummary], name: str) -> tuple[Statistics, Array]:
+    """Return the statistics and extremes of a variable, of the cells of all zones one after the other."""
+    cells = [zone.variables[name].cells for zone in zones]
+    statistics = {key: own.joined([one.statistics[key] for one in cells]) for key, own in cells[0].statistics.items()}
+    return statistics, np.concatenate([own.extremes for own in cells])
+
+
+@dataclass(frozen=True)
+class _Head:
+    """What a group says of the zones in it, and which of them each element of an array belongs to."""
+
+    names: tuple[str, ...]
+    variables: tuple[str, ...]
+    levels: tuple[float, ...]
+    tile: str
+    cell_size: int
+    crs: str
+    words: Words
+    cell_words: Words
+    starts: NDArray[np.int64]
+    owners: Mapping[str, Array]
+    columns: int
+
+    @classmethod
+    def of(cls, group: h5py.Group) -> Self:
+        """Read it."""
+        own = group.attrs
+        return cls(
+            tuple(map(str, group["zone"].asstr()[()])),
+            tuple(map(str, group["variable"].asstr()[()])),
+            tuple(map(float, read_variable(group, "level"))),
+            str(own["tile"]),
+            int(own["cell_size"]),
+            str(own["crs"]),
+            Words.of_plain(json.loads(group["words"].asstr()[()])),
+            words_of(group, CELL),
+            np.concatenate([[0], np.cumsum(read_variable(group, "zone_cells"))]),
+            {name: read_variable(group, name) for name in group if name.endswith(f"_{PART}")},
+            len(group["field"]),
+        )
+
+
+@lru_cache(OPEN)
+def _head(path: Path, group: str, *_signature: int) -> _Head:
+    with opened(path, group, FORMAT) as own:
+        return _Head.of(own)
+
+
+class SavedZone:
+    """A zone in a group of an open file, of which its own elements are read."""
+
+    def __init__(self, path: Path, group: h5py.Group, zone: str) -> None:
+        status = path.stat()
+        self._group = group
+        self._head = _head(path, str(group.name), status.st_size, status.st_mtime_ns, status.st_ino)
+        self._number = self._head.names.index(zone)
+
+    def place(self) -> TilePlace:
+        """Return where the zone is."""
+        rows, columns = (int(length) for length in self._group["shape"][self._number])
+        transform = Affine(*map(float, self._group["transform"][self._number]))
+        return TilePlace(self._head.tile, Grid((rows, columns), transform, self._head.crs), self._head.cell_size)
+
+    def wholes(self) -> TileWholes:
+        """Return the zone without its cells."""
+        place, saved = self.place(), self._saved(self._head.words, "", self._read, PART)
+        variables = {
+            name: VariableWhole(Summary(self._head.levels, saved.statistics(part)), self._group["excluded"][part])
+            for name in self._head.variables
+            for part in [self._part(name)]
+        }
+        return TileWholes(place.tile, place.grid, place.cell_size, variables)
+
+    def cells(self, variable: str) -> CellSummaries:
+        """Return all cells of a variable."""
+        head, number = self._head, self._head.variables.index(variable)
+        statistics = self._saved(head.cell_words, CELL, self._read_cells, "variable").statistics(number)
+        extremes = self._group[RANGE][number, self._own_cells]
+        return CellSummaries(head.levels, statistics, extremes, *self._entries(self._part(variable)))
+
+    def _part(self, variable: str) -> int:
+        return self._number * len(self._head.variables) + self._head.variables.index(variable)
+
+    def _saved(self, words: Words, prefix: str, read: Callable[[str], Any], each: str) -> SavedArrays:
+        return SavedArrays(words, set(self._group), read, self._head.levels, prefix, each)
+
+    def _read(self, name: str) -> Any:
+        return self._head.owners[name] if name in self._head.owners else self._group[name]
+
+    def _read_cells(self, name: str) -> "_OfCells":
+        return _OfCells(self._group[name], self._own_cells)
+
+    @property
+    def _own_cells(self) -> slice:
+        first, stop = self._head.starts[self._number : self._number + 2]
+        return slice(int(first), int(stop))
+
+    def _entries(self, part: int) -> tuple[Array, ...]:
+        if "cell_entry_part" not in self._head.owners:
+            return np.empty(0, np.uint32), np.empty(0, np.uint16), np.empty((0, self._head.columns), np.float32)
+        own = span(self._head.owners["cell_entry_part"], part)
+        return tuple(self._group[name][own] for name in ENTRY)
+
+
+class _OfCells:
+    """An array by variable and cell, of which some cells are read."""
+
+    def __init__(self, dataset: h5py.Dataset, cells: slice) -> None:
+        self._dataset, self._cells = dataset, cells
+
+    def __getitem__(self, number: int) -> Any:
+        return self._dataset[number, self._cells]
