@@ -6,6 +6,7 @@ from typing import Self
 
 import numpy as np
 from affine import Affine
+from numpy.typing import NDArray
 from rasterio.crs import CRS
 from rasterio.errors import CRSError
 
@@ -14,6 +15,10 @@ from geouq.core.errors import GridError
 TOLERANCE = 0.01  # pixels, at any corner
 POINT = 4  # numbers of a ground control point
 SQUARE = 256  # pixels along the side of the squares in which sums are made
+NOWHERE = -1  # place of a pixel that is in no window
+COLUMN = (1 << 32) - 1  # bits of the column in the place of a pixel in its tile, row << 32 | column
+
+Places = NDArray[np.int32]  # of pixels in a window, whose rows follow each other
 
 
 @dataclass(frozen=True)

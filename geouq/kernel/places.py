@@ -4,17 +4,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.core.compiled import compiled
+from geouq.core.grid import COLUMN, NOWHERE, Places
 from geouq.core.validity import OUTSIDE
 from geouq.kernel.accumulators import Pixels
 
 Reals = NDArray[np.floating]
 Ints = NDArray[np.int64]
-Places = NDArray[np.int32]  # of pixels in the rows of a window, one row after the other
 Gathered = tuple[Reals, Reals, Reals, NDArray[np.float64], NDArray[np.uint8]]
 Corner = tuple[int, int]
-
-NOWHERE = -1  # place of a pixel that is in no window
-COLUMN = (1 << 32) - 1  # bits of the column in a place of a tile
 
 
 @compiled

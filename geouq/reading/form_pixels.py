@@ -8,11 +8,11 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import DTypeLike, NDArray
 
+from geouq.core.grid import Places
 from geouq.core.validity import NOT_FINITE, Nodata
 from geouq.forms import KernelForm, PixelForm
 from geouq.kernel import CellSums, Pixels, Sampled, Totals, collect_by_cell
 from geouq.kernel.gather import Layers, slabs_of
-from geouq.kernel.places import Places
 from geouq.summary.form import Form, Values
 
 Rectangle = tuple[int, int, int, int]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from geouq.core.errors import DataError
-from geouq.core.grid import Window
+from geouq.core.grid import COLUMN, Places, Window
 from geouq.core.validity import Nodata
 from geouq.kernel import (
     CellSums,
@@ -28,7 +28,7 @@ from geouq.kernel import (
     new_totals,
     sweep_box,
 )
-from geouq.kernel.places import COLUMN, Places, gather, tile_places
+from geouq.kernel.places import gather, tile_places
 from geouq.kernel.z_lattice import ZLattice, z_lattice
 from geouq.reading.form_pixels import NO_LAYERS, add_form, taken
 from geouq.reading.variable_window import VariableWindow

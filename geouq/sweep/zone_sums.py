@@ -15,9 +15,8 @@ from rasterio.errors import RasterioError
 from geouq.config import Variable
 from geouq.core.errors import GeouqError
 from geouq.core.failures import Failure, failure_of
-from geouq.core.grid import SQUARE, Window
+from geouq.core.grid import SQUARE, Places, Window
 from geouq.core.validity import TRUTH_NODATA
-from geouq.kernel.places import Places
 from geouq.rasters.catalog import Tile
 from geouq.rasters.gdal import gdal_options
 from geouq.rasters.raster import Raster, unchanged

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.core.compiled import compiled, inlined
-from geouq.core.grid import Window
-from geouq.kernel.places import NOWHERE, Places
+from geouq.core.grid import NOWHERE, Places, Window
 from geouq.rasters.raster import Raster
 
 Mask = NDArray[np.bool_]
@@ -94,7 +93,7 @@ def places_of(bits: Bits, columns: int, size: int, first: int, stride: int) -> P
     `stride` long.
 
     >>> places_of(as_bits(np.eye(3, 9, dtype=bool)), 9, 8, 100, 50)
-    array([[100, 151, 202,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1]])
+    array([[100, 151, 202,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1]], dtype=int32)
     """
     cells = -(-columns // size)
     counts = np.zeros(cells, np.int64)
