@@ -18,7 +18,7 @@ SQUARE = 256  # pixels along the side of the squares in which sums are made
 NOWHERE = -1  # place of a pixel that is in no window
 COLUMN = (1 << 32) - 1  # bits of the column in the place of a pixel in its tile, row << 32 | column
 
-Places = NDArray[np.int32]  # of pixels in a window, whose rows follow each other
+Places = NDArray[np.int32]  # numbers of pixels in a window, row by row
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ _START = re.compile(
     rf"|{_SLASH}vsi[a-z0-9_]+(?:(?={_SLASH}|\?|%(?:25)*3f))",
     re.IGNORECASE,
 )
-# a single letter is no scheme, but a user whose password begins with slashes
+# a single letter is a user with a password that begins with slashes, not a scheme
 _ADDRESS = rf"[a-z][a-z0-9+.-]+{_COLON}{_SLASH}{_SLASH}|{_NORMALISED}"
 _ADDRESS_NEXT = re.compile(rf"{_ADDRESS}|{_SLASH}(?:{_ADDRESS}|file{_COLON}{_SLASH}|{_SLASH}|vsi|\{{)", re.IGNORECASE)
 _HOST = re.compile(r"(?:\[[0-9a-f:.]+\]|\d+(?:\.\d+){3}|localhost)(?::\d+)?", re.IGNORECASE)

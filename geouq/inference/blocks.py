@@ -254,7 +254,7 @@ def _residuals(tile: _Tile, basis: BootstrapBasis) -> Floats:
 
 
 def _on_grid(tile: _Tile, residuals: Floats, present: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return residuals (rows, columns, 3) of a tile, 0 where there is no pixel, and where there are some."""
+    """Return residuals (rows, columns, 3) of a tile, 0 in units without pixels, and which units have pixels."""
     grid = np.zeros((len(present), residuals.shape[1]))
     grid[tile.numbers] = residuals
     return grid.reshape(*tile.shape, -1), present.reshape(tile.shape)

@@ -299,7 +299,7 @@ class LongRun:
 
 
 def long_run(squares: Squares, of_squares: Floats, of_blocks: Floats, of_cells: Floats) -> LongRun:
-    """Return the long-run variance of one number; parameters as of `long_runs`, without their first dimension."""
+    """Return the long-run variance of one number; the parameters of `long_runs` without the first dimension."""
     return long_runs(squares, of_squares[np.newaxis], of_blocks[np.newaxis], of_cells[np.newaxis])[0]
 
 
@@ -344,7 +344,7 @@ def _normalized(logarithms: Floats) -> Floats:
 
 def _excess(values: Floats) -> Floats:
     """Return the excess kurtosis of values, along the last dimension, whose mean is about 0; at least 0."""
-    # numpy rounds squares of arrays otherwise than those of its numbers, which become infinite instead of an error
+    # numpy rounds the square of an array differently from the square of a number; squares may be infinite
     squared = [size**2 for size in np.atleast_1d(np.square(values).mean(-1))]
     return np.maximum(0.0, (values**4).mean(-1) / squared - 3)
 

@@ -1,4 +1,4 @@
-"""Pixels from some places of a window, gathered in a window of their own."""
+"""Gather pixels from some places of a window in a new window."""
 
 import numpy as np
 from numpy.typing import NDArray

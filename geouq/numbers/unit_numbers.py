@@ -61,7 +61,7 @@ class UnitNumbers:
 
 
 def batches(sums: Iterable[Sums]) -> Iterator[Sequence[Sums]]:
-    """Yield each region alone, and tiles some at a time, as to send one elsewhere takes as long as its numbers."""
+    """Yield each region alone, and several tiles at a time: sending a tile takes as long as computing its numbers."""
     waiting: list[Sums] = []
     for one in sums:
         is_tile = one.unit.level == "tile"

@@ -114,7 +114,7 @@ def _sweep_tiles(job: Job, pool: Executor, waiting: Sequence[Tile]) -> tuple[lis
 
 
 def _zones_alongside(job: Job, tile: Tile) -> Mapping[str, Zones]:
-    """Return the zones of a tile that have no valid summaries, if they fit into the memory beside the sweep."""
+    """Return the zones of a tile that have no valid summaries, if they fit into the memory with the sweep."""
     layers = _zones_to_sweep(job, tile)
     need = bytes_of_zones(layers, tile, job.reading_of(tile), job.plan.workers).together if layers else 0
     return layers if need <= job.plan.zones.alongside else {}
@@ -122,9 +122,9 @@ def _zones_alongside(job: Job, tile: Tile) -> Mapping[str, Zones]:
 
 @dataclass(frozen=True)
 class _Saving:
-    """Saves what a sweep yields: summaries of tiles and of their zones.
+    """Saves the summaries of tiles and of their zones that a sweep yields.
 
-    with_zones : tiles by name, whose zones are swept with them and have not failed.
+    with_zones : tiles by name; their zones are swept with them and have not failed.
     """
 
     job: Job
@@ -143,7 +143,7 @@ class _Saving:
         self.job.reporter.say(f"tile {zone.tile} failed: {zone.message}")
 
     def keep(self, outcome: TileSummary | Failure) -> None:
-        """Save the summary of a tile with those of its zones, or report why there is none."""
+        """Save the summaries of a tile and of its zones, or report why the tile has failed."""
         if isinstance(outcome, Failure):
             self.files.abandon(outcome.tile)
             self._drop_zones(outcome.tile)
@@ -194,7 +194,7 @@ def _place_edges(job: Job, pool: Executor, failures: Sequence[Failure]) -> list[
 def _sweep_zones(job: Job, pool: Executor, failures: Sequence[Failure], with_zones: Container[str]) -> list[Failure]:
     """Save the summaries of other zones that are not there; the windows in which they lie are read for them.
 
-    with_zones : names of tiles whose zones were swept with the tile.
+    with_zones : names of the tiles that were swept together with their zones.
     """
     tiles = [tile for tile in _without(job.tiles, failures) if tile.name not in with_zones]
     missing = {tile.name: _zones_to_sweep(job, tile) for tile in tiles}

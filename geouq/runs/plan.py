@@ -32,7 +32,7 @@ GROUP = 2 * MIB  # sums of a variable in one group
 TAIL = 20 * MIB  # single pixels kept of a variable, and copies made of them
 CELL = 600  # sums of a cell, in bytes
 VIEW = 256 << 10  # sums of one corrected forecast in one group
-ROOM = 0.25  # of the memory of the machine that zones take, where no memory is given
+ROOM = 0.25  # share of the machine's memory that zones may take without --memory
 FOR_SERVERS = 8  # workers for each processor: most of them wait for a server
 WIDTHS = (None, BAND, 4 * WINDOW, WINDOW)
 NO_ZONES: Mapping[str, Layers] = MappingProxyType({})
@@ -230,7 +230,7 @@ def _plan_of_zones(
     workers: int,
     rooms: tuple[int, int],
 ) -> ZonesPlan:
-    """Return how zones are summed: with their tile if they fit into the second room, otherwise in passes of their own.
+    """Return how zones are summed: with their tile if they fit into the second room, otherwise in later passes.
 
     Zones of a pass take no more than the first room; one alone may need more.
     """

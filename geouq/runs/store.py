@@ -217,10 +217,9 @@ def checksums_of_summaries(folder: Path, layers: Mapping[str, Iterable[str]]) ->
 
 @dataclass(frozen=True)
 class Part:
-    """Pixels of a tile that have a summary: all, or those of a zone of a layer.
+    """Pixels of a tile that have a summary: all pixels, or the pixels of a zone of a layer.
 
-    zone : name of a zone whose file this is; none where the summary is that of all pixels. among_many : whether the
-    file holds many tiles.
+    zone : name of the zone; "" for all pixels of the tile. among_many : whether the file holds many tiles.
     """
 
     tile: str

@@ -62,9 +62,9 @@ class TailPixels:
         return cls(tail, pixels=pixels, every=True, place=place, owner=owner, tiles=(tile,)).in_order("quicksort")
 
     def in_order(self, kind: Literal["quicksort", "stable"] = "stable") -> Self:
-        """Return the same in their one order, whichever kind of sorting finds it.
+        """Return the same in their one order, which both kinds of sorting find.
 
-        The stable one merges parts that are in order, and takes twice as long where there are none.
+        The stable one merges parts that are in order. For pixels in no order it takes twice as long.
         """
         places = (self.place, self.owner) if self.every else ()
         order = _order_of([*self.pixels.T, *places[::-1]], kind)

@@ -1,8 +1,8 @@
 """Zones of a tile whose summaries share arrays in a group of a file, as each array takes time and room.
 
 A part is a variable of a zone: all of the first zone, then all of the second. Arrays of wholes have the names that they
-have in the file of one tile, with the dimension `part` instead of `variable`. Of arrays by cell the cells of all zones
-stand one after the other; `zone_cells` tells how many each has. Pieces of arrays can be read without most of the rest.
+have in the file of a tile, with the dimension `part` instead of `variable`. Arrays by cell hold the cells of all zones
+one after the other; `zone_cells` is the number of cells of each zone. A zone is read without most of the other zones.
 """
 
 import json
@@ -70,7 +70,7 @@ class Batch:
         self.bytes += sum(map(_bytes_of, zone.variables.values()))
 
     def write(self, group: h5py.Group) -> Sequence[str]:
-        """Write all zones, of which there is one at least, and return their names."""
+        """Write all zones, at least one, and return their names."""
         zones = list(self._zones.values())
         netcdf = NetCDFWriter(group, compressed=True, in_pieces=True)
         group.attrs["format"] = FORMAT
@@ -81,7 +81,7 @@ class Batch:
                 "tile": zones[0].tile,
                 "cell_size": zones[0].cell_size,
                 "crs": zones[0].grid.crs,
-                "summary": "What the valid pixels of some zones of one tile contribute to every metric.",
+                "summary": "Sums of the valid pixels of some zones of a tile, from which every metric follows.",
             }
         )
         for coordinate in _coordinates(list(self._zones), zones):
@@ -163,7 +163,7 @@ def _cells_of(zones: Sequence[TileSummary], name: str) -> tuple[Statistics, Arra
 
 @dataclass(frozen=True)
 class _Head:
-    """What a group says of the zones in it, and which of them each element of an array belongs to."""
+    """Names, places and words of the zones in a group, and the zone of each element of an array."""
 
     names: tuple[str, ...]
     variables: tuple[str, ...]
@@ -203,7 +203,7 @@ def _head(path: Path, group: str, *_signature: int) -> _Head:
 
 
 class SavedZone:
-    """A zone in a group of an open file, of which its own elements are read."""
+    """A zone in a group of an open file; only the elements of this zone are read."""
 
     def __init__(self, path: Path, group: h5py.Group, zone: str) -> None:
         status = path.stat()
@@ -259,7 +259,7 @@ class SavedZone:
 
 
 class _OfCells:
-    """An array by variable and cell, of which some cells are read."""
+    """An array by variable and cell; only some cells are read."""
 
     def __init__(self, dataset: h5py.Dataset, cells: slice) -> None:
         self._dataset, self._cells = dataset, cells

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 import h5py
 import numpy as np
@@ -23,6 +24,8 @@ from geouq.summary.zone_batch import FORMAT as FORMAT_TOGETHER
 from geouq.summary.zone_batch import Batch, SavedZone
 
 FORMAT = "geouq zone summaries 8"
+T = TypeVar("T")
+
 WAITING = 1 << 23  # bytes of zones that are written together
 TOGETHER = "together_"  # and a number: groups of many zones
 OPEN = 8  # files whose names of zones are kept
@@ -91,20 +94,21 @@ def zones_of_file(path: Path) -> Collection[str]:
 
 def load_zone(path: Path, zone: str) -> TileWholes:
     """Read a zone without its cells; SummaryError where the file is damaged or of another kind, or lacks the zone."""
-    group = _group_of(path, zone)
-    if not group.startswith(TOGETHER):
-        return load_wholes(path, group)
-    with opened(path, group, FORMAT_TOGETHER) as together:
-        return SavedZone(path, together, zone).wholes()
+    return _loaded(path, zone, load_wholes, SavedZone.wholes)
 
 
 def place_of_zone(path: Path, zone: str) -> TilePlace:
     """Read where a zone is; SummaryError as `load_zone`."""
+    return _loaded(path, zone, load_place, SavedZone.place)
+
+
+def _loaded(path: Path, zone: str, load_alone: Callable[[Path, str], T], load: Callable[[SavedZone], T]) -> T:
+    """Return what a zone has in a group of its own, or in a group of many zones."""
     group = _group_of(path, zone)
     if not group.startswith(TOGETHER):
-        return load_place(path, group)
+        return load_alone(path, group)
     with opened(path, group, FORMAT_TOGETHER) as together:
-        return SavedZone(path, together, zone).place()
+        return load(SavedZone(path, together, zone))
 
 
 def cells_of_zone(path: Path, zone: str, variable: str) -> Iterator[tuple[NDArray[np.int64], CellSummaries]]:

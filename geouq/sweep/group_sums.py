@@ -74,7 +74,7 @@ class Read:
 
 
 def gathered(read: Read, places: Places, box: Window) -> Read:
-    """Return the pixels at these places as a window of their own; what lies nowhere is `OUTSIDE`."""
+    """Return the pixels at these places as a new window; a pixel that lies nowhere is `OUTSIDE`."""
     pixels = Pixels(*gather(read.pixels, places.ravel()))
     found = replace(
         read.found,

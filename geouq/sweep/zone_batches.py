@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from geouq.core.grid import SQUARE, Grid, Window
 from geouq.rasters.catalog import Tile
-from geouq.reading.cutting import BAND, Reading, overlap
+from geouq.reading.cutting import BAND, Pieces, Reading, overlap
 from geouq.summary.tail_pixels import FEW
 from geouq.sweep.settings import LARGEST_CELL
 from geouq.sweep.workers import HELD
@@ -101,7 +101,8 @@ def _bytes_of(extent: Window, tile: Tile, reading: Reading, workers: int) -> int
     zone, window = overlap(extent, Window(0, 0, *tile.grid.shape)), part_for(extent, tile.grid)
     groups, bands = -(-window.height // SQUARE), -(-window.width // BAND)
     at_once = min(groups, reading.height // SQUARE)
-    waiting = min(groups, (UNDER_WAY * workers + HELD) * at_once)
+    pieces, under_way = len(Pieces(tile.grid, reading)), UNDER_WAY * workers + HELD
+    waiting = min(groups, under_way * at_once) * -(-under_way // pieces)  # also of the tiles that follow
     profile = PROFILE * (3 + len(tile.covariates) + len(tile.classes)) * bands
     part = profile + _cells(min(window.width, BAND) * SQUARE) * (CELL + ENTRIES)
     sums = profile + _cells(window.width * window.height) * CELL + KEPT * min(zone.width * zone.height, FEW)

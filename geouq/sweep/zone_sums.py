@@ -1,8 +1,9 @@
 """The zones of a tile: the pixels of a piece that lie in each, and what they add up to.
 
-A zone is some of the pixels of a tile: those in a polygon, or of a class. The windows of a piece are read once for all
-zones. In each square of 256 pixels, those of a zone are brought together and added as if there were no others: squares
-of a group from left to right, then the groups as those of a tile. So results have the same bits whatever the windows.
+A zone is some of the pixels of a tile: the pixels in a polygon, or of a class. The windows of a piece are read once for
+the tile and all zones. In each square of 256 pixels, the pixels of a zone are gathered and added as if there were no
+others: the squares of a group from left to right, then the groups in the order of a tile. So the windows do not change
+any bit of the results.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,7 +45,7 @@ class _Square(NamedTuple):
     """The pixels of a zone in a square of a window.
 
     cells : for each row of cells that has such pixels, its first row in the tile, and the places of the pixels in the
-    window, those of each cell together.
+    window, cell by cell.
     """
 
     place: GroupPlace
@@ -78,7 +79,7 @@ class Pass:
 
     @property
     def rasters(self) -> list[Raster]:
-        """Return the rasters that tell which pixels belong to the zones."""
+        """Return the rasters that define which pixels belong to the zones."""
         return [raster for zones in self.layers.values() for raster in zones.rasters]
 
 
@@ -161,7 +162,7 @@ def sweep_zones_of_piece(settings: Settings, zones: Pass, tile: Tile, piece: Pie
 
 
 def _squares(layers: Mapping[str, Zones], window: Window, size: int) -> Iterator[_Square]:
-    """Yield the zones in a window, by squares; those of each zone from left to right."""
+    """Yield the zones in a window, by squares; the squares of each zone from left to right."""
     squares = sorted(boxes_of(window, SQUARE, SQUARE), key=lambda square: square.column)
     for layer, zones in layers.items():
         for zone, box, mask in zones.zones_in(window):
@@ -203,7 +204,7 @@ def _right(window: Window) -> int:
 
 
 class _Gathered:
-    """Pixels of a variable and a zone in a group, gathered until they are many; their sums where there are any."""
+    """Pixels of a variable and a zone in a group. They are gathered, and summed when they are many."""
 
     def __init__(self, span: Window, settings: Settings, tile: Tile, variable: Variable, *, is_large: bool) -> None:
         self.without_truth, self._is_large = 0, is_large

@@ -80,7 +80,7 @@ class Table:
         return ([row.get(column) for column in self.columns] for row in self.rows)
 
     def without_tiles(self) -> Sequence[Row]:
-        """Return the rows of the whole and of regions; those of thousands of tiles are not unpacked."""
+        """Return the rows of the whole and of regions, without unpacking the rows of thousands of tiles."""
         if isinstance(self.rows, PackedRows):
             return self.rows.first
         return [row for row in self.rows if row.get("level") != "tile"]

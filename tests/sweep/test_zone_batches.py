@@ -8,7 +8,7 @@ from vectors import feature, geojson, square
 from geouq.config import load_experiment
 from geouq.core.errors import ConfigError
 from geouq.rasters.catalog import find_tiles
-from geouq.reading.cutting import Reading
+from geouq.reading.cutting import Pieces, Reading
 from geouq.runs.plan import MIB, describe, plan_run
 from geouq.sweep.zone_batches import batches_of, bytes_of_zones
 from geouq.zones import open_regions, placed
@@ -54,6 +54,18 @@ def test_zones_in_other_rows_of_windows_take_no_room(placed_zones):
     one, two = (bytes_of_zones(own, catalog.tiles[0], READING, 2).together for own in only)
 
     assert one == two
+
+
+def test_zones_of_tiles_in_one_piece_need_room_for_the_pieces_of_the_next_tiles(placed_zones):
+    layers, catalog = placed_zones
+    (tile,) = catalog.tiles
+    pieces, alone = (
+        bytes_of_zones({"p": layers["p"].only({"p0"})}, tile, reading, 2).together
+        for reading in (READING, Reading(1024, 4096))
+    )
+
+    assert len(Pieces(tile.grid, Reading(1024, 4096))) < len(Pieces(tile.grid, READING))
+    assert alone > pieces
 
 
 def test_memory_that_is_given_holds_for_zones(placed_zones):
