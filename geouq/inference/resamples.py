@@ -65,12 +65,12 @@ class Probes:
         return cls(sums, raised, steps)
 
     def gradient(self, numbers: Floats) -> Floats:
-        """Return the gradient (columns) of a number, from its values (1 + raised); 0 where one is missing."""
-        gradient = np.zeros(self.sums.shape[1])
+        """Return the gradient (..., columns) of numbers from their values (..., 1 + raised); 0 where one is missing."""
+        gradient, own = np.zeros((*numbers.shape[:-1], self.sums.shape[1])), numbers[..., :1]
         with np.errstate(invalid="ignore"):
-            change = numbers[1:] - numbers[0]
-            change = np.where(np.abs(change) > ROUNDING * np.abs(numbers[0]), change, 0.0)
-        gradient[self.raised] = np.where(np.isfinite(change), change, 0.0) / self.steps
+            change = numbers[..., 1:] - own
+            change = np.where(np.abs(change) > ROUNDING * np.abs(own), change, 0.0)
+        gradient[..., self.raised] = np.where(np.isfinite(change), change, 0.0) / self.steps
         return gradient
 
 
@@ -203,21 +203,18 @@ def _numbers(
     """Yield all numbers with their resamples; a bare value where cells do not keep what it follows from."""
     probes = Probes.of(units.rows)
     both = units.basis.summary(np.concatenate([drawn, probes.sums]))  # one call a metric takes half the time of two
-    numbers: list[Value | tuple[Value, Floats, Floats]] = []
+    numbers: list[tuple[Value, Floats | None]] = []
     for metric in (one for one in metrics_of(metric_options.form) if wanted is None or one.name in wanted):
         values = list(evaluate_metric(metric, whole, metric_options))
         others = of_cells(metric, both, metric_options)
-        if others is None:
-            numbers += values
-            continue
-        for value, other in zip(values, others, strict=True):
-            replicates, probed = np.split(other.value, [len(drawn)])
-            numbers.append((value, replicates, probes.gradient(probed)))
-    gradients = np.stack([one[2] for one in numbers if isinstance(one, tuple)], axis=-1)
+        found: list[Floats | None] = [None] * len(values) if others is None else [other.value for other in others]
+        numbers += zip(values, found, strict=True)
+    every = np.stack([each for _, each in numbers if each is not None])
+    replicates, gradients = every[:, : len(drawn)], probes.gradient(every[:, len(drawn) :]).T
     by_block, by_cell = (influences(rows, gradients) for rows in (sums, units.rows))
     own, place = Influences(by_block.T, units.squares.sums(by_cell).T, by_cell.T, units.squares), count()
-    for one in numbers:
-        yield one if isinstance(one, Value) else Resampled(*one[:2], own, next(place))
+    for value, each in numbers:
+        yield value if each is None else Resampled(value, replicates[k := next(place)], own, k)
 
 
 def of_cells(metric: Metric, summary: Summary, metric_options: MetricOptions) -> list[Value] | None:
