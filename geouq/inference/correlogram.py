@@ -7,6 +7,7 @@ machines agree.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,8 +108,7 @@ def _add_products(residuals: Floats, present: NDArray[np.bool_], longest: int, p
 
 def _correlogram(residual: str, products: Floats, pairs: Ints, cells: int) -> Correlogram:
     longest = len(pairs) - 1
-    down, across = np.arange(longest + 1)[:, np.newaxis], np.arange(-longest, longest + 1)
-    distance = np.rint(np.hypot(down, across)).astype(np.int64)
+    distance = _distances(longest)
     variance = products[0, longest] / cells
     grid = products / np.maximum(pairs, 1) / (variance if variance > 0 else 1.0)
     around = _by_distance(grid, pairs, distance, longest)[0][np.minimum(distance, longest)]
@@ -124,6 +124,15 @@ def _correlogram(residual: str, products: Floats, pairs: Ints, cells: int) -> Co
         inflation = _inflation(np.where(near, grid, 0.0), near, cells)
     shown = np.where(near, correlation, 0.0)
     return Correlogram(residual, np.arange(longest + 1), by_distance, counted, correlation_range, shown, inflation)
+
+
+@lru_cache(1)
+def _distances(longest: int) -> Ints:
+    """Return the rounded distance of each lag."""
+    down, across = np.arange(longest + 1)[:, np.newaxis], np.arange(-longest, longest + 1)
+    distance = np.rint(np.hypot(down, across)).astype(np.int64)
+    distance.setflags(write=False)
+    return distance
 
 
 def _by_distance(correlation: Floats, pairs: Ints, distance: Ints, longest: int) -> tuple[Floats, Ints]:

@@ -43,7 +43,9 @@ class Noise:
 
     def norm(self, gaps: Floats) -> float:
         """Return the norm of gaps without noise."""
-        return float(self.norms(gaps)[0])
+        norm = np.empty(1)
+        write_norms(self._number, 1.0, self.scaled(gaps), *self._alone, norm)
+        return float(norm[0])
 
     def norms(self, gaps: Floats) -> Floats:
         """Return the norms of gaps without noise and with each, (1 + R)."""
@@ -76,13 +78,17 @@ class Noise:
 
     def multiple_with(self, number: float, shape: Floats) -> float:
         """Return the multiple of a shape whose norm without noise is a number, or the largest one."""
-        columns, weight, at = self._columns
-        alone = np.ascontiguousarray(columns[:, :1]), np.ascontiguousarray(weight[:, :1]), at
-        return multiple_with(number, self._number, self.scaled(shape), *alone) if number > 0 else 0.0
+        return multiple_with(number, self._number, self.scaled(shape), *self._alone) if number > 0 else 0.0
 
     @property
     def _number(self) -> int:
         return KINDS[self.kind]
+
+    @cached_property
+    def _alone(self) -> tuple[Floats, Floats, Floats]:
+        """Return the same as `_columns` of no noise."""
+        columns, weight, at = self._columns
+        return np.ascontiguousarray(columns[:, :1]), np.ascontiguousarray(weight[:, :1]), at
 
     @cached_property
     def _columns(self) -> tuple[Floats, Floats, Floats]:

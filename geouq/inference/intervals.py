@@ -155,8 +155,7 @@ class Certainty:
             return False
         if self.gaps is not None:
             return self.gaps.defined and bool(np.isfinite(self.numbers.long_run.widening(level)))
-        replicates = np.isfinite(self.numbers.replicates)
-        return bool(replicates.sum() >= level * len(replicates))
+        return len(self._defined) >= level * len(self.numbers.replicates)
 
     def limits(self, level: float) -> tuple[float, float]:
         """Return the limits of a level."""
@@ -167,12 +166,16 @@ class Certainty:
         return rounded(widened(estimate, self._of_replicates.limits(level), widening, bounds))
 
     @cached_property
-    def _of_replicates(self) -> Bca | Percentiles:
+    def _defined(self) -> Floats:
+        """Return the replicates that are not missing."""
         replicates = self.numbers.replicates
-        replicates = replicates[np.isfinite(replicates)]
+        return replicates[np.isfinite(replicates)]
+
+    @cached_property
+    def _of_replicates(self) -> Bca | Percentiles:
         if self.method == "bca":
-            return Bca.of(float(self.numbers.value.value), replicates, self.numbers.left_out)
-        return Percentiles(np.sort(replicates))
+            return Bca.of(float(self.numbers.value.value), self._defined, self.numbers.left_out)
+        return Percentiles(np.sort(self._defined))
 
     def p_value(self, number: float, limits: tuple[float, float], level: float, least: float) -> float:
         """1 less the highest level at which the limits leave a number out, `least` at least.
@@ -434,11 +437,10 @@ def _calibration(
 
 def _limits(estimates: Floats, drawn: Floats, widening: float, level: float, bounds: tuple[float, float]) -> Floats:
     """Return the limits (2, points) of points from their replicates (R, points)."""
-    limits = np.full((2, len(estimates)), np.nan)
-    for k, estimate in enumerate(estimates):
-        replicates = drawn[:, k]
-        if np.isfinite([estimate, widening]).all() and np.isfinite(replicates).all():
-            limits[:, k] = widened(float(estimate), Percentiles(np.sort(replicates)).limits(level), widening, bounds)
+    limits, replicates = np.full((2, len(estimates)), np.nan), np.sort(np.ascontiguousarray(drawn.T))
+    known = np.isfinite(estimates) & np.isfinite(widening) & np.isfinite(replicates).all(-1)
+    for k in np.flatnonzero(known):
+        limits[:, k] = widened(float(estimates[k]), Percentiles(replicates[k]).limits(level), widening, bounds)
     return limits
 
 
