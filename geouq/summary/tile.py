@@ -80,6 +80,8 @@ class CellSummaries:
 
     def at_levels(self, levels: tuple[float, ...]) -> Self:
         """Return the same cells with fewer levels; all of these must have been kept."""
+        if levels == self.levels:
+            return self
         statistics = {name: own.at_levels(levels, self.levels) for name, own in self.statistics.items()}
         return replace(self, levels=levels, statistics=statistics)
 

@@ -294,7 +294,8 @@ def cells_in_parts(path: Path, variable: str, group: str = WHOLE) -> Iterator[tu
                 yield _some_cells(bare, numbers, some)
                 held = tuple(column[open_still] for column in held)
             held = tuple(np.concatenate(pair) for pair in zip(held, block[1:], strict=True))
-        yield _some_cells(bare, np.union1d(held[0], np.flatnonzero(left)), held)
+        left[held[0]] = True
+        yield _some_cells(bare, np.flatnonzero(left), held)
 
 
 @contextmanager
@@ -363,7 +364,8 @@ def _some_cells(
     place = np.searchsorted(numbers, entries[0])
     order = np.lexsort((entries[1], place))
     cell, key, sums = place[order].astype(np.uint32), entries[1][order], entries[2][order]
-    return numbers.astype(np.int64), replace(bare.some(numbers), entry_cell=cell, entry_key=key, entry_sums=sums)
+    some = bare if len(numbers) == len(bare) else bare.some(numbers)
+    return numbers.astype(np.int64), replace(some, entry_cell=cell, entry_key=key, entry_sums=sums)
 
 
 def _joined(file: h5py.Group, number: int | None) -> tuple[Array, ...]:
