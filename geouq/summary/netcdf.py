@@ -159,12 +159,13 @@ class Widened:
 
 
 def piece_of(values: Array) -> tuple[int, ...]:
-    """Return the shape of pieces of some `PIECE` bytes that stand together in an array.
+    """Return the shape of the pieces of an array; a piece has at most `PIECE` bytes.
 
-    Few fields of many floats each are apart: they get smaller, in less time, than where they alternate.
+    A place of the first dimension, such as a variable, is read alone if it is large. Few fields of many floats are
+    apart: they get smaller, and in less time, than where they alternate.
 
-    >>> piece_of(np.zeros((5, 80_000, 4))), piece_of(np.zeros((5, 40), np.int64))
-    ((1, 65536, 1), (5, 40))
+    >>> piece_of(np.zeros((5, 80_000, 4))), piece_of(np.zeros((5, 9000, 4))), piece_of(np.zeros((5, 40), np.int64))
+    ((1, 65536, 1), (1, 9000, 1), (5, 40))
     """
     left = PIECE // values.dtype.itemsize
     shape: list[int] = []
@@ -172,7 +173,7 @@ def piece_of(values: Array) -> tuple[int, ...]:
         length = 1 if not shape and _has_fields(values) else values.shape[axis]
         shape.append(max(1, min(length, left)))
         left //= shape[-1]
-    return tuple(reversed(shape))
+    return min(shape[-1], _part_of(values)[0]), *reversed(shape[:-1])
 
 
 def _part_of(values: Array) -> tuple[int, ...]:

@@ -208,6 +208,7 @@ class SavedZone:
     def __init__(self, path: Path, group: h5py.Group, zone: str) -> None:
         status = path.stat()
         self._group = group
+        self._datasets: dict[str, h5py.Dataset] = {}  # open, so that HDF5 keeps the pieces that parts share
         self._head = _head(path, str(group.name), status.st_size, status.st_mtime_ns, status.st_ino)
         self._number = self._head.names.index(zone)
 
@@ -241,7 +242,11 @@ class SavedZone:
         return SavedArrays(words, set(self._group), read, self._head.levels, prefix, each)
 
     def _read(self, name: str) -> Any:
-        return self._head.owners[name] if name in self._head.owners else self._group[name]
+        if name in self._head.owners:
+            return self._head.owners[name]
+        if name not in self._datasets:
+            self._datasets[name] = self._group[name]
+        return self._datasets[name]
 
     def _read_cells(self, name: str) -> "_OfCells":
         return _OfCells(self._group[name], self._own_cells)
