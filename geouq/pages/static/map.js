@@ -468,17 +468,17 @@ geouq.map = (async () => {
   section.querySelector(".grain").textContent = coarse + [layout.where, regions.note].filter(Boolean).join(" ");
   fit();
   await obey();
-  let width = host.clientWidth;
-  new ResizeObserver(() => {
-    if (host.clientWidth === width) return;
-    width = host.clientWidth;
+  function follow() {
+    if (host.clientWidth === view.wide) return;
     fit();
     draw();
-  }).observe(host);
+  }
+  new ResizeObserver(follow).observe(host);
   addEventListener("hashchange", obey);
   section.dataset.ready = "";
   /** For programs that drive the page: where the middle of a block is, from the corner of the window. */
   const locate = block => {
+    follow();
     const {x, y} = map.place(block), edge = canvas.getBoundingClientRect();
     return [edge.left + across(x), edge.top + down(-y)];
   };
