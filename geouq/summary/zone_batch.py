@@ -2,12 +2,13 @@
 
 A part is a variable of a zone: all of the first zone, then all of the second. Arrays of wholes have the names that they
 have in the file of a tile, with the dimension `part` instead of `variable`. Arrays by cell hold the cells of all zones
-one after the other; `zone_cells` is the number of cells of each zone. A zone is read without most of the other zones.
+one after the other, without cells that hold no pixel of any variable; `zone_cells` is the number of cells of each zone.
 """
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
@@ -38,10 +39,10 @@ from geouq.summary.summary import Summary
 from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes, VariableSummary, VariableWhole
 from geouq.summary.tile_file import CELL, EXPLAINED, RANGE, opened
 
-FORMAT = "geouq zones together 1"
+FORMAT = "geouq zones together 2"
 PART = "part"
 ENTRY = {"cell_entry_cell": "cell", "cell_key": "key", "cell_entry_sums": "sums"}
-OPEN = 8  # batches whose owners of elements are kept
+OPEN = 4  # batches that are kept
 MOST = np.iinfo(np.uint16).max  # parts in a batch: the owner of an element has 16 bits
 
 Array = NDArray[Any]
@@ -52,6 +53,7 @@ class Batch:
 
     def __init__(self) -> None:
         self._zones: dict[str, TileSummary] = {}
+        self._cells: list[Array] = []
         self._alike: tuple[Any, ...] = ()
         self.bytes = 0
 
@@ -66,7 +68,9 @@ class Batch:
     def add(self, name: str, zone: TileSummary) -> None:
         """Take one more zone."""
         self._alike = self._alike or _alike(zone)
+        numbers, zone = _with_pixels(zone)
         self._zones[name] = zone
+        self._cells.append(numbers)
         self.bytes += sum(map(_bytes_of, zone.variables.values()))
 
     def write(self, group: h5py.Group) -> Sequence[str]:
@@ -86,7 +90,7 @@ class Batch:
         )
         for coordinate in _coordinates(list(self._zones), zones):
             netcdf.coordinate(*coordinate)
-        for variable in _variables(zones):
+        for variable in _variables(zones, np.concatenate(self._cells)):
             if variable.values.size:
                 netcdf.variable(*variable)
         return list(self._zones)
@@ -97,6 +101,19 @@ def _alike(zone: TileSummary) -> tuple[Any, ...]:
     cells = as_text(part.cells.statistics for part in zone.variables.values())
     levels = next(iter(zone.variables.values())).whole.levels
     return zone.tile, zone.grid.crs, zone.cell_size, tuple(zone.variables), levels, cells
+
+
+def _with_pixels(zone: TileSummary) -> tuple[Array, TileSummary]:
+    """Return the numbers of the cells that hold pixels of some variable, at least one, and the zone with these cells."""
+    parts = zone.variables
+    has = np.any([part.cells.moments.n > 0 for part in parts.values()], axis=0)
+    has[0] |= not has.any()  # arrays of a file have elements
+    numbers = np.flatnonzero(has)
+    if has.all():
+        return numbers, zone
+    return numbers, replace(
+        zone, variables={name: replace(part, cells=part.cells.some(numbers)) for name, part in parts.items()}
+    )
 
 
 def _bytes_of(part: VariableSummary) -> int:
@@ -130,8 +147,8 @@ def _kinds(zones: Sequence[TileSummary]) -> Iterable[Summary]:
     return {frozenset(whole): whole for whole in _wholes(zones)}.values()
 
 
-def _variables(zones: Sequence[TileSummary]) -> Iterator[Variable]:
-    """Yield all arrays, made one after the other."""
+def _variables(zones: Sequence[TileSummary], numbers: Array) -> Iterator[Variable]:
+    """Yield all arrays, made one after the other; numbers : of the cells of all zones."""
     parts = [part for zone in zones for part in zone.variables.values()]
     shapes = np.array([zone.grid.shape for zone in zones])
     yield Variable("shape", ("zone", "side"), shapes, "rows and columns of pixels of each zone")
@@ -139,6 +156,7 @@ def _variables(zones: Sequence[TileSummary]) -> Iterator[Variable]:
     yield Variable("transform", ("zone", "coefficient"), transforms, "affine transform of the grid of each zone")
     counts = np.array([len(next(iter(zone.variables.values())).cells) for zone in zones])
     yield Variable("zone_cells", ("zone",), counts, "number of cells; those of each zone stand together")
+    yield Variable("cell_number", ("cell",), numbers, "number of the cell in its zone, in rows from the top left")
     excluded = np.stack([part.excluded for part in parts])
     yield Variable("excluded", (PART, "reason"), excluded, "pixels that do not count, each under its first reason")
     sizes: dict[str, int] = {}
@@ -196,60 +214,120 @@ class _Head:
         )
 
 
+class _Kept(Mapping[str, "_Kept.Pieces"]):
+    """The arrays of a group; each is read whole when it is first asked for, and stays in memory."""
+
+    @dataclass(frozen=True)
+    class Pieces:
+        """An array of which each piece is a copy, as one that is read from a file is."""
+
+        whole: Array
+
+        def __getitem__(self, place: Any) -> Any:
+            return np.array(self.whole[place])
+
+    def __init__(self, path: Path, group: h5py.Group) -> None:
+        self._path, self._group, self._names = path, str(group.name), list(group)
+        self._arrays: dict[str, _Kept.Pieces] = {}
+
+    def __getitem__(self, name: str) -> Pieces:
+        if name not in self._arrays:
+            with opened(self._path, self._group, FORMAT) as group:
+                self._arrays[name] = _Kept.Pieces(group[name][()])
+        return self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+class _Group:
+    """A group of zones: what all of them share, and its arrays as soon as a second zone is asked for.
+
+    Who reads many zones of a tile finds each array in memory; who reads one zone of each tile reads no other.
+    """
+
+    def __init__(self, path: Path, group: str) -> None:
+        self._path, self._name = path, group
+        with opened(path, group, FORMAT) as own:
+            self.head = _Head.of(own)
+            self._kept = _Kept(path, own)
+        self._asked: set[str] = set()
+
+    @contextmanager
+    def arrays_for(self, zone: str) -> Iterator[Mapping[str, Any]]:
+        """Yield the arrays, of which the zone is read."""
+        self._asked.add(zone)
+        if len(self._asked) > 1:
+            yield self._kept
+            return
+        with opened(self._path, self._name, FORMAT) as own:
+            yield own
+
+
 @lru_cache(OPEN)
-def _head(path: Path, group: str, *_signature: int) -> _Head:
-    with opened(path, group, FORMAT) as own:
-        return _Head.of(own)
+def _group(path: Path, name: str, *_signature: int) -> _Group:
+    return _Group(path, name)
+
+
+@contextmanager
+def saved_zone(path: Path, group: str, zone: str) -> Iterator["SavedZone"]:
+    """Yield a zone in a group of a file; raise SummaryError where the file is damaged or of another kind."""
+    status = path.stat()
+    own = _group(path, group, status.st_size, status.st_mtime_ns, status.st_ino)
+    with own.arrays_for(zone) as arrays:
+        yield SavedZone(own.head, arrays, zone)
 
 
 class SavedZone:
-    """A zone in a group of an open file; only the elements of this zone are read."""
+    """A zone in a group; of each array, only the elements of this zone are taken."""
 
-    def __init__(self, path: Path, group: h5py.Group, zone: str) -> None:
-        status = path.stat()
-        self._group = group
-        self._datasets: dict[str, h5py.Dataset] = {}  # open, so that HDF5 keeps the pieces that parts share
-        self._head = _head(path, str(group.name), status.st_size, status.st_mtime_ns, status.st_ino)
-        self._number = self._head.names.index(zone)
+    def __init__(self, head: _Head, arrays: Mapping[str, Any], zone: str) -> None:
+        self._head, self._arrays = head, arrays
+        self._datasets: dict[str, Any] = {}  # open, so that HDF5 keeps the pieces that parts share
+        self._number = head.names.index(zone)
 
     def place(self) -> TilePlace:
         """Return where the zone is."""
-        rows, columns = (int(length) for length in self._group["shape"][self._number])
-        transform = Affine(*map(float, self._group["transform"][self._number]))
+        rows, columns = (int(length) for length in self._arrays["shape"][self._number])
+        transform = Affine(*map(float, self._arrays["transform"][self._number]))
         return TilePlace(self._head.tile, Grid((rows, columns), transform, self._head.crs), self._head.cell_size)
 
     def wholes(self) -> TileWholes:
         """Return the zone without its cells."""
         place, saved = self.place(), self._saved(self._head.words, "", self._read, PART)
         variables = {
-            name: VariableWhole(Summary(self._head.levels, saved.statistics(part)), self._group["excluded"][part])
+            name: VariableWhole(Summary(self._head.levels, saved.statistics(part)), self._arrays["excluded"][part])
             for name in self._head.variables
             for part in [self._part(name)]
         }
         return TileWholes(place.tile, place.grid, place.cell_size, variables)
 
-    def cells(self, variable: str) -> CellSummaries:
-        """Return all cells of a variable."""
+    def cells(self, variable: str) -> tuple[NDArray[np.int64], CellSummaries]:
+        """Return the numbers of the cells that hold pixels, and these cells of a variable."""
         head, number = self._head, self._head.variables.index(variable)
         statistics = self._saved(head.cell_words, CELL, self._read_cells, "variable").statistics(number)
-        extremes = self._group[RANGE][number, self._own_cells]
-        return CellSummaries(head.levels, statistics, extremes, *self._entries(self._part(variable)))
+        extremes = self._arrays[RANGE][number, self._own_cells]
+        cells = CellSummaries(head.levels, statistics, extremes, *self._entries(self._part(variable)))
+        return self._arrays["cell_number"][self._own_cells], cells
 
     def _part(self, variable: str) -> int:
         return self._number * len(self._head.variables) + self._head.variables.index(variable)
 
     def _saved(self, words: Words, prefix: str, read: Callable[[str], Any], each: str) -> SavedArrays:
-        return SavedArrays(words, set(self._group), read, self._head.levels, prefix, each)
+        return SavedArrays(words, set(self._arrays), read, self._head.levels, prefix, each)
 
     def _read(self, name: str) -> Any:
         if name in self._head.owners:
             return self._head.owners[name]
         if name not in self._datasets:
-            self._datasets[name] = self._group[name]
+            self._datasets[name] = self._arrays[name]
         return self._datasets[name]
 
     def _read_cells(self, name: str) -> "_OfCells":
-        return _OfCells(self._group[name], self._own_cells)
+        return _OfCells(self._arrays[name], self._own_cells)
 
     @property
     def _own_cells(self) -> slice:
@@ -260,7 +338,7 @@ class SavedZone:
         if "cell_entry_part" not in self._head.owners:
             return np.empty(0, np.uint32), np.empty(0, np.uint16), np.empty((0, self._head.columns), np.float32)
         own = span(self._head.owners["cell_entry_part"], part)
-        return tuple(self._group[name][own] for name in ENTRY)
+        return tuple(self._arrays[name][own] for name in ENTRY)
 
 
 class _OfCells:

@@ -20,10 +20,9 @@ from geouq.core.interrupts import deferred_interrupts
 from geouq.summary.netcdf import sealed_file
 from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes
 from geouq.summary.tile_file import TileWriter, cells_in_parts, load_place, load_wholes, opened
-from geouq.summary.zone_batch import FORMAT as FORMAT_TOGETHER
-from geouq.summary.zone_batch import Batch, SavedZone
+from geouq.summary.zone_batch import Batch, SavedZone, saved_zone
 
-FORMAT = "geouq zone summaries 8"
+FORMAT = "geouq zone summaries 9"
 T = TypeVar("T")
 
 WAITING = 1 << 23  # bytes of zones that are written together
@@ -107,12 +106,12 @@ def _loaded(path: Path, zone: str, load_alone: Callable[[Path, str], T], load: C
     group = _group_of(path, zone)
     if not group.startswith(TOGETHER):
         return load_alone(path, group)
-    with opened(path, group, FORMAT_TOGETHER) as together:
-        return load(SavedZone(path, together, zone))
+    with saved_zone(path, group, zone) as own:
+        return load(own)
 
 
 def cells_of_zone(path: Path, zone: str, variable: str) -> Iterator[tuple[NDArray[np.int64], CellSummaries]]:
-    """Yield the numbers of some cells of a variable and their summaries, until each cell has come once.
+    """Yield the numbers of some cells of a variable and their summaries, until each with pixels has come once.
 
     SummaryError as `load_zone`, or where the zone lacks the variable.
     """
@@ -120,9 +119,9 @@ def cells_of_zone(path: Path, zone: str, variable: str) -> Iterator[tuple[NDArra
     if not group.startswith(TOGETHER):
         yield from cells_in_parts(path, variable, group)
         return
-    with opened(path, group, FORMAT_TOGETHER) as together:
-        cells = SavedZone(path, together, zone).cells(variable)
-    yield np.arange(len(cells)), cells
+    with saved_zone(path, group, zone) as own:
+        numbers, cells = own.cells(variable)
+    yield numbers, cells
 
 
 def zones_keep(path: Path, levels: Collection[float], statistics: Collection[str]) -> bool:

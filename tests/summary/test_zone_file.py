@@ -293,21 +293,75 @@ def test_a_writer_that_is_given_up_leaves_no_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_reading_a_zone_reads_few_bytes_of_the_others(tmp_path, monkeypatch):
+@pytest.fixture
+def taken(monkeypatch):
+    """Bytes of each array that is read from a file."""
+    found, plain = [], h5py.Dataset.__getitem__
+
+    def noted(dataset, place, *rest):
+        one = plain(dataset, place, *rest)
+        found.append(getattr(one, "nbytes", 0))
+        return one
+
+    monkeypatch.setattr(h5py.Dataset, "__getitem__", noted)
+    return found
+
+
+def test_reading_one_zone_reads_few_bytes_of_the_others(tmp_path, monkeypatch, taken):
     monkeypatch.setattr(netcdf, "PIECE", 1 << 12)
     path, zones = tmp_path / "zones.nc", drawn_zones(29, 60, columns=len(FIELDS))
     save(path, zones)
-    load_zone(path, "zone 30")
-    taken = []
-    plain = h5py.Dataset.__getitem__
+    load_zone(path, "zone 31")  # and what all zones share
+    taken.clear()
 
-    def noted(dataset, place, *rest):
-        found = plain(dataset, place, *rest)
-        taken.append(getattr(found, "nbytes", 0))
-        return found
-
-    monkeypatch.setattr(h5py.Dataset, "__getitem__", noted)
     load_zone(path, "zone 31")
     list(cells_of_zone(path, "zone 31", "cover"))
 
-    assert sum(taken) < 2 * drawn_bytes(zones["zone 31"])
+    assert 0 < sum(taken) < 2 * drawn_bytes(zones["zone 31"])
+
+
+def test_reading_many_zones_reads_no_array_twice(tmp_path, taken):
+    path, zones = tmp_path / "zones.nc", drawn_zones(30, 60, columns=len(FIELDS))
+    save(path, zones)
+
+    for zone in zones:
+        load_zone(path, zone)
+        list(cells_of_zone(path, zone, "cover"))
+
+    assert sum(taken) < 1.5 * sum(map(drawn_bytes, zones.values()))
+
+
+def test_a_piece_of_an_array_in_memory_can_be_changed(tmp_path):
+    path, zones = tmp_path / "zones.nc", drawn_zones(31, 3)
+    save(path, zones)
+    load_zone(path, "zone 0")
+    load_zone(path, "zone 1").variables["height"].whole.moments.sums[...] = np.nan
+
+    assert_read_back(zones, path)
+
+
+@pytest.mark.parametrize("held", [[], [0], [3, 7]])
+def test_cells_without_a_pixel_of_any_variable_are_not_written(tmp_path, held):
+    zones = drawn_zones(33, 3)
+    few = emptied(zones["zone 1"], held)
+
+    save(tmp_path / "zones.nc", zones | {"zone 1": few})
+
+    for variable, part in few.variables.items():
+        ((numbers, cells),) = cells_of_zone(tmp_path / "zones.nc", "zone 1", variable)
+        assert numbers.tolist() == (held or [0])
+        assert same(cells, part.cells.some(numbers))
+    ((numbers, _),) = cells_of_zone(tmp_path / "zones.nc", "zone 2", "height")
+    assert len(numbers) == len(zones["zone 2"].variables["height"].cells)
+
+
+def emptied(zone, held):
+    """The zone, of which these cells alone hold pixels."""
+    variables = {}
+    for name, part in zone.variables.items():
+        moments = part.cells.moments
+        n = np.zeros_like(moments.n)
+        n[held] = np.maximum(moments.n[held], 1)
+        statistics = part.cells.statistics | {"moments": replace(moments, n=n)}
+        variables[name] = replace(part, cells=replace(part.cells, statistics=statistics))
+    return replace(zone, variables=variables)
