@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.inference.limits import Percentiles
+from geouq.inference.limits import Replicates
 from geouq.inference.noisy_norms import KINDS, limits_along, multiple_with, spreads_of, tails_of, write_norms
 from geouq.metrics.norms import NormKind
 
@@ -145,6 +145,6 @@ def _shapes(gaps: Floats, noise: Floats) -> list[Floats]:
     alike = np.sign(gaps) * (mean + np.sqrt(left) * (size - mean))
     few = np.where((size > STANDS_OUT * np.sqrt(expected)) | missing, gaps, 0.0)
     shapes = [alike, few] if few[~missing].any() else [alike]
-    if gaps[~missing].var() <= Percentiles(np.sort(spreads)).limits(0.9)[1]:
+    if gaps[~missing].var() <= Replicates(np.sort(spreads)).limits(0.9)[1]:
         shapes.append(np.where(missing, np.nan, mean if gaps[~missing].sum() >= 0 else -mean))
     return shapes

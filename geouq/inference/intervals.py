@@ -23,7 +23,7 @@ from geouq.inference.blocks import (
 )
 from geouq.inference.bootstrap import CellsOf, N, basis_of_cells
 from geouq.inference.folded import folded_limits, folded_p_value
-from geouq.inference.limits import Bca, Percentiles, p_value, rounded, widened
+from geouq.inference.limits import Replicates, p_value, rounded, widened
 from geouq.inference.resamples import (
     FEW_TILES,
     FEWEST_EFFECTIVE,
@@ -172,10 +172,10 @@ class Certainty:
         return replicates[np.isfinite(replicates)]
 
     @cached_property
-    def _of_replicates(self) -> Bca | Percentiles:
+    def _of_replicates(self) -> Replicates:
         if self.method == "bca":
-            return Bca.of(float(self.numbers.value.value), self._defined, self.numbers.left_out)
-        return Percentiles(np.sort(self._defined))
+            return Replicates.corrected(float(self.numbers.value.value), self._defined, self.numbers.left_out)
+        return Replicates(np.sort(self._defined))
 
     def p_value(self, number: float, limits: tuple[float, float], level: float, least: float) -> float:
         """1 less the highest level at which the limits leave a number out, `least` at least.
@@ -184,14 +184,13 @@ class Certainty:
         """
         beyond, gaps = not limits[0] <= number <= limits[1], self.gaps
         if gaps is None:
-            return p_value(lambda one: beyond if one == level else self._leave_out(number, one), level, least)
+            value, spread = self.numbers.value, self.numbers.long_run.spread
+            found = self._of_replicates.p_value(number, float(value.value), spread, value.metric.bounds, least)
+            border = 1 - level
+            return max(min(found, np.nextafter(border, 0)), least) if beyond else max(found, border)
         noise = gaps.noise(self.numbers.long_run.widening(level))
         of_norm = folded_p_value(number, gaps.signed, noise)
         return p_value(lambda one: beyond if one == level else of_norm <= 1 - one, level, least)
-
-    def _leave_out(self, number: float, level: float) -> bool:
-        low, high = self.limits(level)
-        return not low <= number <= high
 
 
 Assessed = tuple[Resampled | Value, Certainty | str]
@@ -440,7 +439,7 @@ def _limits(estimates: Floats, drawn: Floats, widening: float, level: float, bou
     limits, replicates = np.full((2, len(estimates)), np.nan), np.sort(np.ascontiguousarray(drawn.T))
     known = np.isfinite(estimates) & np.isfinite(widening) & np.isfinite(replicates).all(-1)
     for k in np.flatnonzero(known):
-        limits[:, k] = widened(float(estimates[k]), Percentiles(replicates[k]).limits(level), widening, bounds)
+        limits[:, k] = widened(float(estimates[k]), Replicates(replicates[k]).limits(level), widening, bounds)
     return limits
 
 

@@ -12,74 +12,57 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geouq.core.gaussian import SQRT_HALF, quantile
+from geouq.inference.compiled_limits import Bounds, Spread, half_reaching, limits_of_replicates, widened_limits
 
 Floats = NDArray[np.float64]
 STEPS = 20  # halvings; 2^-20 of the interval is left
-LARGEST_EXPONENT = math.log(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True)
-class Percentiles:
-    """Percentile limits of a number.
+class Replicates:
+    """Replicates of a number, and how its limits follow: bias-corrected and accelerated, or percentiles.
 
     Parameters
     ----------
-    replicates : ndarray of float64, shape (R,)
+    ordered : ndarray of float64, shape (R,)
         Sorted replicates, all finite.
-    """
-
-    replicates: Floats
-
-    def limits(self, level: float) -> tuple[float, float]:
-        """Return the quantiles of the replicates that leave out (1 - level) / 2 on either side."""
-        return self.between((1 - level) / 2, (1 + level) / 2)
-
-    def between(self, low: float, high: float) -> tuple[float, float]:
-        """Return two quantiles of the replicates, as `numpy.quantile` does, which would sort them each time."""
-        return self._quantile(low), self._quantile(high)
-
-    def _quantile(self, probability: float) -> float:
-        place = probability * (len(self.replicates) - 1)
-        before = min(max(math.floor(place), 0), len(self.replicates) - 1)
-        low, high = float(self.replicates[before]), float(self.replicates[min(before + 1, len(self.replicates) - 1)])
-        share, step = place - before, high - low
-        return high - step * (1 - share) if share >= 0.5 else low + step * share  # as numpy rounds
-
-
-@dataclass(frozen=True)
-class Bca:
-    """Bias-corrected and accelerated limits of a number.
+    bias, acceleration : float
+        0 of percentile limits.
 
     References
     ----------
     Efron 1987, Journal of the American Statistical Association 82, 171.
     """
 
-    percentiles: Percentiles
-    bias: float
-    acceleration: float
+    ordered: Floats
+    bias: float = 0.0
+    acceleration: float = 0.0
 
     @classmethod
-    def of(cls, estimate: float, replicates: Floats, left_out: Floats) -> Self:
-        """Return the limits of an estimate. left_out : the number without each group of blocks."""
-        count = len(replicates)
-        below = (np.count_nonzero(replicates < estimate) + np.count_nonzero(replicates <= estimate)) / 2
-        bias = quantile(float(np.clip(below, 0.5, count - 0.5) / count))
+    def corrected(cls, estimate: float, replicates: Floats, left_out: Floats) -> Self:
+        """Return those of an estimate with both corrections. left_out : the number without each group of blocks."""
+        ordered, count = np.sort(replicates), len(replicates)
+        below = (ordered.searchsorted(estimate) + ordered.searchsorted(estimate, "right")) / 2
+        bias = quantile(min(max(below, 0.5), count - 0.5) / count)
         scaled = _near_one(left_out)
         away = _near_one(scaled.mean() - scaled)
         size = (away**2).sum()
         acceleration = (away**3).sum() / (6 * size**1.5) if size > 0 else 0.0
-        return cls(Percentiles(np.sort(replicates)), bias, float(acceleration))
+        return cls(ordered, bias, float(acceleration))
+
+    @property
+    def parts(self) -> tuple[Floats, float, float]:
+        """Return what the compiled limits take."""
+        return self.ordered, self.bias, self.acceleration
 
     def limits(self, level: float) -> tuple[float, float]:
         """Return the limits of a level."""
-        half = quantile((1 + level) / 2)
-        return self.percentiles.between(self._probability(self.bias - half), self._probability(self.bias + half))
+        return limits_of_replicates(self.parts, quantile((1 + level) / 2))
 
-    def _probability(self, z: float) -> float:
-        """Return the probability of the quantile that takes the place of that of z."""
-        moved = self.bias + z / max(1 - self.acceleration * z, 0.1)
-        return 0.5 * math.erfc(-moved * SQRT_HALF)
+    def p_value(self, ideal: float, estimate: float, spread: Spread, bounds: Bounds, least: float) -> float:
+        """1 less the highest level at which the limits, widened by the spread, leave an ideal out; `least` at least."""
+        half = half_reaching(ideal, estimate, quantile(1 - least / 2), self.parts, spread, bounds)
+        return max(math.erfc(half * SQRT_HALF), least)
 
 
 def _near_one(values: Floats) -> Floats:
@@ -96,32 +79,7 @@ def widened(
     >>> widened(2.0, (1.0, 4.0), 2.0, bounds=(0.0, np.inf))
     (0.5, 8.0)
     """
-    lowest, highest = bounds
-    if not lowest < min(estimate, *limits) <= max(estimate, *limits) < highest:
-        low, high = (estimate + widening * (limit - estimate) for limit in limits)
-        return max(low, lowest), min(high, highest)
-    middle, low, high = (_unbounded(x, lowest, highest) for x in (estimate, *limits))
-    low, high = (middle + widening * (limit - middle) for limit in (low, high))
-    return _bounded(low, lowest, highest), _bounded(high, lowest, highest)
-
-
-def _unbounded(x: float, lowest: float, highest: float) -> float:
-    """Logarithm of the distance from the lower bound, less that from the upper one; x itself where there is neither."""
-    if np.isinf(lowest) and np.isinf(highest):
-        return x
-    return (0.0 if np.isinf(lowest) else math.log(x - lowest)) - (0.0 if np.isinf(highest) else math.log(highest - x))
-
-
-def _bounded(x: float, lowest: float, highest: float) -> float:
-    """Return what `_unbounded` makes x of."""
-    if np.isinf(lowest):
-        return x if np.isinf(highest) else highest - _exp(-x)
-    return lowest + _exp(x) if np.isinf(highest) else lowest + (highest - lowest) / (1 + _exp(-x))
-
-
-def _exp(x: float) -> float:
-    """Return e^x; infinity where that overflows."""
-    return math.exp(x) if x < LARGEST_EXPONENT else math.inf
+    return widened_limits(estimate, limits, widening, bounds)
 
 
 def p_value(leaves_out: Callable[[float], bool], level: float, least: float) -> float:

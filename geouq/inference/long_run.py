@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from geouq.core.compiled import compiled_for
 from geouq.core.gaussian import quantile
 from geouq.inference.bootstrap import sums_by_block
+from geouq.inference.compiled_limits import Spread, widening_at
 from geouq.summary import TilePlace
 
 Floats = NDArray[np.float64]
@@ -34,7 +35,6 @@ NUGGETS = (0.05, 0.2, 0.4)
 SHAPES = {1: 0.3, 2: 1.0}  # exponential and Gaussian correlation, by its power, and prior weight
 UNCORRELATED = 0.7  # prior probability; with these priors, intervals of simulated maps hold what they claim
 SMALLEST = 1e-12  # square of a diagonal element of the factor
-STEPS = 40  # halvings
 ROUNDING = 1e-9  # of influences that are alike everywhere, last digits are left
 
 
@@ -281,6 +281,11 @@ class LongRun:
         """Return the standard deviation over that which resamples of blocks give."""
         return self.deviation / self.drawn if self.drawn > 0 else 1.0
 
+    @property
+    def spread(self) -> Spread:
+        """Return what the compiled limits take."""
+        return self.chances, self.deviations, self.freedom, self.drawn
+
     def widening(self, level: float) -> float:
         """Return the factor by which deviations of resamples are multiplied to hold the level."""
         if level not in self._widenings:
@@ -288,10 +293,7 @@ class LongRun:
         return self._widenings[level]
 
     def _widening(self, level: float) -> float:
-        if not self.drawn > 0:
-            return 1.0
-        half = _half_width(1 - level, self.chances, self.deviations, self.freedom)
-        return half / (quantile((1 + level) / 2) * self.drawn)
+        return widening_at(quantile((1 + level) / 2), 1 - level, self.spread)
 
     @cached_property
     def _widenings(self) -> dict[float, float]:
@@ -361,25 +363,3 @@ def _quadratic_forms(matrices: Floats, vectors: Floats) -> Floats:
                     total += matrices[k, i, j] * vectors[v, j]
                 forms[v, k] += 2 * vectors[v, i] * total
     return forms
-
-
-@compiled_for("f8, f8[::1], f8[::1], f8")
-def _half_width(alpha: float, chances: Floats, deviations: Floats, freedom: float) -> float:
-    """Return what the size of the deviation exceeds with the probability alpha.
-
-    Tails of Student's distribution by Wallace 1959, The Annals of Mathematical Statistics 30, 1124.
-    """
-    factor = (8 * freedom + 1) / (8 * freedom + 3)
-    low, high = 0.0, 64 * deviations.max()
-    for _ in range(STEPS):
-        middle, beyond = (low + high) / 2, 0.0
-        for k in range(len(chances)):
-            away = middle / deviations[k]
-            beyond += chances[k] * math.erfc(factor * math.sqrt(freedom * math.log1p(away * away / freedom) / 2))
-            if beyond > alpha:  # the others only add to it
-                break
-        if beyond > alpha:
-            low = middle
-        else:
-            high = middle
-    return high

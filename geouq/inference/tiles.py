@@ -22,7 +22,7 @@ from geouq.inference.bootstrap import (
     left_out_groups,
     resampled,
 )
-from geouq.inference.limits import Percentiles, widened
+from geouq.inference.limits import Replicates, widened
 from geouq.inference.long_run import Positions, Squares, long_run, positions_of
 from geouq.inference.resamples import Influences, Resampled, too_uncertain
 from geouq.metrics import Metric, MetricOptions, Value, evaluate_metric, group_coverage, metrics_of
@@ -214,7 +214,7 @@ def _group_limits(
     spread = long_run(squares, squares.sums(of_groups), of_groups, of_groups)
     if too_uncertain(spread):
         return np.nan, np.nan
-    return widened(own, Percentiles(np.sort(replicates)).limits(level), spread.widening(level), (0.0, 1.0))
+    return widened(own, Replicates(np.sort(replicates)).limits(level), spread.widening(level), (0.0, 1.0))
 
 
 def _summaries(basis: BootstrapBasis, rows: Floats) -> list[Summary]:

@@ -43,6 +43,7 @@ FORMAT = "geouq zones together 2"
 PART = "part"
 ENTRY = {"cell_entry_cell": "cell", "cell_key": "key", "cell_entry_sums": "sums"}
 OPEN = 4  # batches that are kept
+FEW = 4  # zones: a batch of so few is read as a whole
 MOST = np.iinfo(np.uint16).max  # parts in a batch: the owner of an element has 16 bits
 
 Array = NDArray[Any]
@@ -244,7 +245,7 @@ class _Kept(Mapping[str, "_Kept.Pieces"]):
 
 
 class _Group:
-    """A group of zones: what all of them share, and its arrays as soon as a second zone is asked for.
+    """A group of zones: what all of them share, and its arrays, of many zones as soon as a second one is asked for.
 
     Who reads many zones of a tile finds each array in memory; who reads one zone of each tile reads no other.
     """
@@ -260,7 +261,7 @@ class _Group:
     def arrays_for(self, zone: str) -> Iterator[Mapping[str, Any]]:
         """Yield the arrays, of which the zone is read."""
         self._asked.add(zone)
-        if len(self._asked) > 1:
+        if len(self._asked) > 1 or len(self.head.names) <= FEW:
             yield self._kept
             return
         with opened(self._path, self._name, FORMAT) as own:

@@ -13,7 +13,7 @@ from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10
 from geouq.inference import Intervals
 from geouq.inference.blocks import block_numbers
 from geouq.inference.bootstrap import draws
-from geouq.inference.limits import Percentiles, widened
+from geouq.inference.limits import Replicates, widened
 from geouq.inference.long_run import Positions, Squares, long_run
 from geouq.inference.resamples import FEWEST_EFFECTIVE, too_uncertain
 from geouq.metrics import evaluate_metrics, rmse
@@ -64,7 +64,7 @@ def test_a_bootstrap_by_a_loop_over_the_same_blocks_gives_the_same_interval(tile
 
     drawn = [np.repeat(np.arange(len(blocks)), counts) for some in draws(len(blocks), 100, 0, "all") for counts in some]
     replicates = np.sort([float(rmse(add_all(blocks[k] for k in own))) for own in drawn])
-    limits = Percentiles(replicates).limits(0.95)
+    limits = Replicates(replicates).limits(0.95)
     widening = found.blocks.correlation_ranges["squared_error"].widening(0.95)
     expected = widened(float(rmse(tiles.whole)), limits, widening, bounds=(0.0, np.inf))
     (interval,) = (one for one in found.intervals if one.metric == "rmse")

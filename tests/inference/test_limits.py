@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from geouq.inference import false_discovery_adjusted
+from geouq.inference.compiled_limits import quantile_of, widening_at
 from geouq.inference.limits import (
-    Bca,
-    Percentiles,
+    Replicates,
     p_value,
     widened,
 )
@@ -22,7 +22,7 @@ def test_limits_are_those_of_a_second_implementation(method):
     rest = (sample.sum() - sample) / 39
 
     replicates = found.bootstrap_distribution
-    own = Bca.of(sample.mean(), replicates, rest) if method == "BCa" else Percentiles(np.sort(replicates))
+    own = Replicates.corrected(sample.mean(), replicates, rest) if method == "BCa" else Replicates(np.sort(replicates))
     ours = own.limits(0.95)
 
     assert ours == pytest.approx(tuple(found.confidence_interval), rel=1e-9)
@@ -70,6 +70,44 @@ def test_p_values_are_1_where_no_level_leaves_the_ideal_out_and_the_least_where_
     probabilities=st.lists(st.floats(0, 1), min_size=2, max_size=2),
 )
 def test_quantiles_of_sorted_replicates_are_those_of_numpy_to_the_last_bit(replicates, probabilities):
-    found = Percentiles(np.sort(replicates)).between(*probabilities)
+    found = [quantile_of(np.sort(replicates), one) for one in probabilities]
 
     np.testing.assert_array_equal(found, np.quantile(replicates, probabilities))
+
+
+@given(
+    chances=st.lists(st.floats(0.01, 1), min_size=1, max_size=13),
+    freedom=st.floats(3, 60),
+    alpha=st.floats(1e-4, 0.9),
+    seed=st.integers(0, 2**32),
+)
+@settings(deadline=None)
+def test_the_size_of_a_deviation_is_beyond_its_half_width_as_often_as_asked_for(chances, freedom, alpha, seed):
+    deviations = np.exp(np.random.default_rng(seed).normal(size=len(chances)))
+    probabilities = np.array(chances) / np.sum(chances)
+    half = stats.norm.isf(alpha / 2)
+
+    width = half * widening_at(half, alpha, (probabilities, deviations, freedom, 1.0))
+
+    factor = (8 * freedom + 1) / (8 * freedom + 3)
+    normal = factor * np.sqrt(freedom * np.log1p((width / deviations) ** 2 / freedom))
+    assert (probabilities * 2 * stats.norm.sf(normal)).sum() == pytest.approx(alpha, rel=1e-9)
+
+
+@given(seed=st.integers(0, 2**32), ideal=st.floats(-3, 3), bounds=st.sampled_from([(-np.inf, np.inf), (-9.0, 9.0)]))
+@settings(deadline=None)
+def test_a_p_value_of_replicates_is_that_of_a_search_among_levels(seed, ideal, bounds):
+    rng = np.random.default_rng(seed)
+    estimate, least = rng.normal(), 1 / 500
+    replicates = Replicates.corrected(estimate, rng.normal(estimate, size=499), rng.normal(size=30))
+    spread = np.array([0.7, 0.3]), np.array([1.2, 2.5]), 12.0, 1.0
+
+    def leaves_out(level):
+        half = stats.norm.ppf((1 + level) / 2)
+        widening = widening_at(half, 1 - level, spread)
+        low, high = widened(estimate, replicates.limits(level), widening, bounds)
+        return not low <= ideal <= high
+
+    found = replicates.p_value(ideal, estimate, spread, bounds, least)
+
+    assert found == pytest.approx(p_value(leaves_out, 0.95, least), abs=1e-5)
