@@ -5,7 +5,7 @@ No block crosses the edge of a tile.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -188,9 +188,19 @@ def units_of(places: Sequence[TilePlace], cells_of: CellsOf, basis: BootstrapBas
     metres = float(np.mean([cell_metres(place.grid, size) for place in places]))
     residuals, present = [_residuals(tile, basis) for tile in tiles], [tile.present for tile in tiles]
     found = correlograms([_on_grid(*one) for one in zip(tiles, residuals, present, strict=True)])
-    positions, used = positions_of(places, [tile.shape for tile in tiles]), np.concatenate(present)
-    squares = Squares.of(positions.some(used), np.concatenate([tile.rows[:, WEIGHT] for tile in tiles]))
+    used, weight = np.concatenate(present), np.concatenate([tile.rows[:, WEIGHT] for tile in tiles])
+    shapes = tuple(tile.shape for tile in tiles)
+    positions, squares = _positions_and_squares(tuple(places), shapes, used.tobytes(), weight.tobytes())
     return Units(basis, tiles, np.concatenate(residuals), positions, used, used, squares, found, cells, size, metres)
+
+
+@lru_cache(1)
+def _positions_and_squares(
+    places: Sequence[TilePlace], shapes: Sequence[tuple[int, int]], used: bytes, weight: bytes
+) -> tuple[Positions, Squares]:
+    """Return where all units are, and the squares of those with pixels; most variables of a map share both."""
+    positions = positions_of(places, shapes)
+    return positions, Squares.of(positions.some(np.frombuffer(used, np.bool_)), np.frombuffer(weight))
 
 
 def on_common_squares(units: Sequence[Units]) -> list[Units]:

@@ -141,7 +141,7 @@ def widening_at(half: float, alpha: float, spread: Spread) -> float:
 
 
 @compiled_for("f8, f8, f8, Tuple((f8[::1], f8, f8)), Tuple((f8[::1], f8[::1], f8, f8)), UniTuple(f8, 2)")
-def half_reaching(
+def half_reaching(  # noqa: PLR0917  compiled functions take no keywords
     ideal: float, estimate: float, half: float, replicates: Replicates, spread: Spread, bounds: Bounds
 ) -> float:
     """Return the smallest `half`, up to the given one, at which the limits of a number hold an ideal.

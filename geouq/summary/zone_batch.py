@@ -105,7 +105,7 @@ def _alike(zone: TileSummary) -> tuple[Any, ...]:
 
 
 def _with_pixels(zone: TileSummary) -> tuple[Array, TileSummary]:
-    """Return the numbers of the cells that hold pixels of some variable, at least one, and the zone with these cells."""
+    """Return the numbers of the cells that hold pixels of some variable, at least one, and the zone with these."""
     parts = zone.variables
     has = np.any([part.cells.moments.n > 0 for part in parts.values()], axis=0)
     has[0] |= not has.any()  # arrays of a file have elements
