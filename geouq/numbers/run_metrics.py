@@ -159,7 +159,7 @@ def numbers_of(
     differences = Differences(experiment, record.variables)
     units = _Units(experiment, record, summaries, metric_options, differences, summaries.zones())
     reporter.stage("numbers", units.count)
-    for numbers in chain.from_iterable(shared.share(numbers_of_batch, batches(units.sums()))):
+    for numbers in chain.from_iterable(shared.share(numbers_of_batch, batches(units.sums(), len(units.zones)))):
         for name, more in numbers.rows.items():
             own = by_model(Table(COLUMNS[name], more), record.variables, experiment.compare_on)
             (of_tiles if numbers.level == "tile" else rows)[name].extend(own.rows)

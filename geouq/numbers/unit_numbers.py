@@ -18,7 +18,8 @@ from geouq.metrics import MetricOptions
 from geouq.regions import EvaluationUnit, Level
 from geouq.tables.rows import Row, bin_rows, curve_rows, metric_rows
 
-TOGETHER = 8  # variables of tiles whose numbers one process computes at a time
+TOGETHER = 8  # variables of tiles, or of a zone, whose numbers one process computes at a time
+MANY = 32  # zones: more than most machines have processors
 
 MAKERS: Mapping[str, Callable[[EvaluationUnit, Sequence[Variable], Mapping[str, MetricOptions]], list[Row]]] = {
     "metrics": metric_rows,
@@ -60,20 +61,26 @@ class UnitNumbers:
     inference: Inference | None
 
 
-def batches(sums: Iterable[Sums]) -> Iterator[Sequence[Sums]]:
-    """Yield each region alone, and several tiles at a time: sending a tile takes as long as computing its numbers."""
+def batches(sums: Iterable[Sums], zones: int) -> Iterator[Sequence[Sums]]:
+    """Yield what one process computes at a time: several tiles, the variables of one of many zones, or one variable.
+
+    Sending a tile takes as long as computing its numbers. Variables of a zone have the same cells, as a rule, whose
+    geometry follows once. zones : how many there are; the variables of few zones are computed side by side.
+    """
     waiting: list[Sums] = []
     for one in sums:
-        is_tile = one.unit.level == "tile"
-        if waiting and (not is_tile or len(waiting) == TOGETHER):
+        if waiting and (len(waiting) == TOGETHER or not _belong_together(waiting[0].unit, one.unit, zones)):
             yield waiting
             waiting = []
-        if is_tile:
-            waiting.append(one)
-        else:
-            yield [one]
+        waiting.append(one)
     if waiting:
         yield waiting
+
+
+def _belong_together(unit: EvaluationUnit, other: EvaluationUnit, zones: int) -> bool:
+    if unit.zone and other.zone:
+        return zones >= MANY and unit.name == other.name
+    return unit.level == other.level == "tile"
 
 
 def numbers_of_batch(sums: Sequence[Sums]) -> Sequence[UnitNumbers]:
