@@ -268,7 +268,7 @@ POLICY = (
 MAP = ("cells.js", "geometry.js", "colours.js", "charts.js", "map.js", "thumbnails.js")
 STATIC: Mapping[str, Sequence[str]] = {
     "report.css": ("report.css",),
-    "report.js": ("report.js", "about.js", "scorecard.js", "tables.js", *MAP),
+    "report.js": ("report.js", "about.js", "scorecard.js", "tables.js", "paper.js", *MAP),
 }  # what pages load, and the files of the package that it is made of
 PICTURE = "quick_looks.png"
 

@@ -18,7 +18,7 @@ from csv_rows import rows_of
 from forecasts import heteroscedastic
 from form_files import CLASSES, experiment_of, options, write_forms
 from landscape import NORTH_UP
-from large_report import large_content, large_curves
+from large_report import METRICS, large_content, large_curves
 from PIL import Image
 from rasterio.windows import Window
 from report_content import HOSTILE, content, p_row, row
@@ -662,15 +662,86 @@ def test_what_diagrams_of_regions_share_is_drawn_as_in_the_first_row(opened):
     assert all(min(colour) > 150 for colour in colours)  # no fill hides them
 
 
+def printed_pages(page):
+    """Number of sheets of A4 that a page takes."""
+    return len(re.findall(rb"/Type\s*/Page[^s]", page.pdf(format="A4", print_background=True)))
+
+
 def test_a_report_of_small_size_prints_on_at_most_four_pages(opened):
     page = opened()
     page.locator("details").evaluate_all("all => all.forEach(details => { details.open = false; })")
-    folded = page.pdf(format="A4", print_background=True)
+    folded = printed_pages(page)
     page.locator("details").evaluate_all("all => all.forEach(details => { details.open = true; })")
-    unfolded = page.pdf(format="A4", print_background=True)
 
-    for printed in (folded, unfolded):
-        assert 1 <= len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 4
+    assert 1 <= folded <= 4
+    assert 1 <= printed_pages(page) <= 4
+
+
+def shift_row(metric, variable):
+    """A row of the table `shift`."""
+    return {
+        "variable": variable, "model": "", "metric": metric, "bins": "", "in": 1.25, "out": 2.5, "difference": 1.25,
+        "ci_low": 1.0, "ci_high": 1.5, "ci_method": "bca", "significant": "yes", "verdict": "worse out of distribution",
+    }  # fmt: skip
+
+
+def report_of_many_tables(folder, regions, variables):
+    """Write a report with many regions, variables, differences and reasons; return its content."""
+    given = large_content(tiles=24, regions=regions, variables=variables)
+    shift = [shift_row(metric, one.name) for one in given.variables for metric in METRICS]
+    reasons = ("masked", "mean_nodata", "truth_nodata")
+    excluded = [row | {"reason": reason} for row in given.excluded for reason in reasons]
+    facts = {f"package {k}": f"{k}.26.{k}" for k in range(14)} | given.provenance
+    curves = large_curves(given.variables, given.regions)
+    made = replace(given, shift=shift, excluded=excluded, provenance=facts, curves=curves, inputs=facts)
+    write_report(made, folder)
+    return made
+
+
+@pytest.mark.parametrize(("regions", "variables"), [(3, 5), (12, 5), (6, 8)])
+def test_reports_of_medium_size_print_on_at_most_four_pages_with_all_sections_open(
+    opened, tmp_path, regions, variables
+):
+    report_of_many_tables(tmp_path, regions, variables)
+    for path in sorted(tmp_path.glob("*.html"))[:2]:
+        page = opened(path.name, tmp_path)
+        page.locator("details").evaluate_all("all => all.forEach(details => { details.open = true; })")
+        for table in page.locator("#worst table").all():
+            table.scroll_into_view_if_needed()
+            page.wait_for_selector("#worst table[data-ready]")
+
+        assert 1 <= printed_pages(page) <= 4
+
+
+def test_paper_has_the_first_rows_of_a_long_table_and_names_the_file_of_all(opened, tmp_path):
+    from playwright.sync_api import expect
+
+    made = report_of_many_tables(tmp_path, regions=20, variables=2)
+    page = opened("index.html", tmp_path)
+    expect(page.locator("#numbers tbody tr")).to_have_count(21)
+    page.locator("#shift .sheet [type=search]").fill("coverage")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+
+    printed = page.locator(".paper:not(.screen .paper)")
+    sentences = {one.evaluate("one => one.closest('[id]').id"): one.inner_text() for one in printed.all()}
+    assert sentences["numbers"] == "15 of 42 rows are printed; all numbers: tables/metrics.csv"
+    assert sentences["shift"] == f"2 of {len(made.shift)} rows are printed; all numbers: tables/shift.csv"
+    assert sentences["card"] == sentences["problems"] == ""
+    assert page.locator("#numbers tbody tr:visible").count() == 15
+    assert page.locator("#shift tbody tr:visible").count() == 2
+
+
+def test_paper_has_the_first_columns_of_a_wide_table_and_says_so(opened, tmp_path):
+    write_report(large_content(tiles=4, regions=2, variables=20), tmp_path)
+    page = opened("index.html", tmp_path)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+
+    sentence = page.locator("#card .paper").inner_text()
+    assert sentence == "15 of 21 columns are printed; all numbers: tables/metrics.csv"
+    assert page.locator("#card thead th:visible").count() == 15
+    assert page.locator("#card tbody tr").first.locator("td:visible").count() == 14
 
 
 def test_paper_has_open_sections_but_no_files_maps_of_pixels_and_configuration(opened):

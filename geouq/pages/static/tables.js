@@ -99,6 +99,7 @@
     select.addEventListener("change", open);
     search.addEventListener("input", again);
     more.querySelector("button").addEventListener("click", () => show(AT_ONCE));
+    sheet.closest("details")?.addEventListener("toggle", open, {once: true}); // also where it is printed without being looked at
     new IntersectionObserver((entries, observer) => {
       if (entries.some(entry => entry.isIntersecting)) { observer.disconnect(); open(); }
     }, {rootMargin: "400px"}).observe(sheet);
