@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from geouq.config import Variable
 from geouq.core.wording import for_people, true_minus
+from geouq.maps.scales import OVER_CONFIDENT_ABOVE, SIGNED, Rgb, hexadecimal
 from geouq.metrics import named
 from geouq.pages.headline import certainty, effect_words, severity
 from geouq.pages.marks import ELSEWHERE, HOLDS, MARKS, OPEN
@@ -30,6 +31,16 @@ SPREAD = Fill("f", (1.1, 1.25, 1.6), CONFIDENCE)  # factors
 GAP = Fill("f", (0.01, 0.05, 0.1), CONFIDENCE)  # between confidence and accuracy
 COVERAGE = Fill("f", (0.02, 0.05, 0.15), (MARKS["covers too much"], MARKS["covers too little"]))
 BIAS = Fill("b", (0.1, 0.3, 0.75), (MARKS["under-prediction"], MARKS["over-prediction"]))
+COLOURS: Mapping[str, Sequence[Rgb]] = {"f": OVER_CONFIDENT_ABOVE, "b": SIGNED}  # of the fills -3 to 3
+
+
+def fill_rules() -> str:
+    """Return the style rules of the fills, in the colours of the maps."""
+    return "".join(
+        f".card .{prefix}{step} {{ background-color: {hexadecimal(colour)}; }}\n"
+        for prefix, colours in COLOURS.items()
+        for step, colour in enumerate(colours, start=-3)
+    )
 
 
 class Mark(NamedTuple):

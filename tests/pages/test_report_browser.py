@@ -14,6 +14,7 @@ from urllib.request import url2pathname
 import numpy as np
 import pytest
 import rasterio
+from colour_differences import ciede2000, lab, least_difference, seen_by_deuteranopes
 from csv_rows import rows_of
 from forecasts import heteroscedastic
 from form_files import CLASSES, experiment_of, options, write_forms
@@ -894,11 +895,13 @@ def test_cells_without_pixels_look_unlike_any_number(browser, tmp_path, scheme):
     page.context.close()
 
     assert fill[:3] == empty != some
-    own = seen_by_deuteranopes(np.array([empty]))
     for scale in (scales.SIGNED, scales.OVER_CONFIDENT_ABOVE, scales.FAULT, scales.AMOUNT):
         steps = np.linspace(0, len(scale) - 1, 20 * len(scale))
         colours = np.stack([np.interp(steps, np.arange(len(scale)), part) for part in np.transpose(scale)], axis=1)
-        assert np.linalg.norm(seen_by_deuteranopes(colours) - own, axis=1).min() >= 10
+        for seen in (lab, seen_by_deuteranopes):
+            own, others = seen(np.array([empty])), seen(colours)
+            assert np.linalg.norm(others - own, axis=1).min() >= 10
+            assert ciede2000(others, own).min() >= 10
     if scheme == "light":
         assert "#{:02x}{:02x}{:02x}".format(*empty) == EMPTY  # as in figures
 
@@ -924,9 +927,9 @@ def test_the_histogram_of_pit_has_a_band_for_the_region_and_one_for_the_whole(op
     assert higher == pytest.approx(2 * lower, rel=0.02)
 
 
-def test_the_fills_of_the_scorecard_are_apart_for_readers_without_green_cones(opened):
-    """Colours as deuteranopes see them (Vienot, Brettel and Mollon 1999), by CIE76 in CIELAB."""
-    page = opened()
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_fills_of_the_scorecard_are_apart_for_all_readers(opened, scheme):
+    page = opened(scheme=scheme)
     for start, kinds in (("f", range(-3, 4)), ("b", range(-3, 4)), ("k", range(4))):
         colours = page.evaluate(
             """classes => classes.map(name => {
@@ -937,12 +940,11 @@ def test_the_fills_of_the_scorecard_are_apart_for_readers_without_green_cones(op
             })""",
             [f"{start}{kind}" for kind in kinds],
         )
-        lab = seen_by_deuteranopes(np.array(colours))
-        assert min(np.linalg.norm(one - other) for k, one in enumerate(lab) for other in lab[:k]) >= 10
+        assert least_difference(colours) >= 10
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_fills_of_tables_are_apart_for_readers_without_green_cones(opened, scheme):
+def test_the_fills_of_tables_are_apart_for_all_readers(opened, scheme):
     page = opened(scheme=scheme)
     colours = page.evaluate(
         """names => names.map(name => {
@@ -952,22 +954,7 @@ def test_the_fills_of_tables_are_apart_for_readers_without_green_cones(opened, s
         })""",
         ["over", "under", "good", "other", "paper"],
     )
-    lab = seen_by_deuteranopes(np.array(colours))
-    assert min(np.linalg.norm(one - other) for k, one in enumerate(lab) for other in lab[:k]) >= 10
-
-
-def seen_by_deuteranopes(colours):
-    """CIELAB of colours (n, 3) in 0 to 255 for readers without green cones."""
-    shares = colours / 255
-    linear = np.where(shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4)
-    to_lms = np.array([[17.8824, 43.5161, 4.11935], [3.45565, 27.1554, 3.86714], [0.0299566, 0.184309, 1.46709]])
-    lms = linear @ to_lms.T
-    lms[:, 1] = 0.494207 * lms[:, 0] + 1.24827 * lms[:, 2]
-    rgb = np.clip(lms @ np.linalg.inv(to_lms).T, 0, 1)
-    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
-    xyz = rgb @ to_xyz.T / to_xyz.sum(1)
-    root = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
-    return np.stack([116 * root[:, 1] - 16, 500 * (root[:, 0] - root[:, 1]), 200 * (root[:, 1] - root[:, 2])], axis=1)
+    assert least_difference(colours) >= 10
 
 
 @pytest.mark.parametrize("width", [390, 720, 768])  # 720 is 1440 at 200 %

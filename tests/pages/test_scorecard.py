@@ -8,9 +8,10 @@ import pytest
 from large_report import large_content
 
 from geouq.config import Variable
+from geouq.maps.scales import OVER_CONFIDENT_ABOVE, SIGNED, hexadecimal
 from geouq.pages import write_report
 from geouq.pages.marks import MARKS
-from geouq.pages.scorecard import INLINE, TABS, scorecard, shown_tabs
+from geouq.pages.scorecard import INLINE, TABS, fill_rules, scorecard, shown_tabs
 from geouq.pages.sheet import DASH
 from geouq.verdict import Part, Verdict
 
@@ -48,6 +49,14 @@ def test_the_spread_is_filled_by_its_size_and_framed_by_its_significance(spread,
     shown = marks(verdict(spread))[1]
 
     assert (shown.text, shown.classes) == (text, classes)
+
+
+def test_fills_have_the_colours_of_the_maps():
+    rules = fill_rules().splitlines()
+
+    assert len(rules) == 14
+    assert rules[0] == f".card .f-3 {{ background-color: {hexadecimal(OVER_CONFIDENT_ABOVE[0])}; }}"
+    assert rules[13] == f".card .b3 {{ background-color: {hexadecimal(SIGNED[6])}; }}"
 
 
 def test_where_another_tab_has_a_significant_effect_no_tab_praises():
