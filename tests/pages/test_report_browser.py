@@ -259,6 +259,15 @@ def test_map_and_scorecard_agree_whichever_of_them_the_address_names(opened, add
         assert one.locator("[name=tab]:checked").get_attribute("value") == tab
 
 
+def test_a_tab_that_a_page_does_not_have_opens_the_first_one(opened, tmp_path):
+    write_report(large_content(tiles=4, regions=2), tmp_path)
+    page = opened("index.html#tab=skill", tmp_path)
+
+    assert page.locator("[name=tab]").evaluate_all("all => all.map(one => one.value)") == ["coverage"]
+    assert page.locator("[name=tab]:checked").get_attribute("value") == "coverage"
+    assert page.locator(".card td .t-coverage").first.is_visible()
+
+
 def test_a_click_on_a_heading_sorts_a_table_either_way(opened):
     page = opened()
     heading = page.locator("#numbers th", has_text="RMSE")
