@@ -936,6 +936,21 @@ def test_the_histogram_of_pit_has_a_band_for_the_region_and_one_for_the_whole(op
     assert higher == pytest.approx(2 * lower, rel=0.02)
 
 
+def test_points_without_limits_interrupt_the_band_of_a_selection_and_a_single_point_has_an_error_bar(opened):
+    page = opened()
+    drawn = page.evaluate(
+        """() => {
+            const place = document.createElement("div"), known = x => [x, x, x / 2, 1], unknown = x => [x, x];
+            const points = [known(0.1), known(0.2), unknown(0.4), known(0.5), unknown(0.6), known(0.7), known(0.8)];
+            geouq.charts.draw([document.createElement("div"), place, document.createElement("div")],
+                {reliability: [], calibration: points, pit: [], halfWidth: null}, null, "m");
+            return [...place.querySelectorAll("path.band, path.limits")].map(one => one.getAttribute("class"));
+        }"""
+    )
+
+    assert drawn == ["band own", "limits own", "band own"]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_fills_of_the_scorecard_are_apart_for_all_readers(opened, scheme):
     page = opened(scheme=scheme)
