@@ -21,7 +21,6 @@ from geouq.figures import (
     sparsification_figure,
     std_figure,
 )
-from geouq.figures.calibration import shares_of
 from geouq.figures.regions import region_panels
 from geouq.figures.style import readable_name
 from geouq.maps.cell_metrics import scale_of_cells
@@ -42,14 +41,6 @@ def reliability(case: Case) -> Figure:
     )  # fmt: skip
 
 
-def _shares(case: Case) -> Figure:
-    """Return the calibration curve of quantiles, or a reliability diagram of each class."""
-    curves, predicted, observed = shares_of(case.summary)
-    return shares_figure(
-        curves, int(case.summary.n), title=case.title, predicted=predicted, observed=observed, width=case.width
-    )
-
-
 @figure(needs_variance=False, of_regions=True)
 def calibration(case: Case) -> Figure:
     """Calibration curve.
@@ -58,7 +49,7 @@ def calibration(case: Case) -> Figure:
     forecast lies.
     """
     if not case.has_variance:
-        return _shares(case)
+        return shares_figure(case.summary, title=case.title, bands=case.inference.bands, width=case.width)
     name = case.variable.name
     curves = {
         unit.name: Curve(unit.variables[name], case.source.inferred(unit, name).bands)

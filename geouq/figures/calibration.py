@@ -1,12 +1,13 @@
 """Calibration of levels: the curve, the PIT histogram, the ranks of ensembles, and curves of quantiles and classes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
 from geouq.config import CALIBRATION_LEVELS
@@ -37,6 +38,7 @@ from geouq.summary import Summary
 
 MOST = 6  # curves that a reader can distinguish
 MOST_BANDS = 2  # of more curves, only the first has its band
+BESIDE, WIDEST = 1.5, 6.0  # points between the error bars of curves of shares, and at most between the outermost ones
 
 
 def calibration_figure(
@@ -172,39 +174,68 @@ def draw_pit(axes: Axes, summary: Summary, bands: Bands | None = None) -> tuple[
     return level, effective
 
 
-FormCurve = tuple[str, NDArray[np.float64], NDArray[np.float64]]
+@dataclass(frozen=True)
+class Shares:
+    """Observed shares of the quantiles, or of a class, against predicted ones; each has a value.
+
+    limits : float64 (2, points), NaN where they are unknown; None without an inference.
+    """
+
+    label: str
+    predicted: NDArray[np.float64]
+    observed: NDArray[np.float64]
+    limits: NDArray[np.float64] | None = None
 
 
-def shares_of(summary: Summary) -> tuple[list[FormCurve], str, str]:
+def shares_of(summary: Summary, bands: Bands | None = None) -> tuple[list[Shares], str, str]:
     """Return the curves of a summary of quantiles or of classes, and what is predicted and observed."""
-    curves = [(curve_label(name), x, y) for name, x, y in form_curves(summary)]
-    known = FORM_CURVES[summary.kind]
-    return curves, known.predicted, known.observed
+    known, found = FORM_CURVES[summary.kind], []
+    for name, x, y in form_curves(summary):
+        there, limits = np.isfinite(y), bands.shares.get(name) if bands else None
+        found.append(Shares(curve_label(name), x[there], y[there], limits))
+    return found, known.predicted, known.observed
 
 
-def shares_figure(
-    curves: Sequence[FormCurve], n: int, *, title: str, predicted: str, observed: str, width: float | None = None
-) -> Figure:
-    """Return the observed shares against predicted ones, a curve each by its name: on the diagonal where calibrated."""
+def shares_figure(summary: Summary, *, title: str, bands: Bands | None = None, width: float | None = None) -> Figure:
+    """Return the observed shares of quantiles or classes against predicted ones: on the diagonal where calibrated.
+
+    A curve for each class. The bands of the bootstrap hold each point for itself; of more than two curves they are
+    error bars.
+    """
     figure = panel_figure(title, width, 1.1)
+    if not summary.n:
+        return without_pixels(figure)
     axes = figure.subplots()
+    curves, predicted, observed = shares_of(summary, bands)
     draw_shares(axes, curves, predicted=predicted, observed=observed)
-    note(figure, pixels(n))
+    limits = [curve.limits for curve in curves if curve.limits is not None]
+    note(figure, pixels(summary.n), described(bands, np.concatenate(limits, axis=1) if limits else None))
     key(figure, [axes])
     return figure
 
 
-def draw_shares(axes: Axes, curves: Sequence[FormCurve], *, predicted: str, observed: str) -> None:
-    """Draw a curve each by its name, and the diagonal."""
-    for number, (name, x, y) in enumerate(curves):
-        there = np.isfinite(y)
+def draw_shares(axes: Axes, curves: Sequence[Shares], *, predicted: str, observed: str) -> None:
+    """Draw a curve each by its name with its bands, and the diagonal."""
+    for number, curve in enumerate(curves):
+        colour, marker = PALETTE[number % len(PALETTE)], MARKERS[number % len(MARKERS)]
+        if curve.limits is not None and len(curves) <= MOST_BANDS:
+            axes.fill_between(curve.predicted, *curve.limits, color=colour, alpha=0.18, linewidth=0)
+        if curve.limits is not None:
+            aside = (number - (len(curves) - 1) / 2) * min(BESIDE, WIDEST / len(curves))
+            _draw_bars(axes, curve.predicted, curve.limits, colour, aside)
         axes.plot(
-            x[there], y[there], color=PALETTE[number % len(PALETTE)], marker=MARKERS[number % len(MARKERS)],
-            markersize=4, linewidth=1.2, label=plain(name, 22), zorder=3,
+            curve.predicted, curve.observed, color=colour, marker=marker, markersize=4, linewidth=1.2,
+            label=plain(curve.label, 22), zorder=3,
         )  # fmt: skip
     axes.plot([0, 1], [0, 1], color=IDEAL, linewidth=1.5, linestyle="--", label="calibrated", zorder=1)
     axes.set(xlim=(0, 1), ylim=(0, 1))
     dress(axes, predicted, observed)
+
+
+def _draw_bars(axes: Axes, x: NDArray[np.float64], limits: NDArray[np.float64], colour: str, aside: float) -> None:
+    """Draw limits as error bars, so many points to the right, where those of other curves do not hide them."""
+    place = axes.transData + ScaledTranslation(aside / 72, 0, axes.figure.dpi_scale_trans)
+    axes.vlines(x, *limits, color=colour, alpha=0.8, linewidth=0.8, transform=place)
 
 
 def ranks_figure(summary: Summary, *, title: str, width: float | None = None) -> Figure:

@@ -47,8 +47,8 @@ from geouq.maps.scales import Scale, hexadecimal
 
 Floats = NDArray[np.float64]
 
-# no data, as on the pages; at least 10 apart (CIE76) from all colours of scales for readers without green cones
-EMPTY = "#c6c6c6"
+# no data, as on the pages; at least 10 apart from all colours of scales for readers without green cones
+EMPTY = "#b6b6b6"
 SCATTERED = 0.08  # share of the map below which tiles are drawn one by one
 MOST_PANELS = 12
 TALLEST = 190  # mm, of a map

@@ -24,10 +24,12 @@ def hexadecimal(colour: Rgb) -> str:
     return "#{:02x}{:02x}{:02x}".format(*colour)
 
 
-# RdBu, PuOr and YlOrBr of ColorBrewer (Harrower and Brewer 2003); viridis of matplotlib
-SIGNED = _rgb("2166ac", "67a9cf", "d1e5f0", "f7f7f7", "fddbc7", "ef8a62", "b2182b")  # below, about, above
+# RdBu, PuOr and YlOrBr of ColorBrewer (Harrower and Brewer 2003), viridis of matplotlib. The light blue and the light
+# violet are a little darker than there: any two of the colours are at least 10 apart (CIEDE2000), for readers without
+# green cones too.
+SIGNED = _rgb("2166ac", "67a9cf", "bfdcf0", "f7f7f7", "fddbc7", "ef8a62", "b2182b")  # below, about, above
 OVER_PREDICTED_BELOW = SIGNED[::-1]  # red is a prediction above the truth in all maps, also where z is below 0
-OVER_CONFIDENT_ABOVE = _rgb("542788", "998ec3", "d8daeb", "f7f7f7", "fee0b6", "f1a340", "b35806")
+OVER_CONFIDENT_ABOVE = _rgb("542788", "998ec3", "ced0e8", "f7f7f7", "fee0b6", "f1a340", "b35806")
 OVER_CONFIDENT_BELOW = OVER_CONFIDENT_ABOVE[::-1]
 FAULT = _rgb("ffffe5", "fff7bc", "fee391", "fec44f", "fe9929", "cc4c02", "662506")  # from none to large
 AMOUNT = _rgb("440154", "443a83", "31688e", "21908c", "35b779", "8fd744", "fde725")

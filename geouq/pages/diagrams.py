@@ -14,6 +14,7 @@ Role = Literal["own", "whole"]
 
 LEFT, TOP, SIDE = 38.0, 4.0, 138.0  # of the axes, in CSS pixels
 WIDTH, BELOW, TITLE = LEFT + SIDE + 8, 20.0, 14.0
+CAP = 3.0  # half of the width of the ends of an error bar
 LETTER = 6.2  # width of a letter of a label
 LOGARITHMIC = 8  # ratio of the ends from which an axis is logarithmic
 
@@ -134,7 +135,7 @@ def dots(points: Sequence[Point], frame: Frame, role: Role) -> str:
 
 
 def banded(points: Sequence[Point], frame: Frame, role: Role) -> str:
-    """Return the band of the points that have limits, in pieces if it is interrupted; empty if no point has limits."""
+    """Return the band of the points that have limits, empty if none has; an error bar where neighbours have none."""
     runs = [list(run) for is_known, run in groupby(points, lambda point: len(point) > 2) if is_known]
     return "".join(upright(run, frame, role) if len(run) == 1 else _filled(run, frame, role) for run in runs)
 
@@ -146,9 +147,10 @@ def _filled(points: Sequence[Point], frame: Frame, role: Role) -> str:
 
 
 def upright(points: Sequence[Point], frame: Frame, role: Role) -> str:
-    """Return a line from the lower to the upper limit of each point that has limits; empty if no point has limits."""
-    ends = [f"M{frame.x(point[0])} {frame.y(point[2])}V{frame.y(point[3])}" for point in points if len(point) > 2]
-    return f'<path class="{role} limits" d="{"".join(ends)}"/>' if ends else ""
+    """Return an error bar, with caps, from the lower to the upper limit of each point that has limits; else empty."""
+    ends = [(float(frame.x(point[0])), frame.y(point[2]), frame.y(point[3])) for point in points if len(point) > 2]
+    bars = [f"M{x - CAP:g} {low}h{2 * CAP:g}m-{CAP:g} 0V{high}m-{CAP:g} 0h{2 * CAP:g}" for x, low, high in ends]
+    return f'<path class="{role} limits" d="{"".join(bars)}"/>' if bars else ""
 
 
 def chance(half_width: float | None, frame: Frame, role: Role) -> str:

@@ -36,7 +36,7 @@ from geouq.pages.numbers import (
 )
 from geouq.pages.quick_looks import write_picture
 from geouq.pages.recalibration import recalibration_sheet
-from geouq.pages.scorecard import TABS, CardRow, as_record, rows_inline, scorecard, shown_tabs
+from geouq.pages.scorecard import TABS, CardRow, as_record, fill_rules, rows_inline, scorecard, shown_tabs, skill_key
 from geouq.pages.sheet import DASH, SHORT, Cell, Sheet, files_of_rows
 from geouq.verdict import RULE, Place, Verdict, place_of
 
@@ -143,6 +143,7 @@ class _Report:
             card=self.card,
             card_rows=rows_inline(self.card),
             card_parts=len(self._card_files),
+            skill_key=skill_key(),
             tabs=[(k, TABS[k]) for k in shown_tabs(self.card)],
             multiples=multiples(self._most_important(), {row.name: row.link for row in self.card}, self.content.curves),
             variables_left_out=max(0, len(self.content.variables) - MOST_VARIABLES),
@@ -268,7 +269,7 @@ POLICY = (
 MAP = ("cells.js", "geometry.js", "colours.js", "charts.js", "map.js", "thumbnails.js")
 STATIC: Mapping[str, Sequence[str]] = {
     "report.css": ("report.css",),
-    "report.js": ("report.js", "about.js", "scorecard.js", "tables.js", *MAP),
+    "report.js": ("report.js", "about.js", "scorecard.js", "tables.js", "paper.js", *MAP),
 }  # what pages load, and the files of the package that it is made of
 PICTURE = "quick_looks.png"
 
@@ -277,8 +278,9 @@ def write_static(folder: Path) -> list[Path]:
     """Write styles and scripts into a folder and remove files of earlier versions; return the files written."""
     sources = files("geouq.pages") / "static"
     for name, parts in STATIC.items():
+        text = "".join(_compact((sources / one).read_text("utf-8")) for one in parts)
         with atomic_write(folder / name) as part:
-            part.write_text("".join(_compact((sources / one).read_text("utf-8")) for one in parts), encoding="utf-8")
+            part.write_text(text + (fill_rules() if name.endswith(".css") else ""), encoding="utf-8")
     for path in {path for path in folder.glob("*.js") if path.name not in STATIC}:
         path.unlink()
     return [folder / name for name in STATIC]

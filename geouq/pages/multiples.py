@@ -59,7 +59,7 @@ class Kind:
     about: str
     frames: Sequence[Frame]
     drawn: Callable[[Curves, int, Role], str]
-    bands: str = " Shaded: bands of the bootstrap where there are any."
+    bands: str = " Shaded, or bars at single points: bands of the bootstrap where there are any."
 
 
 @dataclass(frozen=True)

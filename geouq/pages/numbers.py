@@ -19,6 +19,7 @@ Numbers = Mapping[Place, Mapping[str, Row]]
 Headings = Sequence[tuple[str, str]]  # of numbers, by their names in tables
 
 WORST_TILES, WORST_VARIABLES = 3, 12  # tiles of each variable, and variables, on the page of a region
+EXCLUDED = "tables/excluded.csv"
 EXPLAINED = ("over-confident", "under-confident", "over-prediction", "under-prediction")  # under the table of regions
 WHY_BINS = ", which all hold pixels (if variances are skewed, one equal-width bin holds nearly all: see metrics.csv)"
 
@@ -263,7 +264,7 @@ def shift_sheet(content: ReportContent) -> Sheet:
         "colour shows a significant difference."
         f"{_why_dashes(row for row in content.shift if row['metric'] in headings())}"
     )
-    return Sheet("shift", caption, columns, groups)
+    return Sheet("shift", caption, columns, groups, "tables/shift.csv")
 
 
 def models_sheet(content: ReportContent) -> Sheet:
@@ -288,7 +289,7 @@ def models_sheet(content: ReportContent) -> Sheet:
         "significant after the adjustment for the number of tests: ✓ better, ✗ worse."
         f"{_why_dashes(row for rows in found.values() for row in rows.values())}"
     )
-    return Sheet("models", caption, columns, groups)
+    return Sheet("models", caption, columns, groups, "tables/comparison.csv")
 
 
 def _named(row: Row) -> str:
@@ -340,7 +341,8 @@ def failures_sheet(content: ReportContent) -> Sheet:
         *(Column("message", "long"), Column("where", "text")),
     )
     rows = [[Cell(str(row[column.heading])) for column in columns] for row in content.failures]
-    return Sheet("failures", "These tiles and items are missing; all others are complete.", columns, {"all": rows})
+    caption = "These tiles and items are missing; all others are complete."
+    return Sheet("failures", caption, columns, {"all": rows}, "tables/failures.csv")
 
 
 def excluded_sheet(content: ReportContent) -> Sheet:
@@ -350,7 +352,8 @@ def excluded_sheet(content: ReportContent) -> Sheet:
     for row in content.excluded:
         cells = [Cell(_named(row)), Cell(row["tile"]), Cell(row["reason"]), Cell(thousands(row["n"]))]
         groups.setdefault(_named(row), []).append(cells)
-    return Sheet("excluded", "Each excluded pixel is counted under the first reason that applies.", columns, groups)
+    caption = "Each excluded pixel is counted under the first reason that applies."
+    return Sheet("excluded", caption, columns, groups, EXCLUDED)
 
 
 def excluded_total(content: ReportContent) -> Sheet:
@@ -365,4 +368,4 @@ def excluded_total(content: ReportContent) -> Sheet:
         for (variable, reason), (n, tiles) in totals.items()
     ]
     caption = "All tiles; each excluded pixel is counted under the first reason that applies."
-    return Sheet("reasons", caption, columns, {"all": rows})
+    return Sheet("reasons", caption, columns, {"all": rows}, EXCLUDED)

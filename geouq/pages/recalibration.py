@@ -75,7 +75,7 @@ def recalibration_sheet(recalibrated: Recalibrated | None) -> Sheet:
         "Numbers after recalibration, and below them those before. Each tile is corrected with a fit on other tiles. "
         "A mark shows a significant difference."
     )
-    return Sheet("recalibration", caption, columns, groups)
+    return Sheet("recalibration", caption, columns, groups, "recalibration/recalibration.csv")
 
 
 def _cell(row: Row | None) -> Cell:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from geouq.config import Variable
 from geouq.core.wording import for_people, true_minus
+from geouq.maps.scales import OVER_CONFIDENT_ABOVE, SIGNED, Rgb, hexadecimal
 from geouq.metrics import named
 from geouq.pages.headline import certainty, effect_words, severity
 from geouq.pages.marks import ELSEWHERE, HOLDS, MARKS, OPEN
@@ -18,18 +19,28 @@ FEWEST_ROWS = 6
 
 
 class Fill(NamedTuple):
-    """How a tab is filled: prefix of the CSS classes, effect sizes at which they change, and signs below and above."""
+    """How a tab is filled: prefix of the CSS classes, effect sizes at which they change, findings below and above."""
 
     colours: str
     limits: Sequence[float]
-    signs: tuple[str, str]
+    findings: tuple[str, str]
 
 
-CONFIDENCE = MARKS["under-confident"], MARKS["over-confident"]
+CONFIDENCE = "under-confident", "over-confident"
 SPREAD = Fill("f", (1.1, 1.25, 1.6), CONFIDENCE)  # factors
 GAP = Fill("f", (0.01, 0.05, 0.1), CONFIDENCE)  # between confidence and accuracy
-COVERAGE = Fill("f", (0.02, 0.05, 0.15), (MARKS["covers too much"], MARKS["covers too little"]))
-BIAS = Fill("b", (0.1, 0.3, 0.75), (MARKS["under-prediction"], MARKS["over-prediction"]))
+COVERAGE = Fill("f", (0.02, 0.05, 0.15), ("covers too much", "covers too little"))
+BIAS = Fill("b", (0.1, 0.3, 0.75), ("under-prediction", "over-prediction"))
+COLOURS: Mapping[str, Sequence[Rgb]] = {"f": OVER_CONFIDENT_ABOVE, "b": SIGNED}  # of the fills -3 to 3
+
+
+def fill_rules() -> str:
+    """Return the style rules of the fills, in the colours of the maps."""
+    return "".join(
+        f".card .{prefix}{step} {{ background-color: {hexadecimal(colour)}; }}\n"
+        for prefix, colours in COLOURS.items()
+        for step, colour in enumerate(colours, start=-3)
+    )
 
 
 class Mark(NamedTuple):
@@ -42,11 +53,15 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True)
 class Tab:
-    """A property that the scorecard shows: its name in the address of the page, its title, and how to read it."""
+    """A property that the scorecard shows: its name in the address of the page, its title, and how to read it.
+
+    fill : whose signs and colours the key explains; None for a number that is not tested.
+    """
 
     key: str
     title: str
     about: str
+    fill: Fill | None = None
 
 
 @dataclass(frozen=True)
@@ -72,18 +87,21 @@ TABS = (
         "coverage",
         "Coverage",
         "Share of the truth inside the predicted intervals, per cent. Orange, △: too little; purple, ▽: too much.",
+        COVERAGE,
     ),
     Tab(
         "spread",
         "Spread",
         "Factor by which errors are larger than the predicted std (std of z); for classes, the confidence minus the "
         "accuracy. Orange, ▲: over-confident; purple, ▼: under-confident.",
+        SPREAD,
     ),
     Tab(
         "bias",
         "Bias",
         "Mean of z: how far the truth is above the mean, in units of the predicted std. Red, ↑: predictions are too "
         "high; blue, ↓: too low.",
+        BIAS,
     ),
     Tab("skill", "Skill", "Share of the variance of the truth that the mean explains. Red: worse than a constant."),
 )
@@ -106,6 +124,12 @@ def scorecard(
     """
     rows = [_row(name, link, variables, verdicts, skill) for name, link in {"all": "", **regions}.items()]
     return [rows[0], *sorted(rows[1:], key=lambda row: -row.severity)]
+
+
+def skill_key() -> list[tuple[str, str]]:
+    """Return the class of each fill of the skill, and up to which number it reaches."""
+    ends = [f"up to {limit:g}" for limit in SKILL_STEPS]
+    return [(f"k{step}", text) for step, text in enumerate([*ends, "above"])]
 
 
 def shown_tabs(rows: Sequence[CardRow]) -> list[int]:
@@ -198,7 +222,7 @@ def _state(part: Part, *, is_narrow: bool) -> str:
 def _mark(text: str, fill: Fill, size: float, state: str, *, is_above: bool) -> Mark:
     """Return a text with a sign, and the number of its fill, from -3 to 3."""
     step = sum(size > limit for limit in fill.limits)
-    sign = {SIGNIFICANT: fill.signs[is_above], UNCERTAIN: OPEN, UNTESTED: "untested"}.get(state, HOLDS)
+    sign = {SIGNIFICANT: MARKS[fill.findings[is_above]], UNCERTAIN: OPEN, UNTESTED: "untested"}.get(state, HOLDS)
     return Mark(f"{text} {sign}", f"{fill.colours}{step if is_above else -step} {state}".rstrip(), size)
 
 

@@ -12,6 +12,7 @@ DASH = "–"  # noqa: RUF001  in place of a number that is missing
 FIGURE, POINT = "\N{FIGURE SPACE}", "\N{PUNCTUATION SPACE}"  # as wide as a digit, and as a decimal point
 SHORT, SMALL = 120, 220  # rows and numbers; larger tables show one group at a time, which is loaded when it is shown
 LARGEST_FILE = 1_000_000  # bytes
+METRICS = "tables/metrics.csv"
 LITTLE = 64_000  # bytes; groups that have no more together are in one file
 
 
@@ -41,13 +42,14 @@ class Column(NamedTuple):
 class Sheet:
     """A table that can be sorted; its rows stand in groups, such as one for each variable.
 
-    name : in identifiers and file names, of letters alone.
+    name : in identifiers and file names, of letters alone. file : the table of the run that has all numbers.
     """
 
     name: str
     caption: str
     columns: Sequence[Column]
     groups: Mapping[str, Sequence[Sequence[Cell]]]
+    file: str = METRICS
 
     @property
     def rows(self) -> list[Sequence[Cell]]:

@@ -156,6 +156,16 @@ def test_shares_of_classes_have_the_bands_that_are_known():
     assert found.shares == {"reliability_open": [(0.25, 0.125, 0.1, 0.2), (0.75, 0.375)]}
 
 
+def test_the_band_of_a_single_point_is_an_error_bar():
+    points = [(0.25, 0.5), (0.5, 0.5, 0.25, 0.75), (0.75, 0.5)]
+    (found,) = multiples([VARIABLE], {"all": ""}, {WHOLE: Curves(others={"reliability_open": points})})
+
+    svg = found.rows[0].diagrams[0]
+    assert 'class="band' not in svg
+    # caps of 6 pixels on the lower limit and on the upper one, and a line between them
+    assert re.findall(r'class="own limits" d="([^"]+)"', svg) == ["M104 107.5h6m-3 0V38.5m-3 0h6"]
+
+
 @pytest.mark.parametrize(("low", "high"), [(1.0, 9.0), (0.1, 30.0), (1e-6, 1e6)])
 def test_labels_of_an_axis_lie_on_it_and_are_few(low, high):
     curves = {WHOLE: Curves([(low, low), (high, high)])}

@@ -14,11 +14,12 @@ from urllib.request import url2pathname
 import numpy as np
 import pytest
 import rasterio
+from colour_differences import ciede2000, lab, least_difference, seen_by_deuteranopes
 from csv_rows import rows_of
 from forecasts import heteroscedastic
 from form_files import CLASSES, experiment_of, options, write_forms
 from landscape import NORTH_UP
-from large_report import large_content, large_curves
+from large_report import METRICS, large_content, large_curves
 from PIL import Image
 from rasterio.windows import Window
 from report_content import HOSTILE, content, p_row, row
@@ -256,6 +257,15 @@ def test_map_and_scorecard_agree_whichever_of_them_the_address_names(opened, add
     for one in (page, again):
         expect(one.locator("#map .legend")).to_have_text(legend)
         assert one.locator("[name=tab]:checked").get_attribute("value") == tab
+
+
+def test_a_tab_that_a_page_does_not_have_opens_the_first_one(opened, tmp_path):
+    write_report(large_content(tiles=4, regions=2), tmp_path)
+    page = opened("index.html#tab=skill", tmp_path)
+
+    assert page.locator("[name=tab]").evaluate_all("all => all.map(one => one.value)") == ["coverage"]
+    assert page.locator("[name=tab]:checked").get_attribute("value") == "coverage"
+    assert page.locator(".card td .t-coverage").first.is_visible()
 
 
 def test_a_click_on_a_heading_sorts_a_table_either_way(opened):
@@ -662,15 +672,86 @@ def test_what_diagrams_of_regions_share_is_drawn_as_in_the_first_row(opened):
     assert all(min(colour) > 150 for colour in colours)  # no fill hides them
 
 
+def printed_pages(page):
+    """Number of sheets of A4 that a page takes."""
+    return len(re.findall(rb"/Type\s*/Page[^s]", page.pdf(format="A4", print_background=True)))
+
+
 def test_a_report_of_small_size_prints_on_at_most_four_pages(opened):
     page = opened()
     page.locator("details").evaluate_all("all => all.forEach(details => { details.open = false; })")
-    folded = page.pdf(format="A4", print_background=True)
+    folded = printed_pages(page)
     page.locator("details").evaluate_all("all => all.forEach(details => { details.open = true; })")
-    unfolded = page.pdf(format="A4", print_background=True)
 
-    for printed in (folded, unfolded):
-        assert 1 <= len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 4
+    assert 1 <= folded <= 4
+    assert 1 <= printed_pages(page) <= 4
+
+
+def shift_row(metric, variable):
+    """A row of the table `shift`."""
+    return {
+        "variable": variable, "model": "", "metric": metric, "bins": "", "in": 1.25, "out": 2.5, "difference": 1.25,
+        "ci_low": 1.0, "ci_high": 1.5, "ci_method": "bca", "significant": "yes", "verdict": "worse out of distribution",
+    }  # fmt: skip
+
+
+def report_of_many_tables(folder, regions, variables):
+    """Write a report with many regions, variables, differences and reasons; return its content."""
+    given = large_content(tiles=24, regions=regions, variables=variables)
+    shift = [shift_row(metric, one.name) for one in given.variables for metric in METRICS]
+    reasons = ("masked", "mean_nodata", "truth_nodata")
+    excluded = [row | {"reason": reason} for row in given.excluded for reason in reasons]
+    facts = {f"package {k}": f"{k}.26.{k}" for k in range(14)} | given.provenance
+    curves = large_curves(given.variables, given.regions)
+    made = replace(given, shift=shift, excluded=excluded, provenance=facts, curves=curves, inputs=facts)
+    write_report(made, folder)
+    return made
+
+
+@pytest.mark.parametrize(("regions", "variables"), [(3, 5), (12, 5), (6, 8)])
+def test_reports_of_medium_size_print_on_at_most_four_pages_with_all_sections_open(
+    opened, tmp_path, regions, variables
+):
+    report_of_many_tables(tmp_path, regions, variables)
+    for path in sorted(tmp_path.glob("*.html"))[:2]:
+        page = opened(path.name, tmp_path)
+        page.locator("details").evaluate_all("all => all.forEach(details => { details.open = true; })")
+        for table in page.locator("#worst table").all():
+            table.scroll_into_view_if_needed()
+            page.wait_for_selector("#worst table[data-ready]")
+
+        assert 1 <= printed_pages(page) <= 4
+
+
+def test_paper_has_the_first_rows_of_a_long_table_and_names_the_file_of_all(opened, tmp_path):
+    from playwright.sync_api import expect
+
+    made = report_of_many_tables(tmp_path, regions=20, variables=2)
+    page = opened("index.html", tmp_path)
+    expect(page.locator("#numbers tbody tr")).to_have_count(21)
+    page.locator("#shift .sheet [type=search]").fill("coverage")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+
+    printed = page.locator(".paper:not(.screen .paper)")
+    sentences = {one.evaluate("one => one.closest('[id]').id"): one.inner_text() for one in printed.all()}
+    assert sentences["numbers"] == "15 of 42 rows are printed; all numbers: tables/metrics.csv"
+    assert sentences["shift"] == f"2 of {len(made.shift)} rows are printed; all numbers: tables/shift.csv"
+    assert sentences["card"] == sentences["problems"] == ""
+    assert page.locator("#numbers tbody tr:visible").count() == 15
+    assert page.locator("#shift tbody tr:visible").count() == 2
+
+
+def test_paper_has_the_first_columns_of_a_wide_table_and_says_so(opened, tmp_path):
+    write_report(large_content(tiles=4, regions=2, variables=20), tmp_path)
+    page = opened("index.html", tmp_path)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+
+    sentence = page.locator("#card .paper").inner_text()
+    assert sentence == "15 of 21 columns are printed; all numbers: tables/metrics.csv"
+    assert page.locator("#card thead th:visible").count() == 15
+    assert page.locator("#card tbody tr").first.locator("td:visible").count() == 14
 
 
 def test_paper_has_open_sections_but_no_files_maps_of_pixels_and_configuration(opened):
@@ -823,11 +904,13 @@ def test_cells_without_pixels_look_unlike_any_number(browser, tmp_path, scheme):
     page.context.close()
 
     assert fill[:3] == empty != some
-    own = seen_by_deuteranopes(np.array([empty]))
     for scale in (scales.SIGNED, scales.OVER_CONFIDENT_ABOVE, scales.FAULT, scales.AMOUNT):
         steps = np.linspace(0, len(scale) - 1, 20 * len(scale))
         colours = np.stack([np.interp(steps, np.arange(len(scale)), part) for part in np.transpose(scale)], axis=1)
-        assert np.linalg.norm(seen_by_deuteranopes(colours) - own, axis=1).min() >= 10
+        for seen in (lab, seen_by_deuteranopes):
+            own, others = seen(np.array([empty])), seen(colours)
+            assert np.linalg.norm(others - own, axis=1).min() >= 10
+            assert ciede2000(others, own).min() >= 10
     if scheme == "light":
         assert "#{:02x}{:02x}{:02x}".format(*empty) == EMPTY  # as in figures
 
@@ -853,9 +936,24 @@ def test_the_histogram_of_pit_has_a_band_for_the_region_and_one_for_the_whole(op
     assert higher == pytest.approx(2 * lower, rel=0.02)
 
 
-def test_the_fills_of_the_scorecard_are_apart_for_readers_without_green_cones(opened):
-    """Colours as deuteranopes see them (Vienot, Brettel and Mollon 1999), by CIE76 in CIELAB."""
+def test_points_without_limits_interrupt_the_band_of_a_selection_and_a_single_point_has_an_error_bar(opened):
     page = opened()
+    drawn = page.evaluate(
+        """() => {
+            const place = document.createElement("div"), known = x => [x, x, x / 2, 1], unknown = x => [x, x];
+            const points = [known(0.1), known(0.2), unknown(0.4), known(0.5), unknown(0.6), known(0.7), known(0.8)];
+            geouq.charts.draw([document.createElement("div"), place, document.createElement("div")],
+                {reliability: [], calibration: points, pit: [], halfWidth: null}, null, "m");
+            return [...place.querySelectorAll("path.band, path.limits")].map(one => one.getAttribute("class"));
+        }"""
+    )
+
+    assert drawn == ["band own", "limits own", "band own"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_fills_of_the_scorecard_are_apart_for_all_readers(opened, scheme):
+    page = opened(scheme=scheme)
     for start, kinds in (("f", range(-3, 4)), ("b", range(-3, 4)), ("k", range(4))):
         colours = page.evaluate(
             """classes => classes.map(name => {
@@ -866,12 +964,11 @@ def test_the_fills_of_the_scorecard_are_apart_for_readers_without_green_cones(op
             })""",
             [f"{start}{kind}" for kind in kinds],
         )
-        lab = seen_by_deuteranopes(np.array(colours))
-        assert min(np.linalg.norm(one - other) for k, one in enumerate(lab) for other in lab[:k]) >= 10
+        assert least_difference(colours) >= 10
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_fills_of_tables_are_apart_for_readers_without_green_cones(opened, scheme):
+def test_the_fills_of_tables_are_apart_for_all_readers(opened, scheme):
     page = opened(scheme=scheme)
     colours = page.evaluate(
         """names => names.map(name => {
@@ -881,22 +978,7 @@ def test_the_fills_of_tables_are_apart_for_readers_without_green_cones(opened, s
         })""",
         ["over", "under", "good", "other", "paper"],
     )
-    lab = seen_by_deuteranopes(np.array(colours))
-    assert min(np.linalg.norm(one - other) for k, one in enumerate(lab) for other in lab[:k]) >= 10
-
-
-def seen_by_deuteranopes(colours):
-    """CIELAB of colours (n, 3) in 0 to 255 for readers without green cones."""
-    shares = colours / 255
-    linear = np.where(shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4)
-    to_lms = np.array([[17.8824, 43.5161, 4.11935], [3.45565, 27.1554, 3.86714], [0.0299566, 0.184309, 1.46709]])
-    lms = linear @ to_lms.T
-    lms[:, 1] = 0.494207 * lms[:, 0] + 1.24827 * lms[:, 2]
-    rgb = np.clip(lms @ np.linalg.inv(to_lms).T, 0, 1)
-    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
-    xyz = rgb @ to_xyz.T / to_xyz.sum(1)
-    root = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
-    return np.stack([116 * root[:, 1] - 16, 500 * (root[:, 0] - root[:, 1]), 200 * (root[:, 1] - root[:, 2])], axis=1)
+    assert least_difference(colours) >= 10
 
 
 @pytest.mark.parametrize("width", [390, 720, 768])  # 720 is 1440 at 200 %

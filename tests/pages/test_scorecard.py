@@ -2,17 +2,20 @@
 
 import json
 import re
+from dataclasses import replace
 from importlib.resources import files
 
 import pytest
 from large_report import large_content
+from report_content import row as metric_row
 
 from geouq.config import Variable
+from geouq.maps.scales import OVER_CONFIDENT_ABOVE, SIGNED, hexadecimal
 from geouq.pages import write_report
 from geouq.pages.marks import MARKS
-from geouq.pages.scorecard import INLINE, TABS, scorecard, shown_tabs
+from geouq.pages.scorecard import INLINE, TABS, fill_rules, scorecard, shown_tabs
 from geouq.pages.sheet import DASH
-from geouq.verdict import Part, Verdict
+from geouq.verdict import Part, Verdict, verdicts_of
 
 VARIABLE = Variable(name="v", band=1)
 
@@ -48,6 +51,14 @@ def test_the_spread_is_filled_by_its_size_and_framed_by_its_significance(spread,
     shown = marks(verdict(spread))[1]
 
     assert (shown.text, shown.classes) == (text, classes)
+
+
+def test_fills_have_the_colours_of_the_maps():
+    rules = fill_rules().splitlines()
+
+    assert len(rules) == 14
+    assert rules[0] == f".card .f-3 {{ background-color: {hexadecimal(OVER_CONFIDENT_ABOVE[0])}; }}"
+    assert rules[13] == f".card .b3 {{ background-color: {hexadecimal(SIGNED[6])}; }}"
 
 
 def test_where_another_tab_has_a_significant_effect_no_tab_praises():
@@ -109,6 +120,20 @@ def test_scripts_know_the_tabs_in_their_order():
     (names,) = re.findall(r"const TABS = (\[.*?\]);", script)
 
     assert json.loads(names) == [tab.key for tab in TABS]
+
+
+def test_the_key_of_each_tab_has_the_signs_that_the_tab_shows(tmp_path):
+    given = large_content(tiles=4, regions=2)
+    rows = [metric_row("all", "all", "variable 0", metric, 0.5) for metric in ("z_mean", "z_std", "r2")]
+    html = write_report(replace(given, metrics=[*given.metrics, *rows], verdicts=verdicts_of(rows, [])), tmp_path)[0]
+    keys = dict(re.findall(r'<p class="t-(\w+) key">(.*?)</p>', html.read_text(encoding="utf-8")))
+    words = {name: re.sub("<.*?>", "", text) for name, text in keys.items()}
+
+    assert words["spread"].startswith("▲ ▼ border and sign: significant, over-confident or under-confident")
+    assert words["bias"].startswith("↑ ↓ border and sign: significant, over-prediction or under-prediction")
+    assert words["skill"] == "up to 0 up to 0.4 up to 0.7 above Not tested. A dash: not available"
+    assert "b2 sig" in keys["bias"]
+    assert "f2" not in keys["bias"]
 
 
 def test_a_tab_without_a_number_is_left_out():

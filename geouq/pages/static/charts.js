@@ -1,7 +1,7 @@
 // Reliability diagram, calibration curve and PIT histogram of a part and of the whole, as SVG.
 "use strict";
 geouq.charts = (() => {
-  const WIDTH = 280, HEIGHT = 236, LEFT = 44, RIGHT = 8, TOP = 8, BOTTOM = 36;
+  const WIDTH = 280, HEIGHT = 236, LEFT = 44, RIGHT = 8, TOP = 8, BOTTOM = 36, CAP = 4;
   const make = (tag, attributes, ...children) => {
     const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
     for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
@@ -42,10 +42,23 @@ geouq.charts = (() => {
     const path = (points, kind) => points.length && svg.append(make("path", {class: kind, d: `M${points.map(([a, b]) => `${across(a)} ${up(b)}`).join("L")}`}));
     return {svg, across, up, path};
   }
-  function line({svg, across, up, path}, points, kind) {
-    const banded = points.filter(point => point.length > 2);
-    const limits = [...banded.map(([a, , , high]) => [a, high]), ...banded.map(([a, , low]) => [a, low]).reverse()];
-    if (banded.length) svg.append(make("path", {class: `band ${kind}`, d: `M${limits.map(([a, b]) => `${across(a)} ${up(b)}`).join("L")}Z`}));
+  /** Neighbours with limits, in a run for each piece of the band. */
+  function runs(points) {
+    const found = [[]];
+    for (const point of points) point.length > 2 ? found.at(-1).push(point) : found.push([]);
+    return found.filter(run => run.length);
+  }
+  /** A piece of the band; of a single point an error bar. */
+  function banded({svg, across, up}, run, kind) {
+    const [[x, , low, high]] = run, left = Number(across(x)) - CAP;
+    const edge = [...run.map(([a, , , high]) => [a, high]), ...run.map(([a, , low]) => [a, low]).reverse()];
+    const bar = {class: `limits ${kind}`, d: `M${left} ${up(low)}h${2 * CAP}m${-CAP} 0V${up(high)}m${-CAP} 0h${2 * CAP}`};
+    const area = {class: `band ${kind}`, d: `M${edge.map(([a, b]) => `${across(a)} ${up(b)}`).join("L")}Z`};
+    svg.append(make("path", run.length === 1 ? bar : area));
+  }
+  function line(drawn, points, kind) {
+    const {svg, across, up, path} = drawn;
+    for (const run of runs(points)) banded(drawn, run, kind);
     path(points, kind);
     if (kind === "own") for (const [a, b] of points) svg.append(make("circle", {cx: across(a), cy: up(b), r: 2.6}));
   }

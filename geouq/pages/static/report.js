@@ -84,19 +84,6 @@ function open() {
 }
 addEventListener("hashchange", open);
 open();
-// On paper nothing can be opened; the rule of the verdict belongs to it, and how to read the diagrams.
-addEventListener("beforeprint", () => {
-  for (const details of document.querySelectorAll("details.folds:not([open]), #verdict details.rule:not([open]), #multiples details.rule:not([open])")) {
-    details.open = true;
-    details.dataset.opened = "";
-  }
-});
-addEventListener("afterprint", () => {
-  for (const details of document.querySelectorAll("details[data-opened]")) {
-    details.open = false;
-    delete details.dataset.opened;
-  }
-});
 // Which type of small diagrams is shown stands in the address.
 {
   const kinds = [...document.querySelectorAll("[name=diagram]")];

@@ -68,8 +68,8 @@ if (document.querySelector(".card")) {
   });
   const wish = geouq.state();
   function choose() {
-    const wanted = geouq.state().tab;
-    for (const [k, one] of tabs.entries()) one.checked = wanted === undefined ? k === 0 : one.value === wanted;
+    const wanted = tabs.find(one => one.value === geouq.state().tab) ?? tabs[0];
+    if (wanted) wanted.checked = true;
     if (by !== null) show();
   }
   choose();

@@ -99,9 +99,10 @@
     select.addEventListener("change", open);
     search.addEventListener("input", again);
     more.querySelector("button").addEventListener("click", () => show(AT_ONCE));
-    new IntersectionObserver((entries, observer) => {
-      if (entries.some(entry => entry.isIntersecting)) { observer.disconnect(); open(); }
-    }, {rootMargin: "400px"}).observe(sheet);
+    const observer = new IntersectionObserver(entries => { if (entries.some(entry => entry.isIntersecting)) begin(); }, {rootMargin: "400px"});
+    const begin = () => { observer.disconnect(); section?.removeEventListener("toggle", begin); open(); }, section = sheet.closest("details");
+    section?.addEventListener("toggle", begin); // also where it is printed without being looked at
+    observer.observe(sheet);
   }
   for (const sheet of document.querySelectorAll(".sheet")) ("sheet" in sheet.dataset ? long : short)(sheet);
   const [name, column, direction] = geouq.state().order?.split(".") ?? [];

@@ -1,0 +1,30 @@
+// On paper nothing can be opened: the rule of the verdict and how to read the diagrams are shown, and large tables have their first
+// rows and columns and name the file with all of them.
+"use strict";
+{
+  const COLUMNS = 15, {thousands} = geouq;
+  const folded = "details.folds:not([open]), #verdict details.rule:not([open]), #multiples details.rule:not([open])";
+  /** Of a table with too many rows or columns, leave the first ones, and say so below it. */
+  function cut(sentence) {
+    const {most, total, file} = sentence.dataset, [head, ...all] = sentence.previousElementSibling.querySelectorAll("tr");
+    const rows = all.filter(row => !row.hidden), kept = Math.min(rows.length, Number(most)), columns = head.cells.length;
+    for (const [k, row] of rows.entries()) row.classList.toggle("screen", k >= kept);
+    for (const row of [head, ...rows.slice(0, kept)]) for (const cell of [...row.cells].slice(COLUMNS)) cell.classList.add("screen");
+    const left = [[kept, total, "rows"], [Math.min(columns, COLUMNS), columns, "columns"]].filter(([some, of]) => some < Number(of));
+    const counts = left.map(([some, of, what]) => `${thousands(some)} of ${thousands(of)} ${what}`).join(" and ");
+    sentence.textContent = counts && `${counts} are printed; all numbers: ${file}`;
+  }
+  addEventListener("beforeprint", () => {
+    for (const details of document.querySelectorAll(folded)) {
+      details.open = true;
+      details.dataset.opened = "";
+    }
+    for (const sentence of document.querySelectorAll(".paper")) cut(sentence);
+  });
+  addEventListener("afterprint", () => {
+    for (const details of document.querySelectorAll("details[data-opened]")) {
+      details.open = false;
+      delete details.dataset.opened;
+    }
+  });
+}
