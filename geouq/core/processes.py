@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from geouq.core.failures import Failure, are_collected, collecting, record_again
 from geouq.core.overflow import overflow_is_missing
-from geouq.core.usage import collect_rarely
+from geouq.core.usage import collect_rarely, end_quickly
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -155,6 +155,7 @@ def _begin(parent: int) -> None:
     """Ignore Ctrl-C, which the first process handles, and end when that process is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     collect_rarely()
+    end_quickly()
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 
