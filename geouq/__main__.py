@@ -4,12 +4,13 @@ import signal
 import sys
 
 from geouq.core.interrupts import ENDING, SIGNALLED, interrupts, received
-from geouq.core.usage import collect_rarely
+from geouq.core.usage import collect_rarely, end_quickly
 
 
 def main() -> None:
     """Import the commands and run one; a signal that comes meanwhile ends the program like one that comes later."""
     collect_rarely()
+    end_quickly()
     with interrupts():
         try:
             from geouq.cli import main as run_command  # noqa: PLC0415  its imports take most of the time of a start

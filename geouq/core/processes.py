@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from geouq.core.failures import Failure, are_collected, collecting, record_again
 from geouq.core.overflow import overflow_is_missing
-from geouq.core.usage import collect_rarely
+from geouq.core.usage import collect_rarely, end_quickly
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -33,10 +34,14 @@ class Helpers:
     count: int = 0
     preparations: list[Future[Any]] = field(default_factory=list)
 
+    @cached_property
+    def _queue(self) -> "_Queue | None":
+        return None if self.pool is None else _Queue(self.pool, self.count)
+
     def prepare(self, function: Callable[[], None]) -> None:
         """Call a function in each process before other work; ignore its errors, as later work raises them again."""
-        if self.pool is not None:
-            self.preparations.extend(self.pool.submit(function) for _ in range(self.count))
+        if self._queue is not None:
+            self.preparations.extend(self._queue.occupy(function) for _ in range(self.count))
 
     def begin(self, function: Callable[[T], R], items: Iterable[T]) -> Sequence["Work[T, R]"]:
         """Submit items to the processes, and return without waiting for the results."""
@@ -49,7 +54,7 @@ class Helpers:
             is_idle = sum(not one.is_done for one in waiting) < AHEAD * self.count
             work = self._work(function, item) if is_idle else Work(function, item)
             if not is_idle:
-                work.compute()
+                work.take_back()
             waiting.append(work)
             while waiting and (waiting[0].is_done or len(waiting) > BACKLOG):
                 yield waiting.popleft().result()
@@ -69,33 +74,81 @@ class Helpers:
                 self.pool.shutdown(wait=True, kill_workers=True)
 
     def _work(self, function: Callable[[T], R], item: T) -> "Work[T, R]":
-        if self.pool is None:
-            return Work(function, item)
-        try:
-            return Work(function, item, self.pool.submit(_apart, function, item, are_collected()))
-        except BrokenExecutor:  # a process ended, for example because memory ran out
-            return Work(function, item)
+        work = Work(function, item)
+        if self._queue is not None:
+            self._queue.add(work)
+        return work
+
+
+class _Queue:
+    """Work that no process has begun. The pool gets it when a process is free: what it has cannot be taken back."""
+
+    def __init__(self, pool: Executor, count: int) -> None:
+        self._pool, self._free = pool, count
+        self._waiting = deque[Work[Any, Any]]()
+        self._lock = threading.RLock()
+
+    def occupy(self, function: Callable[[], None]) -> Future[Any]:
+        """Let a process call a function at once."""
+        with self._lock:
+            future = self._pool.submit(function)
+            self._occupied(future)
+        return future
+
+    def add(self, work: "Work[Any, Any]") -> None:
+        """Queue work for the next process that is free."""
+        with self._lock:
+            self._waiting.append(work)
+            self._send()
+
+    def _send(self) -> None:
+        while self._free > 0 and self._waiting:
+            if (future := self._waiting.popleft().sent_to(self._pool)) is not None:
+                self._occupied(future)
+
+    def _occupied(self, future: Future[Any]) -> None:
+        self._free -= 1
+        future.add_done_callback(self._freed)
+
+    def _freed(self, _: Future[Any]) -> None:
+        with self._lock:
+            self._free += 1
+            self._send()
 
 
 class Work(Generic[T, R]):
-    """A function and an item. Another process computes the result if there is a future; otherwise this process does."""
+    """A function and an item, whose result this process or another one computes, whichever begins first."""
 
-    def __init__(
-        self, function: Callable[[T], R], item: T, future: Future[tuple[R, Sequence[Failure]]] | None = None
-    ) -> None:
-        self._function, self._future = function, future
+    def __init__(self, function: Callable[[T], R], item: T) -> None:
+        self._function, self._are_collected = function, are_collected()
         self._item: Any = item
+        self._future: Future[tuple[R, Sequence[Failure]]] | None = None
         self._found: list[R] = []
+        self._is_begun, self._lock = False, threading.Lock()
 
     @property
     def is_done(self) -> bool:
         """Return whether there is a result already."""
         return bool(self._found) or (self._future is not None and self._future.done())
 
+    def sent_to(self, pool: Executor) -> Future[tuple[R, Sequence[Failure]]] | None:
+        """Let a process compute the result, and return its future; None if it is begun, or there is no process."""
+        with self._lock:
+            if not self._is_begun:
+                try:
+                    self._future = pool.submit(_apart, self._function, self._item, self._are_collected)
+                except RuntimeError:  # a process ended, for example because memory ran out, or all are to end
+                    return None
+                self._is_begun = True
+                return self._future
+        return None
+
     def take_back(self) -> bool:
-        """Compute the result in this process and return True, unless there is one or another process computes it."""
-        if self._found or not (self._future is None or self._future.cancel()):
-            return False
+        """Compute the result in this process and return True, unless it is begun."""
+        with self._lock:
+            if self._is_begun:
+                return False
+            self._is_begun = True
         self.compute()
         return True
 
@@ -105,7 +158,7 @@ class Work(Generic[T, R]):
 
     def result(self) -> R:
         """Return the result, and record the failures of its items."""
-        if self._future is not None:
+        if not self.take_back() and self._future is not None:
             try:
                 found, failures = self._future.result()
             except BrokenExecutor:
@@ -113,8 +166,6 @@ class Work(Generic[T, R]):
             else:
                 self._keep(found)
                 record_again(failures)
-        if not self._found:
-            self.compute()
         return self._found[0]
 
     def _keep(self, found: R) -> None:
@@ -155,6 +206,7 @@ def _begin(parent: int) -> None:
     """Ignore Ctrl-C, which the first process handles, and end when that process is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     collect_rarely()
+    end_quickly()
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 

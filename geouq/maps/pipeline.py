@@ -8,6 +8,7 @@ from pathlib import Path
 from geouq.config import Experiment
 from geouq.core.failures import isolated
 from geouq.core.processes import Helpers, results
+from geouq.core.usage import give_back
 from geouq.maps.cell_metrics import Cellwise
 from geouq.maps.cells import paths_of_cells, write_cell_maps
 from geouq.maps.pixel_maps import is_pixel_map
@@ -84,5 +85,7 @@ def _write_cells(maps: _CellMaps) -> list[Path]:
     variable, outputs = maps.cells.variable, list[Path]()
     with isolated("maps", f"cells of {variable.name}", outputs=outputs):
         outputs += paths_of_cells(maps.places, variable, maps.folder)
-        return list(write_cell_maps(maps.places, maps.cells, maps.folder, maps.tags))
+        written = list(write_cell_maps(maps.places, maps.cells, maps.folder, maps.tags))
+        give_back()
+        return written
     return []

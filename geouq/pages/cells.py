@@ -36,6 +36,7 @@ MOST_PIXELS = 4_000_000  # of the map as it is drawn
 APART = "Tiles are drawn side by side in the order of their names, not where they are on the ground."
 SQUEEZED = "Wide strips between tiles are cut out, at the dashed lines; there the axes are broken."
 LEAST_COVERED = 0.04  # of the map by tiles
+TOGETHER = 1024  # blocks of small tiles whose sums are computed together
 
 
 @dataclass(frozen=True)
@@ -310,10 +311,7 @@ def _sums_of(side: ForecastSample, variable: Variable, scheme: BinScheme, layout
         return _means_of(side, variable, layout)
     basis = basis_of_cells(side.whole, replace(side.metric_options, schemes=(scheme,)))
     level = 0.9 if 0.9 in basis.levels else basis.levels[-1]
-    parts = [
-        _columns(_summary_of_blocks(side, basis, tile_number, layout), basis, scheme, level)
-        for tile_number in range(len(layout.tiles))
-    ]
+    parts = [_columns(summary, basis, scheme, level) for summary in _summaries_of_blocks(side, basis, layout)]
     names = [name for name in parts[0] if name != "weight" or side.whole.moments.weight != side.whole.n]
     whole = {name: _narrow(np.concatenate([part[name] for part in parts])) for name in names}
     metric_options = replace(side.metric_options, schemes=(scheme,), levels=(level,))
@@ -325,7 +323,7 @@ def _sums_of(side: ForecastSample, variable: Variable, scheme: BinScheme, layout
 def _means_of(side: ForecastSample, variable: Variable, layout: Layout) -> CellSums:
     """Return sums of metrics that are means over pixels, without those that are infinite in some block."""
     basis = basis_of_cells(side.whole, replace(side.metric_options, schemes=()))
-    parts = [_summary_of_blocks(side, basis, number, layout) for number in range(len(layout.tiles))]
+    parts = list(_summaries_of_blocks(side, basis, layout))
     columns = {"n": np.concatenate([part.n for part in parts])}
     if side.whole.moments.weight != side.whole.n:
         columns["weight"] = np.concatenate([part.moments.weight for part in parts])
@@ -358,12 +356,24 @@ def _map_metrics(values: Iterable[Value], side: ForecastSample, units: str) -> l
     return found
 
 
-def _summary_of_blocks(side: ForecastSample, basis: BootstrapBasis, number: int, layout: Layout) -> Summary:
-    tile = layout.tiles[number]
+def _summaries_of_blocks(side: ForecastSample, basis: BootstrapBasis, layout: Layout) -> Iterator[Summary]:
+    """Yield the summaries of the blocks of all tiles in their order; those of small tiles come together."""
+    waiting: list[Floats] = []
+    for tile in layout.tiles:
+        waiting.append(_rows_of_blocks(side, basis, tile, layout.side))
+        if sum(map(len, waiting)) >= TOGETHER:
+            yield basis.summary(np.concatenate(waiting))
+            waiting.clear()
+    if waiting:
+        yield basis.summary(np.concatenate(waiting))
+
+
+def _rows_of_blocks(side: ForecastSample, basis: BootstrapBasis, tile: Placed, length: int) -> Floats:
+    """Return the sums of a tile over each of its blocks, whose sides are so many cells long."""
     rows = np.zeros((tile.place.cell_grid.pixels, basis.width))
     numbers, of_cells = rows_of_cells(side.cells_of(tile.place.tile), basis)
     rows[numbers] = of_cells
-    return basis.summary(joined(rows, tile, layout.side))
+    return joined(rows, tile, length)
 
 
 def _columns(summary: Summary, basis: BootstrapBasis, scheme: BinScheme, level: float) -> dict[str, NDArray[Any]]:

@@ -18,6 +18,7 @@ Row = Mapping[str, Any]
 Numbers = Mapping[Place, Mapping[str, Row]]
 Headings = Sequence[tuple[str, str]]  # of numbers, by their names in tables
 
+OF_TILE = ("n", "value")  # columns that the table of tiles shows
 WORST_TILES, WORST_VARIABLES = 3, 12  # tiles of each variable, and variables, on the page of a region
 EXCLUDED = "tables/excluded.csv"
 EXPLAINED = ("over-confident", "under-confident", "over-prediction", "under-prediction")  # under the table of regions
@@ -25,12 +26,16 @@ WHY_BINS = ", which all hold pixels (if variances are skewed, one equal-width bi
 
 
 def shown_numbers(content: ReportContent) -> Numbers:
-    """Return the rows of the metrics that are shown, by what they are of, then by metric."""
+    """Return the rows of the metrics that are shown, by what they are of, then by metric.
+
+    Rows of tiles, of which there may be thousands, have only what is shown of them.
+    """
     found: dict[Place, dict[str, Row]] = {}
     names = headings()
     for row in content.metrics:
         if row["metric"] in names and row["bins"] in ("", content.bins):
-            found.setdefault(place_of_row(row), {})[row["metric"]] = row
+            own = {name: row[name] for name in OF_TILE} if row["level"] == "tile" else row
+            found.setdefault(place_of_row(row), {})[row["metric"]] = own
     return found
 
 

@@ -11,6 +11,7 @@ from geouq.core.failures import Failure, collecting, isolated
 from geouq.core.naming import file_name
 from geouq.core.overflow import overflow_is_missing
 from geouq.core.processes import Helpers
+from geouq.core.usage import give_back
 from geouq.inference import Bands, Inference
 from geouq.maps import is_pixel_map
 from geouq.maps.geotiff import source_date_epoch
@@ -62,6 +63,7 @@ def publish(evaluated: Evaluated, shared: Helpers) -> Results:
     with collecting(evaluated.failures) as missing, overflow_is_missing():
         drawing = begin_figures(evaluated, shared)
         files = write_tables(evaluated)
+        give_back()
         maps = _write_maps(evaluated, shared)
         figures, undrawn = finish_figures(evaluated, drawing)
         shared.release()
@@ -179,6 +181,8 @@ def _write_pages(
     """Write the pages, with what is missing up to here; return the files."""
     swept = evaluated.swept
     cells = _cells_of_pages(evaluated)
+    evaluated.summaries.release()
+    give_back()
     recalibrated = None
     with isolated("pages", "recalibration"):
         names = {variable.name: variable.file_name for variable in swept.record.variables}

@@ -35,7 +35,7 @@ from geouq.summary.tile_file import (
     statistics_of_file,
     tile_writer,
 )
-from geouq.summary.tiles_file import save_tiles, tiles_file
+from geouq.summary.tiles_file import release_tiles_files, save_tiles, tiles_file
 from geouq.summary.variance_profile import FIELDS, UNWEIGHTED
 from geouq.summary.zone_file import FORMAT as ZONE_FORMAT
 from geouq.summary.zone_file import (
@@ -274,6 +274,10 @@ class SavedSummaries:
     def wholes(self) -> Iterator[TileWholes]:
         """Return the summaries of the tiles without their cells."""
         return (self.whole(self.part(tile)) for tile in self.tiles)
+
+    def release(self) -> None:
+        """Release the files with many tiles that are kept in memory for the next use."""
+        release_tiles_files()
 
     def form(self) -> Form:
         """Return the form of the predictions; mean and variance without a tile."""

@@ -270,6 +270,11 @@ def _tiles_file(path: Path, *_signature: int) -> TilesFile:
     return TilesFile(path)
 
 
+def release_tiles_files() -> None:
+    """Release the arrays of all files that `tiles_file` keeps."""
+    _tiles_file.cache_clear()
+
+
 def load_tile(path: str | Path, tile: str | None = None) -> TileSummary:
     """Return the summaries of a tile from a file that a run saved.
 

@@ -1,8 +1,9 @@
 """Rows of tables that take little memory, as those of thousands of tiles would otherwise take most of it."""
 
 import math
+import zlib
 from array import array
-from collections.abc import Iterable, Iterator, MutableSequence, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, overload
 
@@ -12,31 +13,83 @@ Row = dict[str, Any]  # as in `rows`, which is above
 Values = tuple[Any, ...]
 
 MISSING = -1 << 63  # of whole numbers
-NUMBERS = {"number": "d", "whole": "q"}
+TYPES = {"number": "d", "whole": "q", "text": "L"}  # a text is the place among all different texts
+TOGETHER = 1 << 12  # rows that are compressed together
+FAST = 1  # level of the compression: most columns of tiles are constant, and numbers get no smaller at a higher one
+
+
+class _Columns:
+    """Columns whose values are compressed, some thousand rows at a time."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names, self._types = names, [TYPES[COLUMN[name].kind] for name in names]
+        self._open = self._empty()
+        self._blocks: list[list[bytes]] = []
+        self._compressed = 0  # number of the rows in the blocks
+        self._texts: list[Any] = []
+        self._places: dict[Any, int] = {}  # of each text among them; each once: those from other processes are copies
+
+    def _empty(self) -> list["array[Any]"]:
+        return [array(code) for code in self._types]
+
+    def extend(self, rows: Sequence[Row]) -> None:
+        """Pack more rows; a value that a row lacks is missing."""
+        for name, column in zip(self._names, self._open, strict=True):
+            column.extend(self._packed(column.typecode, [row.get(name) for row in rows]))
+        if len(self._open[0]) >= TOGETHER:
+            self._compressed += len(self._open[0])
+            self._blocks.append([zlib.compress(column, FAST) for column in self._open])
+            self._open = self._empty()
+
+    def values(self) -> Iterator[Values]:
+        """Yield the values of each row in the order of the columns."""
+        for block in self._blocks:
+            columns = [array(code, zlib.decompress(part)) for code, part in zip(self._types, block, strict=True)]
+            yield from zip(*map(self._unpacked, columns), strict=True)
+        yield from zip(*map(self._unpacked, self._open), strict=True)
+
+    def __len__(self) -> int:
+        return self._compressed + len(self._open[0])
+
+    @property
+    def bytes(self) -> int:
+        """Return how much memory the values take."""
+        compressed = sum(len(part) for block in self._blocks for part in block)
+        return compressed + sum(len(column) * column.itemsize for column in self._open)
+
+    def _packed(self, code: str, values: Sequence[Any]) -> Iterable[Any]:
+        if code == TYPES["text"]:
+            return map(self._place_of, values)
+        missing = math.nan if code == TYPES["number"] else MISSING
+        return (missing if value is None else value for value in values)
+
+    def _unpacked(self, column: "array[Any]") -> Iterable[Any]:
+        if column.typecode == TYPES["text"]:
+            return map(self._texts.__getitem__, column)
+        if column.typecode == TYPES["number"]:
+            return (None if math.isnan(value) else value for value in column)
+        return (None if value == MISSING else value for value in column)
+
+    def _place_of(self, text: Any) -> int:
+        place = self._places.setdefault(text, len(self._texts))
+        if place == len(self._texts):
+            self._texts.append(text)
+        return place
 
 
 class PackedRows(Sequence[Row]):
-    """Rows as they are, then rows of which only the values are kept, column by column; each is made when it is read.
+    """Rows as they are, then rows of which only the values are kept, compressed; each is made when it is read.
 
     columns : names of all columns. first : the rows that are kept as they are.
     """
 
     def __init__(self, columns: Sequence[str], first: Iterable[Row] = ()) -> None:
         self._first, self._names = tuple(first), tuple(columns)
-        self._columns: list[MutableSequence[Any]] = [_empty(COLUMN[name].kind) for name in self._names]
-        self._texts: dict[Any, Any] = {}  # each text once: those from other processes are copies
+        self._columns = _Columns(self._names)
 
     def extend(self, rows: Iterable[Row]) -> None:
         """Pack more rows; a value that a row lacks is missing."""
-        for row in rows:
-            for name, column in zip(self._names, self._columns, strict=True):
-                value = row.get(name)
-                if not isinstance(column, array):
-                    column.append(self._texts.setdefault(value, value))
-                elif value is None:
-                    column.append(math.nan if column.typecode == "d" else MISSING)
-                else:
-                    column.append(value)
+        self._columns.extend(tuple(rows))
 
     @property
     def first(self) -> Sequence[Row]:
@@ -52,7 +105,7 @@ class PackedRows(Sequence[Row]):
     def values(self) -> Iterator[Values]:
         """Yield the values of each row in the order of the columns."""
         kept = (tuple(row.get(name) for name in self._names) for row in self._first)
-        return chain(kept, zip(*map(_unpacked, self._columns), strict=True))
+        return chain(kept, self._columns.values())
 
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
@@ -60,10 +113,10 @@ class PackedRows(Sequence[Row]):
     __hash__ = None  # type: ignore[assignment]  # rows are dictionaries
 
     def __len__(self) -> int:
-        return len(self._first) + len(self._columns[0])
+        return len(self._first) + len(self._columns)
 
     def __iter__(self) -> Iterator[Row]:
-        packed = zip(*map(_unpacked, self._columns), strict=True)
+        packed = self._columns.values()
         return chain(self._first, (dict(zip(self._names, values, strict=True)) for values in packed))
 
     @overload
@@ -76,15 +129,3 @@ class PackedRows(Sequence[Row]):
             return [self[i] for i in range(*place.indices(len(self)))]
         place = range(len(self))[place]
         return next(islice(iter(self), place, None))
-
-
-def _empty(kind: str) -> MutableSequence[Any]:
-    return array(NUMBERS[kind]) if kind in NUMBERS else []
-
-
-def _unpacked(column: MutableSequence[Any]) -> Iterable[Any]:
-    if not isinstance(column, array):
-        return column
-    if column.typecode == "d":
-        return (None if math.isnan(value) else value for value in column)
-    return (None if value == MISSING else value for value in column)

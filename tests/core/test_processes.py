@@ -49,6 +49,13 @@ def overflows(x):
     return float(np.float64(x) * np.float64(1e300))
 
 
+def of_others(work):
+    """Return the results of work, all of which other processes compute."""
+    while not all(one.is_done for one in work):
+        time.sleep(0.01)
+    return [one.result() for one in work]
+
+
 @pytest.fixture(scope="module")
 def two():
     with helpers(2) as shared:
@@ -66,7 +73,7 @@ def test_without_helpers_all_is_computed_here():
 
 
 def test_work_begun_is_computed_by_other_processes(two):
-    assert os.getpid() not in [work.result() for work in two.begin(process_of, range(20))]
+    assert os.getpid() not in of_others(two.begin(process_of, range(20)))
 
 
 def test_items_are_taken_as_there_is_room_for_them(two):
@@ -108,7 +115,7 @@ def test_a_process_that_ends_costs_no_result(tmp_path):
 
 
 def test_numbers_that_overflow_warn_in_no_other_process(two):
-    assert [work.result() for work in two.begin(overflows, [1e10] * 8)] == [np.inf] * 8
+    assert of_others(two.begin(overflows, [1e10] * 8)) == [np.inf] * 8
 
 
 def test_a_script_without_a_guard_is_not_run_again_by_the_processes(tmp_path):
@@ -138,7 +145,8 @@ def test_processes_end_when_the_first_one_is_killed(tmp_path):
         from geouq.core.processes import helpers
 
         with helpers(1) as shared:
-            print(shared.begin(eval, ["__import__('os').getpid()"])[0].result(), flush=True)
+            (work,) = shared.begin(eval, ["__import__('os').getpid()"])
+            print(work.result(), flush=True)
             time.sleep(600)
         """)
     )
@@ -175,7 +183,7 @@ def fail():
 def test_processes_make_ready_before_their_work(tmp_path):
     with helpers(1) as shared:
         shared.prepare(partial(note_process, tmp_path))
-        (process,) = [work.result() for work in shared.begin(process_of, [None])]
+        (process,) = of_others(shared.begin(process_of, [None]))
 
         assert [path.name for path in tmp_path.iterdir()] == [str(process)]
 
@@ -184,14 +192,17 @@ def test_a_process_that_cannot_make_ready_still_works():
     with helpers(1) as shared:
         shared.prepare(fail)
 
-        assert [work.result() for work in shared.begin(square, [3])] == [9]
+        assert of_others(shared.begin(square, [3])) == [9]
 
 
 def test_nobody_waits_for_a_process_that_still_makes_ready():
     begun = time.monotonic()
     with helpers(1) as shared:
         shared.prepare(wait_long)
-        assert list(results(shared.begin(square, [1] * 8))) == [1] * 8
+        work = shared.begin(square, [1] * 8)
+        time.sleep(1)  # the process has begun to make ready
+        assert list(results(work)) == [1] * 8
+        assert list(shared.share(square, [1] * 8)) == [1] * 8
 
     assert time.monotonic() - begun < 60
 
@@ -205,6 +216,6 @@ def threshold_of_garbage(_):
 
 
 def test_processes_look_for_garbage_more_rarely_than_a_program_that_imports_geouq(two):
-    (elsewhere,) = [work.result() for work in two.begin(threshold_of_garbage, [None])]
+    (elsewhere,) = of_others(two.begin(threshold_of_garbage, [None]))
 
     assert elsewhere > 10 * gc.get_threshold()[0]

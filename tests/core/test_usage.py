@@ -26,3 +26,17 @@ def test_the_system_says_what_was_used():
     assert usage.open_files_allowed() > 0
     assert usage.physical_memory() > usage.peak_memory() > 1 << 20
     assert usage.processor_seconds() > 0
+
+
+ENDS_QUICKLY = """import atexit, gc
+from geouq.core.usage import end_quickly
+atexit.register(lambda: print(gc.get_freeze_count() > 0))  # called after what is registered later
+end_quickly()
+print(gc.get_freeze_count() > 0)
+"""
+
+
+def test_a_process_that_ends_quickly_looks_at_no_object_at_its_end():
+    done = subprocess.run([sys.executable, "-c", ENDS_QUICKLY], check=True, timeout=600, capture_output=True, text=True)
+
+    assert done.stdout.split() == ["False", "True"]

@@ -1,12 +1,13 @@
 """Rows that are packed column by column: the same rows in the same order, in less memory."""
 
 import json
+import math
 import sys
 
 import pytest
 
 from geouq.tables.columns import COLUMNS
-from geouq.tables.packed import PackedRows
+from geouq.tables.packed import TOGETHER, PackedRows
 from geouq.tables.rows import Table, as_csv, as_frame, sorted_table, with_tiles
 
 METRICS = COLUMNS["metrics"]
@@ -62,8 +63,27 @@ def test_a_table_of_the_whole_followed_by_packed_tiles_is_written_as_the_table_o
     assert (len(table.rows), table.rows[0]) == (4, WHOLE)
 
 
-def test_packed_rows_take_less_than_half_of_the_memory():
+def test_rows_of_several_blocks_are_the_rows_in_their_order():
+    many = [row | {"name": f"t{n}", "n": n} for n in range(TOGETHER) for row in TILES]
     rows = PackedRows(METRICS)
-    rows.extend(TILES * 1000)
+    for start in range(0, len(many), 7):
+        rows.extend(many[start : start + 7])
 
-    assert sum(map(sys.getsizeof, rows._columns)) < sum(map(sys.getsizeof, map(full, TILES * 1000))) / 2
+    assert list(rows) == list(map(full, many))
+    assert (len(rows), rows[TOGETHER], rows[-1]) == (len(many), full(many[TOGETHER]), full(many[-1]))
+
+
+def test_every_bit_of_a_number_is_kept():
+    numbers = [-0.0, 5e-324, 0.1 + 0.2, math.inf, -math.inf, 1.7976931348623157e308]
+    rows = PackedRows(METRICS)
+    rows.extend([{"value": number} for number in numbers] * TOGETHER)
+
+    kept = [row["value"] for row in rows]
+    assert list(map(repr, kept)) == list(map(repr, numbers * TOGETHER))
+
+
+def test_packed_rows_take_a_small_part_of_the_memory():
+    rows, plain = PackedRows(METRICS), list(map(full, TILES * TOGETHER))
+    rows.extend(TILES * TOGETHER)
+
+    assert rows._columns.bytes < sum(map(sys.getsizeof, plain)) / 50
