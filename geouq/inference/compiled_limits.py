@@ -30,7 +30,7 @@ LARGEST_EXPONENT = math.log(np.finfo(np.float64).max)
 TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 
 
-@compiled_for("f8[::1], f8")
+@compiled
 def quantile_of(replicates: Floats, probability: float) -> float:
     """Return a quantile of sorted replicates, to the bits of `numpy.quantile`, which would sort them each time."""
     last = len(replicates) - 1
