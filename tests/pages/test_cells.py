@@ -93,6 +93,16 @@ def test_the_sums_of_all_cells_are_those_of_the_whole(side):
         assert total[f"squared_error_{k}"] == pytest.approx(per_bin.squared_error[k], rel=1e-5)
 
 
+def test_cells_of_small_tiles_have_the_same_sums_together_and_alone(side, monkeypatch):
+    (together,) = cell_maps({"height": side}, [Variable(name="height", band=1)], SCHEME).variables
+    monkeypatch.setattr("geouq.pages.cells.TOGETHER", 1)
+    (alone,) = cell_maps({"height": side}, [Variable(name="height", band=1)], SCHEME).variables
+
+    assert together.columns.keys() == alone.columns.keys()
+    for name, column in together.columns.items():
+        assert column.tobytes() == alone.columns[name].tobytes()
+
+
 def test_files_hold_the_columns_in_pieces_of_bounded_size(side):
     maps = cell_maps({"height": side}, [Variable(name="height", band=1, units="m")], SCHEME)
     (name, text), (of_bins, diagrams) = maps.files()
