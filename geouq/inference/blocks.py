@@ -198,7 +198,7 @@ def units_of(places: Sequence[TilePlace], cells_of: CellsOf, basis: BootstrapBas
 def _positions_and_squares(
     places: Sequence[TilePlace], shapes: Sequence[tuple[int, int]], used: bytes, weight: bytes
 ) -> tuple[Positions, Squares]:
-    """Return where all units are, and the squares of those with pixels; most variables of a map share both."""
+    """Return the positions of all units and the squares of the units with pixels; variables often share both."""
     positions = positions_of(places, shapes)
     return positions, Squares.of(positions.some(np.frombuffer(used, np.bool_)), np.frombuffer(weight))
 

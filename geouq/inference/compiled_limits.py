@@ -1,12 +1,14 @@
-"""Limits of a number at any level, and the level at which they reach an ideal; compiled.
+"""Compiled functions for the limits of a number at any level, and for its p-value.
 
-Arguments that functions share:
+The functions share these arguments:
 
-- `half`, of the limits of a normal deviation at the level, in standard deviations; `alpha`, 1 less the level.
-- `replicates`: these, float64 (R), sorted and finite, and their bias and acceleration, 0 of percentile limits.
-- `spread`, of the number: chances and deviations, float64 (models), and degrees of freedom of a mixture of Student's
-  distributions, and the standard deviation of replicates.
-- `bounds`, which the number cannot pass.
+- `half` gives the level: half the width of the central interval of the standard normal distribution.
+- `alpha` is 1 minus the level.
+- `replicates` holds the sorted, finite replicates, float64 (R), their bias and their acceleration. Bias and
+  acceleration are 0 for percentile limits.
+- `spread` describes the deviation of the number as a mixture of Student's distributions: probabilities and standard
+  deviations, float64 (models), and degrees of freedom. Its last item is the standard deviation of the replicates.
+- `bounds` are the lowest and the highest possible value of the number.
 """
 
 import math
@@ -18,12 +20,12 @@ from geouq.core.compiled import compiled, compiled_for
 from geouq.core.gaussian import SQRT_HALF
 
 Floats = NDArray[np.float64]
-Replicates = tuple[Floats, float, float]
+ReplicateParts = tuple[Floats, float, float]
 Spread = tuple[Floats, Floats, float, float]
 Bounds = tuple[float, float]
 
-STEPS = 60  # of Newton's method, of which some five are needed
-ENOUGH = 1e-14  # of a half width
+STEPS = 60  # most steps of Newton's method, which usually needs five
+ENOUGH = 1e-14  # relative error of a half width
 HALVINGS = 30
 WIDEST = 64.0  # standard deviations
 LARGEST_EXPONENT = math.log(np.finfo(np.float64).max)
@@ -32,7 +34,7 @@ TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 
 @compiled
 def quantile_of(replicates: Floats, probability: float) -> float:
-    """Return a quantile of sorted replicates, to the bits of `numpy.quantile`, which would sort them each time."""
+    """Return a quantile of sorted replicates, bit by bit as `numpy.quantile`, which sorts them each time."""
     last = len(replicates) - 1
     place = probability * last
     before = min(max(math.floor(place), 0), last)
@@ -42,8 +44,8 @@ def quantile_of(replicates: Floats, probability: float) -> float:
 
 
 @compiled_for("Tuple((f8[::1], f8, f8)), f8")
-def limits_of_replicates(replicates: Replicates, half: float) -> tuple[float, float]:
-    """Return the bias-corrected and accelerated limits of the replicates alone."""
+def limits_of_replicates(replicates: ReplicateParts, half: float) -> tuple[float, float]:
+    """Return the bias-corrected and accelerated limits, not yet widened."""
     ordered, bias, acceleration = replicates
     low = _probability(bias - half, bias, acceleration)
     high = _probability(bias + half, bias, acceleration)
@@ -52,7 +54,7 @@ def limits_of_replicates(replicates: Replicates, half: float) -> tuple[float, fl
 
 @compiled
 def _probability(z: float, bias: float, acceleration: float) -> float:
-    """Return the probability of the quantile that takes the place of that of z."""
+    """Return the corrected probability of a limit that is z standard deviations from the mean."""
     moved = bias + z / max(1 - acceleration * z, 0.1)
     return 0.5 * math.erfc(-moved * SQRT_HALF)
 
@@ -61,7 +63,7 @@ def _probability(z: float, bias: float, acceleration: float) -> float:
 def widened_limits(
     estimate: float, limits: tuple[float, float], widening: float, bounds: Bounds
 ) -> tuple[float, float]:
-    """Return limits that much farther from the estimate, on the scale on which bounds are infinitely far."""
+    """Return limits farther from the estimate by a factor, on a scale without bounds."""
     (low, high), (lowest, highest) = limits, bounds
     if not (lowest < min(estimate, low, high) and max(estimate, low, high) < highest):
         low, high = estimate + widening * (low - estimate), estimate + widening * (high - estimate)
@@ -74,7 +76,7 @@ def widened_limits(
 
 @compiled
 def _unbounded(x: float, lowest: float, highest: float) -> float:
-    """Logarithm of the distance from the lower bound, less that from the upper one; x itself where there is neither."""
+    """Return x on a scale without bounds: a logarithm for one bound, a logit for two."""
     if math.isinf(lowest) and math.isinf(highest):
         return x
     below = 0.0 if math.isinf(lowest) else math.log(x - lowest)
@@ -83,7 +85,7 @@ def _unbounded(x: float, lowest: float, highest: float) -> float:
 
 @compiled
 def _bounded(x: float, lowest: float, highest: float) -> float:
-    """Return what `_unbounded` makes x of."""
+    """Return the inverse of `_unbounded`."""
     if math.isinf(lowest):
         return x if math.isinf(highest) else highest - _exp(-x)
     return lowest + _exp(x) if math.isinf(highest) else lowest + (highest - lowest) / (1 + _exp(-x))
@@ -96,11 +98,12 @@ def _exp(x: float) -> float:
 
 
 @compiled
-def half_width(half: float, alpha: float, chances: Floats, deviations: Floats, freedom: float) -> float:
-    """Return what the size of the deviation exceeds with the probability alpha, that of a normal one beyond `half`.
+def half_width_of_mixture(half: float, alpha: float, chances: Floats, deviations: Floats, freedom: float) -> float:
+    """Return half the width of the central interval of a mixture of Student's distributions.
 
-    Tails of Student's distribution by Wallace 1959, The Annals of Mathematical Statistics 30, 1124. The half width lies
-    between those of the models, which follow without a search; Newton's method finds it on the logarithm of the tail.
+    Each model alone has a half width in closed form. The mixture lies between the smallest and the largest of them.
+    Newton's method finds it on the logarithm of the tail. The tails of Student's distribution are approximations by
+    Wallace 1959, The Annals of Mathematical Statistics 30, 1124.
     """
     factor = (8 * freedom + 1) / (8 * freedom + 3)
     scale = min(math.sqrt(freedom * math.expm1((half / factor) ** 2 / freedom)), WIDEST)
@@ -120,7 +123,7 @@ def half_width(half: float, alpha: float, chances: Floats, deviations: Floats, f
 
 @compiled
 def _tail(at: float, factor: float, chances: Floats, deviations: Floats, freedom: float) -> tuple[float, float]:
-    """Return the probability that the size of the deviation is above `at`, and how fast it falls there."""
+    """Return the probability of a deviation larger than `at`, and minus the derivative of this probability."""
     beyond = slope = 0.0
     for k in range(len(chances)):
         away = at / deviations[k]
@@ -135,28 +138,33 @@ def _tail(at: float, factor: float, chances: Floats, deviations: Floats, freedom
 
 @compiled_for("f8, f8, Tuple((f8[::1], f8[::1], f8, f8))")
 def widening_at(half: float, alpha: float, spread: Spread) -> float:
-    """Return the factor by which deviations of replicates are multiplied to hold the level."""
+    """Return the factor that widens the deviations of replicates so that the limits hold the level."""
     chances, deviations, freedom, drawn = spread
-    return half_width(half, alpha, chances, deviations, freedom) / (half * drawn) if drawn > 0 else 1.0
+    return half_width_of_mixture(half, alpha, chances, deviations, freedom) / (half * drawn) if drawn > 0 else 1.0
 
 
 @compiled_for("f8, f8, f8, Tuple((f8[::1], f8, f8)), Tuple((f8[::1], f8[::1], f8, f8)), UniTuple(f8, 2)")
 def half_reaching(  # noqa: PLR0917  compiled functions take no keywords
-    ideal: float, estimate: float, half: float, replicates: Replicates, spread: Spread, bounds: Bounds
+    ideal: float, estimate: float, largest: float, replicates: ReplicateParts, spread: Spread, bounds: Bounds
 ) -> float:
-    """Return the smallest `half`, up to the given one, at which the limits of a number hold an ideal.
-
-    0 where they hold it at any, infinite where they do not even hold it at the given one.
-    """
-    low, high = 0.0, half
-    for step in range(HALVINGS):
-        middle = (low + high) / 2 if step else half
-        widening = widening_at(middle, math.erfc(middle * SQRT_HALF), spread)
-        limits = widened_limits(estimate, limits_of_replicates(replicates, middle), widening, bounds)
-        if limits[0] <= ideal <= limits[1]:
+    """Return the smallest `half` whose limits contain an ideal; infinity if the limits of `largest` do not."""
+    if not _contain(ideal, estimate, largest, replicates, spread, bounds):
+        return math.inf
+    low, high = 0.0, largest
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        if _contain(ideal, estimate, middle, replicates, spread, bounds):
             high = middle
-        elif not step:
-            return math.inf
         else:
             low = middle
     return high if low > 0 else 0.0
+
+
+@compiled
+def _contain(  # noqa: PLR0917  compiled functions take no keywords
+    ideal: float, estimate: float, half: float, replicates: ReplicateParts, spread: Spread, bounds: Bounds
+) -> bool:
+    """Return whether the limits of a number contain an ideal."""
+    widening = widening_at(half, math.erfc(half * SQRT_HALF), spread)
+    low, high = widened_limits(estimate, limits_of_replicates(replicates, half), widening, bounds)
+    return low <= ideal <= high

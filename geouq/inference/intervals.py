@@ -23,7 +23,7 @@ from geouq.inference.blocks import (
 )
 from geouq.inference.bootstrap import CellsOf, N, basis_of_cells
 from geouq.inference.folded import folded_limits, folded_p_value
-from geouq.inference.limits import Replicates, p_value, rounded, widened
+from geouq.inference.limits import Replicates, consistent_p_value, rounded, widened
 from geouq.inference.resamples import (
     FEW_TILES,
     FEWEST_EFFECTIVE,
@@ -178,19 +178,14 @@ class Certainty:
         return Replicates(np.sort(self._defined))
 
     def p_value(self, number: float, limits: tuple[float, float], level: float, least: float) -> float:
-        """1 less the highest level at which the limits leave a number out, `least` at least.
-
-        It is below 1 - level exactly where those of that level, `limits`, do, as long as `least` is.
-        """
-        beyond, gaps = not limits[0] <= number <= limits[1], self.gaps
+        """Return 1 minus the highest level whose limits exclude a number, `least` at least; `limits` are of `level`."""
+        value, gaps, long_run = self.numbers.value, self.gaps, self.numbers.long_run
         if gaps is None:
-            value, spread = self.numbers.value, self.numbers.long_run.spread
-            found = self._of_replicates.p_value(number, float(value.value), spread, value.metric.bounds, least)
-            border = 1 - level
-            return max(min(found, np.nextafter(border, 0)), least) if beyond else max(found, border)
-        noise = gaps.noise(self.numbers.long_run.widening(level))
-        of_norm = folded_p_value(number, gaps.signed, noise)
-        return p_value(lambda one: beyond if one == level else of_norm <= 1 - one, level, least)
+            estimate = float(value.value)
+            p = self._of_replicates.p_value(number, estimate, long_run.spread, value.metric.bounds, least)
+        else:
+            p = folded_p_value(number, gaps.signed, gaps.noise(long_run.widening(level)))
+        return consistent_p_value(p, excluded=not limits[0] <= number <= limits[1], level=level, least=least)
 
 
 Assessed = tuple[Resampled | Value, Certainty | str]

@@ -4,7 +4,6 @@
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
@@ -12,22 +11,28 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geouq.core.gaussian import SQRT_HALF, quantile
-from geouq.inference.compiled_limits import Bounds, Spread, half_reaching, limits_of_replicates, widened_limits
+from geouq.inference.compiled_limits import (
+    Bounds,
+    ReplicateParts,
+    Spread,
+    half_reaching,
+    limits_of_replicates,
+    widened_limits,
+)
 
 Floats = NDArray[np.float64]
-STEPS = 20  # halvings; 2^-20 of the interval is left
 
 
 @dataclass(frozen=True)
 class Replicates:
-    """Replicates of a number, and how its limits follow: bias-corrected and accelerated, or percentiles.
+    """Replicates of a number, for bias-corrected and accelerated limits or for percentile limits.
 
     Parameters
     ----------
     ordered : ndarray of float64, shape (R,)
         Sorted replicates, all finite.
     bias, acceleration : float
-        0 of percentile limits.
+        0 for percentile limits.
 
     References
     ----------
@@ -40,7 +45,7 @@ class Replicates:
 
     @classmethod
     def corrected(cls, estimate: float, replicates: Floats, left_out: Floats) -> Self:
-        """Return those of an estimate with both corrections. left_out : the number without each group of blocks."""
+        """Return replicates with both corrections. left_out : the number without each group of blocks."""
         ordered, count = np.sort(replicates), len(replicates)
         below = (ordered.searchsorted(estimate) + ordered.searchsorted(estimate, "right")) / 2
         bias = quantile(min(max(below, 0.5), count - 0.5) / count)
@@ -51,8 +56,8 @@ class Replicates:
         return cls(ordered, bias, float(acceleration))
 
     @property
-    def parts(self) -> tuple[Floats, float, float]:
-        """Return what the compiled limits take."""
+    def parts(self) -> ReplicateParts:
+        """Return the arguments of the compiled functions."""
         return self.ordered, self.bias, self.acceleration
 
     def limits(self, level: float) -> tuple[float, float]:
@@ -60,9 +65,9 @@ class Replicates:
         return limits_of_replicates(self.parts, quantile((1 + level) / 2))
 
     def p_value(self, ideal: float, estimate: float, spread: Spread, bounds: Bounds, least: float) -> float:
-        """1 less the highest level at which the limits, widened by the spread, leave an ideal out; `least` at least."""
+        """Return 1 minus the highest level whose widened limits exclude an ideal; 0 if the p-value is below `least`."""
         half = half_reaching(ideal, estimate, quantile(1 - least / 2), self.parts, spread, bounds)
-        return max(math.erfc(half * SQRT_HALF), least)
+        return math.erfc(half * SQRT_HALF)
 
 
 def _near_one(values: Floats) -> Floats:
@@ -74,7 +79,7 @@ def _near_one(values: Floats) -> Floats:
 def widened(
     estimate: float, limits: tuple[float, float], widening: float, bounds: tuple[float, float] = (-np.inf, np.inf)
 ) -> tuple[float, float]:
-    """Limits that much farther from the estimate: of what has bounds, on the scale on which these are infinitely far.
+    """Return limits farther from the estimate by a factor, on a scale without bounds.
 
     >>> widened(2.0, (1.0, 4.0), 2.0, bounds=(0.0, np.inf))
     (0.5, 8.0)
@@ -82,22 +87,16 @@ def widened(
     return widened_limits(estimate, limits, widening, bounds)
 
 
-def p_value(leaves_out: Callable[[float], bool], level: float, least: float) -> float:
-    """1 less the highest level at which an interval leaves an ideal out, `least` at least and 1 at most.
+def consistent_p_value(p: float, *, excluded: bool, level: float, least: float) -> float:
+    """Return a p-value below 1 - level exactly if the limits of that level exclude the ideal; `least` at least.
 
-    leaves_out : whether the interval of a level does. The value is below 1 - level exactly where the interval of that
-    level does, as long as `least` is.
+    Limits are rounded, so a p-value near 1 - level may be on the wrong side of it.
 
-    >>> round(p_value(lambda level: level < 0.9, 0.95, 0.001), 6)
-    0.1
+    >>> consistent_p_value(0.051, excluded=True, level=0.95, least=0.001) < 1 - 0.95
+    True
     """
-    low, high = (0.0, 1 - level) if leaves_out(level) else (1 - level, 1.0)
-    if low < least and leaves_out(1 - least):
-        return least
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if leaves_out(1 - middle) else (middle, high)
-    return 1.0 if high == 1 else max(low, least)
+    border = 1 - level
+    return max(min(p, math.nextafter(border, 0)) if excluded else max(p, border), least)
 
 
 def false_discovery_adjusted(p_values: ArrayLike) -> Floats:

@@ -283,7 +283,7 @@ class LongRun:
 
     @property
     def spread(self) -> Spread:
-        """Return what the compiled limits take."""
+        """Return the argument of the compiled functions."""
         return self.chances, self.deviations, self.freedom, self.drawn
 
     def widening(self, level: float) -> float:
@@ -301,7 +301,7 @@ class LongRun:
 
 
 def long_run(squares: Squares, of_squares: Floats, of_blocks: Floats, of_cells: Floats) -> LongRun:
-    """Return the long-run variance of one number; the parameters of `long_runs` without the first dimension."""
+    """Return the long-run variance of one number. The parameters are as in `long_runs`, for one number."""
     return long_runs(squares, of_squares[np.newaxis], of_blocks[np.newaxis], of_cells[np.newaxis])[0]
 
 

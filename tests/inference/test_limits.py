@@ -10,7 +10,7 @@ from geouq.inference import false_discovery_adjusted
 from geouq.inference.compiled_limits import quantile_of, widening_at
 from geouq.inference.limits import (
     Replicates,
-    p_value,
+    consistent_p_value,
     widened,
 )
 
@@ -55,14 +55,36 @@ def test_adjusted_p_values_are_those_of_a_second_implementation(p):
     assert false_discovery_adjusted(p) == pytest.approx(stats.false_discovery_control(p))
 
 
+UNWIDENED = np.ones(1), np.ones(1), 9.0, 0.0  # nothing is drawn, so that limits are those of the replicates
+NO_BOUNDS = (-np.inf, np.inf)
+
+
 @pytest.mark.parametrize("border", [0.3, 0.949, 0.951, 0.9999])
 def test_a_p_value_is_1_less_the_highest_level_that_leaves_the_ideal_out(border):
-    assert p_value(lambda level: level < border, 0.95, 0.001) == pytest.approx(max(1 - border, 0.001), abs=1e-6)
+    evenly = Replicates(np.linspace(0, 1, 10_001))  # limits of a level are (1 - level) / 2 and (1 + level) / 2
+
+    found = evenly.p_value((1 - border) / 2, 0.5, UNWIDENED, NO_BOUNDS, 1e-9)
+
+    assert found == pytest.approx(1 - border, abs=1e-7)
 
 
 def test_p_values_are_1_where_no_level_leaves_the_ideal_out_and_the_least_where_all_do():
-    assert p_value(lambda _: False, 0.95, 0.001) == 1.0
-    assert p_value(lambda _: True, 0.95, 0.001) == 0.001
+    same = Replicates(np.full(99, 0.5))
+
+    assert same.p_value(0.5, 0.5, UNWIDENED, NO_BOUNDS, 0.001) == 1.0
+    p = same.p_value(0.6, 0.5, UNWIDENED, NO_BOUNDS, 0.001)
+    assert p == 0.0
+    assert consistent_p_value(p, excluded=True, level=0.95, least=0.001) == 0.001
+
+
+@given(p=st.floats(0, 1), excluded=st.booleans(), level=st.floats(0.5, 0.999), least=st.floats(1e-6, 1e-4))
+def test_a_p_value_is_below_1_less_the_level_exactly_where_the_limits_leave_the_ideal_out(p, excluded, level, least):
+    found = consistent_p_value(p, excluded=excluded, level=level, least=least)
+
+    assert (found < 1 - level) == excluded
+    assert least <= found <= 1
+    if (p < 1 - level) == excluded and p >= least:
+        assert found == p
 
 
 @given(
@@ -110,4 +132,15 @@ def test_a_p_value_of_replicates_is_that_of_a_search_among_levels(seed, ideal, b
 
     found = replicates.p_value(ideal, estimate, spread, bounds, least)
 
-    assert found == pytest.approx(p_value(leaves_out, 0.95, least), abs=1e-5)
+    assert max(found, least) == pytest.approx(searched_p_value(leaves_out, least), abs=1e-5)
+
+
+def searched_p_value(leaves_out, least):
+    """1 less the highest level that leaves an ideal out, by halving levels between 0 and 1 - least."""
+    low, high = 0.0, 1 - least
+    if leaves_out(high):
+        return least
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if leaves_out(middle) else (low, middle)
+    return 1 - high
