@@ -37,6 +37,7 @@ from geouq.summary.tile_file import (
 )
 from geouq.summary.tiles_file import release_tiles_files, save_tiles, tiles_file
 from geouq.summary.variance_profile import FIELDS, UNWEIGHTED
+from geouq.summary.zone_batch import release_groups
 from geouq.summary.zone_file import FORMAT as ZONE_FORMAT
 from geouq.summary.zone_file import (
     ZonesWriter,
@@ -276,8 +277,9 @@ class SavedSummaries:
         return (self.whole(self.part(tile)) for tile in self.tiles)
 
     def release(self) -> None:
-        """Release the files with many tiles that are kept in memory for the next use."""
+        """Release the arrays of summaries that are kept in memory for the next use."""
         release_tiles_files()
+        release_groups()
 
     def form(self) -> Form:
         """Return the form of the predictions; mean and variance without a tile."""

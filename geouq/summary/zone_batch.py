@@ -42,8 +42,8 @@ from geouq.summary.tile_file import CELL, EXPLAINED, RANGE, opened
 FORMAT = "geouq zones together 2"
 PART = "part"
 ENTRY = {"cell_entry_cell": "cell", "cell_key": "key", "cell_entry_sums": "sums"}
-OPEN = 4  # batches that are kept
-FEW = 4  # zones: a batch of so few is read as a whole
+OPEN = 4  # groups that are kept in memory
+FEW = 4  # zones: all arrays of a group with so few are kept
 MOST = np.iinfo(np.uint16).max  # parts in a batch: the owner of an element has 16 bits
 
 Array = NDArray[Any]
@@ -105,10 +105,10 @@ def _alike(zone: TileSummary) -> tuple[Any, ...]:
 
 
 def _with_pixels(zone: TileSummary) -> tuple[Array, TileSummary]:
-    """Return the numbers of the cells that hold pixels of some variable, at least one, and the zone with these."""
+    """Return the numbers of the cells with pixels of any variable, at least one, and the zone with these cells."""
     parts = zone.variables
     has = np.any([part.cells.moments.n > 0 for part in parts.values()], axis=0)
-    has[0] |= not has.any()  # arrays of a file have elements
+    has[0] |= not has.any()  # the file has no arrays without elements
     numbers = np.flatnonzero(has)
     if has.all():
         return numbers, zone
@@ -215,26 +215,27 @@ class _Head:
         )
 
 
-class _Kept(Mapping[str, "_Kept.Pieces"]):
-    """The arrays of a group; each is read whole when it is first asked for, and stays in memory."""
+@dataclass(frozen=True)
+class _Pieces:
+    """An array in memory. A piece of it is a copy, as a piece of an array in a file is."""
 
-    @dataclass(frozen=True)
-    class Pieces:
-        """An array of which each piece is a copy, as one that is read from a file is."""
+    whole: Array
 
-        whole: Array
+    def __getitem__(self, place: Any) -> Any:
+        return np.array(self.whole[place])
 
-        def __getitem__(self, place: Any) -> Any:
-            return np.array(self.whole[place])
+
+class _Kept(Mapping[str, _Pieces]):
+    """The arrays of a group in memory. Each array is read when it is first needed."""
 
     def __init__(self, path: Path, group: h5py.Group) -> None:
         self._path, self._group, self._names = path, str(group.name), list(group)
-        self._arrays: dict[str, _Kept.Pieces] = {}
+        self._arrays: dict[str, _Pieces] = {}
 
-    def __getitem__(self, name: str) -> Pieces:
+    def __getitem__(self, name: str) -> _Pieces:
         if name not in self._arrays:
             with opened(self._path, self._group, FORMAT) as group:
-                self._arrays[name] = _Kept.Pieces(group[name][()])
+                self._arrays[name] = _Pieces(group[name][()])
         return self._arrays[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -245,9 +246,10 @@ class _Kept(Mapping[str, "_Kept.Pieces"]):
 
 
 class _Group:
-    """A group of zones: what all of them share, and its arrays, of many zones as soon as a second one is asked for.
+    """A group of zones: the head that they share, and their arrays.
 
-    Who reads many zones of a tile finds each array in memory; who reads one zone of each tile reads no other.
+    A run of one tile with many zones reads each array once. A run of many tiles reads one zone of a tile, then one of
+    the next; there, other zones are not read. So arrays stay in memory from the second zone on, or if zones are few.
     """
 
     def __init__(self, path: Path, group: str) -> None:
@@ -259,7 +261,7 @@ class _Group:
 
     @contextmanager
     def arrays_for(self, zone: str) -> Iterator[Mapping[str, Any]]:
-        """Yield the arrays, of which the zone is read."""
+        """Yield the arrays from which a zone is read."""
         self._asked.add(zone)
         if len(self._asked) > 1 or len(self.head.names) <= FEW:
             yield self._kept
@@ -271,6 +273,11 @@ class _Group:
 @lru_cache(OPEN)
 def _group(path: Path, name: str, *_signature: int) -> _Group:
     return _Group(path, name)
+
+
+def release_groups() -> None:
+    """Release the arrays that are in memory."""
+    _group.cache_clear()
 
 
 @contextmanager
@@ -345,8 +352,8 @@ class SavedZone:
 class _OfCells:
     """An array by variable and cell; only some cells are read."""
 
-    def __init__(self, dataset: h5py.Dataset, cells: slice) -> None:
-        self._dataset, self._cells = dataset, cells
+    def __init__(self, array: h5py.Dataset | _Pieces, cells: slice) -> None:
+        self._array, self._cells = array, cells
 
     def __getitem__(self, number: int) -> Any:
-        return self._dataset[number, self._cells]
+        return self._array[number, self._cells]

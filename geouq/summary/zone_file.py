@@ -111,7 +111,7 @@ def _loaded(path: Path, zone: str, load_alone: Callable[[Path, str], T], load: C
 
 
 def cells_of_zone(path: Path, zone: str, variable: str) -> Iterator[tuple[NDArray[np.int64], CellSummaries]]:
-    """Yield the numbers of some cells of a variable and their summaries, until each with pixels has come once.
+    """Yield the numbers of some cells of a variable and their summaries, until each cell with pixels has come once.
 
     SummaryError as `load_zone`, or where the zone lacks the variable.
     """
