@@ -81,7 +81,7 @@ class Helpers:
 
 
 class _Queue:
-    """Work that no process has begun. The pool gets it when a process is free: what it has cannot be taken back."""
+    """Work that no process has begun. It is sent to the pool when a process is free, as the pool gives nothing back."""
 
     def __init__(self, pool: Executor, count: int) -> None:
         self._pool, self._free = pool, count
@@ -117,7 +117,7 @@ class _Queue:
 
 
 class Work(Generic[T, R]):
-    """A function and an item, whose result this process or another one computes, whichever begins first."""
+    """A function and an item. This process or another one computes the result, whichever begins first."""
 
     def __init__(self, function: Callable[[T], R], item: T) -> None:
         self._function, self._are_collected = function, are_collected()
@@ -132,7 +132,7 @@ class Work(Generic[T, R]):
         return bool(self._found) or (self._future is not None and self._future.done())
 
     def sent_to(self, pool: Executor) -> Future[tuple[R, Sequence[Failure]]] | None:
-        """Let a process compute the result, and return its future; None if it is begun, or there is no process."""
+        """Send the work to a process and return the future; None if it has begun, or if there is no process."""
         with self._lock:
             if not self._is_begun:
                 try:
@@ -144,7 +144,7 @@ class Work(Generic[T, R]):
         return None
 
     def take_back(self) -> bool:
-        """Compute the result in this process and return True, unless it is begun."""
+        """Compute the result in this process and return True; return False if the work has begun."""
         with self._lock:
             if self._is_begun:
                 return False

@@ -101,9 +101,9 @@ def collect_rarely() -> None:
 
 
 def end_quickly() -> None:
-    """Let Python end without looking for cycles of garbage among all objects, as the system frees the memory anyway.
+    """End Python without a last garbage collection, as the system frees the memory anyway.
 
-    In a process that has imported numba and matplotlib, these looks take half a second.
+    In a process that has imported numba and matplotlib, this collection takes half a second.
     """
     atexit.register(gc.freeze)
 

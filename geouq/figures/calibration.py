@@ -38,7 +38,7 @@ from geouq.summary import Summary
 
 MOST = 6  # curves that a reader can distinguish
 MOST_BANDS = 2  # of more curves, only the first has its band
-BESIDE, WIDEST = 1.5, 6.0  # points between the error bars of curves of shares, and at most between the outermost ones
+STEP, WIDTH = 1.5, 6.0  # points between neighbouring error bars, and at most between the first and the last
 
 
 def calibration_figure(
@@ -221,8 +221,8 @@ def draw_shares(axes: Axes, curves: Sequence[Shares], *, predicted: str, observe
         if curve.limits is not None and len(curves) <= MOST_BANDS:
             axes.fill_between(curve.predicted, *curve.limits, color=colour, alpha=0.18, linewidth=0)
         if curve.limits is not None:
-            aside = (number - (len(curves) - 1) / 2) * min(BESIDE, WIDEST / len(curves))
-            _draw_bars(axes, curve.predicted, curve.limits, colour, aside)
+            offset = (number - (len(curves) - 1) / 2) * min(STEP, WIDTH / len(curves))
+            _draw_bars(axes, curve.predicted, curve.limits, colour, offset)
         axes.plot(
             curve.predicted, curve.observed, color=colour, marker=marker, markersize=4, linewidth=1.2,
             label=plain(curve.label, 22), zorder=3,
@@ -232,9 +232,9 @@ def draw_shares(axes: Axes, curves: Sequence[Shares], *, predicted: str, observe
     dress(axes, predicted, observed)
 
 
-def _draw_bars(axes: Axes, x: NDArray[np.float64], limits: NDArray[np.float64], colour: str, aside: float) -> None:
-    """Draw limits as error bars, so many points to the right, where those of other curves do not hide them."""
-    place = axes.transData + ScaledTranslation(aside / 72, 0, axes.figure.dpi_scale_trans)
+def _draw_bars(axes: Axes, x: NDArray[np.float64], limits: NDArray[np.float64], colour: str, offset: float) -> None:
+    """Draw error bars, `offset` points to the right, so that the bars of other curves do not hide them."""
+    place = axes.transData + ScaledTranslation(offset / 72, 0, axes.figure.dpi_scale_trans)
     axes.vlines(x, *limits, color=colour, alpha=0.8, linewidth=0.8, transform=place)
 
 

@@ -62,10 +62,11 @@ class UnitNumbers:
 
 
 def batches(sums: Iterable[Sums], zones: int) -> Iterator[Sequence[Sums]]:
-    """Yield what one process computes at a time: several tiles, the variables of one of many zones, or one variable.
+    """Yield the sums that one process takes at a time.
 
-    Sending a tile takes as long as computing its numbers. Variables of a zone have the same cells, as a rule, whose
-    geometry follows once. zones : how many there are; the variables of few zones are computed side by side.
+    These are one variable of an evaluation unit, several tiles, or all variables of a zone. Sending a tile takes as
+    long as computing its numbers. The variables of a zone mostly have the same cells, so their geometry is computed
+    once. If there are few `zones`, their variables are computed in parallel.
     """
     waiting: list[Sums] = []
     for one in sums:

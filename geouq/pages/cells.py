@@ -369,7 +369,7 @@ def _summaries_of_blocks(side: ForecastSample, basis: BootstrapBasis, layout: La
 
 
 def _rows_of_blocks(side: ForecastSample, basis: BootstrapBasis, tile: Placed, length: int) -> Floats:
-    """Return the sums of a tile over each of its blocks, whose sides are so many cells long."""
+    """Return the sums of each block of a tile. length : side of a block in cells."""
     rows = np.zeros((tile.place.cell_grid.pixels, basis.width))
     numbers, of_cells = rows_of_cells(side.cells_of(tile.place.tile), basis)
     rows[numbers] = of_cells

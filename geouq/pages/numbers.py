@@ -28,7 +28,7 @@ WHY_BINS = ", which all hold pixels (if variances are skewed, one equal-width bi
 def shown_numbers(content: ReportContent) -> Numbers:
     """Return the rows of the metrics that are shown, by what they are of, then by metric.
 
-    Rows of tiles, of which there may be thousands, have only what is shown of them.
+    Tiles may be thousands, so their rows have only the columns that pages show.
     """
     found: dict[Place, dict[str, Row]] = {}
     names = headings()
