@@ -12,7 +12,7 @@ from geouq.kernel.accumulators import (
     new_totals,
 )
 from geouq.kernel.optional_statistics import add_grouped, add_interval
-from geouq.kernel.window import collect_all, collect_by_cell, collect_keys, prune_tail, sweep_box
+from geouq.kernel.window import collect_all, collect_by_cell, collect_keys, prune_tail, sweep_boxes
 
 __all__ = [
     "CellSums",
@@ -30,5 +30,5 @@ __all__ = [
     "new_scratch",
     "new_totals",
     "prune_tail",
-    "sweep_box",
+    "sweep_boxes",
 ]

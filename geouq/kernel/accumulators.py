@@ -1,5 +1,6 @@
 """The arrays that the kernel fills, named in one place."""
 
+import mmap
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -151,8 +152,13 @@ class Sampled(NamedTuple):
 
 
 def aligned(shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
-    """Zeros that begin where a line of the cache does: a row of four numbers across two lines would cost twice."""
+    """Zeros that begin where a line of the cache does: a row of four numbers across two lines would cost twice.
+
+    Memory of large arrays is mapped, so that the parts that nobody touches take no time and no room.
+    """
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    if size >= mmap.PAGESIZE:
+        return np.frombuffer(mmap.mmap(-1, size), dtype).reshape(shape)
     room = np.zeros(size + CACHE_LINE, np.uint8)
     start = -room.ctypes.data % CACHE_LINE
     return room[start : start + size].view(dtype).reshape(shape)
@@ -226,9 +232,9 @@ def new_totals(
         np.empty((KEEP_BUFFER if tail else 0, 3 if weighted else 2)),
         np.array([tail, 0]),
         np.zeros(1),
-        np.zeros((groupings, BLOCKS * BLOCK * (len(lattice.half_width) + 1))),
+        aligned((groupings, BLOCKS * BLOCK * (len(lattice.half_width) + 1))),
         np.zeros((groupings, BLOCKS), np.uint8),
-        np.zeros(ROWS * CLASSES if ordering else 0),
+        aligned(ROWS * CLASSES if ordering else 0),
         np.array(thresholds, np.float64),
         no_thresholds(tuple(thresholds)).sums,
     )

@@ -69,7 +69,7 @@ def new_gathered(layers: int, more: int, work: int, dtype: DTypeLike) -> Gathere
 
 @compiled
 def slabs_of(box: Box, column: int, across: int, cell_size: int) -> Ints:
-    """Slabs of a box as rows of numbers: cell, first row and column, and those behind the last; as in `sweep_box`."""
+    """Slabs of a box as rows of numbers: cell, first row and column, and those behind the last; as in `sweep_boxes`."""
     top, left, bottom, right = box
     step = max(1, SLAB // min(cell_size, SQUARE))
     down, wide = (bottom - top + cell_size - 1) // cell_size, (right - left + cell_size - 1) // cell_size

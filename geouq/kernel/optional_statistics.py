@@ -40,7 +40,7 @@ def add_interval(
     bounds: tuple[NDArray[np.float64], NDArray[np.float64]],
     cells: CellSums,
 ) -> None:
-    """Add the given interval of each valid pixel of a box to its cell; arguments as in `sweep_box`.
+    """Add the given interval of each valid pixel of a box to its cell; arguments as in `sweep_boxes`.
 
     bounds : lower and upper ends, in one dimension as the pixels; the closed interval holds its ends.
     """

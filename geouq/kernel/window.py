@@ -36,12 +36,11 @@ Z, ZZ = SUMS.index("z"), PRODUCTS.index(("z", "z"))
 
 
 @entry
-def sweep_box(
+def sweep_boxes(
     pixels: Pixels,
     columns: int,
     nodata: Nodata,
-    box: tuple[int, int, int, int],
-    column: int,
+    boxes: Ints,
     across: int,
     cell_size: int,
     lattice: ZLattice,
@@ -49,21 +48,22 @@ def sweep_box(
     cells: CellSums,
     totals: Totals,
 ) -> None:
-    """Add a box of a window to the cells and totals of its group.
+    """Add boxes of a window, one after the other, to the cells and totals of their group.
 
-    columns : columns of the window. box : first row and column, and those behind the last, in the window; at most
-        `SQUARE` rows. column : column of pixels within the group where the box begins. across : cells in a row of the
-        group.
+    columns : columns of the window. boxes : int64 (boxes, 5), first row and column, and those behind the last, in the
+        window, at most `SQUARE` rows; and the column of pixels within the group where the box begins. across : cells in
+        a row of the group.
     """
-    top, left, bottom, right = box
     limits = stored_limits(pixels.mean, pixels.variance, pixels.truth, nodata)
-    for square in range(left, right, SQUARE):
-        end = min(square + SQUARE, right)
-        for r in range(top, bottom, cell_size):
-            for c in range(square, end, cell_size):
-                cell = (r - top) // cell_size * across + (column + c - left) // cell_size
-                low, high = min(r + cell_size, bottom), min(c + cell_size, end)
-                _sweep_cell(pixels, limits, nodata, columns, (r, c, low, high), lattice, scratch, cells, cell, totals)
+    for b in range(len(boxes)):
+        top, left, bottom, right, column = boxes[b, 0], boxes[b, 1], boxes[b, 2], boxes[b, 3], boxes[b, 4]
+        for square in range(left, right, SQUARE):
+            end = min(square + SQUARE, right)
+            for r in range(top, bottom, cell_size):
+                for c in range(square, end, cell_size):
+                    cell = (r - top) // cell_size * across + (column + c - left) // cell_size
+                    box = r, c, min(r + cell_size, bottom), min(c + cell_size, end)
+                    _sweep_cell(pixels, limits, nodata, columns, box, lattice, scratch, cells, cell, totals)
 
 
 @inlined
@@ -240,7 +240,7 @@ def collect_by_cell(
 
     Also return the cell of each of these pixels and its position in the window.
 
-    column, across, cell_size : place of the box in its group, as of `sweep_box`.
+    column, across, cell_size : place of the box in its group, as of `sweep_boxes`.
     """
     m, v, y, weight, status = pixels
     limits, weighted = stored_limits(m, v, y, nodata), weight.size > 0

@@ -58,7 +58,7 @@ def add_form(
     place: tuple[int, int, int],
     room: tuple[CellSums, Totals, Sampled],
 ) -> None:
-    """Add a box of pixels to the sums of its cells; part and place (column, across, cell size) as of `sweep_box`."""
+    """Add a box of pixels to the sums of its cells; part and place (column, across, cell size) as of `sweep_boxes`."""
     pixels, columns, nodata, box = part
     if isinstance(form, KernelForm):
         form.add((pixels, columns, nodata, slabs_of(box, *place), layers), *room)

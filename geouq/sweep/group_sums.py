@@ -26,7 +26,7 @@ from geouq.kernel import (
     new_sampled,
     new_scratch,
     new_totals,
-    sweep_box,
+    sweep_boxes,
 )
 from geouq.kernel.places import gather, tile_places
 from geouq.kernel.z_lattice import ZLattice, z_lattice
@@ -73,8 +73,8 @@ class Read:
         return tile_places(place, corner, self.places, source.width, (source.row, source.column))
 
 
-def gathered(read: Read, places: Places, box: Window) -> Read:
-    """Return the pixels at these places as a new window; a pixel that lies nowhere is `OUTSIDE`."""
+def gathered(read: Read, places: Places, corner: tuple[int, int]) -> Read:
+    """Return the pixels at these places as a new window with that corner; a pixel that lies nowhere is `OUTSIDE`."""
     pixels = Pixels(*gather(read.pixels, places.ravel()))
     found = replace(
         read.found,
@@ -83,7 +83,7 @@ def gathered(read: Read, places: Places, box: Window) -> Read:
         groups=tuple(values.ravel()[places] for values in read.found.groups),
         layers=None if read.found.layers is None else taken(read.found.layers, places.ravel()),
     )
-    return Read(box, found, pixels, places, read.window)
+    return Read(Window(*corner, *places.shape), found, pixels, places, read.window)
 
 
 class FewPixels:
@@ -172,21 +172,37 @@ def emptied(group: GroupSum) -> VariablePart:
 
 def add_box(read: Read, box: Window, group: GroupSum, settings: Settings) -> None:
     """Add a box of a window, which begins where a cell of the group does, to that group; 256 rows at most."""
-    place = _place_in(read.window, box)
-    cells_above = (box.row - group.group.row) // settings.cell_size * group.across
-    column = box.column - group.group.column + cells_above * settings.cell_size
-    part = read.pixels, read.window.width, read.found.nodata, place
-    form, layers = settings.form, read.found.layers
+    place = (*_place_in(read.window, box), box.row - group.group.row)
+    add_boxes(read, boxes_in(group, np.array([place], np.int64), box.column), group, settings)
+
+
+def boxes_in(group: GroupSum, boxes: Ints, column: int) -> Ints:
+    """Return boxes as `add_boxes` takes them.
+
+    boxes : int64 (boxes, 5), of a window, and the row of the group in which its cells begin. column : in the tile.
+    """
+    # all rows of cells of a group stand side by side
+    return boxes * [1, 1, 1, 1, group.across] + [0, 0, 0, 0, column - group.group.column]
+
+
+def add_boxes(read: Read, boxes: Ints, group: GroupSum, settings: Settings) -> None:
+    """Add boxes of a window, one after the other; `boxes` as of `sweep_boxes`."""
+    form, layers, size = settings.form, read.found.layers, settings.cell_size
+    pixels, columns, nodata = read.pixels, read.window.width, read.found.nodata
     if form.has_variance:
-        sweep_box(
-            *part, column, group.across, settings.cell_size, z_lattice_of(settings.levels),
-            _scratch(settings, read.pixels.truth.dtype, weighted=group.weighted), group.cells, group.totals,
+        sweep_boxes(
+            pixels, columns, nodata, boxes, group.across, size, z_lattice_of(settings.levels),
+            _scratch(settings, pixels.truth.dtype, weighted=group.weighted), group.cells, group.totals,
         )  # fmt: skip
-        group.added.add(part, (column, group.across, settings.cell_size), len(group.cells.n))
-    if form != GAUSSIAN and (layers is not None or not form.has_variance):
-        in_group = column, group.across, settings.cell_size
-        add_form(form, layers or NO_LAYERS, part, in_group, (group.cells, group.totals, group.sampled))
-    _add_auxiliary(read.found, part, column, group, settings)
+    if not (settings.added or read.found.bounds or read.found.groups or form != GAUSSIAN):
+        return
+    for *box, column in boxes.tolist():
+        part, in_group = (pixels, columns, nodata, tuple(box)), (column, group.across, size)
+        if form.has_variance:
+            group.added.add(part, in_group, len(group.cells.n))
+        if form != GAUSSIAN and (layers is not None or not form.has_variance):
+            add_form(form, layers or NO_LAYERS, part, in_group, (group.cells, group.totals, group.sampled))
+        _add_auxiliary(read.found, part, column, group, settings)
 
 
 def keep_few(boxes: Sequence[tuple[Read, Window]], group: GroupSum) -> None:

@@ -16,7 +16,7 @@ from rasterio.errors import RasterioError
 from geouq.config import Variable
 from geouq.core.errors import GeouqError
 from geouq.core.failures import Failure, failure_of
-from geouq.core.grid import SQUARE, Places, Window
+from geouq.core.grid import SQUARE, Window
 from geouq.core.validity import TRUTH_NODATA
 from geouq.rasters.catalog import Tile
 from geouq.rasters.gdal import gdal_options
@@ -27,12 +27,22 @@ from geouq.reading.variable_window import VariableWindow
 from geouq.summary import TileSummary
 from geouq.summary.tail_pixels import FEW
 from geouq.sweep.accumulate import PieceSum, VariablePart
-from geouq.sweep.group_sums import GroupSum, Read, add_box, emptied, gathered, keep_few, new_group_sum, refuse_negative
+from geouq.sweep.group_sums import (
+    GroupSum,
+    Read,
+    add_boxes,
+    boxes_in,
+    emptied,
+    gathered,
+    keep_few,
+    new_group_sum,
+    refuse_negative,
+)
 from geouq.sweep.settings import Settings
 from geouq.sweep.tile_sum import EntryStore, InMemory, TileSum, place_of_variance, sweep_piece, visits_of
 from geouq.sweep.workers import stop_if_requested
 from geouq.sweep.zone_batches import part_for
-from geouq.zones.masks import Mask, Zones, as_bits, meet, places_of, within
+from geouq.zones.masks import Strips, Zones, meet, strips_of, within
 
 ZonePlace = tuple[str, int]  # a layer of zones, and the number of a zone in it
 GroupPlace = tuple[int, int, ZonePlace]  # first row and band of a group, and a zone
@@ -42,16 +52,12 @@ MANY = 1 << 16  # values of all layers that are gathered before they are summed
 
 
 class _Square(NamedTuple):
-    """The pixels of a zone in a square of a window.
-
-    cells : for each row of cells that has such pixels, its first row in the tile, and the places of the pixels in the
-    window, cell by cell.
-    """
+    """The pixels of a zone in a square of a window; `strips` are their places in the window."""
 
     place: GroupPlace
     square: Window
     pixels: int
-    cells: Sequence[tuple[int, Places]]
+    strips: Strips
 
 
 Squares = Mapping[Window, Sequence[_Square]]  # by window
@@ -172,16 +178,8 @@ def _squares(layers: Mapping[str, Zones], window: Window, size: int) -> Iterator
                     own[within(common, square)] = mask[within(common, box)]
                     if pixels := int(np.count_nonzero(own)):
                         place = square.row, square.column // BAND, (layer, zone)
-                        yield _Square(place, square, pixels, list(_cells_of(own, square, window, size)))
-
-
-def _cells_of(mask: Mask, square: Window, window: Window, size: int) -> Iterator[tuple[int, Places]]:
-    """Yield the first row of each row of cells with pixels of the mask, and their places in the window."""
-    for row in range(0, square.height, size):
-        bits = as_bits(mask[row : row + size])
-        if bits.any():
-            first = (square.row + row - window.row) * window.width + square.column - window.column
-            yield square.row + row, places_of(bits, square.width, size, first, window.width)
+                        first = (square.row - window.row) * window.width + square.column - window.column
+                        yield _Square(place, square, pixels, strips_of(own, size, first, window.width))
 
 
 def _spans(squares: Squares) -> tuple[dict[GroupPlace, Window], dict[Window, list[GroupPlace]]]:
@@ -209,16 +207,15 @@ class _Gathered:
     def __init__(self, span: Window, settings: Settings, tile: Tile, variable: Variable, *, is_large: bool) -> None:
         self.without_truth, self._is_large = 0, is_large
         self._span, self._settings, self._tile, self._variable = span, settings, tile, variable
-        self._waiting: list[tuple[Read, Window]] = []
+        self._waiting: list[tuple[Read, _Square]] = []
         self._values = 0
         self._group: GroupSum | None = None
 
     def take(self, read: Read, own: _Square) -> None:
         """Take the pixels of the zone in a square of a window."""
-        for row, places in own.cells:
-            box = Window(row, own.square.column, *places.shape)
-            self._waiting.append((gathered(read, places, box), box))
-            self._values += places.size * self._tile.layers
+        places = own.strips.places
+        self._waiting.append((gathered(read, places, (own.square.row, own.square.column)), own))
+        self._values += places.size * self._tile.layers
         if self._values >= MANY:
             self._sum()
 
@@ -234,12 +231,12 @@ class _Gathered:
     def _sum(self) -> GroupSum:
         settings, thresholds = self._settings, self._variable.thresholds
         group = self._group or new_group_sum(self._span, settings, thresholds, weighted=self._tile.weighted)
-        for read, box in self._waiting:
-            add_box(read, box, group, settings)
+        for read, own in self._waiting:
+            add_boxes(read, boxes_in(group, own.strips.boxes, own.square.column), group, settings)
             if settings.negative == "error":
                 refuse_negative(place_of_variance(self._tile, self._variable), read, group)
         if not self._is_large:
-            keep_few(self._waiting, group)
+            keep_few([(read, read.window) for read, _ in self._waiting], group)
         self._group, self._values = group, 0
         self._waiting.clear()
         return group

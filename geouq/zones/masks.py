@@ -12,6 +12,7 @@ from geouq.rasters.raster import Raster
 
 Mask = NDArray[np.bool_]
 Bits = NDArray[np.uint8]
+Ints = NDArray[np.int64]
 
 
 BYTE, FIRST_BIT = 8, 0x80
@@ -79,39 +80,61 @@ def within(box: Window, outer: Window) -> tuple[slice, slice]:
     return Window(box.row - outer.row, box.column - outer.column, box.height, box.width).slices
 
 
-def as_bits(mask: Mask) -> Bits:
-    """Return a mask (rows, columns), eight columns in a byte."""
-    return np.packbits(mask, axis=1)
+class Strips(NamedTuple):
+    """Places of the pixels of a mask, those of each cell together; a strip for each row of cells that has some.
+
+    places : int32 (rows, cells side by side x their side), strip by strip; NOWHERE beyond the pixels of a cell. boxes :
+    int64 (strips, 5), first row and column of each strip in `places`, and those behind the last; and the first row of
+    the cells in the mask.
+    """
+
+    places: Places
+    boxes: Ints
+
+
+def strips_of(mask: Mask, size: int, first: int, stride: int) -> Strips:
+    """Return the pixels of a mask by cells.
+
+    size : pixels of a cell's side, a multiple of 8. first : place of the mask's first pixel in the array that is to be
+    taken from, whose rows are `stride` long.
+
+    >>> strips_of(np.eye(3, 9, dtype=bool), 8, 100, 50).places
+    array([[100, 151, 202,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1]], dtype=int32)
+    """
+    places, height = _by_cell(np.packbits(mask, axis=1), mask.shape[1], size, first, stride)
+    used, end = np.flatnonzero(height), np.cumsum(height)
+    boxes = np.zeros((len(used), 5), np.int64)
+    boxes[:, 0], boxes[:, 2], boxes[:, 3], boxes[:, 4] = (end - height)[used], end[used], places.shape[1], used * size
+    return Strips(places, boxes)
 
 
 @compiled
-def places_of(bits: Bits, columns: int, size: int, first: int, stride: int) -> Places:
-    """Places of a mask's pixels, those of each cell together: (rows, cells side by side x size), NOWHERE beyond them.
+def _by_cell(bits: Bits, columns: int, size: int, first: int, stride: int) -> tuple[Places, Ints]:
+    """Return the places of the pixels, and how many rows of them each row of cells has.
 
-    bits : as `as_bits` gives them, of at most `size` rows and of `columns` columns. size : pixels of a cell's side, a
-    multiple of 8. first : place of the mask's first pixel in the array that is to be taken from, whose rows are
-    `stride` long.
-
-    >>> places_of(as_bits(np.eye(3, 9, dtype=bool)), 9, 8, 100, 50)
-    array([[100, 151, 202,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1]], dtype=int32)
+    bits : rows of a mask, eight of its columns in a byte.
     """
-    cells = -(-columns // size)
-    counts = np.zeros(cells, np.int64)
+    cells, down = -(-columns // size), -(-bits.shape[0] // size)
+    counts = np.zeros((down, cells), np.int64)
     for r in range(bits.shape[0]):
         for b in range(bits.shape[1]):
-            counts[b * BYTE // size] += _bits_in(bits[r, b])
-    places = np.full((-(-counts.max() // size), cells * size), NOWHERE, np.int32)
-    row, column = np.zeros(cells, np.int64), np.zeros(cells, np.int64)
-    for r in range(bits.shape[0]):
-        for b in range(bits.shape[1]):
-            cell, place = b * BYTE // size, first + r * stride + b * BYTE
-            for i in range(BYTE if bits[r, b] else 0):
-                if bits[r, b] & (FIRST_BIT >> i):
-                    places[row[cell], cell * size + column[cell]] = place + i
-                    column[cell] += 1
-                    if column[cell] == size:
-                        row[cell], column[cell] = row[cell] + 1, 0
-    return places
+            counts[r // size, b * BYTE // size] += _bits_in(bits[r, b])
+    height = np.array([(counts[d].max() + size - 1) // size for d in range(down)])
+    places = np.full((height.sum(), cells * size), NOWHERE, np.int32)
+    top = 0
+    for d in range(down):
+        row, column = np.full(cells, top, np.int64), np.zeros(cells, np.int64)
+        for r in range(d * size, min((d + 1) * size, bits.shape[0])):
+            for b in range(bits.shape[1]):
+                cell, place = b * BYTE // size, first + r * stride + b * BYTE
+                for i in range(BYTE if bits[r, b] else 0):
+                    if bits[r, b] & (FIRST_BIT >> i):
+                        places[row[cell], cell * size + column[cell]] = place + i
+                        column[cell] += 1
+                        if column[cell] == size:
+                            row[cell], column[cell] = row[cell] + 1, 0
+        top += height[d]
+    return places, height
 
 
 @inlined
