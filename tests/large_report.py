@@ -86,4 +86,4 @@ def large_cells(names, variables, cell_size):
         MapMetric(name, name.removesuffix("_90"), name, "1", even(0.0, 2.0, SIGNED))
         for name in ("zms", "coverage_90", "uce")
     ]
-    return CellMaps(layout, [CellSums(variable, columns, shown) for variable in variables], "b-10")
+    return CellMaps(layout, [CellSums.of(variable, columns, shown) for variable in variables], "b-10")

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 import rasterio
+from cell_columns import columns_of
 from form_files import CLASSES, QUANTILES, TRUTH, experiment_of, options, write_forms
 
 import geouq as gq
@@ -40,7 +41,8 @@ def maps_of(folder, data, text=QUIET):
 
 
 def mean_of(sums, name):
-    return sums.columns[name].sum(dtype=np.float64) / sums.columns["n"].sum()
+    columns = columns_of(sums)
+    return columns[name].sum(dtype=np.float64) / columns["n"].sum()
 
 
 def test_the_means_of_all_cells_of_quantiles_are_those_of_the_whole(folder):
@@ -48,7 +50,7 @@ def test_the_means_of_all_cells_of_quantiles_are_those_of_the_whole(folder):
     sums = maps.variables[0]
 
     assert not maps.diagrams
-    assert sums.columns["n"].sum() == whole.n
+    assert columns_of(sums)["n"].sum() == whole.n
     for name, function in (
         ("crps_quantiles", gq.quantiles.crps_quantiles),
         ("wis", gq.quantiles.wis),

@@ -14,6 +14,7 @@ from urllib.request import url2pathname
 import numpy as np
 import pytest
 import rasterio
+from cell_columns import columns_of
 from colour_differences import ciede2000, lab, least_difference, seen_by_deuteranopes
 from csv_rows import rows_of
 from forecasts import heteroscedastic
@@ -32,7 +33,7 @@ from geouq.inference.bootstrap import basis_of_cells, rows_of_cells
 from geouq.maps import scales
 from geouq.metrics import MetricOptions, binned, calibration_curve, ence, uce
 from geouq.pages import write_report
-from geouq.pages.cells import layout_of
+from geouq.pages.cells import CellSums, layout_of
 from geouq.pages.marks import MARKS
 from geouq.runs.store import SavedSummaries
 from geouq.summary import add_all
@@ -887,8 +888,8 @@ def test_each_separate_part_of_a_region_has_its_name(browser, tmp_path, own, cou
 def test_cells_without_pixels_look_unlike_any_number(browser, tmp_path, scheme):
     given = large_content(tiles=2, regions=1)
     (sums,) = given.cells.variables
-    columns = {name: np.where(np.arange(len(column)) == 5, 0, column) for name, column in sums.columns.items()}
-    cells = replace(given.cells, variables=[replace(sums, columns=columns)])
+    columns = {name: np.where(np.arange(len(column)) == 5, 0, column) for name, column in columns_of(sums).items()}
+    cells = replace(given.cells, variables=[CellSums.of(sums.variable, columns, sums.metrics)])
     write_report(replace(given, cells=cells), tmp_path)
     page = context_of(browser, color_scheme=scheme).new_page()
     page.goto((tmp_path / "index.html").as_uri())
