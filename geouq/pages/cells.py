@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ LARGEST_FILE = 1_400_000  # bytes
 PICTURED = ("mean", "std", "error", "z")  # in pictures of the worst tiles
 SUMS = ("truth", "error", "squared_error", "variance", "z", "z_square", "crps")
 DIAGRAMS = ("pit_", "n_", "variance_", "squared_error_")  # how the columns begin that are loaded when cells are chosen
+ALWAYS = ("n", "weight", "covered")  # columns that are loaded with the page
+OPENING = ("coverage", "spread")  # parts of the verdict on which the map opens, if there are numbers of them
 MOST_CELLS = 100_000  # of a variable
 MOST_IN_ALL = 250_000  # of all variables
 MOST_PIXELS = 4_000_000  # of the map as it is drawn
@@ -197,16 +200,34 @@ class CellSums:
     @property
     def has_diagrams(self) -> bool:
         """Return whether there are sums for diagrams."""
-        return any(name.startswith(DIAGRAMS) for name in self.columns)
+        return "bins" in self.kinds
 
-    def columns_of(self, *, diagrams: bool) -> dict[str, NDArray[Any]]:
-        """Return the columns of the diagrams, or all others."""
-        return {name: column for name, column in self.columns.items() if name.startswith(DIAGRAMS) == diagrams}
+    @cached_property
+    def kinds(self) -> Mapping[str, Mapping[str, NDArray[Any]]]:
+        """Return the columns by the kind of the files that hold them.
+
+        The cells are loaded with the page, as the map opens on them; sums when a reader comes to map or scorecard; bins
+        when cells are chosen.
+        """
+        found: dict[str, dict[str, NDArray[Any]]] = {}
+        for name, column in self.columns.items():
+            kind = "bins" if name.startswith(DIAGRAMS) else "cells" if name in (*ALWAYS, self._opening) else "sums"
+            found.setdefault(kind, {})[name] = column
+        return found
 
     @property
-    def rows_a_file(self) -> int:
-        """Number of blocks whose sums are certain to fit into one file."""
-        return max(1, LARGEST_FILE * 3 // 4 // sum(column.itemsize for column in self.columns.values()))
+    def _opening(self) -> str:
+        """Return the name of the metric that the map shows at first."""
+        shown = [metric.name for part in OPENING for metric in self.metrics if metric.part == part]
+        return (shown or [metric.name for metric in self.metrics] or [""])[0]
+
+    @cached_property
+    def rows(self) -> Mapping[str, int]:
+        """Return the number of blocks whose sums are certain to fit into one file, by the kind of the file."""
+        most = LARGEST_FILE * 3 // 4
+        return {
+            kind: max(1, most // sum(column.itemsize for column in own.values())) for kind, own in self.kinds.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -225,11 +246,10 @@ class CellMaps:
     def files(self) -> Iterator[tuple[str, str]]:
         """Yield names and texts of the scripts that hold them."""
         for number, sums in enumerate(self.variables):
-            for part, first in enumerate(range(0, self.layout.count, sums.rows_a_file)):
-                rows = slice(first, first + sums.rows_a_file)
-                yield script_of("cells", number, part, _packed(sums.columns_of(diagrams=False), rows))
-                if sums.has_diagrams:
-                    yield script_of("bins", number, part, _packed(sums.columns_of(diagrams=True), rows))
+            for kind, columns in sums.kinds.items():
+                for part, first in enumerate(range(0, self.layout.count, sums.rows[kind])):
+                    rows = slice(first, first + sums.rows[kind])
+                    yield script_of(kind, number, part, _packed(columns, rows))
 
     def facts(self) -> dict[str, Any]:
         """Return where the blocks lie and what the map shows, as plain values."""
@@ -250,12 +270,7 @@ class CellMaps:
             "ground": _ground([tile.place for tile in tiles]),
             "about": {metric.metric: minus_in_text(metric.about) for sums in self.variables for metric in sums.metrics},
             "variables": [
-                {
-                    "name": sums.variable.name,
-                    "units": sums.variable.units,
-                    "rows": sums.rows_a_file,
-                    "diagrams": sums.has_diagrams,
-                }
+                {"name": sums.variable.name, "units": sums.variable.units, "rows": dict(sums.rows)}
                 for sums in self.variables
             ],
         }
@@ -414,5 +429,10 @@ def _packed(columns: Mapping[str, NDArray[Any]], rows: slice) -> dict[str, Any]:
     return {
         "count": len(next(iter(parts.values()))),
         "columns": [[name, f"{column.dtype.kind}{column.itemsize}"] for name, column in parts.items()],
-        "data": base64.b64encode(gzip.compress(data, 6, mtime=0)).decode(),
+        "data": compressed(data),
     }
+
+
+def compressed(data: bytes) -> str:
+    """Return bytes as letters that a script can unpack."""
+    return base64.b64encode(gzip.compress(data, 6, mtime=0)).decode()
