@@ -1037,6 +1037,46 @@ def test_on_a_narrow_screen_no_button_lies_on_the_map(opened):
     assert buttons["height"] < 50
 
 
+SCROLL_BAR = 15  # pixels, which this browser hides
+
+
+@pytest.mark.parametrize("says", ["−1.64 ?*", "+0.34 untested", "1.62 △*"])  # noqa: RUF001  the minus of numbers
+@pytest.mark.parametrize(("regions", "variables"), [(11, 5), (30, 6)])
+def test_the_scorecard_is_whole_on_a_wide_screen(opened, tmp_path, regions, variables, says):
+    write_report(large_content(tiles=60, regions=regions, variables=variables), tmp_path)
+    page = opened("index.html", tmp_path)
+    page.set_viewport_size({"width": 1440, "height": 900})
+    needed, room = page.locator("#card .scroll").evaluate(
+        """(box, says) => {
+            for (const mark of box.querySelectorAll("td span")) {
+                mark.textContent = says;
+                mark.className = `t-coverage f1 ${says.endsWith("d") ? "untested" : says.includes("?") ? "open" : "sig"}`;
+            }
+            const room = box.clientWidth;
+            box.style.width = "0";
+            return [box.scrollWidth, room];
+        }""",
+        says,
+    )
+
+    assert needed <= room - SCROLL_BAR
+
+
+@pytest.mark.parametrize("width", [390, 1024])
+def test_a_table_that_is_wider_than_its_box_fades_out_where_it_goes_on(opened, tmp_path, width):
+    write_report(large_content(tiles=60, regions=4, variables=12), tmp_path)
+    page = opened("index.html", tmp_path)
+    page.set_viewport_size({"width": width, "height": 800})
+    box = page.locator("#card .scroll")
+    page.locator("#card .scroll[data-right]").wait_for(timeout=20_000)
+    assert "linear-gradient" in box.evaluate("box => getComputedStyle(box).maskImage")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+    box.evaluate("box => { box.scrollLeft = box.scrollWidth; }")
+    page.locator("#card .scroll:not([data-right])").wait_for(timeout=20_000)
+    assert box.evaluate("box => getComputedStyle(box).maskImage") == "none"
+
+
 def region_page(run):
     return next(path.name for path in (run / "report").glob("*.html") if path.name != "index.html")
 
