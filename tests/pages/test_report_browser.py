@@ -1050,7 +1050,8 @@ def test_the_scorecard_is_whole_on_a_wide_screen(opened, tmp_path, regions, vari
         """(box, says) => {
             for (const mark of box.querySelectorAll("td span")) {
                 mark.textContent = says;
-                mark.className = `t-coverage f1 ${says.endsWith("d") ? "untested" : says.includes("?") ? "open" : "sig"}`;
+                const state = says.endsWith("d") ? "untested" : says.includes("?") ? "open" : "sig";
+                mark.className = `t-coverage f1 ${state}`;
             }
             const room = box.clientWidth;
             box.style.width = "0";
