@@ -793,6 +793,51 @@ def test_paper_has_the_first_columns_of_a_wide_table_and_says_so(opened, tmp_pat
     assert page.locator("#card tbody tr").first.locator("td:visible").count() == 14
 
 
+def sentences(count, what):
+    """Texts as long as those of a run."""
+    text = "the std of 12 tiles is the same in all pixels, 0.25 m; a std in the file may have been a variance before"
+    return [f"{what} {number} of height: {text}." for number in range(count)]
+
+
+def test_paper_has_the_first_warnings_and_notes_and_names_the_file_of_all(opened, tmp_path):
+    given = large_content(tiles=24, regions=3, variables=5)
+    long = {"input_warnings": sentences(150, "warning"), "warnings": sentences(9, "note")}
+    write_report(replace(given, curves=large_curves(given.variables, given.regions), **long), tmp_path)
+    for name in ("index.html", next(path.name for path in tmp_path.glob("region*.html"))):
+        page = opened(name, tmp_path)
+        assert page.locator("#warnings li:visible").count() == 150
+        assert 1 <= printed_pages(page) <= 4
+
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        page.emulate_media(media="print")
+        assert page.locator("#warnings li:visible").count() == 8
+        sentence = page.locator("#warnings .paper")
+        assert sentence.inner_text() == "8 of 150 warnings are printed; all warnings: results.json"
+        if name == "index.html":
+            assert page.locator("#problems li:visible").count() == 8
+            assert page.get_by_text("8 of 9 notes are printed; all notes: results.json").is_visible()
+
+
+def test_paper_has_all_warnings_where_they_are_few(opened, tmp_path):
+    write_report(replace(large_content(tiles=4, regions=2), input_warnings=sentences(8, "warning")), tmp_path)
+    page = opened("index.html", tmp_path)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+
+    assert page.locator("#warnings li:visible").count() == 8
+    assert page.locator("#warnings .paper").inner_text() == ""
+
+
+def test_headings_of_tables_can_stand_on_every_sheet_of_paper(opened):
+    page = opened()
+    page.emulate_media(media="print")
+    heading = page.locator("#numbers thead")
+
+    assert heading.evaluate("one => getComputedStyle(one).display") == "table-header-group"
+    # a button is a block of its own in this browser, and headings that hold blocks are not repeated
+    assert heading.locator("button").first.evaluate("one => getComputedStyle(one).display") == "contents"
+
+
 def test_paper_has_open_sections_but_no_files_maps_of_pixels_and_configuration(opened):
     page = opened()
     page.emulate_media(media="print")
@@ -1035,6 +1080,77 @@ def test_on_a_narrow_screen_no_button_lies_on_the_map(opened):
 
     assert buttons["y"] + buttons["height"] <= cells["y"]
     assert buttons["height"] < 50
+
+
+# Texts that lie on other texts, or outside of the screen or of a box that cuts them off without a bar.
+OVERLAPS = """() => {
+    const lines = [], found = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+        const own = node.parentElement;
+        const seen = own.checkVisibility({checkOpacity: true, checkVisibilityCSS: true}) && !own.closest(".skip");
+        if (!node.data.trim() || !seen || own.closest("select, option, noscript, script")) continue;
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        for (const {left, right, top, bottom} of range.getClientRects()) {
+            const line = {own, text: node.data.trim().slice(0, 40), left, right, top, bottom};
+            for (let box = own; box && box !== document.body; box = box.parentElement) {
+                const {overflowX} = getComputedStyle(box), edge = box.getBoundingClientRect();
+                if (overflowX === "visible" || box.namespaceURI.endsWith("svg")) continue;
+                if (overflowX === "hidden" && right > edge.right + 1) found.push(["cut off", line.text]);
+                line.left = Math.max(line.left, edge.left);
+                line.right = Math.min(line.right, edge.right);
+                line.top = Math.max(line.top, edge.top);
+                line.bottom = Math.min(line.bottom, edge.bottom);
+            }
+            if (line.right - line.left > 1 && line.bottom - line.top > 4) lines.push(line);
+        }
+    }
+    for (const line of lines) {
+        const inside = line.left >= -1 && line.right <= document.documentElement.clientWidth + 1;
+        if (!inside) found.push(["outside", line.text]);
+    }
+    lines.sort((a, b) => a.top - b.top);
+    for (const [k, line] of lines.entries()) for (const other of lines.slice(k + 1)) {
+        if (other.top >= line.bottom) break;
+        const wide = Math.min(line.right, other.right) - Math.max(line.left, other.left);
+        const high = Math.min(line.bottom, other.bottom) - Math.max(line.top, other.top);
+        const least = Math.min(line.bottom - line.top, other.bottom - other.top);
+        if (wide > 2 && high > 0.45 * least) found.push(["on each other", line.text, other.text]);
+    }
+    return found;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "zoom"), [(720, 450, 2), (390, 844, 2), (1024, 768, 1), (1440, 900, 1)]
+)  # the first is 1440 x 900 at 200 %
+def test_no_text_lies_on_another_or_is_cut_off(browser, run, tmp_path, width, height, zoom):
+    given = large_content(tiles=24, regions=12, variables=5)
+    write_report(replace(given, curves=large_curves(given.variables, given.regions)), tmp_path)
+    context = context_of(browser, viewport={"width": width, "height": height}, device_scale_factor=zoom)
+    for folder in (run / "report", tmp_path):
+        for path in (folder / "index.html", next(one for one in folder.glob("*.html") if one.name != "index.html")):
+            page = context.new_page()
+            page.goto(path.as_uri())
+            page.wait_for_selector("#map[data-ready]")
+            assert page.evaluate("[scrollX, document.documentElement.scrollWidth]") == [0, width]
+            page.locator("details").evaluate_all("all => all.forEach(details => { details.open = true; })")
+            if page.locator(".sheet[data-sheet] tbody tr").count() == 0:
+                page.wait_for_timeout(200)
+            assert page.evaluate("document.documentElement.scrollWidth") == width
+            assert page.evaluate(OVERLAPS) == []
+    context.close()
+
+
+def test_texts_on_each_other_are_found(opened):
+    page = opened()
+    page.locator("#verdict .sentence").evaluate("one => { one.style.transform = 'translateY(1.2rem)'; }")
+    assert sorted({one[0] for one in page.evaluate(OVERLAPS)}) == ["on each other"]
+    page.locator("#verdict .sentence").evaluate(
+        "one => { one.style = 'width: 3rem; overflow: hidden; white-space: nowrap'; }"
+    )
+    assert sorted({one[0] for one in page.evaluate(OVERLAPS)}) == ["cut off"]
 
 
 SCROLL_BAR = 15  # pixels, which this browser hides
