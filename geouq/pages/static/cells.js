@@ -4,7 +4,8 @@ geouq.cells = (() => {
   const ARRAYS = {u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, f4: Float32Array};
   /** What compressed letters hold, as a response. */
   function inflated(data) {
-    const bytes = Uint8Array.from(atob(data), letter => letter.charCodeAt(0));
+    const text = atob(data), bytes = new Uint8Array(text.length);
+    for (let k = 0; k < text.length; k++) bytes[k] = text.charCodeAt(k); // Uint8Array.from takes ten times as long
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
   }
   async function unpacked(packed) {
