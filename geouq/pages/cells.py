@@ -32,6 +32,8 @@ LARGEST_FILE = 1_400_000  # bytes
 PICTURED = ("mean", "std", "error", "z")  # in pictures of the worst tiles
 SUMS = ("truth", "error", "squared_error", "variance", "z", "z_square", "crps")
 DIAGRAMS = ("pit_", "n_", "variance_", "squared_error_")  # how the columns begin that are loaded when cells are chosen
+ALWAYS = ("n", "weight", "covered")  # columns that are loaded with the page
+OPENING = ("coverage", "spread")  # parts of the verdict on which the map opens, if there are numbers of them
 MOST_CELLS = 100_000  # of a variable
 MOST_IN_ALL = 250_000  # of all variables
 MOST_PIXELS = 4_000_000  # of the map as it is drawn
@@ -197,21 +199,31 @@ class PackedColumns(NamedTuple):
 
     def as_record(self) -> dict[str, Any]:
         """Return plain values for a script."""
-        return {"count": self.blocks, "columns": self.kinds, "data": base64.b64encode(self.data).decode()}
+        return {"count": self.blocks, "columns": self.kinds, "data": letters(self.data)}
 
 
 @dataclass(frozen=True)
 class CellSums:
     """Sums over the pixels of each block of cells of a variable.
 
-    They are compressed, as there may be many megabytes of all variables. files : what each script holds, by the name of
-    the scripts: `bins` the sums of diagrams, `cells` all others. rows_a_file : number of blocks in a script. metrics :
-    numbers that the map shows. scales : colours of `PICTURED`, the same as in the maps of pixels.
+    They are compressed, as there may be many megabytes of all variables.
+
+    Parameters
+    ----------
+    files : mapping
+        What each script holds, by kind: `cells` are loaded with the page, as the map opens on them; `sums` when a
+        reader comes to map or scorecard; `bins`, the sums of diagrams, when cells are chosen.
+    rows : mapping
+        Number of blocks in a script, by kind.
+    metrics : sequence of MapMetric
+        Numbers that the map shows.
+    scales : mapping
+        Colours of `PICTURED`, the same as in the maps of pixels.
     """
 
     variable: Variable
     files: Mapping[str, Sequence[PackedColumns]]
-    rows_a_file: int
+    rows: Mapping[str, int]
     metrics: Sequence[MapMetric] = ()
     scales: Mapping[str, Scale] = field(default_factory=dict)
 
@@ -232,16 +244,35 @@ class CellSums:
             (inside the interval of the usual level), pit_0 to pit_19, and n_, variance_ and squared_error_ of each bin.
             Without a predicted variance: n, weight and the metrics by their names.
         """
-        of_diagrams = {name: column for name, column in columns.items() if name.startswith(DIAGRAMS)}
-        others = {name: column for name, column in columns.items() if name not in of_diagrams}
-        rows = max(1, LARGEST_FILE * 3 // 4 // sum(column.itemsize for column in columns.values()))
-        files = {"cells": list(_packed(others, rows)), "bins": list(_packed(of_diagrams, rows))}
+        kinds = _by_kind(columns, _opening(metrics))
+        rows = {kind: _rows_in_a_file(own) for kind, own in kinds.items()}
+        files = {kind: list(_packed(own, rows[kind])) for kind, own in kinds.items()}
         return cls(variable, files, rows, metrics, scales)
 
     @property
     def has_diagrams(self) -> bool:
         """Return whether there are sums for diagrams."""
-        return bool(self.files["bins"])
+        return "bins" in self.files
+
+
+def _by_kind(columns: Columns, opening: str) -> dict[str, dict[str, NDArray[Any]]]:
+    """Return the columns by the kind of the scripts that hold them; `opening` is the metric shown at first."""
+    found: dict[str, dict[str, NDArray[Any]]] = {}
+    for name, column in columns.items():
+        kind = "bins" if name.startswith(DIAGRAMS) else "cells" if name in (*ALWAYS, opening) else "sums"
+        found.setdefault(kind, {})[name] = column
+    return found
+
+
+def _opening(metrics: Sequence[MapMetric]) -> str:
+    """Return the name of the metric that the map shows at first."""
+    shown = [metric.name for part in OPENING for metric in metrics if metric.part == part]
+    return (shown or [metric.name for metric in metrics] or [""])[0]
+
+
+def _rows_in_a_file(columns: Columns) -> int:
+    """Return the number of blocks whose sums are certain to fit into one file."""
+    return max(1, LARGEST_FILE * 3 // 4 // sum(column.itemsize for column in columns.values()))
 
 
 @dataclass(frozen=True)
@@ -260,9 +291,9 @@ class CellMaps:
     def files(self) -> Iterator[tuple[str, str]]:
         """Yield names and texts of the scripts that hold them."""
         for number, sums in enumerate(self.variables):
-            for name, packed in sums.files.items():
+            for kind, packed in sums.files.items():
                 for part, own in enumerate(packed):
-                    yield script_of(name, number, part, own.as_record())
+                    yield script_of(kind, number, part, own.as_record())
 
     def facts(self) -> dict[str, Any]:
         """Return where the blocks lie and what the map shows, as plain values."""
@@ -283,12 +314,7 @@ class CellMaps:
             "ground": _ground([tile.place for tile in tiles]),
             "about": {metric.metric: minus_in_text(metric.about) for sums in self.variables for metric in sums.metrics},
             "variables": [
-                {
-                    "name": sums.variable.name,
-                    "units": sums.variable.units,
-                    "rows": sums.rows_a_file,
-                    "diagrams": sums.has_diagrams,
-                }
+                {"name": sums.variable.name, "units": sums.variable.units, "rows": dict(sums.rows)}
                 for sums in self.variables
             ],
         }
@@ -450,6 +476,16 @@ def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def _packed(columns: Columns, rows: int) -> Iterator[PackedColumns]:
-    """Yield columns, so many rows at a time; nothing without columns."""
-    for first in range(0, len(next(iter(columns.values()), ())), rows):
+    """Yield columns, so many rows at a time."""
+    for first in range(0, len(next(iter(columns.values()))), rows):
         yield PackedColumns.of({name: column[first : first + rows] for name, column in columns.items()})
+
+
+def compressed(data: bytes) -> str:
+    """Return bytes as letters that a script can unpack."""
+    return letters(gzip.compress(data, 6, mtime=0))
+
+
+def letters(data: bytes) -> str:
+    """Return bytes as letters."""
+    return base64.b64encode(data).decode()

@@ -66,7 +66,9 @@ def test_the_page_is_told_what_the_means_are(folder):
     maps, _ = maps_of(folder, QUANTILES | TRUTH)
     (told,) = (one for one in maps.facts_of(0)["metrics"] if one["id"] == "coverage_80")
     assert (told["name"], told["unit"], told["of"], told["part"]) == ("coverage of 80 %", "1", "coverage", "coverage")
-    assert not maps.facts()["variables"][0]["diagrams"]
+    assert maps.facts()["variables"][0]["rows"].keys() == {"cells", "sums"}
+    (cells,) = maps.variables[0].files["cells"]
+    assert dict(cells.kinds).keys() == {"n", "coverage_80"}  # the map opens on the coverage
 
 
 def test_a_log_loss_that_is_infinite_somewhere_is_not_on_the_map(folder):
