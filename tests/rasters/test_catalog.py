@@ -218,6 +218,14 @@ def test_bands_that_describe_other_variables_fail_alone(tile_folder, tmp_path, w
     assert "1 height, 2 gini, 3 cover" in failure.message
 
 
+@pytest.mark.parametrize("text", ["", "variables: [height, cover, gini]\n"])
+def test_all_tiles_share_their_variables(tile_folder, text):
+    first, *others = tiles_of(tile_folder(text=text)).tiles
+
+    assert others
+    assert all(tile.variables is first.variables for tile in others)
+
+
 def test_bands_of_one_name_are_all_variables_and_alpha_is_none(tile_folder, tmp_path, write_raster):
     config = tile_folder(("a1",))
     config.write_text(config.read_text() + "band_descriptions: ignore\n")
