@@ -181,8 +181,9 @@ def boxes_in(group: GroupSum, boxes: Ints, column: int) -> Ints:
 
     boxes : int64 (boxes, 5), of a window, and the row of the group in which its cells begin. column : in the tile.
     """
-    # all rows of cells of a group stand side by side
-    return boxes * [1, 1, 1, 1, group.across] + [0, 0, 0, 0, column - group.group.column]
+    found = boxes.copy()
+    found[:, 4] = boxes[:, 4] * group.across + column - group.group.column  # its rows of cells stand side by side
+    return found
 
 
 def add_boxes(read: Read, boxes: Ints, group: GroupSum, settings: Settings) -> None:

@@ -1,6 +1,9 @@
 """Rows of tables that take little memory, as those of thousands of tiles would otherwise take most of it."""
 
 import math
+import tempfile
+import threading
+import weakref
 import zlib
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,15 +19,58 @@ MISSING = -1 << 63  # of whole numbers
 TYPES = {"number": "d", "whole": "q", "text": "L"}  # a text is the place among all different texts
 TOGETHER = 1 << 12  # rows that are compressed together
 FAST = 1  # level of the compression: most columns of tiles are constant, and numbers get no smaller at a higher one
+IN_MEMORY = 1 << 20  # bytes of compressed columns; more of them are in a temporary file
+
+Place = tuple[int, int]  # first byte and number of bytes
+
+
+class _Store:
+    """Bytes in memory, or in a temporary file if they are many."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  closed with the last reference to it
+        self._turn = threading.Lock()  # the file has one position
+        self.bytes = 0
+        weakref.finalize(self, self._file.close)
+
+    def put(self, data: bytes) -> Place:
+        """Keep bytes; return where they are."""
+        with self._turn:
+            self._file.seek(self.bytes)
+            try:
+                self._file.write(data)
+            except OSError as error:  # which does not say where
+                raise OSError(error.errno, error.strerror, tempfile.gettempdir()) from error
+            place = self.bytes, len(data)
+            self.bytes += len(data)
+        return place
+
+    def get(self, place: Place) -> bytes:
+        """Return the bytes of a place."""
+        start, length = place
+        with self._turn:
+            self._file.seek(start)
+            return self._file.read(length)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _stored, (self.get((0, self.bytes)),)
+
+
+def _stored(data: bytes) -> _Store:
+    """Return a store of bytes, as it is made from a copy that was sent or saved."""
+    store = _Store()
+    store.put(data)
+    return store
 
 
 class _Columns:
-    """Columns whose values are compressed, some thousand rows at a time."""
+    """Columns whose values are compressed, some thousand rows at a time, and kept in a file if they are many."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names, self._types = names, [TYPES[COLUMN[name].kind] for name in names]
         self._open = self._empty()
-        self._blocks: list[list[bytes]] = []
+        self._blocks: list[list[Place]] = []
+        self._store = _Store()
         self._compressed = 0  # number of the rows in the blocks
         self._texts: list[Any] = []
         self._places: dict[Any, int] = {}  # of each text among them; each once: those from other processes are copies
@@ -38,13 +84,14 @@ class _Columns:
             column.extend(self._packed(column.typecode, [row.get(name) for row in rows]))
         if len(self._open[0]) >= TOGETHER:
             self._compressed += len(self._open[0])
-            self._blocks.append([zlib.compress(column, FAST) for column in self._open])
+            self._blocks.append([self._store.put(zlib.compress(column, FAST)) for column in self._open])
             self._open = self._empty()
 
     def values(self) -> Iterator[Values]:
         """Yield the values of each row in the order of the columns."""
         for block in self._blocks:
-            columns = [array(code, zlib.decompress(part)) for code, part in zip(self._types, block, strict=True)]
+            parts = (zlib.decompress(self._store.get(place)) for place in block)
+            columns = [array(code, part) for code, part in zip(self._types, parts, strict=True)]
             yield from zip(*map(self._unpacked, columns), strict=True)
         yield from zip(*map(self._unpacked, self._open), strict=True)
 
@@ -53,9 +100,8 @@ class _Columns:
 
     @property
     def bytes(self) -> int:
-        """Return how much memory the values take."""
-        compressed = sum(len(part) for block in self._blocks for part in block)
-        return compressed + sum(len(column) * column.itemsize for column in self._open)
+        """Return how much memory the values take at most."""
+        return min(self._store.bytes, IN_MEMORY) + sum(len(column) * column.itemsize for column in self._open)
 
     def _packed(self, code: str, values: Sequence[Any]) -> Iterable[Any]:
         if code == TYPES["text"]:

@@ -126,15 +126,24 @@ def _by_cell(bits: Bits, columns: int, size: int, first: int, stride: int) -> tu
         row, column = np.full(cells, top, np.int64), np.zeros(cells, np.int64)
         for r in range(d * size, min((d + 1) * size, bits.shape[0])):
             for b in range(bits.shape[1]):
-                cell, place = b * BYTE // size, first + r * stride + b * BYTE
-                for i in range(BYTE if bits[r, b] else 0):
-                    if bits[r, b] & (FIRST_BIT >> i):
-                        places[row[cell], cell * size + column[cell]] = place + i
-                        column[cell] += 1
-                        if column[cell] == size:
-                            row[cell], column[cell] = row[cell] + 1, 0
+                if bits[r, b]:
+                    cell = b * BYTE // size
+                    _take_byte(bits[r, b], first + r * stride + b * BYTE, cell, size, row, column, places)
         top += height[d]
     return places, height
+
+
+@inlined
+def _take_byte(  # noqa: PLR0917  compiled functions take no keywords
+    byte: np.uint8, place: int, cell: int, size: int, row: Ints, column: Ints, places: Places
+) -> None:
+    """Write the places of the pixels of a byte behind those that the cell has; `place` is that of the first."""
+    for i in range(BYTE):
+        if byte & (FIRST_BIT >> i):
+            places[row[cell], cell * size + column[cell]] = place + i
+            column[cell] += 1
+            if column[cell] == size:
+                row[cell], column[cell] = row[cell] + 1, 0
 
 
 @inlined

@@ -1,11 +1,16 @@
 """Rows that are packed column by column: the same rows in the same order, in less memory."""
 
+import copy
+import errno
 import json
 import math
 import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from geouq.tables import packed as packing
 from geouq.tables.columns import COLUMNS
 from geouq.tables.packed import TOGETHER, PackedRows
 from geouq.tables.rows import Table, as_csv, as_frame, sorted_table, with_tiles
@@ -87,3 +92,44 @@ def test_packed_rows_take_a_small_part_of_the_memory():
     rows.extend(TILES * TOGETHER)
 
     assert rows._columns.bytes < sum(map(sys.getsizeof, plain)) / 50
+
+
+@pytest.fixture
+def in_a_file(monkeypatch):
+    monkeypatch.setattr(packing, "IN_MEMORY", 1 << 10)
+    rows = PackedRows(METRICS)
+    for number in range(3):
+        rows.extend([row | {"value": number / 7, "n": k} for k in range(TOGETHER) for row in TILES])
+    assert rows._columns._store._file._rolled
+    return rows
+
+
+def test_many_rows_are_in_a_file_and_are_the_same(in_a_file, monkeypatch):
+    assert in_a_file._columns.bytes == 1 << 10 < in_a_file._columns._store.bytes
+    monkeypatch.undo()
+    rows = PackedRows(METRICS)
+    for number in range(3):
+        rows.extend([row | {"value": number / 7, "n": k} for k in range(TOGETHER) for row in TILES])
+
+    assert not rows._columns._store._file._rolled
+    assert list(rows) == list(in_a_file)
+
+
+def test_rows_in_a_file_are_copied_whole(in_a_file):
+    assert list(copy.deepcopy(in_a_file)) == list(in_a_file)
+
+
+def test_threads_read_rows_in_a_file_at_the_same_time(in_a_file):
+    expected = list(in_a_file)
+    with ThreadPoolExecutor(4) as pool:
+        assert all(found == expected for found in pool.map(list, [in_a_file] * 8))
+
+
+def test_a_full_disk_is_named_by_its_folder(in_a_file, monkeypatch):
+    def refuse(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(in_a_file._columns._store._file, "write", refuse)
+    with pytest.raises(OSError, match="No space left on device") as raised:
+        in_a_file.extend(TILES * TOGETHER)
+    assert raised.value.filename == tempfile.gettempdir()
