@@ -10,10 +10,10 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import rasterio
@@ -36,9 +36,17 @@ from geouq.rasters.files import (
     stamp,
     stamp_before_opening,
 )
-from geouq.rasters.gdal import NOT_OF_THE_DRIVER, UNKNOWN_FORMAT, WITHOUT_REASON, PixelReader, gdal_options, open_as
+from geouq.rasters.gdal import (
+    NOT_OF_THE_DRIVER,
+    UNKNOWN_FORMAT,
+    WITHOUT_REASON,
+    PixelReader,
+    gdal_options,
+    open_as,
+    with_option,
+)
 from geouq.rasters.plain_tiff import PlainTiff, plain_tiff
-from geouq.rasters.remote_files import as_gdal_names_it, forget, is_remote, may_have_sidecars
+from geouq.rasters.remote_files import as_gdal_names_it, forget, is_remote, may_have_sidecars, without_signature
 from geouq.rasters.server_errors import failed_requests
 
 REFUSED = re.compile(
@@ -139,6 +147,7 @@ class Raster:
     origins : the file and band that each band of a VRT passes through as it is.
     has_no_sidecars : whether it is on a server without sidecar files that change how it is read; GDAL then searches
     for none.
+    kept : whether the server was not asked for this header, which an earlier run read.
     """
 
     path: str
@@ -155,6 +164,7 @@ class Raster:
     read_at: int = 0
     origins: tuple[Origin | None, ...] = ()
     has_no_sidecars: bool = False
+    kept: bool = field(default=False, compare=False)
 
     @property
     def variables(self) -> dict[str, int]:
@@ -186,7 +196,8 @@ class Raster:
     def fingerprint(self) -> str:
         """Return what changes when the pixels do: what identifies the files, and the header."""
         files = [file.identity for file in self.files]
-        return repr((Path(self.path).name, files, self.unidentified, self.grid, self.bands, self.alpha))
+        name = Path(without_signature(self.path)).name
+        return repr((name, files, self.unidentified, self.grid, self.bands, self.alpha))
 
     @property
     def size(self) -> int:
@@ -199,8 +210,33 @@ class Raster:
         return max((file.modified for file in self.files), default=0)
 
 
+class HeaderStore(Protocol):
+    """Headers that earlier runs have read."""
+
+    def find(self, path: str, drivers: Sequence[str]) -> Raster | None:
+        """Return the header of a raster, if it is kept."""
+
+    def add(self, raster: Raster, drivers: Sequence[str]) -> None:
+        """Keep a header."""
+
+
+_stores: list[HeaderStore] = []
+
+
+@contextmanager
+def headers_from(store: HeaderStore) -> Iterator[None]:
+    """Take the headers of files on servers from a store, where it has them, and add those that are read."""
+    _stores.append(store)
+    try:
+        yield
+    finally:
+        _stores.remove(store)
+
+
 def read_header(path: str, drivers: Sequence[str] = DRIVERS) -> Raster:
     """Read a raster's header; DataError if it cannot be opened, or is of a format that is not among `drivers`."""
+    if kept := next(filter(None, (store.find(path, drivers) for store in _stores)), None):
+        return kept
     plain = plain_tiff(path)
     with gdal_options():
         if found := plain and _like_another(plain, drivers):
@@ -208,6 +244,8 @@ def read_header(path: str, drivers: Sequence[str] = DRIVERS) -> Raster:
         raster = _read_header(path, drivers)
     if plain:
         _remember(plain, drivers, raster)
+    for store in _stores:
+        store.add(raster, drivers)
     return raster
 
 
@@ -252,7 +290,8 @@ def _require_possible(raster: Raster, source: Any) -> None:
 
 @contextmanager
 def _stamped_and_opened(path: str, drivers: Sequence[str]) -> Iterator[tuple[Known, Any, bool]]:
-    known, has_no_sidecars = stamp_before_opening(path), False
+    known = stamp_before_opening(path, named_by_none=set(drivers) <= set(OF_ONE_FILE))
+    has_no_sidecars = False
     try:
         has_no_sidecars = not may_have_sidecars(path)
         with _sidecar_search(needed=not has_no_sidecars):
@@ -272,7 +311,7 @@ def _stamped_and_opened(path: str, drivers: Sequence[str]) -> Iterator[tuple[Kno
 
 def _sidecar_search(*, needed: bool) -> Any:
     """Return a context in which GDAL searches for sidecar files of a raster that it opens, or does not."""
-    return nullcontext() if needed else rasterio.Env(GDAL_DISABLE_READDIR_ON_OPEN="EMPTY_DIR")
+    return nullcontext() if needed else with_option("GDAL_DISABLE_READDIR_ON_OPEN", "EMPTY_DIR")
 
 
 @contextmanager
@@ -280,6 +319,9 @@ def opened(raster: Raster) -> Iterator[Any]:
     """Yield the raster opened for this thread; the `most_open` last used stay open. Raise DataError on failure."""
     handles = _handles()
     key = (raster.path, raster.files, raster.read_at)
+    if raster.kept and key not in _confirmed:
+        _require_as_kept(raster)
+        _confirmed.add(key)
     with explained(raster.path, (raster.driver,), reading=True):
         if key not in handles:
             while len(handles) >= most_open():
@@ -289,6 +331,17 @@ def opened(raster: Raster) -> Iterator[Any]:
                 handles[key] = _open_for_pixels(raster)
         handles.move_to_end(key)
         yield handles[key]
+
+
+_confirmed: set[Key] = set()  # rasters with kept headers that servers still show
+
+
+def _require_as_kept(raster: Raster) -> None:
+    """Raise ChangedError where a server shows another header, or other files beside the raster, than those kept."""
+    with gdal_options():
+        now = _read_header(raster.path, (raster.driver,))
+    if (now.fingerprint, now.has_no_sidecars) != (raster.fingerprint, raster.has_no_sidecars):
+        raise ChangedError(f"{raster.path} changed since its header was kept; run again without --trust-for")
 
 
 def _open_for_pixels(raster: Raster) -> Any:

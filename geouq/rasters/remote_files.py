@@ -16,6 +16,15 @@ from geouq.rasters.gdal_library import gdal_library, texts_of
 
 CLIENTS = ("curl", "s3", "gs", "az", "adls", "oss", "swift", "hdfs", "webhdfs")
 REMOTE = re.compile(rf"/vsi({'|'.join(CLIENTS)})[/?]")
+# what a signature of a store adds to the query of an address; it changes, and what is there does not
+SIGNATURE = re.compile(
+    r"(?:x-amz-(?:algorithm|credential|date|expires|security-token|signature|signedheaders)"
+    r"|x-goog-(?:algorithm|credential|date|expires|signature|signedheaders)"
+    r"|awsaccesskeyid|googleaccessid|key-pair-id|policy|signature|expires"  # of S3, Google and CloudFront, earlier
+    r"|s[evrpt]|sig|spr|sip|sk(?:oid|tid|t|e|s|v))=.*",  # of Azure
+    re.IGNORECASE,
+)
+USER = re.compile(r"(?<=://)[^/@?]*@")
 SETTLED = 2  # seconds: servers round times of change to a second, so a younger file may change within that second
 READ_WITH_IT = (".msk", ".aux.xml")  # masks; nodata, scales and names of bands
 STATUS, EXISTS = 1024, 1  # more bytes than a status takes, and the flag that requests no more than whether it exists
@@ -37,6 +46,19 @@ def as_gdal_names_it(path: str) -> str:
     return str(_vsi_path(_parse_path(path)))
 
 
+def without_signature(path: str) -> str:
+    """Return a path without what signs it and without the name of a user: what the next run has in common with it.
+
+    >>> without_signature("https://me:word@host/a.tif?id=5&X-Amz-Date=2026&X-Amz-Signature=5f")
+    'https://host/a.tif?id=5'
+    """
+    if not is_remote(as_gdal_names_it(path)):
+        return path
+    address, _, query = path.partition("?")
+    kept = "&".join(option for option in query.split("&") if not SIGNATURE.fullmatch(option))
+    return USER.sub("", address) + (f"?{kept}" if kept else "")
+
+
 def version_of(path: str) -> tuple[int, int, str] | None:
     """Return size, time of change (nanoseconds) and ETag of a file on a server; None where these identify nothing."""
     headers = _headers(path)
@@ -45,6 +67,17 @@ def version_of(path: str) -> tuple[int, int, str] | None:
     if not etag and (not modified or not size.isdecimal() or 0 <= now - modified < SETTLED):
         return None
     return int(size) if size.isdecimal() else 0, int(modified * 10**9), etag
+
+
+def is_first_request(path: str) -> bool:
+    """Return whether this process has not asked for a file yet, so that GDAL keeps nothing of it."""
+    if path in _asked:
+        return False
+    _asked.add(path)
+    return True
+
+
+_asked: set[str] = set()  # names of files; to `forget` one takes GDAL longer the more files it keeps
 
 
 def forget(*paths: str) -> None:
@@ -70,6 +103,7 @@ def may_have_sidecars(path: str) -> bool:
 
 def exists(name: str) -> bool:
     """Return whether GDAL finds a file."""
+    _asked.add(name)
     library = gdal_library()
     return bool(library) and library.VSIStatExL(name.encode(), ctypes.create_string_buffer(STATUS), EXISTS) == 0
 

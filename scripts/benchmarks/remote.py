@@ -47,6 +47,7 @@ class Handler(BaseHTTPRequestHandler):
     """Answers with parts of files, over connections that stay open."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # otherwise the end of an answer waits for the client
     server: Server
 
     def do_GET(self) -> None:
