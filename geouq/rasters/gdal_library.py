@@ -19,6 +19,11 @@ def gdal_library() -> Any:
         library.CSLDestroy.argtypes = [ctypes.c_void_p]
         library.VSICurlPartialClearCache.argtypes = [ctypes.c_char_p]
         library.VSIStatExL.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int]
+        library.VSIFOpenL.restype = ctypes.c_void_p
+        library.VSIFOpenL.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
+        library.VSIFReadL.restype = ctypes.c_size_t
+        library.VSIFReadL.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p]
+        library.VSIFCloseL.argtypes = [ctypes.c_void_p]
     except (OSError, AttributeError):
         return None
     return library

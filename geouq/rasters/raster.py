@@ -37,6 +37,7 @@ from geouq.rasters.files import (
     stamp_before_opening,
 )
 from geouq.rasters.gdal import (
+    GDAL_OPTIONS,
     NOT_OF_THE_DRIVER,
     UNKNOWN_FORMAT,
     WITHOUT_REASON,
@@ -46,7 +47,14 @@ from geouq.rasters.gdal import (
     with_option,
 )
 from geouq.rasters.plain_tiff import PlainTiff, plain_tiff
-from geouq.rasters.remote_files import as_gdal_names_it, forget, is_remote, may_have_sidecars, without_signature
+from geouq.rasters.remote_files import (
+    as_gdal_names_it,
+    forget,
+    is_remote,
+    may_have_sidecars,
+    sends_nothing,
+    without_signature,
+)
 from geouq.rasters.server_errors import failed_requests
 
 REFUSED = re.compile(
@@ -56,6 +64,7 @@ ADVICE_ON_REFUSAL = (
     "; the server refuses access: the file is private, or a password, a token or a signature is missing, wrong or "
     "expired"
 )
+CUT_OFF = "; the file is damaged, or its server sends less of it than is asked for: run again"
 OF_ONE_FILE = ("GTiff", "COG")  # formats that open no other raster, which may have sidecars of its own
 DRIVERS = ("GTiff",)  # of GDAL; a VRT can make it read any file or address
 MOST_REQUESTS = 8  # at a time, for a tile
@@ -84,7 +93,7 @@ def explained(path: str, drivers: Sequence[str], *, reading: bool = False) -> It
     except (RasterioError, CPLE_BaseError, OSError) as error:
         reason = _reason(error, path, drivers)
         if reading and not REFUSED.search(reason):
-            reason = reason.rstrip(".") + _answer_of_server(path, drivers)
+            reason = reason.rstrip(".") + (_answer_of_server(path, drivers) or _doubt_of(path))
         advice = ADVICE_ON_REFUSAL if REFUSED.search(reason) else advice_on(reason)
         raise DataError(f"{path} cannot be read: {reason}{advice}") from error
     if failed:
@@ -98,9 +107,22 @@ def _reason(error: Exception, path: str, drivers: Sequence[str]) -> str:
     reason = str(error.__cause__ or error).removeprefix(f"{path}: ")
     named = format_in_name(path).lower()
     other_format = named and named not in {driver.lower() for driver in drivers}
+    if UNKNOWN_FORMAT in reason and _gets_nothing(path):
+        return "its server shows the file, but does not send its content; try again, or see whether it is private"
     if UNKNOWN_FORMAT in reason or (other_format and any(own in reason for own in NOT_OF_THE_DRIVER)):
         return f"it is no {' or '.join(drivers)} file; `drivers` in the configuration names the formats to read"
     return reason
+
+
+def _doubt_of(path: str) -> str:
+    """Return what may be wrong with a file whose pixels cannot be read although its server answers."""
+    return CUT_OFF if is_remote(physical(as_gdal_names_it(path))) else ""
+
+
+def _gets_nothing(path: str) -> bool:
+    file = physical(as_gdal_names_it(path))
+    with with_option("GDAL_HTTP_MAX_RETRY", "0"):
+        return is_remote(file) and sends_nothing(file)
 
 
 def _answer_of_server(path: str, drivers: Sequence[str]) -> str:
@@ -327,10 +349,9 @@ def opened(raster: Raster) -> Iterator[Any]:
             while len(handles) >= most_open():
                 handles.popitem(last=False)[1].close()
             _forget_another_version(raster)
-            with _sidecar_search(needed=not raster.has_no_sidecars):
-                handles[key] = _open_for_pixels(raster)
+            handles[key] = _open_for_pixels(raster)
         handles.move_to_end(key)
-        yield handles[key]
+        yield _Patient(raster, handles, key) if raster.is_remote else handles[key]
 
 
 _confirmed: set[Key] = set()  # rasters with kept headers that servers still show
@@ -348,7 +369,43 @@ def _open_for_pixels(raster: Raster) -> Any:
     """Open a raster; of a local TIFF file, the CRS is not read."""
     if raster.tiff and not raster.is_remote:
         return PixelReader(raster.path, driver=raster.driver, sharing=False)
-    return rasterio.open(raster.path, driver=raster.driver, sharing=False)
+    with _sidecar_search(needed=not raster.has_no_sidecars):
+        return rasterio.open(raster.path, driver=raster.driver, sharing=False)
+
+
+class _Patient:
+    """An open raster on a server, read again where the server answers but sent less than it was asked for.
+
+    GDAL repeats requests that fail, but not those that are cut off while many ranges are read at once.
+    """
+
+    def __init__(self, raster: Raster, handles: "OrderedDict[Key, Any]", key: Key) -> None:
+        self._raster, self._handles, self._key = raster, handles, key
+
+    def read(self, *arguments: Any, **options: Any) -> Any:
+        """Return pixels, as rasterio does."""
+        return self._repeated("read", *arguments, **options)
+
+    def read_masks(self, *arguments: Any, **options: Any) -> Any:
+        """Return the mask of a band, as rasterio does."""
+        return self._repeated("read_masks", *arguments, **options)
+
+    def get_tag_item(self, *arguments: Any, **options: Any) -> Any:
+        """Return where a block is, as rasterio does."""
+        return self._repeated("get_tag_item", *arguments, **options)
+
+    def _repeated(self, method: str, *arguments: Any, **options: Any) -> Any:
+        path, drivers = self._raster.path, (self._raster.driver,)
+        for _ in range(int(GDAL_OPTIONS["GDAL_HTTP_MAX_RETRY"])):
+            try:
+                return getattr(self._handles[self._key], method)(*arguments, **options)
+            except (RasterioError, CPLE_BaseError, OSError):
+                if _answer_of_server(path, drivers):
+                    raise
+            time.sleep(float(GDAL_OPTIONS["GDAL_HTTP_RETRY_DELAY"]))
+            self._handles[self._key].close()
+            self._handles[self._key] = _open_for_pixels(self._raster)
+        return getattr(self._handles[self._key], method)(*arguments, **options)
 
 
 _versions: dict[str, Version] = {}  # of rasters, as this process read them last

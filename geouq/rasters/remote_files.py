@@ -108,6 +108,20 @@ def exists(name: str) -> bool:
     return bool(library) and library.VSIStatExL(name.encode(), ctypes.create_string_buffer(STATUS), EXISTS) == 0
 
 
+def sends_nothing(name: str) -> bool:
+    """Return whether a server shows a file, but does not send its first byte when it is asked for it now."""
+    library = gdal_library()
+    forget(name)
+    file = library and library.VSIFOpenL(name.encode(), b"rb")
+    if not file:
+        return False
+    try:
+        read = library.VSIFReadL(ctypes.create_string_buffer(1), 1, 1, file)
+        return not read and (version_of(name) or (1,))[0] > 0  # an empty file has nothing to send
+    finally:
+        library.VSIFCloseL(file)
+
+
 def cache_options() -> dict[str, str]:
     """Return options with which GDAL keeps nothing of a closed file, if `forget` has no effect; otherwise {}."""
     kept = ":".join(f"/vsi{client}/" for client in CLIENTS)

@@ -67,7 +67,10 @@ class Handler(BaseHTTPRequestHandler):
         with file.open("rb") as content:
             content.seek(int(first))
             part = content.read(min(int(last or size), size - 1) + 1 - int(first)) if self.command == "GET" else b""
-        headers = {"Last-Modified": self.date_time_string(0), "Content-Range": f"bytes {first}-{last}/{size}"}
+        headers = {
+            "Last-Modified": self.date_time_string(file.stat().st_mtime),
+            "Content-Range": f"bytes {first}-{last}/{size}",
+        }
         length = len(part) if self.command == "GET" else size
         self._answer(206 if "Range" in self.headers else 200, part, headers | {"Content-Length": str(length)})
 

@@ -79,6 +79,69 @@ def test_a_server_that_does_not_is_given_up_on_after_so_many_requests(tmp_path, 
     assert len(asked) == 1 + int(HURRY["GDAL_HTTP_MAX_RETRY"]) + for_the_reason
 
 
+PIXELS = """import sys
+from geouq.core.errors import DataError
+from geouq.rasters.gdal import gdal_options
+from geouq.rasters.raster import opened, read_header
+with gdal_options():
+    try:
+        header = read_header(sys.argv[1])
+        with opened(header) as source:
+            print(source.read().astype(float).sum(), header.bands[0].masked)
+    except DataError as error:
+        print(error)
+"""
+TILED = {"tiled": True, "blockxsize": 64, "blockysize": 64}
+FOR_HEADER = 4  # requests
+
+
+@pytest.mark.parametrize("compress", ["none", "deflate"])
+@pytest.mark.parametrize("fault", ["stalls", "resets", "fails", "is busy", "breaks off", "shortens"])
+def test_pixels_of_a_server_that_recovers_are_those_of_the_file(tmp_path, write_raster, fault, compress):
+    pixels = np.random.default_rng(1).integers(0, 1000, (3, 200, 200)).astype(np.float32)
+    write_raster(tmp_path / "a.tif", pixels, compress=compress, **TILED)
+    with serving(tmp_path, fault, faulty=2, before=FOR_HEADER) as (address, asked):
+        assert told(address, script=PIXELS) == f"{pixels.sum(dtype=float)} False"
+    assert len(asked) > FOR_HEADER + 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("resets", "its server now answers CURL error: "),
+        ("fails", "its server now answers HTTP response code: 500"),
+        ("is busy", "its server now answers HTTP response code: 429"),
+        ("breaks off", "or its server sends less of it than is asked for: run again"),
+        ("shortens", "or its server sends less of it than is asked for: run again"),
+    ],
+)
+def test_pixels_of_a_server_that_does_not_are_given_up_on(tmp_path, write_raster, fault, reason):
+    write_raster(tmp_path / "a.tif", np.random.default_rng(1).normal(size=(3, 200, 200)), **TILED)
+    with serving(tmp_path, fault, faulty=1000, before=FOR_HEADER) as (address, asked):
+        message = told(address, script=PIXELS)
+
+    assert message.startswith(f"/vsicurl/{address}/a.tif cannot be read: a.tif, band 1: ")
+    assert reason in message
+    assert len(asked) < 60
+
+
+@pytest.mark.parametrize("fault", ["fails", "resets", "refuses"])
+def test_a_server_that_shows_a_file_but_sends_nothing_is_not_taken_for_another_format(tmp_path, write_raster, fault):
+    write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32))
+    with serving(tmp_path, fault, faulty=1000, method="GET") as (address, _):
+        message = told(address)
+
+    assert "its server shows the file, but does not send its content" in message
+    assert "no GTiff" not in message
+
+
+@pytest.mark.parametrize("content", [b"", b"no raster"])
+def test_another_format_on_a_server_is_named_as_such(tmp_path, content):
+    (tmp_path / "a.tif").write_bytes(content)
+    with serving(tmp_path) as (address, _):
+        assert "it is no GTiff file" in told(address)
+
+
 def test_a_header_takes_no_more_requests_than_gdal_makes_for_the_raster(tmp_path, write_raster):
     write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32))
     requests = []
