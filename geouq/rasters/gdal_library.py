@@ -23,7 +23,9 @@ def gdal_library() -> Any:
         library.VSIFOpenL.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
         library.VSIFReadL.restype = ctypes.c_size_t
         library.VSIFReadL.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p]
-        library.VSIFCloseL.argtypes = [ctypes.c_void_p]
+        library.VSIFSeekL.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int]
+        library.VSIFTellL.restype = ctypes.c_uint64
+        library.VSIFTellL.argtypes = library.VSIFCloseL.argtypes = [ctypes.c_void_p]
     except (OSError, AttributeError):
         return None
     return library

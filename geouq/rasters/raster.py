@@ -9,7 +9,7 @@ import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -51,6 +51,7 @@ from geouq.rasters.remote_files import (
     as_gdal_names_it,
     forget,
     is_remote,
+    lost_sidecar,
     may_have_sidecars,
     sends_nothing,
     without_signature,
@@ -232,6 +233,10 @@ class Raster:
         return max((file.modified for file in self.files), default=0)
 
 
+class _CutOffError(DataError):
+    """A server sent too little of what lies beside a raster."""
+
+
 class HeaderStore(Protocol):
     """Headers that earlier runs have read."""
 
@@ -263,12 +268,21 @@ def read_header(path: str, drivers: Sequence[str] = DRIVERS) -> Raster:
     with gdal_options():
         if found := plain and _like_another(plain, drivers):
             return found
-        raster = _read_header(path, drivers)
+        raster = _read_patiently(path, drivers)
     if plain:
         _remember(plain, drivers, raster)
     for store in _stores:
         store.add(raster, drivers)
     return raster
+
+
+def _read_patiently(path: str, drivers: Sequence[str]) -> Raster:
+    """Read a header, and once more where the server sent too little."""
+    for _ in range(int(GDAL_OPTIONS["GDAL_HTTP_MAX_RETRY"])):
+        with suppress(_CutOffError):
+            return _read_header(path, drivers)
+        time.sleep(float(GDAL_OPTIONS["GDAL_HTTP_RETRY_DELAY"]))
+    return _read_header(path, drivers)
 
 
 def _read_header(path: str, drivers: Sequence[str]) -> Raster:
@@ -293,6 +307,8 @@ def _read_header(path: str, drivers: Sequence[str]) -> Raster:
             has_no_sidecars,
         )
         _require_possible(raster, source)
+        if not has_no_sidecars and source.driver in OF_ONE_FILE:
+            _require_sidecars(raster, source)
         if any(version := _version(raster)):
             _versions[path] = version
         return raster
@@ -307,6 +323,17 @@ def _require_possible(raster: Raster, source: Any) -> None:
         raise DataError(
             f"{raster.path} cannot be read: its header claims blocks of {math.prod(raster.block):,} pixels, but the "
             f"file has {own[0]:,} bytes; it is cut off or damaged"
+        )
+
+
+def _require_sidecars(raster: Raster, source: Any) -> None:
+    """Raise DataError where a server shows a mask or metadata beside a file, but sent too little of it."""
+    has_own_mask = any(band.masked for band in raster.bands)
+    name = as_gdal_names_it(raster.path)
+    if lost := lost_sidecar(name, [*source.files, *([f"{name}.msk"] if has_own_mask else [])]):
+        raise _CutOffError(
+            f"{raster.path} cannot be read: {lost} is damaged, or its server sent less of it than there is; run again, "
+            "or set GDAL_DISABLE_READDIR_ON_OPEN=EMPTY_DIR to read the raster without it"
         )
 
 
@@ -360,7 +387,7 @@ _confirmed: set[Key] = set()  # rasters with kept headers that servers still sho
 def _require_as_kept(raster: Raster) -> None:
     """Raise ChangedError where a server shows another header, or other files beside the raster, than those kept."""
     with gdal_options():
-        now = _read_header(raster.path, (raster.driver,))
+        now = _read_patiently(raster.path, (raster.driver,))
     if (now.fingerprint, now.has_no_sidecars) != (raster.fingerprint, raster.has_no_sidecars):
         raise ChangedError(f"{raster.path} changed since its header was kept; run again without --trust-for")
 

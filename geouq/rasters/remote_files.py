@@ -7,7 +7,7 @@ it is closed.
 import ctypes
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from email.utils import parsedate_to_datetime
 
 from rasterio._path import _parse_path, _vsi_path  # as its `open` does
@@ -108,16 +108,40 @@ def exists(name: str) -> bool:
     return bool(library) and library.VSIStatExL(name.encode(), ctypes.create_string_buffer(STATUS), EXISTS) == 0
 
 
+def lost_sidecar(name: str, files: Collection[str]) -> str:
+    """Return a sidecar file that exists, but that GDAL could not read to its end when it opened a raster; '' for none.
+
+    GDAL reads a raster as if such a file did not exist, or as if it held nothing.
+
+    files : those that GDAL used.
+    """
+    if not is_remote(name) or "?" in name or gdal_library() is None or "GDAL_DISABLE_READDIR_ON_OPEN" in os.environ:
+        return ""
+    mask, metadata = (f"{name}{end}" for end in READ_WITH_IT)
+    if mask not in files and exists(mask):
+        return mask
+    return metadata if metadata in files and sends_less(metadata) else ""
+
+
 def sends_nothing(name: str) -> bool:
     """Return whether a server shows a file, but does not send its first byte when it is asked for it now."""
-    library = gdal_library()
     forget(name)
+    return sends_less(name, 1)
+
+
+def sends_less(name: str, most: int | None = None) -> bool:
+    """Return whether a server sends less of a file than it says that there is, of its first bytes or of all."""
+    library = gdal_library()
     file = library and library.VSIFOpenL(name.encode(), b"rb")
     if not file:
         return False
     try:
-        read = library.VSIFReadL(ctypes.create_string_buffer(1), 1, 1, file)
-        return not read and (version_of(name) or (1,))[0] > 0  # an empty file has nothing to send
+        library.VSIFSeekL(file, 0, os.SEEK_END)
+        size = int(library.VSIFTellL(file))
+        wanted = size if most is None else min(size, most)
+        library.VSIFSeekL(file, 0, os.SEEK_SET)
+        read = int(library.VSIFReadL(ctypes.create_string_buffer(max(wanted, 1)), 1, wanted, file))
+        return read < wanted
     finally:
         library.VSIFCloseL(file)
 

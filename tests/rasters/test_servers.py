@@ -125,6 +125,32 @@ def test_pixels_of_a_server_that_does_not_are_given_up_on(tmp_path, write_raster
     assert len(asked) < 60
 
 
+@pytest.mark.parametrize("fault", ["breaks off", "shortens"])
+@pytest.mark.parametrize("name", ["a.tif.msk", "a.tif.aux.xml"])
+def test_a_sidecar_that_is_cut_off_on_its_way_is_not_taken_for_absent(tmp_path, write_raster, fault, name):
+    """GDAL would take the mask for absent, so that all pixels count, and the metadata for empty."""
+    write_raster(tmp_path / "a.tif", np.ones((20, 20), np.float32))
+    with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=False), rasterio.open(tmp_path / "a.tif", "r+") as target:
+        target.write_mask(np.eye(20, dtype=np.uint8))
+    (tmp_path / "a.tif.aux.xml").write_text(
+        '<PAMDataset><PAMRasterBand band="1"><Scale>2</Scale></PAMRasterBand></PAMDataset>'
+    )
+    with serving(tmp_path, fault, faulty=1000, at=f"/{name}") as (address, _):
+        message = told(address)
+
+    assert f"/{name} is damaged, or its server sent less of it than there is; run again" in message
+
+
+@pytest.mark.parametrize("fault", ["breaks off", "shortens"])
+def test_a_mask_that_was_cut_off_is_requested_again(tmp_path, write_raster, fault):
+    write_raster(tmp_path / "a.tif", np.ones((20, 20), np.float32))
+    with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=False), rasterio.open(tmp_path / "a.tif", "r+") as target:
+        target.write_mask(np.eye(20, dtype=np.uint8))
+    with serving(tmp_path, fault, faulty=6, at="/a.tif.msk") as (address, asked):
+        assert told(address) == "(20, 20) masked"
+    assert asked.count("/a.tif.msk") > 2
+
+
 @pytest.mark.parametrize("fault", ["fails", "resets", "refuses"])
 def test_a_server_that_shows_a_file_but_sends_nothing_is_not_taken_for_another_format(tmp_path, write_raster, fault):
     write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32))
