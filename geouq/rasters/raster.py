@@ -9,7 +9,7 @@ import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -49,6 +49,7 @@ from geouq.rasters.gdal import (
 from geouq.rasters.plain_tiff import PlainTiff, plain_tiff
 from geouq.rasters.remote_files import (
     as_gdal_names_it,
+    endings_of_requests,
     forget,
     is_remote,
     lost_sidecar,
@@ -278,11 +279,15 @@ def read_header(path: str, drivers: Sequence[str] = DRIVERS) -> Raster:
 
 def _read_patiently(path: str, drivers: Sequence[str]) -> Raster:
     """Read a header, and once more where the server sent too little."""
-    for _ in range(int(GDAL_OPTIONS["GDAL_HTTP_MAX_RETRY"])):
-        with suppress(_CutOffError):
+    left = int(GDAL_OPTIONS["GDAL_HTTP_MAX_RETRY"])
+    while True:
+        try:
             return _read_header(path, drivers)
+        except _CutOffError as error:
+            if left < 1:
+                raise DataError(str(error)) from error
+        left -= 1
         time.sleep(float(GDAL_OPTIONS["GDAL_HTTP_RETRY_DELAY"]))
-    return _read_header(path, drivers)
 
 
 def _read_header(path: str, drivers: Sequence[str]) -> Raster:
@@ -343,7 +348,7 @@ def _stamped_and_opened(path: str, drivers: Sequence[str]) -> Iterator[tuple[Kno
     has_no_sidecars = False
     try:
         has_no_sidecars = not may_have_sidecars(path)
-        with _sidecar_search(needed=not has_no_sidecars):
+        with _sidecar_search(path, drivers, needed=not has_no_sidecars):
             source = open_as(path, drivers)
     except RasterioError as error:
         if WITHOUT_REASON not in str(error) or not any(map(is_remote, known)):
@@ -351,16 +356,23 @@ def _stamped_and_opened(path: str, drivers: Sequence[str]) -> Iterator[tuple[Kno
         forget(*known)  # one more request, as the one for headers does not show why there was no answer
         with rasterio.Env(GDAL_HTTP_MAX_RETRY=0):
             known, source = {}, open_as(path, drivers)
-    if has_no_sidecars and (source.driver not in OF_ONE_FILE or source.transform.is_identity):
+    search = _sidecar_search(path, drivers, needed=not has_no_sidecars)
+    if any(map(is_remote, known)) and (source.driver not in OF_ONE_FILE or source.transform.is_identity):
         source.close()
-        source, has_no_sidecars = open_as(path, drivers), False
-    with source, _sidecar_search(needed=not has_no_sidecars):
+        source, has_no_sidecars, search = open_as(path, drivers), False, nullcontext()
+    with source, search:
         yield known, source, has_no_sidecars
 
 
-def _sidecar_search(*, needed: bool) -> Any:
-    """Return a context in which GDAL searches for sidecar files of a raster that it opens, or does not."""
-    return nullcontext() if needed else with_option("GDAL_DISABLE_READDIR_ON_OPEN", "EMPTY_DIR")
+def _sidecar_search(path: str, drivers: Sequence[str], *, needed: bool) -> Any:
+    """Return a context in which GDAL searches for sidecar files of a raster that it opens, or does not.
+
+    On a server it asks for those alone that change how pixels are read, if it opens no other rasters.
+    """
+    if not needed:
+        return with_option("GDAL_DISABLE_READDIR_ON_OPEN", "EMPTY_DIR")
+    names = endings_of_requests(path) if set(drivers) <= set(OF_ONE_FILE) else ""
+    return rasterio.Env(CPL_VSIL_CURL_ALLOWED_EXTENSIONS=names) if names else nullcontext()
 
 
 @contextmanager
@@ -396,7 +408,7 @@ def _open_for_pixels(raster: Raster) -> Any:
     """Open a raster; of a local TIFF file, the CRS is not read."""
     if raster.tiff and not raster.is_remote:
         return PixelReader(raster.path, driver=raster.driver, sharing=False)
-    with _sidecar_search(needed=not raster.has_no_sidecars):
+    with _sidecar_search(raster.path, (raster.driver,), needed=not raster.has_no_sidecars):
         return rasterio.open(raster.path, driver=raster.driver, sharing=False)
 
 

@@ -27,6 +27,7 @@ SIGNATURE = re.compile(
 USER = re.compile(r"(?<=://)[^/@?]*@")
 SETTLED = 2  # seconds: servers round times of change to a second, so a younger file may change within that second
 READ_WITH_IT = (".msk", ".aux.xml")  # masks; nodata, scales and names of bands
+ALLOWED = "CPL_VSIL_CURL_ALLOWED_EXTENSIONS"  # GDAL asks for no file whose name ends otherwise
 STATUS, EXISTS = 1024, 1  # more bytes than a status takes, and the flag that requests no more than whether it exists
 
 
@@ -106,6 +107,19 @@ def exists(name: str) -> bool:
     _asked.add(name)
     library = gdal_library()
     return bool(library) and library.VSIStatExL(name.encode(), ctypes.create_string_buffer(STATUS), EXISTS) == 0
+
+
+def endings_of_requests(path: str) -> str:
+    """Return how the names of a raster and of its masks and metadata end, so that GDAL asks for no other.
+
+    '' where GDAL, or the environment, decides.
+    """
+    name = as_gdal_names_it(path)
+    last = name.rpartition("/")[2]
+    is_plain = is_remote(name) and not re.search(r"[?,\s]", name)
+    if not is_plain or any(option in os.environ for option in ("GDAL_DISABLE_READDIR_ON_OPEN", ALLOWED)):
+        return ""
+    return ",".join((last, *(f"{last}{end}" for end in READ_WITH_IT)))
 
 
 def lost_sidecar(name: str, files: Collection[str]) -> str:

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
-FAULTS = ("stalls", "resets", "fails", "is busy", "breaks off")  # after which a request may succeed
+FAULTS = ("stalls", "resets", "fails", "breaks off")  # after which a request may succeed
 ERRORS = {"fails": 500, "is busy": 429, "refuses": 403}
 STALL = 60  # seconds
 RESET_ON_CLOSE = (socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -203,6 +203,18 @@ def test_a_raster_alone_on_a_server_takes_two_requests_and_one_for_each_sidecar(
     assert sorted(asked) == sorted([f"/{name}"] * 2 + sidecars)
 
 
+def test_a_raster_with_a_mask_and_metadata_takes_no_request_for_other_names(tmp_path, write_raster):
+    write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32), transform=PLACE)
+    with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=False), rasterio.open(tmp_path / "a.tif", "r+") as target:
+        target.write_mask(np.eye(8, 9, dtype=np.uint8))
+    (tmp_path / "a.tif.aux.xml").write_text("<PAMDataset></PAMDataset>")
+    with serving(tmp_path) as (address, asked):
+        assert told(address) == "(8, 9) masked"
+
+    assert set(asked) == {"/a.tif", "/a.tif.msk", "/a.tif.aux.xml"}
+    assert len(asked) <= 7
+
+
 @pytest.mark.parametrize("internal", [True, False])
 def test_a_mask_and_metadata_on_a_server_are_those_of_the_file_on_this_machine(tmp_path, write_raster, internal):
     write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32), transform=PLACE)
