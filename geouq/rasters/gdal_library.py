@@ -18,7 +18,6 @@ def gdal_library() -> Any:
         library.VSIReadDirEx.argtypes = [ctypes.c_char_p, ctypes.c_int]
         library.CSLDestroy.argtypes = [ctypes.c_void_p]
         library.VSICurlPartialClearCache.argtypes = [ctypes.c_char_p]
-        library.VSIStatExL.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int]
         library.VSIFOpenL.restype = ctypes.c_void_p
         library.VSIFOpenL.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
         library.VSIFReadL.restype = ctypes.c_size_t

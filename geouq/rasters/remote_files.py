@@ -24,11 +24,11 @@ SIGNATURE = re.compile(
     r"|s[evrpt]|sig|spr|sip|sk(?:oid|tid|t|e|s|v))=.*",  # of Azure
     re.IGNORECASE,
 )
+SIGNED = re.compile(r"(?:x-amz-signature|x-goog-signature|signature|sig)=", re.IGNORECASE)
 USER = re.compile(r"(?<=://)[^/@?]*@")
 SETTLED = 2  # seconds: servers round times of change to a second, so a younger file may change within that second
 READ_WITH_IT = (".msk", ".aux.xml")  # masks; nodata, scales and names of bands
 ALLOWED = "CPL_VSIL_CURL_ALLOWED_EXTENSIONS"  # GDAL asks for no file whose name ends otherwise
-STATUS, EXISTS = 1024, 1  # more bytes than a status takes, and the flag that requests no more than whether it exists
 
 
 def is_remote(path: str) -> bool:
@@ -56,8 +56,10 @@ def without_signature(path: str) -> str:
     if not is_remote(as_gdal_names_it(path)):
         return path
     address, _, query = path.partition("?")
-    kept = "&".join(option for option in query.split("&") if not SIGNATURE.fullmatch(option))
-    return USER.sub("", address) + (f"?{kept}" if kept else "")
+    options = query.split("&")
+    if any(SIGNED.match(option) for option in options):
+        options = [option for option in options if not SIGNATURE.fullmatch(option)]
+    return USER.sub("", address) + (f"?{'&'.join(options)}" if any(options) else "")
 
 
 def version_of(path: str) -> tuple[int, int, str] | None:
@@ -103,10 +105,13 @@ def may_have_sidecars(path: str) -> bool:
 
 
 def exists(name: str) -> bool:
-    """Return whether GDAL finds a file."""
+    """Return whether GDAL finds a file; it is opened, as a look at its status would list folders of that name."""
     _asked.add(name)
     library = gdal_library()
-    return bool(library) and library.VSIStatExL(name.encode(), ctypes.create_string_buffer(STATUS), EXISTS) == 0
+    file = library and library.VSIFOpenL(name.encode(), b"rb")
+    if file:
+        library.VSIFCloseL(file)
+    return bool(file)
 
 
 def endings_of_requests(path: str) -> str:

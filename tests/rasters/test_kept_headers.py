@@ -248,6 +248,7 @@ def test_what_is_no_age_is_refused(text):
         ("/vsicurl/https://h/a.tif?sv=1&se=2&sr=c&sp=r&sig=5%2Ff", "/vsicurl/https://h/a.tif"),
         ("https://h/a.tif?versionId=3&Expires=9&Signature=x&Key-Pair-Id=k", "https://h/a.tif?versionId=3"),
         ("https://h/get?id=5&signatory=6", "https://h/get?id=5&signatory=6"),
+        ("https://h/get?st=mean&policy=3", "https://h/get?st=mean&policy=3"),
         ("https://me:word@h/a@b.tif", "https://h/a@b.tif"),
         ("s3://bucket/a.tif", "s3://bucket/a.tif"),
         ("/data/a.tif?sig=5", "/data/a.tif?sig=5"),
