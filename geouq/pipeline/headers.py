@@ -30,7 +30,7 @@ def read_headers(experiment: Experiment, options: Options, reporter: Reporter, b
 
 def _read(experiment: Experiment, folder: Path, options: Options, reporter: Reporter, begun: Begun) -> Job:
     reporter.stage("headers", 1)
-    everything = find_tiles(experiment)
+    everything = find_tiles(experiment, options.workers)
     settings = settings_for(experiment, everything)
     experiment, catalog = restricted(experiment, everything, options.only)
     regions = open_regions(experiment)

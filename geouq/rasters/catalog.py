@@ -155,8 +155,8 @@ class Catalog:
         return self.tiles[0].form if self.tiles else GAUSSIAN
 
 
-def find_tiles(experiment: Experiment) -> Catalog:
-    """Find the experiment's tiles and read their headers.
+def find_tiles(experiment: Experiment, workers: int | None = None) -> Catalog:
+    """Find the experiment's tiles and read their headers, no more than `workers` at a time if that is given.
 
     Raises ConfigError where a pattern matches no file, a tile that is named has no file at all, or the layers of every
     tile are wired wrongly. A tile that lacks a layer or has an unusable one becomes a Failure and does not stop the
@@ -179,7 +179,8 @@ def find_tiles(experiment: Experiment) -> Catalog:
     incomplete = {failure.tile for failure in failures}
     complete = [name for name in names if name not in incomplete]
     variables = _SharedVariables(experiment)
-    with ThreadPoolExecutor(readers_of(patterns.values()), initializer=keep_gdal_options) as pool:
+    readers = workers or readers_of(patterns.values())
+    with ThreadPoolExecutor(readers, initializer=keep_gdal_options) as pool:
         opened = list(pool.map(lambda name: _open_tile(name, patterns, experiment, variables), complete))
     tiles = [tile for tile in opened if isinstance(tile, Tile)]
     failures += [failure for failure in opened if isinstance(failure, Failure)]
