@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -225,26 +225,6 @@ class _Pieces:
         return np.array(self.whole[place])
 
 
-class _Kept(Mapping[str, _Pieces]):
-    """The arrays of a group in memory. Each array is read when it is first needed."""
-
-    def __init__(self, path: Path, group: h5py.Group) -> None:
-        self._path, self._group, self._names = path, str(group.name), list(group)
-        self._arrays: dict[str, _Pieces] = {}
-
-    def __getitem__(self, name: str) -> _Pieces:
-        if name not in self._arrays:
-            with opened(self._path, self._group, FORMAT) as group:
-                self._arrays[name] = _Pieces(group[name][()])
-        return self._arrays[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-
 class _Group:
     """A group of zones: the head that they share, and their arrays.
 
@@ -256,7 +236,6 @@ class _Group:
         self._path, self._name = path, group
         with opened(path, group, FORMAT) as own:
             self.head = _Head.of(own)
-            self._kept = _Kept(path, own)
         self._asked: set[str] = set()
 
     @contextmanager
@@ -264,10 +243,16 @@ class _Group:
         """Yield the arrays from which a zone is read."""
         self._asked.add(zone)
         if len(self._asked) > 1 or len(self.head.names) <= FEW:
-            yield self._kept
+            yield self._all
             return
         with opened(self._path, self._name, FORMAT) as own:
             yield own
+
+
+    @cached_property
+    def _all(self) -> Mapping[str, _Pieces]:
+        with opened(self._path, self._name, FORMAT) as own:
+            return {name: _Pieces(array[()]) for name, array in own.items()}
 
 
 @lru_cache(OPEN)
