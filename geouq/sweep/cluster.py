@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from geouq.core.errors import ClusterError, ConfigError, WorkersLostError
+from geouq.core.wording import counted
 
 PATIENCE = 10.0  # seconds for a scheduler to answer
 RETURN = "5 minutes"  # for a scheduler that is gone to come back, unless dask's setting says otherwise
@@ -46,7 +47,7 @@ class Cluster(Executor):
         try:
             self._connect()
         except (OSError, ValueError) as error:
-            raise ConfigError(f"--scheduler: no dask scheduler answers at {place}: {error}") from None
+            raise ConfigError(f"--scheduler: no dask scheduler answers at {place} ({error})") from None
         try:
             found = self._client.run(_found_by_value(), SAME, on_error="return")
             self._require_versions({worker: own for worker, own in found.items() if isinstance(own, dict)})
@@ -67,7 +68,7 @@ class Cluster(Executor):
 
     def prepare(self, function: Callable[[], object]) -> None:
         """Call a function once in each worker process, also in those that come later, before they take tasks."""
-        self._say("workers compile what they need, once on each machine")
+        self._say("workers compile what a sweep needs, once on each machine")
         self._preparation = _plugin(pickle.dumps(function))
         self._register()
 
@@ -198,8 +199,8 @@ def _of_workers(error: BaseException) -> BaseException:
     count, last = getattr(error, "allowed_failures", 0) + 1, getattr(error, "last_worker", None)
     address = getattr(last, "address", "")
     return WorkersLostError(
-        f"{count} workers ended while they worked on it, the last one at {address}; "
-        "their memory may be too small, or a file may crash a library: see the logs of the workers"
+        f"{counted(count, 'worker')} ended while working on it, the last one at {address} (see its log): "
+        "workers may have too little memory, or a file may crash a library"
     )
 
 
