@@ -7,10 +7,22 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 LONG = 300  # seconds for what takes a few
+
+
+def ready(folder):
+    """Note in a folder that this process is prepared."""
+    with (folder / "ready").open("a") as file:
+        file.write(f"{os.getpid()}\n")
+
+
+def prepared(folder):
+    """Return which process this is, if it was prepared."""
+    return os.getpid() if str(os.getpid()) in (folder / "ready").read_text().split() else None
 
 
 class Cluster:
@@ -22,7 +34,8 @@ class Cluster:
     def __init__(self, folder, settings):
         folder.mkdir()
         self.folder, self.place, self.processes = folder, folder / "scheduler.json", []
-        self._environment = os.environ | {f"DASK_DISTRIBUTED__{name}": value for name, value in settings.items()}
+        path = os.pathsep.join([str(Path(__file__).parent), *sys.path])  # workers import this module, too
+        self._environment = os.environ | {"PYTHONPATH": path} | {f"DASK_DISTRIBUTED__{name}": value for name, value in settings.items()}
         self.scheduler = self.start_scheduler()
 
     @property
