@@ -35,7 +35,9 @@ class Cluster:
         folder.mkdir()
         self.folder, self.place, self.processes = folder, folder / "scheduler.json", []
         path = os.pathsep.join([str(Path(__file__).parent), *sys.path])  # workers import this module, too
-        self._environment = os.environ | {"PYTHONPATH": path} | {f"DASK_DISTRIBUTED__{name}": value for name, value in settings.items()}
+        self._environment = (
+            os.environ | {"PYTHONPATH": path} | {f"DASK_DISTRIBUTED__{name}": value for name, value in settings.items()}
+        )
         self.scheduler = self.start_scheduler()
 
     @property

@@ -111,7 +111,9 @@ def test_a_worker_with_other_versions_is_named(tmp_path, said, preload, found):
     with cluster(tmp_path / "cluster") as there:
         with workers(1, there.address, said.append) as pool:
             there.start_workers(1, preload=preload)
-            with pytest.raises(ClusterError, match=rf"the worker tcp://.* has {found}, and .* install the same versions"):
+            with pytest.raises(
+                ClusterError, match=rf"the worker tcp://.* has {found}, and .* install the same versions"
+            ):
                 list(in_order(tasks(1, os.getpid), "sweep", pool, MANY))
         with pytest.raises(ClusterError, match=found), workers(1, there.address, said.append):
             pass
@@ -124,7 +126,10 @@ def test_a_file_that_names_no_scheduler_is_refused(tmp_path, monkeypatch, said):
     stale.write_text(json.dumps({"address": "tcp://127.0.0.1:1"}))
 
     for place in (stale, tmp_path / "none.json"):
-        with pytest.raises(ConfigError, match="no dask scheduler answers at .*json"), workers(1, str(place), said.append):
+        with (
+            pytest.raises(ConfigError, match="no dask scheduler answers at .*json"),
+            workers(1, str(place), said.append),
+        ):
             pass
 
 
