@@ -19,7 +19,8 @@ pytestmark = [
     pytest.mark.loses_items,
 ]
 CLASSES = (
-    "variables: [height]\nbins: {exact: true}\nregions: {cover: {classes: 'cover/{tile}.tif', names: {0: bare, 1: wood}}}\n"
+    "variables: [height]\nbins: {exact: true}\n"
+    "regions: {cover: {classes: 'cover/{tile}.tif', names: {0: bare, 1: wood}}}\n"
     "intervals: {resamples: 100}\noutput: {maps: [z], figures: none}\n"
 )
 NAMES = [f"t{number}" for number in range(10)]
@@ -117,3 +118,14 @@ def test_workers_that_do_not_see_the_folder_send_their_results(two, with_classes
     wanted, found = files_of(tmp_path / "here"), files_of(kept)
     assert found.keys() == wanted.keys()
     assert {name for name in wanted if found[name] != wanted[name]} <= {"tables/failures.csv"}
+
+
+def test_another_cpu_is_said_once_and_the_next_run_reads_no_tile_again(tile_folder, tmp_path):
+    other = "from geouq.runs import provenance\nprovenance._target_here = lambda: ('another',)\n"
+    config, noted, again = tile_folder(shape=(300, 290)), Noted(), Noted()
+    with cluster(tmp_path / "cluster", 1, preload=other) as there:
+        geouq.run(config, Options(out=tmp_path / "out", scheduler=there.address), noted)
+    geouq.run(config, Options(out=tmp_path / "out"), again)
+
+    assert sum("another CPU" in line for line in noted.said) == 1
+    assert "3 of 3 tiles are summarised already and are not swept again" in again.said

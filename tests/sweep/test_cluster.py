@@ -127,7 +127,7 @@ def test_a_file_that_names_no_scheduler_is_refused(tmp_path, monkeypatch, said):
 
     for place in (stale, tmp_path / "none.json"):
         with (
-            pytest.raises(ConfigError, match="no dask scheduler answers at .*json"),
+            pytest.raises(ConfigError, match=r"no dask scheduler answers at .*json"),
             workers(1, str(place), said.append),
         ):
             pass
