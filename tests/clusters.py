@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from geouq.core.extensions import load_extensions
+
 LONG = 300  # seconds for what takes a few
 
 
@@ -23,6 +25,11 @@ def ready(folder):
 def prepared(folder):
     """Return which process this is, if it was prepared."""
     return os.getpid() if str(os.getpid()) in (folder / "ready").read_text().split() else None
+
+
+def extensions():
+    """Return how often this process has loaded extensions."""
+    return load_extensions.cache_info().currsize
 
 
 class Cluster:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Lock
 from typing import Any
 from uuid import uuid4
 
@@ -41,6 +42,7 @@ LARGE = 1 << 30  # pixels of all variables of a tile that several workers sweep
 BATCH = 64  # small tiles that a worker sweeps at a time
 VISIBLE = 60.0  # seconds after which a shared folder shows what another machine wrote
 Swept = tuple[list[Failure], set[str]]
+_under_way: dict[tuple[Path, str], Lock] = {}  # by folder and name of a tile
 
 
 @dataclass(frozen=True)
@@ -275,10 +277,18 @@ class _Sent:
 
 
 def _carry_out(order: _Order) -> _Done:
-    """Sweep the tiles of an order on a worker."""
-    shared = _is_shared(*order.token)
-    own = code_target()
-    with TemporaryDirectory(prefix="geouq-") as temporary_folder, code_target_is(order.target), gdal_options():
+    """Sweep the tiles of an order on a worker.
+
+    What a run that is gone has left under way in another thread of this process ends first, as both write one file.
+    """
+    shared, own = _is_shared(*order.token), code_target()
+    alone = _under_way.setdefault((order.folder, order.tiles[0].name), Lock())
+    with (
+        alone,
+        TemporaryDirectory(prefix="geouq-") as temporary_folder,
+        code_target_is(order.target),
+        gdal_options(),
+    ):
         folder = order.folder if shared else Path(temporary_folder)
         sent = _Sent()
         how: dict[str, Any] = {"pool": AtOnce(), "in_flight": 1, "reporter": Silent()}

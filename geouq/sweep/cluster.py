@@ -236,6 +236,9 @@ def _called_by_value() -> Callable[[bytes, Versions], tuple[Any, str, dict[str, 
             from distributed import get_worker  # noqa: PLC0415  only on a worker
 
             return None, get_worker().address, versions
+        from geouq.core.extensions import load_extensions  # noqa: PLC0415  only where there is geouq
+
+        load_extensions()
         return pickle.loads(packed)(), "", {}  # noqa: S301  packed by the client
 
     return call

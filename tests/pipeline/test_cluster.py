@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -12,7 +13,11 @@ from landscape import NORTH_UP
 
 import geouq
 from geouq import Options
+from geouq.pipeline.cluster import _carry_out, _Order, _token
+from geouq.pipeline.prepare import prepare
+from geouq.pipeline.tiles import TileWork
 from geouq.runs.progress import Silent
+from geouq.runs.provenance import code_target
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
@@ -129,3 +134,16 @@ def test_another_cpu_is_said_once_and_the_next_run_reads_no_tile_again(tile_fold
 
     assert sum("another CPU" in line for line in noted.said) == 1
     assert "3 of 3 tiles are summarised already and are not swept again" in again.said
+
+
+def test_one_process_sweeps_a_tile_for_two_runs_in_turn(tile_folder, tmp_path):
+    """One of the runs was killed, and a worker of several threads still works for it."""
+    job = prepare(tile_folder(("a1",), shape=(300, 290)), Options(out=tmp_path / "out"), None)
+    work = TileWork(job.settings, job.plan.readings, {"a1": {}})
+    with _token(tmp_path / "out") as token, ThreadPoolExecutor(4) as threads:
+        order = _Order(job.tiles, work, tmp_path / "out", token, code_target(), together=False)
+        done = list(threads.map(_carry_out, [order] * 12))
+
+    assert [one.refused for one in done] == [None] * 12
+    assert not [failure for one in done for failure in one.failures]
+    assert all(one.shared for one in done)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import pytest
-from clusters import cluster, prepared, ready
+from clusters import cluster, extensions, prepared, ready
 
 from geouq.core.errors import ClusterError, ConfigError
 from geouq.core.failures import Failure
@@ -99,6 +99,13 @@ def test_errors_of_a_task_are_failures_of_its_tile(two, said):
 
     assert isinstance(failure, Failure)
     assert failure.error == "ZeroDivisionError"
+
+
+def test_workers_load_extensions(two, said):
+    with workers(1, two.address, said.append) as pool:
+        ((_, loaded),) = in_order(tasks(1, extensions), "sweep", pool, MANY)
+
+    assert loaded == 1
 
 
 @pytest.mark.parametrize(
