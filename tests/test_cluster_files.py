@@ -1,6 +1,7 @@
 """The files to copy for clusters, with real processes in the place of what SLURM and Kubernetes start."""
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from benchmarks.costs import OfTile, costs
 from clusters import LONG
 
 ROOT = Path(__file__).parents[1]
@@ -120,3 +122,30 @@ def test_the_commands_of_the_file_for_kubernetes_run(programs, config, tmp_path)
 
     assert ended == 0
     assert (tmp_path / "results" / "tables" / "metrics.csv").exists()
+
+
+def cost(text):
+    return float(text.split()[0].replace(",", "")) if text else None
+
+
+def test_the_costs_of_many_pixels_follow_from_those_of_a_tile():
+    """To the digits that the page shows."""
+    page = (FILES.parent / "cluster.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("| ")]
+    found = {
+        row[0]: (cost(row[1]), cost(row[2]))
+        for row in rows
+        if len(row) == 3 and row[0] != "what" and row[2][:1].isdigit()
+    }
+    of_tile = [own for own, _ in found.values() if own is not None][1:]
+    worker, shared, sent, numbers, scheduler, megabytes, requests, kept = of_tile
+    side = int(re.search(r"A tile of (\d+) x", page)[1])
+    tile = OfTile(side**2, worker, shared, sent, scheduler, numbers, megabytes * 1e6, kept * 1e6, requests)
+    total = costs(tile, 1e12)
+
+    expected = [
+        total.tiles, total.worker_hours, total.shared_hours, total.sent_hours, total.numbers_hours,
+        total.scheduler_hours, total.terabytes_read, total.million_requests, total.gigabytes_kept,
+        total.most_workers_shared, total.most_workers_sent,
+    ]  # fmt: skip
+    assert [many for _, many in found.values()] == pytest.approx(expected, rel=0.07, abs=0.006)

@@ -42,6 +42,7 @@ LARGE = 1 << 30  # pixels of all variables of a tile that several workers sweep
 BATCH = 64  # small tiles that a worker sweeps at a time
 VISIBLE = 60.0  # seconds after which a shared folder shows what another machine wrote
 Swept = tuple[list[Failure], set[str]]
+_checking = Lock()
 _under_way: dict[tuple[Path, str], Lock] = {}  # by folder and name of a tile
 
 
@@ -281,7 +282,7 @@ def _carry_out(order: _Order) -> _Done:
 
     What a run that is gone has left under way in another thread of this process ends first, as both write one file.
     """
-    shared, own = _is_shared(*order.token), code_target()
+    shared, own = _shares(order.token), code_target()
     alone = _under_way.setdefault((order.folder, order.tiles[0].name), Lock())
     with (
         alone,
@@ -307,6 +308,12 @@ def _files(folder: Path) -> Iterator[Path]:
     return (path for path in sorted(folder.rglob("*")) if path.is_file())
 
 
+def _shares(token: tuple[Path, str]) -> bool:
+    """Return whether this worker can write into the folder of a token; one thread at a time finds out."""
+    with _checking:
+        return _is_shared(*token)
+
+
 @cache
 def _is_shared(token: Path, content: str) -> bool:
     """Return whether this worker finds the token of the run in its folder, and what it writes there."""
@@ -322,4 +329,4 @@ def _is_shared(token: Path, content: str) -> bool:
 
 def _if_shared(token: tuple[Path, str], write: Callable[[], Any]) -> Any:
     """Return what a worker that shares the folder of the run wrote into it; None on others."""
-    return write() if _is_shared(*token) else None
+    return write() if _shares(token) else None
