@@ -33,6 +33,11 @@ if TYPE_CHECKING:
     from geouq.pipeline.results import Results
     from geouq.runs.progress import How, Reporter
 
+TRUST_FOR = click.option(
+    "--trust-for",
+    metavar="AGE",
+    help="Do not ask servers for headers that this option kept and that are not older, such as 12h.",
+)
 GATE_FAILED, WRONG, SOME_FAILED, FINDINGS = 1, 2, 3, 5
 EXIT_CODES = {
     0: "success",
@@ -146,14 +151,15 @@ def init(predictions: Path, truth: Path) -> None:
 @click.option("--memory", help="Limit of the memory, such as 4GB.")
 @click.option("--deep", is_flag=True, help="Also check a sample of the pixels, and print the findings.")
 @click.option("--strict", is_flag=True, help="Like --deep; exit code 5 if there is a finding.")
-def check(config: Path, workers: int | None, memory: str | None, *, deep: bool, strict: bool) -> None:
+@TRUST_FOR
+def check(config: Path, *, deep: bool, strict: bool, **options: Any) -> None:
     """Check a configuration and the headers of all rasters, and print the plan.
 
     CONFIG is the YAML file. Pixels are read only with --deep.
     """
     from geouq.pipeline.check import check as checked
 
-    found = checked(config, workers=workers, memory=memory, deep=deep or strict)
+    found = checked(config, deep=deep or strict, **options)
     for line in found.plan:
         click.echo(line)
     for line in found.problems:
@@ -186,6 +192,7 @@ def check(config: Path, workers: int | None, memory: str | None, *, deep: bool, 
 @click.option("--only", multiple=True, metavar="NAME", help="Evaluate only this tile or region; may be repeated.")
 @click.option("--fresh", is_flag=True, help="Read all pixels again, also those of saved summaries.")
 @click.option("--strict", is_flag=True, help="Exit code 5 if the input checks have a finding.")
+@TRUST_FOR
 @click.option("--quiet", "how", flag_value="quiet", help="Show no progress.")
 @click.option("-v", "--verbose", "how", flag_value="verbose", help="Print a line for each step, and tracebacks.")
 @click.option("--log-json", "how", flag_value="json", help="Print a JSON object for each step.")

@@ -74,7 +74,7 @@ def large_cells(names, variables, cell_size):
     rng = np.random.default_rng(1)
     n = np.full(layout.count, (cell_size * layout.side) ** 2, np.uint16)
     columns = {"n": n} | {name: (n * rng.gamma(4, 0.25, len(n))).astype(np.float32) for name in SUMS}
-    columns["covered"] = (n * 0.875).astype(np.uint16)
+    columns["covered"] = rng.binomial(n, 0.875).astype(np.uint16)
     columns |= {f"pit_{k}": rng.poisson(n / 20).astype(np.uint16) for k in range(20)}
     for k in range(10):
         columns[f"n_{k}"] = (n / 10).astype(np.float32)
@@ -83,7 +83,7 @@ def large_cells(names, variables, cell_size):
             for name in ("variance", "squared_error")
         }
     shown = [
-        MapMetric(name, name.removesuffix("_90"), name, "1", even(0.0, 2.0, SIGNED))
-        for name in ("zms", "coverage_90", "uce")
+        MapMetric(name, name.removesuffix("_90"), name, "1", even(0.0, 2.0, SIGNED), part)
+        for name, part in (("zms", ""), ("coverage_90", "coverage"), ("uce", ""))
     ]
-    return CellMaps(layout, [CellSums(variable, columns, shown) for variable in variables], "b-10")
+    return CellMaps(layout, [CellSums.of(variable, columns, shown) for variable in variables], "b-10")

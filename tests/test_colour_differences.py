@@ -1,10 +1,14 @@
-"""Differences of colours agree with published pairs, and the colours of fills and maps are apart."""
+"""Differences of colours agree with published pairs, and the colours of each palette of fills and maps are apart."""
 
 import numpy as np
 import pytest
 from colour_differences import ciede2000, least_difference
 
-from geouq.maps.scales import OVER_CONFIDENT_ABOVE, SIGNED
+from geouq.maps.pixel_maps import PIXEL_MAPS
+from geouq.maps.scales import AMOUNT, FAULT, OVER_CONFIDENT_ABOVE, SIGNED, colours_of_codes
+
+PALETTES = {"signed": SIGNED, "over-confident above": OVER_CONFIDENT_ABOVE, "from none": FAULT, "amount": AMOUNT}
+PALETTES |= {name: colours_of_codes(one.codes) for name, one in PIXEL_MAPS.items() if one.codes}
 
 # L*, a*, b* of two colours and their difference: table 1 of Sharma, Wu and Dalal (2005), Color Res. Appl. 30, 21-30
 PUBLISHED = """
@@ -53,6 +57,7 @@ def test_ciede2000_gives_the_published_differences():
     np.testing.assert_allclose(ciede2000(pairs[:, 3:6], pairs[:, :3]), pairs[:, 6], atol=5e-5)
 
 
-@pytest.mark.parametrize("palette", [SIGNED, OVER_CONFIDENT_ABOVE], ids=["SIGNED", "OVER_CONFIDENT_ABOVE"])
-def test_any_two_colours_about_an_ideal_are_apart(palette):
+@pytest.mark.parametrize("palette", PALETTES.values(), ids=PALETTES)
+def test_any_two_colours_of_a_palette_are_apart_for_all_readers(palette):
+    assert len(palette) >= 2
     assert least_difference(palette) >= 10

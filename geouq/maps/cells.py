@@ -46,7 +46,7 @@ def write_cell_maps(
     first = next(tiles)
     scales = _opening_first(cells.scales(places[0].cell_size ** 2), first.bands)
     styles = {name: style_of_polygons(name, scale) for name, scale in scales.items()}
-    with polygon_writer(folder / stem, [place.grid.crs for place in places], styles) as polygons:
+    with polygon_writer(folder / stem, places, styles) as polygons:
         if mosaic is None:
             for path, tile in zip(paths, chain([first], tiles), strict=True):
                 _write_tile(tile, path, own)

@@ -22,6 +22,7 @@ from geouq.version import __version__
 
 BLOCK = 512
 BLOCK_OF_MANY = 128  # bands lie beside each other in a block, which is decoded whole; GDAL writes no smaller COG
+PLAIN_BLOCK_OF_MANY = 64  # while it is written by windows of all bands, whose blocks the cache holds
 MANY = 8  # bands
 SMALLEST_BLOCK = 16
 WRITE_CACHE = 32 << 20  # bytes
@@ -78,13 +79,15 @@ def cog_writer(
     path: Path, grid: Grid, bands: Sequence[BandLabel], tags: Mapping[str, str], stored: Stored = CONTINUOUS
 ) -> Iterator[MapWriter]:
     """Yield a writer of a map on a grid, nodata where nothing is known; the file gets its name when it is complete."""
-    largest = BLOCK if len(bands) <= MANY else BLOCK_OF_MANY
+    largest, largest_plain = (BLOCK, BLOCK) if len(bands) <= MANY else (BLOCK_OF_MANY, PLAIN_BLOCK_OF_MANY)
     side = min(largest, max(SMALLEST_BLOCK, -(-max(grid.shape) // SMALLEST_BLOCK) * SMALLEST_BLOCK))
+    plain_side = min(side, largest_plain)
     crs = rasterio.CRS.from_wkt(grid.crs) if grid.crs else None
     shape = {"count": len(bands), "height": grid.shape[0], "width": grid.shape[1], "dtype": stored.dtype}
-    place = {"nodata": stored.nodata, "blockxsize": side, "blockysize": side, "crs": crs, "transform": grid.transform}
+    place = {"nodata": stored.nodata, "crs": crs, "transform": grid.transform}
+    blocks = {"blockxsize": plain_side, "blockysize": plain_side}
     with temporary(path, "plain") as plain:
-        with gdal_options(WRITE_CACHE), rasterio.open(plain, "w", **PLAIN | shape | place) as target:
+        with gdal_options(WRITE_CACHE), rasterio.open(plain, "w", **PLAIN | shape | place | blocks) as target:
             _label(target, bands, tags)
             yield MapWriter(target)
         with gdal_options(WRITE_CACHE), atomic_write(path) as part:

@@ -21,10 +21,12 @@ from rasterio.warp import transform
 from geouq.core.atomic import atomic_write
 from geouq.maps.cell_metrics import PIXELS, Measured
 from geouq.maps.geotiff import source_date_epoch
+from geouq.summary import TilePlace
 
 Floats = NDArray[np.float64]
 
-TOGETHER = 5000  # cells; of small tiles those of many are written at once
+TOGETHER = 1000  # cells; of small tiles those of many are written at once
+MANY = 5000  # cells
 CORNERS = (
     (0, 0),
     (1, 0),
@@ -77,13 +79,13 @@ def cell_polygons(tile: Measured) -> CellPolygons:
 
 
 @contextmanager
-def polygon_writer(stem: Path, crs: Sequence[str], styles: Mapping[str, str]) -> Iterator[Polygons]:
+def polygon_writer(stem: Path, places: Sequence[TilePlace], styles: Mapping[str, str]) -> Iterator[Polygons]:
     """Yield a writer of `<stem>.gpkg`, or `<stem>.geojson` without pyogrio. The file is complete, or absent.
 
     Parameters
     ----------
-    crs : sequence of str
-        CRS of all tiles, as WKT.
+    places : sequence of TilePlace
+        Where the tiles are that will be added.
     styles : mapping
         QGIS styles by name, which a GeoPackage holds. The layers open in the first one.
     """
@@ -91,7 +93,9 @@ def polygon_writer(stem: Path, crs: Sequence[str], styles: Mapping[str, str]) ->
     path = stem.with_name(f"{stem.name}{'.gpkg' if has_library else '.geojson'}")
     with atomic_write(path) as part:
         if has_library:
-            package = _Package(path, part, layers_of(stem.name, crs))
+            cells = sum(place.cell_grid.pixels for place in places)
+            layers = layers_of(stem.name, [place.grid.crs for place in places])
+            package = _Package(path, part, layers, PAGES[cells >= MANY])
             yield package
             package.flush()
             package.save_styles(styles)
@@ -114,9 +118,9 @@ class _Package:
     path: Path
     part: Path
     layers: dict[str, str]
+    page: int
     waiting: dict[str, list[CellPolygons]] = field(default_factory=dict)
     begun: set[str] = field(default_factory=set)
-    page: int = 0
 
     def add(self, tile: Measured) -> None:
         """Keep the polygons of the cells of a tile until there are enough to write."""
@@ -130,7 +134,6 @@ class _Package:
 
     def flush(self) -> None:
         """Write what is waiting."""
-        self.page = self.page or PAGES[self._count() >= TOGETHER]
         for crs, parts in self.waiting.items():
             self._write(crs, parts)
         self.waiting.clear()

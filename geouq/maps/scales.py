@@ -25,19 +25,19 @@ def hexadecimal(colour: Rgb) -> str:
 
 
 # RdBu, PuOr and YlOrBr of ColorBrewer (Harrower and Brewer 2003), viridis of matplotlib. The light blue and the light
-# violet are a little darker than there: any two of the colours are at least 10 apart (CIEDE2000), for readers without
-# green cones too.
+# violet are a little darker than there, and the steps along YlOrBr are even for readers without green cones: any two
+# colours of a palette are at least 10 apart (CIEDE2000), for them and for all others.
 SIGNED = _rgb("2166ac", "67a9cf", "bfdcf0", "f7f7f7", "fddbc7", "ef8a62", "b2182b")  # below, about, above
 OVER_PREDICTED_BELOW = SIGNED[::-1]  # red is a prediction above the truth in all maps, also where z is below 0
 OVER_CONFIDENT_ABOVE = _rgb("542788", "998ec3", "ced0e8", "f7f7f7", "fee0b6", "f1a340", "b35806")
 OVER_CONFIDENT_BELOW = OVER_CONFIDENT_ABOVE[::-1]
-FAULT = _rgb("ffffe5", "fff7bc", "fee391", "fec44f", "fe9929", "cc4c02", "662506")  # from none to large
+FAULT = _rgb("ffffe5", "ffeea8", "febf4b", "f07818", "cd4d02", "9d3604", "662506")  # from none to large
 AMOUNT = _rgb("440154", "443a83", "31688e", "21908c", "35b779", "8fd744", "fde725")
 
 NEUTRAL = _rgb("e0e0e0")[0]
 # Okabe and Ito 2008, then two of Tol 2021
 CODES = _rgb(
-    "000000", "e69f00", "56b4e9", "009e73", "f0e442", "0072b2", "d55e00", "cc79a7", "882255", "999933"
+    "000000", "e69f00", "56b4e9", "009e73", "f0e442", "0072b2", "d55e00", "cc79a7", "882255", "332288"
 )  # fmt: skip
 MISSED, COVERED = _rgb("d55e00", "e0e0e0")
 

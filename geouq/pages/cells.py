@@ -6,7 +6,8 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +25,15 @@ from geouq.metrics import Value, binned, coverage, evaluate_metric, heading_at, 
 from geouq.summary import Summary, TilePlace
 
 Floats = NDArray[np.float64]
+Columns = Mapping[str, NDArray[Any]]  # by name
 
 PIT_BINS = 20
 LARGEST_FILE = 1_400_000  # bytes
 PICTURED = ("mean", "std", "error", "z")  # in pictures of the worst tiles
 SUMS = ("truth", "error", "squared_error", "variance", "z", "z_square", "crps")
 DIAGRAMS = ("pit_", "n_", "variance_", "squared_error_")  # how the columns begin that are loaded when cells are chosen
+ALWAYS = ("n", "weight", "covered")  # columns that are loaded with the page
+OPENING = ("coverage", "spread")  # parts of the verdict on which the map opens, if there are numbers of them
 MOST_CELLS = 100_000  # of a variable
 MOST_IN_ALL = 250_000  # of all variables
 MOST_PIXELS = 4_000_000  # of the map as it is drawn
@@ -179,34 +183,96 @@ def _as_record(scale: Scale) -> dict[str, Any]:
     return {"values": list(scale.values), "colours": list(map(hexadecimal, scale.colours))}
 
 
+class PackedColumns(NamedTuple):
+    """Columns of so many blocks. kinds : name and type of each column. data : values of all columns, compressed."""
+
+    blocks: int
+    kinds: Sequence[tuple[str, str]]
+    data: bytes
+
+    @classmethod
+    def of(cls, columns: Columns) -> Self:
+        """Return columns of one length."""
+        values = b"".join(column.astype(column.dtype.newbyteorder("<")).tobytes() for column in columns.values())
+        kinds = [(name, f"{column.dtype.kind}{column.itemsize}") for name, column in columns.items()]
+        return cls(len(next(iter(columns.values()))), kinds, gzip.compress(values, 6, mtime=0))
+
+    def as_record(self) -> dict[str, Any]:
+        """Return plain values for a script."""
+        return {"count": self.blocks, "columns": self.kinds, "data": letters(self.data)}
+
+
 @dataclass(frozen=True)
 class CellSums:
     """Sums over the pixels of each block of cells of a variable.
 
-    columns : by name, in the order of the blocks: n, weight if pixels have weights, those of `SUMS`, covered (inside
-    the interval of the usual level), pit_0 to pit_19, and n_, variance_ and squared_error_ of each bin. Without a
-    predicted variance: n, weight and the metrics by their names. metrics : numbers that the map shows. scales : colours
-    of `PICTURED`, the same as in the maps of pixels.
+    They are compressed, as there may be many megabytes of all variables.
+
+    Parameters
+    ----------
+    files : mapping
+        What each script holds, by kind: `cells` are loaded with the page, as the map opens on them; `sums` when a
+        reader comes to map or scorecard; `bins`, the sums of diagrams, when cells are chosen.
+    rows : mapping
+        Number of blocks in a script, by kind.
+    metrics : sequence of MapMetric
+        Numbers that the map shows.
+    scales : mapping
+        Colours of `PICTURED`, the same as in the maps of pixels.
     """
 
     variable: Variable
-    columns: Mapping[str, NDArray[Any]]
+    files: Mapping[str, Sequence[PackedColumns]]
+    rows: Mapping[str, int]
     metrics: Sequence[MapMetric] = ()
     scales: Mapping[str, Scale] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        variable: Variable,
+        columns: Columns,
+        metrics: Sequence[MapMetric] = (),
+        scales: Mapping[str, Scale] = MappingProxyType({}),
+    ) -> Self:
+        """Return the sums of columns.
+
+        Parameters
+        ----------
+        columns : mapping
+            Columns by name, in the order of the blocks: n, weight if pixels have weights, those of `SUMS`, covered
+            (inside the interval of the usual level), pit_0 to pit_19, and n_, variance_ and squared_error_ of each bin.
+            Without a predicted variance: n, weight and the metrics by their names.
+        """
+        kinds = _by_kind(columns, _opening(metrics))
+        rows = {kind: _rows_in_a_file(own) for kind, own in kinds.items()}
+        files = {kind: list(_packed(own, rows[kind])) for kind, own in kinds.items()}
+        return cls(variable, files, rows, metrics, scales)
 
     @property
     def has_diagrams(self) -> bool:
         """Return whether there are sums for diagrams."""
-        return any(name.startswith(DIAGRAMS) for name in self.columns)
+        return "bins" in self.files
 
-    def columns_of(self, *, diagrams: bool) -> dict[str, NDArray[Any]]:
-        """Return the columns of the diagrams, or all others."""
-        return {name: column for name, column in self.columns.items() if name.startswith(DIAGRAMS) == diagrams}
 
-    @property
-    def rows_a_file(self) -> int:
-        """Number of blocks whose sums are certain to fit into one file."""
-        return max(1, LARGEST_FILE * 3 // 4 // sum(column.itemsize for column in self.columns.values()))
+def _by_kind(columns: Columns, opening: str) -> dict[str, dict[str, NDArray[Any]]]:
+    """Return the columns by the kind of the scripts that hold them; `opening` is the metric shown at first."""
+    found: dict[str, dict[str, NDArray[Any]]] = {}
+    for name, column in columns.items():
+        kind = "bins" if name.startswith(DIAGRAMS) else "cells" if name in (*ALWAYS, opening) else "sums"
+        found.setdefault(kind, {})[name] = column
+    return found
+
+
+def _opening(metrics: Sequence[MapMetric]) -> str:
+    """Return the name of the metric that the map shows at first."""
+    shown = [metric.name for part in OPENING for metric in metrics if metric.part == part]
+    return (shown or [metric.name for metric in metrics] or [""])[0]
+
+
+def _rows_in_a_file(columns: Columns) -> int:
+    """Return the number of blocks whose sums are certain to fit into one file."""
+    return max(1, LARGEST_FILE * 3 // 4 // sum(column.itemsize for column in columns.values()))
 
 
 @dataclass(frozen=True)
@@ -225,11 +291,9 @@ class CellMaps:
     def files(self) -> Iterator[tuple[str, str]]:
         """Yield names and texts of the scripts that hold them."""
         for number, sums in enumerate(self.variables):
-            for part, first in enumerate(range(0, self.layout.count, sums.rows_a_file)):
-                rows = slice(first, first + sums.rows_a_file)
-                yield script_of("cells", number, part, _packed(sums.columns_of(diagrams=False), rows))
-                if sums.has_diagrams:
-                    yield script_of("bins", number, part, _packed(sums.columns_of(diagrams=True), rows))
+            for kind, packed in sums.files.items():
+                for part, own in enumerate(packed):
+                    yield script_of(kind, number, part, own.as_record())
 
     def facts(self) -> dict[str, Any]:
         """Return where the blocks lie and what the map shows, as plain values."""
@@ -250,12 +314,7 @@ class CellMaps:
             "ground": _ground([tile.place for tile in tiles]),
             "about": {metric.metric: minus_in_text(metric.about) for sums in self.variables for metric in sums.metrics},
             "variables": [
-                {
-                    "name": sums.variable.name,
-                    "units": sums.variable.units,
-                    "rows": sums.rows_a_file,
-                    "diagrams": sums.has_diagrams,
-                }
+                {"name": sums.variable.name, "units": sums.variable.units, "rows": dict(sums.rows)}
                 for sums in self.variables
             ],
         }
@@ -311,13 +370,16 @@ def _sums_of(side: ForecastSample, variable: Variable, scheme: BinScheme, layout
         return _means_of(side, variable, layout)
     basis = basis_of_cells(side.whole, replace(side.metric_options, schemes=(scheme,)))
     level = 0.9 if 0.9 in basis.levels else basis.levels[-1]
-    parts = [_columns(summary, basis, scheme, level) for summary in _summaries_of_blocks(side, basis, layout)]
+    parts = [
+        {name: _narrow(column) for name, column in _columns(summary, basis, scheme, level).items()}
+        for summary in _summaries_of_blocks(side, basis, layout)
+    ]
     names = [name for name in parts[0] if name != "weight" or side.whole.moments.weight != side.whole.n]
-    whole = {name: _narrow(np.concatenate([part[name] for part in parts])) for name in names}
+    whole = {name: _joined([part[name] for part in parts]) for name in names}
     metric_options = replace(side.metric_options, schemes=(scheme,), levels=(level,))
     metrics = _map_metrics(_shown(replace(side, metric_options=metric_options)), side, variable.units)
     scales = {name: scale(side.whole) for name in PICTURED if (scale := PIXEL_MAPS[name].scale)}
-    return CellSums(variable, whole, metrics, scales)
+    return CellSums.of(variable, whole, metrics, scales)
 
 
 def _means_of(side: ForecastSample, variable: Variable, layout: Layout) -> CellSums:
@@ -333,7 +395,7 @@ def _means_of(side: ForecastSample, variable: Variable, layout: Layout) -> CellS
             columns[value.name] = np.append(columns.get(value.name, np.empty(0)), sums)
     kept = {name: _narrow(column) for name, column in columns.items() if np.isfinite(column).all()}
     shown = (value for value in _shown(side) if value.name in kept)
-    return CellSums(variable, kept, _map_metrics(shown, side, variable.units))
+    return CellSums.of(variable, kept, _map_metrics(shown, side, variable.units))
 
 
 def _shown(side: ForecastSample) -> Iterator[Value]:
@@ -407,12 +469,23 @@ def _narrow(column: NDArray[Any]) -> NDArray[Any]:
     return column.astype(np.float32)
 
 
-def _packed(columns: Mapping[str, NDArray[Any]], rows: slice) -> dict[str, Any]:
-    """Return some blocks as names and types of the columns, and the columns as one compressed byte string."""
-    parts = {name: column[rows] for name, column in columns.items()}
-    data = b"".join(column.astype(column.dtype.newbyteorder("<")).tobytes() for column in parts.values())
-    return {
-        "count": len(next(iter(parts.values()))),
-        "columns": [[name, f"{column.dtype.kind}{column.itemsize}"] for name, column in parts.items()],
-        "data": base64.b64encode(gzip.compress(data, 6, mtime=0)).decode(),
-    }
+def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return narrow parts of a column as one column, which is as narrow as if it had not been in parts."""
+    kinds = {part.dtype.kind for part in parts}
+    return np.concatenate(parts, dtype=None if kinds == {"u"} else np.float32, casting="same_kind")
+
+
+def _packed(columns: Columns, rows: int) -> Iterator[PackedColumns]:
+    """Yield columns, so many rows at a time."""
+    for first in range(0, len(next(iter(columns.values()))), rows):
+        yield PackedColumns.of({name: column[first : first + rows] for name, column in columns.items()})
+
+
+def compressed(data: bytes) -> str:
+    """Return bytes as letters that a script can unpack."""
+    return letters(gzip.compress(data, 6, mtime=0))
+
+
+def letters(data: bytes) -> str:
+    """Return bytes as letters."""
+    return base64.b64encode(data).decode()

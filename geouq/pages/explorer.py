@@ -1,9 +1,10 @@
 """Scripts that the map loads: the regions, and the curves and numbers of each region."""
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from geouq.pages.cells import script_of
+from geouq.pages.cells import compressed, script_of
 from geouq.pages.content import ReportContent, Row
 from geouq.pages.curves import Curves
 from geouq.verdict import NOT_DETECTED, Place, Verdict, place_of, place_of_row
@@ -20,7 +21,8 @@ def region_scripts(content: ReportContent) -> Iterator[tuple[str, str]]:
     if content.cells is None:
         return
     variables = [sums.variable for sums in content.cells.variables]
-    yield script_of("layout", 0, 0, content.cells.facts() | {"regions": _regions(content)})
+    layout = json.dumps(content.cells.facts() | {"regions": _regions(content)}, separators=(",", ":"))
+    yield script_of("layout", 0, 0, compressed(layout.encode()))
     numbers = _numbers(content)
     for number, variable in enumerate(variables):
         whole, *places = [place_of(name, variable) for name in ("all", *content.regions)]

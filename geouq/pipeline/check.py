@@ -37,7 +37,12 @@ class Checked:
 
 
 def check(
-    experiment: Configuration, *, workers: int | None = None, memory: str | None = None, deep: bool = False
+    experiment: Configuration,
+    *,
+    workers: int | None = None,
+    memory: str | None = None,
+    deep: bool = False,
+    trust_for: str | None = None,
 ) -> Checked:
     """Check a configuration and the headers of all rasters, as `geouq check` does.
 
@@ -51,6 +56,9 @@ def check(
         Limit of the memory, such as "4GB".
     deep : bool
         Also read a sample of the pixels, and examine it.
+    trust_for : str, optional
+        Age of headers of files on servers, such as "12h". A header that is not older is not asked for, if it was read
+        with this option. They are kept in the folder of the results.
 
     Returns
     -------
@@ -62,7 +70,7 @@ def check(
     ConfigError
         If the configuration is wrong, no tile has all files, or the memory does not suffice.
     """
-    options = Options(workers=workers, memory=memory)
+    options = Options(workers=workers, memory=memory, trust_for=trust_for)
     job = read_headers(load_experiment(experiment), options, Silent())
     plan = describe(job.plan, job.catalog, checksums=job.experiment.fingerprint == "checksum")
     findings, sample = tuple[str, ...](), ""

@@ -16,7 +16,7 @@ from geouq.zones import Regions, TileZones
 
 @dataclass(frozen=True)
 class Options:
-    """How a run is carried out. No option changes a number.
+    """How a run is carried out. No option but `trust_for` changes a number.
 
     Parameters
     ----------
@@ -34,6 +34,10 @@ class Options:
         Read all pixels again.
     strict : bool
         Check as many pixels as `geouq check --deep`, in every run.
+    trust_for : str, optional
+        Age of headers of files on servers, such as "12h": a header that an earlier run with this option read, and that
+        is not older, is not asked for, so that a change of the file since then goes unnoticed if no pixel of its tile
+        is read.
     """
 
     out: Path | str | None = None
@@ -43,6 +47,7 @@ class Options:
     only: tuple[str, ...] = ()
     fresh: bool = False
     strict: bool = False
+    trust_for: str | None = None
 
 
 DEFAULTS = Options()

@@ -1,10 +1,13 @@
 """Read the headers of all rasters, place the regions and plan the work. No pixel is read."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from geouq.config import Experiment
 from geouq.pipeline.data import Job, Options
 from geouq.rasters.catalog import find_tiles
+from geouq.rasters.kept_headers import KEPT, KeptHeaders, parse_age
+from geouq.rasters.raster import headers_from
 from geouq.runs.checksums import require_local
 from geouq.runs.plan import plan_run, restricted, settings_for
 from geouq.runs.progress import Reporter
@@ -14,8 +17,20 @@ from geouq.zones import open_regions, placed
 
 def read_headers(experiment: Experiment, options: Options, reporter: Reporter, begun: Begun | None = None) -> Job:
     """Return what is to be done, from the headers of all rasters and the polygons; no pixel is read."""
+    folder = Path(options.out) if options.out else experiment.output_directory
+    if not options.trust_for:
+        return _read(experiment, folder, options, reporter, begun or Begun())
+    kept = KeptHeaders.load(folder / KEPT, parse_age(options.trust_for))
+    with headers_from(kept):
+        job = _read(experiment, folder, options, reporter, begun or Begun())
+    kept.save()
+    notes = (*job.catalog.notes, *kept.notes())
+    return replace(job, catalog=replace(job.catalog, notes=notes))
+
+
+def _read(experiment: Experiment, folder: Path, options: Options, reporter: Reporter, begun: Begun) -> Job:
     reporter.stage("headers", 1)
-    everything = find_tiles(experiment)
+    everything = find_tiles(experiment, options.workers)
     settings = settings_for(experiment, everything)
     experiment, catalog = restricted(experiment, everything, options.only)
     regions = open_regions(experiment)
@@ -29,5 +44,4 @@ def read_headers(experiment: Experiment, options: Options, reporter: Reporter, b
         zones, catalog = placed(regions, catalog)
     require_local(experiment, catalog.tiles, zones)
     plan = plan_run(catalog, options.workers, options.memory, {tile: own.layers for tile, own in zones.items()})
-    folder = Path(options.out) if options.out else experiment.output_directory
-    return Job(experiment, folder, catalog, settings, plan, regions, zones, options, reporter, begun or Begun())
+    return Job(experiment, folder, catalog, settings, plan, regions, zones, options, reporter, begun)

@@ -46,7 +46,8 @@ def prepare_again(job: Job, changed: Sequence[str]) -> Job | None:
     if changed:
         job.reporter.say(f"files of tile {', '.join(changed)} changed while they were read, and are read once more")
         with suppress(ConfigError):  # there is nothing left to read
-            return _prepare(job.experiment, replace(job.options, fresh=False), job.reporter, job.begun)
+            options = replace(job.options, fresh=False, trust_for=None)
+            return _prepare(job.experiment, options, job.reporter, job.begun)
     return None
 
 

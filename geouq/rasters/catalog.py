@@ -1,10 +1,10 @@
 """Which files make which tile: names matched to patterns and headers read, but no pixel."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from geouq.config import Experiment, FormData, Problem, Variable, config_error, key_of, model_and_layer
 from geouq.core.errors import DataError, GeouqError
@@ -155,8 +155,8 @@ class Catalog:
         return self.tiles[0].form if self.tiles else GAUSSIAN
 
 
-def find_tiles(experiment: Experiment) -> Catalog:
-    """Find the experiment's tiles and read their headers.
+def find_tiles(experiment: Experiment, workers: int | None = None) -> Catalog:
+    """Find the experiment's tiles and read their headers, no more than `workers` at a time if that is given.
 
     Raises ConfigError where a pattern matches no file, a tile that is named has no file at all, or the layers of every
     tile are wired wrongly. A tile that lacks a layer or has an unusable one becomes a Failure and does not stop the
@@ -178,8 +178,10 @@ def find_tiles(experiment: Experiment) -> Catalog:
     failures = [failure for name in names if (failure := _missing_layers(name, patterns, found))]
     incomplete = {failure.tile for failure in failures}
     complete = [name for name in names if name not in incomplete]
-    with ThreadPoolExecutor(readers_of(patterns.values()), initializer=keep_gdal_options) as pool:
-        opened = list(pool.map(lambda name: _open_tile(name, patterns, experiment), complete))
+    variables = _SharedVariables(experiment)
+    readers = workers or readers_of(patterns.values())
+    with ThreadPoolExecutor(readers, initializer=keep_gdal_options) as pool:
+        opened = list(pool.map(lambda name: _open_tile(name, patterns, experiment, variables), complete))
     tiles = [tile for tile in opened if isinstance(tile, Tile)]
     failures += [failure for failure in opened if isinstance(failure, Failure)]
     tiles, wrong = _rightly_wired(tiles, experiment)
@@ -200,19 +202,46 @@ def _missing_layers(name: str, patterns: Mapping[str, str], found: Mapping[str, 
     return Failure(name, "catalog", "MissingLayer", "there is no file " + ", nor ".join(missing))
 
 
-def _open_tile(name: str, patterns: Mapping[str, str], experiment: Experiment) -> Tile | Failure:
+class _SharedVariables:
+    """The variables of an experiment. Tiles whose bands are described alike share them, as tiles may be thousands."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self._experiment = experiment
+        self._by_description: dict[tuple[tuple[str, int, str], ...], _Variables] = {}
+
+    def described_by(self, raster: Raster) -> "_Variables":
+        """Return the variables of the configuration, or as the bands of a raster describe them."""
+        given = self._experiment.variables
+        described = () if given else tuple(_described(raster))
+        if described not in self._by_description:
+            single = given or _variables_of(described, self._experiment)
+            models = self._experiment.forms or self._experiment.predictions
+            own = _Variables(single, tuple(variable.of_model(model) for variable in single for model in models))
+            self._by_description.setdefault(described, own)  # another thread may have been first
+        return self._by_description[described]
+
+
+class _Variables(NamedTuple):
+    """The variables of a tile, and those of each model, where those of a variable stand together."""
+
+    single: tuple[Variable, ...]
+    of_models: tuple[Variable, ...]
+
+
+def _open_tile(
+    name: str, patterns: Mapping[str, str], experiment: Experiment, variables: _SharedVariables
+) -> Tile | Failure:
     try:
         paths = {layer: path_of(pattern, name) for layer, pattern in patterns.items()}
-        return _tile_of(
-            name, {layer: read_header(path, experiment.drivers) for layer, path in paths.items()}, experiment
-        )
+        rasters = {layer: read_header(path, experiment.drivers) for layer, path in paths.items()}
+        return _tile_of(name, rasters, experiment, variables)
     except GeouqError as error:
         return Failure(name, "header", type(error).__name__, str(error))
 
 
-def _tile_of(name: str, rasters: Mapping[str, Raster], experiment: Experiment) -> Tile:
+def _tile_of(name: str, rasters: Mapping[str, Raster], experiment: Experiment, shared: _SharedVariables) -> Tile:
     """Return a tile of these layers; GeouqError where grids or bands do not fit together."""
-    predictions, variables = _predictions_of(rasters, experiment)
+    predictions, variables = _predictions_of(rasters, experiment, shared)
     mean = next(iter(predictions.values())).mean
     for raster in rasters.values():
         require_same_grid(mean.grid, raster.grid, mean.path, raster.path)
@@ -221,7 +250,7 @@ def _tile_of(name: str, rasters: Mapping[str, Raster], experiment: Experiment) -
     tile = Tile(
         name,
         mean.grid,
-        tuple(variable.of_model(model) for variable in variables for model in predictions),
+        variables,
         predictions,
         area_weighted=experiment.data.area_weighted,
         common=experiment.compare_on == "common",
@@ -233,32 +262,34 @@ def _tile_of(name: str, rasters: Mapping[str, Raster], experiment: Experiment) -
 
 
 def _predictions_of(
-    rasters: Mapping[str, Raster], experiment: Experiment
+    rasters: Mapping[str, Raster], experiment: Experiment, shared: _SharedVariables
 ) -> tuple[dict[str, Prediction | Layered], tuple[Variable, ...]]:
-    """Return the prediction of each model, and the variables."""
+    """Return the prediction of each model, and the variables of the models."""
     if experiment.forms:
-        variables = experiment.variables or _variables_of(rasters["truth"], experiment)
-        bands = {v.band: number_of_band(rasters["truth"], "truth", v) for v in variables}
-        return {**layered_models(experiment.forms, experiment.levels, rasters, bands)}, variables
+        variables = shared.described_by(rasters["truth"])
+        bands = {v.band: number_of_band(rasters["truth"], "truth", v) for v in variables.single}
+        return {**layered_models(experiment.forms, experiment.levels, rasters, bands)}, variables.of_models
     predictions: dict[str, Prediction | Layered] = {
         model: Prediction.of(own, {layer: rasters[key_of(model, layer)] for layer in own.predicted})
         for model, own in experiment.predictions.items()
     }
     mean = next(iter(predictions.values())).mean
-    return predictions, experiment.variables or _variables_of(mean, experiment)
+    return predictions, shared.described_by(mean).of_models
 
 
-def _variables_of(mean: Raster, experiment: Experiment) -> tuple[Variable, ...]:
-    """Return the variables as the bands of the mean describe them."""
+def _described(raster: Raster) -> Iterator[tuple[str, int, str]]:
+    """Yield name, band and unit of each variable, as the bands of a raster describe them."""
+    return ((name, number, raster.bands[number - 1].units) for name, number in raster.variables.items())
+
+
+def _variables_of(described: Iterable[tuple[str, int, str]], experiment: Experiment) -> tuple[Variable, ...]:
+    """Return the variables of bands that are described so."""
     means = experiment.labels_mean or ()
     return tuple(
         Variable(
-            name=name,
-            band=number,
-            units=mean.bands[number - 1].units,
-            reference_mean=means[number - 1] if number <= len(means) else None,
+            name=name, band=number, units=units, reference_mean=means[number - 1] if number <= len(means) else None
         )
-        for name, number in mean.variables.items()
+        for name, number, units in described
     )
 
 

@@ -17,7 +17,14 @@ from rasterio.errors import RasterioError
 from geouq.core.errors import DataError
 from geouq.core.naming import file_in_name
 from geouq.core.redaction import remember_secrets
-from geouq.rasters.remote_files import as_gdal_names_it, forget, is_remote, version_of
+from geouq.rasters.remote_files import (
+    as_gdal_names_it,
+    forget,
+    is_first_request,
+    is_remote,
+    version_of,
+    without_signature,
+)
 
 ARCHIVED = re.compile(r"/vsi(?:zip|tar|gzip|7z|rar)/(?P<rest>.*)")
 BRACED = re.compile(r"\{(?P<archive>.*)\}")
@@ -42,8 +49,8 @@ class Stamp(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name without the folder."""
-        return Path(self.path).name
+        """Name without the folder and without a signature."""
+        return Path(without_signature(self.path)).name
 
     @property
     def local(self) -> bool:
@@ -147,13 +154,16 @@ Found = tuple[tuple[Stamp, ...], tuple[str, ...]]
 Known = dict[str, Stamp | None]  # by the name of the file that is opened
 
 
-def stamp_before_opening(path: str) -> Known:
+def stamp_before_opening(path: str, *, named_by_none: bool = False) -> Known:
     """Return a file as it is now; GDAL opens it, and what lies alongside it, as they are from now on.
 
     The open uses the server's answer, so that it costs no request.
+
+    named_by_none : whether GDAL opens no file that names others, and so has not read this one unnoticed.
     """
     file = physical(as_gdal_names_it(path))
-    forget(file)
+    if not (named_by_none and is_first_request(file)):
+        forget(file)
     return {file: stamp(file)}
 
 

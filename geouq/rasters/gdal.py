@@ -72,6 +72,20 @@ def keep_gdal_options() -> None:
         _of_thread.cache = CACHE
 
 
+@contextmanager
+def with_option(name: str, value: str) -> Iterator[None]:
+    """Set an option of `GDAL_OPTIONS` to another value; to set all of them takes as long as to open a small file."""
+    if not hasenv():
+        with rasterio.Env(**{name: value}):
+            yield
+        return
+    setenv(**{name: value})
+    try:
+        yield
+    finally:
+        setenv(**{name: GDAL_OPTIONS[name]})
+
+
 def _options() -> dict[str, Any]:
     return {**GDAL_OPTIONS, **cache_options(), **store_options()}
 

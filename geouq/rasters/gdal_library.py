@@ -18,7 +18,13 @@ def gdal_library() -> Any:
         library.VSIReadDirEx.argtypes = [ctypes.c_char_p, ctypes.c_int]
         library.CSLDestroy.argtypes = [ctypes.c_void_p]
         library.VSICurlPartialClearCache.argtypes = [ctypes.c_char_p]
-        library.VSIStatExL.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int]
+        library.VSIFOpenL.restype = ctypes.c_void_p
+        library.VSIFOpenL.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
+        library.VSIFReadL.restype = ctypes.c_size_t
+        library.VSIFReadL.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p]
+        library.VSIFSeekL.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int]
+        library.VSIFTellL.restype = ctypes.c_uint64
+        library.VSIFTellL.argtypes = library.VSIFCloseL.argtypes = [ctypes.c_void_p]
     except (OSError, AttributeError):
         return None
     return library

@@ -10,10 +10,10 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import rasterio
@@ -36,9 +36,27 @@ from geouq.rasters.files import (
     stamp,
     stamp_before_opening,
 )
-from geouq.rasters.gdal import NOT_OF_THE_DRIVER, UNKNOWN_FORMAT, WITHOUT_REASON, PixelReader, gdal_options, open_as
+from geouq.rasters.gdal import (
+    GDAL_OPTIONS,
+    NOT_OF_THE_DRIVER,
+    UNKNOWN_FORMAT,
+    WITHOUT_REASON,
+    PixelReader,
+    gdal_options,
+    open_as,
+    with_option,
+)
 from geouq.rasters.plain_tiff import PlainTiff, plain_tiff
-from geouq.rasters.remote_files import as_gdal_names_it, forget, is_remote, may_have_sidecars
+from geouq.rasters.remote_files import (
+    as_gdal_names_it,
+    endings_of_requests,
+    forget,
+    is_remote,
+    lost_sidecar,
+    may_have_sidecars,
+    sends_nothing,
+    without_signature,
+)
 from geouq.rasters.server_errors import failed_requests
 
 REFUSED = re.compile(
@@ -48,6 +66,7 @@ ADVICE_ON_REFUSAL = (
     "; the server refuses access: the file is private, or a password, a token or a signature is missing, wrong or "
     "expired"
 )
+CUT_OFF = "; the file is damaged, or its server sends less of it than is asked for: run again"
 OF_ONE_FILE = ("GTiff", "COG")  # formats that open no other raster, which may have sidecars of its own
 DRIVERS = ("GTiff",)  # of GDAL; a VRT can make it read any file or address
 MOST_REQUESTS = 8  # at a time, for a tile
@@ -76,7 +95,7 @@ def explained(path: str, drivers: Sequence[str], *, reading: bool = False) -> It
     except (RasterioError, CPLE_BaseError, OSError) as error:
         reason = _reason(error, path, drivers)
         if reading and not REFUSED.search(reason):
-            reason = reason.rstrip(".") + _answer_of_server(path, drivers)
+            reason = reason.rstrip(".") + (_answer_of_server(path, drivers) or _doubt_of(path))
         advice = ADVICE_ON_REFUSAL if REFUSED.search(reason) else advice_on(reason)
         raise DataError(f"{path} cannot be read: {reason}{advice}") from error
     if failed:
@@ -90,9 +109,22 @@ def _reason(error: Exception, path: str, drivers: Sequence[str]) -> str:
     reason = str(error.__cause__ or error).removeprefix(f"{path}: ")
     named = format_in_name(path).lower()
     other_format = named and named not in {driver.lower() for driver in drivers}
+    if UNKNOWN_FORMAT in reason and _gets_nothing(path):
+        return "its server shows the file, but does not send its content; try again, or see whether it is private"
     if UNKNOWN_FORMAT in reason or (other_format and any(own in reason for own in NOT_OF_THE_DRIVER)):
         return f"it is no {' or '.join(drivers)} file; `drivers` in the configuration names the formats to read"
     return reason
+
+
+def _doubt_of(path: str) -> str:
+    """Return what may be wrong with a file whose pixels cannot be read although its server answers."""
+    return CUT_OFF if is_remote(physical(as_gdal_names_it(path))) else ""
+
+
+def _gets_nothing(path: str) -> bool:
+    file = physical(as_gdal_names_it(path))
+    with with_option("GDAL_HTTP_MAX_RETRY", "0"):
+        return is_remote(file) and sends_nothing(file)
 
 
 def _answer_of_server(path: str, drivers: Sequence[str]) -> str:
@@ -139,6 +171,7 @@ class Raster:
     origins : the file and band that each band of a VRT passes through as it is.
     has_no_sidecars : whether it is on a server without sidecar files that change how it is read; GDAL then searches
     for none.
+    kept : whether the server was not asked for this header, which an earlier run read.
     """
 
     path: str
@@ -155,6 +188,7 @@ class Raster:
     read_at: int = 0
     origins: tuple[Origin | None, ...] = ()
     has_no_sidecars: bool = False
+    kept: bool = field(default=False, compare=False)
 
     @property
     def variables(self) -> dict[str, int]:
@@ -186,7 +220,8 @@ class Raster:
     def fingerprint(self) -> str:
         """Return what changes when the pixels do: what identifies the files, and the header."""
         files = [file.identity for file in self.files]
-        return repr((Path(self.path).name, files, self.unidentified, self.grid, self.bands, self.alpha))
+        name = Path(without_signature(self.path)).name
+        return repr((name, files, self.unidentified, self.grid, self.bands, self.alpha))
 
     @property
     def size(self) -> int:
@@ -199,16 +234,60 @@ class Raster:
         return max((file.modified for file in self.files), default=0)
 
 
+class _CutOffError(DataError):
+    """A server sent too little of what lies beside a raster."""
+
+
+class HeaderStore(Protocol):
+    """Headers that earlier runs have read."""
+
+    def find(self, path: str, drivers: Sequence[str]) -> Raster | None:
+        """Return the header of a raster, if it is kept."""
+
+    def add(self, raster: Raster, drivers: Sequence[str]) -> None:
+        """Keep a header."""
+
+
+_stores: list[HeaderStore] = []
+
+
+@contextmanager
+def headers_from(store: HeaderStore) -> Iterator[None]:
+    """Take the headers of files on servers from a store, where it has them, and add those that are read."""
+    _stores.append(store)
+    try:
+        yield
+    finally:
+        _stores.remove(store)
+
+
 def read_header(path: str, drivers: Sequence[str] = DRIVERS) -> Raster:
     """Read a raster's header; DataError if it cannot be opened, or is of a format that is not among `drivers`."""
+    if kept := next(filter(None, (store.find(path, drivers) for store in _stores)), None):
+        return kept
     plain = plain_tiff(path)
     with gdal_options():
         if found := plain and _like_another(plain, drivers):
             return found
-        raster = _read_header(path, drivers)
+        raster = _read_patiently(path, drivers)
     if plain:
         _remember(plain, drivers, raster)
+    for store in _stores:
+        store.add(raster, drivers)
     return raster
+
+
+def _read_patiently(path: str, drivers: Sequence[str]) -> Raster:
+    """Read a header, and once more where the server sent too little."""
+    left = int(GDAL_OPTIONS["GDAL_HTTP_MAX_RETRY"])
+    while True:
+        try:
+            return _read_header(path, drivers)
+        except _CutOffError as error:
+            if left < 1:
+                raise DataError(str(error)) from error
+        left -= 1
+        time.sleep(float(GDAL_OPTIONS["GDAL_HTTP_RETRY_DELAY"]))
 
 
 def _read_header(path: str, drivers: Sequence[str]) -> Raster:
@@ -233,6 +312,8 @@ def _read_header(path: str, drivers: Sequence[str]) -> Raster:
             has_no_sidecars,
         )
         _require_possible(raster, source)
+        if not has_no_sidecars and source.driver in OF_ONE_FILE:
+            _require_sidecars(raster, source)
         if any(version := _version(raster)):
             _versions[path] = version
         return raster
@@ -250,12 +331,24 @@ def _require_possible(raster: Raster, source: Any) -> None:
         )
 
 
+def _require_sidecars(raster: Raster, source: Any) -> None:
+    """Raise DataError where a server shows a mask or metadata beside a file, but sent too little of it."""
+    has_own_mask = any(band.masked for band in raster.bands)
+    name = as_gdal_names_it(raster.path)
+    if lost := lost_sidecar(name, [*source.files, *([f"{name}.msk"] if has_own_mask else [])]):
+        raise _CutOffError(
+            f"{raster.path} cannot be read: {lost} is damaged, or its server sent less of it than there is; run again, "
+            "or set GDAL_DISABLE_READDIR_ON_OPEN=EMPTY_DIR to read the raster without it"
+        )
+
+
 @contextmanager
 def _stamped_and_opened(path: str, drivers: Sequence[str]) -> Iterator[tuple[Known, Any, bool]]:
-    known, has_no_sidecars = stamp_before_opening(path), False
+    known = stamp_before_opening(path, named_by_none=set(drivers) <= set(OF_ONE_FILE))
+    has_no_sidecars = False
     try:
         has_no_sidecars = not may_have_sidecars(path)
-        with _sidecar_search(needed=not has_no_sidecars):
+        with _sidecar_search(path, drivers, needed=not has_no_sidecars):
             source = open_as(path, drivers)
     except RasterioError as error:
         if WITHOUT_REASON not in str(error) or not any(map(is_remote, known)):
@@ -263,16 +356,23 @@ def _stamped_and_opened(path: str, drivers: Sequence[str]) -> Iterator[tuple[Kno
         forget(*known)  # one more request, as the one for headers does not show why there was no answer
         with rasterio.Env(GDAL_HTTP_MAX_RETRY=0):
             known, source = {}, open_as(path, drivers)
-    if has_no_sidecars and (source.driver not in OF_ONE_FILE or source.transform.is_identity):
+    search = _sidecar_search(path, drivers, needed=not has_no_sidecars)
+    if any(map(is_remote, known)) and (source.driver not in OF_ONE_FILE or source.transform.is_identity):
         source.close()
-        source, has_no_sidecars = open_as(path, drivers), False
-    with source, _sidecar_search(needed=not has_no_sidecars):
+        source, has_no_sidecars, search = open_as(path, drivers), False, nullcontext()
+    with source, search:
         yield known, source, has_no_sidecars
 
 
-def _sidecar_search(*, needed: bool) -> Any:
-    """Return a context in which GDAL searches for sidecar files of a raster that it opens, or does not."""
-    return nullcontext() if needed else rasterio.Env(GDAL_DISABLE_READDIR_ON_OPEN="EMPTY_DIR")
+def _sidecar_search(path: str, drivers: Sequence[str], *, needed: bool) -> Any:
+    """Return a context in which GDAL searches for sidecar files of a raster that it opens, or does not.
+
+    On a server it asks for those alone that change how pixels are read, if it opens no other rasters.
+    """
+    if not needed:
+        return with_option("GDAL_DISABLE_READDIR_ON_OPEN", "EMPTY_DIR")
+    names = endings_of_requests(path) if set(drivers) <= set(OF_ONE_FILE) else ""
+    return rasterio.Env(CPL_VSIL_CURL_ALLOWED_EXTENSIONS=names) if names else nullcontext()
 
 
 @contextmanager
@@ -280,22 +380,71 @@ def opened(raster: Raster) -> Iterator[Any]:
     """Yield the raster opened for this thread; the `most_open` last used stay open. Raise DataError on failure."""
     handles = _handles()
     key = (raster.path, raster.files, raster.read_at)
+    if raster.kept and key not in _confirmed:
+        _require_as_kept(raster)
+        _confirmed.add(key)
     with explained(raster.path, (raster.driver,), reading=True):
         if key not in handles:
             while len(handles) >= most_open():
                 handles.popitem(last=False)[1].close()
             _forget_another_version(raster)
-            with _sidecar_search(needed=not raster.has_no_sidecars):
-                handles[key] = _open_for_pixels(raster)
+            handles[key] = _open_for_pixels(raster)
         handles.move_to_end(key)
-        yield handles[key]
+        yield _Patient(raster, handles, key) if raster.is_remote else handles[key]
+
+
+_confirmed: set[Key] = set()  # rasters with kept headers that servers still show
+
+
+def _require_as_kept(raster: Raster) -> None:
+    """Raise ChangedError where a server shows another header, or other files beside the raster, than those kept."""
+    with gdal_options():
+        now = _read_patiently(raster.path, (raster.driver,))
+    if (now.fingerprint, now.has_no_sidecars) != (raster.fingerprint, raster.has_no_sidecars):
+        raise ChangedError(f"{raster.path} changed since its header was kept; run again without --trust-for")
 
 
 def _open_for_pixels(raster: Raster) -> Any:
     """Open a raster; of a local TIFF file, the CRS is not read."""
     if raster.tiff and not raster.is_remote:
         return PixelReader(raster.path, driver=raster.driver, sharing=False)
-    return rasterio.open(raster.path, driver=raster.driver, sharing=False)
+    with _sidecar_search(raster.path, (raster.driver,), needed=not raster.has_no_sidecars):
+        return rasterio.open(raster.path, driver=raster.driver, sharing=False)
+
+
+class _Patient:
+    """An open raster on a server, read again where the server answers but sent less than it was asked for.
+
+    GDAL repeats requests that fail, but not those that are cut off while many ranges are read at once.
+    """
+
+    def __init__(self, raster: Raster, handles: "OrderedDict[Key, Any]", key: Key) -> None:
+        self._raster, self._handles, self._key = raster, handles, key
+
+    def read(self, *arguments: Any, **options: Any) -> Any:
+        """Return pixels, as rasterio does."""
+        return self._repeated("read", *arguments, **options)
+
+    def read_masks(self, *arguments: Any, **options: Any) -> Any:
+        """Return the mask of a band, as rasterio does."""
+        return self._repeated("read_masks", *arguments, **options)
+
+    def get_tag_item(self, *arguments: Any, **options: Any) -> Any:
+        """Return where a block is, as rasterio does."""
+        return self._repeated("get_tag_item", *arguments, **options)
+
+    def _repeated(self, method: str, *arguments: Any, **options: Any) -> Any:
+        path, drivers = self._raster.path, (self._raster.driver,)
+        for _ in range(int(GDAL_OPTIONS["GDAL_HTTP_MAX_RETRY"])):
+            try:
+                return getattr(self._handles[self._key], method)(*arguments, **options)
+            except (RasterioError, CPLE_BaseError, OSError):
+                if _answer_of_server(path, drivers):
+                    raise
+            time.sleep(float(GDAL_OPTIONS["GDAL_HTTP_RETRY_DELAY"]))
+            self._handles[self._key].close()
+            self._handles[self._key] = _open_for_pixels(self._raster)
+        return getattr(self._handles[self._key], method)(*arguments, **options)
 
 
 _versions: dict[str, Version] = {}  # of rasters, as this process read them last

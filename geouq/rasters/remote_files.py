@@ -7,7 +7,7 @@ it is closed.
 import ctypes
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from email.utils import parsedate_to_datetime
 
 from rasterio._path import _parse_path, _vsi_path  # as its `open` does
@@ -16,9 +16,19 @@ from geouq.rasters.gdal_library import gdal_library, texts_of
 
 CLIENTS = ("curl", "s3", "gs", "az", "adls", "oss", "swift", "hdfs", "webhdfs")
 REMOTE = re.compile(rf"/vsi({'|'.join(CLIENTS)})[/?]")
+# what a signature of a store adds to the query of an address; it changes, and what is there does not
+SIGNATURE = re.compile(
+    r"(?:x-amz-(?:algorithm|credential|date|expires|security-token|signature|signedheaders)"
+    r"|x-goog-(?:algorithm|credential|date|expires|signature|signedheaders)"
+    r"|awsaccesskeyid|googleaccessid|key-pair-id|policy|signature|expires"  # of S3, Google and CloudFront, earlier
+    r"|s[evrpt]|sig|spr|sip|sk(?:oid|tid|t|e|s|v))=.*",  # of Azure
+    re.IGNORECASE,
+)
+SIGNED = re.compile(r"(?:x-amz-signature|x-goog-signature|signature|sig)=", re.IGNORECASE)
+USER = re.compile(r"(?<=://)[^/@?]*@")
 SETTLED = 2  # seconds: servers round times of change to a second, so a younger file may change within that second
 READ_WITH_IT = (".msk", ".aux.xml")  # masks; nodata, scales and names of bands
-STATUS, EXISTS = 1024, 1  # more bytes than a status takes, and the flag that requests no more than whether it exists
+ALLOWED = "CPL_VSIL_CURL_ALLOWED_EXTENSIONS"  # GDAL asks for no file whose name ends otherwise
 
 
 def is_remote(path: str) -> bool:
@@ -37,6 +47,21 @@ def as_gdal_names_it(path: str) -> str:
     return str(_vsi_path(_parse_path(path)))
 
 
+def without_signature(path: str) -> str:
+    """Return a path without what signs it and without the name of a user: what the next run has in common with it.
+
+    >>> without_signature("https://me:word@host/a.tif?id=5&X-Amz-Date=2026&X-Amz-Signature=5f")
+    'https://host/a.tif?id=5'
+    """
+    if not is_remote(as_gdal_names_it(path)):
+        return path
+    address, _, query = path.partition("?")
+    options = query.split("&")
+    if any(SIGNED.match(option) for option in options):
+        options = [option for option in options if not SIGNATURE.fullmatch(option)]
+    return USER.sub("", address) + (f"?{'&'.join(options)}" if any(options) else "")
+
+
 def version_of(path: str) -> tuple[int, int, str] | None:
     """Return size, time of change (nanoseconds) and ETag of a file on a server; None where these identify nothing."""
     headers = _headers(path)
@@ -45,6 +70,17 @@ def version_of(path: str) -> tuple[int, int, str] | None:
     if not etag and (not modified or not size.isdecimal() or 0 <= now - modified < SETTLED):
         return None
     return int(size) if size.isdecimal() else 0, int(modified * 10**9), etag
+
+
+def is_first_request(path: str) -> bool:
+    """Return whether this process has not asked for a file yet, so that GDAL keeps nothing of it."""
+    if path in _asked:
+        return False
+    _asked.add(path)
+    return True
+
+
+_asked: set[str] = set()  # names of files; to `forget` one takes GDAL longer the more files it keeps
 
 
 def forget(*paths: str) -> None:
@@ -69,9 +105,64 @@ def may_have_sidecars(path: str) -> bool:
 
 
 def exists(name: str) -> bool:
-    """Return whether GDAL finds a file."""
+    """Return whether GDAL finds a file; it is opened, as a look at its status would list folders of that name."""
+    _asked.add(name)
     library = gdal_library()
-    return bool(library) and library.VSIStatExL(name.encode(), ctypes.create_string_buffer(STATUS), EXISTS) == 0
+    file = library and library.VSIFOpenL(name.encode(), b"rb")
+    if file:
+        library.VSIFCloseL(file)
+    return bool(file)
+
+
+def endings_of_requests(path: str) -> str:
+    """Return how the names of a raster and of its masks and metadata end, so that GDAL asks for no other.
+
+    '' where GDAL, or the environment, decides.
+    """
+    name = as_gdal_names_it(path)
+    last = name.rpartition("/")[2]
+    is_plain = is_remote(name) and not re.search(r"[?,\s]", name)
+    if not is_plain or any(option in os.environ for option in ("GDAL_DISABLE_READDIR_ON_OPEN", ALLOWED)):
+        return ""
+    return ",".join((last, *(f"{last}{end}" for end in READ_WITH_IT)))
+
+
+def lost_sidecar(name: str, files: Collection[str]) -> str:
+    """Return a sidecar file that exists, but that GDAL could not read to its end when it opened a raster; '' for none.
+
+    GDAL reads a raster as if such a file did not exist, or as if it held nothing.
+
+    files : those that GDAL used.
+    """
+    if not is_remote(name) or "?" in name or gdal_library() is None or "GDAL_DISABLE_READDIR_ON_OPEN" in os.environ:
+        return ""
+    mask, metadata = (f"{name}{end}" for end in READ_WITH_IT)
+    if mask not in files and exists(mask):
+        return mask
+    return metadata if metadata in files and sends_less(metadata) else ""
+
+
+def sends_nothing(name: str) -> bool:
+    """Return whether a server shows a file, but does not send its first byte when it is asked for it now."""
+    forget(name)
+    return sends_less(name, 1)
+
+
+def sends_less(name: str, most: int | None = None) -> bool:
+    """Return whether a server sends less of a file than it says that there is, of its first bytes or of all."""
+    library = gdal_library()
+    file = library and library.VSIFOpenL(name.encode(), b"rb")
+    if not file:
+        return False
+    try:
+        library.VSIFSeekL(file, 0, os.SEEK_END)
+        size = int(library.VSIFTellL(file))
+        wanted = size if most is None else min(size, most)
+        library.VSIFSeekL(file, 0, os.SEEK_SET)
+        read = int(library.VSIFReadL(ctypes.create_string_buffer(max(wanted, 1)), 1, wanted, file))
+        return read < wanted
+    finally:
+        library.VSIFCloseL(file)
 
 
 def cache_options() -> dict[str, str]:

@@ -332,7 +332,8 @@ def collect_pixels(
             continue
         found.setdefault(name, []).append(outcome)
         if task.place == task.count - 1:
-            yield task.tile, _kept(found.pop(name), wanted[name], settings)
+            kept = _kept(found.pop(name), wanted[name], settings)
+            yield task.tile, _unless_changed(task.tile, "exact bins") or kept
         else:
             under_way(name, (task.place + 1) / task.count)
 

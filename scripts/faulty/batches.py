@@ -31,9 +31,11 @@ MOST_MEMORY = 6 << 30  # bytes of addresses of the whole program
 ALWAYS = 10**6
 READ = """import sys
 from geouq.core.errors import DataError
-from geouq.rasters.raster import read_header
+from geouq.rasters.gdal import gdal_options
+from geouq.rasters.raster import opened, read_header
 try:
-    print("masked" if read_header(sys.argv[1]).bands[0].masked else "not masked")
+    with gdal_options(), opened(read_header(sys.argv[1])) as source:
+        print("masked" if source.read(1).any() and not source.read_masks(1).all() else "not masked")
 except DataError:
     print("refused")
 """

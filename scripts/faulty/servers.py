@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
-FAULTS = ("stalls", "resets", "fails")  # after which a request may succeed
-ERRORS = {"fails": 500, "refuses": 403}
+FAULTS = ("stalls", "resets", "fails", "breaks off")  # after which a request may succeed
+ERRORS = {"fails": 500, "is busy": 429, "refuses": 403}
 STALL = 60  # seconds
 RESET_ON_CLOSE = (socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
@@ -58,22 +58,24 @@ class Handler(BaseHTTPRequestHandler):
         elif not file.is_file():
             self.send_error(404)
         else:
-            self._send(file)
+            self._send(file, {"breaks off": 0.5, "shortens": 0.5}.get(fault, 1), says_so=fault == "shortens")
 
     do_HEAD = do_GET  # noqa: N815  as http.server calls it
 
-    def _send(self, file: Path) -> None:
+    def _send(self, file: Path, share: float, *, says_so: bool) -> None:
+        """Send a share of what was asked for; says_so : with its length, rather than that of all."""
         content = file.read_bytes()
         asked = self.headers.get("Range", f"bytes=0-{len(content) - 1}").removeprefix("bytes=").split("-")
         first, last = int(asked[0]), min(int(asked[1] or len(content)), len(content) - 1)
         self.send_response(206 if "Range" in self.headers else 200)
         self.send_header("Accept-Ranges", "bytes")
         self.send_header("Content-Range", f"bytes {first}-{last}/{len(content)}")
-        self.send_header("Content-Length", str(last + 1 - first))
+        sent = int((last + 1 - first) * share) if self.command == "GET" else last + 1 - first
+        self.send_header("Content-Length", str(sent if says_so else last + 1 - first))
         self.send_header("Last-Modified", self.date_time_string(file.stat().st_mtime))
         self.end_headers()
         if self.command == "GET":
-            self.wfile.write(content[first : last + 1])
+            self.wfile.write(content[first : first + sent])
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""

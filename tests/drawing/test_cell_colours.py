@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+from colour_differences import least_difference
 
 from geouq.drawing.cells import usual_metric
 from geouq.figures import save_figure
@@ -79,6 +80,7 @@ def test_page_figure_and_styles_have_the_same_colours_at_the_same_values(tile_fo
     for name, (values, colours) in page.items():
         np.testing.assert_allclose(styles[name][0], [(low + high) / 2 for low, high in pairwise(values)], err_msg=name)
         assert styles[name][1] == colours, name
+        assert least_difference(colours) >= 10, name
     assert of_raster(tmp_path / "out") == page[next(iter(styles))]
 
 

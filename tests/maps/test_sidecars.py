@@ -344,7 +344,7 @@ def test_a_cell_without_a_pixel_is_no_polygon(tmp_path):
 
 @pytest.mark.parametrize(("many", "size"), [(9, 1 << 14), (10, 1 << 12)])
 def test_a_package_of_many_cells_has_larger_pages(tmp_path, monkeypatch, many, size):
-    monkeypatch.setattr(polygons_room, "TOGETHER", many)
+    monkeypatch.setattr(polygons_room, "MANY", many)
     part = summarize_arrays(*heteroscedastic((40, 48)), (0.5, 0.9), cell_size=16)
     cell_maps([TileSummary("a", Grid((40, 48), PLACE, UTM33), 16, {"cover": part})], tmp_path)
 

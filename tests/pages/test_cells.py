@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from affine import Affine
+from cell_columns import columns_of
 from landscape import NORTH_UP
 
 from geouq.config import BinScheme, Variable
@@ -16,7 +17,7 @@ from geouq.inference import ForecastSample
 from geouq.maps.pixel_maps import PIXEL_MAPS
 from geouq.maps.scales import cell_scale, hexadecimal
 from geouq.metrics import MetricOptions, Value, binned, coverage, crps, named, zms
-from geouq.pages.cells import LARGEST_FILE, MOST_CELLS, _ground, cell_maps, joined, layout_of
+from geouq.pages.cells import LARGEST_FILE, MOST_CELLS, SUMS, _ground, _joined, _narrow, cell_maps, joined, layout_of
 from geouq.summary import TilePlace, add_all, empty_summary
 
 SCHEME = BinScheme(scheme="equal-count", count=10)
@@ -79,7 +80,7 @@ def side(tile_folder, sweep_one):
 
 def test_the_sums_of_all_cells_are_those_of_the_whole(side):
     (sums,) = cell_maps({"height": side}, [Variable(name="height", band=1)], SCHEME).variables
-    total = {name: column.sum(dtype=np.float64) for name, column in sums.columns.items()}
+    total = {name: column.sum(dtype=np.float64) for name, column in columns_of(sums).items()}
 
     assert "weight" not in total
     assert total["n"] == side.whole.n
@@ -98,26 +99,36 @@ def test_cells_of_small_tiles_have_the_same_sums_together_and_alone(side, monkey
     monkeypatch.setattr("geouq.pages.cells.TOGETHER", 1)
     (alone,) = cell_maps({"height": side}, [Variable(name="height", band=1)], SCHEME).variables
 
-    assert together.columns.keys() == alone.columns.keys()
-    for name, column in together.columns.items():
-        assert column.tobytes() == alone.columns[name].tobytes()
+    assert together.files == alone.files
+
+
+def test_a_column_in_parts_is_as_narrow_as_in_one():
+    whole, half, large = np.array([3.0, 255.0]), np.array([0.5, 7.0]), np.array([2.0**24 + 2.5, 2.0])
+
+    for parts in ([whole, whole], [whole, whole * 255], [whole, half], [half, whole * 2**20], [large, whole]):
+        together, apart = _narrow(np.concatenate(parts)), _joined([_narrow(part) for part in parts])
+        assert apart.dtype == together.dtype
+        np.testing.assert_array_equal(apart, together)
 
 
 def test_files_hold_the_columns_in_pieces_of_bounded_size(side):
     maps = cell_maps({"height": side}, [Variable(name="height", band=1, units="m")], SCHEME)
-    (name, text), (of_bins, diagrams) = maps.files()
+    written = dict(maps.files())
 
     facts = maps.facts()
-    assert (name, of_bins) == ("cells_0_0.js", "bins_0_0.js")
+    assert list(written) == ["cells_0_0.js", "sums_0_0.js", "bins_0_0.js"]
     assert (facts["names"], facts["size"], facts["variables"][0]["units"]) == (["a1", "a2"], 16, "m")
-    both = [json.loads(one.split(",", 3)[3].removesuffix(");\n")) for one in (text, diagrams)]
-    widths = [sum(int(kind[1]) for _, kind in packed["columns"]) for packed in both]
-    for packed, width in zip(both, widths, strict=True):
+    columns = {}
+    for name, text in written.items():
+        packed = json.loads(text.split(",", 3)[3].removesuffix(");\n"))
+        width = sum(int(kind[1]) for _, kind in packed["columns"])
         assert len(gzip.decompress(base64.b64decode(packed["data"]))) == packed["count"] * width
-    assert "pit_0" not in dict(both[0]["columns"])
-    assert "pit_0" in dict(both[1]["columns"])
-    worst = maps.variables[0].rows_a_file * sum(widths) * 4 / 3
-    assert worst <= LARGEST_FILE
+        kind = name.partition("_")[0]
+        columns[kind] = [name for name, _ in packed["columns"]]
+        assert facts["variables"][0]["rows"][kind] * width * 4 / 3 <= LARGEST_FILE
+    assert columns["cells"] == ["n", "covered"]  # all that the map needs as it opens
+    assert columns["sums"] == list(SUMS)
+    assert columns["bins"][0] == "pit_0"
 
 
 def test_the_map_has_the_colours_of_the_cell_maps_and_the_coordinates_of_the_tiles(side):

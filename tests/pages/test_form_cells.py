@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 import rasterio
+from cell_columns import columns_of
 from form_files import CLASSES, QUANTILES, TRUTH, experiment_of, options, write_forms
 
 import geouq as gq
@@ -40,7 +41,8 @@ def maps_of(folder, data, text=QUIET):
 
 
 def mean_of(sums, name):
-    return sums.columns[name].sum(dtype=np.float64) / sums.columns["n"].sum()
+    columns = columns_of(sums)
+    return columns[name].sum(dtype=np.float64) / columns["n"].sum()
 
 
 def test_the_means_of_all_cells_of_quantiles_are_those_of_the_whole(folder):
@@ -48,7 +50,7 @@ def test_the_means_of_all_cells_of_quantiles_are_those_of_the_whole(folder):
     sums = maps.variables[0]
 
     assert not maps.diagrams
-    assert sums.columns["n"].sum() == whole.n
+    assert columns_of(sums)["n"].sum() == whole.n
     for name, function in (
         ("crps_quantiles", gq.quantiles.crps_quantiles),
         ("wis", gq.quantiles.wis),
@@ -64,7 +66,9 @@ def test_the_page_is_told_what_the_means_are(folder):
     maps, _ = maps_of(folder, QUANTILES | TRUTH)
     (told,) = (one for one in maps.facts_of(0)["metrics"] if one["id"] == "coverage_80")
     assert (told["name"], told["unit"], told["of"], told["part"]) == ("coverage of 80 %", "1", "coverage", "coverage")
-    assert not maps.facts()["variables"][0]["diagrams"]
+    assert maps.facts()["variables"][0]["rows"].keys() == {"cells", "sums"}
+    (cells,) = maps.variables[0].files["cells"]
+    assert dict(cells.kinds).keys() == {"n", "coverage_80"}  # the map opens on the coverage
 
 
 def test_a_log_loss_that_is_infinite_somewhere_is_not_on_the_map(folder):

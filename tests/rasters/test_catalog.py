@@ -1,5 +1,7 @@
 """Which files make which tile."""
 
+import time
+
 import numpy as np
 import pytest
 import rasterio
@@ -10,6 +12,8 @@ from rasterio.enums import ColorInterp
 
 from geouq.config import load_experiment
 from geouq.core.errors import ConfigError
+from geouq.core.failures import Failure
+from geouq.rasters import catalog as catalog_of_rasters
 from geouq.rasters.catalog import find_tiles
 from geouq.rasters.tile_names import match_names, others
 
@@ -216,6 +220,32 @@ def test_bands_that_describe_other_variables_fail_alone(tile_folder, tmp_path, w
 
     assert failure.tile == "b1"
     assert "1 height, 2 gini, 3 cover" in failure.message
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_no_more_headers_are_read_at_a_time_than_there_are_workers(tile_folder, monkeypatch, workers):
+    under_way, most = [], []
+
+    def opened(name, *_):
+        under_way.append(name)
+        time.sleep(0.02)
+        most.append(len(under_way))
+        under_way.remove(name)
+        return Failure(name, "catalog", "Error", "none")
+
+    monkeypatch.setattr(catalog_of_rasters, "_open_tile", opened)
+    config = tile_folder(tuple(f"t{number}" for number in range(9)))
+
+    assert len(find_tiles(load_experiment(config), workers).failures) == 9
+    assert max(most) == workers
+
+
+@pytest.mark.parametrize("text", ["", "variables: [height, cover, gini]\n"])
+def test_all_tiles_share_their_variables(tile_folder, text):
+    first, *others = tiles_of(tile_folder(text=text)).tiles
+
+    assert others
+    assert all(tile.variables is first.variables for tile in others)
 
 
 def test_bands_of_one_name_are_all_variables_and_alpha_is_none(tile_folder, tmp_path, write_raster):

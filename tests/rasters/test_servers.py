@@ -79,6 +79,95 @@ def test_a_server_that_does_not_is_given_up_on_after_so_many_requests(tmp_path, 
     assert len(asked) == 1 + int(HURRY["GDAL_HTTP_MAX_RETRY"]) + for_the_reason
 
 
+PIXELS = """import sys
+from geouq.core.errors import DataError
+from geouq.rasters.gdal import gdal_options
+from geouq.rasters.raster import opened, read_header
+with gdal_options():
+    try:
+        header = read_header(sys.argv[1])
+        with opened(header) as source:
+            print(source.read().astype(float).sum(), header.bands[0].masked)
+    except DataError as error:
+        print(error)
+"""
+TILED = {"tiled": True, "blockxsize": 64, "blockysize": 64}
+FOR_HEADER = 4  # requests
+
+
+@pytest.mark.parametrize("compress", ["none", "deflate"])
+@pytest.mark.parametrize("fault", ["stalls", "resets", "fails", "is busy", "breaks off", "shortens"])
+def test_pixels_of_a_server_that_recovers_are_those_of_the_file(tmp_path, write_raster, fault, compress):
+    pixels = np.random.default_rng(1).integers(0, 1000, (3, 200, 200)).astype(np.float32)
+    write_raster(tmp_path / "a.tif", pixels, compress=compress, **TILED)
+    with serving(tmp_path, fault, faulty=2, before=FOR_HEADER) as (address, asked):
+        assert told(address, script=PIXELS) == f"{pixels.sum(dtype=float)} False"
+    assert len(asked) > FOR_HEADER + 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("resets", "its server now answers CURL error: "),
+        ("fails", "its server now answers HTTP response code: 500"),
+        ("is busy", "its server now answers HTTP response code: 429"),
+        ("breaks off", "or its server sends less of it than is asked for: run again"),
+        ("shortens", "or its server sends less of it than is asked for: run again"),
+    ],
+)
+def test_pixels_of_a_server_that_does_not_are_given_up_on(tmp_path, write_raster, fault, reason):
+    write_raster(tmp_path / "a.tif", np.random.default_rng(1).normal(size=(3, 200, 200)), **TILED)
+    with serving(tmp_path, fault, faulty=1000, before=FOR_HEADER) as (address, asked):
+        message = told(address, script=PIXELS)
+
+    assert message.startswith(f"/vsicurl/{address}/a.tif cannot be read: a.tif, band 1: ")
+    assert reason in message
+    assert len(asked) < 60
+
+
+@pytest.mark.parametrize("fault", ["breaks off", "shortens"])
+@pytest.mark.parametrize("name", ["a.tif.msk", "a.tif.aux.xml"])
+def test_a_sidecar_that_is_cut_off_on_its_way_is_not_taken_for_absent(tmp_path, write_raster, fault, name):
+    """GDAL would take the mask for absent, so that all pixels count, and the metadata for empty."""
+    write_raster(tmp_path / "a.tif", np.ones((20, 20), np.float32))
+    with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=False), rasterio.open(tmp_path / "a.tif", "r+") as target:
+        target.write_mask(np.eye(20, dtype=np.uint8))
+    (tmp_path / "a.tif.aux.xml").write_text(
+        '<PAMDataset><PAMRasterBand band="1"><Scale>2</Scale></PAMRasterBand></PAMDataset>'
+    )
+    with serving(tmp_path, fault, faulty=1000, at=f"/{name}") as (address, _):
+        message = told(address)
+
+    assert f"/{name} is damaged, or its server sent less of it than there is; run again" in message
+
+
+@pytest.mark.parametrize("fault", ["breaks off", "shortens"])
+def test_a_mask_that_was_cut_off_is_requested_again(tmp_path, write_raster, fault):
+    write_raster(tmp_path / "a.tif", np.ones((20, 20), np.float32))
+    with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=False), rasterio.open(tmp_path / "a.tif", "r+") as target:
+        target.write_mask(np.eye(20, dtype=np.uint8))
+    with serving(tmp_path, fault, faulty=6, at="/a.tif.msk") as (address, asked):
+        assert told(address) == "(20, 20) masked"
+    assert asked.count("/a.tif.msk") > 2
+
+
+@pytest.mark.parametrize("fault", ["fails", "resets", "refuses"])
+def test_a_server_that_shows_a_file_but_sends_nothing_is_not_taken_for_another_format(tmp_path, write_raster, fault):
+    write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32))
+    with serving(tmp_path, fault, faulty=1000, method="GET") as (address, _):
+        message = told(address)
+
+    assert "its server shows the file, but does not send its content" in message
+    assert "no GTiff" not in message
+
+
+@pytest.mark.parametrize("content", [b"", b"no raster"])
+def test_another_format_on_a_server_is_named_as_such(tmp_path, content):
+    (tmp_path / "a.tif").write_bytes(content)
+    with serving(tmp_path) as (address, _):
+        assert "it is no GTiff file" in told(address)
+
+
 def test_a_header_takes_no_more_requests_than_gdal_makes_for_the_raster(tmp_path, write_raster):
     write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32))
     requests = []
@@ -112,6 +201,18 @@ def test_a_raster_alone_on_a_server_takes_two_requests_and_one_for_each_sidecar(
     assert found.startswith("72.0 True")
     sidecars = [] if query else [f"/{file}.msk", f"/{file}.aux.xml"]
     assert sorted(asked) == sorted([f"/{name}"] * 2 + sidecars)
+
+
+def test_a_raster_with_a_mask_and_metadata_takes_no_request_for_other_names(tmp_path, write_raster):
+    write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32), transform=PLACE)
+    with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=False), rasterio.open(tmp_path / "a.tif", "r+") as target:
+        target.write_mask(np.eye(8, 9, dtype=np.uint8))
+    (tmp_path / "a.tif.aux.xml").write_text("<PAMDataset></PAMDataset>")
+    with serving(tmp_path) as (address, asked):
+        assert told(address) == "(8, 9) masked"
+
+    assert set(asked) == {"/a.tif", "/a.tif.msk", "/a.tif.aux.xml"}
+    assert len(asked) <= 7
 
 
 @pytest.mark.parametrize("internal", [True, False])

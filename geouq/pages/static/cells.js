@@ -2,10 +2,14 @@
 "use strict";
 geouq.cells = (() => {
   const ARRAYS = {u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, f4: Float32Array};
+  /** What compressed letters hold, as a response. */
+  function inflated(data) {
+    const text = atob(data), bytes = new Uint8Array(text.length);
+    for (let k = 0; k < text.length; k++) bytes[k] = text.charCodeAt(k); // Uint8Array.from takes ten times as long
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
+  }
   async function unpacked(packed) {
-    const bytes = Uint8Array.from(atob(packed.data), letter => letter.charCodeAt(0));
-    const buffer = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
-    const found = {};
+    const buffer = await inflated(packed.data).arrayBuffer(), found = {};
     let start = 0;
     for (const [name, type] of packed.columns) {
       const stop = start + packed.count * ARRAYS[type].BYTES_PER_ELEMENT;
@@ -16,16 +20,17 @@ geouq.cells = (() => {
   }
   let waiting = null;
   /** Where the blocks of the tiles lie; `first` are the places of the first block of each tile, and the end. */
-  const layout = () => waiting ??= geouq.load("layout", 0, 0).then(found => {
+  const layout = () => waiting ??= geouq.load("layout", 0, 0).then(data => inflated(data).json()).then(found => {
     found.first = [0];
     found.rows.forEach((rows, tile) => found.first.push(found.first[tile] + rows * found.columns[tile]));
     return found;
   });
   /** A variable of the map with its metrics, its colours, the verdicts in doubt and the diagrams of the whole. */
   const described = async (layout, number) => Object.assign(layout.variables[number], await geouq.load("diagrams", number, 0));
-  /** The columns of a variable (`cells`, or `bins` for the diagrams) of some tiles over the blocks of all tiles. */
+  /** The columns of a variable (`cells` of the opening map, other `sums`, or `bins` of the diagrams) of some tiles over the blocks of all tiles; none where it has no such columns. */
   async function load(kind, layout, number, tiles) {
-    const {rows} = layout.variables[number], parts = new Set(), columns = {};
+    const rows = layout.variables[number].rows[kind], parts = new Set(), columns = {};
+    if (!rows) return columns;
     for (const tile of tiles) {
       for (let part = Math.floor(layout.first[tile] / rows); part * rows < layout.first[tile + 1]; part++) parts.add(part);
     }
@@ -78,9 +83,14 @@ geouq.cells = (() => {
     },
   };
   const BINNED = new Set(["uce", "ence"]); // they need the sums of the diagrams
-  /** What the map can show: a function of sums and a block, name, unit and colours of each metric. */
-  const metrics = variable => [...variable.metrics, {id: "n", of: "n", name: "pixels", unit: "1"}].map(metric => ({
-    ...metric, binned: variable.diagrams && BINNED.has(metric.of),
+  /** The kind of the columns that a metric needs, given those of the opening map. */
+  function kindOf({id, of}, variable, first) {
+    if (id in first || of === "coverage" && "covered" in first) return "cells";
+    return variable.rows.bins && BINNED.has(of) ? "bins" : "sums";
+  }
+  /** What the map can show: a function of sums and a block, kind of the sums, name, unit and colours of each metric. */
+  const metrics = (variable, first) => [...variable.metrics, {id: "n", of: "n", name: "pixels", unit: "1"}].map(metric => ({
+    ...metric, kind: kindOf(metric, variable, first),
     at: (sums, block = 0) => metric.id in sums && metric.id !== "n" ? share(sums, metric.id, block) : functions[metric.of](sums, block),
   }));
   /** Points of the diagrams of a block. */

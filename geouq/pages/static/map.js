@@ -14,10 +14,10 @@ geouq.map = (async () => {
   const map = geouq.geometry(layout, tiles), shownTiles = new Set(tiles);
   const outlines = regions.tiles.map((own, k) => own ? map.outline(own.filter(tile => shownTiles.has(tile))) : regions.lines[k] && map.traced(regions.lines[k]));
   const cuts = layout.cut && layout.ground && !layout.ground.step[1] && !layout.ground.step[2] ? map.spans(layout.ground) : null, hasCuts = cuts && cuts.x.length + cuts.y.length > 2;
-  let variable, columns, binned, metrics, view, picture, doubtful, drag = null;
+  let variable, data, metrics, view, picture, doubtful, drag = null;
   let part = {region: home}, pointed = null, cursor = null, anchor = null;
 
-  const has = block => block >= 0 && columns.n[block] > 0;
+  const has = block => block >= 0 && data.columns.n[block] > 0;
   const metric = () => metrics[chooseMetric.selectedIndex];
   /** The metric of the tab of the scorecard that is open; none where the map has no such metric. */
   const metricOfTab = () => { const tab = tabs.find(one => one.checked); return tab && metrics.find(one => one.part === tab.value); };
@@ -45,10 +45,9 @@ geouq.map = (async () => {
   /** The number of each block by the metric chosen; NaN where there is no pixel. */
   function numbersOfBlocks() {
     const found = new Float32Array(layout.first.at(-1)).fill(NaN), {at} = metric();
-    for (const block of map.every) if (has(block)) found[block] = at(sums(), block);
+    for (const block of map.every) if (has(block)) found[block] = at(data.columns, block);
     return found;
   }
-  const sums = () => binned ?? columns;
   /** Make the picture of the cells in the colours of the metric. */
   function paint() {
     const {raster} = map, found = numbersOfBlocks(), most = found.reduce((a, b) => b > a ? b : a, 1), {rgb, values: steps, colours: bar} = colours.scale(metric(), most);
@@ -261,8 +260,12 @@ geouq.map = (async () => {
     if (region === 0 || first.regions) return region === 0 ? first.whole : first.regions[k];
     return (await geouq.load("diagrams", variableOf, 1 + Math.floor(k / regions.perFile)))[k % regions.perFile];
   }
-  async function withBins() {
-    if (variable.diagrams) binned ??= cells.grouped({...columns, ...await cells.load("bins", layout, chooseVariable.selectedIndex, tiles)});
+  /** Load the columns of a kind, once. */
+  function need(kind, of = data) {
+    return of.loads[kind] ??= cells.load(kind, layout, of.number, tiles).then(found => {
+      of.columns = cells.grouped({...of.columns, ...found});
+      of.ready.add(kind);
+    });
   }
   /** Show numbers and diagrams of the selection: a region has the numbers of the tables, cells have those of their sums. */
   async function show() {
@@ -270,15 +273,16 @@ geouq.map = (async () => {
     const whole = home === 0 ? isHome ? null : base : one.region === 0 ? null : await diagramsOf(0);
     let own = one.region === undefined ? null : await diagramsOf(one.region), total = null;
     if (!own) {
-      await withBins();
-      total = cells.total(sums(), one.blocks);
-      own = variable.diagrams ? cells.curves(total) : null;
+      await Promise.all(["sums", "bins"].map(kind => need(kind)));
+      if (one !== part || of !== variable) return; // something else was chosen in the meantime
+      total = cells.total(data.columns, one.blocks);
+      own = variable.rows.bins ? cells.curves(total) : null;
     }
-    if (one !== part || of !== variable) return; // something else was chosen in the meantime
+    if (one !== part || of !== variable) return;
     panel.querySelector(".chosen").textContent = titleOf();
     panel.querySelector(".of").textContent = chooseVariable.selectedOptions[0].text;
     const cellsOf = one.blocks ? "These cells in the bins of the whole; they have no bands and no intervals." : `Bins: ${layout.bins} of ${one.region === 0 ? "the whole" : "this region"}.`;
-    panel.querySelector(".bins").textContent = variable.diagrams ? cellsOf : "";
+    panel.querySelector(".bins").textContent = variable.rows.bins ? cellsOf : "";
     const places = [...panel.querySelectorAll(".chart")];
     if (places.length && own) charts.draw(places, own, whole, variable.units);
     tell(CHOSEN, metrics.map(({id, at}) => total ? [at(total)] : own.numbers[id]));
@@ -303,10 +307,13 @@ geouq.map = (async () => {
     pointed = found;
     section.querySelector(".pointed").textContent = found === null ? "" : map.named(found);
     section.querySelector(".where").textContent = found === null ? "" : coordinates(found);
-    tell(POINTED, metrics.map(one => found === null || one.binned && !binned ? undefined : [one.at(sums(), found)]));
-    section.querySelector(".pointed-value").textContent = found === null ? "" : `${metric().name} ${people(metric().at(sums(), found))}`;
+    tellPointed();
+    section.querySelector(".pointed-value").textContent = found === null ? "" : `${metric().name} ${people(metric().at(data.columns, found))}`;
     draw();
+    if (!data.ready.has("sums")) need("sums").then(tellPointed);
   }
+  /** Show the numbers of the cell that is pointed at, of those columns that are loaded. */
+  const tellPointed = () => tell(POINTED, metrics.map(one => pointed !== null && data.ready.has(one.kind) ? [one.at(data.columns, pointed)] : undefined));
   /** The numbers of the diagrams, for those who cannot see them, and for copying. */
   function spell({reliability, calibration, pit}) {
     const bodies = panel.querySelectorAll(".numbers tbody");
@@ -329,11 +336,12 @@ geouq.map = (async () => {
   async function useVariable() {
     const before = geouq.state().metric ?? chooseMetric.value;
     host.setAttribute("aria-busy", "true");
-    variable = await cells.described(layout, chooseVariable.selectedIndex);
-    binned = null;
+    const number = chooseVariable.selectedIndex, next = {number, columns: {}, loads: {}, ready: new Set()};
+    const [found] = await Promise.all([cells.described(layout, number), need("cells", next)]);
+    if (variable && number !== chooseVariable.selectedIndex) return; // another one was chosen in the meantime
+    [variable, data] = [found, next];
     doubtful = doubtfulTiles();
-    columns = cells.grouped(await cells.load("cells", layout, chooseVariable.selectedIndex, tiles));
-    metrics = cells.metrics(variable);
+    metrics = cells.metrics(variable, data.columns);
     chooseMetric.replaceChildren(...metrics.map(one => new Option(one.name, one.id)));
     const opening = metrics.find(one => one.id === before) ?? metricOfTab() ?? ["coverage", "spread"].map(wish => metrics.find(one => one.part === wish)).find(Boolean) ?? metrics[0];
     chooseMetric.value = opening.id;
@@ -351,8 +359,9 @@ geouq.map = (async () => {
     await useMetric();
   }
   async function useMetric() {
-    if (metric().binned) await withBins();
-    paint();
+    const one = metric();
+    await need(one.kind);
+    if (one === metric()) paint();
   }
   /** Show what the address says. */
   async function obey() {
@@ -374,7 +383,8 @@ geouq.map = (async () => {
     else await chooseRegion(region >= 0 ? region : home, false);
   }
 
-  // Mouse, keys and buttons.
+  // Mouse, keys and buttons. What other metrics need is loaded when a reader comes near.
+  for (const one of document.querySelectorAll(".overview section, .overview .card")) for (const kind of ["pointerenter", "focusin"]) one.addEventListener(kind, () => { if (data) need("sums"); });
   const at = event => {
     const edge = canvas.getBoundingClientRect();
     return back(event.clientX - edge.left, event.clientY - edge.top);
@@ -436,7 +446,7 @@ geouq.map = (async () => {
       go(ARROWS[event.key]);
       point(cursor);
       if (anchor !== null) chooseBox(spanned(anchor, cursor));
-      spoken.textContent = `${map.named(cursor)}: ${has(cursor) ? `${metric().name} ${people(metric().at(sums(), cursor))}` : "no pixels"}`;
+      spoken.textContent = `${map.named(cursor)}: ${has(cursor) ? `${metric().name} ${people(metric().at(data.columns, cursor))}` : "no pixels"}`;
     } else if (event.key === "Enter" && has(cursor ?? -1)) chooseCell(cursor);
     else if (event.key === "Escape") {
       cursor = anchor = null;

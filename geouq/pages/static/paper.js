@@ -1,5 +1,5 @@
-// On paper nothing can be opened: the rule of the verdict and how to read the diagrams are shown, and large tables have their first
-// rows and columns and name the file with all of them.
+// On paper nothing can be opened: the rule of the verdict and how to read the diagrams are shown, and large tables and long lists
+// have their first rows, columns and sentences and name the file with all of them.
 "use strict";
 {
   const COLUMNS = 15, {thousands} = geouq;
@@ -14,12 +14,18 @@
     const counts = left.map(([some, of, what]) => `${thousands(some)} of ${thousands(of)} ${what}`).join(" and ");
     sentence.textContent = counts && `${counts} are printed; all numbers: ${file}`;
   }
+  /** Of a list with too many sentences, leave the first ones, and say so below it. */
+  function cutList(sentence) {
+    const {most, total, file, what} = sentence.dataset;
+    for (const [k, item] of [...sentence.previousElementSibling.children].entries()) item.classList.toggle("screen", k >= Number(most));
+    sentence.textContent = Number(total) > Number(most) ? `${most} of ${thousands(total)} ${what} are printed; all ${what}: ${file}` : "";
+  }
   addEventListener("beforeprint", () => {
     for (const details of document.querySelectorAll(folded)) {
       details.open = true;
       details.dataset.opened = "";
     }
-    for (const sentence of document.querySelectorAll(".paper")) cut(sentence);
+    for (const sentence of document.querySelectorAll(".paper")) (sentence.dataset.what ? cutList : cut)(sentence);
   });
   addEventListener("afterprint", () => {
     for (const details of document.querySelectorAll("details[data-opened]")) {

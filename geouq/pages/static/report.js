@@ -66,6 +66,13 @@ for (const link of document.querySelectorAll("nav a")) link.addEventListener("cl
   phone.addEventListener("change", fold);
   fold();
 }
+// A table of which columns lie beyond the right edge fades out there, as not all browsers show the bar of a box that scrolls.
+for (const box of document.querySelectorAll(".scroll")) {
+  const mark = () => box.toggleAttribute("data-right", box.scrollWidth - box.clientWidth - box.scrollLeft > 1);
+  box.addEventListener("scroll", mark, {passive: true});
+  const sizes = new ResizeObserver(mark);
+  for (const one of [box, box.firstElementChild]) sizes.observe(one);
+}
 // A link to the map keeps what is chosen, which stands in the address.
 document.querySelector("a.jump")?.addEventListener("click", event => {
   event.preventDefault();

@@ -30,7 +30,8 @@ if (document.querySelector("#worst") && document.querySelector("#map")) {
       const wish = new URLSearchParams(row.querySelector("th a").hash.slice(1)), number = layout.variables.findIndex(one => one.name === wish.get("variable"));
       const tile = layout.names.indexOf(wish.get("tile"));
       if (number < 0 || tile < 0) continue;
-      const variable = await cells.described(layout, number), sums = cells.grouped(await cells.load("cells", layout, number, [tile]));
+      const [variable, ...columns] = await Promise.all([cells.described(layout, number), ...["cells", "sums"].map(kind => cells.load(kind, layout, number, [tile]))]);
+      const sums = cells.grouped(Object.assign({}, ...columns));
       if (sums.variance) row.lastElementChild.append(element("div", {className: "thumbnails"}, ...LAYERS.map(layer => picture(layer, variable, sums, layout, tile))));
     }
     table.dataset.ready = "";
