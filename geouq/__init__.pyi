@@ -45,326 +45,1314 @@ from geouq.version import __version__ as __version__
 Dims: TypeAlias = str | int | Sequence[str] | Sequence[int]
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.float64]] | xr.DataArray
 Bins: TypeAlias = int | str | BinScheme | Sequence[float]
+
 @overload
 def uce(mean: SummaryArray, *, bins: Bins = ...) -> Numbers: ...
 @overload
-def uce(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, bins: Bins = ...) -> float: ...
+def uce(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    bins: Bins = ...,
+) -> float: ...
 @overload
-def uce(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, bins: Bins = ...) -> Numbers: ...
+def uce(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    bins: Bins = ...,
+) -> Numbers: ...
 @overload
 def ence(mean: SummaryArray, *, bins: Bins = ...) -> Numbers: ...
 @overload
-def ence(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, bins: Bins = ...) -> float: ...
+def ence(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    bins: Bins = ...,
+) -> float: ...
 @overload
-def ence(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, bins: Bins = ...) -> Numbers: ...
+def ence(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    bins: Bins = ...,
+) -> Numbers: ...
 @overload
 def uce_normalized(mean: SummaryArray, *, bins: Bins = ...) -> Numbers: ...
 @overload
-def uce_normalized(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, bins: Bins = ...) -> float: ...
+def uce_normalized(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    bins: Bins = ...,
+) -> float: ...
 @overload
-def uce_normalized(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, bins: Bins = ...) -> Numbers: ...
+def uce_normalized(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    bins: Bins = ...,
+) -> Numbers: ...
 @overload
 def ence_normalized(mean: SummaryArray, *, bins: Bins = ...) -> Numbers: ...
 @overload
-def ence_normalized(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, bins: Bins = ...) -> float: ...
+def ence_normalized(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    bins: Bins = ...,
+) -> float: ...
 @overload
-def ence_normalized(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, bins: Bins = ...) -> Numbers: ...
+def ence_normalized(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    bins: Bins = ...,
+) -> Numbers: ...
 @overload
 def ence_null(mean: SummaryArray, *, bins: Bins = ...) -> Numbers: ...
 @overload
-def ence_null(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, bins: Bins = ...) -> float: ...
+def ence_null(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    bins: Bins = ...,
+) -> float: ...
 @overload
-def ence_null(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, bins: Bins = ...) -> Numbers: ...
+def ence_null(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    bins: Bins = ...,
+) -> Numbers: ...
 @overload
 def ence_excess(mean: SummaryArray, *, bins: Bins = ...) -> Numbers: ...
 @overload
-def ence_excess(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, bins: Bins = ...) -> float: ...
+def ence_excess(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    bins: Bins = ...,
+) -> float: ...
 @overload
-def ence_excess(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, bins: Bins = ...) -> Numbers: ...
+def ence_excess(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    bins: Bins = ...,
+) -> Numbers: ...
 @overload
 def zms(mean: SummaryArray) -> Numbers: ...
 @overload
-def zms(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None) -> float: ...
+def zms(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+) -> float: ...
 @overload
-def zms(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None) -> Numbers: ...
+def zms(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+) -> Numbers: ...
 @overload
 def z_mean(mean: SummaryArray) -> Numbers: ...
 @overload
-def z_mean(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None) -> float: ...
+def z_mean(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+) -> float: ...
 @overload
-def z_mean(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None) -> Numbers: ...
+def z_mean(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+) -> Numbers: ...
 @overload
 def z_std(mean: SummaryArray) -> Numbers: ...
 @overload
-def z_std(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None) -> float: ...
+def z_std(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+) -> float: ...
 @overload
-def z_std(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None) -> Numbers: ...
+def z_std(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+) -> Numbers: ...
 @overload
 def rce(mean: SummaryArray) -> Numbers: ...
 @overload
-def rce(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None) -> float: ...
+def rce(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+) -> float: ...
 @overload
-def rce(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None) -> Numbers: ...
+def rce(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+) -> Numbers: ...
 @overload
 def cv(mean: SummaryArray) -> Numbers: ...
 @overload
-def cv(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None) -> float: ...
+def cv(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+) -> float: ...
 @overload
-def cv(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None) -> Numbers: ...
+def cv(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+) -> Numbers: ...
 @overload
 def sharpness(mean: SummaryArray) -> Numbers: ...
 @overload
-def sharpness(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None) -> float: ...
+def sharpness(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+) -> float: ...
 @overload
-def sharpness(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None) -> Numbers: ...
+def sharpness(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+) -> Numbers: ...
 @overload
 def sharpness_rms(mean: SummaryArray) -> Numbers: ...
 @overload
-def sharpness_rms(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None) -> float: ...
+def sharpness_rms(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+) -> float: ...
 @overload
-def sharpness_rms(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None) -> Numbers: ...
+def sharpness_rms(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+) -> Numbers: ...
 @overload
 def mean_std(mean: SummaryArray) -> Numbers: ...
 @overload
-def mean_std(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None) -> float: ...
+def mean_std(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+) -> float: ...
 @overload
-def mean_std(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None) -> Numbers: ...
+def mean_std(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+) -> Numbers: ...
 @overload
 def width(mean: SummaryArray, *, level: float = ...) -> Numbers: ...
 @overload
-def width(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, level: float = ...) -> float: ...
+def width(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    level: float = ...,
+) -> float: ...
 @overload
-def width(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, level: float = ...) -> Numbers: ...
+def width(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    level: float = ...,
+) -> Numbers: ...
 @overload
-def width(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims | None = None, std: ArrayLike | None = None, level: Sequence[float]) -> Numbers: ...
+def width(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims | None = None,
+    std: ArrayLike | None = None,
+    level: Sequence[float],
+) -> Numbers: ...
 @overload
 def bias(mean: SummaryArray) -> Numbers: ...
 @overload
-def bias(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None) -> float: ...
+def bias(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+) -> float: ...
 @overload
-def bias(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None) -> Numbers: ...
+def bias(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+) -> Numbers: ...
 @overload
 def mae(mean: SummaryArray) -> Numbers: ...
 @overload
-def mae(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None) -> float: ...
+def mae(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+) -> float: ...
 @overload
-def mae(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None) -> Numbers: ...
+def mae(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+) -> Numbers: ...
 @overload
 def rmse(mean: SummaryArray) -> Numbers: ...
 @overload
-def rmse(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None) -> float: ...
+def rmse(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+) -> float: ...
 @overload
-def rmse(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None) -> Numbers: ...
+def rmse(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+) -> Numbers: ...
 @overload
 def nbias(mean: SummaryArray, *, reference_mean: float | None = ...) -> Numbers: ...
 @overload
-def nbias(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, reference_mean: float | None = ...) -> float: ...
+def nbias(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    reference_mean: float | None = ...,
+) -> float: ...
 @overload
-def nbias(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, reference_mean: float | None = ...) -> Numbers: ...
+def nbias(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    reference_mean: float | None = ...,
+) -> Numbers: ...
 @overload
 def nmae(mean: SummaryArray, *, reference_mean: float | None = ...) -> Numbers: ...
 @overload
-def nmae(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, reference_mean: float | None = ...) -> float: ...
+def nmae(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    reference_mean: float | None = ...,
+) -> float: ...
 @overload
-def nmae(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, reference_mean: float | None = ...) -> Numbers: ...
+def nmae(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    reference_mean: float | None = ...,
+) -> Numbers: ...
 @overload
 def nrmse(mean: SummaryArray, *, reference_mean: float | None = ...) -> Numbers: ...
 @overload
-def nrmse(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, reference_mean: float | None = ...) -> float: ...
+def nrmse(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    reference_mean: float | None = ...,
+) -> float: ...
 @overload
-def nrmse(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, reference_mean: float | None = ...) -> Numbers: ...
+def nrmse(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    reference_mean: float | None = ...,
+) -> Numbers: ...
 @overload
 def r2(mean: SummaryArray) -> Numbers: ...
 @overload
-def r2(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None) -> float: ...
+def r2(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+) -> float: ...
 @overload
-def r2(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None) -> Numbers: ...
+def r2(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+) -> Numbers: ...
 @overload
 def error_width_corr(mean: SummaryArray) -> Numbers: ...
 @overload
-def error_width_corr(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None) -> float: ...
+def error_width_corr(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+) -> float: ...
 @overload
-def error_width_corr(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None) -> Numbers: ...
+def error_width_corr(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+) -> Numbers: ...
 @overload
 def coverage(mean: SummaryArray, *, level: float = ...) -> Numbers: ...
 @overload
-def coverage(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, level: float = ...) -> float: ...
+def coverage(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    level: float = ...,
+) -> float: ...
 @overload
-def coverage(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, level: float = ...) -> Numbers: ...
+def coverage(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    level: float = ...,
+) -> Numbers: ...
 @overload
-def coverage(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims | None = None, std: ArrayLike | None = None, level: Sequence[float]) -> Numbers: ...
+def coverage(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims | None = None,
+    std: ArrayLike | None = None,
+    level: Sequence[float],
+) -> Numbers: ...
 @overload
 def coverage_above(mean: SummaryArray, *, level: float = ...) -> Numbers: ...
 @overload
-def coverage_above(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, level: float = ...) -> float: ...
+def coverage_above(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    level: float = ...,
+) -> float: ...
 @overload
-def coverage_above(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, level: float = ...) -> Numbers: ...
+def coverage_above(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    level: float = ...,
+) -> Numbers: ...
 @overload
-def coverage_above(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims | None = None, std: ArrayLike | None = None, level: Sequence[float]) -> Numbers: ...
+def coverage_above(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims | None = None,
+    std: ArrayLike | None = None,
+    level: Sequence[float],
+) -> Numbers: ...
 @overload
 def coverage_below(mean: SummaryArray, *, level: float = ...) -> Numbers: ...
 @overload
-def coverage_below(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, level: float = ...) -> float: ...
+def coverage_below(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    level: float = ...,
+) -> float: ...
 @overload
-def coverage_below(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, level: float = ...) -> Numbers: ...
+def coverage_below(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    level: float = ...,
+) -> Numbers: ...
 @overload
-def coverage_below(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims | None = None, std: ArrayLike | None = None, level: Sequence[float]) -> Numbers: ...
+def coverage_below(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims | None = None,
+    std: ArrayLike | None = None,
+    level: Sequence[float],
+) -> Numbers: ...
 @overload
-def calibration_error(mean: SummaryArray, *, levels: Sequence[float] = ..., level_weights: Literal["equal", "counts"] = ...) -> Numbers: ...
+def calibration_error(
+    mean: SummaryArray, *, levels: Sequence[float] = ..., level_weights: Literal["equal", "counts"] = ...
+) -> Numbers: ...
 @overload
-def calibration_error(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, levels: Sequence[float] = ..., level_weights: Literal["equal", "counts"] = ...) -> float: ...
+def calibration_error(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    levels: Sequence[float] = ...,
+    level_weights: Literal["equal", "counts"] = ...,
+) -> float: ...
 @overload
-def calibration_error(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, levels: Sequence[float] = ..., level_weights: Literal["equal", "counts"] = ...) -> Numbers: ...
+def calibration_error(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    levels: Sequence[float] = ...,
+    level_weights: Literal["equal", "counts"] = ...,
+) -> Numbers: ...
 @overload
-def calibration_error_interval(mean: SummaryArray, *, levels: Sequence[float] = ..., level_weights: Literal["equal", "counts"] = ...) -> Numbers: ...
+def calibration_error_interval(
+    mean: SummaryArray, *, levels: Sequence[float] = ..., level_weights: Literal["equal", "counts"] = ...
+) -> Numbers: ...
 @overload
-def calibration_error_interval(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, levels: Sequence[float] = ..., level_weights: Literal["equal", "counts"] = ...) -> float: ...
+def calibration_error_interval(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    levels: Sequence[float] = ...,
+    level_weights: Literal["equal", "counts"] = ...,
+) -> float: ...
 @overload
-def calibration_error_interval(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, levels: Sequence[float] = ..., level_weights: Literal["equal", "counts"] = ...) -> Numbers: ...
+def calibration_error_interval(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    levels: Sequence[float] = ...,
+    level_weights: Literal["equal", "counts"] = ...,
+) -> Numbers: ...
 @overload
 def mace(mean: SummaryArray, *, levels: Sequence[float] = ...) -> Numbers: ...
 @overload
-def mace(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, levels: Sequence[float] = ...) -> float: ...
+def mace(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    levels: Sequence[float] = ...,
+) -> float: ...
 @overload
-def mace(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, levels: Sequence[float] = ...) -> Numbers: ...
+def mace(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    levels: Sequence[float] = ...,
+) -> Numbers: ...
 @overload
 def mace_interval(mean: SummaryArray, *, levels: Sequence[float] = ...) -> Numbers: ...
 @overload
-def mace_interval(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, levels: Sequence[float] = ...) -> float: ...
+def mace_interval(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    levels: Sequence[float] = ...,
+) -> float: ...
 @overload
-def mace_interval(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, levels: Sequence[float] = ...) -> Numbers: ...
+def mace_interval(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    levels: Sequence[float] = ...,
+) -> Numbers: ...
 @overload
 def rmsce(mean: SummaryArray, *, levels: Sequence[float] = ...) -> Numbers: ...
 @overload
-def rmsce(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, levels: Sequence[float] = ...) -> float: ...
+def rmsce(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    levels: Sequence[float] = ...,
+) -> float: ...
 @overload
-def rmsce(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, levels: Sequence[float] = ...) -> Numbers: ...
+def rmsce(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    levels: Sequence[float] = ...,
+) -> Numbers: ...
 @overload
 def rmsce_interval(mean: SummaryArray, *, levels: Sequence[float] = ...) -> Numbers: ...
 @overload
-def rmsce_interval(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, levels: Sequence[float] = ...) -> float: ...
+def rmsce_interval(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    levels: Sequence[float] = ...,
+) -> float: ...
 @overload
-def rmsce_interval(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, levels: Sequence[float] = ...) -> Numbers: ...
+def rmsce_interval(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    levels: Sequence[float] = ...,
+) -> Numbers: ...
 @overload
 def miscalibration_area(mean: SummaryArray, *, levels: Sequence[float] = ...) -> Numbers: ...
 @overload
-def miscalibration_area(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, levels: Sequence[float] = ...) -> float: ...
+def miscalibration_area(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    levels: Sequence[float] = ...,
+) -> float: ...
 @overload
-def miscalibration_area(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, levels: Sequence[float] = ...) -> Numbers: ...
+def miscalibration_area(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    levels: Sequence[float] = ...,
+) -> Numbers: ...
 @overload
 def miscalibration_area_interval(mean: SummaryArray, *, levels: Sequence[float] = ...) -> Numbers: ...
 @overload
-def miscalibration_area_interval(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, levels: Sequence[float] = ...) -> float: ...
+def miscalibration_area_interval(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    levels: Sequence[float] = ...,
+) -> float: ...
 @overload
-def miscalibration_area_interval(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, levels: Sequence[float] = ...) -> Numbers: ...
+def miscalibration_area_interval(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    levels: Sequence[float] = ...,
+) -> Numbers: ...
 @overload
 def pit_mean(mean: SummaryArray) -> Numbers: ...
 @overload
-def pit_mean(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None) -> float: ...
+def pit_mean(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+) -> float: ...
 @overload
-def pit_mean(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None) -> Numbers: ...
+def pit_mean(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+) -> Numbers: ...
 @overload
 def pit_std(mean: SummaryArray) -> Numbers: ...
 @overload
-def pit_std(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None) -> float: ...
+def pit_std(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+) -> float: ...
 @overload
-def pit_std(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None) -> Numbers: ...
+def pit_std(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+) -> Numbers: ...
 @overload
 def rmscd(mean: SummaryArray, *, level: float = ..., by: str = ..., groups: int = ...) -> Numbers: ...
 @overload
-def rmscd(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, level: float = ..., by: str = ..., groups: int = ...) -> float: ...
+def rmscd(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    level: float = ...,
+    by: str = ...,
+    groups: int = ...,
+) -> float: ...
 @overload
-def rmscd(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, level: float = ..., by: str = ..., groups: int = ...) -> Numbers: ...
+def rmscd(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    level: float = ...,
+    by: str = ...,
+    groups: int = ...,
+) -> Numbers: ...
 @overload
-def rmscd(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims | None = None, std: ArrayLike | None = None, level: Sequence[float], by: str = ..., groups: int = ...) -> Numbers: ...
+def rmscd(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims | None = None,
+    std: ArrayLike | None = None,
+    level: Sequence[float],
+    by: str = ...,
+    groups: int = ...,
+) -> Numbers: ...
 @overload
 def rmscd_under(mean: SummaryArray, *, level: float = ..., by: str = ..., groups: int = ...) -> Numbers: ...
 @overload
-def rmscd_under(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, level: float = ..., by: str = ..., groups: int = ...) -> float: ...
+def rmscd_under(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    level: float = ...,
+    by: str = ...,
+    groups: int = ...,
+) -> float: ...
 @overload
-def rmscd_under(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, level: float = ..., by: str = ..., groups: int = ...) -> Numbers: ...
+def rmscd_under(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    level: float = ...,
+    by: str = ...,
+    groups: int = ...,
+) -> Numbers: ...
 @overload
-def rmscd_under(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims | None = None, std: ArrayLike | None = None, level: Sequence[float], by: str = ..., groups: int = ...) -> Numbers: ...
+def rmscd_under(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims | None = None,
+    std: ArrayLike | None = None,
+    level: Sequence[float],
+    by: str = ...,
+    groups: int = ...,
+) -> Numbers: ...
 @overload
 def lowest_group_coverage(mean: SummaryArray, *, level: float = ..., by: str = ..., groups: int = ...) -> Numbers: ...
 @overload
-def lowest_group_coverage(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, level: float = ..., by: str = ..., groups: int = ...) -> float: ...
+def lowest_group_coverage(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    level: float = ...,
+    by: str = ...,
+    groups: int = ...,
+) -> float: ...
 @overload
-def lowest_group_coverage(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, level: float = ..., by: str = ..., groups: int = ...) -> Numbers: ...
+def lowest_group_coverage(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    level: float = ...,
+    by: str = ...,
+    groups: int = ...,
+) -> Numbers: ...
 @overload
-def lowest_group_coverage(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims | None = None, std: ArrayLike | None = None, level: Sequence[float], by: str = ..., groups: int = ...) -> Numbers: ...
+def lowest_group_coverage(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims | None = None,
+    std: ArrayLike | None = None,
+    level: Sequence[float],
+    by: str = ...,
+    groups: int = ...,
+) -> Numbers: ...
 @overload
 def ause(mean: SummaryArray) -> Numbers: ...
 @overload
-def ause(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None) -> float: ...
+def ause(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+) -> float: ...
 @overload
-def ause(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None) -> Numbers: ...
+def ause(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+) -> Numbers: ...
 @overload
 def spearman(mean: SummaryArray) -> Numbers: ...
 @overload
-def spearman(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None) -> float: ...
+def spearman(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+) -> float: ...
 @overload
-def spearman(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None) -> Numbers: ...
+def spearman(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+) -> Numbers: ...
 @overload
 def threshold_brier(mean: SummaryArray, *, threshold: float) -> Numbers: ...
 @overload
-def threshold_brier(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, threshold: float) -> float: ...
+def threshold_brier(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    threshold: float,
+) -> float: ...
 @overload
-def threshold_brier(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, threshold: float) -> Numbers: ...
+def threshold_brier(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    threshold: float,
+) -> Numbers: ...
 @overload
-def threshold_brier(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims | None = None, std: ArrayLike | None = None, threshold: Sequence[float]) -> Numbers: ...
+def threshold_brier(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims | None = None,
+    std: ArrayLike | None = None,
+    threshold: Sequence[float],
+) -> Numbers: ...
 @overload
 def threshold_reliability(mean: SummaryArray, *, threshold: float) -> Numbers: ...
 @overload
-def threshold_reliability(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, threshold: float) -> float: ...
+def threshold_reliability(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    threshold: float,
+) -> float: ...
 @overload
-def threshold_reliability(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, threshold: float) -> Numbers: ...
+def threshold_reliability(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    threshold: float,
+) -> Numbers: ...
 @overload
-def threshold_reliability(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims | None = None, std: ArrayLike | None = None, threshold: Sequence[float]) -> Numbers: ...
+def threshold_reliability(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims | None = None,
+    std: ArrayLike | None = None,
+    threshold: Sequence[float],
+) -> Numbers: ...
 @overload
 def threshold_resolution(mean: SummaryArray, *, threshold: float) -> Numbers: ...
 @overload
-def threshold_resolution(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, threshold: float) -> float: ...
+def threshold_resolution(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    threshold: float,
+) -> float: ...
 @overload
-def threshold_resolution(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, threshold: float) -> Numbers: ...
+def threshold_resolution(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    threshold: float,
+) -> Numbers: ...
 @overload
-def threshold_resolution(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims | None = None, std: ArrayLike | None = None, threshold: Sequence[float]) -> Numbers: ...
+def threshold_resolution(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims | None = None,
+    std: ArrayLike | None = None,
+    threshold: Sequence[float],
+) -> Numbers: ...
 @overload
 def threshold_uncertainty(mean: SummaryArray, *, threshold: float) -> Numbers: ...
 @overload
-def threshold_uncertainty(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, threshold: float) -> float: ...
+def threshold_uncertainty(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    threshold: float,
+) -> float: ...
 @overload
-def threshold_uncertainty(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, threshold: float) -> Numbers: ...
+def threshold_uncertainty(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    threshold: float,
+) -> Numbers: ...
 @overload
-def threshold_uncertainty(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims | None = None, std: ArrayLike | None = None, threshold: Sequence[float]) -> Numbers: ...
+def threshold_uncertainty(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims | None = None,
+    std: ArrayLike | None = None,
+    threshold: Sequence[float],
+) -> Numbers: ...
 @overload
 def threshold_within(mean: SummaryArray, *, threshold: float) -> Numbers: ...
 @overload
-def threshold_within(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, threshold: float) -> float: ...
+def threshold_within(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    threshold: float,
+) -> float: ...
 @overload
-def threshold_within(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, threshold: float) -> Numbers: ...
+def threshold_within(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    threshold: float,
+) -> Numbers: ...
 @overload
-def threshold_within(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims | None = None, std: ArrayLike | None = None, threshold: Sequence[float]) -> Numbers: ...
+def threshold_within(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims | None = None,
+    std: ArrayLike | None = None,
+    threshold: Sequence[float],
+) -> Numbers: ...
 @overload
 def nll(mean: SummaryArray) -> Numbers: ...
 @overload
-def nll(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None) -> float: ...
+def nll(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+) -> float: ...
 @overload
-def nll(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None) -> Numbers: ...
+def nll(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+) -> Numbers: ...
 @overload
 def crps(mean: SummaryArray) -> Numbers: ...
 @overload
-def crps(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None) -> float: ...
+def crps(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+) -> float: ...
 @overload
-def crps(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None) -> Numbers: ...
+def crps(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+) -> Numbers: ...
 @overload
 def interval_score(mean: SummaryArray, *, level: float = ...) -> Numbers: ...
 @overload
-def interval_score(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: None = None, std: ArrayLike | None = None, level: float = ...) -> float: ...
+def interval_score(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: None = None,
+    std: ArrayLike | None = None,
+    level: float = ...,
+) -> float: ...
 @overload
-def interval_score(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims, std: ArrayLike | None = None, level: float = ...) -> Numbers: ...
+def interval_score(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims,
+    std: ArrayLike | None = None,
+    level: float = ...,
+) -> Numbers: ...
 @overload
-def interval_score(mean: ArrayLike | Summary, variance: ArrayLike | None = None, truth: ArrayLike | None = None, *, weights: ArrayLike | None = None, dim: Dims | None = None, std: ArrayLike | None = None, level: Sequence[float]) -> Numbers: ...
+def interval_score(
+    mean: ArrayLike | Summary,
+    variance: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    dim: Dims | None = None,
+    std: ArrayLike | None = None,
+    level: Sequence[float],
+) -> Numbers: ...
 
 __all__ = [
     "Experiment",
