@@ -184,7 +184,11 @@ def check(config: Path, *, deep: bool, strict: bool, **options: Any) -> None:
     help="Number of workers; default: one for each processor, up to eight for files on servers.",
 )
 @click.option("--memory", help="Limit of the memory, such as 4GB; it may lower the number of workers.")
-@click.option("--scheduler", metavar="ADDRESS", help="Address that a running dask scheduler prints when it starts.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Address that a running dask scheduler prints, or the file that it writes; its workers sweep the tiles.",
+)
 @click.option("--only", multiple=True, metavar="NAME", help="Evaluate only this tile or region; may be repeated.")
 @click.option("--fresh", is_flag=True, help="Read all pixels again, also those of saved summaries.")
 @click.option("--strict", is_flag=True, help="Exit code 5 if the input checks have a finding.")

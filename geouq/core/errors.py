@@ -9,7 +9,8 @@ GeouqError
 ├── SummaryError       saved summaries are absent, damaged or of another kind; a ValueError
 │   └── AbsentError    a summary does not keep a statistic; a KeyError
 ├── RunLockedError         another process writes to the folder; an OSError
-└── ClusterError       the dask scheduler has gone; an OSError
+├── ClusterError       the dask scheduler has gone, or a worker has other versions; an OSError
+└── WorkersLostError   the workers of a task ended again and again; an OSError
 
 Each carries one message that names the file, the key, the argument or the pixel, and says what to do. Those that are
 built-in exceptions as well can be caught without importing geouq.
@@ -66,7 +67,11 @@ class RunLockedError(GeouqError, OSError):
 
 
 class ClusterError(GeouqError, OSError):
-    """The dask scheduler is gone."""
+    """The dask scheduler is gone, or one of its workers has other versions than this machine."""
+
+
+class WorkersLostError(GeouqError, OSError):
+    """Workers of a cluster ended while they worked on a tile, as often as the scheduler allows."""
 
 
 def wrong_type(name: str, value: Any, wanted: str) -> ArgumentError:

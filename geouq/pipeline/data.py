@@ -27,7 +27,7 @@ class Options:
     memory : str, optional
         Limit of the memory, such as 4GB; it may lower the number of workers.
     scheduler : str, optional
-        Address of a running dask scheduler.
+        Address of a running dask scheduler, or the file that it writes: its workers sweep the tiles.
     only : tuple of str
         Names of the tiles and regions to evaluate. By default all.
     fresh : bool

@@ -68,7 +68,7 @@ def working(job: Job) -> Iterator[Workers]:
     The workers come first, so that nothing is written if there can be none.
     """
     with overflow_is_missing(), ExitStack() as exits:
-        pool = exits.enter_context(workers(job.plan.workers, job.options.scheduler))
+        pool = exits.enter_context(workers(job.plan.workers, job.options.scheduler, job.reporter.say))
         with owned(job.folder):
             remove_leftovers(job.folder)
             yield Workers(pool, exits)

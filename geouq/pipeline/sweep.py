@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
 from functools import partial
 
 from geouq.core.atomic import write_text
@@ -11,8 +10,10 @@ from geouq.core.usage import give_back, peak_memory_mib
 from geouq.maps.pixel_maps import is_pixel_map
 from geouq.maps.pixels import missing_maps, write_each_map
 from geouq.numbers.run_metrics import metric_options_of
+from geouq.pipeline.cluster import ANY_NUMBER, in_flight, sweep_on_cluster, write_on_cluster
 from geouq.pipeline.data import Job
 from geouq.pipeline.stages import Inspected, Swept, Workers
+from geouq.pipeline.tiles import TileWork, sweep_into
 from geouq.rasters.catalog import Tile
 from geouq.regions import evaluation_units
 from geouq.runs.exact_bins import wanted_keys, with_kept
@@ -28,8 +29,8 @@ from geouq.runs.store import (
     unidentified,
     zones_are_valid,
 )
-from geouq.summary import TileSummary
-from geouq.sweep.tiles import CompleteTiles, Zone, ZoneSweep, collect_pixels, for_each_tile, sweep_tiles, sweep_zones
+from geouq.sweep.cluster import Cluster
+from geouq.sweep.tiles import Zone, collect_pixels, for_each_tile, sweep_zones
 from geouq.sweep.zone_batches import batches_of, bytes_of_zones
 from geouq.zones import Zones, polygons_without_pixels
 
@@ -86,31 +87,10 @@ def _sweep_tiles(job: Job, pool: Executor, waiting: Sequence[Tile]) -> tuple[lis
         job.reporter.say(f"{reused} of {len(job.tiles)} tiles are summarised already and are not swept again")
     job.reporter.stage("sweep", len(waiting))
     layers = {tile.name: _zones_alongside(job, tile) for tile in waiting}
-    with (
-        SummariesUnderWay(job.folder, job.settings, waiting, job.reporter.advance) as files,
-        ZonesUnderWay(job.folder, layers, job.settings) as zone_files,
-    ):
-        with_zones = {tile.name: tile for tile in waiting if layers[tile.name]}
-        saving, complete = _Saving(job, files, zone_files, with_zones), CompleteTiles()
-        swept = sweep_tiles(
-            waiting,
-            job.settings,
-            pool,
-            slots(job.plan.workers),
-            reading_of=job.reading_of,
-            store_for=files.begin,
-            zones=ZoneSweep(lambda tile: layers[tile.name], zone_files.begin, saving.take),
-            under_way=job.reporter.under_way,
-            complete=complete,
-        )
-        try:
-            for outcome in swept:
-                saving.keep(outcome)
-        except BaseException:  # Ctrl-C, too
-            for outcome in complete.left():
-                saving.keep(outcome)
-            raise
-    return saving.failures, set(with_zones)
+    work = TileWork(job.settings, job.plan.readings, layers)
+    if isinstance(pool, Cluster):
+        return sweep_on_cluster(waiting, work, job.folder, pool, job.reporter)
+    return sweep_into(job.folder, waiting, work, pool=pool, in_flight=slots(job.plan.workers), reporter=job.reporter)
 
 
 def _zones_alongside(job: Job, tile: Tile) -> Mapping[str, Zones]:
@@ -118,46 +98,6 @@ def _zones_alongside(job: Job, tile: Tile) -> Mapping[str, Zones]:
     layers = _zones_to_sweep(job, tile)
     need = bytes_of_zones(layers, tile, job.reading_of(tile), job.plan.workers).together if layers else 0
     return layers if need <= job.plan.zones.alongside else {}
-
-
-@dataclass(frozen=True)
-class _Saving:
-    """Saves the summaries of tiles and of their zones that a sweep yields.
-
-    with_zones : tiles by name; their zones are swept with them and have not failed.
-    """
-
-    job: Job
-    files: SummariesUnderWay
-    zone_files: ZonesUnderWay
-    with_zones: dict[str, Tile]
-    failures: list[Failure] = field(default_factory=list)
-
-    def take(self, zone: Zone | Failure) -> None:
-        """Write the summary of a zone, or note that the zones of its tile have failed."""
-        if isinstance(zone, Zone):
-            self.zone_files.add(zone.tile, zone.layer, zone.name, zone.summary)
-            return
-        self._drop_zones(zone.tile)
-        self.failures.append(zone)
-        self.job.reporter.say(f"tile {zone.tile} failed: {zone.message}")
-
-    def keep(self, outcome: TileSummary | Failure) -> None:
-        """Save the summaries of a tile and of its zones, or report why the tile has failed."""
-        if isinstance(outcome, Failure):
-            self.files.abandon(outcome.tile)
-            self._drop_zones(outcome.tile)
-            self.job.reporter.say(f"tile {outcome.tile} failed: {outcome.message}")
-            self.job.reporter.advance(outcome.tile)
-            self.failures.append(outcome)
-            return
-        if outcome.tile in self.with_zones:
-            self.zone_files.keep(self.with_zones[outcome.tile])
-        self.files.keep(outcome)
-
-    def _drop_zones(self, tile: str) -> None:
-        if self.with_zones.pop(tile, None):
-            self.zone_files.abandon(tile)
 
 
 def _place_edges(job: Job, pool: Executor, failures: Sequence[Failure]) -> list[Failure]:
@@ -176,7 +116,7 @@ def _place_edges(job: Job, pool: Executor, failures: Sequence[Failure]) -> list[
         waiting,
         job.settings,
         pool,
-        slots(job.plan.workers),
+        in_flight(pool, job.plan.workers),
         reading_of=job.reading_of,
         under_way=job.reporter.under_way,
     )
@@ -209,7 +149,7 @@ def _sweep_zones(job: Job, pool: Executor, failures: Sequence[Failure], with_zon
             waiting,
             job.settings,
             pool,
-            job.plan.workers,
+            ANY_NUMBER if isinstance(pool, Cluster) else job.plan.workers,
             reading_of=job.reading_of,
             batched=_batches(job),
             store_for=files.begin,
@@ -252,7 +192,7 @@ def _zones_to_sweep(job: Job, tile: Tile) -> dict[str, Zones]:
 def _write_maps(job: Job, pool: Executor, failures: Sequence[Failure]) -> list[Failure]:
     """Write the pixel maps of every tile that was summarised, but those that are there already; the failures."""
     names = [name for name in job.experiment.output.maps if is_pixel_map(name)]
-    folder, tiles = job.folder / "maps", _without(job.tiles, failures) if names else []
+    folder, tiles = job.folder.absolute() / "maps", _without(job.tiles, failures) if names else []
     work = []
     for tile in tiles:
         key = key_of_tile(tile, job.settings)
@@ -261,7 +201,11 @@ def _write_maps(job: Job, pool: Executor, failures: Sequence[Failure]) -> list[F
             work.append((tile, partial(write_each_map, tile, missing, folder, tags, job.reading_of(tile))))
     found: list[Failure] = []
     job.reporter.stage("maps", len(work))
-    for tile, outcome in for_each_tile(work, "maps", pool, slots(job.plan.workers)):
+    if isinstance(pool, Cluster):
+        written = write_on_cluster(work, job.folder, pool, job.plan.workers, job.reporter)
+    else:
+        written = for_each_tile(work, "maps", pool, slots(job.plan.workers))
+    for tile, outcome in written:
         found += [outcome] if isinstance(outcome, Failure) else outcome
         job.reporter.advance(tile.name)
     return found

@@ -8,6 +8,8 @@ import shlex
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -75,10 +77,27 @@ def processor() -> dict[str, str]:
     return {"name": name, "features": features}
 
 
-@cache
 def code_target() -> tuple[str, ...]:
     """Return all that machine code depends on but the sources: the CPU, and the versions of the compilers."""
+    return _target.get() or _target_here()
+
+
+@contextmanager
+def code_target_is(target: tuple[str, ...]) -> Iterator[None]:
+    """Let `code_target` return that of another machine, for which this one works."""
+    before = _target.set(target)
+    try:
+        yield
+    finally:
+        _target.reset(before)
+
+
+@cache
+def _target_here() -> tuple[str, ...]:
     return (*processor().values(), *(version(package) for package in COMPILERS))
+
+
+_target: ContextVar[tuple[str, ...] | None] = ContextVar("target", default=None)
 
 
 def _host_features(binding: Any, *, avx: bool) -> str:

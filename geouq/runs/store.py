@@ -336,13 +336,17 @@ class SummariesUnderWay:
     def __exit__(self, *_: object) -> None:
         for name in list(self._open):
             self.abandon(name)
-        self._write_waiting(0)
+        self.write_waiting(0)
         if self._together:
             SavedFiles(self._folder).remove_superseded()
 
+    def is_shared(self, tile: str) -> bool:
+        """Return whether the file of a tile is to hold others as well."""
+        return tile in self._together
+
     def begin(self, tile: Tile) -> EntryStore:
         """Return where the entries of the cells of a tile go: to a new file as they come, or to memory."""
-        self._write_waiting(PATIENCE)
+        self.write_waiting()
         if tile.name in self._together:
             return InMemory()
         stack = ExitStack()
@@ -381,7 +385,8 @@ class SummariesUnderWay:
         if group := self._together.get(name):
             self._tell(group.expect_no(name))
 
-    def _write_waiting(self, patience: float) -> None:
+    def write_waiting(self, patience: float = PATIENCE) -> None:
+        """Write the files in which a tile has waited for that for so many seconds."""
         groups = {id(group): group for group in self._together.values()}.values()
         self._tell([tile for group in groups for tile in group.write_waiting(patience)])
 

@@ -319,7 +319,11 @@ def collect_pixels(
 ) -> Iterator[tuple[Tile, dict[str, TailPixels] | Failure]]:
     """Yield the second sweep: every pixel of the wanted keys of each tile and variable."""
     found: dict[str, list[Mapping[str, NDArray[np.float64]]]] = {}
-    tasks = _tasks(tiles, reading_of, partial(_collect_piece, wanted))
+    tasks = (
+        task
+        for tile in tiles
+        for task in tasks_of(tile, reading_of(tile), partial(_collect_piece, wanted[tile.name], tile))
+    )
     for task, outcome in in_order(tasks, "exact bins", pool, in_flight):
         name = task.tile.name
         if isinstance(outcome, Failure):
@@ -332,11 +336,6 @@ def collect_pixels(
             yield task.tile, _unless_changed(task.tile, "exact bins") or kept
         else:
             under_way(name, (task.place + 1) / task.count)
-
-
-def _tasks(tiles: Iterable[Tile], reading_of: ReadingOf, work: Callable[[Tile, Piece, Reading], Any]) -> Iterator[Task]:
-    for tile in tiles:
-        yield from tasks_of(tile, reading_of(tile), partial(work, tile))
 
 
 def tasks_of(tile: Tile, reading: Reading, work: OnPiece) -> Iterator[Task]:
@@ -357,10 +356,10 @@ def _with_gdal_options(work: Callable[[], Any]) -> Any:
 
 
 def _collect_piece(
-    wanted: Mapping[str, Mapping[str, Ints]], tile: Tile, piece: Piece, reading: Reading
+    keys: Mapping[str, Ints], tile: Tile, piece: Piece, reading: Reading
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the pixels of the wanted keys in a piece."""
-    reader, keys = TileReader(tile, reuse=True), wanted[tile.name]
+    """Return the pixels of the wanted keys of each variable in a piece."""
+    reader = TileReader(tile, reuse=True)
     found: dict[str, list[NDArray[np.float64]]] = {name: [] for name in keys}
     with gdal_options(reading.cache), unchanged(tile.rasters.values()):
         for variables, windows in visits_of(tile, piece):

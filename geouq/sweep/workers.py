@@ -1,19 +1,18 @@
 """Who does the work, and when: threads or a cluster, a bounded number of tasks at a time, results in their order."""
 
-import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
-from weakref import WeakKeyDictionary
 
-from geouq.core.errors import ClusterError, ConfigError
+from geouq.core.errors import ClusterError
 from geouq.core.failures import Failure, failure_of
 from geouq.core.overflow import overflow_is_missing
 from geouq.rasters.catalog import Tile
 from geouq.rasters.gdal import keep_gdal_options
+from geouq.sweep.cluster import LOOKS, Cluster, Say, require_distributed
 
 PATIENCE = 10.0  # seconds
 TOO_LITTLE = "there is not enough memory for it; name with --memory how much there is, or give fewer --workers"
@@ -44,7 +43,6 @@ class StoppedError(Exception):
 
 
 _stopping = threading.Event()
-_clients: WeakKeyDictionary[Executor, Any] = WeakKeyDictionary()  # of the pools that are workers of a scheduler
 
 
 def stop_if_requested() -> None:
@@ -53,53 +51,53 @@ def stop_if_requested() -> None:
         raise StoppedError
 
 
+class AtOnce(Executor):
+    """Calls a function in the thread that submits it."""
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **keywords: Any) -> Future[Any]:
+        """Return the result, which is there."""
+        result: Future[Any] = Future()
+        try:
+            result.set_result(function(*arguments, **keywords))
+        except Exception as error:  # noqa: BLE001  whoever asks for the result gets it
+            result.set_exception(error)
+        return result
+
+
 @contextmanager
-def workers(count: int, scheduler: str | None = None) -> Iterator[Executor]:
-    """Yield the threads of this machine, or the workers of a running dask scheduler (needs the extra `cluster`)."""
+def workers(count: int, scheduler: str | None = None, say: Say = print) -> Iterator[Executor]:
+    """Yield the threads of this machine, or the workers of a running dask scheduler (needs the extra `cluster`).
+
+    scheduler : its address, or the file that it writes. say : takes lines for the user about the workers.
+    """
     if scheduler is None:
         with ThreadPoolExecutor(count, "geouq", initializer=keep_gdal_options) as pool:
             yield pool
         return
-    try:
-        from distributed import Client  # noqa: PLC0415  an optional dependency
-    except ImportError:
-        raise ConfigError("--scheduler needs the package distributed; install geouq[cluster]") from None
-    for name in ("distributed", "distributed.client", "tornado.application", "asyncio"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)  # one message reports what matters
-    try:
-        client = Client(scheduler, timeout=PATIENCE)
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"--scheduler: no dask scheduler answers at {scheduler}: {error}") from None
-    with client:
-        pool = client.get_executor()
-        _clients[pool] = client
-        try:
-            yield pool
-        finally:
-            if client.status == "running":  # of a scheduler that has gone nothing comes any more
-                pool.shutdown()
+    require_distributed()
+    with Cluster(scheduler, say) as cluster:
+        yield cluster
 
 
 def in_order(tasks: Iterable[Task], stage: str, pool: Executor, in_flight: int) -> Iterator[tuple[Task, Any]]:
     """Yield the results of tasks, those of a tile in their order, at most `in_flight` under way and two waiting.
 
-    If a task fails, its tile gives a Failure and nothing else; the other tiles go on.
+    If a task fails, its tile gives a Failure and nothing else; the other tiles go on. Of a cluster, no more tasks are
+    under way than its workers have threads, so that a worker that ends takes few with it.
     """
     waiting, progress = iter(tasks), dict[str, _Progress]()
     running: dict[Future[Any], Task] = {}
     try:
         while True:
-            _require_cluster(pool)
+            most = _allowed(pool, in_flight)
             held = sum(len(state.early) for state in progress.values())
-            while len(running) < in_flight and len(running) + held < in_flight + HELD:
+            while len(running) < most and len(running) + held < most + HELD:
                 if (task := _next_task(waiting, progress)) is None:
                     break
                 running[pool.submit(_worked, task.work)] = task
             if not running:
                 return
-            done = wait(running, timeout=PATIENCE, return_when=FIRST_COMPLETED).done
-            _require_cluster(pool)
-            for future in done:
+            for future in wait(running, timeout=LOOKS, return_when=FIRST_COMPLETED).done:
                 task = running.pop(future)
                 yield from _arrived(task, future, progress, stage)
     except BaseException:
@@ -107,16 +105,17 @@ def in_order(tasks: Iterable[Task], stage: str, pool: Executor, in_flight: int) 
         raise
 
 
+def _allowed(pool: Executor, in_flight: int) -> int:
+    """Return how many tasks may be under way; raise ClusterError where the scheduler has gone for good."""
+    if not isinstance(pool, Cluster):
+        return in_flight
+    pool.keep_up()
+    return min(in_flight, pool.threads)
+
+
 def _worked(work: Callable[[], Any]) -> Any:
     with overflow_is_missing():
         return work()
-
-
-def _require_cluster(pool: Executor) -> None:
-    """Raise ClusterError where the scheduler has gone: what it was to do is lost, and is no failure of a tile."""
-    client = _clients.get(pool)
-    if client is not None and client.status != "running":
-        raise ClusterError("the dask scheduler no longer answers; finished tiles are kept: start it, and run again")
 
 
 def _next_task(tasks: Iterator[Task], progress: dict[str, _Progress]) -> Task | None:
@@ -134,6 +133,8 @@ def _arrived(task: Task, future: Future[Any], progress: dict[str, _Progress], st
         return
     try:
         state.early[task.place] = task, future.result()
+    except ClusterError:
+        raise
     except MemoryError as error:
         state.failed, state.early = True, {}
         yield task, Failure(task.tile.name, stage, "MemoryError", f"{TOO_LITTLE}: {error}")
@@ -149,8 +150,10 @@ def _arrived(task: Task, future: Future[Any], progress: dict[str, _Progress], st
         del progress[task.tile.name]  # of thousands of tiles, only those under way are gone through
 
 
-def _stop(running: Iterable[Future[Any]]) -> None:
+def _stop(running: Collection[Future[Any]]) -> None:
     """Let what waits be forgotten, and what is under way end at its next window."""
+    if not running:
+        return
     _stopping.set()
     wait([future for future in running if not future.cancel()], timeout=PATIENCE)
     _stopping.clear()

@@ -117,7 +117,7 @@ def remote_section(choice: Choice) -> Table:
             path_of(folder, one, layer).symlink_to(path_of(choice.data, name, layer).absolute())
     workers, files = FOR_SERVERS * choice.threads, TILES * len(LAYERS)
     with serving(folder) as address:
-        config = _on_server(write_config(folder, "remote", tiles=f"[{', '.join(names)}]"), address)
+        config = on_server(write_config(folder, "remote", tiles=f"[{', '.join(names)}]"), address)
         check, watch = partial(printed_by, geouq("check", config)), Watch()
         checks = summarized([seconds(check) for _ in range(choice.times())], watch)
         _requests(address)
@@ -148,7 +148,7 @@ def remote_section(choice: Choice) -> Table:
     return Table("Files on a server", note, ("what", "measured", *RATIO[1:]), rows)
 
 
-def _on_server(config: Path, address: str) -> Path:
+def on_server(config: Path, address: str) -> Path:
     """Return a configuration with the layers on a server, and the results beside it."""
     far = config.read_text("utf-8").replace('"{tile}_', f'"{address}/{{tile}}_')
     config.write_text(far.replace("output: {", f"output: {{directory: {config.parent / 'results'}, "), encoding="utf-8")

@@ -19,6 +19,7 @@ from geouq.core.errors import (
     GridError,
     RunLockedError,
     SummaryError,
+    WorkersLostError,
 )
 
 PACKAGE = Path(errors.__file__).parent
@@ -31,6 +32,7 @@ BUILT_IN = {
     SummaryError: ValueError,
     RunLockedError: OSError,
     ClusterError: OSError,
+    WorkersLostError: OSError,
 }
 
 

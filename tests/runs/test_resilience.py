@@ -7,11 +7,11 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
 import pytest
+from clusters import cluster
 from forked import Forked
 from signalled import signalled
 
@@ -58,6 +58,12 @@ class Run:
         return self._log.read_text(encoding="utf-8").splitlines()
 
     @property
+    def summaries(self):
+        """The files of summaries, by name."""
+        folder = self.out / "summaries"
+        return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.nc")}
+
+    @property
     def metrics(self):
         return (self.out / "tables" / "metrics.csv").read_bytes()
 
@@ -98,62 +104,94 @@ def test_a_run_that_is_killed_goes_on_to_the_same_numbers_and_does_no_tile_twice
         assert [path.name for path in second.out.rglob(".*")] == [".geouq.lock"]
 
 
-@contextmanager
-def cluster(folder, count):
-    """The address of a dask scheduler and its worker processes, which no nanny starts again."""
-    pytest.importorskip("distributed")
-    (folder / "cluster").mkdir()
-    place = folder / "cluster" / "scheduler.json"
-    common = ["--scheduler-file", str(place), "--no-dashboard", "--host", "127.0.0.1"]
-    alone = ["--nthreads", "1", "--no-nanny", "--local-directory", str(folder / "cluster")]
-    commands = [["scheduler", "--port", "0", *common], *(["worker", *common, *alone] for _ in range(count))]
-    with (folder / "cluster" / "log").open("w") as log:
-        processes = [
-            subprocess.Popen([sys.executable, "-m", "dask", *command], stdout=log, stderr=log) for command in commands
-        ]
-        try:
-            yield address_in(place, processes[0]), processes
-        finally:
-            for process in reversed(processes):
-                process.kill()
-                process.wait(60)
-
-
-def address_in(place, scheduler):
-    """What the scheduler writes once it listens."""
-    while not place.exists() or not (found := re.search(r'"address": "(.+?)"', place.read_text())):
-        assert scheduler.poll() is None
-        time.sleep(0.05)
-    return found[1]
-
-
-def test_a_cluster_gives_the_same_numbers_also_where_it_loses_a_worker(tile_folder, tmp_path):
+def test_a_cluster_gives_the_same_files_also_where_it_loses_a_worker(tile_folder, tmp_path):
     """A scheduler and two workers, each a process of its own; then one of the two is killed."""
     config = tile_folder(TILES, shape=(400, 400), text=SHORT)
     alone = Run(config, tmp_path / "alone").end()
-    with cluster(tmp_path, 2) as (address, (_, lost, _)):
-        together = Run(config, tmp_path / "together", "--scheduler", address).end()
-        fewer = Run(config, tmp_path / "fewer", "--scheduler", address).until(2)
-        lost.kill()
+    with cluster(tmp_path / "cluster", 2) as there:
+        together = Run(config, tmp_path / "together", "--scheduler", there.address).end()
+        fewer = Run(config, tmp_path / "fewer", "--scheduler", there.place).until(4)
+        there.processes[1].kill()
         fewer.end()
 
     assert together.metrics == fewer.metrics == alone.metrics
+    assert together.summaries == fewer.summaries == alone.summaries
+    assert f"workers write results into {together.out}" in "\n".join(together.said)
     swept = SWEPT.findall("\n".join(fewer.said))
     assert sorted(swept) == sorted(TILES)
 
 
-def test_a_scheduler_that_dies_ends_the_run_with_one_message_and_the_next_goes_on(tile_folder, tmp_path):
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "ended"])
+def test_a_scheduler_that_does_not_come_back_ends_the_run_and_the_next_goes_on(tile_folder, tmp_path, how):
     config = tile_folder(TILES, shape=(400, 400), text=SHORT)
     alone = Run(config, tmp_path / "alone").end()
-    with cluster(tmp_path, 1) as (address, (scheduler, _)):
-        left = Run(config, tmp_path / "left", "--scheduler", address).until(2)
-        scheduler.kill()
+    with cluster(tmp_path / "cluster", 1) as there:
+        left = Run(config, tmp_path / "left", "--scheduler", there.address, env=waiting("1s")).until(4)
+        there.scheduler.send_signal(how)
         left.end(2)
 
     assert left.said[-1].startswith("geouq: the dask scheduler no longer answers; finished tiles are kept")
     assert "Traceback" not in "\n".join(left.said)
     assert summaries(left.out)
     assert Run(config, left.out).end().metrics == alone.metrics
+
+
+def test_a_run_goes_on_with_a_scheduler_that_is_started_again(tile_folder, tmp_path):
+    """At another port, as a new scheduler gets: its file names it. Workers without a scheduler end."""
+    config = tile_folder(TILES, shape=(400, 400), text=SHORT)
+    alone = Run(config, tmp_path / "alone").end()
+    with cluster(tmp_path / "cluster", 1) as there:
+        run = Run(config, tmp_path / "restarted", "--scheduler", there.place, env=waiting("10 minutes")).until(4)
+        there.scheduler.kill()
+        there.scheduler.wait(60)
+        there.start_scheduler()
+        there.start_workers(1)
+        run.end()
+
+    said = "\n".join(run.said)
+    assert "no longer answers; waiting 600 s for it" in said
+    assert "the dask scheduler is back" in said
+    assert run.summaries == alone.summaries
+    assert sorted(SWEPT.findall(said)) == sorted(TILES)
+
+
+def test_an_interrupted_run_on_a_cluster_keeps_finished_tiles(tile_folder, tmp_path):
+    config = tile_folder(TILES, shape=(400, 400), text=SHORT)
+    alone = Run(config, tmp_path / "alone").end()
+    with cluster(tmp_path / "cluster", 1) as there:
+        stopped = Run(config, tmp_path / "stopped", "--scheduler", there.place).until(5)
+        os.kill(stopped.process.pid, signal.SIGINT)
+        stopped.end(130)
+        swept = SWEPT.findall("\n".join(stopped.said))
+        second = Run(config, stopped.out, "--scheduler", there.place).end()
+
+    assert swept
+    assert not set(swept) & set(SWEPT.findall("\n".join(second.said)))
+    assert second.summaries == alone.summaries
+
+
+def test_a_tile_that_ends_its_workers_fails_and_the_others_do_not(tile_folder, tmp_path):
+    """Workers have two threads: a tile that shares a worker with it is swept again alone."""
+    config = tile_folder(TILES[:6], shape=(400, 400), text=SHORT)
+    alone = Run(config, tmp_path / "alone", "--only", "t1").end()
+    crash = (
+        "import os, signal\nfrom geouq.rasters import raster\n"
+        "def opened(file, *others, plain=raster._open_for_pixels):\n"
+        "    if 't3' in file.path:\n        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return plain(file, *others)\nraster._open_for_pixels = opened\n"
+    )
+    few = {"SCHEDULER__ALLOWED_FAILURES": "0"}
+    with cluster(tmp_path / "cluster", 1, few, nanny=True, threads=2, preload=crash) as there:
+        run = Run(config, tmp_path / "crashing", "--scheduler", there.place).end(3)
+
+    assert summaries(run.out).keys() == set(TILES[:6]) - {"t3"}
+    assert "1 worker ended while working on it, the last one at tcp://127.0.0.1:" in run.said[-1]
+    assert "1 worker ended while working on it" in (run.out / "tables" / "failures.csv").read_text()
+    assert run.summaries.items() >= alone.summaries.items()
+
+
+def waiting(patience):
+    return os.environ | {"DASK_GEOUQ__SCHEDULER_WAIT": patience}
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
@@ -181,10 +219,10 @@ def test_every_file_is_opened_on_a_worker_with_the_options_of_gdal(tile_folder, 
 
         return rasterio.seen
 
-    with cluster(tmp_path, 2) as (address, _), distributed.Client(address) as client:
+    with cluster(tmp_path / "cluster", 2) as there, distributed.Client(there.address) as client:
         client.wait_for_workers(2)
         client.run(watch)
-        with workers(2, address) as pool:
+        with workers(2, there.address) as pool:
             list(sweep_tiles(tiles, Settings((0.9,), 16), pool, 4))
         of_workers = list(client.run(seen).values())
 

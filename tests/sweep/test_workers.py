@@ -113,7 +113,7 @@ def test_a_slow_task_holds_back_what_follows_but_not_without_bound(monkeypatch):
 def test_what_dask_logs_of_a_lost_connection_is_not_shown(monkeypatch):
     """It logs tracebacks, at the level of information also (`distributed.batched`)."""
     pytest.importorskip("distributed")
-    monkeypatch.setattr("geouq.sweep.workers.PATIENCE", 0.2)
+    monkeypatch.setattr("geouq.sweep.cluster.PATIENCE", 0.2)
 
     with pytest.raises(ConfigError, match="no dask scheduler answers"), workers(1, "tcp://127.0.0.1:1"):
         pass
