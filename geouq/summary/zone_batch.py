@@ -248,7 +248,6 @@ class _Group:
         with opened(self._path, self._name, FORMAT) as own:
             yield own
 
-
     @cached_property
     def _all(self) -> Mapping[str, _Pieces]:
         with opened(self._path, self._name, FORMAT) as own:
