@@ -174,6 +174,11 @@ class Verdict:
         inside = min(max(self.coverage, 0.001), 0.999)
         return math.log(half_width(self.coverage_level) / half_width(inside)) / math.log(NARROW)
 
+    @cached_property
+    def is_narrow(self) -> bool:
+        """Return whether the intervals of bias and spread are narrow, so that no large effect is left open."""
+        return _is_narrow_bias(self.bias) and _is_narrow_spread(self.spread, self.inside)
+
     @property
     def is_certain(self) -> bool:
         """Return whether the verdict is a significant finding of miscalibration."""

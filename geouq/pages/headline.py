@@ -16,6 +16,7 @@ Tone = Literal["bad", "open", "fine"]
 MATTERS = 1.0  # severity from which an effect is named
 MOST_LINES = 4  # variables that are described
 MOST_NAMES = 3
+MOST_DIGITS = 4  # after the point
 NARROW_INTERVAL = 0.02  # of a coverage: narrower ones have one digit after the point
 FEW_CELLS = "too few independent cells to test"
 
@@ -148,18 +149,29 @@ def covered(verdict: Verdict) -> str:
     limits, digits = " (no interval)" if verdict.is_certain else "", 0
     if verdict.coverage_limits:
         low, high = verdict.coverage_limits
-        digits = int(high - low < NARROW_INTERVAL)
+        digits = digits_from(int(high - low < NARROW_INTERVAL), 100 * verdict.coverage_level, [100 * low, 100 * high])
         limits = f" ({100 * low:.{digits}f} to {100 * high:.{digits}f} %)"
     share = f"{100 * verdict.coverage:.{digits}f} %"
     return f"{100 * verdict.coverage_level:g} % intervals cover {share} of the pixels{limits}"
 
 
+def digits_from(least: int, ideal: float, numbers: Iterable[float]) -> int:
+    """Return the digits after the point, at least so many, that tell numbers from an ideal that they are not.
+
+    >>> digits_from(1, 90.0, [89.855, 89.974]), digits_from(0, 90.0, [72.0, 90.0])
+    (2, 0)
+    """
+    others = [number for number in numbers if number != ideal]
+    wanted = range(least, MOST_DIGITS)
+    return next((n for n in wanted if all(round(other, n) != round(ideal, n) for other in others)), MOST_DIGITS)
+
+
 def spread_words(verdict: Verdict) -> str:
-    """Return how large the errors are, with the interval; empty without a std."""
+    """Return how much the errors scatter about their mean, with the interval; empty without a std."""
     factor = verdict.std_factor
     if factor is None or not 0 < factor < math.inf:
         return ""
-    return f"errors {_with_limits(verdict.spread)} times the predicted std"
+    return f"errors scatter {_with_limits(verdict.spread)} times as much as predicted"
 
 
 def too_sure(verdict: Verdict) -> str:
@@ -179,9 +191,11 @@ def shifted(verdict: Verdict) -> str:
     if verdict.std_factor is None or part.value is None or not (part.finding or abs(part.value) >= 0.5):
         return ""
     ends = sorted(abs(end) for end in (part.ci_low, part.ci_high) if end is not None and end * part.value > 0)
-    limits = f" ({ends[0]:.2f} to {ends[1]:.2f})" if len(ends) == 2 else ""
+    digits = digits_from(2, 0.0, [*ends, part.value])
+    limits = f" ({ends[0]:.{digits}f} to {ends[1]:.{digits}f})" if len(ends) == 2 else ""
     chance = "" if part.finding else _not_found(verdict, limits)
-    return f"predictions {abs(part.value):.2f} std{limits} {'below' if part.value > 0 else 'above'} the truth{chance}"
+    side = "below" if part.value > 0 else "above"
+    return f"predictions {abs(part.value):.{digits}f} std{limits} {side} the truth{chance}"
 
 
 def _not_found(verdict: Verdict, limits: str) -> str:
@@ -264,9 +278,11 @@ def _answer(whole: Mapping[str, Verdict], regions: Sequence[tuple[str, str, Verd
         return "bad", f"Not trustworthy as it is: {found}{_suspected(whole, 'too')}."
     if places:
         return "bad", f"Not trustworthy {_by_region(places)}{_on_the_whole(list(certain), whole)}."
+    if certain and all(one.is_narrow for one in whole.values()):
+        return "open", f"Nearly calibrated: {found}, but by little."
     if certain:
         return "open", f"Miscalibrated, but by little where certain: {found}{suspected}."
-    return _without_findings(whole)
+    return _without_findings(whole, [(variable, region) for variable, region, _ in regions])
 
 
 def _by_region(places: Sequence[tuple[str, str]]) -> str:
@@ -280,12 +296,17 @@ def _by_region(places: Sequence[tuple[str, str]]) -> str:
         return f"in {region}, where {listed(variables)} {miscalibrated}"
     parts = [f"{listed(variables)} in {region}" for region, variables in regions.items()]
     more = len(parts) - MOST_NAMES
-    shown = "; ".join([*parts[:MOST_NAMES], *([f"variables of {more} more regions"] if more > 0 else [])])
+    shown = "; ".join(
+        [*parts[:MOST_NAMES], *([f"variables of {more} more region{'s' * (more > 1)}"] if more > 0 else [])]
+    )
     return f"in some regions: {shown} {miscalibrated}"
 
 
-def _without_findings(whole: Mapping[str, Verdict]) -> tuple[Tone, str]:
-    """Return the tone and the sentence where no test finds a miscalibration."""
+def _without_findings(whole: Mapping[str, Verdict], places: Sequence[tuple[str, str]]) -> tuple[Tone, str]:
+    """Return the tone and the sentence where no test of the whole finds a miscalibration.
+
+    places : variable and region of each finding, none of which matters.
+    """
     doubtful = [name for name, one in whole.items() if severity(one) >= MATTERS]
     if doubtful:
         return (
@@ -293,6 +314,10 @@ def _without_findings(whole: Mapping[str, Verdict]) -> tuple[Tone, str]:
             f"Not shown to be trustworthy: {listed(doubtful)} may be off, which the tests cannot settle.",
         )
     if all(one.findings == ("no miscalibration detected",) for one in whole.values()):
+        if places:
+            small = listed(f"{variable} in {region}" for variable, region in places)
+            little = f"{small} {_are(len(places))} off by little"
+            return "open", f"No miscalibration detected in {_any_of(whole)} on the whole; {little}."
         return "fine", f"No miscalibration detected in {_any_of(whole)}."
     return "open", "Not shown to be trustworthy: no test finds a miscalibration, but not all of them are conclusive."
 

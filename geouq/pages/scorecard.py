@@ -8,7 +8,7 @@ from geouq.config import Variable
 from geouq.core.wording import for_people, true_minus
 from geouq.maps.scales import OVER_CONFIDENT_ABOVE, SIGNED, Rgb, hexadecimal
 from geouq.metrics import named
-from geouq.pages.headline import certainty, effect_words, severity
+from geouq.pages.headline import certainty, digits_from, effect_words, severity
 from geouq.pages.marks import ELSEWHERE, HOLDS, MARKS, OPEN
 from geouq.verdict import NARROW, NARROW_GAP, NARROW_MEAN, Part, Place, Verdict, narrow_coverage, place_of
 
@@ -92,8 +92,8 @@ TABS = (
     Tab(
         "spread",
         "Spread",
-        "Factor by which errors are larger than the predicted std (std of z); for classes, the confidence minus the "
-        "accuracy. Orange, ▲: over-confident; purple, ▼: under-confident.",
+        "Factor by which errors scatter more about their mean than predicted (std of z); their mean is under Bias. For "
+        "classes, the confidence minus the accuracy. Orange, ▲: over-confident; purple, ▼: under-confident.",
         SPREAD,
     ),
     Tab(
@@ -185,7 +185,10 @@ def _spread(verdict: Verdict) -> Mark:
     if factor is None or factor <= 0:
         return Mark()
     state = _state(part, is_narrow=part.lies_within(1 / NARROW, NARROW))
-    return _mark(for_people(factor), SPREAD, max(factor, 1 / factor), state, is_above=factor > 1)
+    text = for_people(factor)
+    if state == SIGNIFICANT and float(text) == part.ideal:
+        text = f"{factor:.{digits_from(2, part.ideal, [factor])}f}"
+    return _mark(text, SPREAD, max(factor, 1 / factor), state, is_above=factor > 1)
 
 
 def _coverage(verdict: Verdict) -> Mark:
@@ -193,7 +196,8 @@ def _coverage(verdict: Verdict) -> Mark:
     if level is None or share is None:
         return Mark()
     state = _state(verdict.inside, is_narrow=verdict.inside.lies_within(*narrow_coverage(level)))
-    return _mark(f"{100 * share:.0f}", COVERAGE, abs(level - share), state, is_above=share < level)
+    digits = digits_from(0, 100 * level, [100 * share]) if state == SIGNIFICANT else 0
+    return _mark(f"{100 * share:.{digits}f}", COVERAGE, abs(level - share), state, is_above=share < level)
 
 
 def _bias(verdict: Verdict) -> Mark:
@@ -201,7 +205,8 @@ def _bias(verdict: Verdict) -> Mark:
     if part.value is None or found is None or found[1] is not None:
         return Mark()
     state = _state(part, is_narrow=part.lies_within(-NARROW_MEAN, NARROW_MEAN))
-    return _mark(_signed(part.value, 2), BIAS, abs(part.value), state, is_above=part.value < 0)
+    digits = digits_from(2, part.ideal, [part.value]) if state == SIGNIFICANT else 2
+    return _mark(_signed(part.value, digits), BIAS, abs(part.value), state, is_above=part.value < 0)
 
 
 def _skill(value: float | None) -> Mark:

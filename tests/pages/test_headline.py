@@ -100,15 +100,52 @@ def test_the_sentence_answers(whole, regions, tone, sentence):
     assert (found.tone, found.sentence) == (tone, sentence)
 
 
+def tight(std=1.0, std_limits=(0.995, 1.005), mean=0.0, mean_limits=(-0.01, 0.01), shape="", bias=""):
+    """A verdict whose intervals are far inside the limits of what matters."""
+    findings = tuple(filter(None, (bias, shape))) or ("no miscalibration detected",)
+    parts = (
+        Part("z_mean", mean, *mean_limits, 0.95, 0.01 if bias else 0.5, bias),
+        Part("z_std", std, *std_limits, 0.95, 0.5),
+        Part("coverage_90", 0.89916, 0.89856, 0.89974, 0.95, 0.02 if shape else 0.5, shape),
+    )
+    return Verdict(findings, *parts, Part("coverage_90", 0.89916, 0.89856, 0.89974, 0.95, 0.02))
+
+
+def test_a_significant_difference_that_is_known_to_be_small_is_called_nearly_calibrated():
+    small = tight(shape="badly shaped")
+
+    assert answer({"AGB": small, "Clay": tight()}).sentence == "Nearly calibrated: AGB is badly shaped, but by little."
+    assert answer({"AGB": small, "Clay": tight()}).tone == "open"
+    wide = {"AGB": small, "Clay": verdict()}
+    assert answer(wide).sentence == "Miscalibrated, but by little where certain: AGB is badly shaped."
+
+
+def test_a_small_finding_in_a_region_is_not_called_no_finding():
+    found = answer({"AGB": tight(), "Clay": tight()}, [("east", "Clay", tight(mean=0.02, bias="biased"))])
+
+    assert (
+        found.sentence
+        == "No miscalibration detected in any of 2 variables on the whole; Clay in east is off by little."
+    )
+    assert found.tone == "open"
+
+
+def test_numbers_have_the_digits_that_tell_them_from_the_ideal():
+    small = tight(shape="badly shaped", mean=-0.0004, mean_limits=(-0.0007, -0.0001), bias="biased")
+
+    assert covered(small) == "90 % intervals cover 89.92 % of the pixels (89.86 to 89.97 %)"
+    assert shifted(small) == "predictions 0.0004 std (0.0001 to 0.0007) above the truth"
+
+
 def test_the_worst_variable_comes_first_with_its_effect_in_words():
     found = answer({"AGB": verdict(1.32, coverage=0.82), "Clay": verdict(2.2, mean=0.9, coverage=0.63)})
 
     assert [line.name for line in found.lines] == ["Clay", "AGB"]
     assert found.lines[0].effect.endswith(
-        "errors 2.2 times the predicted std; predictions 0.90 std below the truth, not significant"
+        "errors scatter 2.2 times as much as predicted; predictions 0.90 std below the truth, not significant"
     )
     assert found.lines[1].effect == (
-        "90 % intervals cover 82 % of the pixels (68 to 90 %); errors 1.32 times the predicted std"
+        "90 % intervals cover 82 % of the pixels (68 to 90 %); errors scatter 1.32 times as much as predicted"
     )
 
 
@@ -143,7 +180,7 @@ def test_the_whole_has_the_digits_in_a_region_that_it_has_on_the_first_page():
         for value in (2.1634, 2.0)
     )
 
-    assert "errors 2.2 (1.3 to 3.9) times" in effect_words(whole)
+    assert "errors scatter 2.2 (1.3 to 3.9) times" in effect_words(whole)
     assert compared(own, whole).endswith("; the whole: 63 % and 2.2 times")
 
 
@@ -232,7 +269,7 @@ def test_an_over_wide_std_is_as_bad_as_one_that_is_too_small_by_the_same_factor(
     found = answer({"AGB": verdict(1 / 2.2), "Clay": verdict(2.1)})
 
     assert [line.name for line in found.lines] == ["AGB", "Clay"]
-    assert "errors 0.455 times the predicted std" in found.lines[0].effect
+    assert "errors scatter 0.455 times as much as predicted" in found.lines[0].effect
 
 
 def test_the_worst_region_is_named_although_it_cannot_be_tested():

@@ -53,6 +53,13 @@ def test_the_spread_is_filled_by_its_size_and_framed_by_its_significance(spread,
     assert (shown.text, shown.classes) == (text, classes)
 
 
+def test_a_significant_number_does_not_look_like_its_ideal():
+    bias = Part("z_mean", 0.0004, 0.0001, 0.0007, 0.95, 0.01, "biased")
+    own = verdict(part(1.0004, 1.0001, 1.0007, 0.01, "over-confident"), bias, 0.8997, (0.8995, 0.8999), 0.01)
+
+    assert [mark.text for mark in marks(own)[:3]] == ["89.97 △", "1.0004 ▲", "+0.0004 ↓"]
+
+
 def test_fills_have_the_colours_of_the_maps():
     rules = fill_rules().splitlines()
 
