@@ -13,7 +13,7 @@ from typing import Any
 from geouq.config import Variable
 from geouq.core.failures import isolated
 from geouq.core.gaussian import half_width
-from geouq.core.wording import for_people
+from geouq.core.wording import digits_from, for_people
 from geouq.metrics import ideal_value, named
 from geouq.metrics.record import USUAL_LEVEL
 
@@ -202,11 +202,12 @@ class Verdict:
         """Return the coverage with its interval in words; empty if it is missing."""
         if self.coverage is None or self.coverage_level is None:
             return ""
-        limits = ""
+        limits, level, digits = "", 100 * self.coverage_level, 1
         if self.coverage_limits is not None:
-            low, high = self.coverage_limits
-            limits = f" ({100 * low:.1f} to {100 * high:.1f} %)"
-        return f"{100 * self.coverage_level:g} % intervals cover {100 * self.coverage:.1f} %{limits}"
+            low, high = (100 * end for end in self.coverage_limits)
+            digits = digits_from(digits, level, [low, high])
+            limits = f" ({low:.{digits}f} to {high:.{digits}f} %)"
+        return f"{level:g} % intervals cover {100 * self.coverage:.{digits}f} %{limits}"
 
     @property
     def why(self) -> str:

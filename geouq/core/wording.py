@@ -2,8 +2,10 @@
 
 import math
 import re
+from collections.abc import Iterable
 
 DECIMALS = 6  # beyond, numbers are written with powers of ten
+MOST_DIGITS = 4  # after the point, of numbers near an ideal
 LATEX = {
     **{char: f"\\{char}" for char in "&%$#_{}"},
     "\\": "\\textbackslash{}",
@@ -56,6 +58,17 @@ def _to_place(number: float, place: int) -> str:
         return f"{number + 0.0:.{digits}e}"
     text = f"{round(number, -place):.{max(0, -place)}f}"
     return text.removeprefix("-") if float(text) == 0 else text
+
+
+def digits_from(least: int, ideal: float, numbers: Iterable[float]) -> int:
+    """Return the digits after the point, at least so many, that tell numbers from an ideal that they are not.
+
+    >>> digits_from(1, 90.0, [89.855, 89.974]), digits_from(0, 90.0, [72.0, 90.0])
+    (2, 0)
+    """
+    others = [number for number in numbers if number != ideal]
+    wanted = range(least, MOST_DIGITS)
+    return next((n for n in wanted if all(round(other, n) != round(ideal, n) for other in others)), MOST_DIGITS)
 
 
 def true_minus(text: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from geouq.config import Variable
-from geouq.core.wording import for_people, true_minus, with_interval
+from geouq.core.wording import digits_from, for_people, true_minus, with_interval
 from geouq.inference import TOO_FEW
 from geouq.metrics import deviation, heading_at, named
 from geouq.verdict import INCONCLUSIVE, NOT_ADJUSTED, Part, Place, Verdict, place_of
@@ -16,7 +16,6 @@ Tone = Literal["bad", "open", "fine"]
 MATTERS = 1.0  # severity from which an effect is named
 MOST_LINES = 4  # variables that are described
 MOST_NAMES = 3
-MOST_DIGITS = 4  # after the point
 NARROW_INTERVAL = 0.02  # of a coverage: narrower ones have one digit after the point
 FEW_CELLS = "too few independent cells to test"
 
@@ -153,17 +152,6 @@ def covered(verdict: Verdict) -> str:
         limits = f" ({100 * low:.{digits}f} to {100 * high:.{digits}f} %)"
     share = f"{100 * verdict.coverage:.{digits}f} %"
     return f"{100 * verdict.coverage_level:g} % intervals cover {share} of the pixels{limits}"
-
-
-def digits_from(least: int, ideal: float, numbers: Iterable[float]) -> int:
-    """Return the digits after the point, at least so many, that tell numbers from an ideal that they are not.
-
-    >>> digits_from(1, 90.0, [89.855, 89.974]), digits_from(0, 90.0, [72.0, 90.0])
-    (2, 0)
-    """
-    others = [number for number in numbers if number != ideal]
-    wanted = range(least, MOST_DIGITS)
-    return next((n for n in wanted if all(round(other, n) != round(ideal, n) for other in others)), MOST_DIGITS)
 
 
 def spread_words(verdict: Verdict) -> str:

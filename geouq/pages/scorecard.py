@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from geouq.config import Variable
-from geouq.core.wording import for_people, true_minus
+from geouq.core.wording import digits_from, for_people, true_minus
 from geouq.maps.scales import OVER_CONFIDENT_ABOVE, SIGNED, Rgb, hexadecimal
 from geouq.metrics import named
-from geouq.pages.headline import certainty, digits_from, effect_words, severity
+from geouq.pages.headline import certainty, effect_words, severity
 from geouq.pages.marks import ELSEWHERE, HOLDS, MARKS, OPEN
 from geouq.verdict import NARROW, NARROW_GAP, NARROW_MEAN, Part, Place, Verdict, narrow_coverage, place_of
 
