@@ -36,7 +36,7 @@ OTHER_NOUNS = {
     "kernel/gaussian.py": {"nll"},
     "kernel/window.py": {"crps", "nll"},
     "maps/geotiff.py": {"width"},
-    "pages/cells.py": {"crps"},
+    "pages/cells.py": {"coverage", "crps"},
     "pages/curves.py": {"coverage"},
     "pages/numbers.py": {"bias", "coverage"},
     "pages/scorecard.py": {"bias", "coverage"},
