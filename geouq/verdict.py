@@ -176,7 +176,7 @@ class Verdict:
 
     @cached_property
     def is_narrow(self) -> bool:
-        """Return whether the intervals of bias and spread are narrow, so that no large effect is left open."""
+        """Return whether the intervals of bias and spread are narrow: they exclude large effects."""
         return _is_narrow_bias(self.bias) and _is_narrow_spread(self.spread, self.inside)
 
     @property

@@ -61,7 +61,7 @@ def _to_place(number: float, place: int) -> str:
 
 
 def digits_from(least: int, ideal: float, numbers: Iterable[float]) -> int:
-    """Return the digits after the point, at least so many, that tell numbers from an ideal that they are not.
+    """Return how many digits after the point show that numbers differ from an ideal; `least` at least.
 
     >>> digits_from(1, 90.0, [89.855, 89.974]), digits_from(0, 90.0, [72.0, 90.0])
     (2, 0)

@@ -154,7 +154,7 @@ class Sampled(NamedTuple):
 def aligned(shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
     """Zeros that begin where a line of the cache does: a row of four numbers across two lines would cost twice.
 
-    Memory of large arrays is mapped, so that the parts that nobody touches take no time and no room.
+    Large arrays are mapped memory: rows without a pixel then take no time and no room.
     """
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     if size >= mmap.PAGESIZE:

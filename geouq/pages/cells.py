@@ -470,7 +470,7 @@ def _narrow(column: NDArray[Any]) -> NDArray[Any]:
 
 
 def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Return narrow parts of a column as one column, which is as narrow as if it had not been in parts."""
+    """Return parts of a column as one column, in the type that `_narrow` gives the whole column."""
     kinds = {part.dtype.kind for part in parts}
     return np.concatenate(parts, dtype=None if kinds == {"u"} else np.float32, casting="same_kind")
 

@@ -57,7 +57,7 @@ class _Store:
 
 
 def _stored(data: bytes) -> _Store:
-    """Return a store of bytes, as it is made from a copy that was sent or saved."""
+    """Return a store with these bytes; copies and pickles are made with it."""
     store = _Store()
     store.put(data)
     return store

@@ -137,7 +137,7 @@ def _by_cell(bits: Bits, columns: int, size: int, first: int, stride: int) -> tu
 def _take_byte(  # noqa: PLR0917  compiled functions take no keywords
     byte: np.uint8, place: int, cell: int, size: int, row: Ints, column: Ints, places: Places
 ) -> None:
-    """Write the places of the pixels of a byte behind those that the cell has; `place` is that of the first."""
+    """Append the places of the pixels of a byte to those of the cell; `place` is the place of the first bit."""
     for i in range(BYTE):
         if byte & (FIRST_BIT >> i):
             places[row[cell], cell * size + column[cell]] = place + i

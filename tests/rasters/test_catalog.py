@@ -1,6 +1,6 @@
 """Which files make which tile."""
 
-import time
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -224,19 +224,20 @@ def test_bands_that_describe_other_variables_fail_alone(tile_folder, tmp_path, w
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_no_more_headers_are_read_at_a_time_than_there_are_workers(tile_folder, monkeypatch, workers):
-    under_way, most = [], []
+    under_way, most, together = [], [], Barrier(workers)
 
     def opened(name, *_):
         under_way.append(name)
-        time.sleep(0.02)
+        together.wait(timeout=60)  # for as many as may be read at a time
         most.append(len(under_way))
+        together.wait(timeout=60)
         under_way.remove(name)
         return Failure(name, "catalog", "Error", "none")
 
     monkeypatch.setattr(catalog_of_rasters, "_open_tile", opened)
-    config = tile_folder(tuple(f"t{number}" for number in range(9)))
+    config = tile_folder(tuple(f"t{number}" for number in range(8)))
 
-    assert len(find_tiles(load_experiment(config), workers).failures) == 9
+    assert len(find_tiles(load_experiment(config), workers).failures) == 8
     assert max(most) == workers
 
 
