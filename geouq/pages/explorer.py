@@ -1,16 +1,18 @@
 """Scripts that the map loads: the regions, and the curves and numbers of each region."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from geouq.pages.cells import compressed, script_of
 from geouq.pages.content import ReportContent, Row
 from geouq.pages.curves import Curves
-from geouq.verdict import NOT_DETECTED, Place, Verdict, place_of, place_of_row
+from geouq.pages.scorecard import UNTESTED, states
+from geouq.verdict import Place, Verdict, place_of, place_of_row
 
 AT_ONCE = 40  # regions in one file
 FEW = 8  # regions that need no file of their own
+NO_STATE = "-"
 
 
 def region_scripts(content: ReportContent) -> Iterator[tuple[str, str]]:
@@ -27,7 +29,7 @@ def region_scripts(content: ReportContent) -> Iterator[tuple[str, str]]:
     for number, variable in enumerate(variables):
         whole, *places = [place_of(name, variable) for name in ("all", *content.regions)]
         facts: dict[str, Any] = {
-            "doubt": "".join(str(int(_is_doubtful(content.verdicts.get(place)))) for place in (whole, *places)),
+            "states": _states([content.verdicts.get(place) for place in (whole, *places)]),
             "whole": _diagrams(content, whole, numbers),
         }
         if len(places) <= FEW:
@@ -62,8 +64,13 @@ def _regions(content: ReportContent) -> dict[str, Any]:
     }
 
 
-def _is_doubtful(verdict: Verdict | None) -> bool:
-    return verdict is None or not (verdict.is_certain or verdict.findings == (NOT_DETECTED,))
+def _states(verdicts: Sequence[Verdict | None]) -> dict[str, str]:
+    """Return the first letter of the state of each verdict by the tab of the scorecard; untested without a verdict."""
+    found = [None if verdict is None else states(verdict) for verdict in verdicts]
+    tabs = dict.fromkeys(tab for own in found if own for tab in own)
+    return {
+        tab: "".join(UNTESTED[0] if own is None else (own.get(tab) or NO_STATE)[0] for own in found) for tab in tabs
+    }
 
 
 def _numbers(content: ReportContent) -> dict[Place, dict[str, list[float | None]]]:

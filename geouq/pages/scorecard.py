@@ -86,7 +86,9 @@ TABS = (
     Tab(
         "coverage",
         "Coverage",
-        "Share of the truth inside the predicted intervals, per cent. Orange, △: too little; purple, ▽: too much.",
+        "Share of the truth inside the predicted intervals, per cent. Orange, △: too little; purple, ▽: too much. A ? "
+        "may stand where the interval alone excludes the level: p is multiplied by the number of tests of PIT and "
+        "coverage.",
         COVERAGE,
     ),
     Tab(
@@ -163,11 +165,22 @@ def _row(
 def _cell(verdict: Verdict | None, skill: float | None) -> CardCell:
     if verdict is None:
         return CardCell([Mark(), Mark(), Mark(), _skill(skill)], "no verdict")
-    words = f"{effect_words(verdict)} ({certainty(verdict)})"
+    words = f"{effect_words(verdict)} ({certainty(verdict)}){_excluded_alone(verdict)}"
     marks = [_coverage(verdict), _spread(verdict), _bias(verdict)]
     if any(SIGNIFICANT in mark.classes.split() for mark in marks):
         marks = [mark if SIGNIFICANT in mark.classes.split() else _pointing_elsewhere(mark) for mark in marks]
     return CardCell([*marks, _skill(skill)], words)
+
+
+def _excluded_alone(verdict: Verdict) -> str:
+    """Return why a coverage is not significant if its interval excludes the level; empty otherwise."""
+    part, level = verdict.inside, verdict.coverage_level
+    if level is None or part.ci_low is None or part.p_adjusted is None or part.is_significant or part.holds_ideal:
+        return ""
+    return (
+        f". The interval of the coverage excludes {100 * level:g} %, but not after p is multiplied by the number of "
+        f"tests of PIT and coverage, and adjusted for the number of regions (p = {part.p_adjusted:.2g})"
+    )
 
 
 def _pointing_elsewhere(mark: Mark) -> Mark:
@@ -177,14 +190,34 @@ def _pointing_elsewhere(mark: Mark) -> Mark:
     return mark if mark == Mark() else mark._replace(text=mark.text + ELSEWHERE)
 
 
+def states(verdict: Verdict) -> dict[str, str]:
+    """Return what the tests say of each number, by the key of its tab: significant, open, untested, or nothing.
+
+    Numbers that the forecast does not have are left out.
+    """
+    limits = {"spread": (verdict.spread, (1 / NARROW, NARROW)), "bias": (verdict.bias, (-NARROW_MEAN, NARROW_MEAN))}
+    if verdict.gap is not None:
+        limits["spread"] = verdict.spread, (-NARROW_GAP, NARROW_GAP)
+    if verdict.coverage_level is not None:
+        limits["coverage"] = verdict.inside, narrow_coverage(verdict.coverage_level)
+    return {
+        tab: _state(part, is_narrow=part.lies_within(*ends)) for tab, (part, ends) in limits.items() if _is_shown(part)
+    }
+
+
+def _is_shown(part: Part) -> bool:
+    """Return whether a part has a value that the scorecard shows; the share of truth below the median has no tab."""
+    found = named(part.metric)
+    return part.value is not None and found is not None and (found[1] is None or found[0].part == "coverage")
+
+
 def _spread(verdict: Verdict) -> Mark:
     part, factor, gap = verdict.spread, verdict.std_factor, verdict.gap
+    state = states(verdict).get("spread", "")
     if gap is not None:
-        state = _state(part, is_narrow=part.lies_within(-NARROW_GAP, NARROW_GAP))
         return _mark(_signed(gap, 3), GAP, abs(gap), state, is_above=gap > 0)
     if factor is None or factor <= 0:
         return Mark()
-    state = _state(part, is_narrow=part.lies_within(1 / NARROW, NARROW))
     text = for_people(factor)
     if state == SIGNIFICANT and float(text) == part.ideal:
         text = f"{factor:.{digits_from(2, part.ideal, [factor])}f}"
@@ -195,16 +228,15 @@ def _coverage(verdict: Verdict) -> Mark:
     level, share = verdict.coverage_level, verdict.coverage
     if level is None or share is None:
         return Mark()
-    state = _state(verdict.inside, is_narrow=verdict.inside.lies_within(*narrow_coverage(level)))
+    state = states(verdict)["coverage"]
     digits = digits_from(0, 100 * level, [100 * share]) if state == SIGNIFICANT else 0
     return _mark(f"{100 * share:.{digits}f}", COVERAGE, abs(level - share), state, is_above=share < level)
 
 
 def _bias(verdict: Verdict) -> Mark:
-    part, found = verdict.bias, named(verdict.bias.metric)
-    if part.value is None or found is None or found[1] is not None:
+    part, state = verdict.bias, states(verdict).get("bias")
+    if part.value is None or state is None:
         return Mark()
-    state = _state(part, is_narrow=part.lies_within(-NARROW_MEAN, NARROW_MEAN))
     digits = digits_from(2, part.ideal, [part.value]) if state == SIGNIFICANT else 2
     return _mark(_signed(part.value, digits), BIAS, abs(part.value), state, is_above=part.value < 0)
 

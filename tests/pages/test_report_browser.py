@@ -2,7 +2,6 @@
 
 import importlib.util
 import io
-import json
 import re
 import time
 from dataclasses import replace
@@ -37,6 +36,7 @@ from geouq.pages.cells import CellSums, layout_of
 from geouq.pages.marks import MARKS
 from geouq.runs.store import SavedSummaries
 from geouq.summary import add_all
+from geouq.verdict import verdicts_of
 
 CHROMIUM = Path("/usr/bin/chromium")
 PATIENCE = 180_000  # milliseconds, against a page that hangs
@@ -277,13 +277,87 @@ def test_a_click_on_a_heading_sorts_a_table_either_way(opened):
         cells = page.locator("#numbers tbody tr td:nth-child(6)").all()
         return [float(cell.evaluate("cell => cell.firstChild.textContent")) for cell in cells]
 
+    before = column()
     heading.locator("button").click()
     rising = column()
     assert heading.get_attribute("aria-sort") == "ascending"
     heading.locator("button").click()
     assert heading.get_attribute("aria-sort") == "descending"
-    assert rising == sorted(rising)
+    assert rising == sorted(rising) != before
     assert column() == rising[::-1]
+    assert "order=" in page.url
+    heading.locator("button").click()
+    assert heading.get_attribute("aria-sort") is None
+    assert column() == before
+    assert "order=" not in page.url
+
+
+def test_a_long_table_returns_to_its_order_too(opened, tmp_path):
+    from playwright.sync_api import expect
+
+    write_report(large_content(tiles=130, regions=2), tmp_path)
+    page = opened(next(path.name for path in tmp_path.glob("region*.html")), tmp_path)
+    sheet = page.locator("#tiles .sheet")
+    heading, names = sheet.locator("thead th").nth(1), sheet.locator("tbody th")
+    expect(names).not_to_have_count(0)
+    before = names.all_inner_texts()
+
+    for direction in ("ascending", "descending"):
+        heading.locator("button").click()
+        expect(heading).to_have_attribute("aria-sort", direction)
+    assert names.all_inner_texts() == before[::-1]
+    heading.locator("button").click()
+    assert heading.get_attribute("aria-sort") is None
+    assert names.all_inner_texts() == before
+
+
+def test_the_scorecard_sorts_either_way_and_returns_to_the_worst_first(opened, tmp_path):
+    given = large_content(tiles=12, regions=12, variables=2)
+    write_report(given, tmp_path)
+    page = opened("index.html", tmp_path)
+    heading, names = page.locator(".card thead th").nth(2), page.locator(".card tbody th")
+    before = names.all_inner_texts()
+
+    def sizes():
+        cells = page.locator(".card tbody td:nth-child(3) .t-coverage")
+        return cells.evaluate_all("all => all.map(one => Number(one.dataset.order))")
+
+    heading.locator("button").click()
+    assert heading.get_attribute("aria-sort") == "descending"
+    assert sizes() == sorted(sizes(), reverse=True)
+    heading.locator("button").click()
+    assert heading.get_attribute("aria-sort") == "ascending"
+    assert sizes() == sorted(sizes())
+    again = opened(page.url.rpartition("/")[2], tmp_path)
+    assert again.locator(".card thead th").nth(2).get_attribute("aria-sort") == "ascending"
+    assert again.locator(".card tbody th").all_inner_texts() == names.all_inner_texts()
+    heading.locator("button").click()
+    assert page.locator(".card thead th[aria-sort]").count() == 0
+    assert names.all_inner_texts() == before
+    assert "#" not in page.url
+
+
+@pytest.mark.parametrize("place", [".card", "#numbers .sheet", "#tiles .sheet"])
+def test_a_filter_that_finds_no_row_says_so_and_can_be_cleared(opened, tmp_path, place):
+    write_report(large_content(tiles=130, regions=10), tmp_path)
+    name = next(path.name for path in tmp_path.glob("region*.html")) if "tiles" in place else "index.html"
+    page = opened(name, tmp_path)
+    table = page.locator(place)
+    rows, line = table.locator("tbody tr:visible"), table.locator(".nothing")
+    from playwright.sync_api import expect
+
+    expect(rows).not_to_have_count(0)
+    before = rows.count()
+    assert line.inner_text().strip() == ""
+
+    table.locator("[type=search]").fill("nowhere <b>")
+    expect(rows).to_have_count(0)
+    expect(line).to_have_text('No rows match "nowhere <b>". Show all rows')
+    assert line.get_attribute("role") == "status"
+    line.locator("button").click()
+    expect(rows).to_have_count(before)
+    assert line.inner_text().strip() == ""
+    assert table.locator("[type=search]").evaluate("one => one === document.activeElement")
 
 
 def test_choosing_a_metric_recolours_the_map_by_its_numbers(opened, run):
@@ -301,6 +375,37 @@ def test_choosing_a_metric_recolours_the_map_by_its_numbers(opened, run):
     mean, _, truth = pixels(run, sorted(TILES)[1], slice(1, 2), slice(2, 3))
     assert len(painted) == 64
     assert painted[16 + 6] == pytest.approx(np.sqrt(np.mean((mean - truth) ** 2)), rel=1e-6)
+
+
+COUNTED = """{
+    window.work = {};
+    const counting = (owner, name) => {
+        const own = owner[name];
+        owner[name] = function(...given) { work[name] = (work[name] ?? 0) + 1; return own.apply(this, given); };
+    };
+    counting(window, "parseInt");
+    for (const name of ["set", "subarray"]) counting(Object.getPrototypeOf(Uint8Array.prototype), name);
+    for (const name of ["createElement", "getElementById"]) counting(Document.prototype, name);
+    const pen = CanvasRenderingContext2D.prototype;
+    for (const name of ["putImageData", "createImageData", "fillRect", "fill", "stroke"]) counting(pen, name);
+}"""  # calls that take long if they are made for each cell
+
+
+def test_recolouring_makes_no_call_for_each_cell(opened, tmp_path):
+    from playwright.sync_api import expect
+
+    write_report(large_content(tiles=300, regions=3), tmp_path)
+    page = opened("index.html", tmp_path, before=lambda page: page.add_init_script(COUNTED))
+    page.locator("#map select").nth(1).select_option("zms")
+    expect(page.locator("#map .legend")).to_have_text("zms")
+    page.evaluate("work = {}")
+    page.locator("#map select").nth(1).select_option("coverage_90")
+    expect(page.locator("#map .legend")).to_have_text("coverage_90")
+    work = page.evaluate("work")
+
+    assert page.evaluate("geouq.map.then(map => map.numbersOfBlocks().length)") == 4800
+    assert work["putImageData"] == 1
+    assert sum(work.values()) < 150
 
 
 @pytest.mark.parametrize("high", [1.3, 4, 60, 300, 1e9])
@@ -496,24 +601,118 @@ def test_what_is_chosen_stands_in_the_address_and_comes_back_from_it(opened):
     assert again.locator("#tab-bias").is_checked()
 
 
-def test_the_cells_of_a_region_in_doubt_are_hatched_and_others_are_not(opened, run):
-    page = opened()
-    box = page.locator("#map canvas").bounding_box()
-    colours = page.evaluate(
-        """([places, left, top]) => places.map(([x, y]) => {
-            const canvas = document.querySelector("#map canvas"), pen = canvas.getContext("2d");
-            const {data} = pen.getImageData(x - left - 5, y - top - 5, 10, 10), found = new Set();
-            for (let k = 0; k < data.length; k += 4) found.add(data.slice(k, k + 3).join());
-            return found.size;
-        })""",
-        [[locate(page, block) for block in (5, 16 + 5, 32 + 5, 48 + 5)], box["x"], box["y"]],
-    )
-    verdicts = json.loads((run / "results.json").read_text(encoding="utf-8"))["verdicts"]
-    words = {one["name"]: one["verdict"] for one in verdicts if one["variable"] == "height"}
-    in_region = [tile in TILES[:2] for tile in sorted(TILES)]
-    doubt = [words[REGION if inside else "all"] in ("inconclusive", "cannot be tested") for inside in in_region]
+OPEN_RANGES = {"coverage_90": (0.5, 0.99), "z_std": (0.5, 2.0), "z_mean": (-1.0, 1.0)}  # with the ideal, and wide
+P_VALUES = {"sig": 0.001, "open": 0.5, "untested": None}
 
-    assert [count > 1 for count in colours] == doubt
+
+def report_of_states(folder, states, metrics=("coverage_90", "z_mean", "z_std")):
+    """Write a report of a tile for each region; states : of each metric, by region."""
+    given = large_content(tiles=len(states), regions=len(states))
+    rows, tests = [], []
+    for name, own in zip(given.regions, states, strict=True):
+        for metric, state in zip(metrics, own, strict=True):
+            low, high = (None, None) if state == "untested" else OPEN_RANGES[metric]
+            limits = {"ci_low": low, "ci_high": high, "ci_level": 0.95}
+            rows.append(row("region", name, "variable 0", metric, 0.7) | limits)
+            tests += [] if state == "untested" else [p_row(name, "variable 0", metric, P_VALUES[state])]
+    (sums,) = given.cells.variables
+    parts = {"coverage_90": "coverage", "zms": "bias"}  # what the colours show does not matter here
+    shown = [replace(one, part=parts.get(one.name, "")) for one in sums.metrics]
+    cells = replace(given.cells, variables=[replace(sums, metrics=shown)])
+    write_report(replace(given, metrics=rows, cells=cells, verdicts=verdicts_of(rows, tests)), folder)
+
+
+def hatched_tiles(page):
+    """Whether the middle of the first cell of each tile of a row of tiles has more than one colour."""
+    return page.evaluate("""() => geouq.map.then(map => {
+        const canvas = document.querySelector("#map canvas"), pen = canvas.getContext("2d");
+        const edge = canvas.getBoundingClientRect(), count = map.numbersOfBlocks().length / 16;
+        return Array.from({length: count}, (_, tile) => {
+            const [x, y] = map.locate(16 * tile + 5), colours = new Set();
+            const {data} = pen.getImageData(x - edge.left - 5, y - edge.top - 5, 10, 10);
+            for (let k = 0; k < data.length; k += 4) colours.add(data.slice(k, k + 3).join());
+            return colours.size > 1;
+        });
+    })""")
+
+
+def test_the_map_is_hatched_where_its_metric_is_open_or_untested_as_the_scorecard_is(opened, tmp_path):
+    from playwright.sync_api import expect
+
+    report_of_states(tmp_path, [("sig", "open", "sig"), ("open", "sig", "sig"), ("untested", "untested", "untested")])
+    page = opened("index.html", tmp_path)
+    card = page.locator(".card tbody tr:not(:first-child)")
+
+    def on_the_card(tab):
+        found = {}
+        for line in card.all():
+            classes = line.locator(f"td .t-{tab}").get_attribute("class").split()
+            found[line.locator("th").inner_text()] = bool({"open", "untested"} & set(classes))
+        return [found[name] for name in sorted(found)]
+
+    note = page.locator("#map .hatching")
+    assert hatched_tiles(page) == on_the_card("coverage") == [False, True, True]
+    assert note.inner_text().startswith("Hatched where the coverage_90 of the region is not conclusive or cannot")
+    page.locator("label[for=tab-bias]").click()
+    expect(note).to_contain_text("zms")
+    assert hatched_tiles(page) == on_the_card("bias") == [True, False, True]
+    page.locator("#map select").nth(1).select_option("uce")
+    expect(note).to_have_text("Nothing is hatched: no verdict rests on uce.")
+    assert hatched_tiles(page) == [False, False, False]
+
+
+def test_a_region_has_a_thick_outline_where_the_metric_of_the_map_is_significant(browser, tmp_path):
+    report_of_states(tmp_path, [("sig", "open", "open"), ("open", "sig", "open")])
+    page = context_of(browser).new_page()
+    page.add_init_script("""{
+        const pen = CanvasRenderingContext2D.prototype, {moveTo, stroke, clearRect} = pen;
+        let from = null;
+        window.outlines = [];
+        pen.clearRect = function(...box) { outlines = []; clearRect.apply(this, box); };
+        pen.moveTo = function(...point) { from = point; moveTo.apply(this, point); };
+        pen.stroke = function() { outlines.push([this.lineWidth, from[0]]); stroke.apply(this); };
+    }""")
+    page.goto((tmp_path / "index.html").as_uri())
+    page.wait_for_selector("#map[data-ready]")
+    drawn = page.evaluate("outlines.filter(([width]) => width === 1 || width === 3)")[:2]
+    widths = {x: width for width, x in drawn}
+    page.context.close()
+
+    assert [widths[x] for x in sorted(widths)] == [3, 1]
+
+
+def test_the_page_of_a_region_is_hatched_by_its_own_tests(opened, tmp_path):
+    report_of_states(tmp_path, [("sig", "open", "open"), ("open", "sig", "open")])
+    pages = sorted(path.name for path in tmp_path.glob("region*.html"))
+
+    assert [hatched_tiles_of(opened(name, tmp_path)) for name in pages] == [False, True]
+
+
+def hatched_tiles_of(page):
+    """Whether the only tile of a map is hatched."""
+    tile = page.evaluate("geouq.map.then(map => map.numbersOfBlocks().findIndex(Number.isFinite))") // 16
+    return hatched_tiles(page)[tile]
+
+
+def test_the_spread_of_cells_and_of_the_whole_are_explained_with_their_numbers(opened, run):
+    from playwright.sync_api import expect
+
+    page = opened()
+    note = page.locator("#map .within")
+    assert not note.is_visible()
+    page.locator("label[for=tab-spread]").click()
+    expect(note).to_have_text(re.compile("^A cell shows the scatter about its own mean"))
+    within, between, total = map(float, re.findall(r"\d+\.?\d*", note.inner_text()))
+
+    cells = [pixels(run, tile, slice(i, i + 1), slice(j, j + 1)) for tile in TILES for i in range(4) for j in range(4)]
+    z = [(truth - mean) / np.sqrt(variance) for mean, variance, truth in cells]
+    every = np.concatenate(z)
+    assert total == pytest.approx(every.std(), rel=6e-3)
+    assert within**2 == pytest.approx(sum(len(own) * own.var() for own in z) / len(every), rel=2e-2)
+    assert between**2 == pytest.approx(total**2 - within**2, abs=0.03)
+    assert total == pytest.approx(told(page, column=3)["std of z"], rel=6e-3)
+    page.locator("label[for=tab-bias]").click()
+    expect(note).to_be_hidden()
 
 
 def test_the_first_view_loads_at_most_300_kilobytes(browser, opened):
@@ -936,7 +1135,7 @@ def test_a_map_has_coordinates_also_where_strips_are_cut_out(browser, tmp_path, 
     assert y0 < y1
 
 
-def drawn_on_the_map(browser, folder):
+def drawn_on_the_map(browser, folder, name="index.html"):
     """Texts (text, x, y) and dashed lines (x0, y0, x1, y1) that the map of a report was last drawn with."""
     page = context_of(browser).new_page()
     page.add_init_script("""{
@@ -951,7 +1150,7 @@ def drawn_on_the_map(browser, folder):
             lineTo.apply(this, point);
         };
     }""")
-    page.goto((folder / "index.html").as_uri())
+    page.goto((folder / name).as_uri())
     page.wait_for_selector("#map[data-ready]")
     drawn = page.evaluate("drawn")
     page.context.close()
@@ -966,6 +1165,48 @@ def test_each_separate_part_of_a_region_has_its_name(browser, tmp_path, own, cou
 
     places = [(x, y) for text, x, y in texts if text == "ab"]
     assert len(places) == len(set(places)) == count
+
+
+def test_tiles_have_their_names_where_no_region_has_one_and_where_they_fit(browser, tmp_path):
+    given = replace(large_content(tiles=5, regions=1), regions={})
+    write_report(given, tmp_path)
+    texts, _ = drawn_on_the_map(browser, tmp_path)
+    assert {text for text, *_ in texts} >= set(given.tiles)
+
+    narrow = large_content(tiles=100, regions=1)
+    write_report(replace(narrow, regions={}), tmp_path)
+    texts, _ = drawn_on_the_map(browser, tmp_path)
+    assert not {text for text, *_ in texts} & set(narrow.tiles)
+
+    write_report(large_content(tiles=5, regions=1), tmp_path)
+    (name,) = large_content(tiles=5, regions=1).regions
+    texts, _ = drawn_on_the_map(browser, tmp_path)
+    assert not {text for text, *_ in texts} & set(given.tiles)
+    texts, _ = drawn_on_the_map(browser, tmp_path, next(path.name for path in tmp_path.glob("region*.html")))
+    assert {text for text, *_ in texts} >= set(given.tiles)
+    assert name not in {text for text, *_ in texts}  # the title of the page
+
+
+def test_a_touch_shows_the_value_of_a_cell_below_the_map_and_in_view(browser, run):
+    from playwright.sync_api import expect
+
+    touch = context_of(browser, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page = touch.new_page()
+    page.goto((run / "report/index.html").as_uri())
+    page.wait_for_selector("#map[data-ready]")
+    page.locator("#map .cells").evaluate(
+        "one => scrollTo(0, scrollY + one.getBoundingClientRect().bottom - innerHeight)"
+    )
+    page.touchscreen.tap(*locate(page, 16 + 6))
+
+    value, canvas = page.locator("#map .pointed-value"), page.locator("#map .cells")
+    expect(value).to_have_text(re.compile(r"^coverage of 90 % 0\.\d+$"))
+    expect_chosen(page, "row 2, column 3")
+    assert page.locator("#map .pointed").inner_text() == f"{sorted(TILES)[1]}, row 2, column 3"
+    box, of_map = value.bounding_box(), canvas.bounding_box()
+    assert 0 <= box["y"] - of_map["y"] - of_map["height"] < 60
+    assert box["y"] + box["height"] <= 844
+    touch.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

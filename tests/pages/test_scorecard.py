@@ -98,6 +98,22 @@ def test_the_coverage_is_hatched_unless_its_interval_is_narrow(share, limits, p,
     assert (shown.text, shown.classes) == (text, classes)
 
 
+def test_a_coverage_that_only_the_adjustment_leaves_open_is_explained():
+    narrow = part(1.0, 0.9, 1.1, 0.7)
+
+    def words(p, limits):
+        found = verdict(narrow, coverage=0.87, limits=limits, coverage_p=p)
+        (row,) = scorecard([VARIABLE], {}, {("all", "all", "v", ""): found}, {})
+        return row.cells[0].words
+
+    reason = "excludes 90 %, but not after p is multiplied by the number of tests of PIT and coverage"
+    assert reason in words(0.06, (0.83, 0.897))
+    assert "(p = 0.06)" in words(0.06, (0.83, 0.897))
+    for p, limits in ((0.01, (0.83, 0.897)), (0.06, (0.83, 0.93)), (None, None)):
+        assert reason not in words(p, limits)
+    assert "p is multiplied by the number of tests" in TABS[0].about
+
+
 def test_a_truth_above_the_mean_is_blue_as_errors_below_zero_are():
     assert marks(verdict(part(1.0), bias=part(0.93, -0.5, 2.3, 0.2)))[2].classes == "b-3 open"
     assert marks(verdict(part(1.0), bias=part(-0.93, -0.5, 2.3, 0.2)))[2].text == "−0.93 ?"  # noqa: RUF001

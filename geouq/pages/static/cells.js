@@ -25,7 +25,7 @@ geouq.cells = (() => {
     found.rows.forEach((rows, tile) => found.first.push(found.first[tile] + rows * found.columns[tile]));
     return found;
   });
-  /** A variable of the map with its metrics, its colours, the verdicts in doubt and the diagrams of the whole. */
+  /** A variable of the map with its metrics, its colours, what the tests say and the diagrams of the whole. */
   const described = async (layout, number) => Object.assign(layout.variables[number], await geouq.load("diagrams", number, 0));
   /** The columns of a variable (`cells` of the opening map, other `sums`, or `bins` of the diagrams) of some tiles over the blocks of all tiles; none where it has no such columns. */
   async function load(kind, layout, number, tiles) {
@@ -103,7 +103,19 @@ geouq.cells = (() => {
     for (let k = 0; k < pit.length - 1; k++) calibration.push([(k + 1) / pit.length, (below += pit[k][block]) / weight[block]]);
     return {reliability, calibration, pit: pit.map(column => pit.length * column[block] / weight[block]), halfWidth: null};
   }
+  /** The std of z of some blocks together, and what it is made of: the scatter within blocks and between their means. */
+  function scatter(sums, blocks) {
+    let weight = 0, mean = 0, between = 0, within = 0;
+    for (const block of blocks) if (sums.weight[block] > 0) { weight += sums.weight[block]; mean += sums.z[block]; }
+    mean /= weight;
+    for (const block of blocks) {
+      if (!(sums.weight[block] > 0)) continue;
+      between += sums.weight[block] * (share(sums, "z", block) - mean) ** 2;
+      within += sums.weight[block] * functions.z_std(sums, block) ** 2;
+    }
+    return {within: Math.sqrt(within / weight), between: Math.sqrt(between / weight), total: Math.sqrt((within + between) / weight)};
+  }
   const labelled = (text, unit) => unit && unit !== "1" ? `${text}, ${unit}` : text;
   const squared = units => !units || units === "1" ? units : /^(\p{L}+|%)$/u.test(units) ? `${units}²` : `(${units})²`;
-  return {layout, described, load, grouped, total, metrics, curves, labelled, squared};
+  return {layout, described, load, grouped, total, metrics, curves, scatter, labelled, squared};
 })();

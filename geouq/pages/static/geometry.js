@@ -3,11 +3,12 @@
 geouq.geometry = (layout, tiles) => {
   const MOST_PIXELS = 4e6, MOST_EXACT_PIXELS = 1e6;
   const {tops, lefts, heights, widths, rows, columns, size, first} = layout;
-  const every = tiles.flatMap(tile => Array.from({length: first[tile + 1] - first[tile]}, (_, k) => first[tile] + k));
+  const every = [];
+  for (const tile of tiles) for (let block = first[tile]; block < first[tile + 1]; block++) every.push(block);
   const least = starts => tiles.reduce((found, tile) => Math.min(found, starts[tile]), Infinity);
   const most = (starts, lengths) => tiles.reduce((found, tile) => Math.max(found, starts[tile] + lengths[tile]), 0);
   const top = least(tops), left = least(lefts), height = most(tops, heights) - top, width = most(lefts, widths) - left;
-  const raster = drawn();
+  const raster = drawn(), shown = new Set(tiles);
 
   /** Which block is at each pixel of the picture, -1 where there is none. */
   function drawn() {
@@ -111,5 +112,7 @@ geouq.geometry = (layout, tiles) => {
     const [low, high] = ends(xs);
     return {lines: own, labels: own.length ? [{x: middle(xs), y: middle(ys), width: high - low}] : []};
   }
-  return {every, everySet: new Set(every), height, width, top, left, raster, blockAt, place, named, sides, outline, traced, spans};
+  /** Whether a block is on this map. */
+  const holds = block => Number.isInteger(block) && block >= 0 && block < first.at(-1) && shown.has(tileOf(block));
+  return {every, holds, height, width, top, left, raster, blockAt, place, named, sides, outline, labelOf, traced, spans};
 };

@@ -1,5 +1,5 @@
-// The map of cells on a canvas: colours of a metric, regions, hatching where a verdict is in doubt; a click or a box
-// shows what these cells say, from their sums.
+// The map of cells on a canvas: colours of a metric; as on the scorecard, a thick outline where that metric of a region
+// is significant, and hatching where it is open or untested. A click or a box shows numbers from the sums of these cells.
 "use strict";
 geouq.map = (async () => {
   const section = document.querySelector("#map"), panel = document.querySelector("#part");
@@ -14,7 +14,8 @@ geouq.map = (async () => {
   const map = geouq.geometry(layout, tiles), shownTiles = new Set(tiles);
   const outlines = regions.tiles.map((own, k) => own ? map.outline(own.filter(tile => shownTiles.has(tile))) : regions.lines[k] && map.traced(regions.lines[k]));
   const cuts = layout.cut && layout.ground && !layout.ground.step[1] && !layout.ground.step[2] ? map.spans(layout.ground) : null, hasCuts = cuts && cuts.x.length + cuts.y.length > 2;
-  let variable, data, metrics, view, picture, doubtful, drag = null;
+  let variable, data, metrics, view, hatched, drag = null;
+  const {raster} = map, picture = element("canvas", {width: raster.columns, height: raster.rows}), image = new ImageData(raster.columns, raster.rows);
   let part = {region: home}, pointed = null, cursor = null, anchor = null;
 
   const has = block => block >= 0 && data.columns.n[block] > 0;
@@ -50,12 +51,12 @@ geouq.map = (async () => {
   }
   /** Make the picture of the cells in the colours of the metric. */
   function paint() {
-    const {raster} = map, found = numbersOfBlocks(), most = found.reduce((a, b) => b > a ? b : a, 1), {rgb, values: steps, colours: bar} = colours.scale(metric(), most);
-    const own = new Uint8ClampedArray(4 * found.length), image = new ImageData(raster.columns, raster.rows);
-    found.forEach((number, block) => { if (Number.isFinite(number)) own.set([...rgb(number), 255], 4 * block); });
-    raster.blocks.forEach((block, pixel) => { if (block >= 0) image.data.set(own.subarray(4 * block, 4 * block + 4), 4 * pixel); });
-    picture = element("canvas", {width: raster.columns, height: raster.rows});
+    const found = numbersOfBlocks(), most = found.reduce((a, b) => b > a ? b : a, 1), {paint: painted, values: steps, colours: bar} = colours.scale(metric(), most);
+    const own = new Uint32Array(painted(found).buffer), pixels = new Uint32Array(image.data.buffer), {blocks} = raster; // a colour is one number
+    for (let pixel = 0; pixel < blocks.length; pixel++) if (blocks[pixel] >= 0) pixels[pixel] = own[blocks[pixel]];
     picture.getContext("2d").putImageData(image, 0, 0);
+    hatched = openTiles();
+    explain();
     section.querySelector(".mapped").textContent = `: ${chooseVariable.value}, `;
     section.querySelector(".legend").textContent = cells.labelled(metric().name, metric().unit);
     section.querySelector(".gradient").style.background = `linear-gradient(to right, ${bar.join(", ")})`;
@@ -76,12 +77,24 @@ geouq.map = (async () => {
     pen.stroke();
     return context.createPattern(tile, "repeat");
   }
-  /** Tiles whose smallest region is inconclusive; without regions, all tiles if the whole is inconclusive. */
-  function doubtfulTiles() {
-    const {doubt} = variable, smallest = new Map();
+  const SIGNIFICANT = "s", NONE = "-";
+  /** What the tests say of the metric of the map in a region, as on the scorecard: significant, open, untested, or nothing; nothing of a metric that the scorecard does not have. */
+  const stateOf = region => variable.states[metric().part]?.[region] ?? NONE;
+  /** The region whose tests the cells of a tile show: that of the page; on the first page the smallest one, or the whole. */
+  const shownRegion = new Map(tiles.map(tile => [tile, home]));
+  if (home === 0) {
     const bySize = [...regions.tiles.keys()].filter(k => regions.tiles[k]).sort((a, b) => regions.tiles[b].length - regions.tiles[a].length);
-    for (const k of bySize) for (const tile of regions.tiles[k]) smallest.set(tile, k);
-    return tiles.filter(tile => doubt[smallest.get(tile) ?? 0] === "1");
+    for (const k of bySize) for (const tile of regions.tiles[k]) shownRegion.set(tile, k);
+  }
+  const openTiles = () => tiles.filter(tile => ![SIGNIFICANT, NONE].includes(stateOf(shownRegion.get(tile))));
+  /** Say what hatching and outlines show, and why the spread of cells differs from that of the whole. */
+  function explain() {
+    const {name, part: tab} = metric(), [where, outlined] = outlines.some(one => one?.lines.length) ? ["the region", "; thick outline where it is significant"] : ["the whole", ""];
+    section.querySelector(".hatching").textContent = tab in variable.states ? `Hatched where the ${name} of ${where} is not conclusive or cannot be tested, as on the scorecard${outlined}.` : `Nothing is hatched: no verdict rests on ${name}.`;
+    const note = section.querySelector(".within"), parts = metric().part === "spread" && data.columns.z_square ? cells.scatter(data.columns, map.every) : null;
+    note.hidden = !parts;
+    const [within, between, total] = parts ? [parts.within, parts.between, parts.total].map(people) : [];
+    if (parts) note.textContent = `A cell shows the scatter about its own mean (over all cells ${within}), not how far the means of cells differ (${between}). Together they make ${total} (squares add).`;
   }
   function rectangle({left, right, top, bottom}) {
     context.strokeRect(across(left), down(-top), (right - left) * view.scale, (top - bottom) * view.scale);
@@ -106,14 +119,16 @@ geouq.map = (async () => {
     context.setTransform(view.ratio, 0, 0, view.ratio, 0, 0);
     context.clearRect(0, 0, view.wide, view.high);
     context.imageSmoothingEnabled = false;
-    const {raster} = map, step = raster.step * view.scale;
+    const step = raster.step * view.scale;
     context.drawImage(picture, view.left, view.top, raster.columns * step, raster.rows * step);
     context.globalCompositeOperation = "source-atop";  // only cells with pixels are hatched
     context.fillStyle = hatch();
-    for (const tile of doubtful) {
+    context.beginPath();
+    for (const tile of hatched) {
       const {left, top, right, bottom} = map.sides(tile);
-      context.fillRect(across(left), down(top), (right - left) * view.scale, (bottom - top) * view.scale);
+      context.rect(across(left), down(top), (right - left) * view.scale, (bottom - top) * view.scale);
     }
+    context.fill();
     context.globalCompositeOperation = "destination-over";
     context.fillStyle = ink("nodata");
     context.fillRect(view.left, view.top, map.width * view.scale, map.height * view.scale);
@@ -128,26 +143,35 @@ geouq.map = (async () => {
     drawScale();
     drawCoordinates();
   }
+  /** Outlines of regions: thick where the metric is significant, and the one that is chosen last, in a colour of its own. */
   function drawRegions() {
-    outlines.forEach((one, k) => {
-      if (!one?.lines.length) return;
-      pen(ink("paper"), k === part.region ? 5 : 3);
-      trace(one.lines);
-      pen(ink("ink"), k === part.region ? 2.5 : 1);
-      trace(one.lines);
-    });
-    const taken = [];
-    outlines.forEach((one, k) => {
-      const wide = one ? context.measureText(regions.names[k]).width : 0;
-      for (const label of one?.labels ?? []) {
-        if (wide >= 1.6 * label.width * view.scale) continue;
-        const x = across(label.x);
-        const free = [0, 15, -15, 30, -30].map(shift => down(label.y) + 4 + shift).find(y => taken.every(other => Math.abs(other.y - y) >= 14 || Math.abs(other.x - x) > (other.wide + wide) / 2));
-        if (free === undefined) continue;
-        taken.push({x, y: free, wide});
-        written(regions.names[k], x, free, "center");
-      }
-    });
+    const rank = k => k === part.region ? 2 : Number(stateOf(k) === SIGNIFICANT);
+    for (const k of [...outlines.keys()].filter(k => outlines[k]?.lines.length).sort((a, b) => rank(a) - rank(b))) {
+      const width = stateOf(k) === SIGNIFICANT ? 3 : 1;
+      pen(ink("paper"), width + 2.5);
+      trace(outlines[k].lines);
+      pen(ink(k === part.region && k !== home ? "link" : "ink"), width);
+      trace(outlines[k].lines);
+    }
+    drawNames();
+  }
+  /** Names of regions, and where the map has no other than that of the page, of tiles: where they fit and are free. */
+  const widths = new Map();
+  function widthOf(name) {
+    if (!widths.has(name)) widths.set(name, context.measureText(name).width);
+    return widths.get(name);
+  }
+  function drawNames() {
+    const taken = [], ofRegions = outlines.flatMap((one, k) => k === home || !one ? [] : one.labels.map(label => [regions.names[k], label, 1.6]));
+    context.font = FONT;
+    for (const [name, label, most] of ofRegions.length ? ofRegions : tiles.map(tile => [layout.names[tile], map.labelOf([map.sides(tile)]), 1])) {
+      const wide = widthOf(name), x = across(label.x);
+      if (wide >= most * label.width * view.scale) continue;
+      const free = [0, 15, -15, 30, -30].map(shift => down(label.y) + 4 + shift).find(y => taken.every(other => Math.abs(other.y - y) >= 14 || Math.abs(other.x - x) > (other.wide + wide) / 2));
+      if (free === undefined) continue;
+      taken.push({x, y: free, wide});
+      written(name, x, free, "center");
+    }
   }
   function drawScale() {
     const metres = layout.ground?.metres;
@@ -340,7 +364,6 @@ geouq.map = (async () => {
     const [found] = await Promise.all([cells.described(layout, number), need("cells", next)]);
     if (variable && number !== chooseVariable.selectedIndex) return; // another one was chosen in the meantime
     [variable, data] = [found, next];
-    doubtful = doubtfulTiles();
     metrics = cells.metrics(variable, data.columns);
     chooseMetric.replaceChildren(...metrics.map(one => new Option(one.name, one.id)));
     const opening = metrics.find(one => one.id === before) ?? metricOfTab() ?? ["coverage", "spread"].map(wish => metrics.find(one => one.part === wish)).find(Boolean) ?? metrics[0];
@@ -379,7 +402,7 @@ geouq.map = (async () => {
       await chooseTile(layout.names.indexOf(wish.tile));
       section.scrollIntoView({block: "nearest"});
     }
-    else if (map.everySet.has(cell) && has(cell)) await chooseCell(cell, false);
+    else if (map.holds(cell) && has(cell)) await chooseCell(cell, false);
     else await chooseRegion(region >= 0 ? region : home, false);
   }
 
@@ -413,11 +436,17 @@ geouq.map = (async () => {
     else if (one && !one.moved) {
       const block = map.blockAt(here.x, -here.y);
       if (has(block)) chooseCell(block);
+      if (event.pointerType === "touch") tapped(block);
     }
     draw();
   });
   canvas.addEventListener("pointercancel", () => { drag = null; draw(); });
-  canvas.addEventListener("pointerleave", () => point(-1));
+  /** Show the value of a cell that is touched, below the map and in view; it stays, as a finger points at nothing else. */
+  function tapped(block) {
+    point(block);
+    section.querySelector(".readout").scrollIntoView({block: "nearest"});
+  }
+  canvas.addEventListener("pointerleave", ({pointerType}) => { if (pointerType !== "touch") point(-1); });
   canvas.addEventListener("wheel", event => {
     if (!event.ctrlKey) return;
     event.preventDefault();

@@ -39,6 +39,22 @@ const geouq = (() => {
     const text = number => (Math.round(number / 10 ** place) * 10 ** place).toFixed(decimals);
     return [value, low, high].map(text).map(own => Number(own) ? own.replace("-", "−") : own.replace("-", ""));
   }
+  /** Return what shows, below a table, that a filter finds no row, with a button that clears the filter. */
+  function emptiness(table, search) {
+    const words = element("span"), clear = element("button", {type: "button", hidden: true}, "Show all rows");
+    const line = element("p", {className: "nothing"}, words, " ", clear);
+    line.setAttribute("role", "status");
+    table.querySelector(".paper").after(line);
+    clear.addEventListener("click", () => {
+      search.value = "";
+      search.dispatchEvent(new Event("input"));
+      search.focus();
+    });
+    return isEmpty => {
+      words.textContent = isEmpty ? `No rows match "${search.value}".` : "";
+      clear.hidden = !isEmpty;
+    };
+  }
   // What is chosen stands in the address as #key=value&key=value, so that a link leads to it.
   const state = () => location.hash.includes("=") ? Object.fromEntries(new URLSearchParams(location.hash.slice(1))) : {};
   /** Change some of what is chosen; null removes a key. */
@@ -47,7 +63,7 @@ const geouq = (() => {
     const hash = new URLSearchParams(kept).toString();
     history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
   }
-  return {load, take, parts, people, thousands, withInterval, element, state, remember};
+  return {load, take, parts, people, thousands, withInterval, element, emptiness, state, remember};
 })();
 for (const button of document.querySelectorAll("[data-press=print]")) {
   button.hidden = false;

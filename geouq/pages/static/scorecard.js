@@ -6,10 +6,17 @@ if (document.querySelector(".card")) {
   const tabs = [...card.querySelectorAll("[name=tab]")], columns = [...card.querySelectorAll("thead button")];
   const search = card.querySelector("[type=search]"), more = card.querySelector(".more");
   const TABS = ["coverage", "spread", "bias", "skill"]; // as in the data
-  let rows = [...body.rows], by = null, shown = rows.length;
+  const empty = search && geouq.emptiness(card, search);
+  let rows = [...body.rows], by = null, shown = rows.length; // by: the column that sorts the rows, and whether it rises
 
   const tab = () => tabs.find(one => one.checked)?.value ?? TABS[0];
-  const order = (row, column) => Number(row.cells[column].querySelector(`.t-${tab()}`)?.dataset.order ?? -1);
+  const MISSING = -1; // as in the data
+  const order = (row, column) => Number(row.cells[column].querySelector(`.t-${tab()}`)?.dataset.order ?? MISSING);
+  /** Compare rows by a column; rows without a number come last either way. */
+  function compare(a, b) {
+    const [one, other] = [order(a, by.column), order(b, by.column)];
+    return (one === MISSING) - (other === MISSING) || (by.rises ? one - other : other - one);
+  }
   function made([name, link, cells]) {
     const head = element("th", {scope: "row"}, link ? element("a", {href: link}, name) : name);
     return element("tr", {}, head, ...cells.map(([words, ...marks], column) => {
@@ -38,25 +45,27 @@ if (document.querySelector(".card")) {
   function show() {
     const wanted = search?.value.toLowerCase() ?? "";
     let found = rows.filter(row => row.cells[0].textContent.toLowerCase().includes(wanted));
-    if (by !== null) found = [...found].sort((a, b) => order(b, by) - order(a, by));
+    if (by) found = [...found].sort(compare);
     body.replaceChildren(...found.slice(0, shown));
+    empty?.(!found.length);
     if (!more) return;
     more.querySelector("button").hidden = shown >= found.length;
     more.querySelector("output").textContent = `${regionsIn([...body.rows])} of ${regionsIn(found)} regions`;
   }
   search?.addEventListener("input", async () => { await all(); show(); });
   more?.querySelector("button").addEventListener("click", async () => { await all(); shown += AT_ONCE; show(); });
+  /** Sort by a column: the largest effects first, then the smallest, then as before, the worst of all variables first. */
   for (const [k, button] of columns.entries()) button.addEventListener("click", async () => {
     await all();
-    by = by === k + 1 ? null : k + 1; // again: as before, the worst of all variables first
+    by = by?.column !== k + 1 ? {column: k + 1, rises: false} : by.rises ? null : {...by, rises: true};
     for (const one of columns) one.closest("th").removeAttribute("aria-sort");
-    if (by !== null) button.closest("th").setAttribute("aria-sort", "descending");
-    geouq.remember({sort: by === null ? null : button.dataset.variable});
+    if (by) button.closest("th").setAttribute("aria-sort", by.rises ? "ascending" : "descending");
+    geouq.remember({sort: by && button.dataset.variable, rises: by?.rises ? 1 : null});
     show();
   });
   for (const one of tabs) one.addEventListener("change", () => {
     geouq.remember({tab: one.value});
-    if (by !== null) show();
+    if (by) show();
   });
   // A click on a number shows it on the map; tab, sorting and metric stay as they are.
   body.addEventListener("click", event => {
@@ -70,9 +79,10 @@ if (document.querySelector(".card")) {
   function choose() {
     const wanted = tabs.find(one => one.value === geouq.state().tab) ?? tabs[0];
     if (wanted) wanted.checked = true;
-    if (by !== null) show();
+    if (by) show();
   }
   choose();
   addEventListener("hashchange", choose);
-  if (wish.sort !== undefined) columns.find(one => one.dataset.variable === wish.sort)?.click();
+  const sorting = columns.find(one => one.dataset.variable === wish.sort);
+  for (let k = 0; sorting && k < (wish.rises ? 2 : 1); k++) sorting.click();
 }

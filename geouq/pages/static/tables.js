@@ -6,13 +6,15 @@
   const number = text => text === "\u2013" || text === "" ? -Infinity : Number(plain(text));
   const compare = (a, b) => isNaN(number(a)) || isNaN(number(b)) ? a.localeCompare(b, undefined, {numeric: true}) : number(a) - number(b);
   const order = up => (a, b) => (up ? 1 : -1) * compare(a, b);
+  const NEXT = {ascending: "descending", descending: null};
+  /** Sort by a column upwards, then downwards, then not at all; return how rows are compared, null where they are not. */
   function turn(heading) {
-    const up = heading.getAttribute("aria-sort") !== "ascending";
+    const before = heading.getAttribute("aria-sort"), direction = before === null ? "ascending" : NEXT[before];
     for (const other of heading.parentElement.cells) other.removeAttribute("aria-sort");
-    heading.setAttribute("aria-sort", up ? "ascending" : "descending");
-    return order(up);
+    if (direction) heading.setAttribute("aria-sort", direction);
+    return direction && order(direction === "ascending");
   }
-  const {element} = geouq;
+  const {element, emptiness} = geouq;
   function filled(cell, kind, marks) {
     const [text, under = "", says = "", link = ""] = [cell].flat();
     const made = element(kind === "name" ? "th" : "td", kind === "name" ? {scope: "row"} : {className: `${kind === "number" ? "" : kind} ${says.replaceAll(" ", "-")}`.trim()});
@@ -44,14 +46,16 @@
   }
   /** Keep the sorting of a table in the address. */
   function keep(sheet, heading) {
-    geouq.remember({order: `${sheet.dataset.name}.${heading.cellIndex}.${heading.getAttribute("aria-sort")}`});
+    const direction = heading.getAttribute("aria-sort");
+    geouq.remember({order: direction && `${sheet.dataset.name}.${heading.cellIndex}.${direction}`});
   }
   function short(sheet) {
     const body = sheet.querySelector("tbody"), rows = [...body.rows], controls = element("div", {className: "controls"});
     if (rows.length > FEW) {
-      const search = element("input", {type: "search", size: 14});
+      const search = element("input", {type: "search", size: 14}), empty = emptiness(sheet, search);
       search.addEventListener("input", () => {
         for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(search.value.toLowerCase());
+        empty(rows.every(row => row.hidden));
       });
       controls.append(element("label", {}, "rows with ", search));
     }
@@ -59,7 +63,7 @@
     sheet.prepend(controls);
     for (const button of sheet.querySelectorAll("th button")) button.addEventListener("click", () => {
       const heading = button.closest("th"), by = turn(heading), column = heading.cellIndex;
-      body.append(...[...body.rows].sort((a, b) => by(first(a.cells[column]), first(b.cells[column]))));
+      body.append(...(by ? [...rows].sort((a, b) => by(first(a.cells[column]), first(b.cells[column]))) : rows));
       keep(sheet, heading);
     });
   }
@@ -67,6 +71,7 @@
     const index = JSON.parse(sheet.dataset.sheet), only = index.only.length ? new Set(index.only) : null;
     const body = sheet.querySelector("tbody"), [select, search] = sheet.querySelectorAll("select, input"), more = sheet.querySelector(".more");
     const name = index.kinds.indexOf("name"), text = cell => [cell].flat()[0];
+    const empty = emptiness(sheet, search);
     let rows = [], shown = [], by = null;
     function show(count) {
       const first = body.rows.length;
@@ -80,6 +85,7 @@
       if (by) shown.sort((a, b) => by.order(text(a[by.column]), text(b[by.column])));
       body.replaceChildren();
       show(AT_ONCE);
+      empty(wanted !== "" && !shown.length);
     }
     async function open() {
       const group = select.selectedIndex;
@@ -89,8 +95,8 @@
       again();
     }
     for (const button of sheet.querySelectorAll("th button")) button.addEventListener("click", () => {
-      const heading = button.closest("th");
-      by = {order: turn(heading), column: heading.cellIndex};
+      const heading = button.closest("th"), order = turn(heading);
+      by = order && {order, column: heading.cellIndex};
       keep(sheet, heading);
       again();
     });

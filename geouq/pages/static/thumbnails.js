@@ -13,11 +13,9 @@ if (document.querySelector("#worst") && document.querySelector("#map")) {
   function picture({name, at}, variable, sums, layout, tile) {
     const first = layout.first[tile], count = layout.first[tile + 1] - first, values = Array.from({length: count}, (_, k) => at(sums, first + k));
     const known = values.filter(Number.isFinite), least = known.reduce((a, b) => Math.min(a, b), Infinity), most = known.reduce((a, b) => Math.max(a, b), -Infinity);
-    const {rgb} = colours.scale(variable.pixels[name] ?? colours.spanning(least, most));
+    const {paint} = colours.scale(variable.pixels[name] ?? colours.spanning(least, most));
     const canvas = element("canvas", {width: layout.columns[tile], height: layout.rows[tile], className: "thumbnail"}), pen = canvas.getContext("2d");
-    const image = pen.createImageData(canvas.width, canvas.height);
-    values.forEach((value, k) => { if (Number.isFinite(value)) image.data.set([...rgb(value), 255], 4 * k); });
-    pen.putImageData(image, 0, 0);
+    pen.putImageData(new ImageData(paint(values), canvas.width), 0, 0);
     canvas.style.aspectRatio = `${layout.widths[tile]} / ${layout.heights[tile]}`;
     const range = `${name}: ${people(least)} to ${people(most)}`;
     canvas.setAttribute("role", "img");
