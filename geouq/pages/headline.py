@@ -224,7 +224,7 @@ def _reason(verdict: Verdict) -> str:
     """Return what a verdict rests on if the numbers in its line do not show that; empty otherwise."""
     held = _held_coverage(verdict)
     if verdict.is_certain:
-        found = [_differs(part) for part in verdict.parts.values() if part.finding]
+        found = [_differs(part, name) for name, part in verdict.parts.items() if part.finding]
         return " and ".join(found) if held or verdict.shape.finding else ""
     if verdict.findings != (INCONCLUSIVE,) or any(part.reason for part in verdict.parts.values() if part.exists):
         return ""
@@ -238,14 +238,18 @@ def _in_short(verdict: Verdict) -> str:
     return verdict.word if _reason(verdict) else certainty(verdict)
 
 
-def _differs(part: Part) -> str:
-    """Return that a number differs from its ideal, and what that means."""
+def _differs(part: Part, of: str) -> str:
+    """Return that a number differs from its ideal, and what that means; with the number if no line shows it.
+
+    of : "bias" or "spread", which have lines, or "shape".
+    """
     found = named(part.metric)
     if found is None or part.value is None:
         return part.finding
     heading, side = heading_at(*found), deviation(found[0], is_above=part.value > part.ideal)
     name = heading if heading[:1].strip() else f"{found[0].symbol}{heading}"
-    return f"{name} differs from {for_people(part.ideal)}{f' ({side})' if side else ''}"
+    own = f" is {_with_limits(part)} and" if of == "shape" else ""
+    return f"{name}{own} differs from {for_people(part.ideal)}{f' ({side})' if side else ''}"
 
 
 def _held_coverage(verdict: Verdict) -> str:

@@ -177,7 +177,7 @@ class _Report:
             numbers=replace(
                 regions_sheet(self.content, self.numbers, self.content.verdicts, [Cell(region)]), name="region"
             ),
-            worst=worst_tiles(self._worst_first(region), self.verdicts_of_tiles, own),
+            worst=worst_tiles(self._worst_first(region), self.verdicts_of_tiles, self.numbers, own),
             tiles=self._tiles_of(own),
             tiles_of=list(own),
             mapped=list(self.content.regions[region]) if self.content.cells else [],

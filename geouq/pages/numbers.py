@@ -130,7 +130,9 @@ def effects_of_tiles(content: ReportContent) -> dict[Place, Verdict]:
     return {place: verdict_of(own, ()) for place, own in rows.items()}
 
 
-def worst_tiles(variables: Sequence[Variable], effects: Mapping[Place, Verdict], tiles: Iterable[str]) -> Sheet:
+def worst_tiles(
+    variables: Sequence[Variable], effects: Mapping[Place, Verdict], numbers: Numbers, tiles: Iterable[str]
+) -> Sheet:
     """Return the tiles of a region with the largest effects, the worst first; at most 12 variables are shown."""
     own, groups = set(tiles), {}
     for variable in variables[:WORST_VARIABLES]:
@@ -140,15 +142,17 @@ def worst_tiles(variables: Sequence[Variable], effects: Mapping[Place, Verdict],
             [
                 Cell(variable.name),
                 Cell(tile, link=f"#{urlencode({'variable': variable.name, 'tile': tile})}"),
+                Cell(_pixels(numbers.get(("tile", tile, variable.variable, variable.model), {}))),
                 Cell(effect_words(one)),
             ]
             for tile in known[:WORST_TILES]
             if (one := found[tile])
         ]
-    columns = (Column("variable", "text"), Column("tile", "name"), Column("effect", "long"))
+    columns = (Column("variable", "text"), Column("tile", "name"), Column("pixels"), Column("effect", "long"))
     caption = (
-        "A tile is shown on the map by its link. Single tiles are not tested. The pictures are of its cells: red where "
-        "predictions are too high, blue where they are too low, grey without data."
+        f"The {WORST_TILES} tiles with the largest effects on each variable. Single tiles are not tested, and an "
+        "effect in few pixels may be chance. The link of a tile shows it on the map. The pictures are of its cells; "
+        "error and z are red where predictions are too high, blue where they are too low, and grey is without data."
     )
     return Sheet("worst", caption, columns, groups)
 
@@ -200,9 +204,14 @@ def _number_cells(shown: Headings, rows: Mapping[str, Row], verdict: Verdict | N
     """Return the number of pixels and each number shown, with marks for deviations that the verdict supports."""
     some = any(row.get("ci_low") is not None for row in rows.values())
     return [
-        Cell(thousands(next(iter(rows.values()))["n"])),
+        Cell(_pixels(rows)),
         *(_number_cell(rows.get(name), verdict, is_noted=some) for name, _ in shown),
     ]
+
+
+def _pixels(rows: Mapping[str, Row]) -> str:
+    """Return the number of pixels that all these numbers are of; a dash without numbers."""
+    return thousands(next(iter(rows.values()))["n"]) if rows else DASH
 
 
 def _number_cell(row: Row | None, verdict: Verdict | None, *, is_noted: bool) -> Cell:

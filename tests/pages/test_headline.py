@@ -184,12 +184,12 @@ def test_the_whole_has_the_digits_in_a_region_that_it_has_on_the_first_page():
     assert compared(own, whole).endswith("; the whole: 63 % and 2.2 times")
 
 
-def judged(findings, inside, shape=("pit_std", 0.2887), limits=(0.95, 1.2)):
+def judged(findings, inside, shape=("pit_std", 0.2887), limits=(0.95, 1.2), ends=(0.29, 0.31)):
     none = Part("z_mean", 0.1, -0.2, 0.4, 0.95, 0.5)
     parts = {
         "biased": ("bias", Part("z_mean", -0.33, -0.66, -0.01, 0.95, 0.04, "biased")),
         "over-confident": ("spread", Part("z_std", 1.3, 1.1, 1.6, 0.95, 0.01, "over-confident")),
-        "badly shaped": ("shape", Part(*shape, 0.29, 0.31, 0.95, 0.01, "badly shaped")),
+        "badly shaped": ("shape", Part(*shape, *ends, 0.95, 0.01, "badly shaped")),
     }
     own = {
         "bias": none,
@@ -203,17 +203,25 @@ def judged(findings, inside, shape=("pit_std", 0.2887), limits=(0.95, 1.2)):
 HOLDS_90 = (0.77, 0.91)
 
 
+def test_a_shape_that_differs_by_little_has_the_digits_of_its_interval():
+    part = Part("coverage_50", 0.49876, 0.4978, 0.4997, 0.95, 0.01, "badly shaped")
+    found = replace(judged(("badly shaped",), HOLDS_90), shape=part)
+
+    reason = "v: coverage of 50 % is 0.4988 (0.4978 to 0.4997) and differs from 0.5 (covers too little)."
+    assert reasons({"v": found}) == reason
+
+
 @pytest.mark.parametrize(
     ("verdict", "reason"),
     [
         (judged(("biased",), HOLDS_90), "v: mean of z differs from 0 (over-prediction)."),
         (
             judged(("badly shaped",), HOLDS_90, ("pit_std", 0.301)),
-            "v: std PIT differs from 0.289 (truth too often in the tails).",
+            "v: std PIT is 0.301 (0.290 to 0.310) and differs from 0.289 (truth too often in the tails).",
         ),
         (
-            judged(("badly shaped",), (0.8, 0.88), ("coverage_50", 0.41)),
-            "v: coverage of 50 % differs from 0.5 (covers too little).",
+            judged(("badly shaped",), (0.8, 0.88), ("coverage_50", 0.41), ends=(0.36, 0.46)),
+            "v: coverage of 50 % is 0.41 (0.36 to 0.46) and differs from 0.5 (covers too little).",
         ),
         (
             judged(("inconclusive",), HOLDS_90),

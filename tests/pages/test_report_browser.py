@@ -34,6 +34,7 @@ from geouq.metrics import MetricOptions, binned, calibration_curve, ence, uce
 from geouq.pages import write_report
 from geouq.pages.cells import CellSums, layout_of
 from geouq.pages.marks import MARKS
+from geouq.pages.numbers import thousands
 from geouq.runs.store import SavedSummaries
 from geouq.summary import add_all
 from geouq.verdict import verdicts_of
@@ -1467,6 +1468,7 @@ def test_the_worst_tiles_have_pictures_of_their_cells(opened, run):
     shown = row.locator("canvas").all()
     ranges = row.locator("figcaption").all_inner_texts()
     assert [one.split(":")[0] for one in ranges] == ["mean", "std", "error", "z"]
+    assert row.locator("td").nth(1).inner_text() == thousands(len(pixels(run, tile, slice(0, 4), slice(0, 4))[0]))
     assert len(shown) == 4
     cells = [
         pixels(run, tile, slice(i, i + 1), slice(j, j + 1)) for i in range(SIDE // CELL) for j in range(SIDE // CELL)
@@ -1474,6 +1476,52 @@ def test_the_worst_tiles_have_pictures_of_their_cells(opened, run):
     z = [float(np.mean((truth - mean) / np.sqrt(variance))) for mean, variance, truth in cells]
     least, most = (float(text.replace("\N{MINUS SIGN}", "-")) for text in ranges[3][3:].split(" to "))
     assert (least, most) == pytest.approx((min(z), max(z)), rel=1e-2)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_pictures_of_the_worst_tiles_have_units_and_stand_next_to_each_other(opened, tmp_path, width):
+    write_report(large_content(tiles=6, regions=2), tmp_path)
+    page = opened(next(path.name for path in tmp_path.glob("region*.html")), tmp_path)
+    page.set_viewport_size({"width": width, "height": 844})
+    page.locator("#worst").scroll_into_view_if_needed()
+    page.wait_for_selector("#worst table[data-ready]")
+
+    words = page.locator("#worst tbody tr").first.locator("figcaption").all_inner_texts()
+    assert [text.endswith(" m") for text in words] == [True, True, True, False]
+    boxes = [one.bounding_box() for one in page.locator("#worst tbody tr").first.locator("canvas").all()]
+    assert len({round(box["y"]) for box in boxes}) == (2 if width == 390 else 1)
+    assert all(box["width"] >= 80 for box in boxes)
+    assert page.locator("#worst .scroll").evaluate("one => one.scrollWidth <= one.clientWidth + 1")
+
+
+def test_the_first_and_the_last_number_of_an_axis_are_whole(opened):
+    page = opened()
+    cut = page.evaluate("""() => {
+        const place = document.querySelectorAll("#part .chart"), none = {reliability: [], calibration: [], pit: []};
+        const own = {...none, halfWidth: null, reliability: [[200, 2000], [9000, 9900]]};
+        geouq.charts.draw(place, own, null, "m");
+        const edge = place[0].firstChild.getBoundingClientRect();
+        return [...place[0].querySelectorAll("text")].map(one => {
+            const {left, right} = one.getBoundingClientRect();
+            return [one.textContent, left < edge.left - 1 || right > edge.right + 1];
+        });
+    }""")
+
+    assert "10000" in [text for text, _ in cut]
+    assert not [text for text, is_cut in cut if is_cut]
+
+
+def test_the_way_back_to_the_whole_is_offered_where_a_part_is_shown(opened):
+    page = opened()
+    button = page.locator("#part [data-press=all]")
+    assert not button.is_visible()
+
+    page.mouse.click(*locate(page, 16 + 6))
+    expect_chosen(page, "row 2, column 3")
+    assert button.is_visible()
+    button.click()
+    expect_chosen(page, "^all$")
+    assert not button.is_visible()
 
 
 def test_a_table_is_filtered_downloaded_and_keeps_its_sorting_in_the_address(opened, tmp_path):

@@ -1,7 +1,7 @@
 // Reliability diagram, calibration curve and PIT histogram of a part and of the whole, as SVG.
 "use strict";
 geouq.charts = (() => {
-  const WIDTH = 280, HEIGHT = 236, LEFT = 44, RIGHT = 8, TOP = 8, BOTTOM = 36, CAP = 4;
+  const WIDTH = 280, HEIGHT = 236, LEFT = 44, RIGHT = 8, TOP = 8, BOTTOM = 36, CAP = 4, DIGIT = 8; // DIGIT: room of a letter
   const make = (tag, attributes, ...children) => {
     const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
     for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
@@ -32,7 +32,8 @@ geouq.charts = (() => {
     const across = value => (LEFT + wide * clip(x.share(value))).toFixed(1), up = value => (TOP + high * (1 - clip(y.share(value)))).toFixed(1);
     const svg = make("svg", {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": true});
     for (const tick of x.ticks) {
-      svg.append(make("path", {class: "grid", d: `M${across(tick)} ${TOP}V${TOP + high}`}), make("text", {x: across(tick), y: TOP + high + 14, "text-anchor": "middle"}, geouq.people(tick)));
+      const text = geouq.people(tick), isCut = Number(across(tick)) + text.length * DIGIT / 2 > WIDTH; // it would lie beyond the picture
+      svg.append(make("path", {class: "grid", d: `M${across(tick)} ${TOP}V${TOP + high}`}), make("text", {x: isCut ? WIDTH : across(tick), y: TOP + high + 14, "text-anchor": isCut ? "end" : "middle"}, text));
     }
     for (const tick of y.ticks) {
       svg.append(make("path", {class: "grid", d: `M${LEFT} ${up(tick)}H${LEFT + wide}`}), make("text", {x: LEFT - 4, y: Number(up(tick)) + 4, "text-anchor": "end"}, geouq.people(tick)));

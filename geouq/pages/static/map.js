@@ -90,7 +90,7 @@ geouq.map = (async () => {
   /** Say what hatching and outlines show, and why the spread of cells differs from that of the whole. */
   function explain() {
     const {name, part: tab} = metric(), [where, outlined] = outlines.some(one => one?.lines.length) ? ["the region", "; thick outline where it is significant"] : ["the whole", ""];
-    section.querySelector(".hatching").textContent = tab in variable.states ? `Hatched where the ${name} of ${where} is not conclusive or cannot be tested, as on the scorecard${outlined}.` : `Nothing is hatched: no verdict rests on ${name}.`;
+    section.querySelector(".hatching").textContent = tab in variable.states ? `Hatched where the ${name} of ${where} is not conclusive or cannot be tested${tabs.length ? ", as on the scorecard" : ""}${outlined}.` : `Nothing is hatched: no verdict rests on ${name}.`;
     const note = section.querySelector(".within"), parts = metric().part === "spread" && data.columns.z_square ? cells.scatter(data.columns, map.every) : null;
     note.hidden = !parts;
     const [within, between, total] = parts ? [parts.within, parts.between, parts.total].map(people) : [];
@@ -304,6 +304,7 @@ geouq.map = (async () => {
     }
     if (one !== part || of !== variable) return;
     panel.querySelector(".chosen").textContent = titleOf();
+    panel.querySelector("[data-press=all]").hidden = isHome;
     panel.querySelector(".of").textContent = chooseVariable.selectedOptions[0].text;
     const cellsOf = one.blocks ? "These cells in the bins of the whole; they have no bands and no intervals." : `Bins: ${layout.bins} of ${one.region === 0 ? "the whole" : "this region"}.`;
     panel.querySelector(".bins").textContent = variable.rows.bins ? cellsOf : "";

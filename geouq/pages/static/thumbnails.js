@@ -4,23 +4,23 @@ if (document.querySelector("#worst") && document.querySelector("#map")) {
   const {cells, colours, element, people} = geouq, table = document.querySelector("#worst table");
   const share = name => (sums, block) => sums[name][block] / sums.weight[block];
   const LAYERS = [
-    {name: "mean", at: (sums, block) => (sums.truth[block] + sums.error[block]) / sums.weight[block]},
-    {name: "std", at: (sums, block) => Math.sqrt(sums.variance[block] / sums.weight[block])},
-    {name: "error", at: share("error")},
+    {name: "mean", hasUnits: true, at: (sums, block) => (sums.truth[block] + sums.error[block]) / sums.weight[block]},
+    {name: "std", hasUnits: true, at: (sums, block) => Math.sqrt(sums.variance[block] / sums.weight[block])},
+    {name: "error", hasUnits: true, at: share("error")},
     {name: "z", at: share("z")},
   ];
   /** The picture of a layer of a tile, in the colours of the map of pixels of that name. */
-  function picture({name, at}, variable, sums, layout, tile) {
+  function picture({name, hasUnits, at}, variable, sums, layout, tile) {
     const first = layout.first[tile], count = layout.first[tile + 1] - first, values = Array.from({length: count}, (_, k) => at(sums, first + k));
     const known = values.filter(Number.isFinite), least = known.reduce((a, b) => Math.min(a, b), Infinity), most = known.reduce((a, b) => Math.max(a, b), -Infinity);
     const {paint} = colours.scale(variable.pixels[name] ?? colours.spanning(least, most));
     const canvas = element("canvas", {width: layout.columns[tile], height: layout.rows[tile], className: "thumbnail"}), pen = canvas.getContext("2d");
     pen.putImageData(new ImageData(paint(values), canvas.width), 0, 0);
     canvas.style.aspectRatio = `${layout.widths[tile]} / ${layout.heights[tile]}`;
-    const range = `${name}: ${people(least)} to ${people(most)}`;
+    const range = `${people(least)} to ${people(most)}${hasUnits && variable.units && variable.units !== "1" ? ` ${variable.units}` : ""}`;
     canvas.setAttribute("role", "img");
-    canvas.setAttribute("aria-label", `${name} of the cells of ${layout.names[tile]}: ${people(least)} to ${people(most)}`);
-    return element("figure", {}, canvas, element("figcaption", {}, range));
+    canvas.setAttribute("aria-label", `${name} of the cells of ${layout.names[tile]}: ${range}`);
+    return element("figure", {}, canvas, element("figcaption", {}, `${name}: ${range}`));
   }
   async function show() {
     const layout = await cells.layout();
