@@ -15,6 +15,7 @@ Tone = Literal["bad", "open", "fine"]
 
 MATTERS = 1.0  # severity from which an effect is named
 MOST_LINES = 4  # variables that are described
+FEW_LINES = 3  # that fit on the screen of a phone above the scorecard
 MOST_NAMES = 3
 NARROW_INTERVAL = 0.02  # of a coverage: narrower ones have one digit after the point
 FEW_CELLS = "too few independent cells to test"
@@ -45,6 +46,11 @@ class Headline:
     first: str = ""
     limits: str = "confidence intervals"
     why: str = ""
+
+    @property
+    def is_short(self) -> bool:
+        """Return whether all of it fits on a phone: few lines, which alone show sizes if no worst region does."""
+        return self.worst is None and len(self.lines) <= FEW_LINES
 
 
 def headline(variables: Sequence[Variable], verdicts: Mapping[Place, Verdict]) -> Headline:

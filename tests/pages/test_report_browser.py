@@ -1071,34 +1071,47 @@ def test_on_a_phone_the_worst_region_comes_before_the_variables(opened, tmp_path
 
 
 def test_a_phone_shows_the_answer_the_scorecard_and_a_way_to_the_map_on_the_first_screen(opened):
-    from playwright.sync_api import expect
-
     page = opened("index.html#metric=rmse")
-    lines, summary, jump = (
-        page.locator("#verdict li").first,
-        page.locator("#verdict .folds > summary"),
-        page.locator(".jump"),
-    )
-    assert lines.is_visible()
-    assert not summary.is_visible()
+    jump = page.locator(".jump")
     assert not jump.is_visible()
 
     page.set_viewport_size({"width": 390, "height": 844})
-    expect(lines).to_be_hidden()
     page.evaluate("scrollTo(0, 0)")
-    for shown in ("#verdict .sentence", "#verdict .folds > summary", ".jump", ".card tbody tr:nth-child(2)"):
+    for shown in ("#verdict .sentence", ".jump", ".card tbody tr:nth-child(2)"):
         box = page.locator(shown).bounding_box()
         assert box["y"] + box["height"] <= 844
-    summary.click()
-    assert lines.is_visible()
 
     jump.focus()
     page.keyboard.press("Enter")
     assert 0 <= page.locator("#map h2").bounding_box()["y"] < 40
     assert page.locator("#map .cells").evaluate("one => one === document.activeElement")
     assert page.url.endswith("#metric=rmse")
-    page.set_viewport_size({"width": 1280, "height": 844})
-    expect(lines).to_be_visible()
+
+
+@pytest.mark.parametrize(("variables", "is_open"), [(3, True), (4, False)])
+def test_a_phone_shows_the_lines_of_few_variables_where_no_region_is_the_worst(opened, tmp_path, variables, is_open):
+    given = large_content(tiles=4, regions=1, variables=variables)
+    names = [one.name for one in given.variables]
+    rows = [row("all", "all", name, metric, 0.5) for name in names for metric in ("z_mean", "z_std", "coverage_90")]
+    write_report(replace(given, regions={}, metrics=rows, verdicts=verdicts_of(rows, [])), tmp_path)
+    page = opened("index.html", tmp_path)
+    from playwright.sync_api import expect
+
+    lines, summary = page.locator("#verdict li"), page.locator("#verdict summary").first
+    expect(lines.first).to_be_visible()
+    assert not summary.is_visible()
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.evaluate("scrollTo(0, 0)")
+    expect(lines.first).to_be_visible(visible=is_open)
+    assert lines.count() == variables
+    assert summary.is_visible() is not is_open
+    box = page.locator(".card tbody tr").first.bounding_box()
+    assert box["y"] + box["height"] <= 844
+    if not is_open:
+        summary.click()
+        assert lines.first.is_visible()
+        page.set_viewport_size({"width": 1280, "height": 844})
+        expect(lines.first).to_be_visible()
 
 
 def test_without_javascript_a_phone_shows_all_lines_of_the_answer(browser, run):
