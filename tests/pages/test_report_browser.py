@@ -338,9 +338,9 @@ def test_the_scorecard_sorts_either_way_and_returns_to_the_worst_first(opened, t
     assert "#" not in page.url
 
 
-@pytest.mark.parametrize("place", [".card", "#numbers .sheet", "#tiles .sheet"])
-def test_a_filter_that_finds_no_row_says_so_and_can_be_cleared(opened, tmp_path, place):
-    write_report(large_content(tiles=130, regions=10), tmp_path)
+@pytest.mark.parametrize(("place", "regions"), [(".card", 10), ("#numbers .sheet", 10), ("#tiles .sheet", 1)])
+def test_a_filter_that_finds_no_row_says_so_and_can_be_cleared(opened, tmp_path, place, regions):
+    write_report(large_content(tiles=130, regions=regions), tmp_path)  # the table of the tiles is a long one
     name = next(path.name for path in tmp_path.glob("region*.html")) if "tiles" in place else "index.html"
     page = opened(name, tmp_path)
     table = page.locator(place)
@@ -714,6 +714,21 @@ def test_the_spread_of_cells_and_of_the_whole_are_explained_with_their_numbers(o
     assert total == pytest.approx(told(page, column=3)["std of z"], rel=6e-3)
     page.locator("label[for=tab-bias]").click()
     expect(note).to_be_hidden()
+
+
+def test_scatter_within_cells_and_between_their_means_add_to_that_of_all_pixels(opened):
+    z = [np.array(own) for own in ([1.0, 2.0, 6.0], [5.0, 5.0], [0.0])]
+    columns = {
+        "weight": [len(own) for own in z] + [0],
+        "z": [own.sum() for own in z] + [0.0],
+        "z_square": [(own**2).sum() for own in z] + [0.0],
+    }
+    found = opened().evaluate("sums => geouq.cells.scatter(sums, [0, 1, 2, 3])", columns)
+
+    within = np.sqrt(np.mean(np.concatenate([(own - own.mean()) ** 2 for own in z])))
+    between = np.std(np.concatenate([np.full(len(own), own.mean()) for own in z]))
+    expected = {"within": within, "between": between, "total": np.concatenate(z).std()}
+    assert found == pytest.approx(expected)
 
 
 def test_the_first_view_loads_at_most_300_kilobytes(browser, opened):
@@ -1511,7 +1526,7 @@ def test_the_first_and_the_last_number_of_an_axis_are_whole(opened):
     page = opened()
     cut = page.evaluate("""() => {
         const place = document.querySelectorAll("#part .chart"), none = {reliability: [], calibration: [], pit: []};
-        const own = {...none, halfWidth: null, reliability: [[200, 2000], [9000, 9900]]};
+        const own = {...none, halfWidth: null, reliability: [[200, 2000], [7150, 7150]]};
         geouq.charts.draw(place, own, null, "m");
         const edge = place[0].firstChild.getBoundingClientRect();
         return [...place[0].querySelectorAll("text")].map(one => {
