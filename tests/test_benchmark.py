@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 import dask.array as da
@@ -23,9 +22,6 @@ from benchmarks.tiles import path_of
 
 SCRIPT = Path(__file__).parents[1] / "scripts" / "benchmark"
 SIDE, CHUNK = 128, 48
-NEEDS_BROWSER = pytest.mark.skipif(
-    find_spec("playwright") is None or not Path("/usr/bin/chromium").exists(), reason="needs playwright and Chromium"
-)
 BLOCKWISE = {"blockxsize": 64, "blockysize": 64, "tiled": True}
 
 
@@ -142,7 +138,7 @@ def test_ways_from_files_give_the_same_numbers(tmp_path, module):
         ("kernel", ("--kernel-size", 128), "the notebook's four calls"),
         ("overhead", ("--size", 1024, "--tiles", 3), "`geouq --help` / `import click`"),
         ("remote", ("--size", 128), "seconds of `geouq check` of 120 files"),
-        pytest.param("pages", ("--size", 128), "map visible", marks=NEEDS_BROWSER),
+        ("pages", ("--size", 128), "map visible"),
     ],
 )
 def test_a_section_prints_a_table_and_writes_it_between_the_marks(tmp_path, section, options, first):
@@ -162,7 +158,7 @@ def test_a_section_prints_a_table_and_writes_it_between_the_marks(tmp_path, sect
     assert rows[2][0] == first
     measured = [row[1] for row in rows[2:]]
     assert all(value == "not installed" or float(value) >= 0 for value in measured)
-    assert float(measured[0]) > 0
+    assert (section == "pages" and measured[0] == "not installed") or float(measured[0]) > 0
 
 
 def test_the_whole_way_is_measured_in_processes_of_their_own(tmp_path):

@@ -32,17 +32,24 @@ COLOURED = """metric => new Promise(done => {
 
 def pages_section(choice: Choice) -> Table:
     """Milliseconds from a click to the picture, in a new browser window each round."""
-    watch, side = Watch(), choice.side(SIDE)
-    with TemporaryDirectory() as out:
-        times = list(_times(_page_of(choice.data, side, Path(out) / "run"), choice.times()))
-    rows = [
-        _row(what, target, found, watch) for (what, target), found in zip(STEPS, zip(*times, strict=True), strict=True)
-    ]
+    side = choice.side(SIDE)
     note = (
-        f"One variable, {(side // CELL) ** 2} cells, in Chromium at 1440 x 900, {len(times)} times. The first change "
-        "of colours loads sums that the page did not need before."
+        f"One variable, {(side // CELL) ** 2} cells, in Chromium at 1440 x 900, {choice.times()} times. The first "
+        "change of colours loads sums that the page did not need before."
     )
-    return Table("Pages: the map of cells", note, COLUMNS, tuple(rows))
+    return Table("Pages: the map of cells", note, COLUMNS, tuple(_rows(choice, side)))
+
+
+def _rows(choice: Choice, side: int) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each step, also where there is no browser."""
+    if find_spec("playwright") is None or not CHROMIUM.exists():
+        yield from ((what, "not installed", "", target, "") for what, target in STEPS)
+        return
+    watch = Watch()
+    with TemporaryDirectory() as out:
+        times = zip(*_times(_page_of(choice.data, side, Path(out) / "run"), choice.times()), strict=True)
+        for (what, target), found in zip(STEPS, times, strict=True):
+            yield _row(what, target, found, watch)
 
 
 def _page_of(folder: Path, side: int, out: Path) -> Path:
@@ -60,8 +67,6 @@ def _page_of(folder: Path, side: int, out: Path) -> Path:
 
 def _times(page: Path, rounds: int) -> Iterator[tuple[float, float, float]]:
     """Yield milliseconds of each step, in each round."""
-    if find_spec("playwright") is None or not CHROMIUM.exists():
-        raise SystemExit(f"the section `pages` needs the package playwright and {CHROMIUM}")
     from playwright.sync_api import sync_playwright  # noqa: PLC0415  other sections do not need it
 
     with sync_playwright() as driver:
