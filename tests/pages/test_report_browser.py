@@ -662,6 +662,26 @@ def test_the_map_is_hatched_where_its_metric_is_open_or_untested_as_the_scorecar
     assert hatched_tiles(page) == [False, False, False]
 
 
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        ((0, 1, 2), "zms of the region is not"),
+        ((0, 1), "zms of the region, or of the whole outside of regions, is not"),
+        ((), "zms of the whole is not"),
+    ],
+)
+def test_the_map_names_the_part_whose_tests_it_is_hatched_by(opened, tmp_path, own, words):
+    given = large_content(tiles=3, regions=1)
+    (sums,) = given.cells.variables
+    cells = replace(given.cells, variables=[replace(sums, metrics=[replace(sums.metrics[0], part="bias")])])
+    rows = [row("all", "all", "variable 0", "z_mean", 0.1)]
+    regions = {"r": [given.tiles[k] for k in own]} if own else {}
+    changes = {"regions": regions, "cells": cells, "metrics": rows, "verdicts": verdicts_of(rows, [])}
+    write_report(replace(given, **changes), tmp_path)
+
+    assert f"Hatched where the {words}" in opened("index.html", tmp_path).locator("#map .hatching").inner_text()
+
+
 def test_a_region_has_a_thick_outline_where_the_metric_of_the_map_is_significant(browser, tmp_path):
     report_of_states(tmp_path, [("sig", "open", "open"), ("open", "sig", "open")])
     page = context_of(browser).new_page()

@@ -89,7 +89,8 @@ geouq.map = (async () => {
   const openTiles = () => tiles.filter(tile => ![SIGNIFICANT, NONE].includes(stateOf(shownRegion.get(tile))));
   /** Say what hatching and outlines show, and why the spread of cells differs from that of the whole. */
   function explain() {
-    const {name, part: tab} = metric(), [where, outlined] = outlines.some(one => one?.lines.length) ? ["the region", "; thick outline where it is significant"] : ["the whole", ""];
+    const {name, part: tab} = metric(), outlined = outlines.some(one => one?.lines.length) ? "; thick outline of a region where it is significant" : "";
+    const shown = new Set(shownRegion.values()), where = !shown.has(0) ? "the region" : shown.size > 1 ? "the region, or of the whole outside of regions," : "the whole";
     section.querySelector(".hatching").textContent = tab in variable.states ? `Hatched where the ${name} of ${where} is not conclusive or cannot be tested${tabs.length ? ", as on the scorecard" : ""}${outlined}.` : `Nothing is hatched: no verdict rests on ${name}.`;
     const note = section.querySelector(".within"), parts = metric().part === "spread" && data.columns.z_square ? cells.scatter(data.columns, map.every) : null;
     note.hidden = !parts;
