@@ -355,6 +355,8 @@ def test_a_filter_that_finds_no_row_says_so_and_can_be_cleared(opened, tmp_path,
     expect(rows).to_have_count(0)
     expect(line).to_have_text('No rows match "nowhere <b>". Show all rows')
     assert line.get_attribute("role") == "status"
+    below = line.bounding_box()["y"] - table.locator("[type=search]").bounding_box()["y"]
+    assert 0 < below < 80  # next to the filter
     line.locator("button").click()
     expect(rows).to_have_count(before)
     assert line.inner_text().strip() == ""

@@ -39,12 +39,12 @@ const geouq = (() => {
     const text = number => (Math.round(number / 10 ** place) * 10 ** place).toFixed(decimals);
     return [value, low, high].map(text).map(own => Number(own) ? own.replace("-", "−") : own.replace("-", ""));
   }
-  /** Return what shows, below a table, that a filter finds no row, with a button that clears the filter. */
-  function emptiness(table, search) {
+  /** Return what shows, below the controls of a table, that a filter finds no row, with a button that clears the filter. */
+  function emptiness(controls, search) {
     const words = element("span"), clear = element("button", {type: "button", hidden: true}, "Show all rows");
     const line = element("p", {className: "nothing"}, words, " ", clear);
     line.setAttribute("role", "status");
-    table.querySelector(".paper").after(line);
+    controls.after(line);
     clear.addEventListener("click", () => {
       search.value = "";
       search.dispatchEvent(new Event("input"));

@@ -6,7 +6,7 @@ if (document.querySelector(".card")) {
   const tabs = [...card.querySelectorAll("[name=tab]")], columns = [...card.querySelectorAll("thead button")];
   const search = card.querySelector("[type=search]"), more = card.querySelector(".more");
   const TABS = ["coverage", "spread", "bias", "skill"]; // as in the data
-  const empty = search && geouq.emptiness(card, search);
+  const empty = search && geouq.emptiness(card.querySelector(".tabs"), search);
   let rows = [...body.rows], by = null, shown = rows.length; // by: the column that sorts the rows, and whether it rises
 
   const tab = () => tabs.find(one => one.checked)?.value ?? TABS[0];

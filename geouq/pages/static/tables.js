@@ -51,8 +51,9 @@
   }
   function short(sheet) {
     const body = sheet.querySelector("tbody"), rows = [...body.rows], controls = element("div", {className: "controls"});
+    sheet.prepend(controls);
     if (rows.length > FEW) {
-      const search = element("input", {type: "search", size: 14}), empty = emptiness(sheet, search);
+      const search = element("input", {type: "search", size: 14}), empty = emptiness(controls, search);
       search.addEventListener("input", () => {
         for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(search.value.toLowerCase());
         empty(rows.every(row => row.hidden));
@@ -60,7 +61,6 @@
       controls.append(element("label", {}, "rows with ", search));
     }
     controls.append(download(sheet, () => [...body.rows].filter(row => !row.hidden).map(row => [...row.cells].map(whole))));
-    sheet.prepend(controls);
     for (const button of sheet.querySelectorAll("th button")) button.addEventListener("click", () => {
       const heading = button.closest("th"), by = turn(heading), column = heading.cellIndex;
       body.append(...(by ? [...rows].sort((a, b) => by(first(a.cells[column]), first(b.cells[column]))) : rows));
@@ -71,7 +71,7 @@
     const index = JSON.parse(sheet.dataset.sheet), only = index.only.length ? new Set(index.only) : null;
     const body = sheet.querySelector("tbody"), [select, search] = sheet.querySelectorAll("select, input"), more = sheet.querySelector(".more");
     const name = index.kinds.indexOf("name"), text = cell => [cell].flat()[0];
-    const empty = emptiness(sheet, search);
+    const empty = emptiness(sheet.querySelector(".controls"), search);
     let rows = [], shown = [], by = null;
     function show(count) {
       const first = body.rows.length;
