@@ -3,6 +3,7 @@
 from geouq.config.data import Data, FormData, PredictionFiles, SharedData, key_of, model_and_layer
 from geouq.config.forms import FormFiles
 from geouq.config.layer_bands import OF_PREDICTIONS, LayerBands
+from geouq.config.layer_file import LayerFile
 from geouq.config.load import Configuration, folder_of_run, json_schema, load_experiment, to_yaml
 from geouq.config.model import CalibrationWeights, Experiment
 from geouq.config.regions import IN, OUT, ClassRegions, DerivedRegion, PolygonRegions
@@ -61,6 +62,7 @@ __all__ = [
     "Groups",
     "Intervals",
     "LayerBands",
+    "LayerFile",
     "Output",
     "PolygonRegions",
     "PredictionFiles",

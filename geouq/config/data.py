@@ -15,7 +15,8 @@ from pydantic import (
 )
 
 from geouq.config.forms import BandOrder, FormFiles
-from geouq.config.sections import Level, Predicted, Section, Text
+from geouq.config.layer_file import Layers
+from geouq.config.sections import Level, Predicted, Text
 from geouq.config.validation_errors import Steps, quoted, raise_each
 from geouq.config.values import (
     AREA,
@@ -52,7 +53,7 @@ TWO_FORMS = "the prediction is given in another form already; leave this out"
 NO_INTERVAL = "an interval is taken as it was given, so there is nothing to add this to; give variance or std"
 
 
-class PredictionFiles(Section):
+class PredictionFiles(Layers):
     """The rasters of one model's prediction."""
 
     mean: Predicted = Field(description="predicted mean: a path with {tile}")
@@ -170,7 +171,7 @@ def model_and_layer(key: str) -> tuple[str, str]:
     return (found["model"], found["layer"]) if found else ("", key)
 
 
-class SharedData(Section):
+class SharedData(Layers):
     """The layers of a tile that all models have in common."""
 
     truth: Pattern = Field(description="truth (reference values): a path with {tile}")

@@ -5,7 +5,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from geouq.config.sections import Level, Names, Predicted, Section, Text
+from geouq.config.layer_file import Layers
+from geouq.config.sections import Level, Names, Predicted, Text
 from geouq.config.validation_errors import Steps, quoted, raise_each
 from geouq.config.values import (
     FORM,
@@ -24,7 +25,7 @@ _PARTS = ("mean", "variance_aleatoric", "variance_epistemic")
 _PATHS = ("members", "member_variance", "probabilities", "mean", "variance_aleatoric", "variance_epistemic")
 
 
-class FormFiles(Section):
+class FormFiles(Layers):
     """The rasters of a prediction that is given as an ensemble, as quantiles, or as probabilities of classes."""
 
     members: Members | None = Field(

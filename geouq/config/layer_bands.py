@@ -13,7 +13,7 @@ OF_PREDICTIONS = ("mean", "variance", "std", "lower", "upper", "variance_aleator
 OF_ONE_RASTER = ("truth", "truth_variance", "mask", "weights")
 OF_NAMED_RASTERS = ("covariates", "classes")
 
-_BAND = {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "minLength": 1}]}
+BAND_SCHEMA = {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "minLength": 1}]}
 
 
 def band_written(written: object) -> int | str:
@@ -56,16 +56,16 @@ def _number_or_band(written: object) -> float | str:
         return band_written(written)
 
 
-Band = Annotated[int | str, BeforeValidator(band_written), WithJsonSchema(_BAND)]
+Band = Annotated[int | str, BeforeValidator(band_written), WithJsonSchema(BAND_SCHEMA)]
 OfModels = Annotated[
     int | str | dict[str, int | str],
     BeforeValidator(_of_models),
-    WithJsonSchema({"anyOf": [*_BAND["anyOf"], {"type": "object", "additionalProperties": _BAND}]}),
+    WithJsonSchema({"anyOf": [*BAND_SCHEMA["anyOf"], {"type": "object", "additionalProperties": BAND_SCHEMA}]}),
 ]
 OfNames = Annotated[
     dict[str, int | str],
     BeforeValidator(_bands_written),
-    WithJsonSchema({"type": "object", "additionalProperties": _BAND}),
+    WithJsonSchema({"type": "object", "additionalProperties": BAND_SCHEMA}),
 ]
 NumberOrBand = Annotated[
     float | str,

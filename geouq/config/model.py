@@ -33,6 +33,7 @@ from geouq.config.data import (
     predictions_read,
     problems_of_variables,
 )
+from geouq.config.layer_file import LayerFile
 from geouq.config.regions import (
     ALL,
     Regions,
@@ -265,6 +266,14 @@ class Experiment(Section):
         given: dict[str, FormData | PredictionFiles] = {**self.predictions, **self.forms}
         found = {key_of(name, layer): p for name, own in given.items() for layer, p in own.predicted.items()}
         return found | self.data.shared
+
+    @property
+    def settings(self) -> dict[str, LayerFile]:
+        """Return how the values of a layer are stored, of the layers for which that is written, by keys of patterns."""
+        given: dict[str, FormData | PredictionFiles] = {**self.predictions, **self.forms}
+        every = {key_of(name, layer): own.settings_of(layer) for name, own in given.items() for layer in own.predicted}
+        every |= {layer: self.data.settings_of(layer) for layer in self.data.shared}
+        return {layer: own for layer, own in every.items() if own is not None}
 
     @property
     def zone_layers(self) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from geouq.rasters.members import with_members
 from geouq.rasters.predictions import Prediction, is_predicted
 from geouq.rasters.raster import Raster, number_of_band, read_header
 from geouq.rasters.remote_files import as_gdal_names_it, is_remote
+from geouq.rasters.stored import as_written, in_units_of, require_one_variable
 from geouq.rasters.tile_names import (
     listed_names,
     missing_in_tables,
@@ -29,6 +30,7 @@ from geouq.rasters.wiring import problems_of_wiring
 from geouq.summary.form import GAUSSIAN, Form
 
 READERS = 8  # threads
+ORIGIN = ("mean", "truth")  # layers whose unit is that of a variable for which none is written
 REMOTE_READERS = 64  # that wait for servers most of the time
 
 
@@ -40,7 +42,7 @@ class Tile:
     single one by an empty name. common : of several models, whether a pixel counts for all or for none. truth_variance
     : what the truth's own error adds to the predicted variance; numbers of it stand with the variables. weights : how
     much each pixel counts; None where all count alike, or by their area if `area_weighted`. covariates, classes : by
-    whose values, or codes, coverage is grouped.
+    whose values, or codes, coverage is grouped. notes : what the user should know of how its layers are read.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Tile:
     covariates: Mapping[str, Raster] = field(default_factory=dict)
     classes: Mapping[str, Raster] = field(default_factory=dict)
     common: bool = True
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def weighted(self) -> bool:
@@ -187,6 +190,7 @@ def find_tiles(experiment: Experiment, workers: int | None = None) -> Catalog:
     tiles, wrong = _rightly_wired(tiles, experiment)
     tiles, odd = _with_same_variables(tiles)
     failures = sorted([*failures, *wrong, *odd], key=lambda failure: failure.tile)
+    notes = [*notes, *dict.fromkeys(note for tile in tiles for note in tile.notes)]
     return Catalog(tuple(tiles), tuple(failures), tuple(notes))
 
 
@@ -233,7 +237,10 @@ def _open_tile(
 ) -> Tile | Failure:
     try:
         paths = {layer: path_of(pattern, name) for layer, pattern in patterns.items()}
-        rasters = {layer: read_header(path, experiment.drivers) for layer, path in paths.items()}
+        rasters = {
+            layer: as_written(read_header(path, experiment.drivers), layer, experiment.settings.get(layer))
+            for layer, path in paths.items()
+        }
         return _tile_of(name, rasters, experiment, variables)
     except GeouqError as error:
         return Failure(name, "header", type(error).__name__, str(error))
@@ -258,7 +265,21 @@ def _tile_of(name: str, rasters: Mapping[str, Raster], experiment: Experiment, s
     )
     for layer, raster in rasters.items():
         _require_bands(layer, raster, tile.variables_of(layer))
-    return tile
+        require_one_variable(layer, raster, tile.variables_of(layer))
+    return _in_units(tile, experiment)
+
+
+def _in_units(tile: Tile, experiment: Experiment) -> Tile:
+    """Return a tile whose layers are in the units of their variables."""
+    layers = tile.rasters
+    units = {
+        one.name: one.units
+        or next((layers[layer].bands[n - 1].units for layer, n in tile.bands_of(one).items() if layer in ORIGIN), "")
+        for one in tile.variables
+    }
+    variables = {layer: tile.variables_of(layer) for layer in layers}
+    rasters, notes = in_units_of(variables, layers, experiment.settings, units)
+    return replace(tile.with_rasters(rasters), notes=notes) if notes else tile
 
 
 def _predictions_of(

@@ -172,6 +172,8 @@ class Raster:
     has_no_sidecars : whether it is on a server without sidecar files that change how it is read; GDAL then searches
     for none.
     kept : whether the server was not asked for this header, which an earlier run read.
+    only : number of the band that the configuration names for all that is read from here; None for none.
+    other_nodata : whether the configuration names another nodata, which GDAL does not write into absent blocks.
     """
 
     path: str
@@ -189,6 +191,8 @@ class Raster:
     origins: tuple[Origin | None, ...] = ()
     has_no_sidecars: bool = False
     kept: bool = field(default=False, compare=False)
+    only: int | None = None
+    other_nodata: bool = False
 
     @property
     def variables(self) -> dict[str, int]:
@@ -198,7 +202,7 @@ class Raster:
         return {
             name if times[name] == 1 and not UNSAID.fullmatch(name) else f"band_{number}": number
             for number, name in enumerate(described, 1)
-            if number != self.alpha
+            if number != self.alpha and self.only in (None, number)
         }
 
     def origin(self, band: int) -> Origin:
@@ -539,7 +543,7 @@ def _remember(plain: PlainTiff, drivers: Sequence[str], raster: Raster) -> None:
 
 def is_absent(raster: Raster, number: int, window: Window) -> bool:
     """Return whether a TIFF file holds no block of a band in this window, and says that all of it is nodata then."""
-    if not raster.tiff or raster.bands[number - 1].nodata is None:
+    if not raster.tiff or raster.other_nodata or raster.bands[number - 1].nodata is None:
         return False
     sides = zip((window.row, window.column), (window.height, window.width), raster.block, strict=True)
     rows, columns = (range(first // side, -(-(first + length) // side)) for first, length, side in sides)
@@ -586,7 +590,7 @@ def _bands(source: Any) -> tuple[Band, ...]:
         strict=True,
     )
     return tuple(
-        Band(dtype, _stored_nodata(dtype, nodata), scale, offset, _is_masked(flags), description or "", units or "")
+        Band(dtype, stored_nodata(dtype, nodata), scale, offset, _is_masked(flags), description or "", units or "")
         for dtype, nodata, scale, offset, flags, description, units in columns
     )
 
@@ -596,7 +600,7 @@ def _is_masked(flags: Sequence[MaskFlags]) -> bool:
     return not flags or (MaskFlags.per_dataset in flags and MaskFlags.alpha not in flags)
 
 
-def _stored_nodata(dtype: str, nodata: float | None) -> float | None:
+def stored_nodata(dtype: str, nodata: float | None) -> float | None:
     """Return the nodata as the stored type rounds it; None where it cannot hold it, as no pixel can then equal it."""
     if nodata is None or dtype.startswith("complex"):
         return None
@@ -637,9 +641,11 @@ def number_of_band(raster: Raster, layer: str, variable: Variable) -> int:
     _, own = model_and_layer(layer)
     written = variable.band_in(own)
     if isinstance(written, str):
-        return _described(raster, written, f"{variable.variable}.{own}")
+        return number_described(raster, written, f"variables.{variable.variable}.{own}")
     if written is not None:
         return written
+    if raster.only is not None:
+        return raster.only
     return 1 if serves_all(raster, own) else variable.band
 
 
@@ -653,12 +659,13 @@ def descriptions_of(raster: Raster) -> str:
     return ", ".join(f"{number} {band.description or '(none)'}" for number, band in enumerate(raster.bands, 1))
 
 
-def _described(raster: Raster, description: str, key: str) -> int:
+def number_described(raster: Raster, description: str, key: str) -> int:
+    """Return the number of the only band with a description; DataError, which names the key, where there is none."""
     found = [number for number, band in enumerate(raster.bands, 1) if band.description == description]
     if len(found) == 1:
         return found[0]
     count = "no band has" if not found else f"{len(found)} bands have"
     raise DataError(
-        f"{raster.path}: {count} the description {description!r} that variables.{key} names; "
+        f"{raster.path}: {count} the description {description!r} that {key} names; "
         f"its bands are {descriptions_of(raster)}. Name the band by its number"
     )

@@ -1,0 +1,190 @@
+"""Layers that need more than a path: which part of a file holds them, and how values are stored there.
+
+In a configuration, a layer is a path, or a mapping of a path and of these settings. Models keep paths alone in the
+fields of their layers, and the settings beside them.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
+
+from geouq.config.layer_bands import BAND_SCHEMA, band_written
+from geouq.config.sections import Section
+from geouq.config.validation_errors import Steps, quoted, several
+
+OF_NAMES = ("quantiles", "layers", "covariates", "classes")  # keys below which layers have names
+FORMATS = {
+    **dict.fromkeys((".nc", ".nc4", ".cdf"), "NETCDF"),
+    **dict.fromkeys((".h5", ".hdf5", ".he5"), "HDF5"),
+    ".zarr": "ZARR",
+}
+
+
+def _not_zero(scale: float) -> float:
+    if scale == 0:
+        raise ValueError("every value times 0 is 0; give the factor of the stored values, or leave it out")
+    return scale
+
+
+class LayerFile(Section):
+    """The raster of a layer, if more than its path is to be said."""
+
+    path: str = Field(min_length=1, description="path of the raster, with {tile}")
+    variable: str | None = Field(
+        default=None, min_length=1, description="name of the array in a netCDF, HDF5 or Zarr file"
+    )
+    band: Annotated[int | str | None, BeforeValidator(band_written), WithJsonSchema(BAND_SCHEMA)] = Field(
+        default=None, description="band of the only variable, by number or description"
+    )
+    scale: Annotated[float, AfterValidator(_not_zero)] | None = Field(
+        default=None, description="factor of the stored values; default: that of the file, or 1"
+    )
+    offset: float | None = Field(
+        default=None, description="what is added to stored value * scale; default: that of the file, or 0"
+    )
+    nodata: float | None = Field(
+        default=None, description="stored value of pixels without a value; default: that of the file"
+    )
+    units: str | None = Field(
+        default=None,
+        min_length=1,
+        description="unit of the layer, which is converted to that of the variable; default: that of the file",
+    )
+
+    @property
+    def gdal_path(self) -> str:
+        """Return the path as GDAL names it: that of the array, if one is named."""
+        if self.variable is None:
+            return self.path
+        ending = PurePosixPath(self.path).suffix.lower()
+        separator = "//" if FORMATS[ending] == "HDF5" else "/" if FORMATS[ending] == "ZARR" else ""
+        return f'{FORMATS[ending]}:"{self.path}":{separator}{self.variable.lstrip("/")}'
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Return what is said besides the path."""
+        return self.model_dump(exclude={"path"}, exclude_none=True)
+
+    def with_gdal_path(self) -> Self:
+        """Return the same with the path as GDAL names it."""
+        return self.model_copy(update={"path": self.gdal_path, "variable": None})
+
+    @field_validator("variable")
+    @classmethod
+    def _in_a_file_with_arrays(cls, variable: str | None, info: ValidationInfo) -> str | None:
+        path = info.data.get("path")
+        if variable is not None and path and PurePosixPath(path).suffix.lower() not in FORMATS:
+            raise ValueError(
+                f"names an array of a file, but {quoted(path)} ends with none of {', '.join(FORMATS)}; write GDAL's "
+                "name of the array as the path"
+            )
+        return variable
+
+
+class Layers(Section):
+    """Keys that hold layers, each of which is a path or a mapping."""
+
+    _settings: dict[str, LayerFile] = PrivateAttr(default_factory=dict)
+
+    @property
+    def settings(self) -> Mapping[str, LayerFile]:
+        """Return the settings of the layers that have some, by their key, such as mean or quantiles.0.05."""
+        return self._settings
+
+    def settings_of(self, layer: str) -> LayerFile | None:
+        """Return the settings of a layer that may be one of several members, or hold all quantiles; None for none."""
+        if layer in self._settings:
+            return self._settings[layer]
+        base = layer.partition(".")[0]
+        return self._settings.get(base) or next(
+            (own for key, own in self._settings.items() if layer == base and key.startswith(f"{base}.")), None
+        )
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _with_settings(cls, data: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Take the settings out of the layers, whose paths are left."""
+        if not isinstance(data, Mapping):
+            return handler(data)
+        files: dict[Steps, LayerFile] = {}
+        problems: list[tuple[Steps, str]] = []
+        for steps, written in _mappings(data):
+            try:
+                files[steps] = LayerFile.model_validate(written).with_gdal_path()
+            except ValidationError as error:
+                problems += [((*steps, *problem["loc"]), problem["msg"]) for problem in error.errors()]
+        if problems:
+            raise several(problems)
+        found = handler(_with_paths(data, {steps: own.path for steps, own in files.items()}))
+        found._settings.update({_key(steps): own for steps, own in files.items() if own.settings})
+        return found
+
+    @model_serializer(mode="wrap")
+    def _as_written(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        found: dict[str, Any] = handler(self)
+        for key, own in self._settings.items():
+            first, _, name = key.partition(".")
+            place, last = (found[first], _same_name(found[first], name)) if name else (found, first)
+            place[last] = {"path": place[last], **own.settings}
+        return found
+
+
+def _mappings(data: Mapping[str, Any]) -> Iterator[tuple[Steps, Mapping[str, Any]]]:
+    """Yield each layer that is written as a mapping, with the keys that lead to it."""
+    for key, value in data.items():
+        if not isinstance(value, Mapping):
+            continue
+        if key not in OF_NAMES:
+            if key in LAYER_KEYS:
+                yield (key,), value
+            continue
+        yield from (((key, str(name)), own) for name, own in value.items() if isinstance(own, Mapping))
+
+
+def _with_paths(data: Mapping[str, Any], paths: Mapping[Steps, str]) -> dict[str, Any]:
+    found = dict(data)
+    for steps, path in paths.items():
+        if len(steps) == 1:
+            found[str(steps[0])] = path
+        else:
+            found[str(steps[0])] = {
+                name: path if str(name) == steps[1] else own for name, own in found[str(steps[0])].items()
+            }
+    return found
+
+
+def _key(steps: Steps) -> str:
+    """Return the key of a layer, with a level as paths of quantiles have it.
+
+    >>> _key(("quantiles", "0.050")), _key(("mean",))
+    ('quantiles.0.05', 'mean')
+    """
+    if steps[0] == "quantiles":
+        return f"quantiles.{float(steps[1]):g}"
+    return ".".join(map(str, steps))
+
+
+def _same_name(named: Mapping[Any, Any], name: str) -> Any:
+    """Return the key of a name, which may be a number."""
+    return next(key for key in named if (f"{key:g}" if isinstance(key, float) else str(key)) == name)
+
+
+LAYER_KEYS = (
+    *("mean", "variance", "std", "lower", "upper", "truth", "truth_variance", "mask", "weights"),
+    *("members", "member_variance", "probabilities", "variance_aleatoric", "variance_epistemic"),
+)
