@@ -29,8 +29,10 @@ def of_wiring(variable: str, patches: Sequence[Patch], layer: str) -> Iterator[F
         yield from _of_ends(variable, known)
         return
     mean, stored, truth = (_seen(known, name) for name in ("mean", "variance", "truth"))
-    if layer == "std":
+    if layer in ("std", "relative_std"):
         stored = np.sign(stored) * np.sqrt(np.abs(stored))
+    if layer == "relative_std":
+        stored = np.divide(stored, np.abs(mean), out=np.full(stored.shape, np.nan), where=mean != 0)
     for name, other in (("mean", mean), ("truth", truth)):
         share, n = _equal(stored, other)
         if share >= NEARLY_ALL and not (name == "mean" and layer == "variance" and _is_count(mean, truth)):
@@ -159,8 +161,8 @@ def of_nodata(variable: str, patches: Sequence[Patch], layer: str) -> Iterator[t
                 "undeclared nodata",
                 variable,
                 f"{filled.mean():.1%} of the {name} is {fill:.6g}, far from all other values",
-                f"if it means that there is no value, declare it in a new file: gdal_translate -of VRT "
-                f"-a_nodata {fill:.6g} FILE.tif FILE.vrt, with `drivers: [VRT, GTiff]`",
+                f"if it means that there is no value, say so: `{name}: {{path: ..., nodata: {fill:.6g}}}`, where "
+                "nodata is the stored value",
             ),
             filled,
         )

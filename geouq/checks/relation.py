@@ -37,8 +37,8 @@ TRANSFORMS: Mapping[str, tuple[Callable[[Floats], Floats], float]] = {  # and ab
 }
 PREFERENCE = 0.95  # of a function, which has no free factor
 UNITS = (
-    "bring both to one unit; a scale that no header declares goes into a new file, such as gdal_translate -of VRT "
-    "-a_scale FACTOR FILE.tif FILE.vrt, with `drivers: [VRT, GTiff]`"
+    "write the unit of the layer, and that of the variable, or the scale: `{path: ..., units: ...}`, or "
+    "`{path: ..., scale: ...}`"
 )
 
 

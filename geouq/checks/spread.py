@@ -30,9 +30,11 @@ OTHER_READINGS: Mapping[str, Mapping[str, Reading]] = {
 REMEDIES = {
     "std": "if so, write `std:` in the place of `variance:` in `data`",
     "variance": "if so, write `variance:` in the place of `std:` in `data`",
+    "std relative to the mean": 'if so, write `relative_std: {path: ..., units: "1"}` in the place of `std:` in `data`',
+    "std in per cent of the mean": 'if so, write `relative_std: {path: ..., units: "%"}` in the place of `std:`',
 }
 OR_A_UNIT = "; if not, it may be in another unit, or its header may lack a scale"
-TO_A_FILE = "if so, write the std in the units of the mean to a new file"
+A_SCALE = "if so, write it: `{path: ..., scale: ...}`"
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ def of_spread(variable: str, patches: Sequence[Patch], layer: str) -> Iterator[F
 def stored_spread(patches: Sequence[Patch], layer: str) -> tuple[str, Floats]:
     """Return the name of the layer for messages, and its values as the file holds them."""
     variance = joined(patches, "variance")
-    return ("std", np.sqrt(variance)) if layer in ("std", "interval") else ("variance", variance)
+    return ("std", np.sqrt(variance)) if layer != "variance" else ("variance", variance)
 
 
 def of_reading(variable: str, mean: Floats, truth: Floats, variance: Floats, layer: str) -> Iterator[Finding]:
@@ -140,7 +142,7 @@ def _of_power(variable: str, layer: str, written: _Misfit, name: str, other: _Mi
             f"{layer} of another scale",
             variable,
             f"the errors are {factor} the predicted std ({written} times, by size of the std and of the mean{reading})",
-            f"it may be in another unit, or its header may lack the scale {scale:g}; {TO_A_FILE}",
+            f"it may be in another unit, or its header may lack the scale {scale:g}; {A_SCALE}",
         )
 
 
@@ -150,7 +152,7 @@ def _finding(name: str, layer: str, variable: str, written: _Misfit, other: _Mis
         variable,
         f"the errors are {written} times the predicted std, by size of the std and of the mean; if the file holds a "
         f"{name}, they are {other} times the std",
-        REMEDIES.get(name, TO_A_FILE) + (OR_A_UNIT if abs(written.size) > FAR else ""),
+        REMEDIES.get(name, A_SCALE) + (OR_A_UNIT if abs(written.size) > FAR else ""),
     )
 
 

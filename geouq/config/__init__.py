@@ -1,6 +1,6 @@
 """What an experiment is: strict YAML, frozen models, every fault at once with its line and a suggestion."""
 
-from geouq.config.data import Data, FormData, PredictionFiles, SharedData, key_of, model_and_layer
+from geouq.config.data import NOISES, Data, FormData, PredictionFiles, SharedData, key_of, model_and_layer
 from geouq.config.forms import FormFiles
 from geouq.config.layer_bands import OF_PREDICTIONS, LayerBands
 from geouq.config.layer_file import LayerFile
@@ -45,6 +45,7 @@ __all__ = [
     "IN",
     "K_FOLD",
     "LEAVE_ONE_REGION_OUT",
+    "NOISES",
     "OF_PREDICTIONS",
     "OUT",
     "SPLIT",

@@ -31,7 +31,7 @@ from geouq.config.values import (
 from geouq.config.variables import Variable
 
 CompareOn = Literal["common", "own"]
-SPREADS = (("variance",), ("std",), ("lower", "upper", "level"))  # the ways to give the uncertainty
+SPREADS = (("variance",), ("std",), ("relative_std",), ("lower", "upper", "level"))  # the ways to give the uncertainty
 OF_LAYERS = r"(?:members|member_variance|layers)\.[^.]+|quantiles\.[\d.e-]+"
 KEY = re.compile(rf"models\.(?P<model>.+?)\.(?P<layer>{OF_LAYERS}|\w+)")
 H = TypeVar("H", str, float)
@@ -48,7 +48,8 @@ Weights = Annotated[
 ]
 Named = dict[Annotated[Text, AfterValidator(grouping_name)], Pattern]
 GROUPINGS = ("covariates", "classes")  # keys below which rasters have names
-NOT_ADDED = "truth_variance is added to a predicted variance; leave it out, or give mean and variance"
+NOISES = ("truth_variance", "truth_std", "truth_relative_std")  # the ways to give the error of the truth
+NOT_ADDED = "the error of the truth is added to a predicted variance; leave it out, or give mean and variance"
 TWO_FORMS = "the prediction is given in another form already; leave this out"
 NO_INTERVAL = "an interval is taken as it was given, so there is nothing to add this to; give variance or std"
 
@@ -61,6 +62,11 @@ class PredictionFiles(Layers):
         default=None, description="predicted variance: a path with {tile}. Give this, or `std`, or an interval"
     )
     std: Predicted | None = Field(default=None, description="predicted standard deviation: a path with {tile}")
+    relative_std: Predicted | None = Field(
+        default=None,
+        description="predicted standard deviation relative to the mean: a path with {tile}. Its unit tells whether it "
+        'is a share or in per cent: `{path: ..., units: "%"}`, or `units: "1"`',
+    )
     lower: Predicted | None = Field(
         default=None, description="lower end of a predicted interval: a path with {tile}; needs `upper` and `level`"
     )
@@ -73,11 +79,13 @@ class PredictionFiles(Layers):
     )
 
     @property
-    def spread(self) -> Literal["variance", "std", "interval"]:
+    def spread(self) -> Literal["variance", "std", "relative_std", "interval"]:
         """Return how the uncertainty of the prediction is given."""
         if self.variance is not None:
             return "variance"
-        return "std" if self.std is not None else "interval"
+        if self.std is not None:
+            return "std"
+        return "interval" if self.relative_std is None else "relative_std"
 
     @property
     def predicted(self) -> dict[str, str]:
@@ -89,7 +97,7 @@ class PredictionFiles(Layers):
         """Return the rasters of one model, where its name stands for {model}."""
         return self.model_copy(update={layer: text.replace(MODEL, name) for layer, text in self.predicted.items()})
 
-    @field_validator("std", "lower", "upper", "level")
+    @field_validator("std", "relative_std", "lower", "upper", "level")
     @classmethod
     def _instead_of_the_others(cls, given: H | None, info: ValidationInfo) -> H | None:
         """Require that the uncertainty is given once."""
@@ -108,7 +116,7 @@ class PredictionFiles(Layers):
             return level
         given = [layer for layers in SPREADS for layer in layers if read[layer] is not None]
         if not given:
-            raise ValueError("missing key 'variance' (or 'std', or 'lower', 'upper' and 'level')")
+            raise ValueError("missing key 'variance' (or 'std', or 'relative_std', or 'lower', 'upper' and 'level')")
         missing = [layer for layer in SPREADS[-1] if read[layer] is None]
         if given[0] in SPREADS[-1] and missing:
             raise ValueError(f"missing key '{missing[0]}': an interval needs lower, upper and level")
@@ -178,6 +186,14 @@ class SharedData(Layers):
     truth_variance: Pattern | None = Field(
         default=None, description="variance of the error of the truth itself: a path with {tile}"
     )
+    truth_std: Pattern | None = Field(
+        default=None, description="std of the error of the truth itself: a path with {tile}"
+    )
+    truth_relative_std: Pattern | None = Field(
+        default=None,
+        description="std of the error of the truth itself relative to the truth: a path with {tile}, with its unit, as "
+        "in `relative_std`",
+    )
     mask: Pattern | None = Field(default=None, description="pixels with 0 or nodata do not count: a path with {tile}")
     weights: Weights | None = Field(
         default=None,
@@ -222,11 +238,20 @@ class SharedData(Layers):
         raise_each(both)
         return classes
 
-    @field_validator("truth_variance")
+    @field_validator(*NOISES)
     @classmethod
     def _not_with_intervals(cls, pattern: str | None, info: ValidationInfo) -> str | None:
         if pattern is not None and info.data.get("lower") is not None:
             raise ValueError(NO_INTERVAL)
+        return pattern
+
+    @field_validator(*NOISES)
+    @classmethod
+    def _once(cls, pattern: str | None, info: ValidationInfo) -> str | None:
+        """Require that the error of the truth is given once."""
+        others = (key for key in NOISES if key != info.field_name and info.data.get(key) is not None)
+        if pattern is not None and (other := next(others, "")):
+            raise ValueError(f"give either {other} or {info.field_name}, not both")
         return pattern
 
 
@@ -246,7 +271,7 @@ class FormData(SharedData, FormFiles):
             raise ValueError("missing key 'class_codes': the name of each class and its code in the truth")
         return order
 
-    @field_validator("truth_variance")
+    @field_validator(*NOISES)
     @classmethod
     def _of_a_variance(cls, pattern: str | None) -> str | None:
         if pattern is not None:
@@ -302,9 +327,9 @@ def _without_prediction(written: Mapping[str, Any], models: Mapping[str, Predict
     except ValidationError as error:
         problems += [(problem["loc"], problem["msg"]) for problem in error.errors()]
     else:
-        if found.truth_variance is not None:
-            given = (name for name, files in models.items() if files.lower is not None)
-            problems += [(("truth_variance",), f"model {name}: {NO_INTERVAL}") for name in given]
+        given = [name for name, files in models.items() if files.lower is not None]
+        noises = [key for key in NOISES if getattr(found, key) is not None]
+        problems += [((key,), f"model {name}: {NO_INTERVAL}") for key in noises for name in given]
     raise_each(problems)
     return found
 
@@ -349,3 +374,7 @@ def noise_given(read: Mapping[str, Any]) -> Iterator[str]:
     """Yield the keys that exclude a noise of the truth given by variable."""
     if any(files.lower is not None for files in predictions_read(read)):
         yield "models gives lower" if isinstance(read.get("models"), dict) else "data gives lower"
+    data = read.get("data")
+    for key in ("truth_std", "truth_relative_std"):
+        if isinstance(data, SharedData) and getattr(data, key) is not None:
+            yield f"data gives {key}"

@@ -9,8 +9,11 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from geouq.config.sections import Section
 from geouq.config.validation_errors import Steps, quoted, raise_each, suggestion
 
-OF_PREDICTIONS = ("mean", "variance", "std", "lower", "upper", "variance_aleatoric", "variance_epistemic")
-OF_ONE_RASTER = ("truth", "truth_variance", "mask", "weights")
+OF_PREDICTIONS = (
+    *("mean", "variance", "std", "relative_std", "lower", "upper"),
+    *("variance_aleatoric", "variance_epistemic"),
+)
+OF_ONE_RASTER = ("truth", "truth_variance", "truth_std", "truth_relative_std", "mask", "weights")
 OF_NAMED_RASTERS = ("covariates", "classes")
 
 BAND_SCHEMA = {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "minLength": 1}]}
@@ -82,6 +85,7 @@ class LayerBands(Section):
     )
     variance: OfModels | None = Field(default=None, description="band of the variance, as for the mean")
     std: OfModels | None = Field(default=None, description="band of the std, as for the mean")
+    relative_std: OfModels | None = Field(default=None, description="band of the relative std, as for the mean")
     lower: OfModels | None = Field(default=None, description="band of the lower end of the interval, as for the mean")
     upper: OfModels | None = Field(default=None, description="band of the upper end of the interval, as for the mean")
     variance_aleatoric: OfModels | None = Field(default=None, description="band of this variance, as for the mean")
@@ -91,6 +95,12 @@ class LayerBands(Section):
         default=None,
         description="variance of the error of the truth itself, the same for all pixels; default: none. If `data` "
         "gives rasters of it: the band, by number or description",
+    )
+    truth_std: Band | None = Field(
+        default=None, description="band of the std of the truth's error, by number or description"
+    )
+    truth_relative_std: Band | None = Field(
+        default=None, description="band of the relative std of the truth's error, by number or description"
     )
     mask: Band | None = Field(default=None, description="band of the mask, by number or description")
     weights: Band | None = Field(default=None, description="band of the weights, by number or description")

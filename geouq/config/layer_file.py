@@ -10,6 +10,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
+    BaseModel,
     BeforeValidator,
     Field,
     ModelWrapValidatorHandler,
@@ -27,6 +28,12 @@ from geouq.config.layer_bands import BAND_SCHEMA, band_written
 from geouq.config.sections import Section
 from geouq.config.validation_errors import Steps, quoted, several
 
+ALIASES = {  # names that products use
+    "standard_error": "std",
+    "cv": "relative_std",
+    "truth_standard_error": "truth_std",
+    "truth_cv": "truth_relative_std",
+}
 OF_NAMES = ("quantiles", "layers", "covariates", "classes")  # keys below which layers have names
 FORMATS = {
     **dict.fromkeys((".nc", ".nc4", ".cdf"), "NETCDF"),
@@ -122,7 +129,7 @@ class Layers(Section):
         if not isinstance(data, Mapping):
             return handler(data)
         files: dict[Steps, LayerFile] = {}
-        problems: list[tuple[Steps, str]] = []
+        data, problems = _with_usual_names(data, cls)
         for steps, written in _mappings(data):
             try:
                 files[steps] = LayerFile.model_validate(written).with_gdal_path()
@@ -131,7 +138,8 @@ class Layers(Section):
         if problems:
             raise several(problems)
         found = handler(_with_paths(data, {steps: own.path for steps, own in files.items()}))
-        found._settings.update({_key(steps): own for steps, own in files.items() if own.settings})
+        own_settings = {_key(steps): own for steps, own in files.items() if own.settings}
+        found._settings.update(own_settings)  # noqa: SLF001  of the model that is made here
         return found
 
     @model_serializer(mode="wrap")
@@ -142,6 +150,19 @@ class Layers(Section):
             place, last = (found[first], _same_name(found[first], name)) if name else (found, first)
             place[last] = {"path": place[last], **own.settings}
         return found
+
+
+def _with_usual_names(
+    data: Mapping[str, Any], section: type[BaseModel]
+) -> tuple[Mapping[str, Any], list[tuple[Steps, str]]]:
+    """Return layers under the names that their fields have, and what is given under both names."""
+    known = {key: name for key, name in ALIASES.items() if name in section.model_fields and data.get(key) is not None}
+    problems: list[tuple[Steps, str]] = [
+        ((key,), f"is another name of {name}, which is given too; leave one out")
+        for key, name in known.items()
+        if data.get(name) is not None
+    ]
+    return {known.get(key, key): own for key, own in data.items()}, problems
 
 
 def _mappings(data: Mapping[str, Any]) -> Iterator[tuple[Steps, Mapping[str, Any]]]:
@@ -185,6 +206,22 @@ def _same_name(named: Mapping[Any, Any], name: str) -> Any:
 
 
 LAYER_KEYS = (
-    *("mean", "variance", "std", "lower", "upper", "truth", "truth_variance", "mask", "weights"),
+    *("mean", "variance", "std", "relative_std", "lower", "upper", "truth"),
+    *("truth_variance", "truth_std", "truth_relative_std", "mask", "weights"),
     *("members", "member_variance", "probabilities", "variance_aleatoric", "variance_epistemic"),
 )
+
+
+def add_mappings(properties: dict[str, Any]) -> None:
+    """Let a JSON Schema of layers accept a mapping wherever it accepts a path, and the other names of layers."""
+    mapping = {"$ref": "#/$defs/LayerFile"}
+    for key in filter(properties.__contains__, LAYER_KEYS):
+        own = properties[key]
+        text = [{word: own.pop(word) for word in ("type", "minLength") if word in own}]
+        own["anyOf"] = [*own.get("anyOf", text), mapping]
+    for key in filter(properties.__contains__, OF_NAMES):
+        named = next(
+            one for one in (properties[key], *properties[key].get("anyOf", ())) if "additionalProperties" in one
+        )
+        named["additionalProperties"] = {"anyOf": [named["additionalProperties"], mapping]}
+    properties |= {alias: properties[name] for alias, name in ALIASES.items() if name in properties}

@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from geouq.config.layer_file import LayerFile, add_mappings
 from geouq.config.model import Experiment
 from geouq.config.validation_errors import Problem, Steps, config_error, one_line
 from geouq.config.values import FORM_KEYS
@@ -139,7 +140,11 @@ def json_schema() -> dict[str, Any]:
     schema = Experiment.model_json_schema()
     for section in ("Data", "FormData", "PredictionFiles"):
         del schema["$defs"][section]["required"]
-    either = [{"required": ["variance"]}, {"required": ["std"]}, {"required": ["lower", "upper", "level"]}]
+    schema["$defs"]["LayerFile"] = LayerFile.model_json_schema()
+    for section in ("Data", "FormData", "PredictionFiles"):
+        add_mappings(schema["$defs"][section]["properties"])
+    either = [{"required": [key]} for key in ("variance", "std", "relative_std", "standard_error", "cv")]
+    either.append({"required": ["lower", "upper", "level"]})
     predicted = {"required": ["mean"], "oneOf": either}
     of_any_form = {"oneOf": [predicted, *({"required": [key]} for key in FORM_KEYS)]}
     whole = {

@@ -39,8 +39,9 @@ class Tile:
     """One tile: the rasters of its layers, all on one grid.
 
     variables : of several models, each variable of each, those of a variable together. predictions : by model, of a
-    single one by an empty name. common : of several models, whether a pixel counts for all or for none. truth_variance
-    : what the truth's own error adds to the predicted variance; numbers of it stand with the variables. weights : how
+    single one by an empty name. common : of several models, whether a pixel counts for all or for none. truth_variance,
+    truth_std, truth_relative_std : the error of the truth itself, of which one may be given, and whose variance is
+    added to the predicted one; numbers of it stand with the variables. weights : how
     much each pixel counts; None where all count alike, or by their area if `area_weighted`. covariates, classes : by
     whose values, or codes, coverage is grouped. notes : what the user should know of how its layers are read.
     """
@@ -52,6 +53,8 @@ class Tile:
     truth: Raster
     mask: Raster | None = None
     truth_variance: Raster | None = None
+    truth_std: Raster | None = None
+    truth_relative_std: Raster | None = None
     weights: Raster | None = None
     area_weighted: bool = False
     covariates: Mapping[str, Raster] = field(default_factory=dict)
@@ -78,7 +81,8 @@ class Tile:
     @property
     def noisy_truth(self) -> bool:
         """Return whether the error of the truth is known."""
-        return self.truth_variance is not None or any(variable.noise for variable in self.variables)
+        noises = (self.truth_variance, self.truth_std, self.truth_relative_std)
+        return any(noise is not None for noise in noises) or any(variable.noise for variable in self.variables)
 
     @property
     def given(self) -> dict[str, float]:
@@ -92,6 +96,8 @@ class Tile:
         shared = {
             "truth": self.truth,
             "truth_variance": self.truth_variance,
+            "truth_std": self.truth_std,
+            "truth_relative_std": self.truth_relative_std,
             "mask": self.mask,
             "weights": self.weights,
         }
@@ -279,7 +285,8 @@ def _in_units(tile: Tile, experiment: Experiment) -> Tile:
     }
     variables = {layer: tile.variables_of(layer) for layer in layers}
     rasters, notes = in_units_of(variables, layers, experiment.settings, units)
-    return replace(tile.with_rasters(rasters), notes=notes) if notes else tile
+    same = all(rasters[layer] is raster for layer, raster in layers.items())
+    return tile if same else replace(tile.with_rasters(rasters), notes=notes)
 
 
 def _predictions_of(

@@ -7,12 +7,12 @@ from typing import Literal, Self
 from geouq.config import PredictionFiles, model_and_layer
 from geouq.rasters.raster import Raster
 
-SPREAD_LAYERS = ("variance", "std", "upper")
+SPREAD_LAYERS = ("variance", "std", "relative_std", "upper")
 PREDICTED = (
     *("mean", *SPREAD_LAYERS, "lower", "members", "member_variance", "quantiles", "probabilities", "layers"),
     *("variance_aleatoric", "variance_epistemic"),
 )
-Spread = Literal["variance", "std", "interval"]
+Spread = Literal["variance", "std", "relative_std", "interval"]
 
 
 def is_predicted(key: str) -> bool:
@@ -25,7 +25,8 @@ def is_predicted(key: str) -> bool:
 class Prediction:
     """The rasters of one model's prediction.
 
-    variance : the layer of the predicted variance; of the std, or of the upper end of an interval, as `spread` tells.
+    variance : the layer of the predicted variance; of the std, of the std relative to the mean, or of the upper end of
+    an interval, as `spread` tells.
     lower, level : the lower end of that interval, and its level.
     """
 

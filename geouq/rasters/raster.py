@@ -36,6 +36,7 @@ from geouq.rasters.files import (
     stamp,
     stamp_before_opening,
 )
+from geouq.rasters.formats import not_allowed
 from geouq.rasters.gdal import (
     GDAL_OPTIONS,
     NOT_OF_THE_DRIVER,
@@ -112,7 +113,7 @@ def _reason(error: Exception, path: str, drivers: Sequence[str]) -> str:
     if UNKNOWN_FORMAT in reason and _gets_nothing(path):
         return "its server shows the file, but does not send its content; try again, or see whether it is private"
     if UNKNOWN_FORMAT in reason or (other_format and any(own in reason for own in NOT_OF_THE_DRIVER)):
-        return f"it is no {' or '.join(drivers)} file; `drivers` in the configuration names the formats to read"
+        return not_allowed(path, drivers)
     return reason
 
 

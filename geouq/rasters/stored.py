@@ -17,7 +17,8 @@ from geouq.rasters.raster import (
 )
 
 IN_UNITS = ("mean", "truth", "lower", "upper", "members", "quantiles")
-IN_DIFFERENCES = ("std",)
+IN_DIFFERENCES = ("std", "truth_std")
+IN_SHARES = ("relative_std", "truth_relative_std")
 IN_SQUARES = ("variance", "truth_variance", "member_variance", "variance_aleatoric", "variance_epistemic")
 
 
@@ -28,7 +29,9 @@ def as_written(raster: Raster, layer: str, written: LayerFile | None) -> Raster:
     """
     if written is None:
         return raster
-    only = number_described(raster, written.band, f"data.{layer}.band") if isinstance(written.band, str) else written.band
+    only = (
+        number_described(raster, written.band, f"data.{layer}.band") if isinstance(written.band, str) else written.band
+    )
     if only is not None and only > len(raster.bands):
         raise DataError(f"{raster.path} has {len(raster.bands)} bands, but data.{layer} names band {only}")
     bands = _bands(raster.bands, written.scale, written.offset, written.nodata, written.units)
@@ -98,7 +101,8 @@ def in_units_of(
         own = written.get(layer)
         is_written = own is not None and own.units is not None
         for variable in variables[layer]:
-            number, wanted = number_of_band(rasters[layer], layer, variable), units[variable.name]
+            number = number_of_band(rasters[layer], layer, variable)
+            wanted = "1" if _kind(layer) in IN_SHARES else units[variable.name]
             bands = rasters[layer].bands
             if number > len(bands) or bands[number - 1] is not found[layer].bands[number - 1]:
                 continue  # reported elsewhere, or converted already
@@ -106,12 +110,14 @@ def in_units_of(
             if changed is not bands[number - 1]:
                 rest = found[layer].bands
                 found[layer] = replace(found[layer], bands=(*rest[: number - 1], changed, *rest[number:]))
-                notes[f"{layer} is converted from {bands[number - 1].units} to {wanted}"] = None
+                notes |= (
+                    {} if is_written else {f"{layer} is converted from {bands[number - 1].units} to {wanted}": None}
+                )
     return found, tuple(notes)
 
 
 def _has_units(layer: str) -> bool:
-    return _kind(layer) in (*IN_UNITS, *IN_DIFFERENCES, *IN_SQUARES)
+    return _kind(layer) in (*IN_UNITS, *IN_DIFFERENCES, *IN_SHARES, *IN_SQUARES)
 
 
 def _kind(layer: str) -> str:
@@ -121,6 +127,12 @@ def _kind(layer: str) -> str:
 def _converted(layer: str, band: Band, wanted: str, *, is_written: bool) -> Band:
     """Return a band in other units; the same band where its unit stays."""
     power = 2 if _kind(layer) in IN_SQUARES else 1
+    if _kind(layer) in IN_SHARES and not band.units:
+        path = "{path: ..., units: "
+        raise DataError(
+            f'data.{layer}: whether it is a share of the mean or in per cent is not known; write {path}"1"}} or '
+            f'{path}"%"}}'
+        )
     if band.units == wanted or not (band.units and (wanted or is_written)):
         return band
     change = conversion(band.units, wanted, power=power, differences=_kind(layer) in IN_DIFFERENCES)

@@ -53,6 +53,12 @@ def squared(std: Decoded) -> Decoded:
     return Decoded(values * np.abs(values), None, status)
 
 
+def variance_of_relative(relative: Decoded, mean: Decoded) -> Decoded:
+    """Variance from a std relative to the mean; a negative one stays negative, and nodata goes to the status."""
+    share = squared(relative)
+    return Decoded(share.values * np.square(mean.values, dtype=np.float64), None, share.status)
+
+
 def with_one_nodata(raw: NDArray[np.generic], band: Band) -> NDArray[np.generic]:
     """Treat all roundings of the lowest float32, such as -3.4e38, as nodata if one of them is declared."""
     if band.dtype != "float32" or band.nodata is None or not ALMOST_LARGEST < abs(band.nodata) < np.inf:

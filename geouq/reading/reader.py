@@ -14,7 +14,7 @@ import numpy as np
 import rasterio.windows
 from numpy.typing import NDArray
 
-from geouq.config import Variable, key_of
+from geouq.config import NOISES, Variable, key_of
 from geouq.core.errors import DataError
 from geouq.core.grid import Window
 from geouq.core.validity import (
@@ -46,6 +46,7 @@ from geouq.reading.decoded import (
     squared,
     status_where,
     variance_of_interval,
+    variance_of_relative,
     with_more,
     with_one_nodata,
 )
@@ -101,7 +102,7 @@ class TileReader:
     def __init__(self, tile: Tile, *, reuse: bool) -> None:
         self.tile = tile
         layers = {layer: _Layer(layer, tile, reuse=reuse) for layer in tile.rasters}
-        self._truth, self._truth_variance = layers["truth"], layers.get("truth_variance")
+        self._truth, self._noise_layer = layers["truth"], _given(layers, NOISES)
         self._mask, self._weights = layers.get("mask"), layers.get("weights")
         self._covariates = [layers[f"covariates.{name}"] for name in tile.covariates]
         self._classes = [layers[f"classes.{name}"] for name in tile.classes]
@@ -156,7 +157,7 @@ class TileReader:
         masked = self._mask.is_masked(variable, window) if self._mask else NO_STATUS
         status = merged(y.status, masked)
         if any_valid(y.values.ravel(), Nodata.of(None, None, y.nodata), status.ravel()):
-            noise, unknown = self._noise(variable, window)
+            noise, unknown = self._noise(variable, window, y)
             weight, weightless = self._weight(variable, window)
             groups = (
                 *(layer.covariate(variable, window) for layer in self._covariates),
@@ -187,12 +188,14 @@ class TileReader:
             groups=auxiliary.groups,
         )
 
-    def _noise(self, variable: Variable, window: Window) -> tuple[Doubles | np.float64 | None, Status]:
+    def _noise(self, variable: Variable, window: Window, truth: Decoded) -> tuple[Doubles | np.float64 | None, Status]:
         """Return the variance of the truth's own error, None for none; where it is not known."""
-        if self._truth_variance is not None:
-            return self._truth_variance.truth_variance(variable, window)
-        more = variable.noise
-        return None if more is None else np.float64(more), NO_STATUS
+        if self._noise_layer is None:
+            return None if variable.noise is None else np.float64(variable.noise), NO_STATUS
+        noise, unknown = self._noise_layer.noise(variable, window)
+        if self.tile.truth_relative_std is not None:
+            noise = noise * np.square(truth.values, dtype=np.float64)
+        return noise, unknown
 
     def _weight(self, variable: Variable, window: Window) -> tuple[NDArray[np.float64], Status]:
         if self.tile.area_weighted:
@@ -217,6 +220,8 @@ class _Model:
         if self._lower is not None and self._level is not None:
             lower = self._lower.decoded(variable, window, VARIANCE_NODATA)
             return m, *variance_of_interval(lower, v, self._level)
+        if self._spread == "relative_std":
+            return m, variance_of_relative(v, m), ()
         return m, (squared(v) if self._spread == "std" else v), ()
 
 
@@ -256,11 +261,16 @@ class _Layer:
         self._refuse((values < 0) & ~none, values, window, "the weight is", "weights are >= 0")
         return np.where(none, 0.0, values), status_where(none, WEIGHT_ZERO)
 
-    def truth_variance(self, variable: Variable, window: Window) -> tuple[Doubles, Status]:
-        """Of the truth's own variance: its values, and TRUTH_NODATA where they are not finite or say nothing."""
+    def noise(self, variable: Variable, window: Window) -> tuple[Doubles, Status]:
+        """Of the truth's own error: its variance, and TRUTH_NODATA where that is not finite or says nothing.
+
+        Of a relative std, the variance relative to the square of the truth.
+        """
         values, none = self._known(self.number_of(variable), window)
-        self._refuse((values < 0) & ~none, values, window, "the truth's variance is", "variances are >= 0")
-        return np.where(none, 0.0, values), status_where(none, TRUTH_NODATA)
+        what = {"truth_variance": "variance", "truth_std": "std"}.get(self._layer, "relative std")
+        self._refuse((values < 0) & ~none, values, window, f"the truth's {what} is", "it must be >= 0")
+        known = np.where(none, 0.0, values)
+        return known if what == "variance" else known**2, status_where(none, TRUTH_NODATA)
 
     def covariate(self, variable: Variable, window: Window) -> Singles:
         """Of a covariate: its values, NaN where it says nothing."""
@@ -349,6 +359,11 @@ def _of_layers(stack: LayerStack, variable: Variable, window: Window, auxiliary:
         groups=auxiliary.groups,
         layers=found.layers,
     )
+
+
+def _given(layers: "Mapping[str, _Layer]", keys: Sequence[str]) -> "_Layer | None":
+    """Return the layer that is given of several."""
+    return next((layers[key] for key in keys if key in layers), None)
 
 
 @lru_cache(maxsize=4)

@@ -46,7 +46,7 @@ from geouq.zones import Zones
 BLOCK = 512
 Values = NDArray[np.float32]
 EVALUATE = "evaluate.yaml"
-SPREADS = ("variance", "std", "lower", "upper", "level")
+SPREADS = ("variance", "std", "relative_std", "lower", "upper", "level")
 
 
 @dataclass(frozen=True)

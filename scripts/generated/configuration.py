@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from generated.markdown import sentence, table
-from geouq.config import Experiment
+from geouq.config import Experiment, LayerFile
 
 Schema = Mapping[str, Any]
 # headings of the mappings, in the order of the page
@@ -12,6 +12,7 @@ PLACES = {
     "Data": "data",
     "FormData": "data, other forms",
     "PredictionFiles": "models",
+    "LayerFile": "a layer",
     "VariableSettings": "variables",
     "PolygonRegions": "regions with polygons",
     "ClassRegions": "regions with classes",
@@ -40,7 +41,7 @@ LIMITS = {
 def configuration() -> str:
     """Return a table of the keys of each mapping: type and limits, default, meaning."""
     schema = Experiment.model_json_schema()
-    definitions = schema["$defs"]
+    definitions = {**schema["$defs"], "LayerFile": LayerFile.model_json_schema()}
     if unknown := definitions.keys() - PLACES:
         raise KeyError(f"give {', '.join(sorted(unknown))} a place in the page")
     parts = [f"### The file\n\n{_table(schema, frozenset())}"]

@@ -30,7 +30,7 @@ variance: {negative: drop}
         "x.yaml:1: version: version 2 is not known to this geouq; write 1, or update geouq",
         "x.yaml:1: missing key 'name': name of the experiment and of the folder of its results",
         "x.yaml:2: naem: unknown key; did you mean 'name'?",
-        "x.yaml:3: data: missing key 'variance' (or 'std', or 'lower', 'upper' and 'level')",
+        "x.yaml:3: data: missing key 'variance' (or 'std', or 'relative_std', or 'lower', 'upper' and 'level')",
         "x.yaml:4: data.mean: 'https://x.org/m.tif' needs {tile} where the name of the tile stands",
         "x.yaml:5: data.truth: '/t/{tile}/{band}.tif': the only placeholder is {tile}",
         "x.yaml:7: variables.AGB.bnad: unknown key; did you mean 'band'?",

@@ -42,7 +42,11 @@ def faults(folder, data, text=""):
         (ENSEMBLE | {"member_names": "[a, b]"}, "", "data.member_names: members has no {member} for which names stand"),
         (ENSEMBLE | {"mean": "by_variable/{tile}.tif"}, "", "data.mean: the prediction is given in another form"),
         (QUANTILES | TRUTH | {"covariates": "{slope: 's/{tile}.tif'}"}, "", "data.covariates: coverage by groups"),
-        (ENSEMBLE, "variables: {height: {truth_variance: 1}}\n", "truth_variance of 'height': truth_variance is added"),
+        (
+            ENSEMBLE,
+            "variables: {height: {truth_variance: 1}}\n",
+            "truth_variance of 'height': the error of the truth is added",
+        ),
         (CLASSES, "variables: {forest: {thresholds: [1]}}\n", "thresholds of 'forest' are of predictions"),
         (QUANTILES | TRUTH, "recalibration: best\n", "recalibration: corrections are of mean and variance"),
         (

@@ -151,6 +151,6 @@ def test_damaged_headers_are_read_or_refused_plainly(raster, data):
 def test_a_vrt_is_read_only_where_it_is_asked_for_whatever_its_name(tmp_path, name):
     (tmp_path / name).write_text(VRT)
 
-    with pytest.raises(DataError, match=r"it is no GTiff file; `drivers` in the configuration names the formats"):
+    with pytest.raises(DataError, match=r"it is a VRT file, which can make GDAL .* write drivers: \[GTiff, VRT\]"):
         read_header(str(tmp_path / name))
     assert read_header(str(tmp_path / name), ["GTiff", "VRT"]).driver == "VRT"

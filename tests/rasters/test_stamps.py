@@ -316,7 +316,7 @@ def test_a_store_names_the_option_where_its_driver_is_missing(tmp_path, write_ra
     write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32))
     in_zarr(tmp_path)
 
-    with pytest.raises(DataError, match=r"it is no GTiff file; `drivers` in the configuration names the formats"):
+    with pytest.raises(DataError, match=r"it is a Zarr file; write drivers: \[GTiff, Zarr\]"):
         read_header(f'ZARR:"{tmp_path}/a.zarr"')
 
 

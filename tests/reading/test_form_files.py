@@ -177,7 +177,10 @@ def test_a_run_of_classes_gives_tables_intervals_maps_and_pages(folder, tmp_path
         (PARTS | {"variance": "truth/{tile}.tif"}, "data.variance: the prediction is given in another form already"),
         (PARTS | {"members": "by_variable/{tile}.tif"}, "give either members or variance_aleatoric, not both"),
         ({"quantiles": "{1.5: 'quantiles/{tile}_0.5.tif'}"}, "not between 0 and 1"),
-        ({"members": "by_variable/{tile}.tif", "truth_variance": "truth/{tile}.tif"}, "truth_variance is added"),
+        (
+            {"members": "by_variable/{tile}.tif", "truth_variance": "truth/{tile}.tif"},
+            "the error of the truth is added",
+        ),
     ],
 )
 def test_faults_of_forms_are_told(folder, data, said):

@@ -1,0 +1,246 @@
+"""Values that the configuration says how to read: the numbers are those of plain files of float32."""
+
+import numpy as np
+import pytest
+import rasterio
+import xarray as xr
+
+from geouq.config import load_experiment
+from geouq.core.errors import ConfigError
+from geouq.rasters.catalog import find_tiles
+from geouq.reading.stack import open_stack
+
+SHAPE = (40, 50)
+RNG = np.random.default_rng(0)
+STD = RNG.uniform(1, 3, SHAPE).astype(np.float32)
+MEAN = RNG.uniform(20, 40, SHAPE).astype(np.float32)
+TRUTH = (MEAN + STD * RNG.standard_normal(SHAPE)).astype(np.float32)
+ERROR = RNG.uniform(0.1, 0.5, SHAPE).astype(np.float32)
+
+
+@pytest.fixture
+def folder(tmp_path, write_raster, monkeypatch):
+    """A folder with the layers of a tile in plain files; also the current folder."""
+    for name, values in {"m": MEAN, "s": STD, "y": TRUTH, "e": ERROR}.items():
+        write_raster(tmp_path / f"t_{name}.tif", values)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def experiment(variables=None, **data):
+    written = {"version": 1, "name": "one", "variables": variables or ["v"], "tiles": ["t"]}
+    files = {"mean": "{tile}_m.tif", "std": "{tile}_s.tif", "truth": "{tile}_y.tif"}
+    data = {key: path for key, path in (files | data).items() if path is not None}
+    return load_experiment(written | {"data": data, "drivers": ["GTiff", "netCDF"]})
+
+
+def stack_of(*args, **data):
+    return open_stack(experiment(*args, **data), "t").load(scheduler="synchronous").isel(variable=0)
+
+
+def write_netcdf(path, **arrays):
+    """Write arrays on the grid of the plain files, as xarray and CF have them."""
+    with rasterio.open(path.parent / "t_y.tif") as source:
+        t, wkt = source.transform, source.crs.to_wkt()
+    place = {"crs_wkt": wkt, "GeoTransform": " ".join(map(repr, t.to_gdal()))}
+    x, y = t.c + t.a * (np.arange(SHAPE[1]) + 0.5), t.f + t.e * (np.arange(SHAPE[0]) + 0.5)
+    layers = {name: (("y", "x"), values, {"grid_mapping": "spatial_ref"}) for name, values in arrays.items()}
+    coordinates = {
+        "x": ("x", x, {"standard_name": "projection_x_coordinate"}),
+        "y": ("y", y, {"standard_name": "projection_y_coordinate"}),
+    }
+    xr.Dataset({**layers, "spatial_ref": ((), 0, place)}, coordinates).to_netcdf(path, engine="h5netcdf")
+
+
+def fault_of(*args, **data):
+    catalog = find_tiles(experiment(*args, **data))
+    assert not catalog.tiles
+    return catalog.failures[0].message
+
+
+def test_bands_of_scaled_integers_are_read_as_the_configuration_says(folder, write_raster):
+    stored = np.rint(np.stack([MEAN, STD]) * 10).astype(np.int16)
+    stored[0, 3, 4] = -1
+    write_raster(folder / "t_both.tif", stored, names=("height", "height_sd"))
+    both = {"path": "{tile}_both.tif", "scale": 0.1, "nodata": -1}
+
+    found = stack_of(mean={**both, "band": 1}, std={**both, "band": "height_sd", "offset": 0.5})
+
+    known = np.ones(SHAPE, bool)
+    known[3, 4] = False
+    np.testing.assert_array_equal(found["valid"], known)
+    np.testing.assert_array_equal(found["mean"].values[known], (stored[0] * 0.1)[known])
+    np.testing.assert_array_equal(found["variance"], (stored[1] * 0.1 + 0.5) ** 2)
+
+
+def test_what_is_written_replaces_what_the_file_says(folder, write_raster):
+    write_raster(folder / "t_p.tif", np.rint(MEAN).astype(np.int16), scales=[7.0], offsets=[3.0], nodata=25)
+
+    found = stack_of(mean={"path": "{tile}_p.tif", "scale": 2, "offset": 0, "nodata": 30})
+
+    np.testing.assert_array_equal(np.isnan(found["mean"]), np.rint(MEAN) == 30)
+    kept = np.rint(MEAN) != 30
+    np.testing.assert_array_equal(found["mean"].values[kept], 2 * np.rint(MEAN)[kept])
+
+
+def test_an_absent_block_is_not_taken_for_another_nodata(folder, write_raster):
+    truth = TRUTH.copy()
+    truth[:16, :16] = 0
+    write_raster(folder / "t_sparse.tif", truth, nodata=0, sparse_ok=True, tiled=True, blockxsize=16, blockysize=16)
+
+    found = stack_of(truth={"path": "{tile}_sparse.tif", "nodata": -1})
+
+    np.testing.assert_array_equal(found["truth"], truth)
+    assert found["valid"].all()
+
+
+@pytest.mark.parametrize("layer", ["mean", "std", "variance", "truth"])
+def test_units_are_converted_to_that_of_the_variable(folder, write_raster, layer):
+    values = {"mean": MEAN, "std": STD, "variance": STD**2, "truth": TRUTH}[layer]
+    square = 2 if layer == "variance" else 1
+    write_raster(folder / "t_cm.tif", values * np.float32(100**square))
+    layers = {"std": None} if layer == "variance" else {}
+
+    units = "cm2" if layer == "variance" else "cm"
+    found = stack_of({"v": {"units": "m"}}, **layers, **{layer: {"path": "{tile}_cm.tif", "units": units}})
+    plain = stack_of()
+
+    for name in ("mean", "variance", "truth"):
+        np.testing.assert_allclose(found[name], plain[name], rtol=1e-6)
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_zero_of_a_scale_counts_for_values_alone():
+    found = stack_of(
+        {"v": {"units": "K"}},
+        mean={"path": "{tile}_m.tif", "units": "degC"},
+        std={"path": "{tile}_s.tif", "units": "degC"},
+        truth={"path": "{tile}_y.tif", "units": "degC"},
+    )
+
+    np.testing.assert_allclose(found["mean"], MEAN + 273.15, rtol=1e-7)
+    np.testing.assert_allclose(found["variance"], STD.astype(float) ** 2, rtol=1e-6)
+    np.testing.assert_allclose(found["truth"], TRUTH + 273.15, rtol=1e-7)
+
+
+def test_units_of_files_are_converted_with_a_note(folder, write_raster):
+    write_raster(folder / "t_cm.tif", TRUTH * 100, units=["cm"])
+
+    catalog = find_tiles(experiment({"v": {"units": "m"}}, truth="{tile}_cm.tif"))
+
+    assert catalog.notes == ("truth is converted from cm to m",)
+    assert catalog.tiles[0].truth.bands[0].scale == 0.01
+
+
+@pytest.mark.parametrize("units", ["some", "K"])
+def test_units_of_files_that_do_not_fit_are_left_as_they_are(folder, write_raster, units):
+    write_raster(folder / "t_odd.tif", TRUTH, units=[units])
+
+    (tile,) = find_tiles(experiment({"v": {"units": "m"}}, truth="{tile}_odd.tif")).tiles
+
+    assert not tile.truth.bands[0].scaled
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("units", "variables", "said"),
+    [
+        ("K", {"v": {"units": "m"}}, "data.truth: K cannot be converted to m"),
+        ("trees", {"v": {"units": "m"}}, "data.truth: the unit 'trees' is not known"),
+        ("cm", None, "data.truth gives the unit cm, but that of the variable is not known"),
+    ],
+)
+def test_written_units_that_cannot_be_converted_are_refused(units, variables, said):
+    assert said in fault_of(variables, truth={"path": "{tile}_y.tif", "units": units})
+
+
+@pytest.mark.parametrize(("units", "factor"), [("1", 1), ("%", 100)])
+def test_a_relative_std_is_that_share_of_the_mean(folder, write_raster, units, factor):
+    write_raster(folder / "t_r.tif", STD / MEAN * np.float32(factor))
+
+    found = stack_of(std=None, relative_std={"path": "{tile}_r.tif", "units": units})
+
+    np.testing.assert_allclose(found["variance"], STD.astype(float) ** 2, rtol=1e-5)
+
+
+def test_a_relative_std_without_a_unit_is_refused(folder, write_raster):
+    write_raster(folder / "t_r.tif", STD / MEAN)
+
+    assert 'write {path: ..., units: "1"} or {path: ..., units: "%"}' in fault_of(std=None, cv="{tile}_r.tif")
+
+
+@pytest.mark.parametrize("key", ["truth_variance", "truth_std", "truth_relative_std"])
+def test_the_error_of_the_truth_is_added_however_it_is_given(folder, write_raster, key):
+    values = {"truth_variance": ERROR**2, "truth_std": ERROR, "truth_relative_std": ERROR / TRUTH}[key]
+    write_raster(folder / "t_n.tif", values)
+
+    found = stack_of(**{key: {"path": "{tile}_n.tif", "units": "1"} if "relative" in key else "{tile}_n.tif"})
+
+    np.testing.assert_allclose(found["variance"], STD.astype(float) ** 2 + ERROR.astype(float) ** 2, rtol=1e-6)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("layer", "said"),
+    [
+        ({"band": 3}, "has 1 bands, but data.mean names band 3"),
+        ({"band": "height"}, "no band has the description 'height' that data.mean.band names"),
+    ],
+)
+def test_a_band_that_there_is_not_is_refused(layer, said):
+    assert said in fault_of(mean={"path": "{tile}_m.tif", **layer})
+
+
+def test_a_nodata_that_the_stored_type_cannot_hold_is_refused(folder, write_raster):
+    write_raster(folder / "t_p.tif", np.rint(MEAN).astype(np.uint8))
+
+    said = fault_of(mean={"path": "{tile}_p.tif", "nodata": -9999})
+
+    assert "nodata -9999 of data.mean is no number of type uint8" in said
+
+
+def test_one_band_for_several_variables_is_refused(folder, write_raster):
+    for name, values in {"m": MEAN, "s": STD, "y": TRUTH}.items():
+        write_raster(folder / f"t_{name}.tif", np.stack([values, values]))
+
+    said = fault_of(["one", "two"], mean={"path": "{tile}_m.tif", "band": 1})
+
+    assert "data.mean.band is one band for 2 variables, one, two" in said
+
+
+def test_variables_follow_from_the_only_band_of_the_mean(folder, write_raster):
+    write_raster(folder / "t_both.tif", np.stack([MEAN, STD]), names=("height", "height_sd"))
+    written = {"version": 1, "name": "one", "tiles": ["t"]}
+    data = {"mean": {"path": "{tile}_both.tif", "band": 1}, "std": {"path": "{tile}_both.tif", "band": 2}}
+
+    catalog = find_tiles(load_experiment(written | {"data": {**data, "truth": "{tile}_y.tif"}}))
+
+    assert [variable.name for variable in catalog.variables] == ["height"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_faulty_setting_of_all_tiles_costs_no_silence():
+    with pytest.raises(ConfigError, match="no file matches"):
+        find_tiles(experiment(mean={"path": "nothing/{tile}.tif", "scale": 2}))
+
+
+def test_an_array_of_a_netcdf_file_is_a_layer_with_the_same_bits(folder):
+    write_netcdf(folder / "t.nc", height=TRUTH, other=MEAN)
+
+    found = stack_of(truth={"path": "{tile}.nc", "variable": "height"})
+
+    np.testing.assert_array_equal(found["truth"], TRUTH)
+    np.testing.assert_array_equal(found["mean"], MEAN)
+
+
+def test_a_netcdf_file_is_recognised_where_its_driver_is_missing(folder):
+    write_netcdf(folder / "t.nc", height=TRUTH)
+    (folder / "t_named.tif").write_bytes((folder / "t.nc").read_bytes())
+    one = experiment(truth={"path": "{tile}.nc", "variable": "height"})
+    for written, kind in (
+        (one, "netCDF"),
+        (experiment(truth="{tile}.nc"), "netCDF"),
+        (experiment(truth="{tile}_named.tif"), "HDF5"),
+    ):
+        (failure,) = find_tiles(written.model_copy(update={"drivers": ("GTiff",)})).failures
+        assert f"it is a {kind} file; write drivers: [GTiff, {kind}]" in failure.message
