@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
@@ -15,13 +16,14 @@ from pydantic import (
 )
 
 from geouq.config.forms import BandOrder, FormFiles
-from geouq.config.layer_file import Layers
+from geouq.config.layer_file import Layers, paths_written
 from geouq.config.sections import Level, Predicted, Text
 from geouq.config.validation_errors import Steps, quoted, raise_each
 from geouq.config.values import (
     AREA,
     FORM_KEYS,
     MODEL,
+    TILE,
     grouping_name,
     model_name,
     repeated,
@@ -44,7 +46,7 @@ Weights = Annotated[
     str,
     Field(min_length=1),
     AfterValidator(weights_pattern),
-    WithJsonSchema({"anyOf": [{"const": AREA}, {"type": "string", "pattern": r"\{tile\}"}]}),
+    WithJsonSchema({"anyOf": [{"const": AREA}, {"type": "string", "pattern": "[{}./]"}]}),
 ]
 Named = dict[Annotated[Text, AfterValidator(grouping_name)], Pattern]
 GROUPINGS = ("covariates", "classes")  # keys below which rasters have names
@@ -291,6 +293,18 @@ def data_for_models(written: object, info: ValidationInfo) -> object:
     """Layers of a tile as the models, which were read before them, need them: with the prediction, or without."""
     if isinstance(written, SharedData) or not isinstance(written, Mapping):
         return written
+    models = info.data.get("models")
+    problems = list(_problems_of_tiles(written, models if isinstance(models, Mapping) else {}))
+    try:
+        found = _layers_for_models(written, info)
+    except ValidationError as error:
+        raise_each([*problems, *((problem["loc"], problem["msg"]) for problem in error.errors())])
+        raise
+    raise_each(problems)
+    return found
+
+
+def _layers_for_models(written: Mapping[str, Any], info: ValidationInfo) -> SharedData:
     if "models" not in info.data:  # where they are faulty, they do not tell what data needs of the prediction
         return _without_prediction(written, {})
     models = info.data["models"]
@@ -305,6 +319,22 @@ def data_for_models(written: object, info: ValidationInfo) -> object:
     found = Data.model_validate(written)
     raise_each(_placeholders({(layer,): path for layer, path in found.predicted.items()}, several=models is not None))
     return found
+
+
+def _problems_of_tiles(
+    written: Mapping[str, Any], models: Mapping[str, PredictionFiles]
+) -> Iterator[tuple[Steps, str]]:
+    """Yield each path that lacks {tile}, where others have it."""
+    paths = dict(paths_written(written))
+    others = [path for files in models.values() for path in files.predicted.values()]
+    if not any(TILE in path for path in (*paths.values(), *others)):
+        return
+    for steps, path in paths.items():
+        if TILE not in path:
+            shown = path if "://" in path else PurePath(path).name
+            yield steps, f"{quoted(shown)} needs {TILE} where the name of the tile stands"
+    if paths and all(TILE not in path for path in others) and others:
+        yield next(iter(paths)), f"has {TILE}, but the paths of models have not; write it in all paths, or in none"
 
 
 def _is_in_parts(written: Mapping[str, Any]) -> bool:

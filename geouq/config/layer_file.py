@@ -27,6 +27,7 @@ from pydantic import (
 from geouq.config.layer_bands import BAND_SCHEMA, band_written
 from geouq.config.sections import Section
 from geouq.config.validation_errors import Steps, quoted, several
+from geouq.config.values import is_path
 
 ALIASES = {  # names that products use
     "standard_error": "std",
@@ -175,6 +176,17 @@ def _mappings(data: Mapping[str, Any]) -> Iterator[tuple[Steps, Mapping[str, Any
                 yield (key,), value
             continue
         yield from (((key, str(name)), own) for name, own in value.items() if isinstance(own, Mapping))
+
+
+def paths_written(data: Mapping[str, Any]) -> Iterator[tuple[Steps, str]]:
+    """Yield the path of each layer, with the keys that lead to it; also of layers that are faulty."""
+    for key, value in data.items():
+        name = ALIASES.get(key, key)
+        layers = value if name in OF_NAMES and isinstance(value, Mapping) else {"": value} if name in LAYER_KEYS else {}
+        for last, own in layers.items():
+            path = own.get("path") if isinstance(own, Mapping) else own
+            if isinstance(path, str) and is_path(key, path):
+                yield (key, str(last)) if last else (key,), path
 
 
 def _with_paths(data: Mapping[str, Any], paths: Mapping[Steps, str]) -> dict[str, Any]:

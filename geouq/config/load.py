@@ -14,10 +14,10 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from geouq.config.layer_file import LayerFile, add_mappings
+from geouq.config.layer_file import ALIASES, LAYER_KEYS, OF_NAMES, LayerFile, add_mappings
 from geouq.config.model import Experiment
 from geouq.config.validation_errors import Problem, Steps, config_error, one_line
-from geouq.config.values import FORM_KEYS
+from geouq.config.values import FORM_KEYS, is_path
 from geouq.config.yaml_text import Written, as_written, is_file, merged, read_yaml
 from geouq.core.errors import ConfigError, as_path, wrong_type
 from geouq.core.extensions import load_extensions
@@ -221,11 +221,15 @@ def _with_files(regions: Written) -> Written:
     return replace(regions, value=entries)
 
 
-def _with_layers(data: Written) -> Written:
-    """Return the same for each layer; what has no {tile} is a word, or faulty."""
+def _with_layers(data: Written, key: str = "") -> Written:
+    """Return the same for each layer; what is below another key is a word, a number, or faulty."""
     if isinstance(data.value, dict):
-        return replace(data, value={key: _with_layers(node) for key, node in data.value.items()})
-    return _resolved(data) if "{tile}" in str(data.value) else data
+        below = {name: _with_layers(node, "path" if key in OF_NAMES else name) for name, node in data.value.items()}
+        return replace(data, value=below)
+    of_layer = (
+        key in (*LAYER_KEYS, *ALIASES, *OF_NAMES, "path") and isinstance(data.value, str) and is_path(key, data.value)
+    )
+    return _resolved(data) if of_layer or "{tile}" in str(data.value) else data
 
 
 def _resolved(node: Written) -> Written:

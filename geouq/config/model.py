@@ -67,6 +67,7 @@ from geouq.config.validation_errors import Problem, quoted, raise_each, suggesti
 from geouq.config.values import (
     CALIBRATION_LEVELS,
     CELLS,
+    TILE,
     calibration_level,
     cell_side,
     experiment_name,
@@ -335,6 +336,14 @@ class Experiment(Section):
         """Add the level of the given intervals to the levels."""
         given = {own.level for own in predictions_read(info.data) if own.level is not None}
         return tuple(sorted({*levels, *given}))
+
+    @field_validator("tiles")
+    @classmethod
+    def _that_paths_tell_apart(cls, tiles: Names | None, info: ValidationInfo) -> Names | None:
+        paths = [path for files in predictions_read(info.data) for path in files.predicted.values()]
+        if tiles is not None and len(tiles) > 1 and paths and not any(TILE in path for path in paths):
+            raise ValueError(f"{len(tiles)} tiles are named, but no path has {TILE} where their names stand")
+        return tiles
 
     @field_validator("regions")
     @classmethod

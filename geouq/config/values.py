@@ -21,6 +21,7 @@ CELL_SIDES = (16, 32, 64, 128, 256)
 HIGHEST_LEVEL = 0.999999
 CALIBRATION_LEVELS = tuple(k / 20 for k in range(1, 20))
 AREA = "area"
+TILE = "{tile}"
 MODEL = "{model}"
 MEMBER = "{member}"
 LONGEST_MODEL = 30
@@ -60,27 +61,25 @@ def experiment_name(name: str) -> str:
 
 
 def tile_pattern(path: str) -> str:
-    """Accept a path in which {tile}, and nothing else, stands for something."""
+    """Accept a path in which {tile}, and nothing else, may stand for something."""
     return _with_tile(path, path)
 
 
 def predicted_pattern(path: str) -> str:
-    """Accept a path in which {tile} stands for something, and {model} may."""
+    """Accept a path in which {tile} and {model} may stand for something."""
     return _with_tile(path, path.replace(MODEL, ""))
 
 
 def member_pattern(path: str) -> str:
-    """Accept a path in which {tile} stands for something, and {member} and {model} may."""
+    """Accept a path in which {tile}, {member} and {model} may stand for something."""
     return _with_tile(path, path.replace(MEMBER, "").replace(MODEL, ""))
 
 
 def _with_tile(path: str, pattern: str) -> str:
-    """Return the path, if {tile}, and nothing else, stands for something in its pattern."""
-    rest = pattern.replace("{tile}", "")
+    """Return the path, if no other placeholder than {tile} is in its pattern."""
+    rest = pattern.replace(TILE, "")
     if "{" in rest or "}" in rest:
         raise ValueError(f"{quoted(path)}: the only placeholder is {{tile}}")
-    if rest == pattern:
-        raise ValueError(f"{quoted(path)} needs {{tile}} where the name of the tile stands")
     return path
 
 
@@ -124,6 +123,15 @@ def grouping_name(name: str) -> str:
     return name_in_tables(name)
 
 
+def is_path(layer: str, text: str) -> bool:
+    """Return whether what is written for a layer is a path; weights may be a word.
+
+    >>> is_path("weights", "area"), is_path("weights", "w/{tile}.tif"), is_path("mean", "height")
+    (False, True, True)
+    """
+    return text != "" and (layer != "weights" or bool(re.search(r"[{}./]", text)))
+
+
 def weights_pattern(text: str) -> str:
     """Accept the word area, or the path of a raster with {tile}.
 
@@ -133,9 +141,9 @@ def weights_pattern(text: str) -> str:
     """
     if text == AREA:
         return text
-    if "{" in text or "}" in text:
+    if is_path("weights", text):
         return tile_pattern(text)
-    raise ValueError(f"{quoted(text)} is not known{suggestion(text, [AREA, 'a path with {tile}'])}")
+    raise ValueError(f"{quoted(text)} is not known{suggestion(text, [AREA, 'a path'])}")
 
 
 def directory_pattern(path: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from geouq.config import IN, OUT, Experiment, Problem, config_error, problem_of_name, suggestion
 from geouq.core.errors import DataError
 from geouq.core.naming import file_in_name
-from geouq.rasters.listing import as_listed, is_in_folders, is_in_store, paths_like, tile_regex
+from geouq.rasters.listing import TILE, as_listed, is_in_folders, is_in_store, paths_like, tile_regex
 from geouq.rasters.predictions import is_predicted
 
 SHOWN = 5
@@ -26,14 +26,18 @@ def others(patterns: Mapping[str, str], layer: str) -> list[str]:
 def listed_names(experiment: Experiment, patterns: Mapping[str, str]) -> dict[str, set[str]]:
     """Return the tile names for which a file exists, for each layer whose files are listed.
 
-    Folders on this machine are listed. Keys of an object store are listed if the configuration does not name the tiles.
+    A path without {tile} is that of the only tile, which has the name of the experiment unless it is given. Folders on
+    this machine are listed. Keys of an object store are listed if the configuration does not name the tiles.
     If the store refuses to list a layer other than a prediction, the files of that layer are found by opening them.
 
     Raises ConfigError where predictions cannot be listed.
     """
     found = {}
     for layer, pattern in patterns.items():
-        if is_in_folders(pattern) or (experiment.tiles is None and is_in_store(pattern)):
+        if TILE not in pattern:
+            there = not is_in_folders(pattern) or Path(file_in_name(pattern)).exists()
+            found[layer] = {*(experiment.tiles or (experiment.name,))} if there else set[str]()
+        elif is_in_folders(pattern) or (experiment.tiles is None and is_in_store(pattern)):
             try:
                 found[layer] = match_names(pattern, others(patterns, layer), hidden=True)
             except DataError as error:
@@ -70,7 +74,11 @@ def patterns_without_files(
 ) -> list[Problem]:
     """Return a problem for each pattern that matches no file, and one if no prediction can be listed."""
     problems = [
-        experiment.problem_of_layer(layer, f"no file matches {patterns[layer]}{_what_is_there(patterns[layer])}")
+        experiment.problem_of_layer(
+            layer,
+            f"{'no file matches' if TILE in patterns[layer] else 'there is no file'} {patterns[layer]}"
+            f"{_what_is_there(patterns[layer])}",
+        )
         for layer, names in found.items()
         if not names
     ]

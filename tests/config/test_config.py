@@ -130,8 +130,8 @@ def test_the_schema_describes_every_key():
 
 
 def test_the_schema_knows_both_kinds_of_weights():
-    word, path, nothing = json_schema()["$defs"]["Data"]["properties"]["weights"]["anyOf"]
-    assert (word, nothing) == ({"const": "area"}, {"type": "null"})
+    word, path, nothing, mapping = json_schema()["$defs"]["Data"]["properties"]["weights"]["anyOf"]
+    assert (word, nothing, mapping) == ({"const": "area"}, {"type": "null"}, {"$ref": "#/$defs/LayerFile"})
     assert re.search(path["pattern"], "w/{tile}.tif")
     assert not re.search(path["pattern"], "areas")
 

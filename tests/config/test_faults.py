@@ -163,7 +163,7 @@ def test_a_name_that_is_no_folder_is_refused(tmp_path, name):
     [
         ("areas", "'areas' is not known; did you mean 'area'?"),
         ("Area", "'Area' is not known; did you mean 'area'?"),
-        ("w.tif", "'w.tif' is not known; known are area, a path with {tile}"),
+        ("/w.tif", "'w.tif' needs {tile} where the name of the tile stands"),
         ("'/{tile}/{band}.tif'", "'/{tile}/{band}.tif': the only placeholder is {tile}"),
         ("''", "must not be empty"),
         ("[area]", "needs text, not a list"),

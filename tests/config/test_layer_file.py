@@ -116,7 +116,7 @@ def test_other_names_of_the_uncertainty_are_known(other, usual):
         ({"mean": {"path": "{tile}", "scale": 0}}, "data.mean.scale: every value times 0 is 0"),
         ({"mean": {"path": "{tile}", "band": 0}}, "data.mean.band: '0' is no band"),
         ({"mean": {"scale": 2}}, "data.mean: missing key 'path'"),
-        ({"mean": {"path": "mean.tif", "scale": 2}}, "data.mean: 'mean.tif' needs {tile}"),
+        ({"mean": {"path": "mean.tif", "scale": 2}}, "needs {tile} where the name of the tile stands"),
         ({"truth": {"path": "{tile}.tif", "variable": "x"}}, "data.truth.variable: names an array of a file, but"),
         ({"standard_error": "{tile}_e.tif"}, "data.standard_error: is another name of std, which is given too"),
         ({"relative_std": "{tile}_r.tif"}, "data.relative_std: give either std or relative_std, not both"),

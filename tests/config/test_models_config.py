@@ -96,7 +96,7 @@ def test_a_fault_of_models_is_told_at_its_place(tmp_path, text, fault):
 
 
 def test_all_faults_of_models_and_data_are_told_at_once(tmp_path):
-    text = OF_A + "  b: {mean: '{tile}m', level: 2}\ndata: {mean: 'm', mask: 'x'}\n"
+    text = OF_A + "  b: {mean: '{tile}m', level: 2}\ndata: {mean: 'm', mask: '{x}'}\n"
 
     places = [line.split(": ")[1] for line in faults(tmp_path, text)]
     assert places == ["models.b.level", "data", "data.mask"]

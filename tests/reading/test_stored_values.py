@@ -244,3 +244,56 @@ def test_a_netcdf_file_is_recognised_where_its_driver_is_missing(folder):
     ):
         (failure,) = find_tiles(written.model_copy(update={"drivers": ("GTiff",)})).failures
         assert f"it is a {kind} file; write drivers: [GTiff, {kind}]" in failure.message
+
+
+# paths without {tile}
+
+
+def single(**data):
+    files = {"mean": "t_m.tif", "std": "t_s.tif", "truth": "t_y.tif"} | data
+    return load_experiment({"version": 1, "name": "whole country", "data": files})
+
+
+@pytest.mark.usefixtures("folder")
+def test_paths_without_a_placeholder_are_one_tile_with_the_name_of_the_experiment():
+    (tile,) = find_tiles(single()).tiles
+
+    assert tile.name == "whole country"
+    found = open_stack(single()).load(scheduler="synchronous").isel(variable=0)
+    np.testing.assert_array_equal(found["truth"], TRUTH)
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_only_tile_may_be_named():
+    experiment = single().model_copy(update={"tiles": ("north",)})
+
+    assert [tile.name for tile in find_tiles(experiment).tiles] == ["north"]
+
+
+def test_a_path_of_the_only_tile_that_does_not_exist_is_told_with_what_is_there(folder):
+    with pytest.raises(ConfigError) as told:
+        find_tiles(single(std="nothing.tif"))
+
+    assert str(told.value).startswith(
+        f"configuration: data.std: there is no file {folder}/nothing.tif; {folder} holds t_e.tif"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"truth": "{tile}_y.tif"}, "data.mean: 't_m.tif' needs {tile} where the name of the tile stands"),
+        ({"classes": {"cover": "{tile}_c.tif"}}, "data.truth: 't_y.tif' needs {tile}"),
+    ],
+)
+def test_a_placeholder_in_some_paths_alone_is_refused(change, said):
+    with pytest.raises(ConfigError) as told:
+        single(**change)
+
+    assert said in str(told.value)
+
+
+def test_several_tiles_need_a_placeholder():
+    files = {"mean": "m.tif", "std": "s.tif", "truth": "y.tif"}
+    with pytest.raises(ConfigError, match=r"2 tiles are named, but no path has \{tile\}"):
+        load_experiment({"version": 1, "name": "x", "data": files, "tiles": ["a", "b"]})
