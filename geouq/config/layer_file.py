@@ -4,6 +4,7 @@ In a configuration, a layer is a path, or a mapping of a path and of these setti
 fields of their layers, and the settings beside them.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Self
@@ -26,7 +27,7 @@ from pydantic import (
 
 from geouq.config.layer_bands import BAND_SCHEMA, band_written
 from geouq.config.sections import Section
-from geouq.config.validation_errors import Steps, quoted, several
+from geouq.config.validation_errors import Steps, quoted, raise_each, several
 from geouq.config.values import is_path
 
 ALIASES = {  # names that products use
@@ -47,6 +48,26 @@ def _not_zero(scale: float) -> float:
     if scale == 0:
         raise ValueError("every value times 0 is 0; give the factor of the stored values, or leave it out")
     return scale
+
+
+def _as_list(written: object) -> object:
+    """Return one code as a list of it."""
+    return written if isinstance(written, list | tuple) else [written]
+
+
+def _ends_of(bits: str) -> tuple[int, int]:
+    """Return the first and the last bit; the last one before the first where the text says neither.
+
+    >>> _ends_of("2-3"), _ends_of("4"), _ends_of("four")
+    ((2, 3), (4, 4), (0, -1))
+    """
+    found = BITS.fullmatch(bits)
+    return (int(found[1]), int(found[2] or found[1])) if found else (0, -1)
+
+
+Code = Annotated[int, Field(ge=0)]
+BITS = re.compile(r"(\d{1,2})(?:-(\d{1,2}))?")
+HIGHEST_BIT = 52  # of whole numbers that float64 holds
 
 
 class LayerFile(Section):
@@ -73,6 +94,15 @@ class LayerFile(Section):
         min_length=1,
         description="unit of the layer, which is converted to that of the variable; default: that of the file",
     )
+    keep: Annotated[tuple[Code, ...], BeforeValidator(_as_list)] | None = Field(
+        default=None, min_length=1, description="of a mask: codes of the pixels that count, such as classes of quality"
+    )
+    bits: dict[str, Annotated[tuple[Code, ...], BeforeValidator(_as_list), Field(min_length=1)]] | None = Field(
+        default=None,
+        min_length=1,
+        description="of a mask of quality flags: number of a bit, from 0, or bits such as 2-3: their values in pixels that "
+        "count, such as `{0: 0, 2-3: [0, 1]}`",
+    )
 
     @property
     def gdal_path(self) -> str:
@@ -88,9 +118,30 @@ class LayerFile(Section):
         """Return what is said besides the path."""
         return self.model_dump(exclude={"path"}, exclude_none=True)
 
+    @property
+    def bit_fields(self) -> tuple[tuple[int, int, tuple[int, ...]], ...]:
+        """Return the first bit, the number of bits and the values that count of each entry of `bits`."""
+        ends = {_ends_of(name): values for name, values in (self.bits or {}).items()}
+        return tuple((first, last - first + 1, values) for (first, last), values in ends.items())
+
     def with_gdal_path(self) -> Self:
         """Return the same with the path as GDAL names it."""
         return self.model_copy(update={"path": self.gdal_path, "variable": None})
+
+    @field_validator("bits")
+    @classmethod
+    def _of_bits(cls, bits: dict[str, tuple[int, ...]] | None) -> dict[str, tuple[int, ...]] | None:
+        problems: list[tuple[Steps, str]] = []
+        for name, values in (bits or {}).items():
+            first, last = _ends_of(name)
+            if not first <= last <= HIGHEST_BIT:
+                problems.append(
+                    ((name,), f"{quoted(name)} is no bit from 0 to {HIGHEST_BIT}, and no range such as 2-3")
+                )
+            elif max(values) >> (last - first + 1):
+                problems.append(((name,), f"{max(values)} does not fit into {last - first + 1} bits"))
+        raise_each(problems)
+        return bits
 
     @field_validator("variable")
     @classmethod
@@ -134,6 +185,7 @@ class Layers(Section):
         for steps, written in _mappings(data):
             try:
                 files[steps] = LayerFile.model_validate(written).with_gdal_path()
+                problems += [((*steps, key), "is for masks alone") for key in _of_masks(files[steps], steps)]
             except ValidationError as error:
                 problems += [((*steps, *problem["loc"]), problem["msg"]) for problem in error.errors()]
         if problems:
@@ -164,6 +216,11 @@ def _with_usual_names(
         if data.get(name) is not None
     ]
     return {known.get(key, key): own for key, own in data.items()}, problems
+
+
+def _of_masks(file: LayerFile, steps: Steps) -> list[str]:
+    """Return the keys that a layer which is no mask must not have."""
+    return [] if steps == ("mask",) else [key for key in ("keep", "bits") if getattr(file, key) is not None]
 
 
 def _mappings(data: Mapping[str, Any]) -> Iterator[tuple[Steps, Mapping[str, Any]]]:

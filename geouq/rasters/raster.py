@@ -47,6 +47,7 @@ from geouq.rasters.gdal import (
     open_as,
     with_option,
 )
+from geouq.rasters.mask_rule import MaskRule
 from geouq.rasters.plain_tiff import PlainTiff, plain_tiff
 from geouq.rasters.remote_files import (
     as_gdal_names_it,
@@ -174,6 +175,7 @@ class Raster:
     for none.
     kept : whether the server was not asked for this header, which an earlier run read.
     only : number of the band that the configuration names for all that is read from here; None for none.
+    rule : of a mask, which codes let a pixel count; None where all but 0 do.
     other_nodata : whether the configuration names another nodata, which GDAL does not write into absent blocks.
     """
 
@@ -194,6 +196,7 @@ class Raster:
     kept: bool = field(default=False, compare=False)
     only: int | None = None
     other_nodata: bool = False
+    rule: MaskRule | None = None
 
     @property
     def variables(self) -> dict[str, int]:
@@ -226,7 +229,8 @@ class Raster:
         """Return what changes when the pixels do: what identifies the files, and the header."""
         files = [file.identity for file in self.files]
         name = Path(without_signature(self.path)).name
-        return repr((name, files, self.unidentified, self.grid, self.bands, self.alpha))
+        rule = () if self.rule is None else (self.rule,)
+        return repr((name, files, self.unidentified, self.grid, self.bands, self.alpha, *rule))
 
     @property
     def size(self) -> int:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from geouq.config import LayerFile, Variable, model_and_layer
 from geouq.core.errors import DataError
 from geouq.core.units import conversion, is_known
+from geouq.rasters.mask_rule import MaskRule
 from geouq.rasters.raster import (
     ONE_FOR_ALL,
     Band,
@@ -40,7 +41,7 @@ def as_written(raster: Raster, layer: str, written: LayerFile | None) -> Raster:
             kind = bands[number - 1].dtype
             raise DataError(f"{raster.path}: nodata {written.nodata:g} of data.{layer} is no number of type {kind}")
     other = written.nodata is not None and bands != raster.bands
-    return replace(raster, bands=bands, only=only, other_nodata=other)
+    return replace(raster, bands=bands, only=only, other_nodata=other, rule=MaskRule.of(written))
 
 
 @lru_cache(64)

@@ -247,11 +247,12 @@ class _Layer:
         return Decoded(scaled(raw, band), None, status)
 
     def is_masked(self, variable: Variable, window: Window) -> Status:
-        """Of a mask: MASKED where it is 0, not finite, or says nothing."""
+        """Of a mask: MASKED where it is 0, or a code that does not count, not finite, or says nothing."""
         number = self.number_of(variable)
         raw, band = self._read(number, window), self._raster.bands[number - 1]
-        values = scaled(raw, band)
-        out = (values == 0) | equals(raw, band.nodata) | ~np.isfinite(values)
+        values, rule = scaled(raw, band), self._raster.rule
+        out = values == 0 if rule is None else ~rule.counts(values)
+        out |= equals(raw, band.nodata) | ~np.isfinite(values)
         return merged(status_where(out, MASKED), self._hidden(number, window))
 
     def weight(self, variable: Variable, window: Window) -> tuple[Doubles, Status]:

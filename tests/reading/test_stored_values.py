@@ -297,3 +297,62 @@ def test_several_tiles_need_a_placeholder():
     files = {"mean": "m.tif", "std": "s.tif", "truth": "y.tif"}
     with pytest.raises(ConfigError, match=r"2 tiles are named, but no path has \{tile\}"):
         load_experiment({"version": 1, "name": "x", "data": files, "tiles": ["a", "b"]})
+
+
+# masks by code
+
+
+CODES = RNG.integers(0, 16, SHAPE).astype(np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("rule", "kept"),
+    [
+        ({"keep": [1, 2]}, np.isin(CODES, (1, 2))),
+        ({"keep": 0}, CODES == 0),
+        ({"bits": {"0": 0}}, CODES % 2 == 0),
+        ({"bits": {"1-2": [0, 3], "3": 1}}, np.isin(CODES >> 1 & 3, (0, 3)) & (CODES >> 3 == 1)),
+        ({"keep": [4, 5, 6], "bits": {"0": 0}}, np.isin(CODES, (4, 6))),
+        ({"keep": [1, 2], "nodata": 2}, CODES == 1),
+    ],
+)
+def test_a_mask_of_codes_keeps_the_pixels_that_the_configuration_names(folder, write_raster, rule, kept):
+    write_raster(folder / "t_q.tif", CODES)
+
+    found = stack_of(mask={"path": "{tile}_q.tif", **rule})
+
+    np.testing.assert_array_equal(found["valid"], kept)
+
+
+def test_another_rule_is_another_fingerprint(folder, write_raster):
+    write_raster(folder / "t_q.tif", CODES)
+    masks = [
+        find_tiles(experiment(mask={"path": "{tile}_q.tif", **rule})).tiles[0].mask
+        for rule in ({}, {"keep": [1]}, {"keep": [2]}, {"bits": {"0": 0}})
+    ]
+
+    assert len({mask.fingerprint for mask in masks}) == len(masks)
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ({"bits": {"x": 0}}, "data.mask.bits.x: 'x' is no bit from 0 to 52"),
+        ({"bits": {"3-2": 0}}, "data.mask.bits.3-2: '3-2' is no bit"),
+        ({"bits": {"0": 2}}, "data.mask.bits.0: 2 does not fit into 1 bits"),
+        ({"bits": {"60": 0}}, "data.mask.bits.60: '60' is no bit"),
+        ({"keep": []}, "data.mask.keep: is too short; give 1 or more"),
+        ({"keep": ["cloud"]}, "data.mask.keep.0: 'cloud' is not a whole number"),
+        ({"keep": [-1]}, "data.mask.keep.0: '-1' is less than 0"),
+    ],
+)
+def test_a_faulty_rule_is_told_with_its_key(rule, said):
+    with pytest.raises(ConfigError) as told:
+        experiment(mask={"path": "{tile}_q.tif", **rule})
+
+    assert said in str(told.value)
+
+
+def test_codes_are_for_masks_alone():
+    with pytest.raises(ConfigError, match=r"data\.truth\.keep: is for masks alone"):
+        experiment(truth={"path": "{tile}_y.tif", "keep": [1]})
