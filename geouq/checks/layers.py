@@ -13,8 +13,8 @@ NEARLY_ALL = 0.95  # share of the pixels
 FEW_VALUES = 16  # distinct values: two layers with fewer may agree by chance
 CLOSE = 1e-6  # relative difference of values that went through a square
 MASK_REMEDY = (
-    "a mask excludes pixels where it is 0: if yours is 1 there (as cloud masks are), write the codes of the pixels that "
-    "count: `mask: {path: ..., keep: [0]}`"
+    "a mask excludes pixels where it is 0: if yours is 1 there (as cloud masks are), write the codes of the pixels "
+    "that count: `mask: {path: ..., keep: [0]}`"
 )
 # that people write where nothing is known, and that few variables reach
 CODES = (-9999.0, -99999.0, -999.0, -99.0, 9999.0, 99999.0, -32768.0, 32767.0, 65535.0, 255.0, -128.0)

@@ -100,8 +100,8 @@ class LayerFile(Section):
     bits: dict[str, Annotated[tuple[Code, ...], BeforeValidator(_as_list), Field(min_length=1)]] | None = Field(
         default=None,
         min_length=1,
-        description="of a mask of quality flags: number of a bit, from 0, or bits such as 2-3: their values in pixels that "
-        "count, such as `{0: 0, 2-3: [0, 1]}`",
+        description="of a mask of quality flags: number of a bit, from 0, or bits such as 2-3: their values in pixels "
+        "that count, such as `{0: 0, 2-3: [0, 1]}`",
     )
 
     @property
