@@ -59,6 +59,7 @@ from geouq.config.sections import (
     Recalibration,
     Section,
     Text,
+    TileCut,
     VarianceRule,
     method_alone,
     problem_of_groups,
@@ -91,7 +92,15 @@ CalibrationWeights = Literal["equal", "counts"]
 
 
 def _all_tiles(written: object) -> object:
+    if isinstance(written, Mapping):
+        return TileCut.model_validate(written)
     return None if written == "all" else written
+
+
+def _names_in(info: ValidationInfo) -> Names | None:
+    """Return the names of the tiles that were read before; None where there are none."""
+    tiles = info.data.get("tiles")
+    return tiles if isinstance(tiles, tuple) else None
 
 
 def _schemes(written: object) -> object:
@@ -154,9 +163,13 @@ class Experiment(Section):
         "bands",
     )
     tiles: Annotated[
-        Annotated[Names, Field(min_length=1)] | None,
-        BeforeValidator(_all_tiles, json_schema_input_type=list[Text] | Literal["all"]),
-    ] = Field(default=None, description="names of the tiles; default: all tiles that have every layer")
+        TileCut | Annotated[Names, Field(min_length=1)] | None,
+        BeforeValidator(_all_tiles, json_schema_input_type=list[Text] | TileCut | Literal["all"]),
+    ] = Field(
+        default=None,
+        description="names of the tiles; or the squares into which one mosaic is cut, such as `{grid: 4096}`; default: "
+        "all tiles that have every layer",
+    )
     regions: Regions = Field(
         default={},
         description="name: a list of tiles, or polygons, or classes of a raster, or a union or difference of other "
@@ -239,6 +252,11 @@ class Experiment(Section):
     def output_directory(self) -> Path:
         """Return the folder of the results, relative to where geouq is started."""
         return Path(self.output.directory.replace("{name}", self.name))
+
+    @property
+    def tile_names(self) -> tuple[str, ...] | None:
+        """Return the names of the tiles; None where the rasters give them."""
+        return None if isinstance(self.tiles, TileCut) else self.tiles
 
     @property
     def groupings(self) -> tuple[str, ...]:
@@ -339,23 +357,26 @@ class Experiment(Section):
 
     @field_validator("tiles")
     @classmethod
-    def _that_paths_tell_apart(cls, tiles: Names | None, info: ValidationInfo) -> Names | None:
+    def _that_paths_tell_apart(cls, tiles: TileCut | Names | None, info: ValidationInfo) -> TileCut | Names | None:
         paths = [path for files in predictions_read(info.data) for path in files.predicted.values()]
-        if tiles is not None and len(tiles) > 1 and paths and not any(TILE in path for path in paths):
+        if isinstance(tiles, TileCut):
+            if any(TILE in path for path in paths):
+                raise ValueError(f"one mosaic is cut, so paths have no {TILE}; name the tiles, or leave tiles out")
+        elif tiles is not None and len(tiles) > 1 and paths and not any(TILE in path for path in paths):
             raise ValueError(f"{len(tiles)} tiles are named, but no path has {TILE} where their names stand")
         return tiles
 
     @field_validator("regions")
     @classmethod
     def _of_known_tiles(cls, regions: Regions, info: ValidationInfo) -> Regions:
-        raise_each(problems_of(regions, info.data.get("tiles")))
+        raise_each(problems_of(regions, _names_in(info)))
         return regions
 
     @field_validator("splits")
     @classmethod
     def _of_tiles_apart(cls, splits: Splits | None, info: ValidationInfo) -> Splits | None:
         if splits is not None and "regions" in info.data:
-            raise_each(problems_of_splits(splits, info.data["regions"], info.data.get("tiles")))
+            raise_each(problems_of_splits(splits, info.data["regions"], _names_in(info)))
         return splits
 
     @field_validator("output")

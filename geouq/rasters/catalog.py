@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
-from geouq.config import Experiment, FormData, Problem, Variable, config_error, key_of, model_and_layer
+from geouq.config import Experiment, FormData, Problem, TileCut, Variable, config_error, key_of, model_and_layer
 from geouq.core.errors import DataError, GeouqError
 from geouq.core.failures import Failure
-from geouq.core.grid import Grid, require_same_grid
+from geouq.core.grid import Grid, Window, require_same_grid
 from geouq.rasters.areas import require_areas
+from geouq.rasters.cutting import squares_of
 from geouq.rasters.gdal import keep_gdal_options
 from geouq.rasters.layered import Layered, layered_models
 from geouq.rasters.members import with_members
@@ -23,6 +24,7 @@ from geouq.rasters.tile_names import (
     missing_in_tables,
     path_of,
     patterns_without_files,
+    problems_of_names,
     unknown_tiles,
     wanted_names,
 )
@@ -119,6 +121,11 @@ class Tile:
         own = ((layer, raster) for layer, raster in self.rasters.items() if _is_read_for(layer, variable))
         return {layer: number_of_band(raster, layer, variable) for layer, raster in own}
 
+    def part(self, name: str, window: Window) -> Self:
+        """Return the part of the tile that lies in a window, as a tile of that name."""
+        rasters = {layer: raster.part(window) for layer, raster in self.rasters.items()}
+        return replace(self.with_rasters(rasters), name=name, grid=self.grid.part(window))
+
     def with_rasters(self, rasters: Mapping[str, Raster]) -> Self:
         """Return the same tile with these layers, by their keys as in `rasters`."""
         predictions = {
@@ -194,10 +201,23 @@ def find_tiles(experiment: Experiment, workers: int | None = None) -> Catalog:
     tiles = [tile for tile in opened if isinstance(tile, Tile)]
     failures += [failure for failure in opened if isinstance(failure, Failure)]
     tiles, wrong = _rightly_wired(tiles, experiment)
+    if isinstance(experiment.tiles, TileCut):
+        tiles = _cut(tiles, experiment, experiment.tiles)
     tiles, odd = _with_same_variables(tiles)
     failures = sorted([*failures, *wrong, *odd], key=lambda failure: failure.tile)
     notes = [*notes, *dict.fromkeys(note for tile in tiles for note in tile.notes)]
     return Catalog(tuple(tiles), tuple(failures), tuple(notes))
+
+
+def _cut(tiles: list[Tile], experiment: Experiment, cut: TileCut) -> list[Tile]:
+    """Return the parts of the mosaic; ConfigError where it cannot be cut so, or has no part that is named."""
+    try:
+        parts = [tile.part(*square) for tile in tiles for square in squares_of(tile.grid, cut)]
+    except DataError as error:
+        raise config_error([experiment.problem("tiles", message=str(error))]) from None
+    if parts and (problems := problems_of_names(experiment, {part.name for part in parts})):
+        raise config_error(problems)
+    return parts
 
 
 def readers_of(paths: Iterable[str]) -> int:

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import rasterio
+import rasterio.windows
 from rasterio._err import CPLE_BaseError  # what properties of a damaged header raise
 from rasterio.enums import ColorInterp, MaskFlags
 from rasterio.errors import NotGeoreferencedWarning, RasterioError
@@ -175,6 +176,8 @@ class Raster:
     for none.
     kept : whether the server was not asked for this header, which an earlier run read.
     only : number of the band that the configuration names for all that is read from here; None for none.
+    corner : row and column of the file at which `grid` begins, of a part of it.
+    header : the raster as its file describes it, where the configuration says otherwise, or this is a part; else None.
     rule : of a mask, which codes let a pixel count; None where all but 0 do.
     other_nodata : whether the configuration names another nodata, which GDAL does not write into absent blocks.
     """
@@ -197,6 +200,8 @@ class Raster:
     only: int | None = None
     other_nodata: bool = False
     rule: MaskRule | None = None
+    corner: tuple[int, int] = (0, 0)
+    header: "Raster | None" = field(default=None, compare=False, repr=False)
 
     @property
     def variables(self) -> dict[str, int]:
@@ -208,6 +213,20 @@ class Raster:
             for number, name in enumerate(described, 1)
             if number != self.alpha and self.only in (None, number)
         }
+
+    def changed(self, **fields: Any) -> "Raster":
+        """Return the same file with what the configuration says of it."""
+        return replace(self, header=self.header or self, **fields)
+
+    def part(self, window: Window) -> "Raster":
+        """Return the part of the raster that lies in a window."""
+        row, column = self.corner
+        return self.changed(grid=self.grid.part(window), corner=(row + window.row, column + window.column))
+
+    def place(self, window: Window) -> rasterio.windows.Window:
+        """Return a window of the raster as a window of its file."""
+        row, column = self.corner
+        return rasterio.windows.Window(window.column + column, window.row + row, window.width, window.height)
 
     def origin(self, band: int) -> Origin:
         """Return what tells a band from any other one, whatever names it has: a file and the number of its band."""
@@ -409,7 +428,7 @@ def _require_as_kept(raster: Raster) -> None:
     """Raise ChangedError where a server shows another header, or other files beside the raster, than those kept."""
     with gdal_options():
         now = _read_patiently(raster.path, (raster.driver,))
-    if (now.fingerprint, now.has_no_sidecars) != (raster.fingerprint, raster.has_no_sidecars):
+    if (now.fingerprint, now.has_no_sidecars) != ((raster.header or raster).fingerprint, raster.has_no_sidecars):
         raise ChangedError(f"{raster.path} changed since its header was kept; run again without --trust-for")
 
 
@@ -550,7 +569,8 @@ def is_absent(raster: Raster, number: int, window: Window) -> bool:
     """Return whether a TIFF file holds no block of a band in this window, and says that all of it is nodata then."""
     if not raster.tiff or raster.other_nodata or raster.bands[number - 1].nodata is None:
         return False
-    sides = zip((window.row, window.column), (window.height, window.width), raster.block, strict=True)
+    first = (window.row + raster.corner[0], window.column + raster.corner[1])
+    sides = zip(first, (window.height, window.width), raster.block, strict=True)
     rows, columns = (range(first // side, -(-(first + length) // side)) for first, length, side in sides)
     with opened(raster) as source:
         places = (f"BLOCK_OFFSET_{column}_{row}" for row in rows for column in columns)

@@ -41,7 +41,7 @@ def as_written(raster: Raster, layer: str, written: LayerFile | None) -> Raster:
             kind = bands[number - 1].dtype
             raise DataError(f"{raster.path}: nodata {written.nodata:g} of data.{layer} is no number of type {kind}")
     other = written.nodata is not None and bands != raster.bands
-    return replace(raster, bands=bands, only=only, other_nodata=other, rule=MaskRule.of(written))
+    return raster.changed(bands=bands, only=only, other_nodata=other, rule=MaskRule.of(written))
 
 
 @lru_cache(64)
@@ -110,7 +110,7 @@ def in_units_of(
             changed = _converted(layer, bands[number - 1], wanted, is_written=is_written)
             if changed is not bands[number - 1]:
                 rest = found[layer].bands
-                found[layer] = replace(found[layer], bands=(*rest[: number - 1], changed, *rest[number:]))
+                found[layer] = found[layer].changed(bands=(*rest[: number - 1], changed, *rest[number:]))
                 notes |= (
                     {} if is_written else {f"{layer} is converted from {bands[number - 1].units} to {wanted}": None}
                 )

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 
-from geouq.config import IN, OUT, Experiment, Problem, config_error, problem_of_name, suggestion
+from geouq.config import IN, OUT, Experiment, Problem, TileCut, config_error, problem_of_name, suggestion
 from geouq.core.errors import DataError
 from geouq.core.naming import file_in_name
 from geouq.rasters.listing import TILE, as_listed, is_in_folders, is_in_store, paths_like, tile_regex
@@ -36,8 +36,8 @@ def listed_names(experiment: Experiment, patterns: Mapping[str, str]) -> dict[st
     for layer, pattern in patterns.items():
         if TILE not in pattern:
             there = not is_in_folders(pattern) or Path(file_in_name(pattern)).exists()
-            found[layer] = {*(experiment.tiles or (experiment.name,))} if there else set[str]()
-        elif is_in_folders(pattern) or (experiment.tiles is None and is_in_store(pattern)):
+            found[layer] = {*(experiment.tile_names or (experiment.name,))} if there else set[str]()
+        elif is_in_folders(pattern) or (experiment.tile_names is None and is_in_store(pattern)):
             try:
                 found[layer] = match_names(pattern, others(patterns, layer), hidden=True)
             except DataError as error:
@@ -83,7 +83,7 @@ def patterns_without_files(
         if not names
     ]
     predicted = [layer for layer in patterns if is_predicted(layer)]
-    if experiment.tiles is None and not any(layer in found for layer in predicted):
+    if experiment.tile_names is None and not any(layer in found for layer in predicted):
         problems.append(experiment.problem_of_layer(predicted[0], UNLISTED))
     return problems
 
@@ -104,6 +104,8 @@ def _what_is_there(pattern: str) -> str:
 
 def wanted_names(experiment: Experiment, found: Mapping[str, set[str]]) -> tuple[list[str], list[str]]:
     """Return the names of the tiles to evaluate, in order, and notes on files that are left out."""
+    if isinstance(experiment.tiles, TileCut):
+        return [experiment.name], []
     if experiment.tiles is not None:
         return list(experiment.tiles), []
     in_regions = {name for tiles in experiment.tile_lists.values() for name in tiles}
@@ -128,7 +130,7 @@ def missing_in_tables(experiment: Experiment, names: Iterable[str]) -> list[Prob
     wrong = [(name, problem) for name in names if (problem := problem_of_name(name))]
     return [
         experiment.problem(
-            "tiles", list(experiment.tiles or [name]).index(name), message=f"rename the files: {problem}"
+            "tiles", list(experiment.tile_names or [name]).index(name), message=f"rename the files: {problem}"
         )
         for name, problem in wrong
     ]
@@ -155,10 +157,15 @@ def natural_order(name: str) -> tuple[tuple[int, str], ...]:
 
 
 def unknown_tiles(experiment: Experiment, found: Mapping[str, set[str]]) -> list[Problem]:
-    """Return a problem for each configured tile without a file in any layer."""
+    """Return a problem for each configured tile without a file in any layer; parts of a mosaic have none."""
     known = set().union(*found.values())
-    if not known:
+    if not known or isinstance(experiment.tiles, TileCut):
         return []
+    return problems_of_names(experiment, known)
+
+
+def problems_of_names(experiment: Experiment, known: set[str]) -> list[Problem]:
+    """Return a problem for each tile that the configuration names and that is not known."""
     regions = set(experiment.tile_lists) - {IN, OUT}
     problems = [
         experiment.problem("regions", region, index, message=_unknown(name, known))
@@ -170,7 +177,7 @@ def unknown_tiles(experiment: Experiment, found: Mapping[str, set[str]]) -> list
     ]
     problems += [
         experiment.problem("tiles", index, message=_unknown(name, known))
-        for index, name in enumerate(experiment.tiles or ())
+        for index, name in enumerate(experiment.tile_names or ())
         if name not in known
     ]
     return problems

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 import numpy as np
-import rasterio.windows
 from numpy.typing import NDArray
 
 from geouq.config import Variable
@@ -91,7 +90,7 @@ class LayerStack:
         self, key: str, raster: Raster, numbers: tuple[int, ...], window: Window, out: Values | None
     ) -> NDArray[np.generic]:
         """Return the stored values (bands, rows, columns), in `out` if it is given."""
-        place = rasterio.windows.Window(window.column, window.row, window.width, window.height)
+        place = raster.place(window)
         if not raster.interleaved or len(numbers) == len(raster.bands):
             with opened(raster) as source:
                 return source.read(list(numbers), window=place, out=out)
@@ -111,8 +110,7 @@ def _is_plain(band: Band) -> bool:
 def _hidden(raster: Raster, number: int, window: Window) -> NDArray[np.bool_]:
     """Return where the mask of a band hides it."""
     with opened(raster) as source:
-        place = rasterio.windows.Window(window.column, window.row, window.width, window.height)
-        return source.read_masks(number, window=place) == 0
+        return source.read_masks(number, window=raster.place(window)) == 0
 
 
 def _places(window: Window) -> NDArray[np.uint64]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-import rasterio.windows
 from numpy.typing import NDArray
 
 from geouq.config import NOISES, Variable, key_of
@@ -317,7 +316,7 @@ class _Layer:
         shape, dtype = (len(numbers), window.height, window.width), self._raster.bands[numbers[0] - 1].dtype
         out = self._room(shape, np.dtype(dtype))
         with opened(self._raster) as source:
-            values: NDArray[np.generic] = source.read(numbers, window=_rasterio_window(window), out=out)
+            values: NDArray[np.generic] = source.read(numbers, window=self._raster.place(window), out=out)
         return values
 
     def _room(self, shape: tuple[int, int, int], dtype: np.dtype[np.generic]) -> NDArray[np.generic]:
@@ -333,7 +332,7 @@ class _Layer:
         hidden = []
         if self._raster.bands[number - 1].masked:
             with opened(self._raster) as source:
-                mask = source.read_masks(number, window=_rasterio_window(window))
+                mask = source.read_masks(number, window=self._raster.place(window))
             hidden.append(status_where(mask == 0, MASKED))
         if self._raster.alpha:
             hidden.append(status_where(self._read(self._raster.alpha, window) == 0, MASKED))
@@ -395,7 +394,3 @@ def _without_truth(window: Window, band: Band) -> VariableWindow:
     return VariableWindow(
         nothing, nothing, truth, NO_STATUS, Nodata.of(None, None, band.nodata), read=False, absent=True
     )
-
-
-def _rasterio_window(window: Window) -> rasterio.windows.Window:
-    return rasterio.windows.Window(window.column, window.row, window.width, window.height)

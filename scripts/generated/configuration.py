@@ -14,6 +14,7 @@ PLACES = {
     "PredictionFiles": "models",
     "LayerFile": "a layer",
     "VariableSettings": "variables",
+    "TileCut": "tiles",
     "PolygonRegions": "regions with polygons",
     "ClassRegions": "regions with classes",
     "DerivedRegion": "regions with of",
