@@ -12,6 +12,7 @@ from geouq.kernel.accumulators import (
     new_totals,
 )
 from geouq.kernel.optional_statistics import add_grouped, add_interval
+from geouq.kernel.swept_pixels import collect_swept
 from geouq.kernel.window import collect_all, collect_by_cell, collect_keys, prune_tail, sweep_boxes
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "collect_all",
     "collect_by_cell",
     "collect_keys",
+    "collect_swept",
     "new_cells",
     "new_sampled",
     "new_scratch",

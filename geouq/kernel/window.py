@@ -185,7 +185,12 @@ def _take_weights(weights, into):
 def _take_key(k, scratch, totals):
     """Move a key to the totals and to the compact profile, and clear it."""
     if scratch.keys[k, 3] > 0:
-        move_row(scratch.keys, k, totals.profile, k, scratch.compact, k >> COMPACT_STEP)
+        if len(totals.profile) > 0:
+            move_row(scratch.keys, k, totals.profile, k, scratch.compact, k >> COMPACT_STEP)
+        else:
+            for i in range(4):
+                scratch.compact[k >> COMPACT_STEP, i] += scratch.keys[k, i]
+                scratch.keys[k, i] = 0.0
         if len(scratch.weight) > 0:
             for i in range(2):
                 totals.profile_weights[k, i] += scratch.key_weights[k, i]

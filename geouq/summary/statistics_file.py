@@ -108,10 +108,11 @@ def arrays_of(
     """
     for name in dict.fromkeys(chain(*owners)):
         having = {i: own[name] for i, own in enumerate(owners) if name in own}
-        arrays, kind = [own.to_arrays() for own in having.values()], next(iter(having.values()))
+        arrays = [own.to_arrays() for own in having.values()]
         owned = set()
         for field in dict.fromkeys(chain(*arrays)):
             some = {i: own[field] for i, own in zip(having, arrays, strict=True) if field in own}
+            kind = next(own for own, array in zip(having.values(), arrays, strict=True) if field in array)
             dims = _dimensions(prefix, name, field, kind, next(iter(some.values())).ndim - len(leading))
             said = kind.explained.get(field, f"{field} of {name}") + (", by cell" if prefix else "")
             if not (dims and dims[0].startswith("*")):

@@ -39,7 +39,7 @@ from geouq.summary.summary import Summary
 from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes, VariableSummary, VariableWhole
 from geouq.summary.tile_file import CELL, EXPLAINED, RANGE, opened
 
-FORMAT = "geouq zones together 2"
+FORMAT = "geouq zones together 3"
 PART = "part"
 ENTRY = {"cell_entry_cell": "cell", "cell_key": "key", "cell_entry_sums": "sums"}
 OPEN = 4  # groups that are kept in memory

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import pairwise
 from operator import add
 from types import MappingProxyType
 from typing import Any
@@ -25,6 +26,7 @@ from geouq.summary import (
     ZHistogram,
 )
 from geouq.summary.coverage_profile import POSITIVE, ClassCoverage, CoverageProfile
+from geouq.summary.every_pixel import ENDS_BAND, ENDS_GROUP, ProfileOfPixels, SweptPixels
 from geouq.summary.form import FormSums, no_sums
 from geouq.summary.interval_scores import GivenLevel, IntervalScores
 from geouq.summary.joint_sample import JointSample
@@ -56,13 +58,13 @@ Rows = tuple[Ints, Floats]  # numbers, increasing, and a row of sums for each
 class VariablePart:
     """Totals of a group, and the sums of its cells; no cells where no pixel is valid.
 
-    profile : by blocks of `TOGETHER` keys of the variance (blocks, keys x 4 or 6). groups : for each grouping, by block
+    profile : by blocks of `TOGETHER` keys of the variance (blocks, keys x 4 or 6), None if there is `swept`. groups : for each grouping, by block
     of keys (blocks, keys x (levels + 1)). ordering : by coarser key of the variance. highest : variance, -inf where no
     pixel is valid. sample : None where pixels are not sampled. every : every pixel, None where they are not few.
-    added : statistics of the cells that numpy computes, by name.
+    added : statistics of the cells that numpy computes, by name. swept : every pixel, instead of `every`.
     """
 
-    profile: Rows
+    profile: Rows | None
     z_counts: Floats
     excluded: Ints
     kept: TailPixels
@@ -74,6 +76,7 @@ class VariablePart:
     sample: JointSample | None
     every: Sequence[Every] | None
     added: Mapping[str, Statistic]
+    swept: SweptPixels | None = None
 
 
 PieceSum = list[tuple[Window, list[VariablePart]]]
@@ -85,6 +88,7 @@ def take_part(
     sampled: Sampled,
     every: Sequence[Every] | None = None,
     added: Mapping[str, Statistic] = NOTHING_ADDED,
+    swept: SweptPixels | None = None,
 ) -> VariablePart:
     """Return the part that the kernel's arrays hold, copied without unused room; empty the arrays."""
     lowest, highest = cells.extremes[:, 0].min(), cells.extremes[:, 1].max()
@@ -93,7 +97,7 @@ def take_part(
     kept = TailPixels(tail, pixels=totals.kept[: stored if tail else 0].copy())
     # keys beyond the extremes are not looked at, so that their memory is never taken
     first, last = (int(key_of(v, FINE_SHIFT)) for v in (lowest, highest)) if lowest <= highest else (0, -1)
-    profile = _profiled(totals, first, last)
+    profile = _profiled(totals, first, last) if swept is None else None
     taken = _taken(cells) if lowest <= highest else None
     groups = tuple(_grouped(*pair) for pair in zip(totals.groups, totals.touched, strict=True))
     ordering = _ordered(totals.ordering, first, last)
@@ -101,7 +105,7 @@ def take_part(
     highest = float(highest)
     sample = _sample(sampled)
     part = VariablePart(
-        profile, z_counts, excluded, kept, groups, ordering, exceeding, highest, taken, sample, every, added
+        profile, z_counts, excluded, kept, groups, ordering, exceeding, highest, taken, sample, every, added, swept
     )
     for counts in (totals.z_counts, totals.excluded, totals.exceeding, totals.negative, totals.highest):
         counts[:] = 0
@@ -182,6 +186,7 @@ class VariableSum:
         levels, form = settings.levels, settings.form
         self._tile = tile
         self._every: list[Every] | None = [] if settings.keeps_few else None
+        self._swept: list[tuple[int, SweptPixels]] | None = [] if settings.keeps_few else None
         self._settings, self._append, self._weighted = settings, append, weighted
         self._thresholds, self._given = thresholds, given
         self._shape = grid.coarsened(settings.cell_size).shape
@@ -206,13 +211,42 @@ class VariableSum:
 
     def add(self, part: VariablePart, group: Window) -> None:
         """Add the next group of its band."""
-        self._bands[group.column // BAND].add(part)
+        band = group.column // BAND
+        if part.swept is None:
+            self._give_up_swept()
+            self._keep_few(part.every)
+        else:
+            self._keep_swept(band, part.swept)
+        self._bands[band].add(part)
         self._excluded += part.excluded
-        self._keep_few(part.every)
         if self._sample is not None and part.sample is not None:
             self._sample = self._sample + part.sample
         if part.cells is not None:
             self._put(part.cells, part.added, group)
+
+    def _keep_swept(self, band: int, more: SweptPixels) -> None:
+        """Keep every pixel in the order of the sweep as long as they are few; their sums by key otherwise."""
+        if not len(more.variance):
+            return
+        if self._swept is None:
+            self._add_swept(band, more)
+            return
+        self._swept.append((band, more))
+        if sum(len(own.variance) for _, own in self._swept) > FEW:
+            self._every = None
+            self._give_up_swept()
+
+    def _give_up_swept(self) -> None:
+        """Add up the pixels that were kept in the order of the sweep: more follow that are not."""
+        held, self._swept = self._swept or (), None
+        for band, own in held:
+            self._add_swept(band, own)
+
+    def _add_swept(self, band: int, more: SweptPixels) -> None:
+        first, sums = more.ending(ENDS_BAND).sums_by_key(TOGETHER)
+        blocks = np.arange(first // TOGETHER, first // TOGETHER + len(sums) // TOGETHER)
+        self._bands[band].add_profile(blocks, sums.reshape(len(blocks), -1))
+        self._keep_few(None if self._every is None else [(more.pixels(), more.places())])
 
     def _keep_few(self, more: Sequence[Every] | None) -> None:
         """Keep every pixel as long as they are few."""
@@ -292,8 +326,21 @@ class VariableSum:
         if self._thresholds:
             exceeding = np.sum([band.exceeding for band in bands], axis=0)
             found["thresholds"] = ThresholdSums(self._thresholds, exceeding)
-        profile = reduce(add, (bands.pop(0).profile(*extremes) for _ in tuple(bands)))
-        return {**found, "variance": self._keeping_few(profile)}
+        return {**found, "variance": self._profile(np.asarray(extremes[0]), np.asarray(extremes[1]))}
+
+    def _profile(self, lowest: NDArray[np.float64], highest: NDArray[np.float64]) -> VarianceProfile:
+        """Return the profile of the whole, and free the bands."""
+        bands = self._bands
+        if not self._swept:
+            profile = reduce(add, (bands.pop(0).profile(float(lowest), float(highest)) for _ in tuple(bands)))
+            return self._keeping_few(profile)
+        bands.clear()
+        held = sorted(self._swept, key=lambda own: own[0])
+        lasts = [band != after for (band, _), (after, _) in pairwise([*held, (-1, held[0][1])])]
+        parts = [
+            own.ending(ENDS_BAND if last else ENDS_GROUP) for (_, own), last in zip(held, lasts, strict=True)
+        ]
+        return ProfileOfPixels.of(SweptPixels.joined(parts), (lowest, highest), self._settings.tail, self._tile)
 
     def _places(self, group: Window) -> Ints:
         """Return the number within the tile of each cell of a group."""
@@ -327,7 +374,8 @@ class _BandSum:
             self._give_up()
         if np.isinf(part.highest):
             return
-        self._profile.add(*part.profile)
+        if part.profile is not None:
+            self.add_profile(*part.profile)
         self._highest = max(self._highest, part.highest)
         self.exceeding += part.exceeding
         self._ordering.add(*part.ordering)
@@ -335,6 +383,10 @@ class _BandSum:
             total.add(*rows)
         if self._tail:
             self._keep(part.kept.pixels)
+
+    def add_profile(self, blocks: Ints, sums: Floats) -> None:
+        """Add sums of blocks of keys of the variance."""
+        self._profile.add(blocks, sums)
 
     def profile(self, lowest: float, highest: float) -> VarianceProfile:
         """Return the sums of the band. The extremes of the tile limit which pixels of the tail it keeps."""

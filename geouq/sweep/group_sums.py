@@ -22,6 +22,7 @@ from geouq.kernel import (
     add_interval,
     collect_all,
     collect_by_cell,
+    collect_swept,
     new_cells,
     new_sampled,
     new_scratch,
@@ -32,6 +33,7 @@ from geouq.kernel.places import gather, tile_places
 from geouq.kernel.z_lattice import ZLattice, z_lattice
 from geouq.reading.form_pixels import NO_LAYERS, add_form, taken
 from geouq.reading.variable_window import VariableWindow
+from geouq.summary.every_pixel import SweptPixels
 from geouq.summary.form import GAUSSIAN
 from geouq.summary.pixel_statistic import PIXEL_STATISTICS, ValidPixels
 from geouq.summary.statistic import Statistic
@@ -135,16 +137,22 @@ class GroupSum:
     sampled: Sampled
     few: FewPixels
     added: AddedStatistics
+    swept: list[SweptPixels] | None = None
 
 
 _of_thread = threading.local()
 
 
-def new_group_sum(group: Window, settings: Settings, thresholds: tuple[float, ...], *, weighted: bool) -> GroupSum:
-    """Return an empty sum, in arrays of this thread that were used before if there are any: fresh memory costs time."""
+def new_group_sum(
+    group: Window, settings: Settings, thresholds: tuple[float, ...], *, weighted: bool, swept: bool = False
+) -> GroupSum:
+    """Return an empty sum, in arrays of this thread that were used before if there are any: fresh memory costs time.
+
+    swept : whether all pixels are kept in the order of the sweep, instead of sums by key of the variance.
+    """
     lattice, size = z_lattice_of(settings.levels), settings.cell_size
     down, across = -(-group.height // size), -(-group.width // size)
-    kind, room = (settings, thresholds, weighted), (down * across, group.height * group.width)
+    kind, room = (settings, thresholds, weighted, swept), (down * across, group.height * group.width)
     form, width = settings.form, settings.form.width
     idle: list[GroupSum] = _of_thread.__dict__.setdefault("idle", [])
     alike = [i for i, candidate in enumerate(idle) if candidate.kind == kind]
@@ -152,19 +160,24 @@ def new_group_sum(group: Window, settings: Settings, thresholds: tuple[float, ..
         candidate = idle.pop(next((i for i in alike if idle[i].room == room), alike[0]))
         candidate.totals.kept_state[:] = settings.tail, 0
         cells = candidate.cells if candidate.room == room else new_cells(*room, lattice, weighted=weighted, form=width)
-        few, added = FewPixels(wanted=settings.keeps_few), AddedStatistics(settings.added)
-        return replace(candidate, group=group, across=across, room=room, cells=cells, few=few, added=added)
+        few, added = FewPixels(wanted=settings.keeps_few and not swept), AddedStatistics(settings.added)
+        pixels: list[SweptPixels] | None = [] if swept else None
+        return replace(candidate, group=group, across=across, room=room, cells=cells, few=few, added=added, swept=pixels)
     cells = new_cells(*room, lattice, weighted=weighted, form=width)
     groups, ordering = len(settings.groups), settings.ordering
-    totals = new_totals(lattice, settings.tail, groups, thresholds, ordering=ordering, weighted=weighted)
+    kinds = {"ordering": ordering, "weighted": weighted, "profiled": not swept}
+    totals = new_totals(lattice, settings.tail, groups, thresholds, **kinds)
     sampled = new_sampled(form.sampled_members)
-    few, added = FewPixels(wanted=settings.keeps_few), AddedStatistics(settings.added)
-    return GroupSum(group, across, weighted, kind, room, cells, totals, sampled, few, added)
+    few, added = FewPixels(wanted=settings.keeps_few and not swept), AddedStatistics(settings.added)
+    return GroupSum(
+        group, across, weighted, kind, room, cells, totals, sampled, few, added, [] if swept else None
+    )
 
 
 def emptied(group: GroupSum) -> VariablePart:
     """Return what a group holds; its arrays are free for another."""
-    part = take_part(group.cells, group.totals, group.sampled, group.few.parts, group.added.found)
+    swept = None if group.swept is None else SweptPixels.joined(group.swept)
+    part = take_part(group.cells, group.totals, group.sampled, group.few.parts, group.added.found, swept)
     _of_thread.idle.append(group)
     del _of_thread.idle[:-IDLE]
     return part
@@ -212,6 +225,14 @@ def keep_few(boxes: Sequence[tuple[Read, Window]], group: GroupSum) -> None:
         n = int(group.cells.n.sum())
         for read, box in boxes:
             group.few.add(read, _place_in(read.window, box), n)
+
+
+def keep_swept(read: Read, boxes: Ints, group: GroupSum, settings: Settings) -> None:
+    """Keep the gathered pixels of boxes that were added to a group, in the order of the sweep."""
+    if group.swept is not None and read.places is not None and read.source is not None:
+        source = read.source.width, read.source.row, read.source.column
+        part = read.pixels, read.window.width, read.found.nodata, boxes, settings.cell_size
+        group.swept.append(SweptPixels(*collect_swept(*part, read.places.ravel(), source)))
 
 
 def _place_in(window: Window, box: Window) -> Box:

@@ -35,6 +35,7 @@ from geouq.sweep.group_sums import (
     emptied,
     gathered,
     keep_few,
+    keep_swept,
     new_group_sum,
     refuse_negative,
 )
@@ -100,6 +101,8 @@ class ZonesOfPiece:
         self._settings, self._tile, self._counts = replace(settings, tail=0), tile, zones.counts
         self._squares = {window: list(_squares(zones.layers, window, settings.cell_size)) for window in piece.windows}
         self._spans, self._ending = _spans(self._squares)
+        self._pixels = _pixels_of(self._squares)
+        self._keeps_swept = settings.keeps_few and not tile.weighted
         self._gathered: dict[tuple[GroupPlace, int], _Gathered] = {}
         self._found: dict[GroupPlace, dict[int, VariablePart]] = {place: {} for place in sorted(self._spans)}
 
@@ -130,12 +133,14 @@ class ZonesOfPiece:
 
     def _of(self, place: GroupPlace, i: int) -> "_Gathered":
         if (place, i) not in self._gathered:
+            is_large = self._counts.get((place[-1], i), 0) > FEW
             self._gathered[place, i] = _Gathered(
                 self._spans[place],
                 self._settings,
                 self._tile,
                 self._tile.variables[i],
-                is_large=self._counts.get((place[-1], i), 0) > FEW,
+                is_large=is_large,
+                swept=not is_large and self._keeps_swept and self._pixels[place] <= FEW,
             )
         return self._gathered[place, i]
 
@@ -197,15 +202,29 @@ def _spans(squares: Squares) -> tuple[dict[GroupPlace, Window], dict[Window, lis
     return spans, ending
 
 
+def _pixels_of(squares: Squares) -> dict[GroupPlace, int]:
+    """Return the number of pixels of each group and zone, valid or not."""
+    found: dict[GroupPlace, int] = {}
+    for own in squares.values():
+        for square in own:
+            found[square.place] = found.get(square.place, 0) + square.pixels
+    return found
+
+
 def _right(window: Window) -> int:
     return window.column + window.width
 
 
 class _Gathered:
-    """Pixels of a variable and a zone in a group. They are gathered, and summed when they are many."""
+    """Pixels of a variable and a zone in a group. They are gathered, and summed when they are many.
 
-    def __init__(self, span: Window, settings: Settings, tile: Tile, variable: Variable, *, is_large: bool) -> None:
-        self.without_truth, self._is_large = 0, is_large
+    is_large : whether the zone has too many pixels to keep them all. swept : whether they are kept as they are swept.
+    """
+
+    def __init__(
+        self, span: Window, settings: Settings, tile: Tile, variable: Variable, *, is_large: bool, swept: bool
+    ) -> None:
+        self.without_truth, self._is_large, self._swept = 0, is_large, swept
         self._span, self._settings, self._tile, self._variable = span, settings, tile, variable
         self._waiting: list[tuple[Read, _Square]] = []
         self._values = 0
@@ -230,11 +249,13 @@ class _Gathered:
 
     def _sum(self) -> GroupSum:
         settings, thresholds = self._settings, self._variable.thresholds
-        group = self._group or new_group_sum(self._span, settings, thresholds, weighted=self._tile.weighted)
+        kinds = {"weighted": self._tile.weighted, "swept": self._swept}
+        group = self._group or new_group_sum(self._span, settings, thresholds, **kinds)
         for read, own in self._waiting:
             add_boxes(read, boxes_in(group, own.strips.boxes, own.square.column), group, settings)
             if settings.negative == "error":
                 refuse_negative(place_of_variance(self._tile, self._variable), read, group)
+            keep_swept(read, own.strips.boxes, group, settings)
         if not self._is_large:
             keep_few([(read, read.window) for read, _ in self._waiting], group)
         self._group, self._values = group, 0
