@@ -25,7 +25,7 @@ from geouq.summary.zone_batch import Batch, SavedZone, saved_zone
 FORMAT = "geouq zone summaries 10"
 T = TypeVar("T")
 
-WAITING = 1 << 23  # bytes of zones that are written together
+WAITING = 1 << 25  # bytes of zones that are written together
 TOGETHER = "together_"  # and a number: groups of many zones
 OPEN = 8  # files whose names of zones are kept
 
