@@ -13,6 +13,7 @@ from geouq.kernel.accumulators import (
 )
 from geouq.kernel.optional_statistics import add_grouped, add_interval
 from geouq.kernel.swept_pixels import collect_swept
+from geouq.kernel.taking import added_rows, take_cells, take_counts, take_keys
 from geouq.kernel.window import collect_all, collect_by_cell, collect_keys, prune_tail, sweep_boxes
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Totals",
     "add_grouped",
     "add_interval",
+    "added_rows",
     "collect_all",
     "collect_by_cell",
     "collect_keys",
@@ -33,4 +35,7 @@ __all__ = [
     "new_totals",
     "prune_tail",
     "sweep_boxes",
+    "take_cells",
+    "take_counts",
+    "take_keys",
 ]

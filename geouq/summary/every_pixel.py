@@ -5,7 +5,7 @@ used. The sums have the same bits as those of the sweep, which adds pixels to ce
 groups to bands of columns, each in their order.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -118,6 +118,7 @@ class ProfileOfPixels(VarianceProfile):
         "swept_runs": ("*run", "run_field"),
         "swept_cells": ("*swept_cell", "swept_cell_field"),
     }
+    noise: ClassVar[Collection[str]] = ("swept_variance", "swept_error", "swept_wide_error")
     explained: ClassVar[Mapping[str, str]] = {
         **VarianceProfile.explained,
         "swept_variance": "predicted variance of each pixel, in the order of the sweep",

@@ -35,6 +35,7 @@ class Variable(NamedTuple):
     dimensions: tuple[str, ...]
     values: Array
     long_name: str
+    is_noise: bool = False
 
 
 class Coordinate(NamedTuple):
@@ -123,7 +124,7 @@ def arrays_of(
                 continue
             values, entry = _joined(list(some.values())), f"{name}_{dims[0][1:]}"
             dims = (entry, *_sized(prefix, dims[1:], values.shape[1:], sizes))
-            yield Variable(f"{prefix}{name}_{field}", dims, values, said)
+            yield Variable(f"{prefix}{name}_{field}", dims, values, said, field in kind.noise)
             if entry not in owned:
                 owned.add(entry)
                 counts = np.array([len(some.get(i, ())) for i in range(len(owners))])

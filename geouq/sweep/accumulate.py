@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from geouq.core.grid import Grid, Window
 from geouq.core.validity import REASONS
-from geouq.kernel import CellSums, Sampled, Totals, prune_tail
-from geouq.kernel.accumulators import BLOCK, BLOCKS, HIGHEST, ORDERING_STEP
+from geouq.kernel import CellSums, Sampled, Totals, prune_tail, take_cells, take_counts, take_keys
+from geouq.kernel.accumulators import HIGHEST, ORDERING_STEP
 from geouq.reading.cutting import BAND, bands_of
 from geouq.summary import (
     CellSummaries,
@@ -58,8 +58,9 @@ Rows = tuple[Ints, Floats]  # numbers, increasing, and a row of sums for each
 class VariablePart:
     """Totals of a group, and the sums of its cells; no cells where no pixel is valid.
 
-    profile : by blocks of `TOGETHER` keys of the variance (blocks, keys x 4 or 6), None if there is `swept`. groups : for each grouping, by block
-    of keys (blocks, keys x (levels + 1)). ordering : by coarser key of the variance. highest : variance, -inf where no
+    profile : by blocks of `TOGETHER` keys of the variance (blocks, keys x 4 or 6), None if there is `swept`.
+    groups : for each
+    grouping, by key (keys, levels + 1). ordering : by coarser key of the variance. highest : variance, -inf where no
     pixel is valid. sample : None where pixels are not sampled. every : every pixel, None where they are not few.
     added : statistics of the cells that numpy computes, by name. swept : every pixel, instead of `every`.
     """
@@ -91,25 +92,28 @@ def take_part(
     swept: SweptPixels | None = None,
 ) -> VariablePart:
     """Return the part that the kernel's arrays hold, copied without unused room; empty the arrays."""
-    lowest, highest = cells.extremes[:, 0].min(), cells.extremes[:, 1].max()
-    prune_tail(totals)
-    tail, stored = (int(number) for number in totals.kept_state)
-    kept = TailPixels(tail, pixels=totals.kept[: stored if tail else 0].copy())
+    lowest, highest = float(cells.extremes[:, 0].min()), float(cells.extremes[:, 1].max())
+    kept = _kept(totals)
     # keys beyond the extremes are not looked at, so that their memory is never taken
     first, last = (int(key_of(v, FINE_SHIFT)) for v in (lowest, highest)) if lowest <= highest else (0, -1)
     profile = _profiled(totals, first, last) if swept is None else None
-    taken = _taken(cells) if lowest <= highest else None
-    groups = tuple(_grouped(*pair) for pair in zip(totals.groups, totals.touched, strict=True))
+    taken = take_cells(cells) if lowest <= highest else None
+    groups = tuple(take_keys(*pair) for pair in zip(totals.groups, totals.touched, strict=True))
     ordering = _ordered(totals.ordering, first, last)
-    z_counts, excluded, exceeding = totals.z_counts.copy(), totals.excluded.copy(), totals.exceeding.copy()
-    highest = float(highest)
+    z_counts, excluded, exceeding = take_counts(totals)
     sample = _sample(sampled)
-    part = VariablePart(
+    return VariablePart(
         profile, z_counts, excluded, kept, groups, ordering, exceeding, highest, taken, sample, every, added, swept
     )
-    for counts in (totals.z_counts, totals.excluded, totals.exceeding, totals.negative, totals.highest):
-        counts[:] = 0
-    return part
+
+
+def _kept(totals: Totals) -> TailPixels:
+    """Return the pixels of the tail, copied."""
+    if not totals.kept_state[0]:
+        return TailPixels()
+    prune_tail(totals)
+    tail, stored = (int(number) for number in totals.kept_state)
+    return TailPixels(tail, pixels=totals.kept[: stored if tail else 0].copy())
 
 
 def _sample(sampled: Sampled) -> JointSample | None:
@@ -133,14 +137,6 @@ def _profiled(totals: Totals, first: int, last: int) -> Rows:
     return blocks, rows.reshape(len(blocks), TOGETHER * rows.shape[-1])
 
 
-def _grouped(counts: Floats, touched: NDArray[np.uint8]) -> Rows:
-    """Return the blocks of keys that are in use, copied; they are empty afterwards."""
-    blocks, rows = np.flatnonzero(touched), counts.reshape(BLOCKS, -1)
-    part = blocks, rows[blocks]
-    rows[blocks], touched[:] = 0, 0
-    return part
-
-
 def _ordered(counts: Floats, first: int, last: int) -> Rows:
     """Rows of the ordering from the first key of the variance to the last, copied; they are empty afterwards."""
     seen = counts.reshape(-1, CLASSES)[first >> ORDERING_STEP : (last >> ORDERING_STEP) + 1]
@@ -148,22 +144,6 @@ def _ordered(counts: Floats, first: int, last: int) -> Rows:
     part = (first >> ORDERING_STEP) + used, seen[used]
     seen[:] = 0
     return part
-
-
-def _taken(cells: CellSums) -> CellSums:
-    """Return a copy of the cells, which are empty afterwards."""
-    used = int(cells.entries[0])
-    taken = CellSums(
-        *(array[:used].copy() if name.startswith("entry") else array.copy() for name, array in _named(cells))
-    )
-    for name, array in _named(cells):
-        if not name.startswith("entry"):
-            array[:] = [np.inf, -np.inf] if name == "extremes" else 0
-    return taken
-
-
-def _named(cells: CellSums) -> Iterator[tuple[str, NDArray[Any]]]:
-    return zip(cells._fields, cells, strict=True)
 
 
 class VariableSum:
@@ -361,7 +341,7 @@ class _BandSum:
         self.z_counts = np.zeros(len(edge_probabilities(settings.levels, FINE)) + 1)
         self.exceeding = np.zeros((thresholds, BINS, len(FIELDS)))
         self._profile = GrowingRows(TOGETHER * (len(OF_KEY) if weighted else UNWEIGHTED))
-        self._groups = [GrowingRows(BLOCK * columns) for _ in settings.groups]
+        self._groups = [GrowingRows(columns) for _ in settings.groups]
         self._ordering = GrowingRows(CLASSES)
         self._highest = -np.inf
         self._tail, self._room, self._stored = settings.tail, room, 0
@@ -400,11 +380,7 @@ class _BandSum:
 
     def coverage(self, grouping: int, kind: type[CoverageProfile]) -> CoverageProfile:
         """Return the coverage by the value, or the class, of that number."""
-        blocks, sums = self._groups[grouping].numbers, self._groups[grouping].sums
-        counts = sums.reshape(len(blocks) * BLOCK, sums.shape[-1] // BLOCK)
-        keys = np.add.outer(blocks * BLOCK - POSITIVE, np.arange(BLOCK)).ravel()
-        used = counts.any(-1)
-        return kind(keys[used], counts[used])
+        return kind(self._groups[grouping].numbers - POSITIVE, self._groups[grouping].sums)
 
     def ordering(self) -> OrderingProfile:
         """Return the pixels by variance and |z|."""
