@@ -29,8 +29,8 @@ class KeyedCounts(Statistic):
     dimensions: ClassVar[Dimensions] = {"keys": ("*key",), "counts": ("*key", "column")}
 
     def to_arrays(self) -> dict[str, Array]:
-        """Return keys, which fit into 32 bits, and counts, in 16 bits where these hold them."""
-        few = self.counts.astype(np.uint16)
+        """Return keys, which fit into 32 bits, and counts, in float32 where that holds them."""
+        few = self.counts.astype(np.float32)
         return {"keys": self.keys.astype(np.int32), "counts": few if (few == self.counts).all() else self.counts}
 
     def spec(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -18,16 +18,21 @@ from geouq.kernel import (
     Sampled,
     Scratch,
     Totals,
+    ValidPixels,
     add_grouped,
     add_interval,
     collect_all,
     collect_by_cell,
-    collect_swept,
+    errors_of,
+    gather_valid,
     new_cells,
     new_sampled,
     new_scratch,
     new_totals,
+    pixels_of_cells,
+    runs_of_places,
     sweep_boxes,
+    sweep_gathered,
 )
 from geouq.kernel.places import gather, tile_places
 from geouq.kernel.z_lattice import ZLattice, z_lattice
@@ -35,7 +40,8 @@ from geouq.reading.form_pixels import NO_LAYERS, add_form, taken
 from geouq.reading.variable_window import VariableWindow
 from geouq.summary.every_pixel import SweptPixels
 from geouq.summary.form import GAUSSIAN
-from geouq.summary.pixel_statistic import PIXEL_STATISTICS, ValidPixels
+from geouq.summary.pixel_statistic import PIXEL_STATISTICS
+from geouq.summary.pixel_statistic import ValidPixels as PixelsByCell
 from geouq.summary.statistic import Statistic
 from geouq.summary.tail_pixels import FEW
 from geouq.sweep.accumulate import Every, VariablePart, take_part
@@ -117,7 +123,7 @@ class AddedStatistics:
         if not self._kinds:
             return
         (mean, variance, truth, weight), cell, _ = collect_by_cell(*part, *in_group)
-        pixels = ValidPixels(mean, variance, truth, weight, cell)
+        pixels = PixelsByCell(mean, variance, truth, weight, cell)
         for name, kind in self._kinds.items():
             own: Statistic = kind.of_pixels(pixels, cells)
             self.found[name] = self.found[name] + own if name in self.found else own
@@ -227,12 +233,55 @@ def keep_few(boxes: Sequence[tuple[Read, Window]], group: GroupSum) -> None:
             group.few.add(read, _place_in(read.window, box), n)
 
 
-def keep_swept(read: Read, boxes: Ints, group: GroupSum, settings: Settings) -> None:
-    """Keep the gathered pixels of boxes that were added to a group, in the order of the sweep."""
-    if group.swept is not None and read.places is not None and read.source is not None:
-        source = read.source.width, read.source.row, read.source.column
-        part = read.pixels, read.window.width, read.found.nodata, boxes, settings.cell_size
-        group.swept.append(SweptPixels(*collect_swept(*part, read.places.ravel(), source)))
+class Square(NamedTuple):
+    """Valid pixels of a zone in a square of a window.
+
+    window : of the tile, in which the places of the pixels are. column : of the tile, where the square begins.
+    refusal : why its first negative variance is refused, None if it has none.
+    """
+
+    window: Window
+    column: int
+    pixels: ValidPixels
+    refusal: str | None
+
+    @classmethod
+    def of(cls, read: Read, strips: tuple[Places, Ints], column: int, size: int, name: str) -> Self:
+        """Return the pixels at some places of a window; name : place of the variance, for a message."""
+        pixels = gather_valid(read.pixels, read.found.nodata, *strips, size)
+        return cls(read.window, column, pixels, _negative(name, read, pixels.negative) if pixels.negative[0] else None)
+
+    def swept(self) -> SweptPixels:
+        """Return the pixels in the order of the sweep."""
+        own, window = self.pixels, self.window
+        runs = runs_of_places(own.place, window.width, window.row, window.column)
+        return SweptPixels(own.variance, *errors_of(own.mean, own.truth), runs, pixels_of_cells(own.slabs))
+
+    def every(self) -> Every:
+        """Return variance and squared error of each pixel, and its place in the tile."""
+        pixels = self.swept()
+        return pixels.pixels(), pixels.places()
+
+
+def add_squares(squares: Sequence[Square], group: GroupSum, settings: Settings) -> None:
+    """Add squares to a group, one after the other; raise DataError where a negative variance is refused."""
+    for square in squares:
+        sweep_gathered(
+            square.pixels, square.column - group.group.column, group.across, settings.cell_size,
+            z_lattice_of(settings.levels), _scratch(settings, square.pixels.truth.dtype, weighted=False), group.cells,
+            group.totals,
+        )  # fmt: skip
+        if square.refusal is not None and settings.negative == "error":
+            raise DataError(square.refusal)
+
+
+def keep_squares(squares: Sequence[Square], group: GroupSum) -> None:
+    """Keep the pixels of squares that were added to a group: all, or as long as the group has few."""
+    if group.swept is not None:
+        group.swept.extend(square.swept() for square in squares if len(square.pixels.variance))
+    elif group.few.parts is not None:
+        few = int(group.cells.n.sum()) <= FEW
+        group.few.parts = [*group.few.parts, *(square.every() for square in squares)] if few else None
 
 
 def _place_in(window: Window, box: Window) -> Box:
