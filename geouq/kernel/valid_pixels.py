@@ -9,11 +9,15 @@ from geouq.core.compiled import compiled, inlined
 from geouq.core.grid import SQUARE, Places
 from geouq.core.validity import REASONS, VARIANCE_NOT_POSITIVE, Nodata, is_valid, reason_of, stored_limits
 from geouq.kernel.accumulators import SLAB, Pixels
+from geouq.kernel.vector_ops import EIGHT, copy_eight, valid_eight, zero_eight
 
 Floats = NDArray[np.float64]
 Reals = NDArray[np.floating]
 Ints = NDArray[np.int64]
 Counts = NDArray[np.int32]
+
+EIGHT_PIXELS, LAST = np.uint64(EIGHT), np.uint64(EIGHT - 1)
+ALL_VALID = np.uint64((1 << EIGHT) - 1)
 
 
 class ValidPixels(NamedTuple):
@@ -48,12 +52,8 @@ def gather_valid(pixels: Pixels, nodata: Nodata, places: Places, boxes: Ints, ce
     places : int32 (rows, columns), places in the window, NOWHERE for none. boxes : int64 (boxes, 5), of `places` as of
     `sweep_boxes`; the last number is the row of the square in which the cells begin.
     """
-    m, v, y, _, status = pixels
-    limits, size = stored_limits(m, v, y, nodata), places.size + 1
-    mean, variance, truth = np.empty(size, m.dtype), np.empty(size, m.dtype), np.empty(size, m.dtype)
-    place, slabs = np.empty(size, np.int32), np.empty((places.shape[0] * (places.shape[1] // cell_size + 1), 4), np.int64)
-    excluded, negative = np.zeros(len(REASONS), np.int64), np.zeros(2, np.int64)
-    n, slab = 0, 0
+    limits, into = stored_limits(pixels.mean, pixels.variance, pixels.truth, nodata), _room(pixels, places, cell_size)
+    n, slab = np.uint64(0), 0
     for b in range(len(boxes)):
         top, left, bottom, right = boxes[b, 0], boxes[b, 1], boxes[b, 2], boxes[b, 3]
         for square in range(left, right, SQUARE):
@@ -65,22 +65,69 @@ def gather_valid(pixels: Pixels, nodata: Nodata, places: Places, boxes: Ints, ce
                     for r1 in range(r0, last_row, step):
                         before = n
                         for r in range(r1, min(r1 + step, last_row)):
-                            for c in range(c0, last_column):
-                                p = places[r, c]
-                                if p < 0:
-                                    break  # the pixels of a cell come first
-                                mean[n], variance[n], truth[n], place[n] = m[p], v[p], y[p], p
-                                found = status[p] if status.size > 0 else np.uint8(0)
-                                if is_valid(m[p], v[p], y[p], limits) and found == 0:
-                                    n += 1
-                                else:
-                                    _exclude(pixels, p, found, limits, nodata, excluded, negative)
-                        slabs[slab, 0], slabs[slab, 1] = n - before, (boxes[b, 4] + r0 - top) // cell_size
-                        slabs[slab, 2], slabs[slab, 3] = c0 - left, np.int64(r1 + step >= last_row)
+                            n = _take_row(pixels, limits, nodata, places[r, c0:last_column], n, into)
+                        into.slabs[slab, 0], into.slabs[slab, 1] = n - before, (boxes[b, 4] + r0 - top) // cell_size
+                        into.slabs[slab, 2], into.slabs[slab, 3] = c0 - left, np.int64(r1 + step >= last_row)
                         slab += 1
     return ValidPixels(
-        mean[:n].copy(), variance[:n].copy(), truth[:n].copy(), place[:n].copy(), slabs[:slab].copy(), excluded, negative
-    )
+        into.mean[:n].copy(), into.variance[:n].copy(), into.truth[:n].copy(), into.place[:n].copy(),
+        into.slabs[:slab].copy(), into.excluded, into.negative,
+    )  # fmt: skip
+
+
+@compiled
+def _room(pixels: Pixels, places: Places, cell_size: int) -> ValidPixels:
+    """Return room for as many pixels as there are places, and for their slabs."""
+    size, kind = places.size + EIGHT, pixels.mean.dtype
+    slabs = np.empty((places.shape[0] * (places.shape[1] // cell_size + 1), 4), np.int64)
+    counts = np.zeros(len(REASONS), np.int64), np.zeros(2, np.int64)
+    return ValidPixels(np.empty(size, kind), np.empty(size, kind), np.empty(size, kind), np.empty(size, np.int32), slabs, *counts)
+
+
+@inlined
+def _take_row(  # noqa: PLR0917  compiled functions take no keywords
+    pixels, limits, nodata, places, n, into
+):
+    """Append the valid pixels of a row of a cell, whose pixels come first, to the n so far; return their new number."""
+    m, v, y, _, status = pixels
+    c, columns = np.uint64(0), np.uint64(len(places))
+    while c < columns and places[c] >= 0:
+        p = np.uint64(places[c])
+        if c + EIGHT_PIXELS <= columns and places[c + LAST] == places[c] + np.int32(LAST):  # side by side
+            valid = valid_eight(m, v, y, p, limits[:3])
+            if status.size > 0:
+                valid &= zero_eight(status, p)
+            if valid == ALL_VALID:
+                _take_eight(pixels, p, n, into)
+                n += EIGHT_PIXELS
+            else:
+                for lane in range(EIGHT_PIXELS):
+                    n = _take_pixel(pixels, limits, nodata, p + lane, n, into)
+            c += EIGHT_PIXELS
+        else:
+            n = _take_pixel(pixels, limits, nodata, p, n, into)
+            c += np.uint64(1)
+    return n
+
+
+@inlined
+def _take_eight(pixels, p, n, into):
+    copy_eight(pixels.mean, p, into.mean, n)
+    copy_eight(pixels.variance, p, into.variance, n)
+    copy_eight(pixels.truth, p, into.truth, n)
+    for lane in range(EIGHT_PIXELS):
+        into.place[n + lane] = np.int32(p + lane)
+
+
+@inlined
+def _take_pixel(pixels, limits, nodata, p, n, into):  # noqa: PLR0917  compiled functions take no keywords
+    m, v, y, _, status = pixels
+    found = status[p] if status.size > 0 else np.uint8(0)
+    into.mean[n], into.variance[n], into.truth[n], into.place[n] = m[p], v[p], y[p], np.int32(p)
+    if is_valid(m[p], v[p], y[p], limits) and found == 0:
+        return n + np.uint64(1)
+    _exclude(pixels, np.int64(p), found, limits, nodata, into.excluded, into.negative)
+    return n
 
 
 @inlined
@@ -120,11 +167,11 @@ def runs_of_places(place: Counts, width: int, row: int, column: int) -> Counts:
 
     width, row, column : width of the window of these places, and its first row and column.
     """
-    starts = np.empty(len(place) + 1, np.int64)
-    count = 0
+    starts, count, end = np.empty(len(place) + 1, np.int64), 0, 0
     for i in range(len(place)):
-        starts[count] = i
-        count += np.int64(i == 0 or place[i] != place[i - 1] + 1 or place[i] % width == 0)
+        if i == 0 or place[i] != place[i - 1] + 1 or place[i] == end:
+            starts[count], end = i, (place[i] // width + 1) * width
+            count += 1
     starts[count] = len(place)
     runs = np.empty((count, 3), np.int32)
     for r in range(count):
