@@ -71,7 +71,7 @@ def take_keys(counts: Floats, touched: NDArray[np.uint8]) -> Rows:
 
 @compiled
 def added_rows(numbers: Ints, sums: Floats, more: Ints, rows: Floats) -> Rows:
-    """Return the sums of rows by number; both numbers increase. Where `more` names no others, `sums` itself is added to.
+    """Return the sums of rows by number; both numbers increase. Without other numbers, `sums` itself is added to.
 
     sums, rows : float64 (numbers, columns).
     """

@@ -81,11 +81,13 @@ def _room(pixels: Pixels, places: Places, cell_size: int) -> ValidPixels:
     size, kind = places.size + EIGHT, pixels.mean.dtype
     slabs = np.empty((places.shape[0] * (places.shape[1] // cell_size + 1), 4), np.int64)
     counts = np.zeros(len(REASONS), np.int64), np.zeros(2, np.int64)
-    return ValidPixels(np.empty(size, kind), np.empty(size, kind), np.empty(size, kind), np.empty(size, np.int32), slabs, *counts)
+    return ValidPixels(
+        np.empty(size, kind), np.empty(size, kind), np.empty(size, kind), np.empty(size, np.int32), slabs, *counts
+    )
 
 
 @inlined
-def _take_row(  # noqa: PLR0917  compiled functions take no keywords
+def _take_row(
     pixels, limits, nodata, places, n, into
 ):
     """Append the valid pixels of a row of a cell, whose pixels come first, to the n so far; return their new number."""
@@ -120,7 +122,7 @@ def _take_eight(pixels, p, n, into):
 
 
 @inlined
-def _take_pixel(pixels, limits, nodata, p, n, into):  # noqa: PLR0917  compiled functions take no keywords
+def _take_pixel(pixels, limits, nodata, p, n, into):
     m, v, y, _, status = pixels
     found = status[p] if status.size > 0 else np.uint8(0)
     into.mean[n], into.variance[n], into.truth[n], into.place[n] = m[p], v[p], y[p], np.int32(p)
@@ -131,7 +133,7 @@ def _take_pixel(pixels, limits, nodata, p, n, into):  # noqa: PLR0917  compiled 
 
 
 @inlined
-def _exclude(  # noqa: PLR0917  compiled functions take no keywords
+def _exclude(
     pixels, p, found, limits, nodata, excluded, negative
 ):
     """Count a pixel that is not valid."""

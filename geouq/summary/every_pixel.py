@@ -61,7 +61,9 @@ class SweptPixels(NamedTuple):
             return cls(**_nothing())
         starts = np.cumsum([0, *(len(part.variance) for part in parts)], dtype=np.int32)
         wide = np.concatenate([part.wide + start for part, start in zip(parts, starts, strict=False)])
-        others = {name: np.concatenate([getattr(part, name) for part in parts]) for name in cls._fields if name != "wide"}
+        others = {
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in cls._fields if name != "wide"
+        }
         return cls(wide=wide, **others)
 
     def ending(self, what: int) -> Self:
@@ -143,17 +145,17 @@ class ProfileOfPixels(VarianceProfile):
         return used + first, sums[used]
 
     @cached_property
-    def keys(self) -> Ints:  # type: ignore[override]
+    def keys(self) -> Ints:
         """Return the keys that have pixels."""
         return self._by_key[0]
 
     @cached_property
-    def sums(self) -> Floats:  # type: ignore[override]
+    def sums(self) -> Floats:
         """Return the sums by key."""
         return self._by_key[1]
 
     @cached_property
-    def kept(self) -> TailPixels:  # type: ignore[override]
+    def kept(self) -> TailPixels:
         """Return all pixels."""
         swept, tail, tile = self._swept
         return swept.in_order(tail, tile)
@@ -206,8 +208,14 @@ class ProfileOfPixels(VarianceProfile):
 def _nothing() -> dict[str, Array]:
     """Return what a file leaves out of pixels: arrays without elements."""
     none = np.empty(0, np.float32)
-    wide = {"wide": np.empty(0, np.int32), "wide_error": np.empty(0)}
-    return {"variance": none, "error": none, **wide, "runs": np.empty((0, 3), np.int32), "cells": np.empty((0, 2), np.int32)}
+    wide: dict[str, Array] = {"wide": np.empty(0, np.int32), "wide_error": np.empty(0)}
+    return {
+        "variance": none,
+        "error": none,
+        **wide,
+        "runs": np.empty((0, 3), np.int32),
+        "cells": np.empty((0, 2), np.int32),
+    }
 
 
 @compiled
@@ -244,7 +252,9 @@ def _order_of_bits(bits: Bits) -> Ints:
 
 
 @compiled
-def _sums_by_key(variance: NDArray[np.floating], bits: Bits, squared: Floats, cells: Counts, first: int, stop: int) -> Floats:
+def _sums_by_key(
+    variance: NDArray[np.floating], bits: Bits, squared: Floats, cells: Counts, first: int, stop: int
+) -> Floats:
     """Return the sums of keys from `first` on, added from cells to groups, bands and the whole."""
     levels = np.zeros((ENDS_BAND + 2, stop - first, UNWEIGHTED))
     starts, p = np.zeros(ENDS_BAND + 1, np.int64), 0
@@ -258,7 +268,7 @@ def _sums_by_key(variance: NDArray[np.floating], bits: Bits, squared: Floats, ce
         p += cells[c, 0]
         for level in range(cells[c, 1] + 1):
             for i in range(starts[level], p):
-                _move_up(levels, level, np.int64(bits[i] >> np.uint32(FINE_SHIFT)) - first)
+                _move_up(levels, level, int(bits[i] >> np.uint32(FINE_SHIFT)) - first)
             starts[level] = p
     return levels[-1].copy()
 

@@ -83,8 +83,8 @@ class NetCDFWriter:
         _describe(made, long_name)
         self._scales[name] = made, len(values)
 
-    def variable(  # noqa: PLR0917  in the order of `statistics_file.Variable`
-        self, name: str, dimensions: Sequence[str], values: Array, long_name: str, is_noise: bool = False
+    def variable(
+        self, name: str, dimensions: Sequence[str], values: Array, long_name: str, is_noise: bool = False  # noqa: FBT001, FBT002  a field
     ) -> None:
         """Write a variable with all its values; noise is not compressed."""
         own = np.asarray(values, order="C")

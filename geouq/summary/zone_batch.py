@@ -218,7 +218,6 @@ class _Head:
             len(group["field"]),
         )
 
-
     def span_of(self, entry: str, number: int) -> slice:
         """Return where the elements of a part are."""
         return _between(self.starts_of[entry], number)

@@ -1,12 +1,11 @@
 """What one group adds up to for one variable, and how the groups of a tile are added one after the other."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
 from operator import add
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -317,9 +316,7 @@ class VariableSum:
         bands.clear()
         held = sorted(self._swept, key=lambda own: own[0])
         lasts = [band != after for (band, _), (after, _) in pairwise([*held, (-1, held[0][1])])]
-        parts = [
-            own.ending(ENDS_BAND if last else ENDS_GROUP) for (_, own), last in zip(held, lasts, strict=True)
-        ]
+        parts = [own.ending(ENDS_BAND if last else ENDS_GROUP) for (_, own), last in zip(held, lasts, strict=True)]
         return ProfileOfPixels.of(SweptPixels.joined(parts), (lowest, highest), self._settings.tail, self._tile)
 
     def _places(self, group: Window) -> Ints:

@@ -168,16 +168,16 @@ def new_group_sum(
         cells = candidate.cells if candidate.room == room else new_cells(*room, lattice, weighted=weighted, form=width)
         few, added = FewPixels(wanted=settings.keeps_few and not swept), AddedStatistics(settings.added)
         pixels: list[SweptPixels] | None = [] if swept else None
-        return replace(candidate, group=group, across=across, room=room, cells=cells, few=few, added=added, swept=pixels)
+        return replace(
+            candidate, group=group, across=across, room=room, cells=cells, few=few, added=added, swept=pixels
+        )
     cells = new_cells(*room, lattice, weighted=weighted, form=width)
     groups, ordering = len(settings.groups), settings.ordering
     kinds = {"ordering": ordering, "weighted": weighted, "profiled": not swept}
     totals = new_totals(lattice, settings.tail, groups, thresholds, **kinds)
     sampled = new_sampled(form.sampled_members)
     few, added = FewPixels(wanted=settings.keeps_few and not swept), AddedStatistics(settings.added)
-    return GroupSum(
-        group, across, weighted, kind, room, cells, totals, sampled, few, added, [] if swept else None
-    )
+    return GroupSum(group, across, weighted, kind, room, cells, totals, sampled, few, added, [] if swept else None)
 
 
 def emptied(group: GroupSum) -> VariablePart:
