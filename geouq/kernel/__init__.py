@@ -12,7 +12,9 @@ from geouq.kernel.accumulators import (
     new_totals,
 )
 from geouq.kernel.optional_statistics import add_grouped, add_interval
-from geouq.kernel.window import collect_all, collect_by_cell, collect_keys, prune_tail, sweep_boxes
+from geouq.kernel.taking import added_rows, take_cells, take_counts, take_keys
+from geouq.kernel.valid_pixels import ValidPixels, errors_of, gather_valid, pixels_of_cells, runs_of_places
+from geouq.kernel.window import collect_all, collect_by_cell, collect_keys, prune_tail, sweep_boxes, sweep_gathered
 
 __all__ = [
     "CellSums",
@@ -20,15 +22,25 @@ __all__ = [
     "Sampled",
     "Scratch",
     "Totals",
+    "ValidPixels",
     "add_grouped",
     "add_interval",
+    "added_rows",
     "collect_all",
     "collect_by_cell",
     "collect_keys",
+    "errors_of",
+    "gather_valid",
     "new_cells",
     "new_sampled",
     "new_scratch",
     "new_totals",
+    "pixels_of_cells",
     "prune_tail",
+    "runs_of_places",
     "sweep_boxes",
+    "sweep_gathered",
+    "take_cells",
+    "take_counts",
+    "take_keys",
 ]

@@ -121,7 +121,7 @@ class Totals(NamedTuple):
     kept_state (tail count M or 0, pixels kept), highest (1). groups (groupings, keys of values x (levels + 1)); of
     its blocks of keys those are in use that touched (groupings, BLOCKS) names. ordering (coarser keys of the
     variance x classes of |z|), empty if not requested. thresholds (T), exceeding (T, bins, sums of
-    `threshold_sums.FIELDS`).
+    `threshold_sums.FIELDS`). profile is empty where all pixels are kept instead.
     """
 
     profile: Floats
@@ -221,10 +221,11 @@ def new_totals(
     *,
     ordering: bool = False,
     weighted: bool = False,
+    profiled: bool = True,
 ) -> Totals:
     """Return the empty totals; `tail` is the number of equal-width bins that are to be exact, 0 for none."""
     return Totals(
-        aligned((KEYS, 4)),
+        aligned((KEYS if profiled else 0, 4)),
         np.zeros((KEYS if weighted else 0, 2)),
         np.zeros(lattice.fine_bins),
         np.zeros(len(REASONS), np.int64),

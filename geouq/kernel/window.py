@@ -23,6 +23,7 @@ from geouq.core.grid import SQUARE
 from geouq.core.validity import Nodata, is_valid, stored_limits
 from geouq.kernel.accumulators import COMPACT_STEP, FEW, KEYS, SLAB, CellSums, Pixels, Scratch, Totals
 from geouq.kernel.gaussian import add_slab, compact, key, prune
+from geouq.kernel.valid_pixels import ValidPixels
 from geouq.kernel.vector_ops import move_row
 from geouq.kernel.z_lattice import ZLattice
 from geouq.summary.moments import PRODUCTS, SUMS
@@ -64,6 +65,41 @@ def sweep_boxes(
                     cell = (r - top) // cell_size * across + (column + c - left) // cell_size
                     box = r, c, min(r + cell_size, bottom), min(c + cell_size, end)
                     _sweep_cell(pixels, limits, nodata, columns, box, lattice, scratch, cells, cell, totals)
+
+
+@entry
+def sweep_gathered(
+    pixels: ValidPixels,
+    first_column: int,
+    across: int,
+    cell_size: int,
+    lattice: ZLattice,
+    scratch: Scratch,
+    cells: CellSums,
+    totals: Totals,
+) -> None:
+    """Add pixels that were gathered by slabs to the cells and totals of their group, as `sweep_boxes` would.
+
+    first_column : column of pixels within the group where the square begins in which they lie. across : cells in a row
+    of the group.
+    """
+    start, found = 0, 0
+    for s in range(len(pixels.slabs)):
+        n, row, column, is_last = pixels.slabs[s]
+        cell = row * across + (first_column + column) // cell_size
+        for i in range(n):
+            scratch.mean[i] = pixels.mean[start + i]
+            scratch.variance[i] = pixels.variance[start + i]
+            scratch.truth[i] = pixels.truth[start + i]
+        start += n
+        if n > 0:
+            found = n
+            add_slab(n, scratch, lattice, cells, cell, totals)
+        if is_last > 0 and cells.n[cell] > 0:
+            _flush_z(found, lattice, scratch, cells, cell, totals)
+            _flush_profile(found, scratch, cells, cell, totals)
+    for reason in range(len(pixels.excluded)):
+        totals.excluded[reason] += pixels.excluded[reason]
 
 
 @inlined
@@ -185,7 +221,12 @@ def _take_weights(weights, into):
 def _take_key(k, scratch, totals):
     """Move a key to the totals and to the compact profile, and clear it."""
     if scratch.keys[k, 3] > 0:
-        move_row(scratch.keys, k, totals.profile, k, scratch.compact, k >> COMPACT_STEP)
+        if len(totals.profile) > 0:
+            move_row(scratch.keys, k, totals.profile, k, scratch.compact, k >> COMPACT_STEP)
+        else:
+            for i in range(4):
+                scratch.compact[k >> COMPACT_STEP, i] += scratch.keys[k, i]
+                scratch.keys[k, i] = 0.0
         if len(scratch.weight) > 0:
             for i in range(2):
                 totals.profile_weights[k, i] += scratch.key_weights[k, i]

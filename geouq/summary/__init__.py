@@ -2,6 +2,7 @@
 
 from geouq.summary.accumulate import RunningTotal
 from geouq.summary.coverage_profile import GROUPED_BY, ClassCoverage, CoverageProfile
+from geouq.summary.every_pixel import ProfileOfPixels
 from geouq.summary.form import FormSums
 from geouq.summary.moments import Moments
 from geouq.summary.summary import Summary, add_all, empty_summary
@@ -18,6 +19,7 @@ __all__ = [
     "CoverageProfile",
     "FormSums",
     "Moments",
+    "ProfileOfPixels",
     "RunningTotal",
     "Summary",
     "TailPixels",

@@ -29,8 +29,9 @@ class KeyedCounts(Statistic):
     dimensions: ClassVar[Dimensions] = {"keys": ("*key",), "counts": ("*key", "column")}
 
     def to_arrays(self) -> dict[str, Array]:
-        """Return keys, which fit into 32 bits, and counts."""
-        return {"keys": self.keys.astype(np.int32), "counts": self.counts}
+        """Return keys, which fit into 32 bits, and counts, in float32 where that holds them."""
+        few = self.counts.astype(np.float32)
+        return {"keys": self.keys.astype(np.int32), "counts": few if (few == self.counts).all() else self.counts}
 
     def spec(self) -> dict[str, Any]:
         """Return the number of columns."""
@@ -40,7 +41,7 @@ class KeyedCounts(Statistic):
     def from_arrays(cls, arrays: Mapping[str, Array], spec: Spec) -> Self:
         """Return the counts that were saved."""
         keys = arrays.get("keys", np.empty(0, np.int32)).astype(np.int64)
-        return cls(keys, arrays.get("counts", np.empty((0, spec["columns"]))))
+        return cls(keys, arrays.get("counts", np.empty((0, spec["columns"]))).astype(np.float64))
 
     def running(self) -> "RunningCounts":
         """Return a sum with this statistic, to add others to."""

@@ -83,11 +83,13 @@ class NetCDFWriter:
         _describe(made, long_name)
         self._scales[name] = made, len(values)
 
-    def variable(self, name: str, dimensions: Sequence[str], values: Array, long_name: str) -> None:
-        """Write a variable with all its values."""
+    def variable(
+        self, name: str, dimensions: Sequence[str], values: Array, long_name: str, is_noise: bool = False  # noqa: FBT001, FBT002  a field
+    ) -> None:
+        """Write a variable with all its values; noise is not compressed."""
         own = np.asarray(values, order="C")
         values, step = in_steps(narrowed(own)) if self._narrowed else (own, None)
-        if self._compressed and values.nbytes > WORTHWHILE:
+        if self._compressed and values.nbytes > WORTHWHILE and not is_noise:
             chunks = piece_of(values) if self._in_pieces else _part_of(values)
             shape: Any = {"shape": values.shape, "dtype": values.dtype, "chunks": chunks}
             made = self._file.create_dataset(name, **shape, **COMPRESSION).id

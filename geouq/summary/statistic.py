@@ -5,7 +5,7 @@ that mapping; a statistic whose fields are arrays that add needs nothing but its
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
@@ -90,12 +90,15 @@ class Statistic:
         own in each variable. None is needed where the fields are the arrays.
     explained : mapping of str to str
         What each saved array is, and each dimension that has labels.
+    noise : collection of str
+        Saved arrays that compression makes little smaller, and slow to write and to read.
     """
 
     required: ClassVar[bool] = False
     kept_by_cell: ClassVar[bool] = True
     dimensions: ClassVar[Dimensions] = NONE
     explained: ClassVar[Mapping[str, str]] = NONE
+    noise: ClassVar[Collection[str]] = ()
 
     def __init_subclass__(cls) -> None:
         for name in vars(cls).get("__annotations__", ()):

@@ -35,6 +35,7 @@ class Variable(NamedTuple):
     dimensions: tuple[str, ...]
     values: Array
     long_name: str
+    is_noise: bool = False
 
 
 class Coordinate(NamedTuple):
@@ -108,10 +109,11 @@ def arrays_of(
     """
     for name in dict.fromkeys(chain(*owners)):
         having = {i: own[name] for i, own in enumerate(owners) if name in own}
-        arrays, kind = [own.to_arrays() for own in having.values()], next(iter(having.values()))
+        arrays = [own.to_arrays() for own in having.values()]
         owned = set()
         for field in dict.fromkeys(chain(*arrays)):
             some = {i: own[field] for i, own in zip(having, arrays, strict=True) if field in own}
+            kind = next(own for own, array in zip(having.values(), arrays, strict=True) if field in array)
             dims = _dimensions(prefix, name, field, kind, next(iter(some.values())).ndim - len(leading))
             said = kind.explained.get(field, f"{field} of {name}") + (", by cell" if prefix else "")
             if not (dims and dims[0].startswith("*")):
@@ -122,11 +124,19 @@ def arrays_of(
                 continue
             values, entry = _joined(list(some.values())), f"{name}_{dims[0][1:]}"
             dims = (entry, *_sized(prefix, dims[1:], values.shape[1:], sizes))
-            yield Variable(f"{prefix}{name}_{field}", dims, values, said)
+            yield Variable(f"{prefix}{name}_{field}", dims, values, said, field in kind.noise)
             if entry not in owned:
                 owned.add(entry)
-                owner = np.repeat(np.array(list(some), np.uint16), [len(values) for values in some.values()])
-                yield Variable(f"{entry}_{each}", (entry,), owner, f"number of the {each} of each of these, from 0")
+                counts = np.array([len(some.get(i, ())) for i in range(len(owners))])
+                yield _owners(entry, counts, each)
+
+
+def _owners(entry: str, counts: NDArray[np.int64], each: str) -> Variable:
+    """Return to which variable each element of joined arrays belongs; of many parts, how many elements each has."""
+    if each != "variable":
+        return Variable(f"{entry}_count", (each,), counts, f"number of these of each {each}, which stand together")
+    owner = np.repeat(np.arange(len(counts), dtype=np.uint16), counts)
+    return Variable(f"{entry}_{each}", (entry,), owner, f"number of the {each} of each of these, from 0")
 
 
 def _dimensions(prefix: str, name: str, field: str, kind: Statistic, count: int) -> tuple[str, ...]:
@@ -204,7 +214,8 @@ class SavedArrays:
     """The arrays that `arrays_of` gave.
 
     words : what is no array in the statistics of each. there : names of the arrays. read : gives an array, or what
-    slices it. prefix, each : as `arrays_of` has them.
+    slices it. prefix, each : as `arrays_of` has them. span_of : where the elements of joined arrays of a part are,
+    by the name of their dimension and the number of the part; None where their owners are saved.
     """
 
     words: Words
@@ -213,6 +224,7 @@ class SavedArrays:
     levels: tuple[float, ...]
     prefix: str = ""
     each: str = "variable"
+    span_of: Callable[[str, int], slice] | None = None
 
     def statistics(self, number: int) -> dict[str, Statistic]:
         """Return the statistics of that number."""
@@ -228,9 +240,14 @@ class SavedArrays:
                 continue
             place: int | slice = position
             if dimensions and dimensions[0].startswith("*"):
-                place = span(self.read(f"{name}_{dimensions[0][1:]}_{self.each}")[()], number)
+                place = self._span(f"{name}_{dimensions[0][1:]}", number)
             arrays[field] = self.read(full)[place]
         return of_words(words, arrays, self.levels)
+
+    def _span(self, entry: str, number: int) -> slice:
+        if self.span_of is not None:
+            return self.span_of(entry, number)
+        return span(self.read(f"{entry}_{self.each}")[()], number)
 
 
 def span(owner: NDArray[np.uint16], number: int) -> slice:

@@ -56,13 +56,15 @@ class TailPixels:
         return cls(tail, wanted, pixels).in_order("quicksort")
 
     @classmethod
-    def every_one(cls, tail: int, tile: str, pixels: Floats, place: Ints) -> Self:
-        """Return all pixels of a tile, kept in their one order."""
+    def every_one(cls, tail: int, tile: str, pixels: Floats, place: Ints, order: Ints | None = None) -> Self:
+        """Return all pixels of a tile, kept in their one order; `order` is one by variance, where that is known."""
         owner = np.zeros(len(pixels), np.int64)
-        return cls(tail, pixels=pixels, every=True, place=place, owner=owner, tiles=(tile,)).in_order("quicksort")
+        return cls(tail, pixels=pixels, every=True, place=place, owner=owner, tiles=(tile,)).in_order(
+            "quicksort" if order is None else order
+        )
 
-    def in_order(self, kind: Literal["quicksort", "stable"] = "stable") -> Self:
-        """Return the same in their one order, which both kinds of sorting find.
+    def in_order(self, kind: Literal["quicksort", "stable"] | Ints = "stable") -> Self:
+        """Return the same in their one order, which both kinds of sorting find, and any order by variance leads to.
 
         The stable one merges parts that are in order. For pixels in no order it takes twice as long.
         """
@@ -94,9 +96,12 @@ class TailPixels:
         )
 
 
-def _order_of(columns: Sequence[NDArray[np.generic]], kind: Literal["quicksort", "stable"]) -> Ints:
-    """Return the order by the first column, in which few values are alike, then by each of the others."""
-    order = np.argsort(columns[0], kind=kind)
+def _order_of(columns: Sequence[NDArray[np.generic]], kind: Literal["quicksort", "stable"] | Ints) -> Ints:
+    """Return the order by the first column, in which few values are alike, then by each of the others.
+
+    kind : of sorting, or the order by the first column.
+    """
+    order = np.argsort(columns[0], kind=kind) if isinstance(kind, str) else kind
     alike = columns[0][order[1:]] == columns[0][order[:-1]]
     if alike.any():
         tied = np.concatenate([[False], alike]) | np.concatenate([alike, [False]])

@@ -32,15 +32,15 @@ from geouq.summary.statistics_file import (
     as_text,
     distinct_words,
     labels_of,
-    span,
     words_of,
 )
 from geouq.summary.summary import Summary
 from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes, VariableSummary, VariableWhole
 from geouq.summary.tile_file import CELL, EXPLAINED, RANGE, opened
 
-FORMAT = "geouq zones together 2"
+FORMAT = "geouq zones together 3"
 PART = "part"
+COUNT = "_count"  # and before it a dimension: number of elements of each part
 ENTRY = {"cell_entry_cell": "cell", "cell_key": "key", "cell_entry_sums": "sums"}
 OPEN = 4  # groups that are kept in memory
 FEW = 4  # zones: all arrays of a group with so few are kept
@@ -166,8 +166,8 @@ def _variables(zones: Sequence[TileSummary], numbers: Array) -> Iterator[Variabl
     yield from arrays_of(CELL, [own for own, _ in cells], ("cell",), sizes)
     extremes = np.stack([own for _, own in cells])
     yield Variable(RANGE, ("variable", "cell", "bound"), extremes, "lowest and highest predicted variance, by cell")
-    owner = np.repeat(np.arange(len(parts), dtype=np.uint16), [len(part.cells.entry_cell) for part in parts])
-    yield Variable("cell_entry_part", ("cell_entry",), owner, "number of the part that an entry belongs to, from 0")
+    counts = np.array([len(part.cells.entry_cell) for part in parts])
+    yield Variable(f"cell_entry{COUNT}", (PART,), counts, "number of entries of each part, which stand together")
     for name, field in ENTRY.items():
         values = np.concatenate([getattr(part.cells, f"entry_{field}") for part in parts])
         yield Variable(name, ("cell_entry", "field")[: values.ndim], values, EXPLAINED[name])
@@ -182,7 +182,11 @@ def _cells_of(zones: Sequence[TileSummary], name: str) -> tuple[Statistics, Arra
 
 @dataclass(frozen=True)
 class _Head:
-    """Names, places and words of the zones in a group, and the zone of each element of an array."""
+    """Names, places and words of the zones in a group.
+
+    starts : where the cells of each zone begin, and the end. starts_of : the same of the elements of each part, by the
+    name of their dimension.
+    """
 
     names: tuple[str, ...]
     variables: tuple[str, ...]
@@ -193,7 +197,7 @@ class _Head:
     words: Words
     cell_words: Words
     starts: NDArray[np.int64]
-    owners: Mapping[str, Array]
+    starts_of: Mapping[str, NDArray[np.int64]]
     columns: int
 
     @classmethod
@@ -209,10 +213,22 @@ class _Head:
             str(own["crs"]),
             Words.of_plain(json.loads(group["words"].asstr()[()])),
             words_of(group, CELL),
-            np.concatenate([[0], np.cumsum(read_variable(group, "zone_cells"))]),
-            {name: read_variable(group, name) for name in group if name.endswith(f"_{PART}")},
+            _starts(read_variable(group, "zone_cells")),
+            {name.removesuffix(COUNT): _starts(read_variable(group, name)) for name in group if name.endswith(COUNT)},
             len(group["field"]),
         )
+
+    def span_of(self, entry: str, number: int) -> slice:
+        """Return where the elements of a part are."""
+        return _between(self.starts_of[entry], number)
+
+
+def _starts(counts: Array) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(counts)])
+
+
+def _between(starts: NDArray[np.int64], number: int) -> slice:
+    return slice(int(starts[number]), int(starts[number + 1]))
 
 
 @dataclass(frozen=True)
@@ -289,7 +305,7 @@ class SavedZone:
 
     def wholes(self) -> TileWholes:
         """Return the zone without its cells."""
-        place, saved = self.place(), self._saved(self._head.words, "", self._read, PART)
+        place, saved = self.place(), self._saved(self._head.words, "", self._read, PART, self._head.span_of)
         variables = {
             name: VariableWhole(Summary(self._head.levels, saved.statistics(part)), self._arrays["excluded"][part])
             for name in self._head.variables
@@ -308,12 +324,17 @@ class SavedZone:
     def _part(self, variable: str) -> int:
         return self._number * len(self._head.variables) + self._head.variables.index(variable)
 
-    def _saved(self, words: Words, prefix: str, read: Callable[[str], Any], each: str) -> SavedArrays:
-        return SavedArrays(words, set(self._arrays), read, self._head.levels, prefix, each)
+    def _saved(
+        self,
+        words: Words,
+        prefix: str,
+        read: Callable[[str], Any],
+        each: str,
+        span_of: Callable[[str, int], slice] | None = None,
+    ) -> SavedArrays:
+        return SavedArrays(words, set(self._arrays), read, self._head.levels, prefix, each, span_of)
 
     def _read(self, name: str) -> Any:
-        if name in self._head.owners:
-            return self._head.owners[name]
         if name not in self._datasets:
             self._datasets[name] = self._arrays[name]
         return self._datasets[name]
@@ -323,13 +344,12 @@ class SavedZone:
 
     @property
     def _own_cells(self) -> slice:
-        first, stop = self._head.starts[self._number : self._number + 2]
-        return slice(int(first), int(stop))
+        return _between(self._head.starts, self._number)
 
     def _entries(self, part: int) -> tuple[Array, ...]:
-        if "cell_entry_part" not in self._head.owners:
+        own = self._head.span_of("cell_entry", part)
+        if own.start == own.stop:
             return np.empty(0, np.uint32), np.empty(0, np.uint16), np.empty((0, self._head.columns), np.float32)
-        own = span(self._head.owners["cell_entry_part"], part)
         return tuple(self._arrays[name][own] for name in ENTRY)
 
 

@@ -22,10 +22,10 @@ from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes
 from geouq.summary.tile_file import TileWriter, cells_in_parts, load_place, load_wholes, opened
 from geouq.summary.zone_batch import Batch, SavedZone, saved_zone
 
-FORMAT = "geouq zone summaries 9"
+FORMAT = "geouq zone summaries 10"
 T = TypeVar("T")
 
-WAITING = 1 << 23  # bytes of zones that are written together
+WAITING = 1 << 25  # bytes of zones that are written together
 TOGETHER = "together_"  # and a number: groups of many zones
 OPEN = 8  # files whose names of zones are kept
 

@@ -1,19 +1,19 @@
 """What one group adds up to for one variable, and how the groups of a tile are added one after the other."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import pairwise
 from operator import add
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geouq.core.grid import Grid, Window
 from geouq.core.validity import REASONS
-from geouq.kernel import CellSums, Sampled, Totals, prune_tail
-from geouq.kernel.accumulators import BLOCK, BLOCKS, HIGHEST, ORDERING_STEP
+from geouq.kernel import CellSums, Sampled, Totals, prune_tail, take_cells, take_counts, take_keys
+from geouq.kernel.accumulators import HIGHEST, ORDERING_STEP
 from geouq.reading.cutting import BAND, bands_of
 from geouq.summary import (
     CellSummaries,
@@ -25,6 +25,7 @@ from geouq.summary import (
     ZHistogram,
 )
 from geouq.summary.coverage_profile import POSITIVE, ClassCoverage, CoverageProfile
+from geouq.summary.every_pixel import ENDS_BAND, ENDS_GROUP, ProfileOfPixels, SweptPixels
 from geouq.summary.form import FormSums, no_sums
 from geouq.summary.interval_scores import GivenLevel, IntervalScores
 from geouq.summary.joint_sample import JointSample
@@ -56,13 +57,14 @@ Rows = tuple[Ints, Floats]  # numbers, increasing, and a row of sums for each
 class VariablePart:
     """Totals of a group, and the sums of its cells; no cells where no pixel is valid.
 
-    profile : by blocks of `TOGETHER` keys of the variance (blocks, keys x 4 or 6). groups : for each grouping, by block
-    of keys (blocks, keys x (levels + 1)). ordering : by coarser key of the variance. highest : variance, -inf where no
+    profile : by blocks of `TOGETHER` keys of the variance (blocks, keys x 4 or 6), None if there is `swept`.
+    groups : for each
+    grouping, by key (keys, levels + 1). ordering : by coarser key of the variance. highest : variance, -inf where no
     pixel is valid. sample : None where pixels are not sampled. every : every pixel, None where they are not few.
-    added : statistics of the cells that numpy computes, by name.
+    added : statistics of the cells that numpy computes, by name. swept : every pixel, instead of `every`.
     """
 
-    profile: Rows
+    profile: Rows | None
     z_counts: Floats
     excluded: Ints
     kept: TailPixels
@@ -74,6 +76,7 @@ class VariablePart:
     sample: JointSample | None
     every: Sequence[Every] | None
     added: Mapping[str, Statistic]
+    swept: SweptPixels | None = None
 
 
 PieceSum = list[tuple[Window, list[VariablePart]]]
@@ -85,27 +88,31 @@ def take_part(
     sampled: Sampled,
     every: Sequence[Every] | None = None,
     added: Mapping[str, Statistic] = NOTHING_ADDED,
+    swept: SweptPixels | None = None,
 ) -> VariablePart:
     """Return the part that the kernel's arrays hold, copied without unused room; empty the arrays."""
-    lowest, highest = cells.extremes[:, 0].min(), cells.extremes[:, 1].max()
-    prune_tail(totals)
-    tail, stored = (int(number) for number in totals.kept_state)
-    kept = TailPixels(tail, pixels=totals.kept[: stored if tail else 0].copy())
+    lowest, highest = float(cells.extremes[:, 0].min()), float(cells.extremes[:, 1].max())
+    kept = _kept(totals)
     # keys beyond the extremes are not looked at, so that their memory is never taken
     first, last = (int(key_of(v, FINE_SHIFT)) for v in (lowest, highest)) if lowest <= highest else (0, -1)
-    profile = _profiled(totals, first, last)
-    taken = _taken(cells) if lowest <= highest else None
-    groups = tuple(_grouped(*pair) for pair in zip(totals.groups, totals.touched, strict=True))
+    profile = _profiled(totals, first, last) if swept is None else None
+    taken = take_cells(cells) if lowest <= highest else None
+    groups = tuple(take_keys(*pair) for pair in zip(totals.groups, totals.touched, strict=True))
     ordering = _ordered(totals.ordering, first, last)
-    z_counts, excluded, exceeding = totals.z_counts.copy(), totals.excluded.copy(), totals.exceeding.copy()
-    highest = float(highest)
+    z_counts, excluded, exceeding = take_counts(totals)
     sample = _sample(sampled)
-    part = VariablePart(
-        profile, z_counts, excluded, kept, groups, ordering, exceeding, highest, taken, sample, every, added
+    return VariablePart(
+        profile, z_counts, excluded, kept, groups, ordering, exceeding, highest, taken, sample, every, added, swept
     )
-    for counts in (totals.z_counts, totals.excluded, totals.exceeding, totals.negative, totals.highest):
-        counts[:] = 0
-    return part
+
+
+def _kept(totals: Totals) -> TailPixels:
+    """Return the pixels of the tail, copied."""
+    if not totals.kept_state[0]:
+        return TailPixels()
+    prune_tail(totals)
+    tail, stored = (int(number) for number in totals.kept_state)
+    return TailPixels(tail, pixels=totals.kept[: stored if tail else 0].copy())
 
 
 def _sample(sampled: Sampled) -> JointSample | None:
@@ -129,14 +136,6 @@ def _profiled(totals: Totals, first: int, last: int) -> Rows:
     return blocks, rows.reshape(len(blocks), TOGETHER * rows.shape[-1])
 
 
-def _grouped(counts: Floats, touched: NDArray[np.uint8]) -> Rows:
-    """Return the blocks of keys that are in use, copied; they are empty afterwards."""
-    blocks, rows = np.flatnonzero(touched), counts.reshape(BLOCKS, -1)
-    part = blocks, rows[blocks]
-    rows[blocks], touched[:] = 0, 0
-    return part
-
-
 def _ordered(counts: Floats, first: int, last: int) -> Rows:
     """Rows of the ordering from the first key of the variance to the last, copied; they are empty afterwards."""
     seen = counts.reshape(-1, CLASSES)[first >> ORDERING_STEP : (last >> ORDERING_STEP) + 1]
@@ -144,22 +143,6 @@ def _ordered(counts: Floats, first: int, last: int) -> Rows:
     part = (first >> ORDERING_STEP) + used, seen[used]
     seen[:] = 0
     return part
-
-
-def _taken(cells: CellSums) -> CellSums:
-    """Return a copy of the cells, which are empty afterwards."""
-    used = int(cells.entries[0])
-    taken = CellSums(
-        *(array[:used].copy() if name.startswith("entry") else array.copy() for name, array in _named(cells))
-    )
-    for name, array in _named(cells):
-        if not name.startswith("entry"):
-            array[:] = [np.inf, -np.inf] if name == "extremes" else 0
-    return taken
-
-
-def _named(cells: CellSums) -> Iterator[tuple[str, NDArray[Any]]]:
-    return zip(cells._fields, cells, strict=True)
 
 
 class VariableSum:
@@ -182,6 +165,7 @@ class VariableSum:
         levels, form = settings.levels, settings.form
         self._tile = tile
         self._every: list[Every] | None = [] if settings.keeps_few else None
+        self._swept: list[tuple[int, SweptPixels]] | None = [] if settings.keeps_few else None
         self._settings, self._append, self._weighted = settings, append, weighted
         self._thresholds, self._given = thresholds, given
         self._shape = grid.coarsened(settings.cell_size).shape
@@ -206,13 +190,42 @@ class VariableSum:
 
     def add(self, part: VariablePart, group: Window) -> None:
         """Add the next group of its band."""
-        self._bands[group.column // BAND].add(part)
+        band = group.column // BAND
+        if part.swept is None:
+            self._give_up_swept()
+            self._keep_few(part.every)
+        else:
+            self._keep_swept(band, part.swept)
+        self._bands[band].add(part)
         self._excluded += part.excluded
-        self._keep_few(part.every)
         if self._sample is not None and part.sample is not None:
             self._sample = self._sample + part.sample
         if part.cells is not None:
             self._put(part.cells, part.added, group)
+
+    def _keep_swept(self, band: int, more: SweptPixels) -> None:
+        """Keep every pixel in the order of the sweep as long as they are few; their sums by key otherwise."""
+        if not len(more.variance):
+            return
+        if self._swept is None:
+            self._add_swept(band, more)
+            return
+        self._swept.append((band, more))
+        if sum(len(own.variance) for _, own in self._swept) > FEW:
+            self._every = None
+            self._give_up_swept()
+
+    def _give_up_swept(self) -> None:
+        """Add up the pixels that were kept in the order of the sweep: more follow that are not."""
+        held, self._swept = self._swept or (), None
+        for band, own in held:
+            self._add_swept(band, own)
+
+    def _add_swept(self, band: int, more: SweptPixels) -> None:
+        first, sums = more.ending(ENDS_BAND).sums_by_key(TOGETHER)
+        blocks = np.arange(first // TOGETHER, first // TOGETHER + len(sums) // TOGETHER)
+        self._bands[band].add_profile(blocks, sums.reshape(len(blocks), -1))
+        self._keep_few(None if self._every is None else [(more.pixels(), more.places())])
 
     def _keep_few(self, more: Sequence[Every] | None) -> None:
         """Keep every pixel as long as they are few."""
@@ -292,8 +305,19 @@ class VariableSum:
         if self._thresholds:
             exceeding = np.sum([band.exceeding for band in bands], axis=0)
             found["thresholds"] = ThresholdSums(self._thresholds, exceeding)
-        profile = reduce(add, (bands.pop(0).profile(*extremes) for _ in tuple(bands)))
-        return {**found, "variance": self._keeping_few(profile)}
+        return {**found, "variance": self._profile(np.asarray(extremes[0]), np.asarray(extremes[1]))}
+
+    def _profile(self, lowest: NDArray[np.float64], highest: NDArray[np.float64]) -> VarianceProfile:
+        """Return the profile of the whole, and free the bands."""
+        bands = self._bands
+        if not self._swept:
+            profile = reduce(add, (bands.pop(0).profile(float(lowest), float(highest)) for _ in tuple(bands)))
+            return self._keeping_few(profile)
+        bands.clear()
+        held = sorted(self._swept, key=lambda own: own[0])
+        lasts = [band != after for (band, _), (after, _) in pairwise([*held, (-1, held[0][1])])]
+        parts = [own.ending(ENDS_BAND if last else ENDS_GROUP) for (_, own), last in zip(held, lasts, strict=True)]
+        return ProfileOfPixels.of(SweptPixels.joined(parts), (lowest, highest), self._settings.tail, self._tile)
 
     def _places(self, group: Window) -> Ints:
         """Return the number within the tile of each cell of a group."""
@@ -314,7 +338,7 @@ class _BandSum:
         self.z_counts = np.zeros(len(edge_probabilities(settings.levels, FINE)) + 1)
         self.exceeding = np.zeros((thresholds, BINS, len(FIELDS)))
         self._profile = GrowingRows(TOGETHER * (len(OF_KEY) if weighted else UNWEIGHTED))
-        self._groups = [GrowingRows(BLOCK * columns) for _ in settings.groups]
+        self._groups = [GrowingRows(columns) for _ in settings.groups]
         self._ordering = GrowingRows(CLASSES)
         self._highest = -np.inf
         self._tail, self._room, self._stored = settings.tail, room, 0
@@ -327,7 +351,8 @@ class _BandSum:
             self._give_up()
         if np.isinf(part.highest):
             return
-        self._profile.add(*part.profile)
+        if part.profile is not None:
+            self.add_profile(*part.profile)
         self._highest = max(self._highest, part.highest)
         self.exceeding += part.exceeding
         self._ordering.add(*part.ordering)
@@ -335,6 +360,10 @@ class _BandSum:
             total.add(*rows)
         if self._tail:
             self._keep(part.kept.pixels)
+
+    def add_profile(self, blocks: Ints, sums: Floats) -> None:
+        """Add sums of blocks of keys of the variance."""
+        self._profile.add(blocks, sums)
 
     def profile(self, lowest: float, highest: float) -> VarianceProfile:
         """Return the sums of the band. The extremes of the tile limit which pixels of the tail it keeps."""
@@ -348,11 +377,7 @@ class _BandSum:
 
     def coverage(self, grouping: int, kind: type[CoverageProfile]) -> CoverageProfile:
         """Return the coverage by the value, or the class, of that number."""
-        blocks, sums = self._groups[grouping].numbers, self._groups[grouping].sums
-        counts = sums.reshape(len(blocks) * BLOCK, sums.shape[-1] // BLOCK)
-        keys = np.add.outer(blocks * BLOCK - POSITIVE, np.arange(BLOCK)).ravel()
-        used = counts.any(-1)
-        return kind(keys[used], counts[used])
+        return kind(self._groups[grouping].numbers - POSITIVE, self._groups[grouping].sums)
 
     def ordering(self) -> OrderingProfile:
         """Return the pixels by variance and |z|."""

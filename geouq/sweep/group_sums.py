@@ -4,7 +4,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -18,22 +18,30 @@ from geouq.kernel import (
     Sampled,
     Scratch,
     Totals,
+    ValidPixels,
     add_grouped,
     add_interval,
     collect_all,
     collect_by_cell,
+    errors_of,
+    gather_valid,
     new_cells,
     new_sampled,
     new_scratch,
     new_totals,
+    pixels_of_cells,
+    runs_of_places,
     sweep_boxes,
+    sweep_gathered,
 )
 from geouq.kernel.places import gather, tile_places
 from geouq.kernel.z_lattice import ZLattice, z_lattice
 from geouq.reading.form_pixels import NO_LAYERS, add_form, taken
 from geouq.reading.variable_window import VariableWindow
+from geouq.summary.every_pixel import SweptPixels
 from geouq.summary.form import GAUSSIAN
-from geouq.summary.pixel_statistic import PIXEL_STATISTICS, ValidPixels
+from geouq.summary.pixel_statistic import PIXEL_STATISTICS
+from geouq.summary.pixel_statistic import ValidPixels as PixelsByCell
 from geouq.summary.statistic import Statistic
 from geouq.summary.tail_pixels import FEW
 from geouq.sweep.accumulate import Every, VariablePart, take_part
@@ -115,7 +123,7 @@ class AddedStatistics:
         if not self._kinds:
             return
         (mean, variance, truth, weight), cell, _ = collect_by_cell(*part, *in_group)
-        pixels = ValidPixels(mean, variance, truth, weight, cell)
+        pixels = PixelsByCell(mean, variance, truth, weight, cell)
         for name, kind in self._kinds.items():
             own: Statistic = kind.of_pixels(pixels, cells)
             self.found[name] = self.found[name] + own if name in self.found else own
@@ -135,16 +143,22 @@ class GroupSum:
     sampled: Sampled
     few: FewPixels
     added: AddedStatistics
+    swept: list[SweptPixels] | None = None
 
 
 _of_thread = threading.local()
 
 
-def new_group_sum(group: Window, settings: Settings, thresholds: tuple[float, ...], *, weighted: bool) -> GroupSum:
-    """Return an empty sum, in arrays of this thread that were used before if there are any: fresh memory costs time."""
+def new_group_sum(
+    group: Window, settings: Settings, thresholds: tuple[float, ...], *, weighted: bool, swept: bool = False
+) -> GroupSum:
+    """Return an empty sum, in arrays of this thread that were used before if there are any: fresh memory costs time.
+
+    swept : whether all pixels are kept in the order of the sweep, instead of sums by key of the variance.
+    """
     lattice, size = z_lattice_of(settings.levels), settings.cell_size
     down, across = -(-group.height // size), -(-group.width // size)
-    kind, room = (settings, thresholds, weighted), (down * across, group.height * group.width)
+    kind, room = (settings, thresholds, weighted, swept), (down * across, group.height * group.width)
     form, width = settings.form, settings.form.width
     idle: list[GroupSum] = _of_thread.__dict__.setdefault("idle", [])
     alike = [i for i, candidate in enumerate(idle) if candidate.kind == kind]
@@ -152,19 +166,24 @@ def new_group_sum(group: Window, settings: Settings, thresholds: tuple[float, ..
         candidate = idle.pop(next((i for i in alike if idle[i].room == room), alike[0]))
         candidate.totals.kept_state[:] = settings.tail, 0
         cells = candidate.cells if candidate.room == room else new_cells(*room, lattice, weighted=weighted, form=width)
-        few, added = FewPixels(wanted=settings.keeps_few), AddedStatistics(settings.added)
-        return replace(candidate, group=group, across=across, room=room, cells=cells, few=few, added=added)
+        few, added = FewPixels(wanted=settings.keeps_few and not swept), AddedStatistics(settings.added)
+        pixels: list[SweptPixels] | None = [] if swept else None
+        return replace(
+            candidate, group=group, across=across, room=room, cells=cells, few=few, added=added, swept=pixels
+        )
     cells = new_cells(*room, lattice, weighted=weighted, form=width)
     groups, ordering = len(settings.groups), settings.ordering
-    totals = new_totals(lattice, settings.tail, groups, thresholds, ordering=ordering, weighted=weighted)
+    kinds = {"ordering": ordering, "weighted": weighted, "profiled": not swept}
+    totals = new_totals(lattice, settings.tail, groups, thresholds, **kinds)
     sampled = new_sampled(form.sampled_members)
-    few, added = FewPixels(wanted=settings.keeps_few), AddedStatistics(settings.added)
-    return GroupSum(group, across, weighted, kind, room, cells, totals, sampled, few, added)
+    few, added = FewPixels(wanted=settings.keeps_few and not swept), AddedStatistics(settings.added)
+    return GroupSum(group, across, weighted, kind, room, cells, totals, sampled, few, added, [] if swept else None)
 
 
 def emptied(group: GroupSum) -> VariablePart:
     """Return what a group holds; its arrays are free for another."""
-    part = take_part(group.cells, group.totals, group.sampled, group.few.parts, group.added.found)
+    swept = None if group.swept is None else SweptPixels.joined(group.swept)
+    part = take_part(group.cells, group.totals, group.sampled, group.few.parts, group.added.found, swept)
     _of_thread.idle.append(group)
     del _of_thread.idle[:-IDLE]
     return part
@@ -212,6 +231,57 @@ def keep_few(boxes: Sequence[tuple[Read, Window]], group: GroupSum) -> None:
         n = int(group.cells.n.sum())
         for read, box in boxes:
             group.few.add(read, _place_in(read.window, box), n)
+
+
+class Square(NamedTuple):
+    """Valid pixels of a zone in a square of a window.
+
+    window : of the tile, in which the places of the pixels are. column : of the tile, where the square begins.
+    refusal : why its first negative variance is refused, None if it has none.
+    """
+
+    window: Window
+    column: int
+    pixels: ValidPixels
+    refusal: str | None
+
+    @classmethod
+    def of(cls, read: Read, strips: tuple[Places, Ints], column: int, size: int, name: str) -> Self:
+        """Return the pixels at some places of a window; name : place of the variance, for a message."""
+        pixels = gather_valid(read.pixels, read.found.nodata, *strips, size)
+        return cls(read.window, column, pixels, _negative(name, read, pixels.negative) if pixels.negative[0] else None)
+
+    def swept(self) -> SweptPixels:
+        """Return the pixels in the order of the sweep."""
+        own, window = self.pixels, self.window
+        runs = runs_of_places(own.place, window.width, window.row, window.column)
+        return SweptPixels(own.variance, *errors_of(own.mean, own.truth), runs, pixels_of_cells(own.slabs))
+
+    def every(self) -> Every:
+        """Return variance and squared error of each pixel, and its place in the tile."""
+        pixels = self.swept()
+        return pixels.pixels(), pixels.places()
+
+
+def add_squares(squares: Sequence[Square], group: GroupSum, settings: Settings) -> None:
+    """Add squares to a group, one after the other; raise DataError where a negative variance is refused."""
+    for square in squares:
+        sweep_gathered(
+            square.pixels, square.column - group.group.column, group.across, settings.cell_size,
+            z_lattice_of(settings.levels), _scratch(settings, square.pixels.truth.dtype, weighted=False), group.cells,
+            group.totals,
+        )  # fmt: skip
+        if square.refusal is not None and settings.negative == "error":
+            raise DataError(square.refusal)
+
+
+def keep_squares(squares: Sequence[Square], group: GroupSum) -> None:
+    """Keep the pixels of squares that were added to a group: all, or as long as the group has few."""
+    if group.swept is not None:
+        group.swept.extend(square.swept() for square in squares if len(square.pixels.variance))
+    elif group.few.parts is not None:
+        few = int(group.cells.n.sum()) <= FEW
+        group.few.parts = [*group.few.parts, *(square.every() for square in squares)] if few else None
 
 
 def _place_in(window: Window, box: Window) -> Box:

@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.kernel import added_rows
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -24,21 +26,8 @@ class GrowingRows:
         self.sums: Floats = np.empty((0, columns))
 
     def add(self, numbers: Ints, rows: Floats) -> None:
-        """Add rows of these numbers, which are increasing."""
+        """Add rows of these numbers, which are increasing. The first rows are taken as they are, and may change."""
         if not len(self.numbers):
-            self.numbers, self.sums = numbers.copy(), rows.copy()
+            self.numbers, self.sums = numbers, rows
             return
-        place = np.searchsorted(self.numbers, numbers)
-        if not self._holds(numbers, place):
-            self._make_room(np.union1d(self.numbers, numbers))
-            place = np.searchsorted(self.numbers, numbers)
-        self.sums[place] += rows
-
-    def _holds(self, numbers: Ints, place: Ints) -> bool:
-        """Return whether there is a row for each of these numbers, which would stand at these places."""
-        return bool((self.numbers[np.minimum(place, len(self.numbers) - 1)] == numbers).all())
-
-    def _make_room(self, numbers: Ints) -> None:
-        sums = np.zeros((len(numbers), self.sums.shape[-1]))
-        sums[np.searchsorted(numbers, self.numbers)] = self.sums
-        self.numbers, self.sums = numbers, sums
+        self.numbers, self.sums = added_rows(self.numbers, self.sums, numbers, rows)

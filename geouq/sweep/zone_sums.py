@@ -20,21 +20,26 @@ from geouq.core.grid import SQUARE, Window
 from geouq.core.validity import TRUTH_NODATA
 from geouq.rasters.catalog import Tile
 from geouq.rasters.gdal import gdal_options
+from geouq.rasters.predictions import Prediction
 from geouq.rasters.raster import Raster, unchanged
 from geouq.reading.cutting import BAND, Piece, Reading, boxes_of
 from geouq.reading.reader import TileReader
 from geouq.reading.variable_window import VariableWindow
 from geouq.summary import TileSummary
+from geouq.summary.form import GAUSSIAN
 from geouq.summary.tail_pixels import FEW
 from geouq.sweep.accumulate import PieceSum, VariablePart
 from geouq.sweep.group_sums import (
     GroupSum,
     Read,
+    Square,
     add_boxes,
+    add_squares,
     boxes_in,
     emptied,
     gathered,
     keep_few,
+    keep_squares,
     new_group_sum,
     refuse_negative,
 )
@@ -100,6 +105,8 @@ class ZonesOfPiece:
         self._settings, self._tile, self._counts = replace(settings, tail=0), tile, zones.counts
         self._squares = {window: list(_squares(zones.layers, window, settings.cell_size)) for window in piece.windows}
         self._spans, self._ending = _spans(self._squares)
+        self._pixels = _pixels_of(self._squares)
+        self._is_plain = _is_plain(settings, tile)
         self._gathered: dict[tuple[GroupPlace, int], _Gathered] = {}
         self._found: dict[GroupPlace, dict[int, VariablePart]] = {place: {} for place in sorted(self._spans)}
 
@@ -130,12 +137,16 @@ class ZonesOfPiece:
 
     def _of(self, place: GroupPlace, i: int) -> "_Gathered":
         if (place, i) not in self._gathered:
+            settings = self._settings
+            is_large = self._counts.get((place[-1], i), 0) > FEW
             self._gathered[place, i] = _Gathered(
                 self._spans[place],
-                self._settings,
+                settings,
                 self._tile,
                 self._tile.variables[i],
-                is_large=self._counts.get((place[-1], i), 0) > FEW,
+                is_plain=self._is_plain,
+                is_large=is_large,
+                swept=self._is_plain and settings.keeps_few and not is_large and self._pixels[place] <= FEW,
             )
         return self._gathered[place, i]
 
@@ -197,24 +208,58 @@ def _spans(squares: Squares) -> tuple[dict[GroupPlace, Window], dict[Window, lis
     return spans, ending
 
 
+def _pixels_of(squares: Squares) -> dict[GroupPlace, int]:
+    """Return the number of pixels of each group and zone, valid or not."""
+    found: dict[GroupPlace, int] = {}
+    for own in squares.values():
+        for square in own:
+            found[square.place] = found.get(square.place, 0) + square.pixels
+    return found
+
+
 def _right(window: Window) -> int:
     return window.column + window.width
 
 
-class _Gathered:
-    """Pixels of a variable and a zone in a group. They are gathered, and summed when they are many."""
+def _is_plain(settings: Settings, tile: Tile) -> bool:
+    """Return whether pixels have a mean, a variance and a truth, and nothing else."""
+    alone = settings.form == GAUSSIAN and not (settings.added or tile.weighted or tile.covariates or tile.classes)
+    return alone and all(isinstance(own, Prediction) and own.lower is None for own in tile.predictions.values())
 
-    def __init__(self, span: Window, settings: Settings, tile: Tile, variable: Variable, *, is_large: bool) -> None:
-        self.without_truth, self._is_large = 0, is_large
+
+class _Gathered:
+    """Pixels of a variable and a zone in a group. They are gathered, and summed when they are many.
+
+    is_plain : whether they have a mean, a variance and a truth, and nothing else. is_large : whether the zone has too
+    many pixels to keep them all. swept : whether they are kept as they are swept; only if they are plain.
+    """
+
+    def __init__(
+        self,
+        span: Window,
+        settings: Settings,
+        tile: Tile,
+        variable: Variable,
+        *,
+        is_plain: bool,
+        is_large: bool,
+        swept: bool,
+    ) -> None:
+        self.without_truth, self._is_plain, self._is_large, self._swept = 0, is_plain, is_large, swept
         self._span, self._settings, self._tile, self._variable = span, settings, tile, variable
         self._waiting: list[tuple[Read, _Square]] = []
+        self._plain: list[Square] = []
         self._values = 0
         self._group: GroupSum | None = None
 
     def take(self, read: Read, own: _Square) -> None:
         """Take the pixels of the zone in a square of a window."""
         places = own.strips.places
-        self._waiting.append((gathered(read, places, (own.square.row, own.square.column)), own))
+        if self._is_plain:
+            name = place_of_variance(self._tile, self._variable)
+            self._plain.append(Square.of(read, own.strips, own.square.column, self._settings.cell_size, name))
+        else:
+            self._waiting.append((gathered(read, places, (own.square.row, own.square.column)), own))
         self._values += places.size * self._tile.layers
         if self._values >= MANY:
             self._sum()
@@ -230,15 +275,19 @@ class _Gathered:
 
     def _sum(self) -> GroupSum:
         settings, thresholds = self._settings, self._variable.thresholds
-        group = self._group or new_group_sum(self._span, settings, thresholds, weighted=self._tile.weighted)
+        kinds = {"weighted": self._tile.weighted, "swept": self._swept}
+        group = self._group or new_group_sum(self._span, settings, thresholds, **kinds)
+        add_squares(self._plain, group, settings)
         for read, own in self._waiting:
             add_boxes(read, boxes_in(group, own.strips.boxes, own.square.column), group, settings)
             if settings.negative == "error":
                 refuse_negative(place_of_variance(self._tile, self._variable), read, group)
         if not self._is_large:
+            keep_squares(self._plain, group)
             keep_few([(read, read.window) for read, _ in self._waiting], group)
         self._group, self._values = group, 0
         self._waiting.clear()
+        self._plain.clear()
         return group
 
 

@@ -11,11 +11,7 @@ from geouq.core.grid import NOWHERE, Places, Window
 from geouq.rasters.raster import Raster
 
 Mask = NDArray[np.bool_]
-Bits = NDArray[np.uint8]
 Ints = NDArray[np.int64]
-
-
-BYTE, FIRST_BIT = 8, 0x80
 
 
 class Part(NamedTuple):
@@ -95,13 +91,13 @@ class Strips(NamedTuple):
 def strips_of(mask: Mask, size: int, first: int, stride: int) -> Strips:
     """Return the pixels of a mask by cells.
 
-    size : pixels of a cell's side, a multiple of 8. first : place of the mask's first pixel in the array that is to be
+    size : pixels of a cell's side. first : place of the mask's first pixel in the array that is to be
     taken from, whose rows are `stride` long.
 
     >>> strips_of(np.eye(3, 9, dtype=bool), 8, 100, 50).places
     array([[100, 151, 202,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1,  -1]], dtype=int32)
     """
-    places, height = _by_cell(np.packbits(mask, axis=1), mask.shape[1], size, first, stride)
+    places, height = _by_cell(np.ascontiguousarray(mask), size, first, stride)
     used, end = np.flatnonzero(height), np.cumsum(height)
     boxes = np.zeros((len(used), 5), np.int64)
     boxes[:, 0], boxes[:, 2], boxes[:, 3], boxes[:, 4] = (end - height)[used], end[used], places.shape[1], used * size
@@ -109,47 +105,46 @@ def strips_of(mask: Mask, size: int, first: int, stride: int) -> Strips:
 
 
 @compiled
-def _by_cell(bits: Bits, columns: int, size: int, first: int, stride: int) -> tuple[Places, Ints]:
-    """Return the places of the pixels, and how many rows of them each row of cells has.
-
-    bits : rows of a mask, eight of its columns in a byte.
-    """
-    cells, down = -(-columns // size), -(-bits.shape[0] // size)
-    counts = np.zeros((down, cells), np.int64)
-    for r in range(bits.shape[0]):
-        for b in range(bits.shape[1]):
-            counts[r // size, b * BYTE // size] += _bits_in(bits[r, b])
-    height = np.array([(counts[d].max() + size - 1) // size for d in range(down)])
-    places = np.full((height.sum(), cells * size), NOWHERE, np.int32)
-    top = 0
+def _by_cell(mask: Mask, size: int, first: int, stride: int) -> tuple[Places, Ints]:
+    """Return the places of the pixels, and how many rows of them each row of cells has."""
+    rows, columns = mask.shape
+    cells, down = (columns + size - 1) // size, (rows + size - 1) // size
+    counts, height = np.zeros((rows, cells), np.int64), np.zeros(down, np.int64)
     for d in range(down):
-        row, column = np.full(cells, top, np.int64), np.zeros(cells, np.int64)
-        for r in range(d * size, min((d + 1) * size, bits.shape[0])):
-            for b in range(bits.shape[1]):
-                if bits[r, b]:
-                    cell = b * BYTE // size
-                    _take_byte(bits[r, b], first + r * stride + b * BYTE, cell, size, row, column, places)
+        for cell in range(cells):
+            total = 0
+            for r in range(d * size, min((d + 1) * size, rows)):
+                counts[r, cell] = _count(mask[r, cell * size : (cell + 1) * size])
+                total += counts[r, cell]
+            height[d] = max(height[d], (total + size - 1) // size)
+    places, top = np.full((height.sum(), cells * size), NOWHERE, np.int32), 0
+    for d in range(down):
+        for cell in range(cells):
+            n = 0
+            for r in range(d * size, min((d + 1) * size, rows)):
+                if counts[r, cell] > 0:
+                    c = cell * size
+                    _take_row(mask[r, c : c + size], first + r * stride + c, n, size, places[top:, c : c + size])
+                    n += counts[r, cell]
         top += height[d]
     return places, height
 
 
 @inlined
-def _take_byte(  # noqa: PLR0917  compiled functions take no keywords
-    byte: np.uint8, place: int, cell: int, size: int, row: Ints, column: Ints, places: Places
-) -> None:
-    """Append the places of the pixels of a byte to those of the cell; `place` is the place of the first bit."""
-    for i in range(BYTE):
-        if byte & (FIRST_BIT >> i):
-            places[row[cell], cell * size + column[cell]] = place + i
-            column[cell] += 1
-            if column[cell] == size:
-                row[cell], column[cell] = row[cell] + 1, 0
+def _count(flags: Mask) -> int:
+    found = np.uint32(0)
+    for i in range(len(flags)):
+        found += np.uint32(flags[i])
+    return np.int64(found)
 
 
 @inlined
-def _bits_in(byte: np.uint8) -> int:
-    found = 0
-    while byte:
-        byte &= byte - np.uint8(1)
-        found += 1
-    return found
+def _take_row(flags: Mask, first: int, n: int, size: int, places: Places) -> None:
+    """Write the places of the pixels of a row behind the first n of its cell."""
+    to, column = n // size, n % size
+    for i in range(len(flags)):
+        if flags[i]:
+            places[to, column] = first + i
+            column += 1
+            if column == size:
+                to, column = to + 1, 0

@@ -1,0 +1,106 @@
+"""Take what a group of cells adds up to out of the arrays that the kernel fills, which are empty afterwards."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.core.compiled import compiled
+from geouq.kernel.accumulators import BLOCK, BLOCKS, CellSums, Totals
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Rows = tuple[Ints, Floats]
+
+
+@compiled
+def take_cells(cells: CellSums) -> CellSums:
+    """Return a copy of the cells without unused room, and empty them."""
+    used = cells.entries[0]
+    taken = CellSums(
+        cells.n.copy(),
+        cells.weight.copy(),
+        cells.sums.copy(),
+        cells.products.copy(),
+        cells.interval_scores.copy(),
+        cells.z_counts.copy(),
+        cells.extremes.copy(),
+        cells.form.copy(),
+        cells.entry_cell[:used].copy(),
+        cells.entry_key[:used].copy(),
+        cells.entry_sums[:used].copy(),
+        cells.entries.copy(),
+    )
+    cells.n[:], cells.weight[:], cells.sums[:], cells.products[:], cells.interval_scores[:] = 0, 0.0, 0.0, 0.0, 0.0
+    cells.z_counts[:], cells.form[:], cells.entries[:] = 0.0, 0.0, 0
+    cells.extremes[:, 0], cells.extremes[:, 1] = np.inf, -np.inf
+    return taken
+
+
+@compiled
+def take_counts(totals: Totals) -> tuple[Floats, Ints, Floats]:
+    """Return copies of the counts of z, the excluded pixels and the sums by threshold; empty all small totals."""
+    taken = totals.z_counts.copy(), totals.excluded.copy(), totals.exceeding.copy()
+    totals.z_counts[:], totals.excluded[:], totals.exceeding[:] = 0.0, 0, 0.0
+    totals.negative[:], totals.highest[:] = 0, 0.0
+    return taken
+
+
+@compiled
+def take_keys(counts: Floats, touched: NDArray[np.uint8]) -> Rows:
+    """Return the keys that have counts, increasing from 0, and their counts (keys, columns); empty them.
+
+    counts : of all keys, one after the other. touched : which blocks of keys have some.
+    """
+    columns, used, found = len(counts) // (BLOCKS * BLOCK), np.flatnonzero(touched), 0
+    keys = np.empty(len(used) * BLOCK, np.int64)
+    for block in used:
+        for key in range(block * BLOCK, (block + 1) * BLOCK):
+            total, first = 0.0, key * columns
+            for j in range(columns):
+                total += counts[first + j]
+            keys[found] = key
+            found += np.int64(total > 0)
+    rows = np.empty((found, columns))
+    for i in range(found):
+        first = keys[i] * columns
+        for j in range(columns):
+            rows[i, j] = counts[first + j]
+            counts[first + j] = 0.0
+    touched[:] = 0
+    return keys[:found].copy(), rows
+
+
+@compiled
+def added_rows(numbers: Ints, sums: Floats, more: Ints, rows: Floats) -> Rows:
+    """Return the sums of rows by number; both numbers increase. Without other numbers, `sums` itself is added to.
+
+    sums, rows : float64 (numbers, columns).
+    """
+    missing, i = 0, 0
+    for j in range(len(more)):
+        while i < len(numbers) and numbers[i] < more[j]:
+            i += 1
+        missing += np.int64(i == len(numbers) or numbers[i] != more[j])
+    if missing == 0:
+        _add_rows(numbers, sums, more, rows)
+        return numbers, sums
+    both, total = np.empty(len(numbers) + missing, np.int64), np.zeros((len(numbers) + missing, sums.shape[1]))
+    i, j = 0, 0
+    for k in range(len(both)):
+        is_old = j == len(more) or (i < len(numbers) and numbers[i] <= more[j])
+        both[k] = numbers[i] if is_old else more[j]
+        if is_old:
+            total[k] = sums[i]
+        j += np.int64(j < len(more) and more[j] == both[k])
+        i += np.int64(is_old)
+    _add_rows(both, total, more, rows)
+    return both, total
+
+
+@compiled
+def _add_rows(numbers: Ints, sums: Floats, more: Ints, rows: Floats) -> None:
+    i = 0
+    for j in range(len(more)):
+        while numbers[i] < more[j]:
+            i += 1
+        for column in range(sums.shape[1]):
+            sums[i, column] += rows[j, column]
