@@ -58,7 +58,7 @@ def take_keys(counts: Floats, touched: NDArray[np.uint8]) -> Rows:
             for j in range(columns):
                 total += counts[first + j]
             keys[found] = key
-            found += np.int64(total > 0)
+            found += int(total > 0)
     rows = np.empty((found, columns))
     for i in range(found):
         first = keys[i] * columns
@@ -79,7 +79,7 @@ def added_rows(numbers: Ints, sums: Floats, more: Ints, rows: Floats) -> Rows:
     for j in range(len(more)):
         while i < len(numbers) and numbers[i] < more[j]:
             i += 1
-        missing += np.int64(i == len(numbers) or numbers[i] != more[j])
+        missing += int(i == len(numbers) or numbers[i] != more[j])
     if missing == 0:
         _add_rows(numbers, sums, more, rows)
         return numbers, sums
@@ -90,8 +90,8 @@ def added_rows(numbers: Ints, sums: Floats, more: Ints, rows: Floats) -> Rows:
         both[k] = numbers[i] if is_old else more[j]
         if is_old:
             total[k] = sums[i]
-        j += np.int64(j < len(more) and more[j] == both[k])
-        i += np.int64(is_old)
+        j += int(j < len(more) and more[j] == both[k])
+        i += int(is_old)
     _add_rows(both, total, more, rows)
     return both, total
 

@@ -87,9 +87,7 @@ def _room(pixels: Pixels, places: Places, cell_size: int) -> ValidPixels:
 
 
 @inlined
-def _take_row(
-    pixels, limits, nodata, places, n, into
-):
+def _take_row(pixels, limits, nodata, places, n, into):
     """Append the valid pixels of a row of a cell, whose pixels come first, to the n so far; return their new number."""
     m, v, y, _, status = pixels
     c, columns = np.uint64(0), np.uint64(len(places))
@@ -133,9 +131,7 @@ def _take_pixel(pixels, limits, nodata, p, n, into):
 
 
 @inlined
-def _exclude(
-    pixels, p, found, limits, nodata, excluded, negative
-):
+def _exclude(pixels, p, found, limits, nodata, excluded, negative):
     """Count a pixel that is not valid."""
     variance = pixels.variance[p]
     reason = reason_of(pixels.mean[p], variance, pixels.truth[p], found, limits, nodata.is_nan)
@@ -150,7 +146,7 @@ def _exclude(
 @compiled
 def errors_of(mean: Reals, truth: Reals) -> tuple[NDArray[np.float32], Counts, Floats]:
     """Return mean - truth as float32, and the numbers and errors of the pixels whose error that does not hold."""
-    n, several = len(mean), 0
+    n, several = len(mean), np.int64(0)
     error, wide = np.empty(n, np.float32), np.empty(n, np.int32)
     for i in range(n):
         own = np.float64(mean[i]) - np.float64(truth[i])

@@ -84,7 +84,12 @@ class NetCDFWriter:
         self._scales[name] = made, len(values)
 
     def variable(
-        self, name: str, dimensions: Sequence[str], values: Array, long_name: str, is_noise: bool = False  # noqa: FBT001, FBT002  a field
+        self,
+        name: str,
+        dimensions: Sequence[str],
+        values: Array,
+        long_name: str,
+        is_noise: bool = False,  # noqa: FBT001, FBT002  a field
     ) -> None:
         """Write a variable with all its values; noise is not compressed."""
         own = np.asarray(values, order="C")

@@ -100,12 +100,19 @@ def labels_of(levels: tuple[float, ...], statistics: Statistics, columns: int) -
 
 
 def arrays_of(
-    prefix: str, owners: Sequence[Statistics], leading: tuple[str, ...], sizes: dict[str, int], each: str = "variable"
+    prefix: str,
+    owners: Sequence[Statistics],
+    leading: tuple[str, ...],
+    sizes: dict[str, int],
+    each: str = "variable",
+    *,
+    counted: bool = False,
 ) -> Iterator[Variable]:
     """Yield the arrays of the statistics of each variable.
 
     leading : dimensions that each statistic has. sizes : of dimensions, to be filled; one of another size has the
-    prefix. each : what has statistics.
+    prefix. each : what has statistics. counted : whether joined arrays come with the number of elements of each, which
+    takes less room where there are many, or with the owner of each element.
     """
     for name in dict.fromkeys(chain(*owners)):
         having = {i: own[name] for i, own in enumerate(owners) if name in own}
@@ -128,13 +135,16 @@ def arrays_of(
             if entry not in owned:
                 owned.add(entry)
                 counts = np.array([len(some.get(i, ())) for i in range(len(owners))])
-                yield _owners(entry, counts, each)
+                yield (_counts if counted else _owners)(entry, counts, each)
+
+
+def _counts(entry: str, counts: NDArray[np.int64], each: str) -> Variable:
+    """Return how many elements of joined arrays belong to each part."""
+    return Variable(f"{entry}_count", (each,), counts, f"number of these of each {each}, which stand together")
 
 
 def _owners(entry: str, counts: NDArray[np.int64], each: str) -> Variable:
-    """Return to which variable each element of joined arrays belongs; of many parts, how many elements each has."""
-    if each != "variable":
-        return Variable(f"{entry}_count", (each,), counts, f"number of these of each {each}, which stand together")
+    """Return to which part each element of joined arrays belongs."""
     owner = np.repeat(np.arange(len(counts), dtype=np.uint16), counts)
     return Variable(f"{entry}_{each}", (entry,), owner, f"number of the {each} of each of these, from 0")
 

@@ -161,7 +161,7 @@ def _variables(zones: Sequence[TileSummary], numbers: Array) -> Iterator[Variabl
     excluded = np.stack([part.excluded for part in parts])
     yield Variable("excluded", (PART, "reason"), excluded, "pixels that do not count, each under its first reason")
     sizes: dict[str, int] = {}
-    yield from arrays_of("", _wholes(zones), (), sizes, PART)
+    yield from arrays_of("", _wholes(zones), (), sizes, PART, counted=True)
     cells = [_cells_of(zones, name) for name in zones[0].variables]
     yield from arrays_of(CELL, [own for own, _ in cells], ("cell",), sizes)
     extremes = np.stack([own for _, own in cells])

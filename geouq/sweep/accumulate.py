@@ -88,6 +88,7 @@ def take_part(
     sampled: Sampled,
     every: Sequence[Every] | None = None,
     added: Mapping[str, Statistic] = NOTHING_ADDED,
+    *,
     swept: SweptPixels | None = None,
 ) -> VariablePart:
     """Return the part that the kernel's arrays hold, copied without unused room; empty the arrays."""

@@ -183,7 +183,7 @@ def new_group_sum(
 def emptied(group: GroupSum) -> VariablePart:
     """Return what a group holds; its arrays are free for another."""
     swept = None if group.swept is None else SweptPixels.joined(group.swept)
-    part = take_part(group.cells, group.totals, group.sampled, group.few.parts, group.added.found, swept)
+    part = take_part(group.cells, group.totals, group.sampled, group.few.parts, group.added.found, swept=swept)
     _of_thread.idle.append(group)
     del _of_thread.idle[:-IDLE]
     return part

@@ -131,7 +131,7 @@ def _by_cell(mask: Mask, size: int, first: int, stride: int) -> tuple[Places, In
 
 
 @inlined
-def _count(flags: Mask) -> int:
+def _count(flags: Mask) -> np.int64:
     found = np.uint32(0)
     for i in range(len(flags)):
         found += np.uint32(flags[i])

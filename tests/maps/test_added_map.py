@@ -20,6 +20,7 @@ OTHER_NOUNS = {
     "api/pixel_scores.py": {"mean", "std"},
     "classes.py": {"brier", "confidence"},
     "config/layer_bands.py": {"mean", "std"},
+    "config/layer_file.py": {"mean", "std"},
     "ensemble.py": {"aleatoric_share", "epistemic_share"},
     "inference/blocks.py": {"error", "z"},
     "metrics/__init__.py": {"crps", "nll"},

@@ -28,6 +28,8 @@ OTHER_NOUNS = {
     "config/data.py": {"variance_aleatoric", "variance_epistemic"},
     "config/forms.py": {"variance_aleatoric", "variance_epistemic"},
     "config/layer_bands.py": {"variance_aleatoric", "variance_epistemic"},
+    "config/layer_file.py": {"cv", "variance_aleatoric", "variance_epistemic"},
+    "config/load.py": {"cv"},
     "drawing/cells.py": {"coverage"},
     "forms/classes.py": {"brier", "impossible", "log_loss"},
     "forms/ensemble.py": {"crps", "log_loss"},
@@ -45,6 +47,7 @@ OTHER_NOUNS = {
     "summary/moments.py": {"crps", "nll"},
     "tables/rows.py": {"coverage"},
     "verdict.py": {"bias", "coverage", "z_mean"},
+    "rasters/stored.py": {"variance_aleatoric", "variance_epistemic"},
 }
 
 
