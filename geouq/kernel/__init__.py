@@ -11,18 +11,18 @@ from geouq.kernel.accumulators import (
     new_scratch,
     new_totals,
 )
+from geouq.kernel.gathered_pixels import GatheredPixels, errors_of, gather_valid, pixels_of_cells, runs_of_places
 from geouq.kernel.optional_statistics import add_grouped, add_interval
 from geouq.kernel.taking import added_rows, take_cells, take_counts, take_keys
-from geouq.kernel.valid_pixels import ValidPixels, errors_of, gather_valid, pixels_of_cells, runs_of_places
 from geouq.kernel.window import collect_all, collect_by_cell, collect_keys, prune_tail, sweep_boxes, sweep_gathered
 
 __all__ = [
     "CellSums",
+    "GatheredPixels",
     "Pixels",
     "Sampled",
     "Scratch",
     "Totals",
-    "ValidPixels",
     "add_grouped",
     "add_interval",
     "added_rows",

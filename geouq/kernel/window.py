@@ -22,8 +22,8 @@ from geouq.core.gaussian import LOG_2PI
 from geouq.core.grid import SQUARE
 from geouq.core.validity import Nodata, is_valid, stored_limits
 from geouq.kernel.accumulators import COMPACT_STEP, FEW, KEYS, SLAB, CellSums, Pixels, Scratch, Totals
+from geouq.kernel.gathered_pixels import GatheredPixels
 from geouq.kernel.gaussian import add_slab, compact, key, prune
-from geouq.kernel.valid_pixels import ValidPixels
 from geouq.kernel.vector_ops import move_row
 from geouq.kernel.z_lattice import ZLattice
 from geouq.summary.moments import PRODUCTS, SUMS
@@ -69,7 +69,7 @@ def sweep_boxes(
 
 @entry
 def sweep_gathered(
-    pixels: ValidPixels,
+    pixels: GatheredPixels,
     first_column: int,
     across: int,
     cell_size: int,

@@ -2,10 +2,10 @@
 
 from geouq.summary.accumulate import RunningTotal
 from geouq.summary.coverage_profile import GROUPED_BY, ClassCoverage, CoverageProfile
-from geouq.summary.every_pixel import ProfileOfPixels
 from geouq.summary.form import FormSums
 from geouq.summary.moments import Moments
 from geouq.summary.summary import Summary, add_all, empty_summary
+from geouq.summary.swept_pixels import ProfileOfPixels
 from geouq.summary.tail_pixels import TailPixels
 from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes, VariableSummary, VariableWhole
 from geouq.summary.variance_profile import Binned, VarianceProfile

@@ -224,7 +224,7 @@ class _Head:
 
 
 def _starts(counts: Array) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(counts)])
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
 
 def _between(starts: NDArray[np.int64], number: int) -> slice:

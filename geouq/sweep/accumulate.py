@@ -25,7 +25,6 @@ from geouq.summary import (
     ZHistogram,
 )
 from geouq.summary.coverage_profile import POSITIVE, ClassCoverage, CoverageProfile
-from geouq.summary.every_pixel import ENDS_BAND, ENDS_GROUP, ProfileOfPixels, SweptPixels
 from geouq.summary.form import FormSums, no_sums
 from geouq.summary.interval_scores import GivenLevel, IntervalScores
 from geouq.summary.joint_sample import JointSample
@@ -34,6 +33,7 @@ from geouq.summary.ordering_profile import CLASSES, OrderingProfile
 from geouq.summary.pixel_statistic import NO_PIXELS, PIXEL_STATISTICS
 from geouq.summary.statistic import Statistic
 from geouq.summary.summary import COVERAGE_BY
+from geouq.summary.swept_pixels import ENDS_BAND, ENDS_GROUP, ProfileOfPixels, SweptPixels
 from geouq.summary.tail_pixels import BUDGET, FEW
 from geouq.summary.threshold_sums import BINS, FIELDS, ThresholdSums
 from geouq.summary.variance_profile import FIELDS as OF_KEY
@@ -58,10 +58,10 @@ class VariablePart:
     """Totals of a group, and the sums of its cells; no cells where no pixel is valid.
 
     profile : by blocks of `TOGETHER` keys of the variance (blocks, keys x 4 or 6), None if there is `swept`.
-    groups : for each
-    grouping, by key (keys, levels + 1). ordering : by coarser key of the variance. highest : variance, -inf where no
-    pixel is valid. sample : None where pixels are not sampled. every : every pixel, None where they are not few.
-    added : statistics of the cells that numpy computes, by name. swept : every pixel, instead of `every`.
+    groups : for each grouping, by key (keys, levels + 1). ordering : by coarser key of the variance.
+    highest : variance, -inf where no pixel is valid. sample : None where pixels are not sampled.
+    every : every pixel, None where they are not few. added : statistics of the cells that numpy computes, by name.
+    swept : every pixel, instead of `every`.
     """
 
     profile: Rows | None

@@ -14,11 +14,11 @@ from geouq.core.grid import COLUMN, Places, Window
 from geouq.core.validity import Nodata
 from geouq.kernel import (
     CellSums,
+    GatheredPixels,
     Pixels,
     Sampled,
     Scratch,
     Totals,
-    ValidPixels,
     add_grouped,
     add_interval,
     collect_all,
@@ -38,11 +38,10 @@ from geouq.kernel.places import gather, tile_places
 from geouq.kernel.z_lattice import ZLattice, z_lattice
 from geouq.reading.form_pixels import NO_LAYERS, add_form, taken
 from geouq.reading.variable_window import VariableWindow
-from geouq.summary.every_pixel import SweptPixels
 from geouq.summary.form import GAUSSIAN
-from geouq.summary.pixel_statistic import PIXEL_STATISTICS
-from geouq.summary.pixel_statistic import ValidPixels as PixelsByCell
+from geouq.summary.pixel_statistic import PIXEL_STATISTICS, ValidPixels
 from geouq.summary.statistic import Statistic
+from geouq.summary.swept_pixels import SweptPixels
 from geouq.summary.tail_pixels import FEW
 from geouq.sweep.accumulate import Every, VariablePart, take_part
 from geouq.sweep.settings import Settings
@@ -123,7 +122,7 @@ class AddedStatistics:
         if not self._kinds:
             return
         (mean, variance, truth, weight), cell, _ = collect_by_cell(*part, *in_group)
-        pixels = PixelsByCell(mean, variance, truth, weight, cell)
+        pixels = ValidPixels(mean, variance, truth, weight, cell)
         for name, kind in self._kinds.items():
             own: Statistic = kind.of_pixels(pixels, cells)
             self.found[name] = self.found[name] + own if name in self.found else own
@@ -233,7 +232,7 @@ def keep_few(boxes: Sequence[tuple[Read, Window]], group: GroupSum) -> None:
             group.few.add(read, _place_in(read.window, box), n)
 
 
-class Square(NamedTuple):
+class GatheredSquare(NamedTuple):
     """Valid pixels of a zone in a square of a window.
 
     window : of the tile, in which the places of the pixels are. column : of the tile, where the square begins.
@@ -242,7 +241,7 @@ class Square(NamedTuple):
 
     window: Window
     column: int
-    pixels: ValidPixels
+    pixels: GatheredPixels
     refusal: str | None
 
     @classmethod
@@ -263,7 +262,7 @@ class Square(NamedTuple):
         return pixels.pixels(), pixels.places()
 
 
-def add_squares(squares: Sequence[Square], group: GroupSum, settings: Settings) -> None:
+def add_squares(squares: Sequence[GatheredSquare], group: GroupSum, settings: Settings) -> None:
     """Add squares to a group, one after the other; raise DataError where a negative variance is refused."""
     for square in squares:
         sweep_gathered(
@@ -275,7 +274,7 @@ def add_squares(squares: Sequence[Square], group: GroupSum, settings: Settings) 
             raise DataError(square.refusal)
 
 
-def keep_squares(squares: Sequence[Square], group: GroupSum) -> None:
+def keep_squares(squares: Sequence[GatheredSquare], group: GroupSum) -> None:
     """Keep the pixels of squares that were added to a group: all, or as long as the group has few."""
     if group.swept is not None:
         group.swept.extend(square.swept() for square in squares if len(square.pixels.variance))

@@ -30,9 +30,9 @@ from geouq.summary.form import GAUSSIAN
 from geouq.summary.tail_pixels import FEW
 from geouq.sweep.accumulate import PieceSum, VariablePart
 from geouq.sweep.group_sums import (
+    GatheredSquare,
     GroupSum,
     Read,
-    Square,
     add_boxes,
     add_squares,
     boxes_in,
@@ -248,7 +248,7 @@ class _Gathered:
         self.without_truth, self._is_plain, self._is_large, self._swept = 0, is_plain, is_large, swept
         self._span, self._settings, self._tile, self._variable = span, settings, tile, variable
         self._waiting: list[tuple[Read, _Square]] = []
-        self._plain: list[Square] = []
+        self._plain: list[GatheredSquare] = []
         self._values = 0
         self._group: GroupSum | None = None
 
@@ -257,7 +257,7 @@ class _Gathered:
         places = own.strips.places
         if self._is_plain:
             name = place_of_variance(self._tile, self._variable)
-            self._plain.append(Square.of(read, own.strips, own.square.column, self._settings.cell_size, name))
+            self._plain.append(GatheredSquare.of(read, own.strips, own.square.column, self._settings.cell_size, name))
         else:
             self._waiting.append((gathered(read, places, (own.square.row, own.square.column)), own))
         self._values += places.size * self._tile.layers

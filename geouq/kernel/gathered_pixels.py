@@ -20,7 +20,7 @@ EIGHT_PIXELS, LAST = np.uint64(EIGHT), np.uint64(EIGHT - 1)
 ALL_VALID = np.uint64((1 << EIGHT) - 1)
 
 
-class ValidPixels(NamedTuple):
+class GatheredPixels(NamedTuple):
     """Valid pixels without weights, slab by slab.
 
     Parameters
@@ -46,7 +46,7 @@ class ValidPixels(NamedTuple):
 
 
 @compiled
-def gather_valid(pixels: Pixels, nodata: Nodata, places: Places, boxes: Ints, cell_size: int) -> ValidPixels:
+def gather_valid(pixels: Pixels, nodata: Nodata, places: Places, boxes: Ints, cell_size: int) -> GatheredPixels:
     """Return the valid pixels of a window at the places of boxes.
 
     places : int32 (rows, columns), places in the window, NOWHERE for none. boxes : int64 (boxes, 5), of `places` as of
@@ -69,19 +69,19 @@ def gather_valid(pixels: Pixels, nodata: Nodata, places: Places, boxes: Ints, ce
                         into.slabs[slab, 0], into.slabs[slab, 1] = n - before, (boxes[b, 4] + r0 - top) // cell_size
                         into.slabs[slab, 2], into.slabs[slab, 3] = c0 - left, np.int64(r1 + step >= last_row)
                         slab += 1
-    return ValidPixels(
+    return GatheredPixels(
         into.mean[:n].copy(), into.variance[:n].copy(), into.truth[:n].copy(), into.place[:n].copy(),
         into.slabs[:slab].copy(), into.excluded, into.negative,
     )  # fmt: skip
 
 
 @compiled
-def _room(pixels: Pixels, places: Places, cell_size: int) -> ValidPixels:
+def _room(pixels: Pixels, places: Places, cell_size: int) -> GatheredPixels:
     """Return room for as many pixels as there are places, and for their slabs."""
     size, kind = places.size + EIGHT, pixels.mean.dtype
     slabs = np.empty((places.shape[0] * (places.shape[1] // cell_size + 1), 4), np.int64)
     counts = np.zeros(len(REASONS), np.int64), np.zeros(2, np.int64)
-    return ValidPixels(
+    return GatheredPixels(
         np.empty(size, kind), np.empty(size, kind), np.empty(size, kind), np.empty(size, np.int32), slabs, *counts
     )
 
