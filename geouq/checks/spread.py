@@ -88,7 +88,7 @@ def of_spread(variable: str, patches: Sequence[Patch], layer: str) -> Iterator[F
 def stored_spread(patches: Sequence[Patch], layer: str) -> tuple[str, Floats]:
     """Return the name of the layer for messages, and its values as the file holds them."""
     variance = joined(patches, "variance")
-    return ("std", np.sqrt(variance)) if layer != "variance" else ("variance", variance)
+    return ("std", np.sqrt(variance)) if layer in ("std", "relative_std", "interval") else ("variance", variance)
 
 
 def of_reading(variable: str, mean: Floats, truth: Floats, variance: Floats, layer: str) -> Iterator[Finding]:

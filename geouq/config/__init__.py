@@ -32,6 +32,7 @@ from geouq.config.values import (
     CELLS,
     FORM_KEYS,
     SPLIT,
+    TILE,
     problem_of_name,
 )
 from geouq.config.variables import Variable
@@ -50,6 +51,7 @@ __all__ = [
     "OF_PREDICTIONS",
     "OUT",
     "SPLIT",
+    "TILE",
     "BinScheme",
     "Bins",
     "CalibrationWeights",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -100,7 +100,7 @@ def _all_tiles(written: object) -> object:
 def _names_in(info: ValidationInfo) -> Names | None:
     """Return the names of the tiles that were read before; None where there are none."""
     tiles = info.data.get("tiles")
-    return tiles if isinstance(tiles, tuple) else None
+    return tiles.names if isinstance(tiles, TileCut) else tiles
 
 
 def _schemes(written: object) -> object:
@@ -256,7 +256,13 @@ class Experiment(Section):
     @property
     def tile_names(self) -> tuple[str, ...] | None:
         """Return the names of the tiles; None where the rasters give them."""
-        return None if isinstance(self.tiles, TileCut) else self.tiles
+        return self.tiles.names if isinstance(self.tiles, TileCut) else self.tiles
+
+    def of_tiles(self, names: tuple[str, ...]) -> Self:
+        """Return the same experiment on some of its tiles."""
+        cut = self.tiles
+        tiles = cut.model_copy(update={"names": names}) if isinstance(cut, TileCut) else names
+        return self.model_copy(update={"tiles": tiles})
 
     @property
     def groupings(self) -> tuple[str, ...]:

@@ -144,6 +144,9 @@ class TileCut(Section):
         description="left, bottom, right and top of the part that is evaluated, in coordinates of the rasters; "
         "default: all of it",
     )
+    names: Annotated[Names, Field(min_length=1)] | None = Field(
+        default=None, description="names of the squares that are evaluated, such as `r0c12`; default: all of them"
+    )
 
 
 class Groups(Section):

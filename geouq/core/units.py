@@ -17,6 +17,7 @@ class Conversion(NamedTuple):
     offset: float
 
 
+@lru_cache(256)
 def conversion(units: str, wanted: str, *, power: int = 1, differences: bool = False) -> Conversion | None:
     """Return how numbers of a unit become numbers of another; None if one of them is not known, or they do not fit.
 

@@ -11,10 +11,10 @@ from geouq.core.errors import DataError, GeouqError
 from geouq.core.failures import Failure
 from geouq.core.grid import Grid, Window, require_same_grid
 from geouq.rasters.areas import require_areas
-from geouq.rasters.cutting import squares_of
 from geouq.rasters.gdal import keep_gdal_options
 from geouq.rasters.layered import Layered, layered_models
 from geouq.rasters.members import with_members
+from geouq.rasters.mosaic import squares_of
 from geouq.rasters.predictions import Prediction, is_predicted
 from geouq.rasters.raster import Raster, number_of_band, read_header
 from geouq.rasters.remote_files import as_gdal_names_it, is_remote
@@ -212,12 +212,12 @@ def find_tiles(experiment: Experiment, workers: int | None = None) -> Catalog:
 def _cut(tiles: list[Tile], experiment: Experiment, cut: TileCut) -> list[Tile]:
     """Return the parts of the mosaic; ConfigError where it cannot be cut so, or has no part that is named."""
     try:
-        parts = [tile.part(*square) for tile in tiles for square in squares_of(tile.grid, cut)]
+        squares = [(tile, *square) for tile in tiles for square in squares_of(tile.grid, cut)]
     except DataError as error:
         raise config_error([experiment.problem("tiles", message=str(error))]) from None
-    if parts and (problems := problems_of_names(experiment, {part.name for part in parts})):
+    if squares and (problems := problems_of_names(experiment, {name for _, name, _ in squares})):
         raise config_error(problems)
-    return parts
+    return [tile.part(name, window) for tile, name, window in squares if name in (cut.names or (name,))]
 
 
 def readers_of(paths: Iterable[str]) -> int:
@@ -306,7 +306,7 @@ def _in_units(tile: Tile, experiment: Experiment) -> Tile:
     variables = {layer: tile.variables_of(layer) for layer in layers}
     rasters, notes = in_units_of(variables, layers, experiment.settings, units)
     same = all(rasters[layer] is raster for layer, raster in layers.items())
-    return tile if same else replace(tile.with_rasters(rasters), notes=notes)
+    return replace(tile if same else tile.with_rasters(rasters), notes=notes) if notes or not same else tile
 
 
 def _predictions_of(

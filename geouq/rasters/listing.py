@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 
+from geouq.config.values import TILE
 from geouq.core.errors import DataError
 from geouq.core.naming import file_in_name, format_in_name
 from geouq.rasters.gdal import gdal_options
 from geouq.rasters.object_stores import names_in
 from geouq.rasters.remote_files import as_gdal_names_it, exists
 
-TILE = "{tile}"
 REQUESTS = 32  # at a time
 STORE = re.compile(r"/vsi(?:s3|gs|az|adls|oss|swift)/")
 

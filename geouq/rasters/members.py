@@ -5,9 +5,8 @@ import os
 import re
 
 from geouq.config import Experiment, FormData
-from geouq.config.values import MEMBER
+from geouq.config.values import MEMBER, TILE
 
-TILE = "{tile}"
 NAMES = {"tile": f"[^{re.escape(os.sep)}]+?", "member": "[A-Za-z0-9-]+"}
 
 

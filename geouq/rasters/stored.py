@@ -1,12 +1,12 @@
 """How the values of layers are stored, where the configuration says so, and in which units they are."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from geouq.config import LayerFile, Variable, model_and_layer
+from geouq.config import LayerFile, Variable, key_of, model_and_layer
 from geouq.core.errors import DataError
-from geouq.core.units import conversion, is_known
+from geouq.core.units import Conversion, conversion, is_known
 from geouq.rasters.mask_rule import MaskRule
 from geouq.rasters.raster import (
     ONE_FOR_ALL,
@@ -77,7 +77,7 @@ def in_units_of(
     written: Mapping[str, LayerFile],
     units: Mapping[str, str],
 ) -> tuple[dict[str, Raster], tuple[str, ...]]:
-    """Return the layers in the units of their variables, and a note on each layer that was converted.
+    """Return the layers in the units of their variables, and notes on layers whose files have another unit.
 
     A unit of a file that is not known, or does not fit, is left as it is.
 
@@ -95,26 +95,21 @@ def in_units_of(
     Raises
     ------
     DataError
-        If a unit that the configuration gives cannot be converted.
+        If a unit that the configuration gives cannot be converted, a relative std is neither a share nor in per cent,
+        or one band is to be in two units.
     """
-    found, notes = dict(rasters), dict[str, None]()
+    found, notes = dict(rasters), list[str]()
     for layer in filter(_has_units, rasters):
-        own = written.get(layer)
-        is_written = own is not None and own.units is not None
-        for variable in variables[layer]:
-            number = number_of_band(rasters[layer], layer, variable)
-            wanted = "1" if _kind(layer) in IN_SHARES else units[variable.name]
-            bands = rasters[layer].bands
-            if number > len(bands) or bands[number - 1] is not found[layer].bands[number - 1]:
-                continue  # reported elsewhere, or converted already
+        is_written = layer in written and written[layer].units is not None
+        for number, wanted in _wanted(layer, rasters[layer], variables[layer], units).items():
+            bands = found[layer].bands
             changed = _converted(layer, bands[number - 1], wanted, is_written=is_written)
             if changed is not bands[number - 1]:
-                rest = found[layer].bands
-                found[layer] = found[layer].changed(bands=(*rest[: number - 1], changed, *rest[number:]))
-                notes |= (
-                    {} if is_written else {f"{layer} is converted from {bands[number - 1].units} to {wanted}": None}
-                )
-    return found, tuple(notes)
+                found[layer] = found[layer].changed(bands=(*bands[: number - 1], changed, *bands[number:]))
+            if not is_written:
+                notes += _notes(layer, bands[number - 1], changed, wanted)
+    _require_same_zero(variables, rasters, found)
+    return found, tuple(dict.fromkeys(notes))
 
 
 def _has_units(layer: str) -> bool:
@@ -125,31 +120,82 @@ def _kind(layer: str) -> str:
     return model_and_layer(layer)[1].partition(".")[0]
 
 
+def _wanted(layer: str, raster: Raster, variables: Sequence[Variable], units: Mapping[str, str]) -> dict[int, str]:
+    """Return the unit in which each band is wanted, by its number; DataError where a band is to be in two."""
+    found: dict[int, str] = {}
+    for variable in variables:
+        number, unit = number_of_band(raster, layer, variable), units[variable.name]
+        if number > len(raster.bands):
+            continue  # reported elsewhere
+        wanted = "1" if _kind(layer) in IN_SHARES else unit
+        if raster.bands[number - 1].units and found.setdefault(number, wanted) != wanted:
+            raise DataError(
+                f"band {number} of {raster.path} is the {_kind(layer)} of variables in {found[number]} and in "
+                f"{wanted}; give them one unit"
+            )
+        found[number] = wanted
+    return found
+
+
 def _converted(layer: str, band: Band, wanted: str, *, is_written: bool) -> Band:
     """Return a band in other units; the same band where its unit stays."""
-    power = 2 if _kind(layer) in IN_SQUARES else 1
-    if _kind(layer) in IN_SHARES and not band.units:
-        path = "{path: ..., units: "
-        raise DataError(
-            f'data.{layer}: whether it is a share of the mean or in per cent is not known; write {path}"1"}} or '
-            f'{path}"%"}}'
-        )
-    if band.units == wanted or not (band.units and (wanted or is_written)):
+    if band.units == wanted or not (wanted or is_written):
         return band
-    change = conversion(band.units, wanted, power=power, differences=_kind(layer) in IN_DIFFERENCES)
+    change = _conversion(layer, band, wanted)
+    if change is None and _kind(layer) in IN_SHARES:
+        raise DataError(_share_or_percent(layer))
     if change is None and is_written:
-        raise DataError(_why_not(layer, band.units, wanted, power))
+        raise DataError(_why_not(layer, band.units, wanted))
     if change is None or (change.factor, change.offset) == (1, 0):
         return band
     offset = change.factor * band.offset + change.offset
     return replace(band, scale=change.factor * band.scale, offset=offset, units=wanted)
 
 
-def _why_not(layer: str, units: str, wanted: str, power: int) -> str:
+def _conversion(layer: str, band: Band, wanted: str) -> Conversion | None:
+    if not (band.units and wanted):
+        return None
+    power = 2 if _kind(layer) in IN_SQUARES else 1
+    return conversion(band.units, wanted, power=power, differences=_kind(layer) in IN_DIFFERENCES)
+
+
+def _notes(layer: str, before: Band, after: Band, wanted: str) -> Iterator[str]:
+    """Yield what becomes of the unit that a file gives, where it is not that of the variable."""
+    if after is not before:
+        yield f"{layer} is converted from {before.units} to {wanted}"
+    elif before.units and wanted and before.units != wanted and _conversion(layer, before, wanted) is None:
+        yield f"the file of {layer} gives the unit {before.units}, which is not converted to {wanted}"
+
+
+def _require_same_zero(
+    variables: Mapping[str, Sequence[Variable]], before: Mapping[str, Raster], after: Mapping[str, Raster]
+) -> None:
+    """Raise DataError where a std is relative to values whose zero was moved, as from degrees Celsius to kelvins."""
+    for layer in (one for one in before if _kind(one) in IN_SHARES):
+        model = model_and_layer(layer)[0]
+        base = "truth" if _kind(layer).startswith("truth") else key_of(model, "mean")
+        for variable in variables[layer]:
+            number = number_of_band(before[base], base, variable)
+            one, other = (rasters[base].bands[number - 1] for rasters in (before, after))
+            if (change := _conversion(base, one, other.units)) is not None and change.offset:
+                raise DataError(
+                    f"data.{layer} is relative to the {base} in {one.units}, which is converted to {other.units}; "
+                    f"write {one.units} as the unit of the variable, or give the std itself"
+                )
+
+
+def _share_or_percent(layer: str) -> str:
+    of, path = "truth" if _kind(layer).startswith("truth") else "mean", "{path: ..., units: "
+    return (
+        f'data.{layer}: whether it is a share of the {of} or in per cent is not known; write {path}"1"}} or {path}"%"}}'
+    )
+
+
+def _why_not(layer: str, units: str, wanted: str) -> str:
     if not wanted:
         return f"data.{layer} gives the unit {units}, but that of the variable is not known; write it below variables"
     odd = next((one for one in (units, wanted) if not is_known(one)), "")
     if odd:
         return f"data.{layer}: the unit {odd!r} is not known; leave it out, and write the factor as scale"
-    square = f"the square of {wanted}" if power > 1 else wanted
+    square = f"the square of {wanted}" if _kind(layer) in IN_SQUARES else wanted
     return f"data.{layer}: {units} cannot be converted to {square}, as the unit of the variable asks for"

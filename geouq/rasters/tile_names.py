@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 
-from geouq.config import IN, OUT, Experiment, Problem, TileCut, config_error, problem_of_name, suggestion
+from geouq.config import IN, OUT, TILE, Experiment, Problem, TileCut, config_error, problem_of_name, suggestion
 from geouq.core.errors import DataError
 from geouq.core.naming import file_in_name
-from geouq.rasters.listing import TILE, as_listed, is_in_folders, is_in_store, paths_like, tile_regex
+from geouq.rasters.listing import as_listed, is_in_folders, is_in_store, paths_like, tile_regex
 from geouq.rasters.predictions import is_predicted
 
 SHOWN = 5
@@ -36,7 +36,7 @@ def listed_names(experiment: Experiment, patterns: Mapping[str, str]) -> dict[st
     for layer, pattern in patterns.items():
         if TILE not in pattern:
             there = not is_in_folders(pattern) or Path(file_in_name(pattern)).exists()
-            found[layer] = {*(experiment.tile_names or (experiment.name,))} if there else set[str]()
+            found[layer] = {_only_name(experiment)} if there else set[str]()
         elif is_in_folders(pattern) or (experiment.tile_names is None and is_in_store(pattern)):
             try:
                 found[layer] = match_names(pattern, others(patterns, layer), hidden=True)
@@ -45,6 +45,13 @@ def listed_names(experiment: Experiment, patterns: Mapping[str, str]) -> dict[st
                     continue
                 raise config_error([experiment.problem_of_layer(layer, str(error))]) from None
     return found
+
+
+def _only_name(experiment: Experiment) -> str:
+    """Return the name of the tile whose paths have no {tile}; of a mosaic that is cut, that of the experiment."""
+    if experiment.tiles is None or isinstance(experiment.tiles, TileCut):
+        return experiment.name
+    return experiment.tiles[0]
 
 
 def match_names(pattern: str, claimed: Iterable[str] = (), *, hidden: bool = False) -> set[str]:
@@ -105,7 +112,7 @@ def _what_is_there(pattern: str) -> str:
 def wanted_names(experiment: Experiment, found: Mapping[str, set[str]]) -> tuple[list[str], list[str]]:
     """Return the names of the tiles to evaluate, in order, and notes on files that are left out."""
     if isinstance(experiment.tiles, TileCut):
-        return [experiment.name], []
+        return [_only_name(experiment)], []
     if experiment.tiles is not None:
         return list(experiment.tiles), []
     in_regions = {name for tiles in experiment.tile_lists.values() for name in tiles}

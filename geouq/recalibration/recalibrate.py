@@ -13,6 +13,7 @@ from geouq.config import (
     LEAVE_ONE_REGION_OUT,
     Configuration,
     Recalibration,
+    TileCut,
     folder_of_run,
     suggestion,
 )
@@ -407,9 +408,13 @@ def _write_rasters(
 
 
 def _configuration(job: _Job, tiles: Sequence[Tile], recalibrators: Mapping[str, Recalibrator]) -> list[Path]:
-    """Return the configuration that evaluates the rasters of all tiles; None if some are not written now."""
+    """Return the configuration that evaluates the rasters of all tiles; none if some are not written now.
+
+    Nor is there one for the squares of a mosaic: their rasters are files of their own, and the truth is one file.
+    """
     opened, names = job.opened, {tile.name for tile in tiles}
-    if any(name not in names or file_name(name) != name for name in opened.tiles):
+    is_cut = isinstance(opened.experiment.tiles, TileCut)
+    if is_cut or any(name not in names or file_name(name) != name for name in opened.tiles):
         (job.out / EVALUATE).unlink(missing_ok=True)
         return []
     first = next(iter(opened.tiles.values()))

@@ -158,7 +158,7 @@ def _as_they_were(
 
     as_read : tiles to take as they are.
     """
-    catalog = find_tiles(experiment.model_copy(update={"tiles": record.tiles}))
+    catalog = find_tiles(experiment.of_tiles(record.tiles))
     for failure in catalog.failures:
         raise DataError(f"tile {failure.tile}: {failure.message}")
     by_name, groups = {tile.name: tile for tile in catalog.tiles} | dict(as_read), groups_of(experiment, catalog, by)

@@ -87,7 +87,8 @@ def restricted(experiment: Experiment, catalog: Catalog, only: Sequence[str]) ->
     sides = {side: cut[side] for side in experiment.splits or () if cut[side]}
     if len(sides) < 2:  # a side alone is a region like any other
         regions, sides = regions | dict(sides), {}
-    return experiment.model_copy(update={"tiles": names, "regions": regions, "splits": sides or None}), Catalog(
+    own = experiment.of_tiles(names).model_copy(update={"regions": regions, "splits": sides or None})
+    return own, Catalog(
         tuple(tile for tile in catalog.tiles if tile.name in chosen),
         tuple(failure for failure in catalog.failures if failure.tile in chosen),
         (

@@ -104,6 +104,15 @@ def test_a_run_on_kept_headers_gives_the_numbers_of_any_other(far):
     assert not any(secret in kept for secret in (b"hunter2", b"another", b"third"))
 
 
+def test_a_kept_header_is_compared_with_what_its_file_says(far):
+    far.text = far.text.replace("truth/{tile}.tif", '{path: "truth/{tile}.tif", offset: 1.0, nodata: -5}')
+    far.text = far.text.replace('"truth/{tile}.tif"', "truth/{tile}.tif")
+    far.sign("", "")
+    far.do("check", far.config.name, "--trust-for", "1d")
+
+    assert "2 tiles evaluated, 0 failed" in far.do("run", far.config.name, "--trust-for", "1d")[1]
+
+
 def test_a_file_that_changed_is_read_anew_before_its_pixels_are(far):
     """The header of `check` is that of the file before, and the run begins with it."""
     out = ("--trust-for", "1h")

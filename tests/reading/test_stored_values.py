@@ -133,12 +133,23 @@ def test_units_of_files_are_converted_with_a_note(folder, write_raster):
 
 
 @pytest.mark.parametrize("units", ["some", "K"])
-def test_units_of_files_that_do_not_fit_are_left_as_they_are(folder, write_raster, units):
+def test_units_of_files_that_do_not_fit_are_left_as_they_are_with_a_note(folder, write_raster, units):
     write_raster(folder / "t_odd.tif", TRUTH, units=[units])
 
-    (tile,) = find_tiles(experiment({"v": {"units": "m"}}, truth="{tile}_odd.tif")).tiles
+    catalog = find_tiles(experiment({"v": {"units": "m"}}, truth="{tile}_odd.tif"))
 
-    assert not tile.truth.bands[0].scaled
+    assert not catalog.tiles[0].truth.bands[0].scaled
+    assert catalog.notes == (f"the file of truth gives the unit {units}, which is not converted to m",)
+
+
+def test_one_band_in_two_units_is_refused(folder, write_raster):
+    for name, values in {"m": MEAN, "s": STD}.items():
+        write_raster(folder / f"t_{name}.tif", np.stack([values, values]))
+    variables = {"a": {"units": "m", "truth": 1}, "b": {"units": "cm", "truth": 1}}
+
+    said = fault_of(variables, truth={"path": "{tile}_y.tif", "units": "m"})
+
+    assert "is the truth of variables in m and in cm; give them one unit" in said
 
 
 @pytest.mark.usefixtures("folder")
@@ -161,6 +172,25 @@ def test_a_relative_std_is_that_share_of_the_mean(folder, write_raster, units, f
     found = stack_of(std=None, relative_std={"path": "{tile}_r.tif", "units": units})
 
     np.testing.assert_allclose(found["variance"], STD.astype(float) ** 2, rtol=1e-5)
+
+
+@pytest.mark.parametrize("layers", [{"std": None, "relative_std": "m"}, {"truth_relative_std": "y"}])
+def test_a_relative_std_of_values_whose_zero_moves_is_refused(folder, write_raster, layers):
+    write_raster(folder / "t_r.tif", STD / MEAN)
+    relative = next(key for key in layers if "relative" in key)
+    base = "truth" if relative.startswith("truth") else "mean"
+    data = layers | {relative: {"path": "{tile}_r.tif", "units": "1"}}
+    data[base] = {"path": f"{{tile}}_{layers[relative]}.tif", "units": "degC"}
+
+    said = fault_of({"v": {"units": "K"}}, **data)
+
+    assert f"data.{relative} is relative to the {base} in degC, which is converted to K" in said
+
+
+def test_a_relative_std_in_the_unit_of_the_mean_is_refused(folder, write_raster):
+    write_raster(folder / "t_r.tif", STD / MEAN, units=["m"])
+
+    assert "whether it is a share of the mean or in per cent" in fault_of(std=None, cv="{tile}_r.tif")
 
 
 def test_a_relative_std_without_a_unit_is_refused(folder, write_raster):

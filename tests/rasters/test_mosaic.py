@@ -5,10 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import rasterio
 import yaml
 
 from geouq.config import load_experiment, to_yaml
 from geouq.core.errors import ConfigError
+from geouq.core.grid import Window
 from geouq.rasters.catalog import find_tiles
 from geouq.reading.stack import open_stack
 
@@ -141,3 +143,37 @@ def test_a_cut_survives_being_written_and_read():
     first = experiment({"grid": 256, "bbox": [0, 0, 10, 10]})
 
     assert load_experiment(yaml.safe_load(to_yaml(first))) == first
+
+
+@pytest.mark.usefixtures("folder")
+def test_named_squares_alone_are_tiles():
+    found = find_tiles(experiment({"grid": 256, "names": ["r1c0", "r0c2"]})).tiles
+
+    assert [tile.name for tile in found] == ["r0c2", "r1c0"]
+    with pytest.raises(ConfigError, match=r"tiles.*: no layer has a file for tile 'r0c9'"):
+        find_tiles(experiment({"grid": 256, "names": ["r0c9"]}))
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_run_of_some_squares_can_be_opened_again_from_its_folder(geouq):
+    Path("squares.yaml").write_text(to_yaml(experiment({"grid": 256})), "utf-8")
+
+    assert geouq("run", "squares.yaml", "--only", "r1c1", "--only", "r2c0").exit_code == 0
+
+    again = find_tiles(load_experiment("out/config.yaml")).tiles
+    assert [(tile.name, tile.truth.corner) for tile in again] == [("r1c1", (256, 256)), ("r2c0", (512, 0))]
+    assert geouq("verify", "out").exit_code == 0
+
+
+@pytest.mark.usefixtures("folder")
+def test_squares_are_recalibrated_into_rasters_of_their_own(geouq):
+    Path("squares.yaml").write_text(to_yaml(experiment({"grid": 256})), "utf-8")
+    geouq("run", "squares.yaml")
+
+    assert geouq("recalibrate", "out", "--method", "scale", "--apply", "all").exit_code == 0
+
+    (whole,) = find_tiles(experiment()).tiles
+    with rasterio.open("out/recalibration/rasters/r1c2_variance.tif") as source:
+        assert source.transform == whole.grid.part(Window(256, 512, 256, 256)).transform
+        assert source.shape == (256, 256)
+    assert not Path("out/recalibration/evaluate.yaml").exists()
