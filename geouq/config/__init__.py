@@ -1,5 +1,6 @@
 """What an experiment is: strict YAML, frozen models, every fault at once with its line and a suggestion."""
 
+from geouq.config.alignment import ALIGNMENTS, Alignment, problem_of_alignment
 from geouq.config.data import NOISES, Data, FormData, PredictionFiles, SharedData, key_of, model_and_layer
 from geouq.config.forms import FormFiles
 from geouq.config.layer_bands import OF_PREDICTIONS, LayerBands
@@ -38,6 +39,7 @@ from geouq.config.values import (
 from geouq.config.variables import Variable
 
 __all__ = [
+    "ALIGNMENTS",
     "CALIBRATION_LEVELS",
     "CELLS",
     "EQUAL_COUNT_10",
@@ -52,6 +54,7 @@ __all__ = [
     "OUT",
     "SPLIT",
     "TILE",
+    "Alignment",
     "BinScheme",
     "Bins",
     "CalibrationWeights",
@@ -84,6 +87,7 @@ __all__ = [
     "load_experiment",
     "model_and_layer",
     "preferred_first",
+    "problem_of_alignment",
     "problem_of_groups",
     "problem_of_name",
     "quoted",

@@ -25,6 +25,7 @@ from pydantic import (
     model_validator,
 )
 
+from geouq.config.alignment import Alignment, problem_of_alignment
 from geouq.config.layer_bands import BAND_SCHEMA, band_written
 from geouq.config.sections import Section
 from geouq.config.validation_errors import Steps, quoted, raise_each, several
@@ -104,6 +105,15 @@ class LayerFile(Section):
         "that count, such as `{0: 0, 2-3: [0, 1]}`",
     )
 
+    align: Alignment | None = Field(
+        default=None,
+        description="how a layer on another grid is brought to the pixels of the mean; default: it is refused",
+    )
+    valid_share: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        default=None,
+        description="with `align: average`: share of a pixel that valid pixels of the file must cover; default: 0.5",
+    )
+
     @property
     def gdal_path(self) -> str:
         """Return the path as GDAL names it: that of the array, if one is named."""
@@ -127,6 +137,13 @@ class LayerFile(Section):
     def with_gdal_path(self) -> Self:
         """Return the same with the path as GDAL names it."""
         return self.model_copy(update={"path": self.gdal_path, "variable": None})
+
+    @field_validator("valid_share")
+    @classmethod
+    def _of_an_average(cls, share: float | None, info: ValidationInfo) -> float | None:
+        if share is not None and info.data.get("align") not in ("average", None):
+            raise ValueError("is for align: average alone")
+        return share
 
     @field_validator("bits")
     @classmethod
@@ -186,6 +203,8 @@ class Layers(Section):
             try:
                 files[steps] = LayerFile.model_validate(written).with_gdal_path()
                 problems += [((*steps, key), "is for masks alone") for key in _of_masks(files[steps], steps)]
+                if message := problem_of_alignment(files[steps].align, str(steps[0])):
+                    problems.append(((*steps, "align"), message))
             except ValidationError as error:
                 problems += [((*steps, *problem["loc"]), problem["msg"]) for problem in error.errors()]
         if problems:

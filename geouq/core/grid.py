@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Self
 
 import numpy as np
@@ -89,20 +90,34 @@ class Grid:
         return f"{size}, upper left corner ({t.c:.10g}, {t.f:.10g}), {_crs_name(self.crs)}"
 
 
-def require_same_grid(one: Grid, other: Grid, one_name: str, other_name: str) -> None:
-    """Raise GridError unless every corner of one lies within `TOLERANCE` pixels of the other's.
+@lru_cache(maxsize=64)
+def known_crs(wkt: str) -> CRS:
+    """Return the CRS of a WKT, which is made once for all tiles."""
+    return CRS.from_wkt(wkt)
 
-    The message shows both grids and the shift in pixels.
-    """
+
+def same_grid(one: Grid, other: Grid) -> bool:
+    """Return whether every corner of one lies within `TOLERANCE` pixels of the other's."""
     if one == other:
-        return
+        return True
     alike = one.shape == other.shape and _same_crs(one.crs, other.crs) and _same_control(one, other)
-    if alike and shift_in_pixels(one, other) <= TOLERANCE:
-        return
-    raise GridError(
+    return alike and shift_in_pixels(one, other) <= TOLERANCE
+
+
+def require_same_grid(one: Grid, other: Grid, one_name: str, other_name: str) -> None:
+    """Raise GridError, which shows both grids and the shift in pixels, unless they are the same."""
+    if not same_grid(one, other):
+        raise GridError(
+            f"{why_not_same(one, other, one_name, other_name)}\n"
+            f"  bring both to one grid first, for example with gdalwarp -te -tr"
+        )
+
+
+def why_not_same(one: Grid, other: Grid, one_name: str, other_name: str) -> str:
+    """Return how two grids differ, with both in full."""
+    return (
         f"{other_name} does not lie on the pixels of {one_name}{_difference(one, other)}\n"
-        f"  {one_name}: {one}\n  {other_name}: {other}\n"
-        f"  bring both to one grid first, for example with gdalwarp -te -tr"
+        f"  {one_name}: {one}\n  {other_name}: {other}"
     )
 
 
@@ -143,7 +158,7 @@ def _same_control(one: Grid, other: Grid) -> bool:
 
 
 def _same_crs(one: str, other: str) -> bool:
-    return one == other or (bool(one) and bool(other) and CRS.from_wkt(one) == CRS.from_wkt(other))
+    return one == other or (bool(one) and bool(other) and known_crs(one) == known_crs(other))
 
 
 def _control_name(control: tuple[tuple[float, ...], ...]) -> str:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, Self
 from geouq.config import Experiment, FormData, Problem, TileCut, Variable, config_error, key_of, model_and_layer
 from geouq.core.errors import DataError, GeouqError
 from geouq.core.failures import Failure
-from geouq.core.grid import Grid, Window, require_same_grid
+from geouq.core.grid import Grid, Window
+from geouq.rasters.alignment import on_one_grid
 from geouq.rasters.areas import require_areas
 from geouq.rasters.gdal import keep_gdal_options
 from geouq.rasters.layered import Layered, layered_models
@@ -276,8 +277,6 @@ def _tile_of(name: str, rasters: Mapping[str, Raster], experiment: Experiment, s
     """Return a tile of these layers; GeouqError where grids or bands do not fit together."""
     predictions, variables = _predictions_of(rasters, experiment, shared)
     mean = next(iter(predictions.values())).mean
-    for raster in rasters.values():
-        require_same_grid(mean.grid, raster.grid, mean.path, raster.path)
     if experiment.data.area_weighted:
         require_areas(mean.grid, mean.path)
     tile = Tile(
@@ -289,6 +288,8 @@ def _tile_of(name: str, rasters: Mapping[str, Raster], experiment: Experiment, s
         common=experiment.compare_on == "common",
         **_shared_fields(rasters),
     )
+    rasters, notes = on_one_grid(tile.rasters, mean, experiment.settings)
+    tile = replace(tile.with_rasters(rasters), notes=notes)
     for layer, raster in rasters.items():
         _require_bands(layer, raster, tile.variables_of(layer))
         require_one_variable(layer, raster, tile.variables_of(layer))
@@ -306,7 +307,7 @@ def _in_units(tile: Tile, experiment: Experiment) -> Tile:
     variables = {layer: tile.variables_of(layer) for layer in layers}
     rasters, notes = in_units_of(variables, layers, experiment.settings, units)
     same = all(rasters[layer] is raster for layer, raster in layers.items())
-    return replace(tile if same else tile.with_rasters(rasters), notes=notes) if notes or not same else tile
+    return replace(tile if same else tile.with_rasters(rasters), notes=(*tile.notes, *notes))
 
 
 def _predictions_of(

@@ -22,7 +22,7 @@ from rasterio._err import CPLE_BaseError  # what properties of a damaged header 
 from rasterio.enums import ColorInterp, MaskFlags
 from rasterio.errors import NotGeoreferencedWarning, RasterioError
 
-from geouq.config import Variable, model_and_layer
+from geouq.config import Alignment, Variable, model_and_layer
 from geouq.core.errors import ChangedError, DataError
 from geouq.core.grid import Grid, Window
 from geouq.core.naming import format_in_name
@@ -163,6 +163,18 @@ class Band:
 
 
 @dataclass(frozen=True)
+class Aligned:
+    """How the pixels of a raster on another grid follow from those of its file.
+
+    source : the raster on its own grid. valid_share : share of a pixel of an average that valid pixels must cover.
+    """
+
+    source: "Raster"
+    method: Alignment
+    valid_share: float
+
+
+@dataclass(frozen=True)
 class Raster:
     """One file's header; `block` (rows, columns) is the unit of decoding, of all bands together if `interleaved`.
 
@@ -180,6 +192,7 @@ class Raster:
     header : the raster as its file describes it, where the configuration says otherwise, or this is a part; else None.
     rule : of a mask, which codes let a pixel count; None where all but 0 do.
     other_nodata : whether the configuration names another nodata, which GDAL does not write into absent blocks.
+    aligned : of a raster that is brought to another grid, whose bands then hold float64 with NaN; else None.
     """
 
     path: str
@@ -201,6 +214,7 @@ class Raster:
     other_nodata: bool = False
     rule: MaskRule | None = None
     corner: tuple[int, int] = (0, 0)
+    aligned: Aligned | None = None
     header: "Raster | None" = field(default=None, compare=False, repr=False)
 
     @property
@@ -235,8 +249,8 @@ class Raster:
 
     @property
     def tiff(self) -> bool:
-        """Return whether it is a plain TIFF file, which may leave out blocks."""
-        return self.driver == "GTiff"
+        """Return whether its blocks are those of a plain TIFF file, which may leave some out."""
+        return self.driver == "GTiff" and self.aligned is None
 
     @cached_property
     def is_remote(self) -> bool:
@@ -249,7 +263,9 @@ class Raster:
         files = [file.identity for file in self.files]
         name = Path(without_signature(self.path)).name
         rule = () if self.rule is None else (self.rule,)
-        return repr((name, files, self.unidentified, self.grid, self.bands, self.alpha, *rule))
+        of = self.aligned
+        aligned = () if of is None else (of.source.fingerprint, of.method, of.valid_share)
+        return repr((name, files, self.unidentified, self.grid, self.bands, self.alpha, *rule, *aligned))
 
     @property
     def size(self) -> int:

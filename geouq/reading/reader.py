@@ -32,7 +32,8 @@ from geouq.rasters.areas import pixel_areas
 from geouq.rasters.catalog import Tile
 from geouq.rasters.layered import Layered
 from geouq.rasters.predictions import Prediction
-from geouq.rasters.raster import Band, is_absent, number_of_band, opened
+from geouq.rasters.raster import Band, Raster, is_absent, number_of_band, opened
+from geouq.reading.aligned import aligned_values
 from geouq.reading.decoded import (
     NO_STATUS,
     Decoded,
@@ -100,7 +101,7 @@ class TileReader:
 
     def __init__(self, tile: Tile, *, reuse: bool) -> None:
         self.tile = tile
-        layers = {layer: _Layer(layer, tile, reuse=reuse) for layer in tile.rasters}
+        layers = {layer: _Layer(layer, tile, raster, reuse=reuse) for layer, raster in tile.rasters.items()}
         self._truth, self._noise_layer = layers["truth"], _given(layers, NOISES)
         self._mask, self._weights = layers.get("mask"), layers.get("weights")
         self._covariates = [layers[f"covariates.{name}"] for name in tile.covariates]
@@ -227,8 +228,10 @@ class _Model:
 class _Layer:
     """One layer of a tile, read window by window."""
 
-    def __init__(self, layer: str, tile: Tile, *, reuse: bool) -> None:
-        self._raster, self._tile, self._layer, self._reuse = tile.rasters[layer], tile, layer, reuse
+    def __init__(self, layer: str, tile: Tile, raster: Raster, *, reuse: bool) -> None:
+        self._raster, self._tile, self._layer, self._reuse = raster, tile, layer, reuse
+        aligned = raster.aligned
+        self._source = _Layer(layer, tile, aligned.source, reuse=reuse) if aligned else None
         self._window: Window | None = None
         self._together: dict[int, NDArray[np.generic]] = {}
         self._buffer: NDArray[np.generic] = np.empty(0)
@@ -256,7 +259,7 @@ class _Layer:
 
     def weight(self, variable: Variable, window: Window) -> tuple[Doubles, Status]:
         """Of weights: their values, and WEIGHT_ZERO where they are 0, not finite, or say nothing."""
-        values, none = self._known(self.number_of(variable), window)
+        values, none = self.known(self.number_of(variable), window)
         none |= values == 0
         self._refuse((values < 0) & ~none, values, window, "the weight is", "weights are >= 0")
         return np.where(none, 0.0, values), status_where(none, WEIGHT_ZERO)
@@ -266,7 +269,7 @@ class _Layer:
 
         Of a relative std, the variance relative to the square of the truth.
         """
-        values, none = self._known(self.number_of(variable), window)
+        values, none = self.known(self.number_of(variable), window)
         what = {"truth_variance": "variance", "truth_std": "std"}.get(self._layer, "relative std")
         self._refuse((values < 0) & ~none, values, window, f"the truth's {what} is", "it must be >= 0")
         known = np.where(none, 0.0, values)
@@ -274,17 +277,17 @@ class _Layer:
 
     def covariate(self, variable: Variable, window: Window) -> Singles:
         """Of a covariate: its values, NaN where it says nothing."""
-        values, none = self._known(self.number_of(variable), window)
+        values, none = self.known(self.number_of(variable), window)
         return np.where(none, np.nan, values).astype(np.float32)
 
     def codes(self, variable: Variable, window: Window) -> Singles:
         """Of a class raster: its codes, NaN where it says nothing."""
-        values, none = self._known(self.number_of(variable), window)
+        values, none = self.known(self.number_of(variable), window)
         odd = (values < 0) | (values > LAST_CODE) | (values != np.floor(values))
         self._refuse(odd & ~none, values, window, "the class is", f"codes are whole numbers from 0 to {LAST_CODE}")
         return np.where(none, np.nan, values).astype(np.float32)
 
-    def _known(self, number: int, window: Window) -> tuple[Doubles, NDArray[np.bool_]]:
+    def known(self, number: int, window: Window) -> tuple[Doubles, NDArray[np.bool_]]:
         """Return the values of a band, and where they are not finite, or hidden, or nodata."""
         raw, band = self._read(number, window), self._raster.bands[number - 1]
         values, hidden = scaled(raw, band), self._hidden(number, window)
@@ -303,6 +306,8 @@ class _Layer:
         return number_of_band(self._raster, self._layer, variable)
 
     def _read(self, number: int, window: Window) -> NDArray[np.generic]:
+        if (source := self._source) is not None:
+            return aligned_values(self._raster, window, lambda own: source.known(number, own))
         if not self._raster.interleaved:
             return self._decode([number], window)[0]
         if self._window != window:
@@ -329,6 +334,8 @@ class _Layer:
 
     def _hidden(self, number: int, window: Window) -> Status:
         """Return the MASKED where the file's mask is 0, or its alpha band (GDAL heeds that one in pictures only)."""
+        if self._source is not None:
+            return NO_STATUS
         hidden = []
         if self._raster.bands[number - 1].masked:
             with opened(self._raster) as source:

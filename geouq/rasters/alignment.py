@@ -1,0 +1,178 @@
+"""Layers on other grids than that of the mean: brought to its pixels if the configuration asks for it, or refused."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from affine import Affine
+from rasterio.errors import RasterioError
+from rasterio.warp import transform_bounds
+
+from geouq.config import ALIGNMENTS, LayerFile, model_and_layer, problem_of_alignment
+from geouq.core.errors import DataError, GridError
+from geouq.core.grid import SQUARE, Grid, Window, known_crs, same_grid, why_not_same
+from geouq.rasters.raster import Aligned, Raster
+
+VALID_SHARE = 0.5
+FINER = 0.9  # of the pixels of the grid, that a file must have in its place to be averaged
+MARGIN = 2  # pixels of the file around a window, which neighbours are taken from
+DENSE = 21  # points along each side of a window, whose curves in another CRS they follow
+AVERAGED = "average"
+
+
+def on_one_grid(
+    rasters: Mapping[str, Raster], mean: Raster, written: Mapping[str, LayerFile]
+) -> tuple[dict[str, Raster], tuple[str, ...]]:
+    """Return the layers on the grid of the mean, and notes on those that are brought to it.
+
+    Raises
+    ------
+    GridError
+        If a layer lies on another grid and the configuration does not say how it is aligned; the message has the
+        command that brings the file to the grid.
+    DataError
+        If a layer cannot be aligned.
+    """
+    found, notes = dict[str, Raster](), list[str]()
+    for layer, raster in rasters.items():
+        found[layer], own = raster, written.get(layer)
+        if own is not None and own.align is not None and not same_grid(mean.grid, raster.grid):
+            found[layer] = _aligned(raster, mean, own, layer)
+            notes.append(_note(layer, found[layer], mean.grid))
+        elif not same_grid(mean.grid, raster.grid):
+            differ = why_not_same(mean.grid, raster.grid, mean.path, raster.path)
+            raise GridError(f"{differ}\n  {_remedy(layer, raster, mean)}")
+    return found, tuple(notes)
+
+
+def source_window(grid: Grid, source: Grid) -> Window | None:
+    """Return the window of a source that a grid covers, with a margin; it may reach beyond the source.
+
+    None where no point of the grid is in the CRS of the source.
+
+    Raises
+    ------
+    DataError
+        If the grid crosses the line at which the longitudes of the source begin again.
+    """
+    left, bottom, right, top = _bounds(grid)
+    if not _one_crs(grid, source):
+        try:
+            left, bottom, right, top = transform_bounds(
+                known_crs(grid.crs), known_crs(source.crs), left, bottom, right, top, densify_pts=DENSE
+            )
+        except RasterioError:
+            return None
+    if not np.isfinite([left, bottom, right, top]).all():
+        return None
+    if left > right:
+        raise DataError("a window crosses the line at which the longitudes of the file begin again")
+    back = ~source.transform
+    places = [back @ corner for corner in ((left, bottom), (left, top), (right, bottom), (right, top))]
+    columns, rows = zip(*places, strict=True)
+    column, row = math.floor(min(columns)) - MARGIN, math.floor(min(rows)) - MARGIN
+    return Window(row, column, math.ceil(max(rows)) + MARGIN - row, math.ceil(max(columns)) + MARGIN - column)
+
+
+def pixels_within(grid: Grid, source: Grid) -> float:
+    """Return how many pixels of a source are as large as one of a grid, near the middle of the grid; 1 if unknown."""
+    rows, columns = (min(length, SQUARE) for length in grid.shape)
+    middle = Window((grid.shape[0] - rows) // 2, (grid.shape[1] - columns) // 2, rows, columns)
+    window = source_window(grid.part(middle), source)
+    if window is None:
+        return 1.0
+    return max(window.height - 2 * MARGIN, 1) * max(window.width - 2 * MARGIN, 1) / (rows * columns)
+
+
+def _aligned(raster: Raster, mean: Raster, own: LayerFile, layer: str) -> Raster:
+    """Return a raster on the grid of the mean; DataError where it cannot be brought to it."""
+    method, grid = own.align, mean.grid
+    if method is None or _without_place(grid) or _without_place(raster.grid) or bool(grid.crs) != bool(raster.grid.crs):
+        raise DataError(f"{raster.path} cannot be aligned: it and {mean.path} need a CRS and a transform each")
+    window = source_window(grid, raster.grid)
+    if window is None or not _meets(window, raster.grid):
+        raise DataError(f"{raster.path} covers nothing of {mean.path}; data.{layer} is of another place")
+    if method == AVERAGED and pixels_within(grid, raster.grid) < FINER:
+        raise DataError(
+            f"{raster.path} has larger pixels than {mean.path}, so that there is nothing to average; write "
+            f"align: nearest or bilinear for data.{layer}"
+        )
+    bands = tuple(
+        replace(band, dtype="float64", nodata=np.nan, scale=1.0, offset=0.0, masked=False) for band in raster.bands
+    )
+    return raster.changed(
+        grid=grid,
+        bands=bands,
+        interleaved=False,
+        block=(min(SQUARE, grid.shape[0]), min(SQUARE, grid.shape[1])),
+        other_nodata=False,
+        corner=(0, 0),
+        aligned=Aligned(raster, method, VALID_SHARE if own.valid_share is None else own.valid_share),
+    )
+
+
+def _remedy(layer: str, raster: Raster, mean: Raster) -> str:
+    """Return what to do with a layer on another grid."""
+    own = model_and_layer(layer)[1].partition(".")[0]
+    align = next((one for one in ALIGNMENTS if problem_of_alignment(one, own) is None), None)
+    if align is None:
+        return f"bring both to one grid first{_command('average', raster, mean)}"
+    bring = f"bring the file to the grid first{_command(align, raster, mean)}"
+    return f"write data.{layer}: {{path: ..., align: {align}}}, or {bring}"
+
+
+def _command(method: str, raster: Raster, mean: Raster) -> str:
+    """Return the command that brings a raster to the grid of the mean; '' where that is not north up, or has no CRS."""
+    t, grid = mean.grid.transform, mean.grid
+    if _without_place(grid) or not grid.crs or not raster.grid.crs or t.b or t.d or t.a <= 0 or t.e >= 0:
+        return ""
+    left, bottom, right, top = (f"{edge:.17g}" for edge in _bounds(grid))
+    rows, columns = grid.shape
+    name = grid.crs_name if grid.crs_name.startswith("EPSG:") else f"'{known_crs(grid.crs).to_wkt()}'"
+    place = f"-t_srs {name} -te {left} {bottom} {right} {top} -ts {columns} {rows}"
+    return f":\n  gdalwarp {place} -r {_GDAL.get(method, method)} -et 0 '{raster.path}' aligned.tif"
+
+
+def _note(layer: str, raster: Raster, grid: Grid) -> str:
+    """Return what the evaluation is of, if a layer is brought to the grid of the mean."""
+    aligned = raster.aligned
+    if aligned is None:
+        return ""
+    sizes = f"from pixels of {_size(aligned.source.grid)} to pixels of {_size(grid)}"
+    if aligned.method != AVERAGED:
+        return f"{layer} is brought {sizes}: {_HOW[aligned.method]}"
+    share = f"at least {100 * aligned.valid_share:g} %"
+    return f"{layer} is averaged {sizes}, where valid pixels of it cover {share} of a pixel: what is judged are means"
+
+
+_GDAL = {"nearest": "near"}  # names of methods
+_HOW = {"nearest": "each takes the value of the nearest one", "bilinear": "values are interpolated bilinearly"}
+
+
+def _size(grid: Grid) -> str:
+    t = grid.transform
+    sides = f"{math.hypot(t.a, t.d):.6g} x {math.hypot(t.b, t.e):.6g}"
+    return f"{sides} in {grid.crs_name}" if grid.crs else sides
+
+
+def _bounds(grid: Grid) -> tuple[float, float, float, float]:
+    """Return left, bottom, right and top of a grid, which may be turned."""
+    rows, columns = grid.shape
+    corners = [grid.transform @ corner for corner in ((0, 0), (columns, 0), (0, rows), (columns, rows))]
+    x, y = zip(*corners, strict=True)
+    return min(x), min(y), max(x), max(y)
+
+
+def _one_crs(one: Grid, other: Grid) -> bool:
+    return one.crs == other.crs or known_crs(one.crs) == known_crs(other.crs)
+
+
+def _without_place(grid: Grid) -> bool:
+    return bool(grid.control) or grid.transform.is_degenerate or grid.transform == Affine.identity()
+
+
+def _meets(window: Window, grid: Grid) -> bool:
+    rows, columns = grid.shape
+    down, right = window.row + window.height - MARGIN, window.column + window.width - MARGIN
+    return window.row + MARGIN < rows and window.column + MARGIN < columns and down > 0 and right > 0
