@@ -153,14 +153,16 @@ def init(predictions: Path, truth: Path) -> None:
 @click.option("--strict", is_flag=True, help="Like --deep; exit code 5 if there is a finding.")
 @TRUST_FOR
 def check(config: Path, *, deep: bool, strict: bool, **options: Any) -> None:
-    """Check a configuration and the headers of all rasters, and print the plan.
+    """Check a configuration and the headers of all rasters, and print the plan and a table of the layers.
 
-    CONFIG is the YAML file. Pixels are read only with --deep.
+    CONFIG is the YAML file. The table shows file, band, unit and scale of each layer, the share of nodata in a window
+    of one tile, and the value of each layer at one pixel. More pixels are read only with --deep.
     """
     from geouq.pipeline.check import check as checked
+    from geouq.runs.layer_table import lines_of_table
 
     found = checked(config, deep=deep or strict, **options)
-    for line in found.plan:
+    for line in (*found.plan, *(["", *lines_of_table(found.layers)] if found.layers else ())):
         click.echo(line)
     for line in found.problems:
         click.echo(f"problem    {line}", err=True)

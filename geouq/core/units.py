@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 POWER = re.compile(r"(?<=[A-Za-zµ°])\^?([+-]?\d+)(?![\d.]*[A-Za-z])")
 WITH_A_ZERO = re.compile(r"\b(degC|degF)\b")
-NAMES = {"%": "percent", "1": "dimensionless", "degrees_celsius": "degC", "deg_c": "degC", "celsius": "degC"}
+NAMES = {"1": "dimensionless", "degrees_celsius": "degC", "deg_c": "degC", "celsius": "degC"}
 
 
 class Conversion(NamedTuple):
@@ -74,7 +74,7 @@ def _registry() -> Any:
 def _unit(registry: Any, units: str, *, differences: bool = False) -> Any:
     """Return a unit, or that of differences; None where it is not known."""
     text = units.strip()
-    text = NAMES.get(text.lower(), POWER.sub(r"**\1", text))
+    text = NAMES.get(text.lower(), POWER.sub(r"**\1", text.replace("%", "percent")))
     text = re.sub(r"(?<=[\w)])\s+(?=[A-Za-z(])", " * ", text)
     try:
         return registry.Unit(WITH_A_ZERO.sub(r"delta_\1", text) if differences else text)

@@ -35,7 +35,8 @@ def test_differences_have_no_zero_of_a_scale(units, wanted, factor):
 
 
 @pytest.mark.parametrize(
-    ("units", "wanted", "factor"), [("cm2", "m", 1e-4), ("m^2", "m", 1), ("degC2", "K", 1), ("(m)", "m", None)]
+    ("units", "wanted", "factor"),
+    [("cm2", "m", 1e-4), ("m^2", "m", 1), ("degC2", "K", 1), ("(m)", "m", None), ("%2", "%", 1), ("%2", "1", 1e-4)],
 )
 def test_a_variance_has_the_square_of_the_unit(units, wanted, factor):
     found = conversion(units, wanted, power=2)
