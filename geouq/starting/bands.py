@@ -14,9 +14,9 @@ from geouq.rasters.raster import Raster, descriptions_of
 from geouq.starting.file_per_layer import Named, named
 from geouq.starting.guess import Entry, Guess, layer
 from geouq.starting.look import header, look
-from geouq.starting.sources import is_arrays
+from geouq.starting.sources import is_arrays, no_pair
 from geouq.starting.tiles import as_spelled, pattern_of, tile_names
-from geouq.starting.words import LEVEL, MEMBER, ROLE, WEAK_ROLE, mark_of, tokens
+from geouq.starting.words import LEVEL, MEMBER, ROLE, WEAK_ROLE, mark_of, tokens, truth_mark
 
 OF_BANDS = ("prediction", "predictions", "predicted", "pred", "output", "stack", "bands")  # of files of several layers
 OF_FORMS = ("members", "quantiles", "probabilities")
@@ -27,6 +27,7 @@ LAYER_OF = {
     if role in ("mean", *(role for roles in SPREADS for role in roles))
     and word not in ("map", "agb", "lo", "hi", "estimate")
 }
+LAYER_OF["median"] = "mean"  # if there are no other quantiles
 SHORT = {"m": "mean", "v": "variance", "s": "std"}  # before a number alone, as in m1 and s1
 NUMBERED = re.compile(r"([A-Za-z]+)[ _.-]?(\d+)")
 BETWEEN = re.compile(r"[\s_.\-()\[\]:/]+")
@@ -74,7 +75,7 @@ def recognise(paths: Sequence[str]) -> Guess | None:
             others = [other[0] for other in groups.values() if len(own) == 1 and _is_alike(own[0], other[0])]
             return _guess(stack, others or own)
     if unclear:
-        raise unclear
+        raise ConfigError(f"{no_pair(paths)}, and {unclear}") from unclear
     return None
 
 
@@ -112,6 +113,10 @@ def stack_of(raster: Raster, path: str) -> Stack | None:
         key: f"band {number}, described as '{raster.bands[number - 1].description}'" for key, number in bands.items()
     }
     data = {"level": Entry(TODO, "level of the interval, such as 0.9")} if "lower" in bands else {}
+    true = [number for name, number in raster.variables.items() if (truth_mark(name) and not role_of(name)[0])]
+    if len(true) == len(variables) == 1:
+        shown["truth"] = f"band {true[0]}, described as '{raster.bands[true[0] - 1].description}'"
+        variables = [Predicted(variables[0].name, {**bands, "truth": true[0]})]
     return Stack(shown, variables, data)
 
 

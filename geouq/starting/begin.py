@@ -1,16 +1,18 @@
 """From sources to a configuration: the first layout that recognises the files, then what all layouts have."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from geouq.config.load import TODO
 from geouq.core.errors import ConfigError
+from geouq.core.wording import counted
 from geouq.starting import arrays, bands, file_per_layer
 from geouq.starting.guess import Guess
-from geouq.starting.sources import files_of, some
+from geouq.starting.sources import files_of, no_pair, some
 from geouq.starting.stored import with_stored_values
 from geouq.starting.text import as_yaml, said
+from geouq.starting.tiles import mixed_words
 from geouq.starting.truth import with_truth
 from geouq.starting.variables import with_variables
 
@@ -60,14 +62,23 @@ def starter_config(sources: Sequence[str], folder: Path | None = None) -> Starte
     paths = files_of(sources)
     guess = next(filter(None, (recognise(paths) for recognise in RECOGNISERS)), None)
     if guess is None:
-        raise ConfigError(
-            f"{sources[0]}: there is no pair such as NAME_mean.tif with NAME_variance.tif or NAME_std.tif among "
-            f"{some(PurePosixPath(path).name for path in paths)}; rename the files, or write the configuration by hand"
-        )
+        raise ConfigError(f"{sources[0]}: {no_pair(paths)}; rename the files, or write the configuration by hand")
     guess = with_variables(with_stored_values(arrays.with_drivers(with_truth(guess, paths))))
+    guess = replace(guess, notes=(*guess.notes, *_notes(guess, paths)))
     missing = [key for key, entry in {**guess.layers, **guess.data}.items() if entry.value == TODO]
     text = as_yaml(guess, _name(sources[0]), (folder or Path()).resolve())
     return Starter(text, tuple(said(guess)), tuple(missing))
+
+
+def _notes(guess: Guess, paths: Sequence[str]) -> Iterator[str]:
+    """Yield what should be looked at: tiles that may be variables, and files of no layer."""
+    if words := mixed_words(guess.tiles):
+        yield f"tiles differ in {some(words)}: if these are variables, write a configuration for each"
+    patterns = [str(guess.layers[key].value["path"]) for key in guess.known()]
+    taken = {pattern.replace("{tile}", tile) for pattern in patterns for tile in guess.tiles or ("",)}
+    unused = [path for path in paths if path not in taken]
+    if unused and not guess.member:
+        yield f"{counted(len(unused), 'file')} not used: {some(PurePosixPath(path).name for path in unused)}"
 
 
 def _name(source: str) -> str:

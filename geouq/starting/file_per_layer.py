@@ -13,6 +13,7 @@ from geouq.starting.tiles import as_spelled, pattern_of, tile_names
 from geouq.starting.words import NOISES, Mark, mark_of, truth_mark, without
 
 SPREADS = ("variance", "std", "relative_std")
+MEDIAN = "quantiles.0.5"
 Roles = Mapping[str, "Named"]  # files of a tile by layer; levels and numbers of members follow a dot
 
 
@@ -89,26 +90,35 @@ def recognise_incomplete(paths: Sequence[str]) -> Guess | None:
     return None
 
 
-def _by_key(files: Iterable[Named]) -> dict[str, dict[str, Named]]:
+def _by_key(files: Sequence[Named]) -> dict[str, dict[str, Named]]:
     """Return the files of each tile by layer; where names repeat, folders belong to the name of the tile."""
-    listed = [one for one in files if one.role and not one.role.startswith("truth")]
-    bare = [one for one in files if not one.role]
-    for with_folders in (False, True):
-        found: dict[str, dict[str, Named]] = {}
-        repeated = False
-        for one in sorted(listed, key=lambda own: own.is_weak):
-            key = _key(one, one.key, with_folders=with_folders)
-            if one.is_weak:
-                key = _key_of_weak(one, found, key, with_folders=with_folders)
-            repeated |= one.role in found.get(key, {}) and not one.is_weak
-            found.setdefault(key, {}).setdefault(one.role, one)
-        if not repeated:
-            break
-    for one in bare:
-        own = found.get(_key(one, one.key, with_folders=with_folders), {})
-        if "mean" not in own and own.keys() & {*SPREADS, "lower"}:
-            own["mean"] = one
+    files = list(files)
+    listed = sorted(
+        (one for one in files if one.role and not one.role.startswith("truth")), key=lambda own: own.is_weak
+    )
+    found, repeated = _together(listed, with_folders=False)
+    if repeated:
+        found, _ = _together(listed, with_folders=True)
+    for one in (one for one in files if not one.role):
+        found.get(_key(one, one.key, with_folders=repeated), {}).setdefault("", one)
+    for own in found.values():
+        mean = own.pop("", None) or own.get(MEDIAN)
+        if mean and "mean" not in own and own.keys() & {*SPREADS, "lower"}:
+            own["mean"] = mean
     return found
+
+
+def _together(listed: Iterable[Named], *, with_folders: bool) -> tuple[dict[str, dict[str, Named]], bool]:
+    """Return the files of each tile by layer, and whether two files are one layer of a tile."""
+    found: dict[str, dict[str, Named]] = {}
+    repeated = False
+    for one in listed:
+        key = _key(one, one.key, with_folders=with_folders)
+        if one.is_weak:
+            key = _key_of_weak(one, found, key, with_folders=with_folders)
+        repeated |= one.role in found.get(key, {}) and not one.is_weak
+        found.setdefault(key, {}).setdefault(one.role, one)
+    return found, repeated
 
 
 def _key(one: Named, name: str, *, with_folders: bool) -> str:

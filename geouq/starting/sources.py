@@ -56,6 +56,14 @@ def some(names: Iterable[str]) -> str:
     return ", ".join(listed[:SHOWN]) + (", ..." if len(listed) > SHOWN else "")
 
 
+def no_pair(paths: Sequence[str]) -> str:
+    """Return a message of files whose names do not say which layer they are."""
+    return (
+        "there is no pair such as NAME_mean.tif with NAME_variance.tif or NAME_std.tif among "
+        f"{some(PurePosixPath(path).name for path in paths)}"
+    )
+
+
 def _files_in(source: str) -> Iterator[str]:
     """Yield the files that one source names, with / between folders."""
     path = Path(source)

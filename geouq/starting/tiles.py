@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 
 from geouq.config import TILE
-from geouq.starting.words import tokens
+from geouq.starting.words import ALONE, tokens
 
-BETWEEN = r"[^A-Za-z0-9/]+"
+BETWEEN = r"(?:[^\w/]|_)+"
 
 
 def tile_names(keys: Sequence[str]) -> dict[str, str]:
@@ -59,8 +59,7 @@ def _patterns(path: str, tile: str) -> list[str]:
     """Return the paths in which {tile} stands for the name of a tile: everywhere, last, or first."""
     if not tile:
         return []
-    name = BETWEEN.join(map(re.escape, tokens(tile)))
-    places = [found.span() for found in re.finditer(rf"(?<![A-Za-z0-9]){name}(?![A-Za-z0-9])", path)]
+    places = [found.span() for found in _spelled(tile).finditer(path)]
     same = Counter(path[start:end] for start, end in places)
     if not places or len(same) > 1 or next(iter(same)) != tile:
         places = [place for place in places if path[slice(*place)] == tile]
@@ -80,5 +79,27 @@ def as_spelled(tile: str, path: str) -> str:
     >>> as_spelled("00N_010E", "gfc-00N-010E_mean.tif")
     '00N-010E'
     """
-    found = re.search(rf"(?<![A-Za-z0-9]){BETWEEN.join(map(re.escape, tokens(tile)))}(?![A-Za-z0-9])", path)
+    found = _spelled(tile).search(path)
     return found[0] if found and tile else ""
+
+
+def _spelled(tile: str) -> re.Pattern[str]:
+    """Return an expression for the words of a tile, whatever stands between them."""
+    return re.compile(ALONE.format(BETWEEN.join(map(re.escape, tokens(tile)))))
+
+
+def mixed_words(tiles: Sequence[str]) -> tuple[str, ...]:
+    """Return words without digits that tiles differ in besides other words: they may be variables.
+
+    >>> (
+    ...     mixed_words(["agb_N10", "agb_N20", "height_N10"]),
+    ...     mixed_words(["2010_N10", "2017_N10"]),
+    ...     mixed_words(["a", "b"]),
+    ... )
+    (('agb', 'height'), (), ())
+    """
+    words = [tokens(tile) for tile in tiles]
+    if len({len(own) for own in words}) != 1 or len(words[0]) < 2:
+        return ()
+    columns = [dict.fromkeys(column) for column in zip(*words, strict=True)]
+    return next((tuple(own) for own in columns if len(own) > 1 and all(word.isalpha() for word in own)), ())

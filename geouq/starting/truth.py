@@ -20,9 +20,9 @@ def with_truth(guess: Guess, paths: Sequence[str]) -> Guess:
         return guess
     files = [one for one in named(paths) if one.path not in set(_taken(guess))]
     noises = [role for role in NOISES if any(one.role == role for one in files)]
+    bare = [one for one in files if not one.role or ("mean" in guess.layers and one.mark and one.mark.value)]
     guess = _with(guess, "truth", [one for one in files if one.role == "truth"]) or (
-        _with(guess, "truth", [one for one in files if not one.role])
-        or replace(guess, layers={**guess.layers, "truth": Entry(TODO, _missing(guess))})
+        _with(guess, "truth", bare) or replace(guess, layers={**guess.layers, "truth": Entry(TODO, _missing(guess))})
     )
     for role in noises[:1]:
         guess = _with(guess, role, [one for one in files if one.role == role]) or guess
@@ -60,7 +60,7 @@ def _alone(guess: Guess, role: str, files: Sequence[Named]) -> Guess | None:
 
 
 def _entry(one: Named, pattern: str) -> Entry:
-    why = f"named '{one.mark.text}'" if one.mark else "named like the tile"
+    why = f"named '{one.mark.text}'" if one.mark and not one.mark.value else "named like the tile"
     if not is_arrays(one.path):
         return layer(pattern, why)
     variable, reason = truth_array(one.path)

@@ -7,9 +7,10 @@ from typing import Any
 from geouq.core.naming import reads_as_missing
 from geouq.core.wording import one_line
 from geouq.rasters.raster import Raster
-from geouq.starting.bands import Predicted, truth_bands
+from geouq.starting.bands import Predicted, role_of, truth_bands
 from geouq.starting.guess import Guess
 from geouq.starting.look import header_of
+from geouq.starting.words import truth_mark
 
 MOST_WRITTEN = 3  # variables that are written where their bands say the same
 NO_NAME = "no name is given: rename it"
@@ -34,7 +35,8 @@ def _of_bands(guess: Guess, truth: Raster | None) -> Guess:
         Predicted("" if name.isdecimal() and len(guess.variables) == 1 else name, own)
         for name, own in guess.variables.items()
     ]
-    bands = truth_bands(predicted, truth) if truth else [0] * len(predicted)
+    given = [one.bands["truth"] for one in predicted if "truth" in one.bands]
+    bands = given or (truth_bands(predicted, truth) if truth else [0] * len(predicted))
     variables = {
         name_of(one, truth, band): {
             **one.bands,
@@ -72,7 +74,8 @@ def _of_files(guess: Guess, truth: Raster | None) -> Guess:
 def _of_truth(guess: Guess, truth: Raster | None, raster: Raster | None = None) -> Guess:
     """Return the only variable, with the name and unit that prediction or truth give it."""
     rasters = [own for own in (raster, truth) if own is not None and len(own.variables) == 1]
-    names = [name for own in rasters for name in own.variables if name == own.bands[0].description]
+    described = [own.bands[0].description for own in rasters if own.bands[0].description in own.variables]
+    names = [name for name in described if not (role_of(name)[0] or truth_mark(name))]
     name = next((own for own in names if not reads_as_missing(own)), "band_1")
     units = next((own.bands[0].units for own in rasters if own.bands[0].units), "")
     why = _check([name], truth) if name in names else NO_NAME
@@ -106,7 +109,7 @@ def name_of(one: Predicted, truth: Raster | None, band: int) -> str:
         return kept_name("", one.bands["mean"])
     described: Mapping[int, str] = {number: name for name, number in truth.variables.items()}
     own = truth.bands[band - 1].description
-    return kept_name(own if own and described[band] == own else "", one.bands["mean"])
+    return kept_name(own if described[band] == own and not truth_mark(own) else "", one.bands["mean"])
 
 
 def kept_name(name: str, band: int) -> str:

@@ -27,8 +27,9 @@ WEAK = {  # that count where no other word says which layer it is
 NOISES = {f"truth_{role}": role for role in ("std", "variance", "relative_std")}
 ROLE = {word: role for role, words in WORDS.items() for word in words}
 WEAK_ROLE = {word: role for role, words in WEAK.items() for word in words}
-TOKEN = re.compile(r"[A-Za-z0-9]+")
-ALONE = r"(?<![A-Za-z0-9]){}(?![A-Za-z0-9])"
+AMBIGUOUS = ("se", "pe", "mu", "lo", "hi")  # that may be the name of a tile, as the first word
+TOKEN = re.compile(r"[^\W_]+")
+ALONE = r"(?<![^\W_]){}(?![^\W_])"
 LEVEL = re.compile(ALONE.format(r"(?:median|(?:q|p|quantile[_-]?|perc(?:entile)?[_-]?)(\d+(?:\.\d+)?))"), re.IGNORECASE)
 MEMBER = re.compile(
     ALONE.format(r"(?:m|mem|member|ens|real|realization|realisation|run|sim|draw)[_-]?(\d+)"), re.IGNORECASE
@@ -71,6 +72,8 @@ def truth_mark(text: str) -> Mark | None:
 def _words(text: str) -> Iterator[Mark]:
     for token in TOKEN.finditer(text):
         word = token[0].lower()
+        if word in AMBIGUOUS and token.start() == 0 and token[0] != text:
+            continue
         if role := ROLE.get(word) or WEAK_ROLE.get(word):
             yield Mark(role, token[0], *token.span(), is_weak=word in WEAK_ROLE)
 
