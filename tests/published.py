@@ -162,34 +162,37 @@ def percentiles(folder):
     each(folder, "v1_{}_truth.tif", truth)
 
 
-def netcdf(folder, *, tiles=TILES, with_truth=False):
-    """A file of arrays with the attributes of CF."""
+def netcdf(folder, *, tiles=TILES, with_truth=False, steps=0, only=""):
+    """A file of arrays with the attributes of CF, at some steps of time; or one of them."""
     for i, tile in enumerate(tiles):
-        own, t = forecast(i), place(i)["transform"]
-        x, y = t.c + t.a * (np.arange(SHAPE[1]) + 0.5), t.f + t.e * (np.arange(SHAPE[0]) + 0.5)
-        attributes = {"grid_mapping": "crs", "units": "Mg ha-1"}
+        own, attributes = forecast(i), {"grid_mapping": "crs", "units": "Mg ha-1"}
         arrays = {
-            "agb": (("y", "x"), own.mean, {**attributes, "ancillary_variables": "agb_se n"}),
-            "agb_se": (("y", "x"), own.std, {**attributes, "standard_name": "biomass standard_error"}),
-            "n": (("y", "x"), np.ones(SHAPE), {"grid_mapping": "crs"}),
-            **({"agb_obs": (("y", "x"), own.truth, attributes)} if with_truth else {}),
-            "crs": (
-                (),
-                0,
-                {
-                    "crs_wkt": rasterio.crs.CRS.from_epsg(32633).to_wkt(),
-                    "GeoTransform": " ".join(map(repr, t.to_gdal())),
-                },
-            ),
+            "agb": (own.mean, {**attributes, "ancillary_variables": "agb_se n"}),
+            "agb_se": (own.std, {**attributes, "standard_name": "biomass standard_error"}),
+            "n": (np.ones(SHAPE), {"grid_mapping": "crs"}),
+            **({"agb_obs": (own.truth, attributes)} if with_truth else {}),
         }
-        coordinates = {
-            "x": ("x", x, {"standard_name": "projection_x_coordinate"}),
-            "y": ("y", y, {"standard_name": "projection_y_coordinate"}),
-        }
+        arrays = {only: arrays[only]} if only else arrays
         (folder / "cci").mkdir(exist_ok=True, parents=True)
-        xr.Dataset(arrays, coordinates).to_netcdf(folder / f"cci/AGB-{tile}-2020.nc", engine="h5netcdf")
-    if not with_truth:
+        dataset(arrays, place(i)["transform"], steps).to_netcdf(folder / f"cci/AGB-{tile}-2020.nc", engine="h5netcdf")
+    if not (with_truth or only):
         each(folder, "truth/{}.tif", truth, tiles=tiles)
+
+
+def dataset(arrays, t, steps):
+    """Arrays with attributes on a grid, repeated along time."""
+    x, y = t.c + t.a * (np.arange(SHAPE[1]) + 0.5), t.f + t.e * (np.arange(SHAPE[0]) + 0.5)
+    dimensions = ("time", "y", "x") if steps else ("y", "x")
+    layers = {
+        name: (dimensions, np.stack([values] * steps) if steps else values, own)
+        for name, (values, own) in arrays.items()
+    }
+    crs = {"crs_wkt": rasterio.crs.CRS.from_epsg(32633).to_wkt(), "GeoTransform": " ".join(map(repr, t.to_gdal()))}
+    coordinates = {
+        "x": ("x", x, {"standard_name": "projection_x_coordinate"}),
+        "y": ("y", y, {"standard_name": "projection_y_coordinate"}),
+    }
+    return xr.Dataset({**layers, "crs": ((), 0, crs)}, coordinates)
 
 
 def netcdf_with_truth(folder):

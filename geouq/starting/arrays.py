@@ -99,9 +99,16 @@ def _guess(files: Sequence[str], layers: Mapping[str, tuple[Array, str]]) -> Gue
     pattern, tiles = pattern_of({names[key]: [path] for key, path in keys.items()})
     if len(files) == 1:
         pattern, tiles = files[0], ()
-    found = {role: layer(pattern, why, variable=array.name) for role, (array, why) in layers.items()}
+    found = {role: _layer(pattern, array, why) for role, (array, why) in layers.items()}
     guess = Guess("arrays of one file", tiles, tiles[0] if tiles else "", found)
     return replace(guess, variables={layers["mean"][0].label: {}}, why_variables="name of the array of the mean")
+
+
+def _layer(pattern: str, array: Array, why: str) -> Entry:
+    if array.bands == 1:
+        return layer(pattern, why, variable=array.name)
+    reason = f"{why}; the first of {array.bands} steps of its other dimensions"
+    return layer(pattern, reason, variable=array.name, band=1)
 
 
 def _by_attributes(arrays: Sequence[Array]) -> dict[str, tuple[Array, str]]:

@@ -53,10 +53,12 @@ def _scaled(guess: Guess) -> Guess:
     middle = _middle(guess)
     if middle not in plain:
         return guess
-    power = _power(guess, middle) if "truth" in guess.known() else 0
-    kind = header_of(guess, middle).bands[band_of(guess, middle) - 1].dtype
-    if not power:
+    power = _power(guess, middle) if "truth" in guess.known() else None
+    if power is None:
+        kind = header_of(guess, middle).bands[band_of(guess, middle) - 1].dtype
         return guess.with_layer(middle, f"{kind} without a scale: of tenths, add scale: 0.1")
+    if power == 0:
+        return guess
     for key in plain:
         factor = 10.0 ** (power * (2 if key == "variance" else 1))
         why = f"the truth is about {10.0**power:g} times the stored values" if key == middle else f"as {middle}"
@@ -71,24 +73,24 @@ def _middle(guess: Guess) -> str:
 
 
 def _is_whole(guess: Guess, key: str) -> bool:
-    """Return whether a layer holds whole numbers of more than a byte, and no scale."""
+    """Return whether a layer holds whole numbers, and no scale is known."""
     band = header_of(guess, key).bands[band_of(guess, key) - 1]
     return np.dtype(band.dtype).kind in "iu" and not band.scaled and "scale" not in guess.layers[key].value
 
 
-def _power(guess: Guess, middle: str) -> int:
-    """Return the power of ten by which the truth differs from the stored mean or median, 0 for none."""
+def _power(guess: Guess, middle: str) -> int | None:
+    """Return the power of ten by which the truth differs from the stored mean or median; None where none fits."""
     if header_of(guess, middle).grid.shape != header_of(guess, "truth").grid.shape:
-        return 0
+        return None
     mean, true = values_of(guess, middle), values_of(guess, "truth")
     both = np.isfinite(mean) & np.isfinite(true)
-    if both.sum() < FEWEST or not (_median(mean[both]) and _median(true[both])):
-        return 0
+    if both.sum() < FEWEST or np.sum(mean[both]) == 0:
+        return None
     ratio = float(np.sum(true[both]) / np.sum(mean[both]))
     if ratio <= 0:
-        return 0
+        return None
     power = round(np.log10(ratio))
-    return power if abs(np.log(ratio / 10.0**power)) < np.log(OFF) else 0
+    return power if abs(np.log(ratio / 10.0**power)) < np.log(OFF) else None
 
 
 def _median(values: Floats) -> float:

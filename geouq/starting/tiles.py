@@ -51,8 +51,25 @@ def pattern_of(paths: Mapping[str, Iterable[str]]) -> tuple[str, tuple[str, ...]
             found.setdefault(pattern, []).append(tile)
     if not found:
         return "", ()
-    best = min(found, key=lambda pattern: (-len(found[pattern]), len(pattern), -pattern.count(TILE), pattern))
+    best = min(found, key=lambda pattern: (-len(found[pattern]), pattern.count(TILE), len(pattern), pattern))
     return best, tuple(found[best])
+
+
+def paths_of_tiles(tiles: Iterable[str], paths: Iterable[str]) -> dict[str, list[str]]:
+    """Return the paths that hold all words of each tile.
+
+    >>> paths_of_tiles(["N00_E010", "b"], ["t/N00-E010.tif", "t/N00-E020.tif", "b.tif"])
+    {'N00_E010': ['t/N00-E010.tif'], 'b': ['b.tif']}
+    """
+    holding: dict[str, dict[str, None]] = {}
+    for path in paths:
+        for word in tokens(path):
+            holding.setdefault(word, {})[path] = None
+    found = {}
+    for tile in tiles:
+        rare, *others = sorted((holding.get(word, {}) for word in tokens(tile)), key=len) or [{}]
+        found[tile] = [path for path in rare if all(path in other for other in others)]
+    return found
 
 
 def _patterns(path: str, tile: str) -> list[str]:

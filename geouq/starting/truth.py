@@ -8,7 +8,7 @@ from geouq.starting.arrays import truth_array
 from geouq.starting.file_per_layer import Named, named
 from geouq.starting.guess import Entry, Guess, layer
 from geouq.starting.sources import is_arrays
-from geouq.starting.tiles import pattern_of
+from geouq.starting.tiles import paths_of_tiles, pattern_of
 from geouq.starting.words import NOISES, WORDS
 
 MISSING = f"no file is named {', '.join(WORDS['truth'][:5])} ... or like a tile: write its path"
@@ -18,12 +18,13 @@ def with_truth(guess: Guess, paths: Sequence[str]) -> Guess:
     """Return the guess with the truth and its own error, or TODO where no file looks like it."""
     if "truth" in guess.layers:
         return guess
-    files = [one for one in named(paths) if one.path not in set(_taken(guess))]
+    taken = set(_taken(guess))
+    files = [one for one in named(paths) if one.path not in taken]
     noises = [role for role in NOISES if any(one.role == role for one in files)]
-    bare = [one for one in files if not one.role or ("mean" in guess.layers and one.mark and one.mark.value)]
-    guess = _with(guess, "truth", [one for one in files if one.role == "truth"]) or (
-        _with(guess, "truth", bare) or replace(guess, layers={**guess.layers, "truth": Entry(TODO, _missing(guess))})
-    )
+    may_be_mean = [one for one in files if "mean" in guess.layers and one.mark and (one.mark.value or one.is_weak)]
+    chosen = ([one for one in files if one.role == "truth"], [one for one in files if not one.role], may_be_mean)
+    found = next(filter(None, (_with(guess, "truth", own) for own in chosen)), None)
+    guess = found or replace(guess, layers={**guess.layers, "truth": Entry(TODO, _missing(guess))})
     for role in noises[:1]:
         guess = _with(guess, role, [one for one in files if one.role == role]) or guess
     return guess
@@ -42,7 +43,7 @@ def _taken(guess: Guess) -> Iterator[str]:
 
 def _with(guess: Guess, role: str, files: Sequence[Named]) -> Guess | None:
     """Return the guess with a layer from these files; None where none of them belongs to a tile."""
-    pattern, tiles = pattern_of({tile: [one.path for one in files] for tile in guess.tiles})
+    pattern, tiles = pattern_of(paths_of_tiles(guess.tiles, [one.path for one in files]))
     if not tiles:
         return _alone(guess, role, files)
     first = guess.first if guess.first in tiles else tiles[0]
@@ -60,7 +61,7 @@ def _alone(guess: Guess, role: str, files: Sequence[Named]) -> Guess | None:
 
 
 def _entry(one: Named, pattern: str) -> Entry:
-    why = f"named '{one.mark.text}'" if one.mark and not one.mark.value else "named like the tile"
+    why = f"named '{one.mark.text}'" if one.mark and one.role.startswith("truth") else "named like the tile"
     if not is_arrays(one.path):
         return layer(pattern, why)
     variable, reason = truth_array(one.path)

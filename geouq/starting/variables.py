@@ -74,14 +74,21 @@ def _of_files(guess: Guess, truth: Raster | None) -> Guess:
 def _of_truth(guess: Guess, truth: Raster | None, raster: Raster | None = None) -> Guess:
     """Return the only variable, with the name and unit that prediction or truth give it."""
     rasters = [own for own in (raster, truth) if own is not None and len(own.variables) == 1]
-    described = [own.bands[0].description for own in rasters if own.bands[0].description in own.variables]
-    names = [name for name in described if not (role_of(name)[0] or truth_mark(name))]
+    names = [
+        name for own in rasters if (name := own.bands[0].description) in own.variables and _is_name(own, name, truth)
+    ]
     name = next((own for own in names if not reads_as_missing(own)), "band_1")
     units = next((own.bands[0].units for own in rasters if own.bands[0].units), "")
     why = _check([name], truth) if name in names else NO_NAME
     if truth is not None and len(truth.variables) > 1:
         why = "the truth has several bands: write truth: with the number of the right one"
     return replace(guess, variables={name: {"units": units} if units else {}}, why_variables=why)
+
+
+def _is_named(raster: Raster, *, is_truth: bool) -> bool:
+    """Return whether the description of the only band may name a variable; the word truth, of a truth, does not."""
+    name = raster.bands[0].description
+    return name in raster.variables and not (is_truth and (truth_mark(name) or role_of(name)[0]))
 
 
 def _units(raster: Raster, band: int) -> dict[str, Any]:

@@ -169,6 +169,44 @@ def test_whole_numbers_without_a_truth_get_a_hint_and_no_scale(tmp_path, monkeyp
     assert "path:" not in text
 
 
+def test_whole_numbers_that_are_as_large_as_the_truth_get_no_hint(tmp_path, monkeypatch):
+    text = written_for(published.biomass_tiles, tmp_path, monkeypatch)
+
+    assert "AGB-MERGED-100m-2020-fv6.0.tif'  # named 'AGB'\n" in text
+
+
+def test_an_array_with_time_is_read_at_its_first_step_and_says_so(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    published.netcdf(tmp_path, tiles=("a",), steps=3)
+
+    text = starter_config(["cci", "truth"]).text
+
+    assert "variable: agb, band: 1}  # has the ancillary variable agb_se; the first of 3 steps of its other" in text
+
+
+def test_an_array_of_a_netcdf_file_is_the_truth_of_geotiffs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    published.two_bands(tmp_path)
+    published.netcdf(tmp_path, tiles=("0000004", "0000005"), only="agb")
+
+    starter = starter_config(["boreal", "cci"])
+
+    assert (
+        "truth: {path: 'cci/AGB-{tile}-2020.nc', variable: agb}  # named like the tile; its only array" in starter.text
+    )
+
+
+def test_a_thousand_tiles_are_recognised(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    published.two_bands(tmp_path)
+    first = (tmp_path / "boreal/agb_2020_0000004.tif", tmp_path / "field/0000004.tif")
+    for i in range(1000, 2000):
+        for path, other in zip(first, (f"boreal/agb_2020_{i:07d}.tif", f"field/{i:07d}.tif"), strict=True):
+            (tmp_path / other).symlink_to(path)
+
+    assert "1002 tiles, such as 0000004" in starter_config(["boreal", "field"]).text
+
+
 def test_a_bias_is_no_scale(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     published.each(tmp_path, "{}_mean.tif", published.mean, kind=np.int16, factor=3)
