@@ -74,9 +74,7 @@ def _of_files(guess: Guess, truth: Raster | None) -> Guess:
 def _of_truth(guess: Guess, truth: Raster | None, raster: Raster | None = None) -> Guess:
     """Return the only variable, with the name and unit that prediction or truth give it."""
     rasters = [own for own in (raster, truth) if own is not None and len(own.variables) == 1]
-    names = [
-        name for own in rasters if (name := own.bands[0].description) in own.variables and _is_name(own, name, truth)
-    ]
+    names = [own.bands[0].description for own in rasters if _is_named(own, is_truth=own is truth)]
     name = next((own for own in names if not reads_as_missing(own)), "band_1")
     units = next((own.bands[0].units for own in rasters if own.bands[0].units), "")
     why = _check([name], truth) if name in names else NO_NAME
