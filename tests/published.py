@@ -118,6 +118,7 @@ def hdf5(folder):
     with h5py.File(folder / "nisar.h5", "w") as file:
         for name, layer in (("science/agb", own.mean), ("science/agb_sd", own.std), ("science/agb_ref", own.truth)):
             file[name] = layer
+        file["science/agb"].attrs["ancillary_variables"] = "agb_sd"
 
 
 def two_bands_without_names(folder):

@@ -9,13 +9,11 @@ from dataclasses import dataclass, replace
 import rasterio
 from rasterio.errors import NotGeoreferencedWarning, RasterioError
 
-from geouq.config.layer_file import FORMATS, LayerFile
 from geouq.core.errors import ConfigError
-from geouq.rasters.formats import DRIVERS
 from geouq.rasters.gdal import gdal_options
 from geouq.starting.file_per_layer import SPREADS
 from geouq.starting.guess import Entry, Guess, layer
-from geouq.starting.sources import ending, is_arrays, some
+from geouq.starting.sources import driver_of, is_arrays, some
 from geouq.starting.tiles import as_spelled, pattern_of, tile_names
 from geouq.starting.words import mark_of, tokens, truth_mark, without
 
@@ -38,11 +36,6 @@ class Array:
         return self.name.rpartition("/")[2]
 
 
-def driver_of_arrays(path: str) -> str:
-    """Return GDAL's name of the driver that opens arrays of a file, by its suffix."""
-    return DRIVERS[FORMATS[ending(path)]]
-
-
 @contextmanager
 def _unplaced_allowed() -> Iterator[None]:
     """Open files that have no place themselves, as those of several arrays have none."""
@@ -53,27 +46,23 @@ def _unplaced_allowed() -> Iterator[None]:
 
 def arrays_in(path: str) -> list[Array]:
     """Return the arrays of a file that have two dimensions or more; ConfigError where it cannot be read."""
-    drivers = {"HDF5Image": "HDF5"}
-    driver = driver_of_arrays(path)
+    driver = driver_of(path)
     try:
-        with _unplaced_allowed(), gdal_options(), rasterio.open(path, driver=drivers.get(driver, driver)) as file:
-            names = [found["name"] for text in file.subdatasets if (found := NAME.match(text))]
+        with _unplaced_allowed(), gdal_options(), rasterio.open(path, driver=driver.removesuffix("Image")) as file:
+            names = {text: found["name"] for text in file.subdatasets if (found := NAME.match(text))}
             if not names and file.count:
-                names = [file.tags(1).get("NETCDF_VARNAME", "")]
-        return [_array(path, name, driver) for name in names if name]
+                names = {path: file.tags(1).get("NETCDF_VARNAME", "")}
+        return [_array(text, name, driver) for text, name in names.items() if name]
     except (RasterioError, OSError) as error:
         raise ConfigError(f"{path} cannot be read: {error}") from None
 
 
 def _array(path: str, name: str, driver: str) -> Array:
-    array = LayerFile(path=path, variable=name).gdal_path
-    with _unplaced_allowed(), gdal_options(), rasterio.open(array, driver=driver) as source:
+    """Return an array by GDAL's name of it; in HDF5, names of attributes begin with that of the array."""
+    with _unplaced_allowed(), gdal_options(), rasterio.open(path, driver=driver) as source:
         tags = {**source.tags(), **(source.tags(1) if source.count else {})}
-        plain = {
-            key.rpartition(f"{name.rpartition('/')[2]}_")[2] if driver == "HDF5Image" else key: value
-            for key, value in tags.items()
-        }
-        return Array(name, {**tags, **plain}, source.count)
+        own = f"{name.replace('/', '_')}_"
+        return Array(name, {key.removeprefix(own): value for key, value in tags.items()}, source.count)
 
 
 def recognise(paths: Sequence[str]) -> Guess | None:
@@ -186,14 +175,8 @@ def truth_array(path: str) -> tuple[str, str]:
 
 def with_drivers(guess: Guess) -> Guess:
     """Return the guess with the drivers that its files need."""
-    wanted = ["GTiff"]
-    for key in guess.known():
-        path = guess.path(key)
-        driver = (
-            driver_of_arrays(path) if is_arrays(path) else {".vrt": "VRT", ".img": "HFA"}.get(ending(path), "GTiff")
-        )
-        wanted += [] if driver in wanted else [driver]
+    wanted = list(dict.fromkeys(["GTiff", *(driver_of(guess.path(key)) for key in guess.known())]))
     if len(wanted) == 1:
         return guess
     trust = "; a VRT can name any file: read it only if you trust its author" if "VRT" in wanted else ""
-    return replace(guess, others={**guess.others, "drivers": Entry(wanted, f"formats of the files{trust}")})
+    return guess.with_other("drivers", wanted, f"formats of the files{trust}")

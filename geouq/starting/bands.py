@@ -14,7 +14,7 @@ from geouq.rasters.raster import Raster, descriptions_of
 from geouq.starting.file_per_layer import Named, named
 from geouq.starting.guess import Entry, Guess, layer
 from geouq.starting.look import header, look
-from geouq.starting.sources import is_arrays, no_pair
+from geouq.starting.sources import no_pair, rasters
 from geouq.starting.tiles import as_spelled, pattern_of, tile_names
 from geouq.starting.words import LEVEL, MEMBER, ROLE, WEAK_ROLE, mark_of, tokens, truth_mark
 
@@ -60,7 +60,7 @@ def recognise(paths: Sequence[str]) -> Guess | None:
 
     Raises ConfigError where files have several bands, and no descriptions that say which is which.
     """
-    files = [one for one in named([path for path in paths if not is_arrays(path)] or [""]) if _may_be_stack(one)]
+    files = [one for one in named(rasters(paths)) if _may_be_stack(one)]
     groups: dict[tuple[str, str], list[Named]] = {}
     for one in files:
         groups.setdefault((str(PurePosixPath(one.path).parent), one.mark.text if one.mark else ""), []).append(one)
@@ -80,9 +80,7 @@ def recognise(paths: Sequence[str]) -> Guess | None:
 
 
 def _may_be_stack(one: Named) -> bool:
-    return (
-        one.path != "" and not one.role.startswith("truth") and (one.is_weak or one.role.partition(".")[0] in OF_FORMS)
-    )
+    return not one.role.startswith("truth") and (one.is_weak or one.role.partition(".")[0] in OF_FORMS)
 
 
 def _is_alike(one: Named, other: Named) -> bool:

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from geouq.config.load import TODO
 from geouq.starting.guess import Entry, Guess, layer
-from geouq.starting.sources import is_arrays
+from geouq.starting.sources import rasters
 from geouq.starting.tiles import as_spelled, pattern_of, tile_names
 from geouq.starting.words import NOISES, Mark, mark_of, truth_mark, without
 
@@ -67,7 +67,7 @@ def _named(path: str, common: int) -> Named:
 
 def recognise(paths: Sequence[str]) -> Guess | None:
     """Return the layers, if the names of some files say which are a prediction with its uncertainty."""
-    files = named([path for path in paths if not is_arrays(path)] or [""])
+    files = named(rasters(paths))
     by_key = _by_key(files)
     forms = Counter(form for roles in by_key.values() if (form := _form_of(roles)))
     if not forms:
@@ -79,7 +79,7 @@ def recognise(paths: Sequence[str]) -> Guess | None:
 
 def recognise_incomplete(paths: Sequence[str]) -> Guess | None:
     """Return a mean or a spread alone, with TODO for the other one."""
-    by_key = _by_key(named([path for path in paths if not is_arrays(path)] or [""]))
+    by_key = _by_key(named(rasters(paths)))
     for role in ("mean", *SPREADS):
         own = {key: roles for key, roles in by_key.items() if role in roles}
         if own and (guess := _guess((role,), own)):

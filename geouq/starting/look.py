@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from geouq.config.layer_file import LayerFile
 from geouq.core.grid import Window
-from geouq.rasters.formats import DRIVERS
 from geouq.rasters.gdal import gdal_options
 from geouq.rasters.raster import Raster, read_header
 from geouq.reading.glance import glance
 from geouq.starting.guess import Guess
+from geouq.starting.sources import DRIVERS
 
-FORMATS = ("GTiff", "VRT", "HFA", *(driver for driver in DRIVERS.values() if driver in ("netCDF", "HDF5Image")))
+FORMATS = tuple(dict.fromkeys(DRIVERS.values()))
 SIDE = 256  # pixels of the window that is looked at
 NO_BANDS: Mapping[str, Any] = MappingProxyType({})
 FEWEST = 100  # values that say something
@@ -26,10 +26,15 @@ def header(path: str) -> Raster:
     return read_header(path, FORMATS)
 
 
+def name_of_array(path: str, variable: str | None) -> str:
+    """Return the path of a raster, or the name of an array in a file."""
+    return LayerFile(path=path, variable=variable).gdal_path
+
+
 def header_of(guess: Guess, key: str) -> Raster:
     """Return the header of a layer in the tile that is looked at."""
     found = dict(guess.layers[key].value)
-    return header(LayerFile(path=guess.path(key), variable=found.get("variable")).gdal_path)
+    return header(name_of_array(guess.path(key), found.get("variable")))
 
 
 def band_of(guess: Guess, key: str) -> int:

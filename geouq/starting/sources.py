@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from glob import has_magic, iglob
 from pathlib import Path, PurePosixPath
 
-from geouq.config.layer_file import FORMATS
 from geouq.core.errors import ConfigError
 from geouq.rasters.tile_names import natural_order
 
-RASTERS = (".tif", ".tiff", ".vrt", ".img")
-ARRAYS = tuple(ending for ending in FORMATS if ending != ".zarr")
+RASTERS = {".tif": "GTiff", ".tiff": "GTiff", ".vrt": "VRT", ".img": "HFA"}  # GDAL's drivers, by suffix
+ARRAYS = {**dict.fromkeys((".nc", ".nc4", ".cdf"), "netCDF"), **dict.fromkeys((".h5", ".hdf5", ".he5"), "HDF5Image")}
+DRIVERS = {**RASTERS, **ARRAYS}
 OF_A_RUN = "run.json"  # in a folder of results, whose maps are no input
 SHOWN = 5
 
@@ -24,9 +24,9 @@ def files_of(sources: Sequence[str]) -> list[str]:
     """
     found: dict[str, None] = {}
     for source in sources:
-        own = [path for path in _files_in(source) if ending(path) in (*RASTERS, *ARRAYS)]
+        own = [path for path in _files_in(source) if ending(path) in DRIVERS]
         if not own:
-            raise ConfigError(f"{source} holds no raster ({', '.join((*RASTERS, *ARRAYS))})")
+            raise ConfigError(f"{source} holds no raster ({', '.join(DRIVERS)})")
         found |= dict.fromkeys(sorted(own, key=natural_order))
     return list(found)
 
@@ -43,6 +43,20 @@ def ending(path: str) -> str:
 def is_arrays(path: str) -> bool:
     """Return whether a file may hold several arrays."""
     return ending(path) in ARRAYS
+
+
+def rasters(paths: Sequence[str]) -> list[str]:
+    """Return the files of one raster each."""
+    return [path for path in paths if ending(path) in RASTERS]
+
+
+def driver_of(path: str) -> str:
+    """Return GDAL's name of the driver that opens a file, by its suffix.
+
+    >>> driver_of("a.nc"), driver_of("a.tif"), driver_of("https://server/map?id=1")
+    ('netCDF', 'GTiff', 'GTiff')
+    """
+    return DRIVERS.get(ending(path), "GTiff")
 
 
 def is_listed(path: str) -> bool:
