@@ -103,6 +103,16 @@ def two_bands(folder):
         write_raster(folder / f"field/{tile}.tif", own.truth, names=("AGB",), **place(i))
 
 
+def bathymetry(folder):
+    """Bands of which one alone has a word for a layer."""
+    for i, tile in enumerate(("BH4QK58D", "BF2D52JP")):
+        own = forecast(i)
+        bands = np.stack([own.mean, own.std, np.full(SHAPE, 7)]).astype(np.float32)
+        names = ("Elevation", "Uncertainty", "Contributor")
+        write_raster(folder / f"UTM19/BlueTopo_{tile}_20250101.tiff", bands, names=names, **place(i))
+        write_raster(folder / f"sonar/{tile}.tif", own.truth, **place(i))
+
+
 def two_bands_in_folders(folder):
     """A folder for each tile, with a file of two bands and one of the truth."""
     for i, tile in enumerate(TILES):

@@ -224,12 +224,24 @@ def predicted_in(raster: Raster) -> list[Predicted]:
             if layer in own:
                 raise _unclear(raster, f"bands {own[layer]} and {number} may both be the {layer}")
             own[layer] = number
+    _add_plain_means(raster, found, names)
     for spread in SPREADS:
         if found and all({"mean", *spread} <= own.keys() for own in found.values()):
             return [
                 Predicted(names[key], {layer: own[layer] for layer in ("mean", *spread)}) for key, own in found.items()
             ]
     raise _unclear(raster, "the descriptions of its bands do not say which are a mean and its variance or std")
+
+
+def _add_plain_means(raster: Raster, found: dict[str, dict[str, int]], names: dict[str, str]) -> None:
+    """Add means that no word describes: as `height` of `height_sd`, or the first band of one with an uncertainty."""
+    plain = {name.casefold(): number for name, number in raster.variables.items() if not role_of(name)[0]}
+    for key in [key for key, own in found.items() if "mean" not in own]:
+        if key in plain:
+            found[key]["mean"] = plain[key]
+        elif len(found) == 1 and not key and 1 in plain.values() and raster.bands[0].description:
+            found[key]["mean"] = 1
+            names[key] = raster.bands[0].description
 
 
 def role_of(description: str) -> tuple[str, str]:

@@ -13,6 +13,7 @@ GAUSSIAN = {
     published.folders_of_tiles: (".",),
     published.global_grids: (".",),
     published.two_bands: ("boreal", "field"),
+    published.bathymetry: ("UTM19", "sonar"),
     published.two_bands_in_folders: (".",),
     published.hdf5: ("nisar.h5",),
     published.two_bands_without_names: ("p", "truth"),

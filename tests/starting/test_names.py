@@ -167,6 +167,8 @@ def stacked(folder, write_raster, names, truth=("",), *, tiles=("a", "b"), endin
         (("height_mean", "gini_mean", "height_sd", "gini_sd"), ("gini", "height"),
          {"height": (1, 3, 2), "gini": (2, 4, 1)}),
         (("AGB mean (Mg/ha)", "AGB (std)"), ("AGB",), {"AGB": (1, 2, 1)}),
+        (("height", "gini", "gini_sd", "height_sd"), ("height", "gini"), {"height": (1, 4, 1), "gini": (2, 3, 2)}),
+        (("Elevation", "Uncertainty", "Contributor"), ("",), {"Elevation": (1, 2, 1)}),
     ],
 )  # fmt: skip
 def test_files_whose_bands_are_mean_and_std_get_a_band_of_each_layer(
