@@ -29,6 +29,8 @@ FILES = ("polygons", "classes")  # keys of a region that name a file
 IN_MEMORY = Path("configuration")  # stands for the file of a mapping, in the current folder
 Configuration = str | os.PathLike[str] | Mapping[str, Any] | Experiment
 NOT_RELATIVE = re.compile(r"/|[A-Za-z][\w+.-]*://|[A-Z][A-Z0-9_]+:")
+TODO = "TODO"  # what geouq init writes where it does not know a value
+NOT_WRITTEN = "TODO stands here: write the value in its place"
 _ADDRESSES = ("data", "models", "reference_mean")
 _OF_REGIONS = ("polygons", "classes", "where")
 _MESSAGE = (
@@ -85,6 +87,7 @@ def load_experiment(experiment: Configuration, *, overrides: Mapping[str, Any] |
         root, problems = _with_bases(source, ())
     if overrides is not None:
         root = replace(merged(root, as_written(overrides)), file=source, line=1)
+    _require_written(root, problems)
     root, reference_faults = _with_labels(_with_paths(root))
     problems += [*reference_faults, *problems_of_credentials(root)]
     try:
@@ -274,6 +277,20 @@ def _places(node: Written, steps: Steps) -> Iterator[Steps]:
             yield from _places(entry, (*steps, i))
     elif node.value and not _is_address(steps) and holds_secret(node.value):
         yield steps
+
+
+def _require_written(root: Written, problems: list[Problem]) -> None:
+    """Raise ConfigError where a value is still TODO: what else follows from that would only hide it."""
+    if unwritten := [root.problem(steps, NOT_WRITTEN) for steps in _unwritten(root, ())]:
+        raise config_error([*problems, *unwritten])
+
+
+def _unwritten(node: Written, steps: Steps) -> Iterator[Steps]:
+    """Yield the places of values that are still TODO."""
+    if node.value == TODO:
+        yield steps
+    for key, entry in node.entries.items():
+        yield from _unwritten(entry, (*steps, key))
 
 
 def _is_address(steps: Steps) -> bool:

@@ -333,7 +333,6 @@ def describe(plan: Plan, catalog: Catalog, *, checksums: bool = False) -> list[s
     lines = [
         f"tiles      {plan.tiles}",
         f"variables  {len(units)}: {names}",
-        *_bands_of_layers(catalog),
         *([f"prediction {catalog.form.described()}"] if catalog.form != GAUSSIAN else []),
         *([f"models     {len(models)}: {', '.join(models)}; {_compared(catalog)}"] if models else []),
         f"pixels     {plan.pixels:,} in a variable, {plan.pixels * plan.variables:,} in all",
@@ -350,16 +349,6 @@ def describe(plan: Plan, catalog: Catalog, *, checksums: bool = False) -> list[s
     if checksums:
         lines.append("checksums  of all files, which each run computes first")
     return lines + [f"note       {note}" for note in catalog.notes]
-
-
-def _bands_of_layers(catalog: Catalog) -> list[str]:
-    """Return a line for each variable whose layers name bands: those of the first tile."""
-    tiles, variables = catalog.tiles[:1], [v for v in catalog.variables if v.layer_bands]
-    return [
-        f"bands      {v.name}: {', '.join(f'{layer} {band}' for layer, band in tile.bands_of(v).items())}"
-        for tile in tiles
-        for v in variables
-    ]
 
 
 def _compared(catalog: Catalog) -> str:
