@@ -133,10 +133,11 @@ def main() -> None:
 def init(sources: tuple[str, ...], *, out: Path | None, overwrite: bool) -> None:
     """Write a configuration for maps with uncertainty, guessed from names, headers and a few pixels.
 
-    SOURCE is a folder, a file, a pattern such as 'maps/*_mean.tif', or a ZIP archive; several may be given. Layers are
-    recognised by words in the names of files and folders (mean, std, se, variance, cv, q05, p95, lower, upper, truth,
-    lidar ...), by descriptions of bands, or by names and attributes of arrays in netCDF and HDF5 files. Each guess
-    is a comment in the configuration, and is printed. What is not known is written as TODO: geouq check names it.
+    SOURCE is a folder, a file, a pattern such as 'maps/*_mean.tif', a ZIP archive, items of STAC or an index of tiles;
+    several may be given. Layers are recognised by words in the names of files and folders (mean, std, se, variance, cv,
+    q05, p95, lower, upper, truth, lidar ...), by descriptions of bands, or by names and attributes of arrays in netCDF
+    and HDF5 files. Each guess is a comment in the configuration, and is printed. What is not known is written as TODO:
+    geouq check names it.
     """
     from geouq.core.atomic import write_text
     from geouq.starting import starter_config

@@ -20,12 +20,12 @@ from geouq.config.sections import (
     Intervals,
     Output,
     Recalibration,
-    TileCut,
     VarianceRule,
     length,
     preferred_first,
     problem_of_groups,
 )
+from geouq.config.tiles import FileTiles, StacTiles, TileCut, TileIndex, Tiles, asset_in
 from geouq.config.validation_errors import Problem, config_error, quoted, suggestion
 from geouq.config.values import (
     CALIBRATION_LEVELS,
@@ -60,6 +60,7 @@ __all__ = [
     "Data",
     "DerivedRegion",
     "Experiment",
+    "FileTiles",
     "FormData",
     "FormFiles",
     "Gate",
@@ -73,9 +74,13 @@ __all__ = [
     "Problem",
     "Recalibration",
     "SharedData",
+    "StacTiles",
     "TileCut",
+    "TileIndex",
+    "Tiles",
     "Variable",
     "VarianceRule",
+    "asset_in",
     "config_error",
     "folder_of_run",
     "json_schema",

@@ -7,7 +7,7 @@ fields of their layers, and the settings beside them.
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -26,7 +26,8 @@ from pydantic import (
 )
 
 from geouq.config.layer_bands import BAND_SCHEMA, band_written
-from geouq.config.sections import Section
+from geouq.config.sections import Section, Text
+from geouq.config.tiles import OF_SOURCE, FileTiles, file_tiles_of
 from geouq.config.validation_errors import Steps, quoted, raise_each, several
 from geouq.config.values import is_path
 
@@ -66,6 +67,7 @@ def _ends_of(bits: str) -> tuple[int, int]:
 
 
 Code = Annotated[int, Field(ge=0)]
+H = TypeVar("H")
 BITS = re.compile(r"(\d{1,2})(?:-(\d{1,2}))?")
 HIGHEST_BIT = 52  # of whole numbers that float64 holds
 
@@ -73,7 +75,16 @@ HIGHEST_BIT = 52  # of whole numbers that float64 holds
 class LayerFile(Section):
     """The raster of a layer, if more than its path is to be said."""
 
-    path: str = Field(min_length=1, description="path of the raster, with {tile}")
+    path: str | None = Field(
+        default=None, min_length=1, description="path of the raster, with {tile}; none if `tiles` are items or an index"
+    )
+    asset: Text | None = Field(
+        default=None,
+        description="asset of an item, or attribute of an index, that gives the file; default: that of the source",
+    )
+    tiles: Annotated[FileTiles | None, BeforeValidator(file_tiles_of, json_schema_input_type=FileTiles | None)] = Field(
+        default=None, description="other items or another index with tiles of the same names, for this layer"
+    )
     variable: str | None = Field(
         default=None, min_length=1, description="name of the array in a netCDF, HDF5 or Zarr file"
     )
@@ -105,13 +116,17 @@ class LayerFile(Section):
     )
 
     @property
-    def gdal_path(self) -> str:
-        """Return the path as GDAL names it: that of the array, if one is named."""
+    def pattern(self) -> str:
+        """Return the path as GDAL names it, or what stands for that of an asset."""
+        return f"{OF_SOURCE}{self.asset or ''}" if self.path is None else self.gdal_path(self.path)
+
+    def gdal_path(self, path: str) -> str:
+        """Return GDAL's name of the array in a file, if one is named; else the path."""
         if self.variable is None:
-            return self.path
-        ending = PurePosixPath(self.path).suffix.lower()
+            return path
+        ending = PurePosixPath(path).suffix.lower()
         separator = "//" if FORMATS[ending] == "HDF5" else "/" if FORMATS[ending] == "ZARR" else ""
-        return f'{FORMATS[ending]}:"{self.path}":{separator}{self.variable.lstrip("/")}'
+        return f'{FORMATS[ending]}:"{path}":{separator}{self.variable.lstrip("/")}'
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -126,7 +141,14 @@ class LayerFile(Section):
 
     def with_gdal_path(self) -> Self:
         """Return the same with the path as GDAL names it."""
-        return self.model_copy(update={"path": self.gdal_path, "variable": None})
+        return self if self.path is None else self.model_copy(update={"path": self.pattern, "variable": None})
+
+    @field_validator("asset", "tiles")
+    @classmethod
+    def _without_path(cls, given: H, info: ValidationInfo) -> H:
+        if given is not None and info.data.get("path") is not None:
+            raise ValueError(f"give either path or {info.field_name}, not both")
+        return given
 
     @field_validator("bits")
     @classmethod
@@ -190,8 +212,8 @@ class Layers(Section):
                 problems += [((*steps, *problem["loc"]), problem["msg"]) for problem in error.errors()]
         if problems:
             raise several(problems)
-        found = handler(_with_paths(data, {steps: own.path for steps, own in files.items()}))
-        own_settings = {_key(steps): own for steps, own in files.items() if own.settings}
+        found = handler(_with_paths(data, {steps: own.pattern for steps, own in files.items()}))
+        own_settings = {_key(steps): own for steps, own in files.items() if own.settings or own.path is None}
         found._settings.update(own_settings)  # noqa: SLF001  of the model that is made here
         return found
 
@@ -201,7 +223,7 @@ class Layers(Section):
         for key, own in self._settings.items():
             first, _, name = key.partition(".")
             place, last = (found[first], _same_name(found[first], name)) if name else (found, first)
-            place[last] = {"path": place[last], **own.settings}
+            place[last] = own.settings if own.path is None else {"path": place[last], **own.settings}
         return found
 
 

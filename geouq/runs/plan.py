@@ -5,7 +5,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -88,13 +88,12 @@ def restricted(experiment: Experiment, catalog: Catalog, only: Sequence[str]) ->
     if len(sides) < 2:  # a side alone is a region like any other
         regions, sides = regions | dict(sides), {}
     own = experiment.of_tiles(names).model_copy(update={"regions": regions, "splits": sides or None})
-    return own, Catalog(
-        tuple(tile for tile in catalog.tiles if tile.name in chosen),
-        tuple(failure for failure in catalog.failures if failure.tile in chosen),
-        (
-            *catalog.notes,
-            f"tables, figures and pages are of {', '.join(only)} alone, also where a region holds more tiles",
-        ),
+    note = f"tables, figures and pages are of {', '.join(only)} alone, also where a region holds more tiles"
+    return own, replace(
+        catalog,
+        tiles=tuple(tile for tile in catalog.tiles if tile.name in chosen),
+        failures=tuple(failure for failure in catalog.failures if failure.tile in chosen),
+        notes=(*catalog.notes, note),
     )
 
 

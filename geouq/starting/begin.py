@@ -7,9 +7,9 @@ from pathlib import Path, PurePosixPath
 from geouq.config.load import TODO
 from geouq.core.errors import ConfigError
 from geouq.core.wording import counted
-from geouq.starting import arrays, bands, file_per_layer
+from geouq.starting import arrays, bands, file_per_layer, tile_lists
 from geouq.starting.guess import Guess
-from geouq.starting.sources import files_of, no_pair, some
+from geouq.starting.sources import DRIVERS, ending, files_of, no_pair, some
 from geouq.starting.stored import with_stored_values
 from geouq.starting.text import as_yaml, said
 from geouq.starting.tiles import mixed_words
@@ -18,6 +18,8 @@ from geouq.starting.variables import with_variables
 
 # Each returns the layers of a prediction, or None if the files are not of its layout; the first one counts.
 RECOGNISERS: tuple[Callable[[Sequence[str]], Guess | None], ...] = (
+    tile_lists.recognise_items,
+    tile_lists.recognise_index,
     arrays.recognise,
     file_per_layer.recognise,
     bands.recognise,
@@ -61,6 +63,7 @@ def starter_config(sources: Sequence[str], folder: Path | None = None) -> Starte
     """
     paths = files_of(sources)
     guess = next(filter(None, (recognise(paths) for recognise in RECOGNISERS)), None)
+    paths = [path for path in paths if ending(path) in DRIVERS]
     if guess is None:
         raise ConfigError(f"{sources[0]}: {no_pair(paths)}; rename the files, or write the configuration by hand")
     guess = with_variables(with_stored_values(arrays.with_drivers(with_truth(guess, paths))))
@@ -74,7 +77,7 @@ def _notes(guess: Guess, paths: Sequence[str]) -> Iterator[str]:
     """Yield what should be looked at: tiles that may be variables, and files of no layer."""
     if words := mixed_words(guess.tiles):
         yield f"tiles differ in {some(words)}: if these are variables, write a configuration for each"
-    patterns = [str(guess.layers[key].value["path"]) for key in guess.known()]
+    patterns = [guess.pattern(key) for key in guess.known()]
     taken = {pattern.replace("{tile}", tile) for pattern in patterns for tile in guess.tiles or ("",)}
     unused = [path for path in paths if path not in taken]
     if unused and not guess.member:

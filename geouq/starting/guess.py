@@ -42,6 +42,8 @@ class Guess:
         What the user should know besides.
     member : str
         What {member} stands for in the files that were looked at.
+    files : mapping
+        Files of the layers without a path, in the first tile.
     """
 
     layout: str
@@ -54,11 +56,16 @@ class Guess:
     others: Mapping[str, Entry] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     member: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
 
     def path(self, layer: str) -> str:
         """Return the path of a layer in the first tile; "" where it is not known."""
+        return self.pattern(layer).replace("{tile}", self.first).replace("{member}", self.member)
+
+    def pattern(self, layer: str) -> str:
+        """Return the path of a layer as it is written, or its file in the first tile if a list of tiles has it."""
         found = self.layers[layer].value
-        return "" if found == TODO else str(found[PATH]).replace("{tile}", self.first).replace("{member}", self.member)
+        return "" if found == TODO else str(found.get(PATH, self.files.get(layer, "")))
 
     def known(self) -> list[str]:
         """Return the layers whose files are known."""

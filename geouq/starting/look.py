@@ -28,7 +28,7 @@ def header(path: str) -> Raster:
 
 def name_of_array(path: str, variable: str | None) -> str:
     """Return the path of a raster, or the name of an array in a file."""
-    return LayerFile(path=path, variable=variable).gdal_path
+    return LayerFile(path=path, variable=variable).gdal_path(path)
 
 
 def header_of(guess: Guess, key: str) -> Raster:
@@ -39,7 +39,8 @@ def header_of(guess: Guess, key: str) -> Raster:
 
 def band_of(guess: Guess, key: str) -> int:
     """Return the band of the first variable in a layer."""
-    bands = next(iter(guess.variables.values()), NO_BANDS)
+    own = guess.layers[key].value
+    bands = own if "band" in own else next(iter(guess.variables.values()), NO_BANDS)
     number = bands.get(key.partition(".")[0], bands.get("band", 1))
     return number if isinstance(number, int) else 1
 

@@ -13,6 +13,7 @@ from geouq.rasters.tile_names import natural_order
 RASTERS = {".tif": "GTiff", ".tiff": "GTiff", ".vrt": "VRT", ".img": "HFA"}  # GDAL's drivers, by suffix
 ARRAYS = {**dict.fromkeys((".nc", ".nc4", ".cdf"), "netCDF"), **dict.fromkeys((".h5", ".hdf5", ".he5"), "HDF5Image")}
 DRIVERS = {**RASTERS, **ARRAYS}
+LISTS = (".json", ".geojson", ".parquet", ".gpkg", ".fgb", ".shp")  # of tiles, only where they are given as sources
 OF_A_RUN = "run.json"  # in a folder of results, whose maps are no input
 SHOWN = 5
 
@@ -24,7 +25,8 @@ def files_of(sources: Sequence[str]) -> list[str]:
     """
     found: dict[str, None] = {}
     for source in sources:
-        own = [path for path in _files_in(source) if ending(path) in DRIVERS]
+        known = (*DRIVERS, *(LISTS if Path(source).is_file() else ()))
+        own = [path for path in _files_in(source) if ending(path) in known]
         if not own:
             raise ConfigError(f"{source} holds no raster ({', '.join(DRIVERS)})")
         found |= dict.fromkeys(sorted(own, key=natural_order))

@@ -118,6 +118,8 @@ def _of_classes(guess: Guess) -> Guess:
 def _tiles(guess: Guess) -> Guess:
     """Return the guess with squares of a large file, or the names of tiles that cannot be listed."""
     key = next(iter(guess.known()))
+    if "tiles" in guess.others:
+        return guess
     if guess.tiles and not is_listed(guess.path(key)):
         return guess.with_other("tiles", list(guess.tiles), "tiles in an archive or on a server cannot be listed")
     rows, columns = header_of(guess, key).grid.shape

@@ -14,6 +14,7 @@ from geouq.starting.guess import PATH, Entry, Guess
 from geouq.starting.sources import is_listed
 
 QUANTILES = "quantiles"
+OF_LISTS = ("stac", "index")  # keys of tiles that name a file
 
 
 def as_yaml(guess: Guess, name: str, folder: Path) -> str:
@@ -26,7 +27,7 @@ def as_yaml(guess: Guess, name: str, folder: Path) -> str:
         f"data:  # {one_line(guess.layout)}; {one_line(tiles)}",
         *_data(guess, folder),
         *_variables(guess),
-        *(_line(key, entry.value, entry.why) for key, entry in guess.others.items()),
+        *(_line(key, _relative(entry.value, folder), entry.why) for key, entry in guess.others.items()),
         *(f"# {one_line(note)}" for note in guess.notes),
         "# regions:            # lists of tiles; they may overlap",
         "#   north: [tile1, tile2]",
@@ -69,9 +70,18 @@ def _data(guess: Guess, folder: Path) -> Iterator[str]:
 def _layer(entry: Entry, folder: Path) -> Any:
     if entry.value == TODO:
         return TODO
+    if PATH not in entry.value:
+        return entry.value
     path = as_written(str(entry.value[PATH]), folder)
     settings = {key: value for key, value in entry.value.items() if key != PATH}
     return {PATH: path, **settings} if settings else path
+
+
+def _relative(value: Any, folder: Path) -> Any:
+    """Return a source of tiles with the path of its file relative to a folder; another value as it is."""
+    if not isinstance(value, Mapping):
+        return value
+    return {key: as_written(own, folder) if key in OF_LISTS else own for key, own in value.items()}
 
 
 def as_written(path: str, folder: Path) -> str:

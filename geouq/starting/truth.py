@@ -38,7 +38,7 @@ def _taken(guess: Guess) -> Iterator[str]:
     """Yield the files of the prediction."""
     for key in guess.known():
         for tile in guess.tiles or ("",):
-            yield str(guess.layers[key].value["path"]).replace("{tile}", tile)
+            yield guess.pattern(key).replace("{tile}", tile)
 
 
 def _with(guess: Guess, role: str, files: Sequence[Named]) -> Guess | None:

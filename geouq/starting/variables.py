@@ -23,6 +23,8 @@ def with_variables(guess: Guess) -> Guess:
         return _of_bands(guess, truth)
     if guess.variables:
         return _of_array(guess)
+    if "mean" in guess.known() and "band" in guess.layers["mean"].value:
+        return _of_truth(guess, truth)
     if "mean" in guess.known() or "members" in guess.known():
         return _of_files(guess, truth)
     return _of_truth(guess, truth)
