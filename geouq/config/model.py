@@ -119,7 +119,8 @@ class Experiment(Section):
     """A configuration: the rasters, variables and regions to evaluate, and what to write.
 
     Its fields are the keys of the configuration. `tiles` and `variables` are None if they follow from the rasters.
-    Paths are absolute; URLs and GDAL names stay as written. Two experiments are equal if all but their `source` is.
+    Paths are absolute, also in names of GDAL; URLs stay as written. Two experiments are equal if all but their
+    `source` is.
     """
 
     model_config = ConfigDict(title="geouq experiment")
