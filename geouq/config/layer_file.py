@@ -6,6 +6,7 @@ fields of their layers, and the settings beside them.
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import date
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Self
 
@@ -29,6 +30,7 @@ from geouq.config.layer_bands import BAND_SCHEMA, band_written
 from geouq.config.sections import Section
 from geouq.config.validation_errors import Steps, quoted, raise_each, several
 from geouq.config.values import is_path
+from geouq.core.errors import DataError
 
 ALIASES = {  # names that products use
     "standard_error": "std",
@@ -37,11 +39,30 @@ ALIASES = {  # names that products use
     "truth_cv": "truth_relative_std",
 }
 OF_NAMES = ("quantiles", "layers", "covariates", "classes")  # keys below which layers have names
+ARRAY = "ARRAY"  # begins the name of an array that xarray reads, as NETCDF begins one of GDAL's
+OF_CF = "@standard_error"  # ends the name of an array whose std is meant, as CF relates it
 FORMATS = {
-    **dict.fromkeys((".nc", ".nc4", ".cdf"), "NETCDF"),
+    **dict.fromkeys((".nc", ".nc4", ".cdf", ".zarr", ".icechunk"), ARRAY),
     **dict.fromkeys((".h5", ".hdf5", ".he5"), "HDF5"),
-    ".zarr": "ZARR",
 }
+NAME_OF_ARRAY = re.compile(rf'{ARRAY}:"(?P<file>[^"]+)":/?(?P<array>.+)')
+
+
+def is_array(path: str) -> bool:
+    """Return whether a path is the name of an array that xarray reads."""
+    return path.startswith(f"{ARRAY}:")
+
+
+def array_in_name(path: str) -> tuple[str, str]:
+    """Return the file and the array of such a name.
+
+    >>> array_in_name('ARRAY:"/data/a.zarr":daily/height')
+    ('/data/a.zarr', 'daily/height')
+    """
+    found = NAME_OF_ARRAY.fullmatch(path)
+    if found is None:
+        raise DataError(f"{path} is no name of an array; write {{path: ..., variable: ...}}")
+    return found["file"], found["array"]
 
 
 def _not_zero(scale: float) -> float:
@@ -65,6 +86,26 @@ def _ends_of(bits: str) -> tuple[int, int]:
     return (int(found[1]), int(found[2] or found[1])) if found else (0, -1)
 
 
+def _label(written: object) -> str:
+    if isinstance(written, bool | Mapping | list | tuple) or str(written).strip() == "":
+        raise ValueError("needs a label, such as 2020-01, 850 or 24h, a list of labels, or a range such as 500..850")
+    text = str(written).strip()
+    return text.replace(" ", "T") if isinstance(written, date) else text
+
+
+def selected(written: object) -> object:
+    """Accept a label, or a list of labels, of each dimension."""
+    if written is None:
+        return None
+    if not isinstance(written, Mapping):
+        raise ValueError("needs a mapping of dimensions to labels, such as {time: 2020-01, level: 850}")  # noqa: TRY004
+    return {
+        str(name): tuple(map(_label, own)) if isinstance(own, list | tuple) and own else _label(own)
+        for name, own in written.items()
+    }
+
+
+Selected = str | tuple[str, ...]
 Code = Annotated[int, Field(ge=0)]
 BITS = re.compile(r"(\d{1,2})(?:-(\d{1,2}))?")
 HIGHEST_BIT = 52  # of whole numbers that float64 holds
@@ -75,7 +116,12 @@ class LayerFile(Section):
 
     path: str = Field(min_length=1, description="path of the raster, with {tile}")
     variable: str | None = Field(
-        default=None, min_length=1, description="name of the array in a netCDF, HDF5 or Zarr file"
+        default=None, min_length=1, description="name of the array in a netCDF, Zarr, Icechunk or HDF5 file"
+    )
+    select: Annotated[dict[str, Selected] | None, BeforeValidator(selected)] = Field(
+        default=None,
+        description="of an array with more dimensions than those of the map: what is evaluated along each, by its "
+        "name or as `time`, `lead` or `level`: a label, a list of labels, or a range such as `2020-01..2020-03`",
     )
     band: Annotated[int | str | None, BeforeValidator(band_written), WithJsonSchema(BAND_SCHEMA)] = Field(
         default=None, description="band of the only variable, by number or description"
@@ -110,7 +156,7 @@ class LayerFile(Section):
         if self.variable is None:
             return self.path
         ending = PurePosixPath(self.path).suffix.lower()
-        separator = "//" if FORMATS[ending] == "HDF5" else "/" if FORMATS[ending] == "ZARR" else ""
+        separator = "//" if FORMATS[ending] == "HDF5" else ""
         return f'{FORMATS[ending]}:"{self.path}":{separator}{self.variable.lstrip("/")}'
 
     @property

@@ -23,10 +23,12 @@ from rasterio.enums import ColorInterp, MaskFlags
 from rasterio.errors import NotGeoreferencedWarning, RasterioError
 
 from geouq.config import Variable, model_and_layer
+from geouq.config.layer_file import is_array
 from geouq.core.errors import ChangedError, DataError
 from geouq.core.grid import Grid, Window
 from geouq.core.naming import format_in_name
 from geouq.core.usage import advice_on, open_files_allowed
+from geouq.rasters.array_layout import ArrayLayout
 from geouq.rasters.files import (
     Known,
     Origin,
@@ -177,6 +179,7 @@ class Raster:
     kept : whether the server was not asked for this header, which an earlier run read.
     only : number of the band that the configuration names for all that is read from here; None for none.
     corner : row and column of the file at which `grid` begins, of a part of it.
+    array : where it lies in an array of a netCDF or Zarr file; None of a raster that GDAL reads.
     header : the raster as its file describes it, where the configuration says otherwise, or this is a part; else None.
     rule : of a mask, which codes let a pixel count; None where all but 0 do.
     other_nodata : whether the configuration names another nodata, which GDAL does not write into absent blocks.
@@ -201,6 +204,7 @@ class Raster:
     other_nodata: bool = False
     rule: MaskRule | None = None
     corner: tuple[int, int] = (0, 0)
+    array: ArrayLayout | None = None
     header: "Raster | None" = field(default=None, compare=False, repr=False)
 
     @property
@@ -230,6 +234,8 @@ class Raster:
 
     def origin(self, band: int) -> Origin:
         """Return what tells a band from any other one, whatever names it has: a file and the number of its band."""
+        if self.array is not None:
+            return f"{self.identity}{self.array.fixed}", band
         passed = self.origins[band - 1] if band <= len(self.origins) else None
         return passed or (self.identity, band)
 
@@ -249,7 +255,8 @@ class Raster:
         files = [file.identity for file in self.files]
         name = Path(without_signature(self.path)).name
         rule = () if self.rule is None else (self.rule,)
-        return repr((name, files, self.unidentified, self.grid, self.bands, self.alpha, *rule))
+        place = () if self.array is None else (self.array.fixed,)
+        return repr((name, files, self.unidentified, self.grid, self.bands, self.alpha, *rule, *place))
 
     @property
     def size(self) -> int:
@@ -291,6 +298,10 @@ def headers_from(store: HeaderStore) -> Iterator[None]:
 
 def read_header(path: str, drivers: Sequence[str] = DRIVERS) -> Raster:
     """Read a raster's header; DataError if it cannot be opened, or is of a format that is not among `drivers`."""
+    if is_array(path):
+        from geouq.rasters.arrays import array_header  # noqa: PLC0415  xarray is loaded where an array is read
+
+        return array_header(path)
     if kept := next(filter(None, (store.find(path, drivers) for store in _stores)), None):
         return kept
     plain = plain_tiff(path)
@@ -406,6 +417,11 @@ def _sidecar_search(path: str, drivers: Sequence[str], *, needed: bool) -> Any:
 @contextmanager
 def opened(raster: Raster) -> Iterator[Any]:
     """Yield the raster opened for this thread; the `most_open` last used stay open. Raise DataError on failure."""
+    if raster.array is not None:
+        from geouq.rasters.array_reader import ArraySource  # noqa: PLC0415  as above
+
+        yield ArraySource(raster, raster.array)
+        return
     handles = _handles()
     key = (raster.path, raster.files, raster.read_at)
     if raster.kept and key not in _confirmed:
