@@ -19,6 +19,7 @@ from rasterio.windows import Window
 
 from geouq.rasters.array_layout import ArrayLayout, Axis, Run
 from geouq.rasters.arrays import explained_array, open_array, stored_type
+from geouq.rasters.chunk_files import ChunkFiles
 from geouq.rasters.gdal import cache_of_thread
 from geouq.rasters.raster import Raster
 
@@ -79,19 +80,28 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_begin_anew)
 
 
-class _Place(NamedTuple):
-    """A run of rows and one of columns of a window."""
+class _Opened(NamedTuple):
+    """An array, and the files of its chunks where these can be read without xarray."""
 
-    rows: Run
-    columns: Run
+    variable: xr.Variable
+    files: ChunkFiles | None
 
-    def in_window(self) -> Box:
-        """Return where it is in the window."""
-        return tuple(slice(run.place, run.place + run.length) for run in self)
 
-    def box(self) -> tuple[tuple[int, int], ...]:
-        """Return the first and the last place and one more along rows and columns of the array."""
-        return tuple((run.start, run.start + run.length) for run in self)
+def _opened(path: str) -> _Opened:
+    with explained_array(path):
+        return _Opened(open_array(path)[1], ChunkFiles.of(path))
+
+
+class _Part(NamedTuple):
+    """The part of a run that lies in a chunk: number of the chunk, places in the run and in the chunk.
+
+    is_whole : whether it is all of the chunk.
+    """
+
+    number: int
+    in_run: slice
+    in_chunk: slice
+    is_whole: bool
 
 
 class ArraySource:
@@ -100,17 +110,18 @@ class ArraySource:
     def __init__(self, raster: Raster, layout: ArrayLayout) -> None:
         self._raster, self._layout = raster, layout
         self._key = raster.path, raster.files
-        self._variable: xr.Variable = _arrays.get(self._key, lambda: open_array(raster.path)[1], lambda _: 1, MOST_OPEN)
+        self._variable, self._files = _arrays.get(self._key, lambda: _opened(raster.path), lambda _: 1, MOST_OPEN)
+        self._type = stored_type(self._variable)
 
     def read(self, numbers: int | Sequence[int] = 1, *, window: Window, out: Values | None = None) -> Values:
         """Return stored values (rows, columns), or (1, rows, columns) for a list of the only band."""
         shape = (int(window.height), int(window.width))
-        values = np.empty(shape, stored_type(self._variable)) if out is None else out.reshape(shape)
+        values = np.empty(shape, self._type) if out is None else out.reshape(shape)
+        rows, columns = self._layout.rows, self._layout.columns
         with explained_array(self._raster.path):
-            for place in self._places(window):
-                rows, columns = self._layout.rows, self._layout.columns
-                found = self._box(place)
-                values[place.in_window()] = found[:: -1 if rows.flipped else 1, :: -1 if columns.flipped else 1]
+            for down in rows.runs(int(window.row_off), shape[0]):
+                for along in columns.runs(int(window.col_off), shape[1]):
+                    self._fill(values[_target(rows, down)][:, _target(columns, along)], down, along)
         return values if isinstance(numbers, int) else values.reshape(1, *shape)
 
     def read_masks(self, _: int, *, window: Window) -> NDArray[np.uint8]:
@@ -119,49 +130,51 @@ class ArraySource:
         hidden = (values < low) | (values > high) | np.isin(values, self._layout.missing)
         return np.where(hidden, 0, 255).astype(np.uint8)
 
-    def _places(self, window: Window) -> Iterator[_Place]:
-        rows = self._layout.rows.runs(int(window.row_off), int(window.height))
-        columns = list(self._layout.columns.runs(int(window.col_off), int(window.width)))
-        return (_Place(*runs) for runs in product(rows, columns))
+    def _fill(self, target: Values, down: Run, along: Run) -> None:
+        """Fill in a part of the map, in the order of the array."""
+        parts = [list(_parts(axis, run)) for axis, run in ((self._layout.rows, down), (self._layout.columns, along))]
+        is_whole = self._layout.depth == 1 and all(part.is_whole for own in parts for part in own)
+        if is_whole and self._files is None:  # one call for several chunks, which zarr decodes together
+            names = self._layout.rows.dimension, self._layout.columns.dimension
+            box = {
+                name: slice(run.start, run.start + run.length) for name, run in zip(names, (down, along), strict=True)
+            }
+            target[...] = self._map(self._decoded(box))
+            return
+        for row, column in product(*parts):
+            keep = self._layout.depth > 1 or not (row.is_whole and column.is_whole)
+            chunk = self._chunk(row.number, column.number, keep=keep)
+            target[row.in_run, column.in_run] = chunk[row.in_chunk, column.in_chunk]
 
-    def _box(self, place: _Place) -> Values:
-        """Return a part of the map, in the order of the array."""
-        axes, ends = (self._layout.rows, self._layout.columns), place.box()
-        if self._layout.depth == 1 and all(map(_is_whole, axes, ends)):
-            return self._map(self._decoded({a.dimension: slice(*own) for a, own in zip(axes, ends, strict=True)}))
-        values = np.empty([last - first for first, last in ends], stored_type(self._variable))
-        for numbers in product(*map(_chunks_of, axes, ends)):
-            parts = [
-                (max(first, number * axis.chunk), min(last, (number + 1) * axis.chunk))
-                for number, axis, (first, last) in zip(numbers, axes, ends, strict=True)
-            ]
-            to = tuple(slice(a - first, b - first) for (a, b), (first, _) in zip(parts, ends, strict=True))
-            own = tuple(
-                slice(a - n * axis.chunk, b - n * axis.chunk)
-                for (a, b), n, axis in zip(parts, numbers, axes, strict=True)
-            )
-            values[to] = self._chunk(numbers)[own]
-        return values
-
-    def _chunk(self, numbers: Sequence[int]) -> Values:
-        """Return the map in a chunk, which other windows and other steps may need too."""
+    def _chunk(self, row: int, column: int, *, keep: bool) -> Values:
+        """Return the map in a chunk; keep : whether other windows or other steps may need it too."""
         layout = self._layout
         lengths = dict(zip(layout.dimensions, layout.chunks, strict=True))
-        first = {name: place // lengths[name] * lengths[name] for name, place in layout.fixed}
-        first |= {
-            axis.dimension: number * axis.chunk
-            for axis, number in zip((layout.rows, layout.columns), numbers, strict=True)
-        }
-        box = {name: slice(start, start + lengths[name]) for name, start in first.items()}
-        key = (*self._key, tuple(first[name] for name in layout.dimensions))
-        whole = _chunks.get(key, lambda: self._decoded(box), lambda values: int(values.nbytes), cache_of_thread())
+        numbers = {name: place // lengths[name] for name, place in layout.fixed}
+        numbers |= {layout.rows.dimension: row, layout.columns.dimension: column}
+        first = {name: number * lengths[name] for name, number in numbers.items()}
+        of_array = tuple(numbers[name] for name in layout.dimensions)
+        if not keep:
+            return self._map(self._whole(of_array), first)
+        most = cache_of_thread()
+        whole = _chunks.get((*self._key, of_array), lambda: self._whole(of_array), lambda v: int(v.nbytes), most)
         return self._map(whole, first)
 
+    def _whole(self, numbers: tuple[int, ...]) -> Values:
+        """Return a chunk in the order of the array, by its number along each dimension."""
+        if self._files is not None:
+            return self._as_meant(self._files.read(numbers))
+        ends = zip(self._layout.dimensions, numbers, self._layout.chunks, strict=True)
+        return self._decoded({name: slice(n * length, (n + 1) * length) for name, n, length in ends})
+
     def _decoded(self, box: dict[str, slice]) -> Values:
-        """Return stored values in the order of bytes of this machine; of dimensions besides the map in a box or one."""
+        """Return stored values of a box, of one place along dimensions that are not in it."""
         one = {name: slice(place, place + 1) for name, place in self._layout.fixed}
-        values = np.asarray(self._variable[one | box].values)
-        return values.astype(values.dtype.newbyteorder("="), copy=False).view(stored_type(self._variable))
+        return self._as_meant(np.asarray(self._variable[one | box].values))
+
+    def _as_meant(self, values: Values) -> Values:
+        """Return stored values in the order of bytes of this machine; unsigned where they are meant so."""
+        return values.astype(values.dtype.newbyteorder("="), copy=False).view(self._type)
 
     def _map(self, values: Values, first: dict[str, int] | None = None) -> Values:
         """Return values as rows and columns, at the fixed place along the other dimensions."""
@@ -172,11 +185,16 @@ class ArraySource:
         return found if on_map[0] == layout.rows.dimension else found.T
 
 
-def _is_whole(axis: Axis, ends: tuple[int, int]) -> bool:
-    """Return whether a part of an axis is made of whole chunks."""
-    first, last = ends
-    return first % axis.chunk == 0 and (last % axis.chunk == 0 or last == axis.length)
+def _target(axis: Axis, run: Run) -> slice:
+    """Return the places of a run in a window, in the order of the array."""
+    first, last = run.place, run.place + run.length
+    return slice(last - 1, first - 1 if first else None, -1) if axis.flipped else slice(first, last)
 
 
-def _chunks_of(axis: Axis, ends: tuple[int, int]) -> range:
-    return range(ends[0] // axis.chunk, -(-ends[1] // axis.chunk))
+def _parts(axis: Axis, run: Run) -> Iterator[_Part]:
+    last = run.start + run.length
+    for number in range(run.start // axis.chunk, -(-last // axis.chunk)):
+        start = number * axis.chunk
+        end = min(start + axis.chunk, axis.length)
+        a, b = max(run.start, start), min(last, end)
+        yield _Part(number, slice(a - run.start, b - run.start), slice(a - start, b - start), (a, b) == (start, end))

@@ -120,8 +120,8 @@ def _steps_of_prediction(tile: "Tile", layouts: Mapping[str, ArrayLayout]) -> li
         for one in layout.steps:
             if one.role not in roles and len(one.labels) > 1:
                 raise DataError(
-                    f"{_named(tile, key)} has a dimension {one.dimension} that the prediction does not have; write one of "
-                    f"its labels below this layer, such as select: {{{one.dimension}: {one.labels[0].text}}}"
+                    f"{_named(tile, key)} has a dimension {one.dimension} that the prediction does not have; write one "
+                    f"of its labels below this layer, such as select: {{{one.dimension}: {one.labels[0].text}}}"
                 )
     return list(steps)
 

@@ -144,5 +144,5 @@ def test_the_schema_lets_a_layer_be_a_path_or_a_mapping():
     assert {"$ref": "#/$defs/LayerFile"} in named
     assert layers["cv"] == layers["relative_std"]
     assert set(schema["$defs"]["LayerFile"]["properties"]) == {
-        "path", "variable", "band", "scale", "offset", "nodata", "units", "keep", "bits",
+        "path", "variable", "select", "band", "scale", "offset", "nodata", "units", "keep", "bits",
     }  # fmt: skip

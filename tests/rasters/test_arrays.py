@@ -250,9 +250,9 @@ def test_tiles_of_arrays_can_be_sent_to_other_processes(tmp_path):
 def test_each_chunk_is_decoded_once_while_it_is_kept(tmp_path, monkeypatch):
     path = save(on_map(layers(4, shape=(64, 64)), dims=("step",)), tmp_path / "a.zarr", {"step": 4, "y": 32, "x": 32})
     decoded = []
-    plain = array_reader.ArraySource._decoded
+    plain = array_reader.ArraySource._whole
     monkeypatch.setattr(
-        array_reader.ArraySource, "_decoded", lambda self, box: decoded.append(str(box)) or plain(self, box)
+        array_reader.ArraySource, "_whole", lambda self, numbers: decoded.append(numbers) or plain(self, numbers)
     )
     for tile in find_tiles(experiment_of(path)).tiles:
         open_stack(tile, chunk=20).load(scheduler="synchronous")
