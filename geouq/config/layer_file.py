@@ -38,9 +38,13 @@ ALIASES = {  # names that products use
     "truth_standard_error": "truth_std",
     "truth_cv": "truth_relative_std",
 }
+UNCERTAINTY = (
+    *("variance", "std", "relative_std", "lower", "upper", "level"),
+    *("variance_aleatoric", "variance_epistemic", "members", "quantiles", "probabilities", "form", "layers"),
+)
 OF_NAMES = ("quantiles", "layers", "covariates", "classes")  # keys below which layers have names
 ARRAY = "ARRAY"  # begins the name of an array that xarray reads, as NETCDF begins one of GDAL's
-OF_CF = "@standard_error"  # ends the name of an array whose std is meant, as CF relates it
+OF_CF = "@standard_error"  # ends the name of an array to which CF relates the std that is meant
 FORMATS = {
     **dict.fromkeys((".nc", ".nc4", ".cdf", ".zarr", ".icechunk"), ARRAY),
     **dict.fromkeys((".h5", ".hdf5", ".he5"), "HDF5"),
@@ -236,6 +240,9 @@ class Layers(Section):
                 problems += [((*steps, *problem["loc"]), problem["msg"]) for problem in error.errors()]
         if problems:
             raise several(problems)
+        if (mean := files.get(("mean",))) and is_array(mean.path) and not any(data.get(key) for key in UNCERTAINTY):
+            files[("std",)] = LayerFile(path=f"{mean.path}{OF_CF}", select=mean.select)
+            data = {**data, "std": files[("std",)].path}
         found = handler(_with_paths(data, {steps: own.path for steps, own in files.items()}))
         own_settings = {_key(steps): own for steps, own in files.items() if own.settings}
         found._settings.update(own_settings)  # noqa: SLF001  of the model that is made here

@@ -171,7 +171,7 @@ class ArrayLayout:
     dimensions : of the array, in order. chunks : their parts that are decoded together. steps : dimensions of which
     several places are to be evaluated, each as a raster. fixed : the place along each of the others.
     missing : stored values besides nodata that stand for no value. valid : the lowest and the highest valid one.
-    std : name of the array that holds the std of this one, '' for none. notes : what the user should know.
+    notes : what the user should know.
     """
 
     dimensions: tuple[str, ...]
@@ -182,7 +182,6 @@ class ArrayLayout:
     fixed: tuple[tuple[str, int], ...] = ()
     missing: tuple[float, ...] = ()
     valid: tuple[float, float] = (-np.inf, np.inf)
-    std: str = ""
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -107,7 +108,12 @@ def _standard_error(path: str, dataset: xr.Dataset, variable: xr.Variable) -> Ra
             "standard_error; give variance, std, or lower, upper and level"
         )
     group = own.rpartition("/")[0]
-    return array_header(f'{ARRAY}:"{file}":{group + "/" if group else ""}{found}')
+    std = array_header(f'{ARRAY}:"{file}":{group + "/" if group else ""}{found}')
+    note = (
+        f"the std of {own} is {found}, its ancillary variable with a standard error, as no other uncertainty is given"
+    )
+    layout = std.array and replace(std.array, notes=(*std.array.notes, note))
+    return replace(std, array=layout)
 
 
 def _ancillary_std(dataset: xr.Dataset, variable: xr.Variable) -> str:

@@ -75,6 +75,7 @@ CUT_OFF = "; the file is damaged, or its server sends less of it than is asked f
 OF_ONE_FILE = ("GTiff", "COG")  # formats that open no other raster, which may have sidecars of its own
 DRIVERS = ("GTiff",)  # of GDAL; a VRT can make it read any file or address
 MOST_REQUESTS = 8  # at a time, for a tile
+PATIENCE = 20  # a folder is looked at again after so many times as long as the last look took
 MOST_OPEN = 256  # rasters that a thread keeps open
 MOST_HEADERS = 64  # that others are compared with
 UNSAID = re.compile(r"(band_\d+)?")  # descriptions that name no variable
@@ -538,9 +539,18 @@ def require_same_versions(rasters: Iterable[Raster]) -> None:
             list(pool.map(_require_same_version, files))
 
 
+_looks: dict[Stamp, tuple[float, float]] = {}  # when each folder was found unchanged, and how long that took
+
+
 def _require_same_version(file: Stamp) -> None:
+    """Raise ChangedError for another version. Steps of an array share a folder, of which a look takes a while."""
+    start = time.monotonic()
+    last, took = _looks.get(file, (-np.inf, 0.0))
+    if file.local and start - last < PATIENCE * took:
+        return
     with gdal_options():
         now = stamp(file.path)
+    _looks[file] = (end := time.monotonic()), end - start
     if now is None and not file.local:
         raise ChangedError(f"{file.path}: its server no longer shows which version it is; run again")
     if now != file._replace(sha256=""):

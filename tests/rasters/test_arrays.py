@@ -12,6 +12,7 @@ from arrays_in_files import PLACE, experiment_of, geotiffs, layers, on_map, save
 from geouq.rasters import array_reader, arrays
 from geouq.rasters.array_layout import Axis
 from geouq.rasters.catalog import find_tiles
+from geouq.rasters.chunk_files import ChunkFiles
 from geouq.rasters.raster import read_header
 from geouq.reading.stack import open_stack
 
@@ -282,3 +283,113 @@ def test_runs_of_an_axis_cover_what_they_are_asked_for(axis):
         found[run.place : run.place + run.length] = part[:: -1 if axis.flipped else 1]
 
     np.testing.assert_array_equal(found, expected)
+
+
+def with_standard_error(dataset):
+    dataset = dataset.assign(spread=np.sqrt(dataset["variance"])).drop_vars("variance")
+    dataset["mean"].attrs |= {"standard_name": "air_temperature", "ancillary_variables": "quality spread"}
+    dataset["spread"].attrs["standard_name"] = "air_temperature standard_error"
+    return dataset
+
+
+@pytest.mark.parametrize("multiplier", [1, 2])
+def test_the_std_is_the_ancillary_variable_with_a_standard_error(tmp_path, multiplier):
+    pixels = layers()
+    dataset = with_standard_error(on_map(pixels))
+    dataset["spread"] = dataset["spread"] * np.float32(multiplier)
+    dataset["spread"].attrs |= {"standard_name": "air_temperature standard_error"}
+    if multiplier > 1:
+        dataset["spread"].attrs["standard_error_multiplier"] = multiplier
+
+    catalog = find_tiles(experiment_of(save(dataset, tmp_path / "a.nc"), variance=None))
+
+    found = open_stack(catalog.tiles[0]).load()["variance"].isel(variable=0)
+    np.testing.assert_allclose(found, pixels["variance"], rtol=1e-6)
+    assert "the std of mean is spread, its ancillary variable" in catalog.notes[0]
+
+
+def test_an_uncertainty_that_is_given_comes_before_the_standard_error(tmp_path):
+    dataset = with_standard_error(on_map(layers())).assign(variance=on_map(layers())["variance"])
+
+    (tile,) = find_tiles(experiment_of(save(dataset, tmp_path / "a.nc"))).tiles
+
+    assert "variance" in tile.rasters
+    assert "std" not in tile.rasters
+
+
+def test_an_array_without_any_uncertainty_is_refused(tmp_path):
+    path = save(on_map(layers()), tmp_path / "a.nc")
+
+    assert "mean names no ancillary variable" in failure_of(experiment_of(path, variance=None))
+
+
+def test_an_icechunk_repository_gives_the_same_bits(tmp_path, sweep_one):
+    icechunk = pytest.importorskip("icechunk")
+    pixels = layers()
+    repository = icechunk.Repository.create(icechunk.local_filesystem_storage(str(tmp_path / "a.icechunk")))
+    session = repository.writable_session("main")
+    with_crs(on_map(pixels)).to_zarr(session.store, consolidated=False, zarr_format=3)
+    session.commit("layers")
+
+    found = summary_of(sweep_one, experiment_of(tmp_path / "a.icechunk"))
+
+    assert same(found, summary_of(sweep_one, geotiffs(tmp_path, pixels, nodata=np.nan)))
+
+
+CODECS = {
+    "zstd": lambda zarr: {"compressors": [zarr.codecs.ZstdCodec()]},
+    "blosc": lambda zarr: {"compressors": [zarr.codecs.BloscCodec()]},
+    "gzip": lambda zarr: {"compressors": [zarr.codecs.GzipCodec()]},
+    "two": lambda zarr: {"compressors": [zarr.codecs.GzipCodec(), zarr.codecs.ZstdCodec()]},
+    "none": lambda _: {"compressors": None},
+    "big": lambda zarr: {"serializer": zarr.codecs.BytesCodec(endian="big")},
+    "sharded": lambda _: {"shards": (64, 64)},
+}
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_chunks_of_any_codec_are_read_as_zarr_reads_them(tmp_path, codec):
+    zarr = pytest.importorskip("zarr")
+    pixels = layers(shape=(100, 90))
+    dataset = on_map(pixels)
+    encoding = {name: {"chunks": (32, 32), **CODECS[codec](zarr)} for name in pixels}
+    dataset.to_zarr(tmp_path / "a.zarr", consolidated=False, zarr_format=3, encoding=encoding)
+    is_usual = ChunkFiles.of(f'ARRAY:"{tmp_path}/a.zarr":mean') is not None
+
+    np.testing.assert_array_equal(mean_of(experiment_of(tmp_path / "a.zarr")), pixels["mean"])
+    assert is_usual == (codec not in ("two", "sharded"))
+
+
+@pytest.mark.parametrize("kind", ["<f4", ">f4"])
+def test_stores_of_version_2_are_read(tmp_path, kind):
+    pixels = {name: values.astype(kind) for name, values in layers(shape=(100, 90)).items()}
+    encoding = {name: {"chunks": (32, 32)} for name in pixels}
+    on_map(pixels).to_zarr(tmp_path / "a.zarr", consolidated=False, zarr_format=2, encoding=encoding)
+
+    np.testing.assert_array_equal(mean_of(experiment_of(tmp_path / "a.zarr")), pixels["mean"])
+
+
+def test_chunks_that_are_not_there_hold_the_fill_value(tmp_path):
+    pixels = layers(shape=(100, 90))
+    path = save(on_map(pixels), tmp_path / "a.zarr", {"y": 50, "x": 90})
+    (path / "mean/c/1/0").unlink()
+
+    found = mean_of(experiment_of(path))
+
+    assert np.isnan(found[50:]).all() or (found[50:] == 0).all()
+    np.testing.assert_array_equal(found[:50], pixels["mean"][:50])
+
+
+def test_netcdf_of_version_3_is_read(tmp_path):
+    pixels = layers()
+    on_map(pixels).to_netcdf(tmp_path / "a.nc", engine="scipy")
+
+    np.testing.assert_array_equal(mean_of(experiment_of(tmp_path / "a.nc")), pixels["mean"])
+
+
+def test_an_array_may_be_in_a_group(tmp_path):
+    pixels = layers()
+    on_map(pixels).to_netcdf(tmp_path / "a.nc", engine="h5netcdf", group="daily")
+    data = {name: {"path": str(tmp_path / "a.nc"), "variable": f"daily/{name}"} for name in pixels}
+
+    np.testing.assert_array_equal(mean_of(experiment_of(tmp_path / "a.nc", **data)), pixels["mean"])

@@ -1,17 +1,32 @@
 """Steps of arrays as tiles: selected, pooled, matched between layers, and grouped into regions."""
 
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+
 import numpy as np
 import pandas as pd
 import pytest
+from alike import same
 from arrays_in_files import DAYS, experiment_of, layers, on_map, save
 
-from geouq.core.errors import ConfigError
+from geouq.core.errors import ChangedError, ConfigError
 from geouq.pipeline.data import Options
 from geouq.pipeline.run import run
+from geouq.rasters import raster
 from geouq.rasters.catalog import find_tiles
 from geouq.rasters.steps import with_step_regions
+from geouq.runs.plan import plan_run
+from geouq.sweep.settings import Settings
+from geouq.sweep.tiles import sweep_tiles
 
 SHAPE = (20, 30)
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture
@@ -220,3 +235,48 @@ def test_regions_of_a_dimension_that_there_is_not_are_refused(monthly):
 
     with pytest.raises(ConfigError, match="several labels of a dimension level; there are time"):
         with_step_regions(experiment, find_tiles(experiment))
+
+
+def test_a_store_that_many_steps_share_is_looked_at_now_and_then(at_levels, monkeypatch):
+    looks, plain = [], raster.stamp
+    monkeypatch.setattr(raster, "stamp", lambda path: looks.append(path) or time.sleep(0.05) or plain(path))
+
+    for tile in find_tiles(experiment_of(at_levels[1])).tiles:
+        raster.require_same_versions(tile.rasters.values())
+
+    assert len(looks) == 3  # one for each layer
+
+
+def test_a_store_that_changes_between_two_looks_is_noticed(at_levels):
+    (tile, *_) = find_tiles(experiment_of(at_levels[1])).tiles
+    next(path for path in (at_levels[1] / "mean").rglob("*") if path.is_file()).touch()
+
+    with pytest.raises(ChangedError, match="changed while it was read"):
+        raster.require_same_versions(tile.rasters.values())
+
+
+def test_memory_bounds_the_chunks_that_hold_several_steps(tmp_path):
+    dataset = on_map(layers(8, shape=(600, 600)), dims=("time",)).assign_coords(time=DAYS[:8])
+    path = save(dataset, tmp_path / "a.zarr", {"time": 8, "y": 300, "x": 300})
+    catalog = find_tiles(experiment_of(path))
+
+    roomy, narrow = plan_run(catalog, 2), plan_run(catalog, 1, "560MB")
+
+    assert roomy.readings["2019-12"].cache >= 3 * 8 * 600 * 600 * 4
+    assert narrow.memory <= 560 << 20
+
+
+def test_workers_in_other_processes_give_the_same_bits(at_levels, sweep_one):
+    catalog = find_tiles(experiment_of(at_levels[1]))
+    settings = Settings((0.5, 0.9), 16)
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        found = list(pool.map(partial(summaries, settings=settings), catalog.tiles[:2]))
+
+    expected = sweep_one(catalog)
+    assert all(same(own, expected[tile.name].variables) for own, tile in zip(found, catalog.tiles[:2], strict=True))
+
+
+def summaries(tile, settings):
+    with ThreadPoolExecutor(1) as pool:
+        (found,) = sweep_tiles([tile], settings, pool, 1)
+    return found.variables
