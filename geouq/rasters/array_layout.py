@@ -12,6 +12,7 @@ from geouq.config.layer_file import Selected
 from geouq.core.errors import DataError
 
 SHOWN = 5  # labels in a message
+DEEP = 256 << 20  # bytes that are kept of decoded chunks which hold several steps
 LEAD, LEVEL, TIME = "lead", "level", "time"
 SEASONS = ("DJF", "MAM", "JJA", "SON")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")

@@ -7,18 +7,24 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from geouq.config import Experiment, StepRegions, TileCut, config_error
 from geouq.config.layer_file import Selected
 from geouq.config.values import TILE
 from geouq.core.errors import DataError
 from geouq.core.failures import Failure
-from geouq.rasters.array_layout import LEAD, MONTHS, SEASONS, TIME, ArrayLayout, Label, Steps
+from geouq.core.grid import SQUARE
+from geouq.rasters.array_layout import DEEP, LEAD, MONTHS, SEASONS, TIME, ArrayLayout, Label, Steps
 from geouq.rasters.predictions import is_predicted
 from geouq.rasters.raster import Raster
 from geouq.rasters.tile_names import natural_order, problems_of_names
 
 if TYPE_CHECKING:
     from geouq.rasters.catalog import Catalog, Tile
+WITHIN_A_STEP = (
+    "blocks of the bootstrap lie within a step: where errors of several steps are correlated, intervals are too narrow"
+)
 
 
 class StepLabel(NamedTuple):
@@ -55,7 +61,7 @@ def steps_of_tiles(tiles: Sequence["Tile"], experiment: Experiment) -> tuple[lis
     Raises ConfigError where the configuration names a tile that there is not.
     """
     alone = not isinstance(experiment.tiles, TileCut) and not any(TILE in path for path in experiment.patterns.values())
-    found, failures, notes = list[tuple[str, "Tile"]](), list[Failure](), list[str]()
+    found, failures, notes = list[tuple[str, "Tile"]](), list[Failure](), list(dict.fromkeys(map(_of_depth, tiles)))
     for tile in tiles:
         try:
             own = steps_of(tile, alone=alone)
@@ -71,7 +77,25 @@ def steps_of_tiles(tiles: Sequence["Tile"], experiment: Experiment) -> tuple[lis
     if found and not failures and (problems := problems_of_names(experiment, known)):
         raise config_error(problems)
     chosen = known if wanted is None else set(wanted)
-    return [step for name, step in found if {name, step.name} & chosen], failures, notes
+    if len(found) > len(tiles):
+        notes.append(WITHIN_A_STEP)
+    return [step for name, step in found if {name, step.name} & chosen], failures, list(filter(None, notes))
+
+
+def _of_depth(tile: "Tile") -> str:
+    """Return a note where chunks hold so many steps that they do not stay in memory until the last one; '' if not."""
+    deep = {
+        r.path: (r, r.array.depth) for r in tile.rasters.values() if r.array and r.array.depth > 1 and r.array.steps
+    }
+    values = sum(depth * np.dtype(raster.bands[0].dtype).itemsize for raster, depth in deep.values())
+    if values * tile.grid.pixels <= DEEP:
+        return ""
+    path, (_, depth) = next(iter(deep.items()))
+    side = max(SQUARE, int((DEEP / values) ** 0.5) // SQUARE * SQUARE)
+    return (
+        f"a chunk of {path} holds {depth} values of a pixel; those of the whole map do not stay in memory, so that "
+        f"chunks are decoded again for each step; tiles: {{grid: {side}}} avoids it"
+    )
 
 
 class StepTiles(NamedTuple):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from geouq.core.grid import SQUARE, Grid, Window
+from geouq.rasters.array_layout import DEEP
 from geouq.rasters.catalog import Tile
 from geouq.rasters.gdal import CACHE
 from geouq.rasters.raster import Raster
@@ -20,7 +21,6 @@ BAND = 32 * SQUARE
 WINDOW = 2 * SQUARE  # windows of this side stay in cache
 FAR_WINDOW = 8 * SQUARE  # windows of this side take few requests
 SMALL_CACHE = 16 << 20  # bytes; enough where no block is needed twice
-DEEP = 256 << 20  # bytes of decoded chunks that hold several steps, which other tiles need too
 LARGEST = 1 << 22  # pixels of a window that is to hold whole blocks
 MOST_VALUES = 1 << 25  # of all members, quantiles or probabilities in a window
 

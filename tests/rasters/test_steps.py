@@ -14,7 +14,7 @@ from arrays_in_files import DAYS, experiment_of, layers, on_map, save
 from geouq.core.errors import ChangedError, ConfigError
 from geouq.pipeline.data import Options
 from geouq.pipeline.run import run
-from geouq.rasters import raster
+from geouq.rasters import raster, steps
 from geouq.rasters.catalog import find_tiles
 from geouq.rasters.steps import with_step_regions
 from geouq.runs.plan import plan_run
@@ -280,3 +280,17 @@ def summaries(tile, settings):
     with ThreadPoolExecutor(1) as pool:
         (found,) = sweep_tiles([tile], settings, pool, 1)
     return found.variables
+
+
+def test_a_note_says_where_chunks_of_many_steps_do_not_stay_in_memory(at_levels, monkeypatch):
+    assert not any("decoded again" in note for note in find_tiles(experiment_of(at_levels[1])).notes)
+
+    monkeypatch.setattr(steps, "DEEP", 1000)
+
+    notes = find_tiles(experiment_of(at_levels[1])).notes
+    assert any("holds 4 values of a pixel" in note and "tiles: {grid: 256} avoids it" in note for note in notes)
+
+
+def test_a_note_says_that_intervals_ignore_the_correlation_of_steps(monthly):
+    assert "intervals are too narrow" in find_tiles(experiment_of(monthly[1])).notes[-1]
+    assert not find_tiles(experiment_of(monthly[1], select={"time": "2020-01"})).notes
