@@ -1,12 +1,12 @@
 """Where a raster lies in an array of a netCDF or Zarr file: along which dimensions, and at which of their labels."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import pandas as pd
 
 from geouq.config.layer_file import Selected
 from geouq.core.errors import DataError
@@ -14,6 +14,8 @@ from geouq.core.errors import DataError
 SHOWN = 5  # labels in a message
 DEEP = 256 << 20  # bytes that are kept of decoded chunks which hold several steps
 LEAD, LEVEL, TIME = "lead", "level", "time"
+SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86_400}  # of a unit of leads
+DURATION = re.compile(r"(-?\d+(?:\.\d+)?) ?(s|min|h|d)", re.IGNORECASE)
 SEASONS = ("DJF", "MAM", "JJA", "SON")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -76,7 +78,7 @@ class Label:
         """
         first, is_range, last = written.partition("..")
         if is_range:
-            return self._reaches(first) and not self._exceeds(last)
+            return (not first or self._reaches(first)) and not (last and self._exceeds(last))
         return self._equals(written) or self.group("season") == written
 
     def _equals(self, written: str) -> bool:
@@ -126,8 +128,11 @@ class Label:
 
 def _number(text: str, is_lead: bool) -> float:  # noqa: FBT001  one of two kinds of text
     """Return a number, or the seconds of a time such as 24h; NaN, which equals nothing, for other texts."""
+    if is_lead:
+        found = DURATION.fullmatch(text)
+        return float(found[1]) * SECONDS[found[2].lower()] if found else np.nan
     try:
-        return pd.Timedelta(text).total_seconds() if is_lead else float(text)
+        return float(text)
     except ValueError:
         return np.nan
 

@@ -1,9 +1,9 @@
 """Arrays of netCDF and Zarr files as rasters: their headers, read through xarray."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -190,8 +190,9 @@ def _steps(name: str, dataset: xr.Dataset, length: int, path: str) -> Steps:
         raise DataError(f"{path}: the dates of {name} cannot be read: {error}") from error
     role = _role(name, decoded)
     labels = _labels(role, decoded.values)
-    if twice := next((a.name for a, b in pairwise(labels) if a.name == b.name), ""):
-        raise DataError(f"{path}: {name} has {twice} twice")
+    (often, times), *_ = Counter(label.name for label in labels).most_common(1) or [("", 0)]
+    if times > 1:
+        raise DataError(f"{path}: {name} has {often} {times} times; each label must be there once")
     return Steps(name, role, labels, tuple(range(length)))
 
 

@@ -17,6 +17,7 @@ from geouq.pipeline.run import run
 from geouq.rasters import raster, steps
 from geouq.rasters.catalog import find_tiles
 from geouq.rasters.steps import with_step_regions
+from geouq.reading.stack import open_stack
 from geouq.runs.plan import plan_run
 from geouq.sweep.settings import Settings
 from geouq.sweep.tiles import sweep_tiles
@@ -83,6 +84,8 @@ SELECTED = {
     "2020": [f"2020-{month:02}" for month in range(1, 12)],
     "DJF": ["2019-12", "2020-01", "2020-02"],
     "2020-02..2020-04": ["2020-02", "2020-03", "2020-04"],
+    "..2020-01": ["2019-12", "2020-01"],
+    "2020-10..": ["2020-10", "2020-11"],
     ("2019-12", "2020-06"): ["2019-12", "2020-06"],
 }
 
@@ -99,6 +102,26 @@ def test_levels_are_selected_by_their_values(at_levels):
     results = run(experiment_of(path, select={"level": 850, "time": "2020-01"}), Options())
 
     assert bias(results, "all")[0] == pytest.approx(errors(pixels, 1, 0).mean(), rel=1e-9)
+
+
+@pytest.mark.parametrize("wanted", ["500..850", "400..", "..900", ["850", "500"]], ids=str)
+def test_ranges_of_numbers_hold_their_ends(at_levels, wanted):
+    assert len(names(experiment_of(at_levels[1], select={"level": wanted}))) == 6
+
+
+def test_leads_are_selected_by_their_length(tmp_path):
+    _, _, experiment = forecasts(tmp_path)
+    data = experiment.data.model_copy(update={"select": {"lead": "1d"}})
+
+    assert names(experiment.model_copy(update={"data": data})) == ["2020-01-01", "2020-01-02"]
+
+
+def test_a_label_that_is_there_twice_is_refused(tmp_path):
+    dataset = on_map(layers(3, shape=SHAPE), dims=("time",)).assign_coords(time=DAYS[[0, 1, 0]])
+
+    failures = find_tiles(experiment_of(save(dataset, tmp_path / "a.nc"))).failures
+
+    assert "time has 2019-12 2 times" in failures[0].message
 
 
 def test_a_layer_may_have_a_selection_of_its_own(tmp_path):
@@ -178,12 +201,15 @@ def test_files_with_a_name_and_steps_give_tiles_of_both(tmp_path):
 
 
 def test_a_map_with_steps_can_be_cut(tmp_path):
-    dataset = on_map(layers(2, shape=(300, 300)), dims=("time",)).assign_coords(time=DAYS[:2])
-    path = save(dataset, tmp_path / "a.zarr", {"time": 2, "y": 100, "x": 100})
+    pixels = layers(2, shape=(300, 300))
+    dataset = on_map(pixels, dims=("time",)).assign_coords(time=DAYS[:2]).isel(y=slice(None, None, -1))
+    path = save(dataset, tmp_path / "a.zarr", {"time": 2, "y": 80, "x": 100})
 
-    found = names(experiment_of(path, {"tiles": {"grid": 256}}))
+    experiment = experiment_of(path, {"tiles": {"grid": 256}})
 
-    assert found[:3] == ["r0c0_2019-12", "r0c0_2020-01", "r0c1_2019-12"]
+    assert names(experiment)[:3] == ["r0c0_2019-12", "r0c0_2020-01", "r0c1_2019-12"]
+    found = open_stack(experiment, "r1c0_2020-01").load()["mean"].isel(variable=0)
+    np.testing.assert_array_equal(found, pixels["mean"][1, 256:, :256])
 
 
 def test_a_run_of_some_steps_can_be_reported_again(monthly, geouq, tmp_path):
