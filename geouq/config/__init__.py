@@ -6,7 +6,7 @@ from geouq.config.layer_bands import OF_PREDICTIONS, LayerBands
 from geouq.config.layer_file import LayerFile
 from geouq.config.load import Configuration, folder_of_run, json_schema, load_experiment, to_yaml
 from geouq.config.model import CalibrationWeights, Experiment
-from geouq.config.regions import IN, OUT, ClassRegions, DerivedRegion, PolygonRegions
+from geouq.config.regions import IN, OUT, ClassRegions, DerivedRegion, PolygonRegions, StepRegions
 from geouq.config.sections import (
     EQUAL_COUNT_10,
     EQUAL_WIDTH_10,
@@ -75,6 +75,7 @@ __all__ = [
     "Recalibration",
     "SharedData",
     "StacTiles",
+    "StepRegions",
     "TileCut",
     "TileIndex",
     "Tiles",

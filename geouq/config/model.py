@@ -34,7 +34,7 @@ from geouq.config.data import (
     predictions_read,
     problems_of_variables,
 )
-from geouq.config.layer_file import LayerFile
+from geouq.config.layer_file import LayerFile, is_array
 from geouq.config.regions import (
     ALL,
     Regions,
@@ -380,7 +380,7 @@ class Experiment(Section):
         if isinstance(tiles, TileCut):
             if any(TILE in path for path in paths):
                 raise ValueError(f"one mosaic is cut, so paths have no {TILE}; name the tiles, or leave tiles out")
-        elif isinstance(tiles, tuple) and len(tiles) > 1 and paths and not any(TILE in path for path in paths):
+        elif isinstance(tiles, tuple) and len(tiles) > 1 and paths and not any(TILE in p or is_array(p) for p in paths):
             raise ValueError(f"{len(tiles)} tiles are named, but no path has {TILE} where their names stand")
         return tiles
 

@@ -19,8 +19,9 @@ from geouq.rasters.mosaic import squares_of
 from geouq.rasters.predictions import Prediction, is_predicted
 from geouq.rasters.raster import Raster, number_of_band
 from geouq.rasters.sources import Sources, sources_of
+from geouq.rasters.steps import StepLabel, steps_of_tiles, with_selection
 from geouq.rasters.stored import in_units_of, require_one_variable
-from geouq.rasters.tile_names import missing_in_tables, problems_of_names, unknown_tiles, wanted_names
+from geouq.rasters.tile_names import has_arrays, missing_in_tables, problems_of_names, unknown_tiles, wanted_names
 from geouq.rasters.wiring import problems_of_wiring
 from geouq.summary.form import GAUSSIAN, Form
 
@@ -38,7 +39,8 @@ class Tile:
     truth_std, truth_relative_std : the error of the truth itself, of which one may be given, and whose variance is
     added to the predicted one; numbers of it stand with the variables. weights : how
     much each pixel counts; None where all count alike, or by their area if `area_weighted`. covariates, classes : by
-    whose values, or codes, coverage is grouped. notes : what the user should know of how its layers are read.
+    whose values, or codes, coverage is grouped. labels : where along other dimensions of arrays it lies. notes : what
+    the user should know of how its layers are read.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Tile:
     covariates: Mapping[str, Raster] = field(default_factory=dict)
     classes: Mapping[str, Raster] = field(default_factory=dict)
     common: bool = True
+    labels: tuple[StepLabel, ...] = ()
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
@@ -199,6 +202,9 @@ def find_tiles(experiment: Experiment, workers: int | None = None) -> Catalog:
     if isinstance(experiment.tiles, TileCut):
         tiles = _cut(tiles, experiment, experiment.tiles)
     tiles, odd = _with_same_variables(tiles)
+    if has_arrays(experiment):
+        tiles, without, left_out = steps_of_tiles(tiles, experiment)
+        failures, notes = [*failures, *without], [*notes, *left_out]
     failures = sorted([*failures, *wrong, *odd], key=lambda failure: failure.tile)
     notes = [*notes, *sources.notes, *dict.fromkeys(note for tile in tiles for note in tile.notes)]
     return Catalog(tuple(tiles), tuple(failures), tuple(notes), sources.stamps)
@@ -249,7 +255,8 @@ class _Variables(NamedTuple):
 def _open_tile(name: str, sources: Sources, variables: _SharedVariables) -> Tile | Failure:
     try:
         rasters = {layer: sources.raster(layer, name) for layer in sources.patterns}
-        return _tile_of(name, rasters, sources.experiment, variables)
+        selected = with_selection(rasters, sources.experiment.data.select)
+        return _tile_of(name, selected, sources.experiment, variables)
     except GeouqError as error:
         return Failure(name, "header", type(error).__name__, str(error))
 
@@ -288,6 +295,8 @@ def _in_units(tile: Tile, experiment: Experiment) -> Tile:
     variables = {layer: tile.variables_of(layer) for layer in layers}
     rasters, notes = in_units_of(variables, layers, experiment.settings, units)
     same = all(rasters[layer] is raster for layer, raster in layers.items())
+    of_arrays = (note for raster in layers.values() if raster.array for note in raster.array.notes)
+    notes = (*dict.fromkeys(of_arrays), *notes)
     return replace(tile if same else tile.with_rasters(rasters), notes=notes) if notes or not same else tile
 
 

@@ -18,6 +18,7 @@ from geouq.config import (
     problem_of_name,
     suggestion,
 )
+from geouq.config.layer_file import is_array
 from geouq.core.errors import DataError
 from geouq.core.naming import file_in_name
 from geouq.core.wording import counted
@@ -60,9 +61,19 @@ def listed_names(experiment: Experiment, patterns: Mapping[str, str]) -> dict[st
     return found
 
 
+def has_arrays(experiment: Experiment) -> bool:
+    """Return whether a layer is an array, whose steps along other dimensions than those of the map are tiles."""
+    return any(map(is_array, experiment.patterns.values()))
+
+
+def _is_of(name: str, tiles: Iterable[str]) -> bool:
+    """Return whether a tile, or a step of it, is among those of a configuration."""
+    return any(tile == name or tile.startswith(f"{name}_") for tile in tiles)
+
+
 def _only_name(experiment: Experiment) -> str:
     """Return the name of the tile whose paths have no {tile}; of a mosaic that is cut, that of the experiment."""
-    if experiment.tiles is None or isinstance(experiment.tiles, Tiles):
+    if experiment.tiles is None or isinstance(experiment.tiles, Tiles) or has_arrays(experiment):
         return experiment.name
     return experiment.tiles[0]
 
@@ -129,14 +140,16 @@ def wanted_names(experiment: Experiment, found: Mapping[str, set[str]], known: s
     """
     if isinstance(experiment.tiles, TileCut):
         return [_only_name(experiment)], []
-    if experiment.tile_names is not None:
+    if experiment.tile_names is not None and not has_arrays(experiment):
         return list(experiment.tile_names), []
     if isinstance(experiment.tiles, FileTiles):
         return _with_every_layer(found, known)
     in_regions = {name for tiles in experiment.tile_lists.values() for name in tiles}
     hidden = {name for own in found.values() for name in own if name.startswith(".")} - in_regions
     predicted = set().union(*(names for layer, names in found.items() if is_predicted(layer)))
-    names = sorted((predicted - hidden) | in_regions, key=natural_order)
+    names = sorted((predicted - hidden) | (set() if has_arrays(experiment) else in_regions), key=natural_order)
+    if experiment.tiles is not None:
+        return [name for name in names if _is_of(name, experiment.tiles)] or names, []
     tiles = set(names)
     idle = {name for name in found.get("truth", set()) - hidden if not _belongs_to(name, tiles)}
     notes = []
@@ -195,7 +208,7 @@ def natural_order(name: str) -> tuple[tuple[int, str], ...]:
 def unknown_tiles(experiment: Experiment, found: Mapping[str, set[str]]) -> list[Problem]:
     """Return a problem for each configured tile without a file in any layer; parts of a mosaic have none."""
     known = set().union(*found.values())
-    if not known or isinstance(experiment.tiles, TileCut):
+    if not known or isinstance(experiment.tiles, TileCut) or has_arrays(experiment):
         return []
     return problems_of_names(experiment, known)
 

@@ -20,6 +20,7 @@ PLACES = {
     "PolygonRegions": "regions with polygons",
     "ClassRegions": "regions with classes",
     "DerivedRegion": "regions with of",
+    "StepRegions": "regions with dimension",
     "Bins": "bins",
     "BinScheme": "schemes of bins",
     "Groups": "groups",
