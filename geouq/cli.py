@@ -127,18 +127,33 @@ def main() -> None:
 
 
 @main.command()
-@click.argument("predictions", type=click.Path(path_type=Path))
-@click.argument("truth", type=click.Path(path_type=Path))
-def init(predictions: Path, truth: Path) -> None:
-    """Write a configuration for the rasters of two folders to standard output.
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+@click.option("--out", type=_Folder(path_type=Path), help="File to write; default: standard output.")
+@click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
+def init(sources: tuple[str, ...], *, out: Path | None, overwrite: bool) -> None:
+    """Write a configuration for maps with uncertainty, guessed from names, headers and a few pixels.
 
-    PREDICTIONS is the folder of the predicted rasters: NAME_mean.tif with NAME_variance.tif or NAME_std.tif, or files
-    whose bands are described as mean and std. TRUTH is the folder of the reference rasters, NAME.tif; both may be the
-    same folder.
+    SOURCE is a folder, a file, a pattern such as 'maps/*_mean.tif', a ZIP archive, items of STAC or an index of tiles;
+    several may be given. Layers are recognised by words in the names of files and folders (mean, std, se, variance, cv,
+    q05, p95, lower, upper, truth, lidar ...), by descriptions of bands, or by names and attributes of arrays in netCDF
+    and HDF5 files. Each guess is a comment in the configuration, and is printed. What is not known is written as TODO:
+    geouq check names it.
     """
-    from geouq.runs.init_config import starter_config
+    from geouq.core.atomic import write_text
+    from geouq.starting import starter_config
 
-    click.echo(starter_config(predictions, truth), nl=False)
+    if out is not None and out.exists() and not overwrite:
+        raise ConfigError(f"{out} exists; give --overwrite to replace it, or another name")
+    found = starter_config(sources, out.parent if out else None)
+    if out is None:
+        click.echo(found.text, nl=False)
+    else:
+        write_text(out, found.text)
+    for line in found.said:
+        click.echo(line, err=out is None)
+    if out is not None:
+        todo = f"replace TODO of {', '.join(found.missing)} in it, then: " if found.missing else ""
+        click.echo(f"wrote {out}; {todo}geouq check {out}")
 
 
 @main.command()
@@ -153,14 +168,16 @@ def init(predictions: Path, truth: Path) -> None:
 @click.option("--strict", is_flag=True, help="Like --deep; exit code 5 if there is a finding.")
 @TRUST_FOR
 def check(config: Path, *, deep: bool, strict: bool, **options: Any) -> None:
-    """Check a configuration and the headers of all rasters, and print the plan.
+    """Check a configuration and the headers of all rasters, and print the plan and a table of the layers.
 
-    CONFIG is the YAML file. Pixels are read only with --deep.
+    CONFIG is the YAML file. The table shows file, band, unit and scale of each layer, the share of nodata in a window
+    of one tile, and the value of each layer at one pixel. More pixels are read only with --deep.
     """
     from geouq.pipeline.check import check as checked
+    from geouq.runs.layer_table import lines_of_table
 
     found = checked(config, deep=deep or strict, **options)
-    for line in found.plan:
+    for line in (*found.plan, *(["", *lines_of_table(found.layers)] if found.layers else ())):
         click.echo(line)
     for line in found.problems:
         click.echo(f"problem    {line}", err=True)

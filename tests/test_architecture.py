@@ -15,7 +15,7 @@ FLOORS = (
     {"forms"},
     {"rasters"},
     {"inference", "reading", "tables", "verdict", "zones"},
-    {"checks", "sweep"},
+    {"checks", "starting", "sweep"},
     {"arrays", "runs"},
     {"classes", "ensemble", "maps", "numbers", "quantiles"},
     {"figures"},

@@ -3,7 +3,7 @@
 import json
 
 from geouq.config import PolygonRegions
-from geouq.zones.vector import read_polygons
+from geouq.rasters.vector import read_polygons
 
 
 def square(left, bottom, side):

@@ -1,7 +1,8 @@
 """Checks of the input, from a sample of its pixels: findings with what was found, what it may mean and what to do."""
 
 from geouq.checks.examine import CHEAP, CHECKS, DEEP, examine, examine_model
-from geouq.checks.sample import Finding, Known, Patch, Sampling, take_sample
+from geouq.checks.sample import Finding, Known, Patch, take_sample
+from geouq.reading.places import Sampling
 
 __all__ = [
     "CHEAP",

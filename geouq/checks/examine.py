@@ -7,12 +7,13 @@ import numpy as np
 from geouq.checks.layers import of_copy, of_masks, of_nodata, of_order, of_training, of_wiring
 from geouq.checks.placement import SHIFTED, of_overlaps, of_placement
 from geouq.checks.relation import of_relation
-from geouq.checks.sample import Finding, Patch, Sampling, joined, take_sample
+from geouq.checks.sample import Finding, Patch, joined, take_sample
 from geouq.checks.spread import of_reading, of_spread
 from geouq.config import Experiment, Variable
 from geouq.core.failures import isolated
 from geouq.core.overflow import overflow_is_missing
 from geouq.rasters.catalog import Catalog
+from geouq.reading.places import Sampling
 
 CHEAP = Sampling(tiles=4, windows=1)
 DEEP = Sampling(tiles=24, windows=5)

@@ -1,6 +1,6 @@
 """A sample of the pixels of an experiment, robust statistics of it, and what input checks report."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Self
@@ -9,18 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.core.errors import GeouqError
-from geouq.core.grid import Grid, Window
 from geouq.core.overflow import overflow_is_missing
 from geouq.core.validity import MASKED
 from geouq.rasters.catalog import Tile
 from geouq.rasters.gdal import gdal_options
+from geouq.reading.places import Sampling, spread_out, windows_of
 from geouq.reading.reader import masked_layers, read_window
 from geouq.reading.variable_window import VariableWindow
 
 Floats = NDArray[np.float64]
 READERS = 8
-# of the free room beside a window: the middle, in which a flipped tile shows itself, then places around it
-PLACES = ((0.5, 0.5), (0.2, 0.3), (0.8, 0.7), (0.3, 0.8), (0.7, 0.2))
 FEWEST = 500  # pixels below which nothing is reported
 MOST = 60_000  # pixels of a statistic; more are thinned at equal distances
 NORMAL_IQR = 1.348980  # interquartile range of a standard normal
@@ -51,15 +49,6 @@ class Finding:
     def __str__(self) -> str:
         """Return all of it in one line."""
         return f"{self.about}: {self.kind}: {self.evidence}; {self.remedy}"
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """How much is looked at: that many tiles, windows in each, and pixels along the side of a window."""
-
-    tiles: int
-    windows: int
-    side: int = 256
 
 
 @dataclass(frozen=True)
@@ -119,30 +108,6 @@ def take_sample(tiles: Sequence[Tile], sampling: Sampling) -> list[Patch]:
     with ThreadPoolExecutor(READERS) as pool:
         found = list(pool.map(lambda tile: _patches(tile, sampling), chosen))
     return [patch for patches in found for patch in patches]
-
-
-def spread_out(tiles: Sequence[Tile], count: int) -> list[Tile]:
-    """So many tiles at equal distances in their order, or all of them."""
-    if len(tiles) <= count:
-        return list(tiles)
-    return [tiles[i] for i in np.linspace(0, len(tiles) - 1, count).round().astype(int)]
-
-
-def windows_of(grid: Grid, sampling: Sampling) -> Iterator[Window]:
-    """Yield windows at the `PLACES`, without those that overlap an earlier one."""
-    rows, columns = grid.shape
-    height, width = min(sampling.side, rows), min(sampling.side, columns)
-    found: list[Window] = []
-    for down, across in PLACES[: sampling.windows]:
-        window = Window(int(down * (rows - height)), int(across * (columns - width)), height, width)
-        if not any(_share_pixels(window, other) for other in found):
-            found.append(window)
-    yield from found
-
-
-def _share_pixels(one: Window, other: Window) -> bool:
-    apart = (abs(one.row - other.row) >= one.height, abs(one.column - other.column) >= one.width)
-    return not any(apart)
 
 
 def _patches(tile: Tile, sampling: Sampling) -> list[Patch]:

@@ -7,7 +7,7 @@ from geouq.config.layer_bands import OF_PREDICTIONS, LayerBands
 from geouq.config.layer_file import LayerFile
 from geouq.config.load import Configuration, folder_of_run, json_schema, load_experiment, to_yaml
 from geouq.config.model import CalibrationWeights, Experiment
-from geouq.config.regions import IN, OUT, ClassRegions, DerivedRegion, PolygonRegions
+from geouq.config.regions import IN, OUT, ClassRegions, DerivedRegion, PolygonRegions, StepRegions
 from geouq.config.sections import (
     EQUAL_COUNT_10,
     EQUAL_WIDTH_10,
@@ -21,12 +21,12 @@ from geouq.config.sections import (
     Intervals,
     Output,
     Recalibration,
-    TileCut,
     VarianceRule,
     length,
     preferred_first,
     problem_of_groups,
 )
+from geouq.config.tiles import FileTiles, StacTiles, TileCut, TileIndex, Tiles, asset_in
 from geouq.config.validation_errors import Problem, config_error, quoted, suggestion
 from geouq.config.values import (
     CALIBRATION_LEVELS,
@@ -63,6 +63,7 @@ __all__ = [
     "Data",
     "DerivedRegion",
     "Experiment",
+    "FileTiles",
     "FormData",
     "FormFiles",
     "Gate",
@@ -76,9 +77,14 @@ __all__ = [
     "Problem",
     "Recalibration",
     "SharedData",
+    "StacTiles",
+    "StepRegions",
     "TileCut",
+    "TileIndex",
+    "Tiles",
     "Variable",
     "VarianceRule",
+    "asset_in",
     "config_error",
     "folder_of_run",
     "json_schema",

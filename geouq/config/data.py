@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
+    BeforeValidator,
     Field,
     TypeAdapter,
     ValidationError,
@@ -16,7 +17,7 @@ from pydantic import (
 )
 
 from geouq.config.forms import BandOrder, FormFiles
-from geouq.config.layer_file import Layers, paths_written
+from geouq.config.layer_file import Layers, Selected, paths_written, selected
 from geouq.config.sections import Level, Predicted, Text
 from geouq.config.validation_errors import Steps, quoted, raise_each
 from geouq.config.values import (
@@ -210,6 +211,12 @@ class SharedData(Layers):
     classes: Named = Field(
         default={},
         description="name: raster of codes from 0 to 65535, a path with {tile}. Coverage is reported in each class",
+    )
+
+    select: Annotated[dict[str, Selected] | None, BeforeValidator(selected)] = Field(
+        default=None,
+        description="of arrays with more dimensions than those of the map: what is evaluated along a dimension, in all "
+        "layers that have it, as in `select` of a layer; default: each label is a tile",
     )
 
     @property

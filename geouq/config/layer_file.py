@@ -6,8 +6,9 @@ fields of their layers, and the settings beside them.
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import date
 from pathlib import PurePosixPath
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -27,9 +28,11 @@ from pydantic import (
 
 from geouq.config.alignment import Alignment, problem_of_alignment
 from geouq.config.layer_bands import BAND_SCHEMA, band_written
-from geouq.config.sections import Section
+from geouq.config.sections import Section, Text
+from geouq.config.tiles import OF_SOURCE, FileTiles, file_tiles_of
 from geouq.config.validation_errors import Steps, quoted, raise_each, several
 from geouq.config.values import is_path
+from geouq.core.errors import DataError
 
 ALIASES = {  # names that products use
     "standard_error": "std",
@@ -37,12 +40,35 @@ ALIASES = {  # names that products use
     "truth_standard_error": "truth_std",
     "truth_cv": "truth_relative_std",
 }
+UNCERTAINTY = (
+    *("variance", "std", "relative_std", "lower", "upper", "level"),
+    *("variance_aleatoric", "variance_epistemic", "members", "quantiles", "probabilities", "form", "layers"),
+)
 OF_NAMES = ("quantiles", "layers", "covariates", "classes")  # keys below which layers have names
+ARRAY = "ARRAY"  # begins the name of an array that xarray reads, as NETCDF begins one of GDAL's
+OF_CF = "@standard_error"  # ends the name of an array to which CF relates the std that is meant
 FORMATS = {
-    **dict.fromkeys((".nc", ".nc4", ".cdf"), "NETCDF"),
+    **dict.fromkeys((".nc", ".nc4", ".cdf", ".zarr", ".icechunk"), ARRAY),
     **dict.fromkeys((".h5", ".hdf5", ".he5"), "HDF5"),
-    ".zarr": "ZARR",
 }
+NAME_OF_ARRAY = re.compile(rf'{ARRAY}:"(?P<file>[^"]+)":/?(?P<array>.+)')
+
+
+def is_array(path: str) -> bool:
+    """Return whether a path is the name of an array that xarray reads."""
+    return path.startswith(f"{ARRAY}:")
+
+
+def array_in_name(path: str) -> tuple[str, str]:
+    """Return the file and the array of such a name.
+
+    >>> array_in_name('ARRAY:"/data/a.zarr":daily/height')
+    ('/data/a.zarr', 'daily/height')
+    """
+    found = NAME_OF_ARRAY.fullmatch(path)
+    if found is None:
+        raise DataError(f"{path} is no name of an array; write {{path: ..., variable: ...}}")
+    return found["file"], found["array"]
 
 
 def _not_zero(scale: float) -> float:
@@ -66,7 +92,28 @@ def _ends_of(bits: str) -> tuple[int, int]:
     return (int(found[1]), int(found[2] or found[1])) if found else (0, -1)
 
 
+def _label(written: object) -> str:
+    if isinstance(written, bool | Mapping | list | tuple) or str(written).strip() == "":
+        raise ValueError("needs a label, such as 2020-01, 850 or 24h, a list of labels, or a range such as 500..850")
+    text = str(written).strip()
+    return text.replace(" ", "T") if isinstance(written, date) else text
+
+
+def selected(written: object) -> object:
+    """Accept a label, or a list of labels, of each dimension."""
+    if written is None:
+        return None
+    if not isinstance(written, Mapping):
+        raise ValueError("needs a mapping of dimensions to labels, such as {time: 2020-01, level: 850}")  # noqa: TRY004
+    return {
+        str(name): tuple(map(_label, own)) if isinstance(own, list | tuple) and own else _label(own)
+        for name, own in written.items()
+    }
+
+
+Selected = str | tuple[str, ...]
 Code = Annotated[int, Field(ge=0)]
+H = TypeVar("H")
 BITS = re.compile(r"(\d{1,2})(?:-(\d{1,2}))?")
 HIGHEST_BIT = 52  # of whole numbers that float64 holds
 
@@ -74,9 +121,23 @@ HIGHEST_BIT = 52  # of whole numbers that float64 holds
 class LayerFile(Section):
     """The raster of a layer, if more than its path is to be said."""
 
-    path: str = Field(min_length=1, description="path of the raster, with {tile}")
+    path: str | None = Field(
+        default=None, min_length=1, description="path of the raster, with {tile}; none if `tiles` are items or an index"
+    )
+    asset: Text | None = Field(
+        default=None,
+        description="asset of an item, or attribute of an index, that gives the file; default: that of the source",
+    )
+    tiles: Annotated[FileTiles | None, BeforeValidator(file_tiles_of, json_schema_input_type=FileTiles | None)] = Field(
+        default=None, description="other items or another index with tiles of the same names, for this layer"
+    )
     variable: str | None = Field(
-        default=None, min_length=1, description="name of the array in a netCDF, HDF5 or Zarr file"
+        default=None, min_length=1, description="name of the array in a netCDF, Zarr, Icechunk or HDF5 file"
+    )
+    select: Annotated[dict[str, Selected] | None, BeforeValidator(selected)] = Field(
+        default=None,
+        description="of an array with more dimensions than those of the map: what is evaluated along each, by its "
+        "name or as `time`, `lead` or `level`: a label, a list of labels, or a range such as `2020-01..2020-03`",
     )
     band: Annotated[int | str | None, BeforeValidator(band_written), WithJsonSchema(BAND_SCHEMA)] = Field(
         default=None, description="band of the only variable, by number or description"
@@ -115,13 +176,17 @@ class LayerFile(Section):
     )
 
     @property
-    def gdal_path(self) -> str:
-        """Return the path as GDAL names it: that of the array, if one is named."""
+    def pattern(self) -> str:
+        """Return the path as GDAL names it, or what stands for that of an asset."""
+        return f"{OF_SOURCE}{self.asset or ''}" if self.path is None else self.gdal_path(self.path)
+
+    def gdal_path(self, path: str) -> str:
+        """Return GDAL's name of the array in a file, if one is named; else the path."""
         if self.variable is None:
-            return self.path
-        ending = PurePosixPath(self.path).suffix.lower()
-        separator = "//" if FORMATS[ending] == "HDF5" else "/" if FORMATS[ending] == "ZARR" else ""
-        return f'{FORMATS[ending]}:"{self.path}":{separator}{self.variable.lstrip("/")}'
+            return path
+        ending = PurePosixPath(path).suffix.lower()
+        separator = "//" if FORMATS[ending] == "HDF5" else ""
+        return f'{FORMATS[ending]}:"{path}":{separator}{self.variable.lstrip("/")}'
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -136,7 +201,14 @@ class LayerFile(Section):
 
     def with_gdal_path(self) -> Self:
         """Return the same with the path as GDAL names it."""
-        return self.model_copy(update={"path": self.gdal_path, "variable": None})
+        return self if self.path is None else self.model_copy(update={"path": self.pattern, "variable": None})
+
+    @field_validator("asset", "tiles")
+    @classmethod
+    def _without_path(cls, given: H, info: ValidationInfo) -> H:
+        if given is not None and info.data.get("path") is not None:
+            raise ValueError(f"give either path or {info.field_name}, not both")
+        return given
 
     @field_validator("valid_share")
     @classmethod
@@ -209,8 +281,11 @@ class Layers(Section):
                 problems += [((*steps, *problem["loc"]), problem["msg"]) for problem in error.errors()]
         if problems:
             raise several(problems)
-        found = handler(_with_paths(data, {steps: own.path for steps, own in files.items()}))
-        own_settings = {_key(steps): own for steps, own in files.items() if own.settings}
+        if (mean := files.get(("mean",))) and is_array(mean.pattern) and not any(data.get(key) for key in UNCERTAINTY):
+            files[("std",)] = LayerFile(path=f"{mean.pattern}{OF_CF}", select=mean.select)
+            data = {**data, "std": files[("std",)].path}
+        found = handler(_with_paths(data, {steps: own.pattern for steps, own in files.items()}))
+        own_settings = {_key(steps): own for steps, own in files.items() if own.settings or own.path is None}
         found._settings.update(own_settings)  # noqa: SLF001  of the model that is made here
         return found
 
@@ -220,7 +295,7 @@ class Layers(Section):
         for key, own in self._settings.items():
             first, _, name = key.partition(".")
             place, last = (found[first], _same_name(found[first], name)) if name else (found, first)
-            place[last] = {"path": place[last], **own.settings}
+            place[last] = own.settings if own.path is None else {"path": place[last], **own.settings}
         return found
 
 

@@ -6,7 +6,7 @@ as the name of a region, is written to tables, figures and names of files.
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from geouq.config.layer_file import ALIASES, LAYER_KEYS, OF_NAMES, LayerFile, add_mappings
 from geouq.config.model import Experiment
+from geouq.config.tiles import FILES_OF_TILES
 from geouq.config.validation_errors import Problem, Steps, config_error, one_line
 from geouq.config.values import FORM_KEYS, is_path
 from geouq.config.yaml_text import Written, as_written, is_file, merged, read_yaml
@@ -29,6 +30,8 @@ FILES = ("polygons", "classes")  # keys of a region that name a file
 IN_MEMORY = Path("configuration")  # stands for the file of a mapping, in the current folder
 Configuration = str | os.PathLike[str] | Mapping[str, Any] | Experiment
 NOT_RELATIVE = re.compile(r"/|[A-Za-z][\w+.-]*://|[A-Z][A-Z0-9_]+:")
+TODO = "TODO"  # what geouq init writes where it does not know a value
+NOT_WRITTEN = "TODO stands here: write the value in its place"
 _ADDRESSES = ("data", "models", "reference_mean")
 _OF_REGIONS = ("polygons", "classes", "where")
 _MESSAGE = (
@@ -85,6 +88,7 @@ def load_experiment(experiment: Configuration, *, overrides: Mapping[str, Any] |
         root, problems = _with_bases(source, ())
     if overrides is not None:
         root = replace(merged(root, as_written(overrides)), file=source, line=1)
+    _require_written(root, problems)
     root, reference_faults = _with_labels(_with_paths(root))
     problems += [*reference_faults, *problems_of_credentials(root)]
     try:
@@ -140,7 +144,9 @@ def json_schema() -> dict[str, Any]:
     schema = Experiment.model_json_schema()
     for section in ("Data", "FormData", "PredictionFiles"):
         del schema["$defs"][section]["required"]
-    schema["$defs"]["LayerFile"] = LayerFile.model_json_schema()
+    layer = LayerFile.model_json_schema()
+    layer.pop("$defs")  # those of the tiles, which are there
+    schema["$defs"]["LayerFile"] = layer
     for section in ("Data", "FormData", "PredictionFiles"):
         add_mappings(schema["$defs"][section]["properties"])
     either = [{"required": [key]} for key in ("variance", "std", "relative_std", "standard_error", "cv")]
@@ -207,22 +213,29 @@ def _with_paths(root: Written) -> Written:
         value["models"] = _with_layers(value["models"])
     if "regions" in value and isinstance(value["regions"].value, dict):
         value["regions"] = _with_files(value["regions"])
+    if "tiles" in value and isinstance(value["tiles"].value, dict):
+        value["tiles"] = _with_file(value["tiles"], FILES_OF_TILES)
     return replace(root, value=value)
 
 
 def _with_files(regions: Written) -> Written:
     """Return the same for the file of each region that has one."""
     entries = {
-        name: replace(region, value={k: _resolved(v) if k in FILES else v for k, v in region.entries.items()})
-        if isinstance(region.value, dict)
-        else region
+        name: _with_file(region, FILES) if isinstance(region.value, dict) else region
         for name, region in regions.entries.items()
     }
     return replace(regions, value=entries)
 
 
+def _with_file(mapping: Written, keys: Collection[str]) -> Written:
+    """Return the same for the files that these keys of a mapping name."""
+    return replace(mapping, value={k: _resolved(v) if k in keys else v for k, v in mapping.entries.items()})
+
+
 def _with_layers(data: Written, key: str = "") -> Written:
     """Return the same for each layer; what is below another key is a word, a number, or faulty."""
+    if key == "tiles" and isinstance(data.value, dict):
+        return _with_file(data, FILES_OF_TILES)
     if isinstance(data.value, dict):
         below = {name: _with_layers(node, "path" if key in OF_NAMES else name) for name, node in data.value.items()}
         return replace(data, value=below)
@@ -276,5 +289,20 @@ def _places(node: Written, steps: Steps) -> Iterator[Steps]:
         yield steps
 
 
+def _require_written(root: Written, problems: list[Problem]) -> None:
+    """Raise ConfigError where a value is still TODO: what else follows from that would only hide it."""
+    if unwritten := [root.problem(steps, NOT_WRITTEN) for steps in _unwritten(root, ())]:
+        raise config_error([*problems, *unwritten])
+
+
+def _unwritten(node: Written, steps: Steps) -> Iterator[Steps]:
+    """Yield the places of values that are still TODO."""
+    if node.value == TODO:
+        yield steps
+    for key, entry in node.entries.items():
+        yield from _unwritten(entry, (*steps, key))
+
+
 def _is_address(steps: Steps) -> bool:
-    return steps[:1] in {(key,) for key in _ADDRESSES} or (steps[:1] == ("regions",) and steps[-1] in _OF_REGIONS)
+    files = {"regions": _OF_REGIONS, "tiles": FILES_OF_TILES}
+    return bool(steps) and (steps[0] in _ADDRESSES or steps[-1] in files.get(str(steps[0]), ()))

@@ -15,6 +15,7 @@ from pydantic import (
     WithJsonSchema,
     field_serializer,
     field_validator,
+    model_validator,
 )
 
 from geouq.config.data import (
@@ -33,7 +34,7 @@ from geouq.config.data import (
     predictions_read,
     problems_of_variables,
 )
-from geouq.config.layer_file import LayerFile
+from geouq.config.layer_file import LayerFile, is_array
 from geouq.config.regions import (
     ALL,
     Regions,
@@ -59,12 +60,12 @@ from geouq.config.sections import (
     Recalibration,
     Section,
     Text,
-    TileCut,
     VarianceRule,
     method_alone,
     problem_of_groups,
 )
-from geouq.config.validation_errors import Problem, quoted, raise_each, suggestion
+from geouq.config.tiles import FileTiles, TileCut, Tiles, asset_in, tiles_of
+from geouq.config.validation_errors import Problem, Steps, quoted, raise_each, suggestion
 from geouq.config.values import (
     CALIBRATION_LEVELS,
     CELLS,
@@ -92,15 +93,13 @@ CalibrationWeights = Literal["equal", "counts"]
 
 
 def _all_tiles(written: object) -> object:
-    if isinstance(written, Mapping):
-        return TileCut.model_validate(written)
-    return None if written == "all" else written
+    return None if written == "all" else tiles_of(written)
 
 
 def _names_in(info: ValidationInfo) -> Names | None:
     """Return the names of the tiles that were read before; None where there are none."""
     tiles = info.data.get("tiles")
-    return tiles.names if isinstance(tiles, TileCut) else tiles
+    return tiles.names if isinstance(tiles, Tiles) else tiles
 
 
 def _schemes(written: object) -> object:
@@ -120,7 +119,8 @@ class Experiment(Section):
     """A configuration: the rasters, variables and regions to evaluate, and what to write.
 
     Its fields are the keys of the configuration. `tiles` and `variables` are None if they follow from the rasters.
-    Paths are absolute; URLs and GDAL names stay as written. Two experiments are equal if all but their `source` is.
+    Paths are absolute, also in names of GDAL; URLs stay as written. Two experiments are equal if all but their
+    `source` is.
     """
 
     model_config = ConfigDict(title="geouq experiment")
@@ -163,12 +163,12 @@ class Experiment(Section):
         "bands",
     )
     tiles: Annotated[
-        TileCut | Annotated[Names, Field(min_length=1)] | None,
-        BeforeValidator(_all_tiles, json_schema_input_type=list[Text] | TileCut | Literal["all"]),
+        TileCut | FileTiles | Annotated[Names, Field(min_length=1)] | None,
+        BeforeValidator(_all_tiles, json_schema_input_type=list[Text] | TileCut | FileTiles | Literal["all"]),
     ] = Field(
         default=None,
-        description="names of the tiles; or the squares into which one mosaic is cut, such as `{grid: 4096}`; default: "
-        "all tiles that have every layer",
+        description="names of the tiles; or where they come from: squares of one mosaic (`{grid: 4096}`), items of "
+        "STAC, or an index; default: all tiles that have every layer",
     )
     regions: Regions = Field(
         default={},
@@ -256,12 +256,12 @@ class Experiment(Section):
     @property
     def tile_names(self) -> tuple[str, ...] | None:
         """Return the names of the tiles; None where the rasters give them."""
-        return self.tiles.names if isinstance(self.tiles, TileCut) else self.tiles
+        return self.tiles.names if isinstance(self.tiles, Tiles) else self.tiles
 
     def of_tiles(self, names: tuple[str, ...]) -> Self:
         """Return the same experiment on some of its tiles."""
-        cut = self.tiles
-        tiles = cut.model_copy(update={"names": names}) if isinstance(cut, TileCut) else names
+        source = self.tiles
+        tiles = source.model_copy(update={"names": names}) if isinstance(source, Tiles) else names
         return self.model_copy(update={"tiles": tiles})
 
     @property
@@ -310,12 +310,24 @@ class Experiment(Section):
         """Return those regions that are lists of tiles, and the two sides of the splits."""
         return tile_lists(self.regions) | split_lists(self.splits, self.regions)
 
+    def source_of(self, layer: str) -> FileTiles | None:
+        """Return the source that names the files of a layer, which is named as in `patterns`; None of a path."""
+        if asset_in(self.patterns[layer]) is None:
+            return None
+        own = self.settings.get(layer)
+        if own is not None and own.tiles is not None:
+            return own.tiles
+        return self.tiles if isinstance(self.tiles, FileTiles) else None
+
     def problem_of_layer(self, layer: str, message: str) -> Problem:
         """Make a fault at the place of a layer, which is named as in `patterns`."""
+        return self.problem(*self._steps_of(layer), message=message)
+
+    def _steps_of(self, layer: str) -> Steps:
         model, own = model_and_layer(layer)
         if isinstance(self.models, dict) and model:
-            return self.problem("models", model, own, message=message)
-        return self.problem("data", *own.split(".", 1), message=message)
+            return ("models", model, own)
+        return ("data", *own.split(".", 1))
 
     def problem(self, *steps: str | int, message: str) -> Problem:
         """Return a problem at the place in the file that the keys and positions `steps` lead to."""
@@ -363,14 +375,33 @@ class Experiment(Section):
 
     @field_validator("tiles")
     @classmethod
-    def _that_paths_tell_apart(cls, tiles: TileCut | Names | None, info: ValidationInfo) -> TileCut | Names | None:
+    def _that_paths_tell_apart(cls, tiles: Tiles | Names | None, info: ValidationInfo) -> Tiles | Names | None:
         paths = [path for files in predictions_read(info.data) for path in files.predicted.values()]
         if isinstance(tiles, TileCut):
             if any(TILE in path for path in paths):
                 raise ValueError(f"one mosaic is cut, so paths have no {TILE}; name the tiles, or leave tiles out")
-        elif tiles is not None and len(tiles) > 1 and paths and not any(TILE in path for path in paths):
+        elif isinstance(tiles, tuple) and len(tiles) > 1 and paths and not any(TILE in p or is_array(p) for p in paths):
             raise ValueError(f"{len(tiles)} tiles are named, but no path has {TILE} where their names stand")
         return tiles
+
+    @model_validator(mode="after")
+    def _with_files(self) -> Self:
+        """Require a path of each layer, or a source that names its files."""
+        found = {layer: self._problem_of_files(layer, pattern) for layer, pattern in self.patterns.items()}
+        raise_each((self._steps_of(layer), problem) for layer, problem in found.items() if problem)
+        if isinstance(self.tiles, FileTiles) and not any(self.source_of(layer) for layer in self.patterns):
+            raise_each([(("tiles",), "no layer takes its files from here; write, such as mean: {band: 1}, no path")])
+        return self
+
+    def _problem_of_files(self, layer: str, pattern: str) -> str:
+        asset, source = asset_in(pattern), self.source_of(layer)
+        if asset is None and isinstance(self.tiles, FileTiles) and TILE not in pattern:
+            return f"needs {TILE} where the name of the tile stands"
+        if asset is not None and source is None:
+            return "missing key 'path': path of the raster; without one, tiles names items or an index"
+        if asset == "" and source is not None and source.usual is None:
+            return "missing key 'asset': name of the asset; or give that of all layers, as tiles.asset"
+        return ""
 
     @field_validator("regions")
     @classmethod

@@ -72,7 +72,21 @@ class DerivedRegion(Section):
     without: AnyNames = Field(default=(), description="names of regions that are subtracted")
 
 
-KINDS: Mapping[str, type[Section]] = {"polygons": PolygonRegions, "classes": ClassRegions, "of": DerivedRegion}
+class StepRegions(Section):
+    """Regions from a dimension of arrays: the steps at one label, or those in a season, month, year or hour."""
+
+    dimension: Text = Field(description="name of the dimension, or `time`, `lead` or `level`")
+    by: Literal["value", "season", "month", "year", "hour"] = Field(
+        default="value", description="what the steps of a region have in common: their label, or of a date a part of it"
+    )
+
+
+KINDS: Mapping[str, type[Section]] = {
+    "polygons": PolygonRegions,
+    "classes": ClassRegions,
+    "of": DerivedRegion,
+    "dimension": StepRegions,
+}
 TILES = "a list of tiles"
 
 
@@ -88,11 +102,13 @@ Region = Annotated[
     Annotated[Names, Tag(TILES)]
     | Annotated[PolygonRegions, Tag("region with polygons")]
     | Annotated[ClassRegions, Tag("region with classes")]
-    | Annotated[DerivedRegion, Tag("region with of")],
+    | Annotated[DerivedRegion, Tag("region with of")]
+    | Annotated[StepRegions, Tag("region with dimension")],
     Discriminator(
         _kind,
         custom_error_type="fault",
-        custom_error_message="needs a list of tiles, or a mapping with one of the keys polygons, classes and of",
+        custom_error_message="needs a list of tiles, or a mapping with one of the keys "
+        "polygons, classes, of and dimension",
     ),
 ]
 Regions = dict[Text, Region]
@@ -117,14 +133,14 @@ def written_names(regions: Mapping[str, Any]) -> dict[str, Steps]:
     for key, region in regions.items():
         if isinstance(region, ClassRegions):
             names |= {name: (key, "names", str(code)) for code, name in region.names.items() if name not in names}
-        elif not isinstance(region, PolygonRegions):
+        elif not isinstance(region, PolygonRegions | StepRegions):
             names[key] = (key,)
     return names
 
 
 def names_from_files(regions: Mapping[str, Any]) -> bool:
     """Return whether only files tell the names of all regions."""
-    return any(isinstance(region, PolygonRegions) for region in regions.values())
+    return any(isinstance(region, PolygonRegions | StepRegions) for region in regions.values())
 
 
 def problems_of(regions: Mapping[str, Any], tiles: Sequence[str] | None) -> Iterator[tuple[Steps, str]]:

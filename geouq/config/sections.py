@@ -49,15 +49,6 @@ Method = Literal["best", "scale", "scale_bias", "affine", "isotonic_variance", "
 Judge = Literal["auto", "both", "leave-one-region-out", "k-fold"]
 
 
-SMALLEST_PART = 256  # pixels
-
-
-def _box(sides: tuple[float, ...]) -> tuple[float, ...]:
-    if len(sides) != 4 or not (sides[0] < sides[2] and sides[1] < sides[3]):
-        raise ValueError("give left, bottom, right and top, in this order")
-    return sides
-
-
 class Section(BaseModel):
     """A mapping of the configuration: frozen, without unknown keys; a null is like a key not written."""
 
@@ -130,23 +121,6 @@ def preferred_first(schemes: Iterable[BinScheme]) -> tuple[BinScheme, ...]:
     Of skewed variances, one equal-width bin holds nearly all pixels, and the others lie in few blocks.
     """
     return tuple(sorted(schemes, key=lambda scheme: scheme.scheme != "equal-count"))
-
-
-class TileCut(Section):
-    """One mosaic, cut into squares that are its tiles."""
-
-    grid: int = Field(
-        ge=SMALLEST_PART,
-        description="side of the squares in pixels, at best a multiple of the blocks of the files, such as 4096",
-    )
-    bbox: Annotated[tuple[float, ...], AfterValidator(_box)] | None = Field(
-        default=None,
-        description="left, bottom, right and top of the part that is evaluated, in coordinates of the rasters; "
-        "default: all of it",
-    )
-    names: Annotated[Names, Field(min_length=1)] | None = Field(
-        default=None, description="names of the squares that are evaluated, such as `r0c12`; default: all of them"
-    )
 
 
 class Groups(Section):

@@ -14,7 +14,11 @@ MISSING = frozenset({
 })  # fmt: skip
 LONGEST = 100  # two names and what stands between them fit into the 255 bytes of a file system
 QUOTED = re.compile(r'(?P<before>[A-Z][A-Z0-9_]+:")(?P<file>[^"]+)(?P<after>"(?::.*)?)')
-FORMAT = re.compile(r"(?P<format>[A-Z][A-Z0-9_]+):(?!//)")
+BARE = re.compile(  # the same without quotes, and names in which a file alone, or a file and options, follow
+    r'(?P<before>(?:NETCDF|HDF5|ZARR):(?!"))(?P<file>[^":?]{2,})(?P<after>:.*)'
+    r'|(?P<before_all>GTI:|vrt://)(?P<file_alone>[^"?]+)(?P<options>(?:\?.*)?)'
+)
+FORMAT = re.compile(r"(?P<format>[A-Z][A-Z0-9_]+):(?!//)|(?P<vrt>vrt)://")
 
 
 def reads_as_missing(name: str) -> bool:
@@ -46,9 +50,10 @@ def file_in_name(name: str) -> str:
 
     >>> file_in_name('ZARR:"/data/a.zarr":/height'), file_in_name("/data/a.tif")
     ('/data/a.zarr', '/data/a.tif')
+    >>> file_in_name("vrt://a.tif?bands=2"), file_in_name("GTI:a.gti.gpkg"), file_in_name("NETCDF:a.nc:height")
+    ('a.tif', 'a.gti.gpkg', 'a.nc')
     """
-    found = QUOTED.fullmatch(name)
-    return found["file"] if found else name
+    return _parts(name)[1]
 
 
 def with_file(name: str, file: str) -> str:
@@ -57,8 +62,18 @@ def with_file(name: str, file: str) -> str:
     >>> with_file('ZARR:"a.zarr":/height', "/data/a.zarr")
     'ZARR:"/data/a.zarr":/height'
     """
-    found = QUOTED.fullmatch(name)
-    return f"{found['before']}{file}{found['after']}" if found else file
+    before, _, after = _parts(name)
+    return f"{before}{file}{after}"
+
+
+def _parts(name: str) -> tuple[str, str, str]:
+    """Return what stands before a file in a name, the file, and what follows it."""
+    if found := QUOTED.fullmatch(name):
+        return found["before"], found["file"], found["after"]
+    if found := BARE.fullmatch(name):
+        before, file, after = (part for part in found.groups() if part is not None)
+        return before, file, after
+    return "", name, ""
 
 
 def format_in_name(name: str) -> str:
@@ -66,6 +81,8 @@ def format_in_name(name: str) -> str:
 
     >>> format_in_name('ZARR:"/data/a.zarr"'), format_in_name("HTTPS://server/a.tif"), format_in_name("C:/a.tif")
     ('ZARR', '', '')
+    >>> format_in_name("vrt://a.tif?bands=2")
+    'VRT'
     """
     found = FORMAT.match(name)
-    return found["format"] if found else ""
+    return (found["format"] or found["vrt"]).upper() if found else ""

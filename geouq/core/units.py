@@ -6,8 +6,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 POWER = re.compile(r"(?<=[A-Za-zµ°])\^?([+-]?\d+)(?![\d.]*[A-Za-z])")
+ONE_WORD = re.compile(r"[A-Za-z%µ°]+")
 WITH_A_ZERO = re.compile(r"\b(degC|degF)\b")
-NAMES = {"%": "percent", "1": "dimensionless", "degrees_celsius": "degC", "deg_c": "degC", "celsius": "degC"}
+NAMES = {"1": "dimensionless", "degrees_celsius": "degC", "deg_c": "degC", "celsius": "degC"}
 
 
 class Conversion(NamedTuple):
@@ -38,6 +39,8 @@ def conversion(units: str, wanted: str, *, power: int = 1, differences: bool = F
     10.0
     >>> conversion("m", "K")
     """
+    if ONE_WORD.fullmatch(wanted) and units in (f"{wanted}{power}", f"{wanted}^{power}"):
+        return Conversion(1.0, 0.0)  # as of most variances; needs no pint
     registry = _registry()
     one, other = (_unit(registry, text, differences=True) for text in (units, wanted))
     if one is None or other is None or not one.is_compatible_with(other**power):
@@ -74,7 +77,7 @@ def _registry() -> Any:
 def _unit(registry: Any, units: str, *, differences: bool = False) -> Any:
     """Return a unit, or that of differences; None where it is not known."""
     text = units.strip()
-    text = NAMES.get(text.lower(), POWER.sub(r"**\1", text))
+    text = NAMES.get(text.lower(), POWER.sub(r"**\1", text.replace("%", "percent")))
     text = re.sub(r"(?<=[\w)])\s+(?=[A-Za-z(])", " * ", text)
     try:
         return registry.Unit(WITH_A_ZERO.sub(r"delta_\1", text) if differences else text)

@@ -1,4 +1,4 @@
-"""Check a configuration and the headers of all rasters before a run; pixels are read on request only."""
+"""Check a configuration and the headers of all rasters before a run, and look at some pixels of one tile."""
 
 from dataclasses import dataclass
 
@@ -7,6 +7,7 @@ from geouq.core.failures import Failure, collecting
 from geouq.core.wording import counted
 from geouq.pipeline.data import Options
 from geouq.pipeline.headers import read_headers
+from geouq.runs.layer_table import LayerTable, table_of_layers
 from geouq.runs.plan import describe, problems
 from geouq.runs.progress import Silent
 
@@ -19,6 +20,9 @@ class Checked:
     ----------
     plan : tuple of str
         Tiles, variables, regions and memory of the run, a line each.
+    layers : LayerTable or None
+        File, band, unit and scale of each layer of one tile, the share of nodata in one window of it, and values at
+        one pixel; None if no tile can be evaluated.
     problems : tuple of str
         Tiles that cannot be evaluated, and why.
     findings : tuple of str
@@ -30,6 +34,7 @@ class Checked:
     """
 
     plan: tuple[str, ...]
+    layers: LayerTable | None
     problems: tuple[str, ...]
     findings: tuple[str, ...]
     sample: str
@@ -46,6 +51,8 @@ def check(
 ) -> Checked:
     """Check a configuration and the headers of all rasters, as `geouq check` does.
 
+    The pixels of some windows of one tile are read, for the table of its layers.
+
     Parameters
     ----------
     experiment : path, mapping or Experiment
@@ -55,7 +62,7 @@ def check(
     memory : str, optional
         Limit of the memory, such as "4GB".
     deep : bool
-        Also read a sample of the pixels, and examine it.
+        Also read a larger sample of the pixels, and examine it.
     trust_for : str, optional
         Age of headers of files on servers, such as "12h". A header that is not older is not asked for, if it was read
         with this option. They are kept in the folder of the results.
@@ -82,4 +89,6 @@ def check(
             tiles = len(job.catalog.tiles)
             looked = f"{min(DEEP.tiles, tiles)} of {tiles} tiles"
             sample = f"up to {DEEP.windows} windows in each of {looked}: {counted(len(findings), 'finding')}"
-    return Checked(tuple(plan), tuple(problems(job.catalog)), findings, sample, tuple(failures))
+    return Checked(
+        tuple(plan), table_of_layers(job.catalog), tuple(problems(job.catalog)), findings, sample, tuple(failures)
+    )

@@ -8,6 +8,7 @@ from geouq.pipeline.data import Job, Options
 from geouq.rasters.catalog import find_tiles
 from geouq.rasters.kept_headers import KEPT, KeptHeaders, parse_age
 from geouq.rasters.raster import headers_from
+from geouq.rasters.steps import with_step_regions
 from geouq.runs.checksums import require_local
 from geouq.runs.plan import plan_run, restricted, settings_for
 from geouq.runs.progress import Reporter
@@ -31,6 +32,7 @@ def read_headers(experiment: Experiment, options: Options, reporter: Reporter, b
 def _read(experiment: Experiment, folder: Path, options: Options, reporter: Reporter, begun: Begun) -> Job:
     reporter.stage("headers", 1)
     everything = find_tiles(experiment, options.workers)
+    experiment = with_step_regions(experiment, everything)
     settings = settings_for(experiment, everything)
     experiment, catalog = restricted(experiment, everything, options.only)
     regions = open_regions(experiment)

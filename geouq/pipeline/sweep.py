@@ -18,7 +18,16 @@ from geouq.rasters.catalog import Tile
 from geouq.regions import evaluation_units
 from geouq.runs.exact_bins import wanted_keys, with_kept
 from geouq.runs.plan import slots
-from geouq.runs.provenance import RunRecord, config_digest, inputs_of, resolved, save_record, utc, vector_inputs
+from geouq.runs.provenance import (
+    RunRecord,
+    config_digest,
+    inputs_of,
+    resolved,
+    save_record,
+    source_inputs,
+    utc,
+    vector_inputs,
+)
 from geouq.runs.store import (
     SavedSummaries,
     SummariesUnderWay,
@@ -73,6 +82,7 @@ def _record_of(inspected: Inspected, failures: Sequence[Failure]) -> RunRecord:
         whole=_whole_tiles(job, done),
         findings=inspected.findings,
         polygons=vector_inputs(job.regions.polygons, polygons_without_pixels(job.regions, job.zones.values())),
+        sources=source_inputs(job.catalog.sources),
         summaries=checksums_of_summaries(job.folder, {tile.name: job.zones[tile.name].layers for tile in done}),
     )
 

@@ -88,6 +88,8 @@ def pixels_within(grid: Grid, source: Grid) -> float:
 def _aligned(raster: Raster, mean: Raster, own: LayerFile, layer: str) -> Raster:
     """Return a raster on the grid of the mean; DataError where it cannot be brought to it."""
     method, grid = own.align, mean.grid
+    if raster.array is not None:
+        raise DataError(f"{raster.path}: arrays of netCDF and Zarr files are not aligned; bring both to one grid first")
     if method is None or _without_place(grid) or _without_place(raster.grid) or bool(grid.crs) != bool(raster.grid.crs):
         raise DataError(f"{raster.path} cannot be aligned: it and {mean.path} need a CRS and a transform each")
     window = source_window(grid, raster.grid)

@@ -12,23 +12,17 @@ from geouq.core.failures import Failure
 from geouq.core.grid import Grid, Window
 from geouq.rasters.alignment import on_one_grid
 from geouq.rasters.areas import require_areas
+from geouq.rasters.files import Stamp
 from geouq.rasters.gdal import keep_gdal_options
 from geouq.rasters.layered import Layered, layered_models
 from geouq.rasters.members import with_members
 from geouq.rasters.mosaic import squares_of
 from geouq.rasters.predictions import Prediction, is_predicted
-from geouq.rasters.raster import Raster, number_of_band, read_header
-from geouq.rasters.remote_files import as_gdal_names_it, is_remote
-from geouq.rasters.stored import as_written, in_units_of, require_one_variable
-from geouq.rasters.tile_names import (
-    listed_names,
-    missing_in_tables,
-    path_of,
-    patterns_without_files,
-    problems_of_names,
-    unknown_tiles,
-    wanted_names,
-)
+from geouq.rasters.raster import Raster, number_of_band
+from geouq.rasters.sources import Sources, sources_of
+from geouq.rasters.steps import StepLabel, steps_of_tiles, with_selection
+from geouq.rasters.stored import in_units_of, require_one_variable
+from geouq.rasters.tile_names import has_arrays, missing_in_tables, problems_of_names, unknown_tiles, wanted_names
 from geouq.rasters.wiring import problems_of_wiring
 from geouq.summary.form import GAUSSIAN, Form
 
@@ -46,7 +40,8 @@ class Tile:
     truth_std, truth_relative_std : the error of the truth itself, of which one may be given, and whose variance is
     added to the predicted one; numbers of it stand with the variables. weights : how
     much each pixel counts; None where all count alike, or by their area if `area_weighted`. covariates, classes : by
-    whose values, or codes, coverage is grouped. notes : what the user should know of how its layers are read.
+    whose values, or codes, coverage is grouped. labels : where along other dimensions of arrays it lies. notes : what
+    the user should know of how its layers are read.
     """
 
     name: str
@@ -63,6 +58,7 @@ class Tile:
     covariates: Mapping[str, Raster] = field(default_factory=dict)
     classes: Mapping[str, Raster] = field(default_factory=dict)
     common: bool = True
+    labels: tuple[StepLabel, ...] = ()
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
@@ -155,11 +151,15 @@ def _shared_fields(rasters: Mapping[str, Raster]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Catalog:
-    """The tiles that can be evaluated, those that cannot, and what the user should know."""
+    """The tiles that can be evaluated, those that cannot, and what the user should know.
+
+    sources : files that name the files of tiles, by their keys in the configuration.
+    """
 
     tiles: tuple[Tile, ...]
     failures: tuple[Failure, ...]
     notes: tuple[str, ...]
+    sources: Mapping[str, Stamp] = field(default_factory=dict)
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -182,32 +182,33 @@ def find_tiles(experiment: Experiment, workers: int | None = None) -> Catalog:
     if isinstance(experiment.data, FormData) and (problems := _problems_of_form(experiment, experiment.data)):
         raise config_error(problems)
     experiment = with_members(experiment)
-    patterns = experiment.patterns
-    found = listed_names(experiment, patterns)
-    problems = patterns_without_files(experiment, patterns, found) + unknown_tiles(experiment, found)
-    if problems:
+    sources = sources_of(experiment)
+    if problems := sources.problems() + unknown_tiles(experiment, sources.names):
         raise config_error(problems)
-    names, notes = wanted_names(experiment, found)
+    names, notes = wanted_names(experiment, sources.names, sources.tiles)
     if not names:
         raise config_error([experiment.problem("tiles", message=f"there is no tile to evaluate; {'; '.join(notes)}")])
     if problems := missing_in_tables(experiment, names):
         raise config_error(problems)
-    failures = [failure for name in names if (failure := _missing_layers(name, patterns, found))]
-    incomplete = {failure.tile for failure in failures}
-    complete = [name for name in names if name not in incomplete]
+    missing = {name: own for name in names if (own := sources.missing(name))}
+    failures = [Failure(name, "catalog", "MissingLayer", "; ".join(own)) for name, own in missing.items()]
+    complete = [name for name in names if name not in missing]
     variables = _SharedVariables(experiment)
-    readers = workers or readers_of(patterns.values())
+    readers = workers or readers_for(remote=sources.remote)
     with ThreadPoolExecutor(readers, initializer=keep_gdal_options) as pool:
-        opened = list(pool.map(lambda name: _open_tile(name, patterns, experiment, variables), complete))
+        opened = list(pool.map(lambda name: _open_tile(name, sources, variables), complete))
     tiles = [tile for tile in opened if isinstance(tile, Tile)]
     failures += [failure for failure in opened if isinstance(failure, Failure)]
     tiles, wrong = _rightly_wired(tiles, experiment)
     if isinstance(experiment.tiles, TileCut):
         tiles = _cut(tiles, experiment, experiment.tiles)
     tiles, odd = _with_same_variables(tiles)
+    if has_arrays(experiment):
+        tiles, without, left_out = steps_of_tiles(tiles, experiment)
+        failures, notes = [*failures, *without], [*notes, *left_out]
     failures = sorted([*failures, *wrong, *odd], key=lambda failure: failure.tile)
-    notes = [*notes, *dict.fromkeys(note for tile in tiles for note in tile.notes)]
-    return Catalog(tuple(tiles), tuple(failures), tuple(notes))
+    notes = [*notes, *sources.notes, *dict.fromkeys(note for tile in tiles for note in tile.notes)]
+    return Catalog(tuple(tiles), tuple(failures), tuple(notes), sources.stamps)
 
 
 def _cut(tiles: list[Tile], experiment: Experiment, cut: TileCut) -> list[Tile]:
@@ -221,16 +222,9 @@ def _cut(tiles: list[Tile], experiment: Experiment, cut: TileCut) -> list[Tile]:
     return [tile.part(name, window) for tile, name, window in squares if name in (cut.names or (name,))]
 
 
-def readers_of(paths: Iterable[str]) -> int:
-    """Return how many threads read headers of files with such paths: more of those on servers."""
-    return REMOTE_READERS if any(is_remote(as_gdal_names_it(path)) for path in paths) else READERS
-
-
-def _missing_layers(name: str, patterns: Mapping[str, str], found: Mapping[str, set[str]]) -> Failure | None:
-    missing = [path_of(p, name) for layer, p in patterns.items() if name not in found.get(layer, {name})]
-    if not missing:
-        return None
-    return Failure(name, "catalog", "MissingLayer", "there is no file " + ", nor ".join(missing))
+def readers_for(*, remote: bool) -> int:
+    """Return how many threads read headers: more where files are on servers."""
+    return REMOTE_READERS if remote else READERS
 
 
 class _SharedVariables:
@@ -259,16 +253,11 @@ class _Variables(NamedTuple):
     of_models: tuple[Variable, ...]
 
 
-def _open_tile(
-    name: str, patterns: Mapping[str, str], experiment: Experiment, variables: _SharedVariables
-) -> Tile | Failure:
+def _open_tile(name: str, sources: Sources, variables: _SharedVariables) -> Tile | Failure:
     try:
-        paths = {layer: path_of(pattern, name) for layer, pattern in patterns.items()}
-        rasters = {
-            layer: as_written(read_header(path, experiment.drivers), layer, experiment.settings.get(layer))
-            for layer, path in paths.items()
-        }
-        return _tile_of(name, rasters, experiment, variables)
+        rasters = {layer: sources.raster(layer, name) for layer in sources.patterns}
+        selected = with_selection(rasters, sources.experiment.data.select)
+        return _tile_of(name, selected, sources.experiment, variables)
     except GeouqError as error:
         return Failure(name, "header", type(error).__name__, str(error))
 
@@ -307,7 +296,9 @@ def _in_units(tile: Tile, experiment: Experiment) -> Tile:
     variables = {layer: tile.variables_of(layer) for layer in layers}
     rasters, notes = in_units_of(variables, layers, experiment.settings, units)
     same = all(rasters[layer] is raster for layer, raster in layers.items())
-    return replace(tile if same else tile.with_rasters(rasters), notes=(*tile.notes, *notes))
+    of_arrays = (note for raster in layers.values() if raster.array for note in raster.array.notes)
+    notes = (*tile.notes, *dict.fromkeys(of_arrays), *notes)
+    return replace(tile if same else tile.with_rasters(rasters), notes=notes)
 
 
 def _predictions_of(

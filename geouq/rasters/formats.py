@@ -5,7 +5,13 @@ from pathlib import Path
 
 from geouq.core.naming import format_in_name
 
-DRIVERS = {"NETCDF": "netCDF", "HDF5": "HDF5Image", "ZARR": "Zarr", "GTI": "GTI"}  # by what names begin with
+DRIVERS = {  # by what names begin with
+    "NETCDF": "netCDF",
+    "HDF5": "HDF5Image",
+    "ZARR": "Zarr",
+    "GTI": "GTI",
+    "VRT": "VRT",
+}
 BEGINNINGS = {  # of files
     b"CDF": "netCDF",
     b"\x89HDF": "HDF5",
@@ -30,6 +36,8 @@ def driver_of(path: str) -> str:
     if named := DRIVERS.get(format_in_name(path)):
         return named
     file = Path(path)
+    if ".gti." in file.name.lower():
+        return "GTI"
     if file.suffix == ".zarr" or any((file / name).is_file() for name in (".zgroup", ".zarray", "zarr.json")):
         return "Zarr"
     try:

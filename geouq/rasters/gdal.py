@@ -86,6 +86,11 @@ def with_option(name: str, value: str) -> Iterator[None]:
         setenv(**{name: GDAL_OPTIONS[name]})
 
 
+def cache_of_thread() -> int:
+    """Return how many bytes of decoded blocks are to be kept, as this thread has set it."""
+    return getattr(_of_thread, "cache", None) or CACHE
+
+
 def _options() -> dict[str, Any]:
     return {**GDAL_OPTIONS, **cache_options(), **store_options()}
 

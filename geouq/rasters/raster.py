@@ -23,10 +23,12 @@ from rasterio.enums import ColorInterp, MaskFlags
 from rasterio.errors import NotGeoreferencedWarning, RasterioError
 
 from geouq.config import Alignment, Variable, model_and_layer
+from geouq.config.layer_file import is_array
 from geouq.core.errors import ChangedError, DataError
 from geouq.core.grid import Grid, Window
 from geouq.core.naming import format_in_name
 from geouq.core.usage import advice_on, open_files_allowed
+from geouq.rasters.array_layout import ArrayLayout
 from geouq.rasters.files import (
     Known,
     Origin,
@@ -73,6 +75,7 @@ CUT_OFF = "; the file is damaged, or its server sends less of it than is asked f
 OF_ONE_FILE = ("GTiff", "COG")  # formats that open no other raster, which may have sidecars of its own
 DRIVERS = ("GTiff",)  # of GDAL; a VRT can make it read any file or address
 MOST_REQUESTS = 8  # at a time, for a tile
+PATIENCE = 20  # a folder is looked at again after so many times as long as the last look took
 MOST_OPEN = 256  # rasters that a thread keeps open
 MOST_HEADERS = 64  # that others are compared with
 UNSAID = re.compile(r"(band_\d+)?")  # descriptions that name no variable
@@ -189,6 +192,7 @@ class Raster:
     kept : whether the server was not asked for this header, which an earlier run read.
     only : number of the band that the configuration names for all that is read from here; None for none.
     corner : row and column of the file at which `grid` begins, of a part of it.
+    array : where it lies in an array of a netCDF or Zarr file; None of a raster that GDAL reads.
     header : the raster as its file describes it, where the configuration says otherwise, or this is a part; else None.
     rule : of a mask, which codes let a pixel count; None where all but 0 do.
     other_nodata : whether the configuration names another nodata, which GDAL does not write into absent blocks.
@@ -215,6 +219,7 @@ class Raster:
     rule: MaskRule | None = None
     corner: tuple[int, int] = (0, 0)
     aligned: Aligned | None = None
+    array: ArrayLayout | None = None
     header: "Raster | None" = field(default=None, compare=False, repr=False)
 
     @property
@@ -244,6 +249,8 @@ class Raster:
 
     def origin(self, band: int) -> Origin:
         """Return what tells a band from any other one, whatever names it has: a file and the number of its band."""
+        if self.array is not None:
+            return f"{self.identity}{self.array.fixed}", band
         passed = self.origins[band - 1] if band <= len(self.origins) else None
         return passed or (self.identity, band)
 
@@ -265,7 +272,8 @@ class Raster:
         rule = () if self.rule is None else (self.rule,)
         of = self.aligned
         aligned = () if of is None else (of.source.fingerprint, of.method, of.valid_share)
-        return repr((name, files, self.unidentified, self.grid, self.bands, self.alpha, *rule, *aligned))
+        place = () if self.array is None else (self.array.fixed,)
+        return repr((name, files, self.unidentified, self.grid, self.bands, self.alpha, *rule, *aligned, *place))
 
     @property
     def size(self) -> int:
@@ -307,6 +315,10 @@ def headers_from(store: HeaderStore) -> Iterator[None]:
 
 def read_header(path: str, drivers: Sequence[str] = DRIVERS) -> Raster:
     """Read a raster's header; DataError if it cannot be opened, or is of a format that is not among `drivers`."""
+    if is_array(path):
+        from geouq.rasters.arrays import array_header  # noqa: PLC0415  xarray is loaded where an array is read
+
+        return array_header(path)
     if kept := next(filter(None, (store.find(path, drivers) for store in _stores)), None):
         return kept
     plain = plain_tiff(path)
@@ -422,6 +434,11 @@ def _sidecar_search(path: str, drivers: Sequence[str], *, needed: bool) -> Any:
 @contextmanager
 def opened(raster: Raster) -> Iterator[Any]:
     """Yield the raster opened for this thread; the `most_open` last used stay open. Raise DataError on failure."""
+    if raster.array is not None:
+        from geouq.rasters.array_reader import ArraySource  # noqa: PLC0415  as above
+
+        yield ArraySource(raster, raster.array)
+        return
     handles = _handles()
     key = (raster.path, raster.files, raster.read_at)
     if raster.kept and key not in _confirmed:
@@ -538,9 +555,18 @@ def require_same_versions(rasters: Iterable[Raster]) -> None:
             list(pool.map(_require_same_version, files))
 
 
+_looks: dict[Stamp, tuple[float, float]] = {}  # when each folder was found unchanged, and how long that took
+
+
 def _require_same_version(file: Stamp) -> None:
+    """Raise ChangedError for another version. Steps of an array share a folder, of which a look takes a while."""
+    start = time.monotonic()
+    last, took = _looks.get(file, (-np.inf, 0.0))
+    if file.local and start - last < PATIENCE * took:
+        return
     with gdal_options():
         now = stamp(file.path)
+    _looks[file] = (end := time.monotonic()), end - start
     if now is None and not file.local:
         raise ChangedError(f"{file.path}: its server no longer shows which version it is; run again")
     if now != file._replace(sha256=""):

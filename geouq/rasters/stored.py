@@ -5,8 +5,10 @@ from dataclasses import replace
 from functools import lru_cache
 
 from geouq.config import LayerFile, Variable, key_of, model_and_layer
+from geouq.config.layer_file import Selected
 from geouq.core.errors import DataError
 from geouq.core.units import Conversion, conversion, is_known
+from geouq.rasters.array_layout import ArrayLayout
 from geouq.rasters.mask_rule import MaskRule
 from geouq.rasters.raster import (
     ONE_FOR_ALL,
@@ -30,6 +32,8 @@ def as_written(raster: Raster, layer: str, written: LayerFile | None) -> Raster:
     """
     if written is None:
         return raster
+    if written.select is not None:
+        raster = raster.changed(array=_selected(raster, layer, written.select))
     only = (
         number_described(raster, written.band, f"data.{layer}.band") if isinstance(written.band, str) else written.band
     )
@@ -42,6 +46,13 @@ def as_written(raster: Raster, layer: str, written: LayerFile | None) -> Raster:
             raise DataError(f"{raster.path}: nodata {written.nodata:g} of data.{layer} is no number of type {kind}")
     other = written.nodata is not None and bands != raster.bands
     return raster.changed(bands=bands, only=only, other_nodata=other, rule=MaskRule.of(written))
+
+
+def _selected(raster: Raster, layer: str, select: Mapping[str, Selected]) -> ArrayLayout:
+    key = f"{raster.path}: data.{layer}.select"
+    if raster.array is None:
+        raise DataError(f"{key}: it is no array of a netCDF or Zarr file; name its array as variable")
+    return raster.array.selected(select, key)
 
 
 @lru_cache(64)

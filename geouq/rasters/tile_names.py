@@ -5,9 +5,23 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 
-from geouq.config import IN, OUT, TILE, Experiment, Problem, TileCut, config_error, problem_of_name, suggestion
+from geouq.config import (
+    IN,
+    OUT,
+    TILE,
+    Experiment,
+    FileTiles,
+    Problem,
+    TileCut,
+    Tiles,
+    config_error,
+    problem_of_name,
+    suggestion,
+)
+from geouq.config.layer_file import is_array
 from geouq.core.errors import DataError
 from geouq.core.naming import file_in_name
+from geouq.core.wording import counted
 from geouq.rasters.listing import as_listed, is_in_folders, is_in_store, paths_like, tile_regex
 from geouq.rasters.predictions import is_predicted
 
@@ -47,9 +61,19 @@ def listed_names(experiment: Experiment, patterns: Mapping[str, str]) -> dict[st
     return found
 
 
+def has_arrays(experiment: Experiment) -> bool:
+    """Return whether a layer is an array, whose steps along other dimensions than those of the map are tiles."""
+    return any(map(is_array, experiment.patterns.values()))
+
+
+def _is_of(name: str, tiles: Iterable[str]) -> bool:
+    """Return whether a tile, or a step of it, is among those of a configuration."""
+    return any(tile == name or tile.startswith(f"{name}_") for tile in tiles)
+
+
 def _only_name(experiment: Experiment) -> str:
     """Return the name of the tile whose paths have no {tile}; of a mosaic that is cut, that of the experiment."""
-    if experiment.tiles is None or isinstance(experiment.tiles, TileCut):
+    if experiment.tiles is None or isinstance(experiment.tiles, Tiles) or has_arrays(experiment):
         return experiment.name
     return experiment.tiles[0]
 
@@ -76,7 +100,7 @@ def path_of(pattern: str, name: str) -> str:
     return pattern.replace("{tile}", name)
 
 
-def patterns_without_files(
+def problems_without_files(
     experiment: Experiment, patterns: Mapping[str, str], found: Mapping[str, set[str]]
 ) -> list[Problem]:
     """Return a problem for each pattern that matches no file, and one if no prediction can be listed."""
@@ -90,7 +114,7 @@ def patterns_without_files(
         if not names
     ]
     predicted = [layer for layer in patterns if is_predicted(layer)]
-    if experiment.tile_names is None and not any(layer in found for layer in predicted):
+    if experiment.tile_names is None and predicted and not any(layer in found for layer in predicted):
         problems.append(experiment.problem_of_layer(predicted[0], UNLISTED))
     return problems
 
@@ -109,16 +133,23 @@ def _what_is_there(pattern: str) -> str:
     return f"; {folder} holds {shown}" if names else f"; {folder} is empty"
 
 
-def wanted_names(experiment: Experiment, found: Mapping[str, set[str]]) -> tuple[list[str], list[str]]:
-    """Return the names of the tiles to evaluate, in order, and notes on files that are left out."""
+def wanted_names(experiment: Experiment, found: Mapping[str, set[str]], known: set[str]) -> tuple[list[str], list[str]]:
+    """Return the names of the tiles to evaluate, in order, and notes on files that are left out.
+
+    known : tiles of the source, if there is one, also those without files of some layers.
+    """
     if isinstance(experiment.tiles, TileCut):
         return [_only_name(experiment)], []
-    if experiment.tiles is not None:
-        return list(experiment.tiles), []
+    if experiment.tile_names is not None and not has_arrays(experiment):
+        return list(experiment.tile_names), []
+    if isinstance(experiment.tiles, FileTiles):
+        return _with_every_layer(found, known)
     in_regions = {name for tiles in experiment.tile_lists.values() for name in tiles}
     hidden = {name for own in found.values() for name in own if name.startswith(".")} - in_regions
     predicted = set().union(*(names for layer, names in found.items() if is_predicted(layer)))
-    names = sorted((predicted - hidden) | in_regions, key=natural_order)
+    names = sorted((predicted - hidden) | (set() if has_arrays(experiment) else in_regions), key=natural_order)
+    if experiment.tiles is not None:
+        return [name for name in names if _is_of(name, experiment.tiles)] or names, []
     tiles = set(names)
     idle = {name for name in found.get("truth", set()) - hidden if not _belongs_to(name, tiles)}
     notes = []
@@ -130,6 +161,17 @@ def wanted_names(experiment: Experiment, found: Mapping[str, set[str]]) -> tuple
             "list the tiles in `tiles` to evaluate them"
         )
     return names, notes
+
+
+def _with_every_layer(found: Mapping[str, set[str]], known: set[str]) -> tuple[list[str], list[str]]:
+    """Return the tiles of a source that have every layer, as it may be that of a whole continent; notes on others."""
+    names = known.intersection(*found.values())
+    notes = [
+        f"left aside: {counted(len(missing), 'tile')} without {layer} ({_some(missing)})"
+        for layer, own in found.items()
+        if (missing := known - own)
+    ]
+    return sorted(names, key=natural_order), notes
 
 
 def missing_in_tables(experiment: Experiment, names: Iterable[str]) -> list[Problem]:
@@ -166,7 +208,7 @@ def natural_order(name: str) -> tuple[tuple[int, str], ...]:
 def unknown_tiles(experiment: Experiment, found: Mapping[str, set[str]]) -> list[Problem]:
     """Return a problem for each configured tile without a file in any layer; parts of a mosaic have none."""
     known = set().union(*found.values())
-    if not known or isinstance(experiment.tiles, TileCut):
+    if not known or isinstance(experiment.tiles, TileCut) or has_arrays(experiment):
         return []
     return problems_of_names(experiment, known)
 

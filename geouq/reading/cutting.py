@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from geouq.core.grid import SQUARE, Grid, Window
+from geouq.rasters.array_layout import DEEP
 from geouq.rasters.catalog import Tile
 from geouq.rasters.gdal import CACHE
 from geouq.rasters.raster import Raster
@@ -68,7 +69,15 @@ def reading_for(tile: Tile, workers: int = 1, widest: int | None = None) -> Read
         return Reading(height, widest, SMALL_CACHE)
     blocks = sum(_touched(raster, height, width) for raster in tile.rasters.values())
     aligned = height % rows == 0 and (width % columns == 0 or columns >= tile.grid.shape[1])
-    return Reading(height, width, max(SMALL_CACHE if aligned else CACHE, workers * blocks))
+    aligned &= not any(raster.array for raster in tile.rasters.values())
+    needed = max(workers * blocks, 0 if widest else min(DEEP, _steps_decoded_together(tile)))
+    return Reading(height, width, max(SMALL_CACHE if aligned else CACHE, needed))
+
+
+def _steps_decoded_together(tile: Tile) -> int:
+    """Return the bytes of the chunks of a tile that hold other steps too."""
+    deep = (r for r in tile.rasters.values() if r.array is not None and r.array.depth > 1)
+    return sum(_touched(raster, *tile.grid.shape) for raster in deep)
 
 
 def _up(length: int) -> int:
@@ -83,7 +92,8 @@ def _touched(raster: Raster, height: int, width: int) -> int:
         apart = -(-side // block) + (side % block > 0)
         count *= min(apart, -(-whole // block)) * min(block, whole)
     bands = raster.bands if raster.interleaved else raster.bands[:1]
-    return count * sum(np.dtype(band.dtype).itemsize for band in bands)
+    depth = 1 if raster.array is None else raster.array.depth
+    return depth * count * sum(np.dtype(band.dtype).itemsize for band in bands)
 
 
 def bands_of(grid: Grid) -> int:

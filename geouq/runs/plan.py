@@ -5,7 +5,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -88,13 +88,12 @@ def restricted(experiment: Experiment, catalog: Catalog, only: Sequence[str]) ->
     if len(sides) < 2:  # a side alone is a region like any other
         regions, sides = regions | dict(sides), {}
     own = experiment.of_tiles(names).model_copy(update={"regions": regions, "splits": sides or None})
-    return own, Catalog(
-        tuple(tile for tile in catalog.tiles if tile.name in chosen),
-        tuple(failure for failure in catalog.failures if failure.tile in chosen),
-        (
-            *catalog.notes,
-            f"tables, figures and pages are of {', '.join(only)} alone, also where a region holds more tiles",
-        ),
+    note = f"tables, figures and pages are of {', '.join(only)} alone, also where a region holds more tiles"
+    return own, replace(
+        catalog,
+        tiles=tuple(tile for tile in catalog.tiles if tile.name in chosen),
+        failures=tuple(failure for failure in catalog.failures if failure.tile in chosen),
+        notes=(*catalog.notes, note),
     )
 
 
@@ -333,7 +332,6 @@ def describe(plan: Plan, catalog: Catalog, *, checksums: bool = False) -> list[s
     lines = [
         f"tiles      {plan.tiles}",
         f"variables  {len(units)}: {names}",
-        *_bands_of_layers(catalog),
         *([f"prediction {catalog.form.described()}"] if catalog.form != GAUSSIAN else []),
         *([f"models     {len(models)}: {', '.join(models)}; {_compared(catalog)}"] if models else []),
         f"pixels     {plan.pixels:,} in a variable, {plan.pixels * plan.variables:,} in all",
@@ -350,16 +348,6 @@ def describe(plan: Plan, catalog: Catalog, *, checksums: bool = False) -> list[s
     if checksums:
         lines.append("checksums  of all files, which each run computes first")
     return lines + [f"note       {note}" for note in catalog.notes]
-
-
-def _bands_of_layers(catalog: Catalog) -> list[str]:
-    """Return a line for each variable whose layers name bands: those of the first tile."""
-    tiles, variables = catalog.tiles[:1], [v for v in catalog.variables if v.layer_bands]
-    return [
-        f"bands      {v.name}: {', '.join(f'{layer} {band}' for layer, band in tile.bands_of(v).items())}"
-        for tile in tiles
-        for v in variables
-    ]
 
 
 def _compared(catalog: Catalog) -> str:

@@ -26,6 +26,7 @@ from geouq.core.failures import Failure
 from geouq.core.redaction import MARK, is_private, last_part, redacted, without_secrets
 from geouq.core.wording import counted
 from geouq.rasters.catalog import Tile
+from geouq.rasters.files import Stamp
 from geouq.rasters.gdal import GDAL_OPTIONS
 from geouq.rasters.raster import Raster
 from geouq.version import __version__
@@ -131,8 +132,9 @@ class RunRecord:
     """The content of run.json: all that `geouq report` needs besides the summaries.
 
     whole : tiles that lie wholly in regions which are made of others. polygons : the file of those and the names of
-    which no tile holds a pixel, by key. findings : of the input checks. summaries : checksum of each file of
-    summaries, by its path. outputs : SHA-256 of each other file, by its path; empty until all are written.
+    which no tile holds a pixel, by key. sources : items or indices that name the files of tiles, by key. findings : of
+    the input checks. summaries : checksum of each file of summaries, by its path. outputs : SHA-256 of each other file,
+    by its path; empty until all are written.
     cpu : name and features of the CPU for which code was compiled; empty in older files.
     """
 
@@ -150,6 +152,7 @@ class RunRecord:
     config_sha256: str
     whole: Mapping[str, Sequence[str]] = field(default_factory=dict)
     polygons: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    sources: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=versions)
     cpu: Mapping[str, str] = field(default_factory=processor)
     findings: tuple[str, ...] = ()
@@ -159,7 +162,7 @@ class RunRecord:
     command: str = field(default_factory=command)
 
     def __post_init__(self) -> None:
-        clean = {name: redacted(getattr(self, name)) for name in ("notes", "findings", "inputs", "polygons")}
+        clean = {name: redacted(getattr(self, name)) for name in ("notes", "findings", "inputs", "polygons", "sources")}
         clean["failures"] = tuple(replace(one, message=without_secrets(one.message)) for one in self.failures)
         for name, value in clean.items():
             object.__setattr__(self, name, value)
@@ -188,6 +191,14 @@ def vector_inputs(
         if status:
             found[key] |= {"bytes": status.st_size, "modified_ns": status.st_mtime_ns}
     return found
+
+
+def source_inputs(sources: Mapping[str, Stamp]) -> dict[str, dict[str, Any]]:
+    """Name, size, time of change and checksum of each file that names the files of tiles, by key."""
+    return {
+        key: {"file": own.name, "bytes": own.bytes, "modified_ns": own.modified, "sha256": own.sha256}
+        for key, own in sources.items()
+    }
 
 
 def _input(raster: Raster) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from geouq.runs.provenance import (
     processor,
     require_credentials,
     save_record,
+    source_inputs,
     vector_inputs,
     versions,
 )
@@ -115,19 +116,19 @@ def _configuration(folder: Path, record: RunRecord) -> Iterator[str]:
 def _inputs(folder: Path, record: RunRecord) -> Iterator[str]:
     """Yield the files that are gone or changed, by what the record knows of them: size and time, or their checksums."""
     try:
-        now, polygons = _inputs_now(folder, record)
+        now, other = _inputs_now(folder, record)
     except GeouqError as error:
         yield f"inputs cannot be looked at: {error}"
         return
     told = {f"{layer} of tile {tile}": file for tile, layers in record.inputs.items() for layer, file in layers.items()}
     seen = {f"{layer} of tile {tile}": file for tile, layers in now.items() for layer, file in layers.items()}
-    for name, file in (told | dict(record.polygons)).items():
-        if changed := _difference(file, (seen | polygons).get(name, {})):
+    for name, file in (told | {**record.polygons, **record.sources}).items():
+        if changed := _difference(file, (seen | other).get(name, {})):
             yield f"input {name}, {file['file']}, {changed}"
 
 
 def _inputs_now(folder: Path, record: RunRecord) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what the record would tell of rasters and polygons now."""
+    """Return what the record would tell of rasters now, and of polygons and the sources of tiles."""
     experiment = load_experiment(folder / "config.yaml")
     require_credentials(experiment)
     regions = open_regions(experiment)
@@ -136,16 +137,16 @@ def _inputs_now(folder: Path, record: RunRecord) -> tuple[dict[str, Any], dict[s
     if any("files" in layer for layers in record.inputs.values() for layer in layers.values()):
         summed = [found for found in with_checksums(tiles, zones, 1, lambda *_: None) if not isinstance(found, Failure)]
         tiles, zones = [tile for tile, _ in summed], {tile.name: own for tile, own in summed}
-    return inputs_of(tiles, {tile.name: zones[tile.name].rasters for tile in tiles}), vector_inputs(
-        regions.polygons, {}
-    )
+    rasters = inputs_of(tiles, {tile.name: zones[tile.name].rasters for tile in tiles})
+    return rasters, {**vector_inputs(regions.polygons, {}), **source_inputs(catalog.sources)}
 
 
 def _difference(told: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     if "bytes" in told and "bytes" not in now:
         return "is gone"
-    if "files" in told:
-        return "" if told["files"] == now["files"] else "has other bytes than the run read"
+    for key in ("files", "sha256"):
+        if key in told:
+            return "" if told[key] == now.get(key) else "has other bytes than the run read"
     if told.get("bytes") != now.get("bytes"):
         return f"has {now['bytes']} bytes, not {told['bytes']}"
     if told.get("versions") != now.get("versions"):

@@ -1,8 +1,8 @@
 """Regions that are no whole tiles: polygons, classes of rasters, and what is made of these, as masks of windows."""
 
+from geouq.rasters.vector import Polygons, read_polygons
 from geouq.zones.masks import Part, Zones
 from geouq.zones.regions import Regions, TileZones, open_regions, placed, polygons_without_pixels, without_pixels
-from geouq.zones.vector import Polygons, read_polygons
 
 __all__ = [
     "Part",

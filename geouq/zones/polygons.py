@@ -21,8 +21,8 @@ from geouq.core.compiled import compiled
 from geouq.core.errors import DataError
 from geouq.core.grid import Grid, Window
 from geouq.rasters.raster import Raster
+from geouq.rasters.vector import Polygons
 from geouq.zones.masks import Mask, Part, meet, shrunk, within
-from geouq.zones.vector import Polygons
 
 Edges = NDArray[np.float64]
 TOLERANCE = 0.001  # pixels

@@ -17,10 +17,10 @@ from geouq.core.failures import Failure
 from geouq.core.grid import Grid, Window
 from geouq.rasters.catalog import Catalog
 from geouq.rasters.raster import Raster
+from geouq.rasters.vector import Polygons, read_polygons
 from geouq.zones.classes import ClassZones, read_classes, require_classes
 from geouq.zones.masks import Mask, Part, Zones, shrunk, within
 from geouq.zones.polygons import polygon_zones
-from geouq.zones.vector import Polygons, read_polygons
 
 SHOWN = 5
 Steps = tuple[str, ...]

@@ -1,4 +1,4 @@
-"""`geouq check`: the plan and the problems, from headers alone."""
+"""`geouq check`: the plan, the layers and the problems, before a run."""
 
 import zipfile
 

@@ -55,8 +55,7 @@ def test_a_run_that_ends_records_that_its_code_is_compiled(tile_folder, geouq, m
 
 def test_from_two_folders_to_a_report(tile_folder, geouq, tmp_path):
     tile_folder()
-    written = geouq("init", "predictions", "truth")
-    (tmp_path / "forest.yaml").write_text(written.output, encoding="utf-8")
+    written = geouq("init", "predictions", "truth", "--out", "forest.yaml")
     checked = geouq("check", "forest.yaml")
     done = geouq("run", "forest.yaml", "--quiet")
 
@@ -94,9 +93,9 @@ def test_from_two_folders_to_a_report(tile_folder, geouq, tmp_path):
         (["run", "gate.yaml"], "gate.yaml:7: gates.0: there is no coverage_91"),
         (["check", "gate.yaml"], "did you mean 'coverage_95'"),
         (["report", "truth"], "holds no run"),
-        (["init", "nowhere", "truth"], "there is no folder nowhere"),
+        (["init", "nowhere", "truth"], "there is no folder or file nowhere"),
         (["init", "truth", "truth"], "NAME_mean.tif"),
-        (["init", "predictions", "predictions"], "no truth file is named after a tile"),
+        (["init"], "Missing argument"),
         (["run"], "Missing argument"),
         (["run", "experiment.yaml", "--workers", "0"], "--workers"),
     ],

@@ -86,12 +86,12 @@ def test_each_model_has_settings_of_its_own():
 @pytest.mark.parametrize(
     ("path", "name"),
     [
-        ("{tile}.nc", 'NETCDF:"{tile}.nc":agb'),
+        ("{tile}.nc", 'ARRAY:"{tile}.nc":agb'),
         ("{tile}.H5", 'HDF5:"{tile}.H5"://agb'),
-        ("{tile}.zarr", 'ZARR:"{tile}.zarr":/agb'),
+        ("{tile}.zarr", 'ARRAY:"{tile}.zarr":agb'),
     ],
 )
-def test_an_array_of_a_file_has_the_name_that_gdal_gives_it(tmp_path, monkeypatch, path, name):
+def test_an_array_of_a_file_has_a_name(tmp_path, monkeypatch, path, name):
     monkeypatch.chdir(tmp_path)
 
     found = experiment(truth={"path": path, "variable": "agb"})
@@ -144,6 +144,6 @@ def test_the_schema_lets_a_layer_be_a_path_or_a_mapping():
     assert {"$ref": "#/$defs/LayerFile"} in named
     assert layers["cv"] == layers["relative_std"]
     assert set(schema["$defs"]["LayerFile"]["properties"]) == {
-        "path", "variable", "band", "scale", "offset", "nodata", "units", "keep", "bits", "align",
-        "valid_share",
+        "path", "asset", "tiles", "variable", "select", "band", "scale", "offset", "nodata", "units", "keep", "bits",
+        "align", "valid_share",
     }  # fmt: skip

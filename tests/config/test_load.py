@@ -25,7 +25,7 @@ def test_a_file_that_is_not_there_and_a_folder_are_named(tmp_path):
 
 @pytest.mark.parametrize(
     "path",
-    ["/data/{tile}.tif", "/vsicurl/https://x.org/{tile}.tif", "s3://b/../{tile}.tif", "NETCDF:{tile}.nc:v"],
+    ["/data/{tile}.tif", "/vsicurl/https://x.org/{tile}.tif", "s3://b/../{tile}.tif", "NETCDF:/{tile}.nc:v"],
 )
 def test_absolute_paths_urls_and_gdal_names_are_kept(tmp_path, path):
     assert load_experiment(written(tmp_path, SMALLEST.replace("t/{tile}.tif", path))).data.truth == path

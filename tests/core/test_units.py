@@ -35,7 +35,8 @@ def test_differences_have_no_zero_of_a_scale(units, wanted, factor):
 
 
 @pytest.mark.parametrize(
-    ("units", "wanted", "factor"), [("cm2", "m", 1e-4), ("m^2", "m", 1), ("degC2", "K", 1), ("(m)", "m", None)]
+    ("units", "wanted", "factor"),
+    [("cm2", "m", 1e-4), ("m^2", "m", 1), ("degC2", "K", 1), ("(m)", "m", None), ("%2", "%", 1), ("%2", "1", 1e-4)],
 )
 def test_a_variance_has_the_square_of_the_unit(units, wanted, factor):
     found = conversion(units, wanted, power=2)
@@ -55,3 +56,10 @@ def test_texts_that_are_no_units_are_not_known():
     assert [is_known(text) for text in ("Mg ha-1", "%", "m[", "exec('x')", "ha ha ha nothing")] == [
         True, True, False, False, False,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("units", "wanted"), [("m2", "m"), ("m^2", "m"), ("%2", "%"), ("degC2", "degC")])
+def test_the_square_of_a_unit_that_is_one_word_is_known_without_pint(monkeypatch, units, wanted):
+    monkeypatch.setattr("geouq.core.units._registry", None)
+
+    assert conversion.__wrapped__(units, wanted, power=2) == (1, 0)

@@ -16,6 +16,7 @@ from geouq.maps.scales import FAULT, even
 
 PACKAGE = Path(package.__file__).parent
 # names that are also those of figures, layers, metrics or sums
+NOUNS = {"mean", "std"}
 OTHER_NOUNS = {
     "api/pixel_scores.py": {"mean", "std"},
     "classes.py": {"brier", "confidence"},
@@ -26,7 +27,7 @@ OTHER_NOUNS = {
     "metrics/__init__.py": {"crps", "nll"},
     "pages/cells.py": {"covered", "crps", "error", "mean", "std", "z"},
     "plot.py": {"pit", "std"},
-    "runs/init_config.py": {"mean", "std"},
+    **dict.fromkeys((f"starting/{name}.py" for name in ("bands", "file_per_layer", "stored", "words")), NOUNS),
     "summary/moments.py": {"abs_error", "crps", "error", "nll", "pit", "std", "z"},
 }
 MAPS = SHORT.replace("maps: none", "maps: [z_squared]")

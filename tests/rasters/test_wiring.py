@@ -287,10 +287,12 @@ def test_a_description_that_no_band_has_is_a_failure_that_shows_all(folder):
     assert "1 height, 2 height_std, 3 cover, 4 cover_std" in failure.message
 
 
-def test_the_plan_shows_the_bands_of_each_layer(folder, geouq):
+def test_a_check_shows_the_bands_of_each_layer(folder, geouq):
     experiment(folder, BANDS["numbers"], mean="stack", std="stack", truth="truth")
 
-    assert "bands      cover: mean 3, std 4, truth 2" in geouq("check", "one.yaml").stdout
+    rows = [line.split()[1:5] for line in geouq("check", "one.yaml").stdout.splitlines() if line.startswith("cover: ")]
+
+    assert [(layer, band) for layer, _, band, _ in rows] == [("mean", "3"), ("std", "4"), ("truth", "2")]
 
 
 # descriptions

@@ -11,7 +11,7 @@ from geouq.config import PolygonRegions, load_experiment
 from geouq.core.errors import ConfigError, DataError
 from geouq.core.naming import MISSING
 from geouq.rasters.catalog import find_tiles
-from geouq.zones.vector import read_polygons
+from geouq.rasters.vector import read_polygons
 
 GEOJSON = """{"type": "FeatureCollection", "features": [
 {"type": "Feature", "properties": {"iso": "ZA"}, "geometry": {"type": "Polygon", "coordinates": [[[0,0],[1,0],[1,1],[0,0]]]}},

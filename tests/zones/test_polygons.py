@@ -18,8 +18,8 @@ from vectors import feature, geojson, mask_of, polygons_of, square
 
 from geouq.core.errors import DataError
 from geouq.core.grid import Grid, Window
+from geouq.rasters.vector import Polygons
 from geouq.zones.polygons import inside, outlines, polygon_zones
-from geouq.zones.vector import Polygons
 
 UTM = CRS.from_epsg(32633).to_wkt()
 LONLAT = CRS.from_epsg(4326).to_wkt()

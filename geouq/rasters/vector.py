@@ -16,7 +16,7 @@ from geouq.core.errors import DataError
 from geouq.core.naming import reads_as_missing
 from geouq.rasters.files import require_regular
 
-INSTALL = "polygons need pyogrio and shapely: pip install 'geouq[polygons]'"
+INSTALL = "needs pyogrio and shapely: pip install 'geouq[polygons]'"
 FARTHEST = 720.0  # degrees, two turns; what lies beyond was written in metres
 LARGEST_WHOLE = 2**53  # beyond, whole numbers that are stored as float64 run together
 SHOWN = 5
@@ -54,12 +54,12 @@ def read_polygons(regions: PolygonRegions) -> Polygons:
     """
     pyogrio, shapely = _libraries()
     path = regions.polygons
-    _require_signature(path, regions.drivers)
-    layer = _layer(pyogrio, regions)
+    _require_signature("polygons", path, regions.drivers)
+    layer = _layer(pyogrio, "polygons", path, regions.layer)
     fields, crs = _described(pyogrio, path, layer, regions.drivers)
     if regions.name not in fields:
         raise DataError(f"name: {path} has no attribute {regions.name!r}{suggestion(regions.name, fields)}")
-    with _said_plainly(pyogrio, path):
+    with _said_plainly(pyogrio, "polygons", path):
         try:
             # a FlatGeobuf file is filtered by attributes that are read only
             columns = None if regions.where else [regions.name]
@@ -73,36 +73,57 @@ def read_polygons(regions: PolygonRegions) -> Polygons:
         chosen = f"of which {regions.where!r} holds" if regions.where else "at all"
         raise DataError(f"{'where' if regions.where else 'polygons'}: {path} has no feature {chosen}")
     names = values[list(meta["fields"]).index(regions.name)]
-    return _named(shapely, path, crs, _texts(path, regions.name, names), wkb)
+    return _named(shapely, path, crs, texts_of(path, regions.name, names), wkb)
 
 
-def _libraries() -> tuple[Any, Any]:
+def read_attributes(key: str, path: str, layer: str | None, names: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Return attributes of all features of a vector file, without their geometries.
+
+    key : name of the file in messages.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or has no such layer or attribute.
+    """
+    pyogrio, _ = _libraries(key)
+    _require_signature(key, path, [*SIGNATURES])
+    with _said_plainly(pyogrio, key, path):
+        layer = _layer(pyogrio, key, path, layer)
+        fields = [str(name) for name in pyogrio.read_info(path, layer=layer)["fields"]]
+        for name in names:
+            if name not in fields:
+                raise DataError(f"{path} has no attribute {name!r}{suggestion(name, fields)}")
+        meta, _, _, values = pyogrio.raw.read(path, layer=layer, columns=list(names), read_geometry=False)
+    return dict(zip(map(str, meta["fields"]), values, strict=True))
+
+
+def _libraries(key: str = "polygons") -> tuple[Any, Any]:
     try:
         import pyogrio  # noqa: PLC0415  an optional extra
         import pyogrio.raw  # noqa: PLC0415
         import shapely  # noqa: PLC0415
     except ImportError:
-        raise DataError(f"polygons: {INSTALL}") from None
+        raise DataError(f"{key}: {INSTALL}") from None
     return pyogrio, shapely
 
 
-def _layer(pyogrio: Any, regions: PolygonRegions) -> str:
-    path = regions.polygons
-    with _said_plainly(pyogrio, path):
+def _layer(pyogrio: Any, key: str, path: str, layer: str | None) -> str:
+    with _said_plainly(pyogrio, key, path):
         layers = [str(name) for name, kind in pyogrio.list_layers(path) if kind is not None]
-    if regions.layer is None:
+    if layer is None:
         if len(layers) != 1:
             what = (
                 f"has the layers {', '.join(layers)}; name one with 'layer'" if layers else "has no layer of features"
             )
-            raise DataError(f"{'layer' if layers else 'polygons'}: {path} {what}")
+            raise DataError(f"{'layer' if layers else key}: {path} {what}")
         return layers[0]
-    if regions.layer not in layers:
-        raise DataError(f"layer: {path} has no layer {regions.layer!r}{suggestion(regions.layer, layers)}")
-    return regions.layer
+    if layer not in layers:
+        raise DataError(f"layer: {path} has no layer {layer!r}{suggestion(layer, layers)}")
+    return layer
 
 
-def _require_signature(path: str, drivers: Sequence[str]) -> None:
+def _require_signature(key: str, path: str, drivers: Sequence[str]) -> None:
     """Raise DataError for a file that begins as none of these formats do, before GDAL opens what it may refer to.
 
     GDAL would wait for a pipe without end. GDAL identifies formats without a known beginning; folders, archives
@@ -111,31 +132,30 @@ def _require_signature(path: str, drivers: Sequence[str]) -> None:
     try:
         require_regular(path)
     except DataError as error:
-        raise DataError(f"polygons: {error}") from None
+        raise DataError(f"{key}: {error}") from None
     if not Path(path).is_file() or any(driver not in SIGNATURES for driver in drivers):
         return
     try:
         with Path(path).open("rb") as file:
             begin = file.read(LONGEST_SIGNATURE).removeprefix(BOM).lstrip(b" \t\r\n")
     except OSError as error:
-        raise DataError(f"polygons: {path} cannot be read: {error.strerror}") from None
+        raise DataError(f"{key}: {path} cannot be read: {error.strerror}") from None
     if not begin.startswith((ARCHIVE, *(SIGNATURES[driver] for driver in drivers))):
-        raise _of_no_format(path, drivers)
+        raise _of_no_format(key, path, drivers)
 
 
-def _of_no_format(path: str, drivers: Sequence[str]) -> DataError:
+def _of_no_format(key: str, path: str, drivers: Sequence[str]) -> DataError:
     known = " or ".join(drivers)
-    return DataError(
-        f"polygons: {path} cannot be read: it is no {known} file; `drivers` of the region names the formats to read"
-    )
+    remedy = "; `drivers` of the region names the formats to read" if key == "polygons" else ""
+    return DataError(f"{key}: {path} cannot be read: it is no {known} file{remedy}")
 
 
 def _described(pyogrio: Any, path: str, layer: str, drivers: Sequence[str]) -> tuple[list[str], str]:
     """Return the attributes, and the CRS as WKT."""
-    with _said_plainly(pyogrio, path):
+    with _said_plainly(pyogrio, "polygons", path):
         described = pyogrio.read_info(path, layer=layer)
     if described["driver"] not in drivers:
-        raise _of_no_format(path, drivers)
+        raise _of_no_format("polygons", path, drivers)
     if not described["crs"]:
         raise DataError(
             f"polygons: {path} has no CRS; give it the one that its coordinates are in, for example with "
@@ -147,7 +167,7 @@ def _described(pyogrio: Any, path: str, layer: str, drivers: Sequence[str]) -> t
         raise DataError(f"polygons: {path}: its CRS cannot be used: {error}") from None
 
 
-def _texts(path: str, attribute: str, values: NDArray[Any]) -> list[str]:
+def texts_of(path: str, attribute: str, values: NDArray[Any]) -> list[str]:
     """Return the values of the attribute as names, "" if missing; a whole number has no fraction."""
     if values.dtype.kind == "f":
         if (np.abs(values) >= LARGEST_WHOLE).any():
@@ -225,11 +245,11 @@ def _left_out(path: str, named: NDArray[np.bool_], has_polygon: NDArray[np.bool_
 
 
 @contextmanager
-def _said_plainly(pyogrio: Any, path: str) -> Iterator[None]:
+def _said_plainly(pyogrio: Any, key: str, path: str) -> Iterator[None]:
     if "://" not in path and not path.startswith("/vsi") and not Path(path).exists():
-        raise DataError(f"polygons: there is no file {path}")
+        raise DataError(f"{key}: there is no file {path}")
     try:
         yield
     except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError) as error:
         reason = str(error).split("; ")[0]
-        raise DataError(f"polygons: {path} cannot be read: {reason}") from None
+        raise DataError(f"{key}: {path} cannot be read: {reason}") from None

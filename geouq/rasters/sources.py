@@ -1,0 +1,170 @@
+"""Where the files of each tile are: names of files that match patterns, items of STAC, or an index of tiles."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from geouq.config import (
+    Experiment,
+    FileTiles,
+    LayerFile,
+    Problem,
+    StacTiles,
+    asset_in,
+    config_error,
+    suggestion,
+)
+from geouq.core.errors import DataError
+from geouq.rasters.files import Stamp
+from geouq.rasters.raster import Raster, read_header
+from geouq.rasters.remote_files import as_gdal_names_it, is_remote
+from geouq.rasters.stac import stac_table
+from geouq.rasters.stored import as_written
+from geouq.rasters.tile_files import TileFile, TileTable, described
+from geouq.rasters.tile_index import index_table
+from geouq.rasters.tile_names import listed_names, path_of, problems_without_files
+
+SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The files of the layers of all tiles.
+
+    patterns : of each layer, a path, or what stands for an asset. names : of the tiles for which a layer has a file, of
+    layers whose files are known. tables : of the layers whose files a source names; assets : what they take from it.
+    stamps : the files of these sources, by their keys in the configuration.
+    """
+
+    experiment: Experiment
+    patterns: Mapping[str, str]
+    names: Mapping[str, set[str]]
+    tables: Mapping[str, TileTable] = field(default_factory=dict)
+    assets: Mapping[str, str] = field(default_factory=dict)
+    stamps: Mapping[str, Stamp] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> list[str]:
+        """Return what the sources leave out."""
+        return list(dict.fromkeys(note for table in self.tables.values() for note in table.notes))
+
+    @property
+    def tiles(self) -> set[str]:
+        """Return the names of the tiles of `tiles`, also of those without some layers."""
+        of_tiles = (layer for layer in self.tables if self.experiment.source_of(layer) == self.experiment.tiles)
+        return {tile for layer in of_tiles for tile in self.tables[layer].files}
+
+    @property
+    def remote(self) -> bool:
+        """Return whether there are files on servers."""
+        patterns = (own for layer, own in self.patterns.items() if layer not in self.tables)
+        named = (
+            file.path for layer, table in self.tables.items() for own in table.files.values()
+            if (file := own.get(self.assets[layer]))
+        )  # fmt: skip
+        return any(is_remote(as_gdal_names_it(path)) for paths in (patterns, named) for path in paths)
+
+    def file(self, layer: str, tile: str) -> TileFile:
+        """Return the file of a layer of a tile, and what its source says of it."""
+        if layer not in self.tables:
+            return TileFile(path_of(self.patterns[layer], tile))
+        return self.tables[layer].files[tile][self.assets[layer]]
+
+    def raster(self, layer: str, tile: str) -> Raster:
+        """Return the header of a layer of a tile, with what its source and the configuration say of it.
+
+        Raises
+        ------
+        DataError
+            If the file cannot be read, or is not as its source or the configuration say.
+        """
+        file, written = self.file(layer, tile), self.experiment.settings.get(layer)
+        path = file.path
+        if layer in self.tables and written is not None:
+            path, written = (
+                _with_array(file, written),
+                written.model_copy(update={"band": file.number_of(written.band)}),
+            )
+        given = () if written is None else written.settings
+        raster = described(read_header(path, self.experiment.drivers), file, given)
+        return as_written(raster, layer, written)
+
+    def missing(self, tile: str) -> list[str]:
+        """Return what is missing of a tile, a layer each."""
+        return [self._missing(layer, tile) for layer in self.patterns if tile not in self.names.get(layer, {tile})]
+
+    def _missing(self, layer: str, tile: str) -> str:
+        if layer not in self.tables:
+            return f"there is no file {path_of(self.patterns[layer], tile)}"
+        table = self.tables[layer]
+        lacks = f"has no {table.what} {self.assets[layer]}" if tile in table.files else "is not there"
+        return f"{layer}: tile {tile} of {table.stamp.path} {lacks}"
+
+    def problems(self) -> list[Problem]:
+        """Return a problem for each layer without a file."""
+        patterns = {layer: own for layer, own in self.patterns.items() if layer not in self.tables}
+        listed = {layer: own for layer, own in self.names.items() if layer not in self.tables}
+        found = problems_without_files(self.experiment, patterns, listed)
+        without = (layer for layer in self.tables if not self.names[layer])
+        return found + [self.experiment.problem_of_layer(layer, self._empty(layer)) for layer in without]
+
+    def _empty(self, layer: str) -> str:
+        table, asset = self.tables[layer], self.assets[layer]
+        if not table.files:
+            return f"{table.stamp.path} names no tile"
+        return f"no tile of {table.stamp.path} has the {table.what} {asset!r}{suggestion(asset, table.assets)}"
+
+
+def sources_of(experiment: Experiment) -> Sources:
+    """Find the files of all layers; no header is read.
+
+    Raises
+    ------
+    ConfigError
+        If items or an index cannot be read, or predictions cannot be listed.
+    """
+    patterns = experiment.patterns
+    sources = {layer: source for layer in patterns if (source := experiment.source_of(layer))}
+    assets = {layer: asset_in(patterns[layer]) or source.usual or "" for layer, source in sources.items()}
+    read = dict(_tables(experiment, sources, assets))
+    tables = {layer: read[source] for layer, source in sources.items()}
+    names = listed_names(experiment, {layer: own for layer, own in patterns.items() if layer not in tables})
+    for layer, table in tables.items():
+        own = {tile for tile, files in table.files.items() if assets[layer] in files}
+        chosen = None if sources[layer] is experiment.tiles else sources[layer].names
+        names[layer] = own if chosen is None else own & {*chosen}
+    stamps = {".".join(_key(experiment, layer, source)): read[source].stamp for layer, source in sources.items()}
+    return Sources(experiment, patterns, names, tables, assets, stamps)
+
+
+def _tables(
+    experiment: Experiment, sources: Mapping[str, FileTiles], assets: Mapping[str, str]
+) -> Iterator[tuple[FileTiles, TileTable]]:
+    """Yield each source with its tiles; ConfigError where it cannot be read."""
+    for source in dict.fromkeys(sources.values()):
+        layers = [layer for layer, own in sources.items() if own == source]
+        wanted = list(dict.fromkeys(assets[layer] for layer in layers))
+        try:
+            if isinstance(source, StacTiles):
+                yield source, stac_table(source.stac, wanted)
+            else:
+                yield source, index_table(source, wanted)
+        except DataError as error:
+            steps = _key(experiment, layers[0], source)
+            message = str(error).removeprefix(f"{steps[-1]}: ")
+            raise config_error([experiment.problem(*steps, message=message)]) from None
+
+
+def _key(experiment: Experiment, layer: str, source: FileTiles) -> tuple[str, ...]:
+    """Return the keys that lead to the file of a source."""
+    last = "stac" if isinstance(source, StacTiles) else "index"
+    if source is experiment.tiles:
+        return "tiles", last
+    return (*map(str, experiment.problem_of_layer(layer, "").path), "tiles", last)
+
+
+def _with_array(file: TileFile, written: LayerFile) -> str:
+    """Return the path of a file, or GDAL's name of the array in it that the configuration names."""
+    try:
+        return written.gdal_path(file.path)
+    except KeyError:
+        raise DataError(f"{file.path} holds no arrays, so that there is no {written.variable!r} in it") from None

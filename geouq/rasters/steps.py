@@ -1,0 +1,211 @@
+"""Steps of arrays as tiles: one for each label of time, lead, level and other dimensions besides those of the map."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from geouq.config import Experiment, StepRegions, TileCut, config_error
+from geouq.config.layer_file import Selected
+from geouq.config.values import TILE
+from geouq.core.errors import DataError
+from geouq.core.failures import Failure
+from geouq.core.grid import SQUARE
+from geouq.rasters.array_layout import DEEP, LEAD, MONTHS, SEASONS, TIME, ArrayLayout, Label, Steps
+from geouq.rasters.predictions import is_predicted
+from geouq.rasters.raster import Raster
+from geouq.rasters.tile_names import natural_order, problems_of_names
+
+if TYPE_CHECKING:
+    from geouq.rasters.catalog import Catalog, Tile
+WITHIN_A_STEP = (
+    "blocks of the bootstrap lie within a step: where errors of several steps are correlated, intervals are too narrow"
+)
+
+
+class StepLabel(NamedTuple):
+    """The label of a step along a dimension."""
+
+    dimension: str
+    role: str
+    label: Label
+
+
+def with_selection(rasters: Mapping[str, Raster], select: Mapping[str, Selected] | None) -> dict[str, Raster]:
+    """Return layers at the labels that `data.select` gives; a dimension that a layer does not have is left out.
+
+    Raises DataError for a dimension that no layer has.
+    """
+    found = dict(rasters)
+    for dimension, wanted in (select or {}).items():
+        having = {key: raster for key, raster in found.items() if raster.array and raster.array.has(dimension)}
+        if not having:
+            known = {one.dimension for raster in found.values() if raster.array for one in raster.array.steps}
+            raise DataError(
+                f"data.select: no layer has a dimension {dimension}; there are {', '.join(sorted(known)) or 'none'}"
+            )
+        for key, raster in having.items():
+            if raster.array is not None:
+                own = raster.array.selected({dimension: wanted}, f"{raster.path}: data.select")
+                found[key] = raster.changed(array=own)
+    return found
+
+
+def steps_of_tiles(tiles: Sequence["Tile"], experiment: Experiment) -> tuple[list["Tile"], list[Failure], list[str]]:
+    """Return a tile for each step of the arrays of tiles, failures, and notes on steps that are left out.
+
+    Raises ConfigError where the configuration names a tile that there is not.
+    """
+    alone = not isinstance(experiment.tiles, TileCut) and not any(TILE in path for path in experiment.patterns.values())
+    found, failures, notes = list[tuple[str, "Tile"]](), list[Failure](), list(dict.fromkeys(map(_of_depth, tiles)))
+    for tile in tiles:
+        try:
+            own = steps_of(tile, alone=alone)
+        except DataError as error:
+            failures.append(Failure(tile.name, "header", "DataError", str(error)))
+            continue
+        found += [(tile.name, step) for step in own.tiles]
+        notes += own.notes
+    wanted = experiment.tile_names
+    if alone and wanted is not None and len(wanted) == len(found) == 1:
+        found = [(wanted[0], replace(found[0][1], name=wanted[0]))]
+    known = {name for pair in found for name in (pair[0], pair[1].name)}
+    if found and not failures and (problems := problems_of_names(experiment, known)):
+        raise config_error(problems)
+    chosen = known if wanted is None else set(wanted)
+    if len(found) > len(tiles):
+        notes.append(WITHIN_A_STEP)
+    return [step for name, step in found if {name, step.name} & chosen], failures, list(filter(None, notes))
+
+
+def _of_depth(tile: "Tile") -> str:
+    """Return a note where chunks hold so many steps that they do not stay in memory until the last one; '' if not."""
+    deep = {
+        r.path: (r, r.array.depth) for r in tile.rasters.values() if r.array and r.array.depth > 1 and r.array.steps
+    }
+    values = sum(depth * np.dtype(raster.bands[0].dtype).itemsize for raster, depth in deep.values())
+    if values * tile.grid.pixels <= DEEP:
+        return ""
+    path, (_, depth) = next(iter(deep.items()))
+    side = max(SQUARE, int((DEEP / values) ** 0.5) // SQUARE * SQUARE)
+    return (
+        f"a chunk of {path} holds {depth} values of a pixel; those of the whole map do not stay in memory, so that "
+        f"chunks are decoded again for each step; tiles: {{grid: {side}}} avoids it"
+    )
+
+
+class StepTiles(NamedTuple):
+    """The steps of a tile, and notes on those that are left out."""
+
+    tiles: list["Tile"]
+    notes: list[str]
+
+
+def steps_of(tile: "Tile", *, alone: bool) -> StepTiles:
+    """Return the steps of a tile; alone : whether they are called by their labels without the name of the tile."""
+    layouts = {key: raster.array for key, raster in tile.rasters.items() if raster.array is not None}
+    steps = _steps_of_prediction(tile, layouts)
+    found, left_out = list["Tile"](), Counter[str]()
+    count = math.prod(len(one.labels) for one in steps)
+    for labels in product(*(one.labels for one in steps)):
+        step = tuple(StepLabel(one.dimension, one.role, label) for one, label in zip(steps, labels, strict=True))
+        places = {key: _places(layout, step) for key, layout in layouts.items()}
+        if missing := next((key for key, own in places.items() if own is None), ""):
+            left_out[missing] += 1
+            continue
+        rasters = tile.rasters | {
+            key: tile.rasters[key].changed(array=layouts[key].at(own)) for key, own in places.items() if own is not None
+        }
+        names = [label.name for label in labels] if count > 1 else []
+        name = "_".join(names if alone and names else [tile.name, *names])
+        found.append(replace(tile.with_rasters(rasters), name=name, labels=step))
+    notes = [
+        f"{number} of {count} steps of {tile.name} are left out: {_named(tile, key)} has none of them"
+        for key, number in left_out.items()
+    ]
+    if not found:
+        raise DataError(f"no step is in all layers; {'; '.join(notes)}")
+    return StepTiles(found, notes)
+
+
+def _named(tile: "Tile", key: str) -> str:
+    return f"{key} ({tile.rasters[key].path})"
+
+
+def _steps_of_prediction(tile: "Tile", layouts: Mapping[str, ArrayLayout]) -> list[Steps]:
+    """Return the dimensions of the prediction; DataError where another layer has other ones."""
+    steps = next((layout.steps for key, layout in layouts.items() if is_predicted(key)), ())
+    roles = [one.role for one in steps]
+    for key, layout in layouts.items():
+        for one in layout.steps:
+            if one.role not in roles and len(one.labels) > 1:
+                raise DataError(
+                    f"{_named(tile, key)} has a dimension {one.dimension} that the prediction does not have; write one "
+                    f"of its labels below this layer, such as select: {{{one.dimension}: {one.labels[0].text}}}"
+                )
+    return list(steps)
+
+
+def _places(layout: ArrayLayout, step: Sequence[StepLabel]) -> dict[str, int] | None:
+    """Return the place of a step along each dimension of a layer, by its role; None where the layer has not that step.
+
+    A layer with times but without leads is taken at the time that a forecast is for: its time and its lead.
+    """
+    known, found = {own.role: own.label.value for own in step}, dict[str, int]()
+    roles = [one.role for one in layout.steps]
+    for one in layout.steps:
+        if one.role not in known:
+            found[one.role] = 0  # its only label
+            continue
+        value = known[one.role]
+        if one.role == TIME and LEAD in known and LEAD not in roles:
+            if isinstance(value, str):
+                raise DataError(f"times of another calendar, such as {value}, cannot be added to leads")
+            value = value + known[LEAD]
+        place = one.place_by_value.get(value)
+        if place is None:
+            return None
+        found[one.role] = place
+    return found
+
+
+def with_step_regions(experiment: Experiment, catalog: "Catalog") -> Experiment:
+    """Return the experiment with lists of tiles in the place of regions that follow from a dimension.
+
+    Raises ConfigError where no tile has that dimension, or a name is one of another region.
+    """
+    if not any(isinstance(region, StepRegions) for region in experiment.regions.values()):
+        return experiment
+    regions: dict[str, Any] = {}
+    for key, region in experiment.regions.items():
+        own: Mapping[str, Any] = {key: region}
+        if isinstance(region, StepRegions) and not (own := _lists_of(region, catalog.tiles)):
+            raise config_error([experiment.problem("regions", key, message=_unknown(region.dimension, catalog.tiles))])
+        if twice := next((name for name in own if name in regions or (name != key and name in experiment.regions)), ""):
+            message = f"{twice} names another region already; rename that one"
+            raise config_error([experiment.problem("regions", key, message=message)])
+        regions |= own
+    return experiment.model_copy(update={"regions": regions})
+
+
+def _lists_of(region: StepRegions, tiles: Sequence["Tile"]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for tile in tiles:
+        for step in tile.labels:
+            if region.dimension in (step.role, step.dimension):
+                found.setdefault(step.label.group(region.by), []).append(tile.name)
+    return {name: tuple(found[name]) for name in sorted(found, key=_order)}
+
+
+def _order(name: str) -> tuple[int, Any]:
+    calendar = (*SEASONS, *MONTHS)
+    return (calendar.index(name), ()) if name in calendar else (len(calendar), natural_order(name))
+
+
+def _unknown(dimension: str, tiles: Sequence["Tile"]) -> str:
+    known = ", ".join(dict.fromkeys(step.role for tile in tiles for step in tile.labels)) or "none"
+    return f"no layer is evaluated at several labels of a dimension {dimension}; there are {known}"

@@ -1,0 +1,249 @@
+"""A table of all layers: file, band, unit, scale, share of nodata, and the value at one pixel, the same for all."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.config import Variable, key_of, model_and_layer
+from geouq.core.errors import GeouqError
+from geouq.core.grid import Window
+from geouq.core.wording import one_line
+from geouq.rasters.catalog import Catalog, Tile
+from geouq.rasters.gdal import gdal_options
+from geouq.rasters.layered import Bands, Layered
+from geouq.rasters.predictions import is_predicted
+from geouq.reading.decoded import Doubles
+from geouq.reading.glance import glance
+from geouq.reading.places import Sampling, spread_out, windows_of
+
+LOOKED_AT = Sampling(tiles=3, windows=5, side=128)  # until a pixel has all layers
+MOST_OF_A_FORM = 5  # members or classes of a variable that are shown
+HEADINGS = ("layer", "file", "band", "unit", "stored values", "nodata", "value")
+
+
+class _Layer(NamedTuple):
+    """A band that is shown: its variable, its name in the table, and the key of its raster."""
+
+    variable: Variable
+    name: str
+    key: str
+    band: int
+
+
+@dataclass(frozen=True)
+class LayerLine:
+    """One layer of a variable, as the first tile has it.
+
+    Parameters
+    ----------
+    variable, layer : str
+        Name of the variable, and key of the layer in the configuration.
+    path : str
+        File of the tile.
+    band : int
+        Number of the band.
+    description : str
+        Description of the band; "" for none.
+    stored_units, units : str
+        Unit that the file gives, and unit of the values that are evaluated; "" where it is not known.
+    scale, offset : float
+        A value is stored value * scale + offset.
+    nodata : float or None
+        Share of the pixels of one window that have no value; None if no pixels were read.
+    value : float or None
+        Value at the pixel of the table; None if it has none.
+    """
+
+    variable: str
+    layer: str
+    path: str
+    band: int
+    description: str
+    stored_units: str
+    units: str
+    scale: float
+    offset: float
+    nodata: float | None
+    value: float | None
+
+
+@dataclass(frozen=True)
+class LayerTable:
+    """The layers of a tile; window : where pixels were read, None where none were. row, column : of the values."""
+
+    tile: str
+    lines: tuple[LayerLine, ...]
+    window: Window | None = None
+    row: int = 0
+    column: int = 0
+
+
+def table_of_layers(catalog: Catalog) -> LayerTable | None:
+    """Return the layers of the first tile that has a pixel with all of them, else of the first tile; None for no tile.
+
+    One window of each layer is read, and a few more where no pixel has all layers. Nothing is read from servers whose
+    headers an earlier run has kept.
+    """
+    best: tuple[int, LayerTable] | None = None
+    for tile in spread_out(catalog.tiles, LOOKED_AT.tiles):
+        for found in _tables(tile):
+            best = found if best is None or found[0] < best[0] else best
+        if best is not None and best[0] == 0:
+            break
+    return best[1] if best else None
+
+
+def _tables(tile: Tile) -> Iterator[tuple[int, LayerTable]]:
+    """Yield tables of a tile, each with the number of layers without a value, until that is 0."""
+    layers = list({(own.variable.variable, own.name, own.band): own for own in _layers(tile)}.values())
+    nothing = len(layers) + 1, LayerTable(tile.name, tuple(_line(tile, layer) for layer in layers))
+    if any(raster.kept for raster in tile.rasters.values()):
+        yield nothing
+        return
+    try:
+        with gdal_options():
+            for window in windows_of(tile.grid, LOOKED_AT):
+                missing, table = _table(tile, layers, window)
+                yield missing, table
+                if missing == 0:
+                    return
+    except GeouqError:  # a run reports a tile that cannot be read
+        yield nothing
+
+
+def _table(tile: Tile, layers: Sequence[_Layer], window: Window) -> tuple[int, LayerTable]:
+    """Return the table with the pixels of a window, and the number of layers without a value at its pixel."""
+    bands = dict.fromkeys((layer.key, layer.band) for layer in layers)
+    pixels = {(key, band): glance(tile.rasters[key], band, window) for key, band in bands}
+    absent = np.add.reduce([np.isnan(pixels[layer.key, layer.band]).astype(np.int64) for layer in layers])
+    row, column = _nearest_to_the_middle(absent == absent.min())
+    lines = tuple(_line(tile, layer, pixels[layer.key, layer.band], (row, column)) for layer in layers)
+    return int(absent.min()), LayerTable(tile.name, lines, window, window.row + row, window.column + column)
+
+
+def _layers(tile: Tile) -> Iterator[_Layer]:
+    """Yield the layers of each variable; of many members or classes, the first ones and the last one."""
+    for variable in tile.variables:
+        prediction, bands = tile.predictions[variable.model], tile.bands_of(variable)
+        if isinstance(prediction, Layered):
+            for part in (prediction.values(variable), prediction.more(variable)):
+                own = [_Layer(variable, *layer) for layer in _labelled(prediction, part, variable.model)]
+                yield from own if len(own) <= MOST_OF_A_FORM else (*own[: MOST_OF_A_FORM - 1], own[-1])
+            bands = {layer: band for layer, band in bands.items() if not is_predicted(layer)}
+        yield from (_Layer(variable, layer, layer, band) for layer, band in bands.items())
+
+
+def _labelled(prediction: Layered, bands: Bands, model: str) -> Iterator[tuple[str, str, int]]:
+    """Yield name, key and band of the layers of a form; those in one file have a level, a class or a number."""
+    form = prediction.form
+    for key, numbers in bands:
+        name = key_of(model, key)
+        labels = [f"{level:g}" for level in form.quantile_levels] or (
+            form.layer_labels if form.key == "classes" else [f"{i}" for i in range(1, len(numbers) + 1)]
+        )
+        alone = len(numbers) == 1
+        yield from (
+            (name if alone else f"{name} {label}", name, number) for label, number in zip(labels, numbers, strict=False)
+        )
+
+
+def _nearest_to_the_middle(chosen: NDArray[np.bool_]) -> tuple[int, int]:
+    rows, columns = np.nonzero(chosen)
+    middle = (np.array(chosen.shape) - 1) / 2
+    nearest = int(np.argmin((rows - middle[0]) ** 2 + (columns - middle[1]) ** 2))
+    return int(rows[nearest]), int(columns[nearest])
+
+
+def _line(tile: Tile, layer: _Layer, pixels: Doubles | None = None, pixel: tuple[int, int] = (0, 0)) -> LayerLine:
+    raster = tile.rasters[layer.key]
+    used, stored = raster.bands[layer.band - 1], (raster.header or raster).bands[layer.band - 1]
+    return LayerLine(
+        layer.variable.variable,
+        layer.name,
+        raster.path,
+        layer.band,
+        used.description,
+        stored.units,
+        used.units,
+        used.scale,
+        used.offset,
+        None if pixels is None else float(np.isnan(pixels).mean()),
+        None if pixels is None or np.isnan(pixels[pixel]) else float(pixels[pixel]),
+    )
+
+
+def lines_of_table(table: LayerTable) -> list[str]:
+    """Return the table in lines for people, with a last line that names the pixel and the sample."""
+    several = len({line.variable for line in table.lines}) > 1
+    paths = _without_common_folders([line.path for line in table.lines])
+    rows = [HEADINGS, *(_cells(line, path, several=several) for line, path in zip(table.lines, paths, strict=True))]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    window = table.window
+    if window is None:
+        return [*lines, f"layers of tile {table.tile}; its pixels were not read"]
+    where = f"row {table.row}, column {table.column} of tile {table.tile}"
+    last = f"{window.row + window.height - 1}", f"{window.column + window.width - 1}"
+    sample = f"rows {window.row} to {last[0]}, columns {window.column} to {last[1]}"
+    return [*lines, f"values at {where}; nodata: share of its {sample} alone"]
+
+
+def _cells(line: LayerLine, path: str, *, several: bool) -> tuple[str, ...]:
+    description = f" {one_line(line.description)}" if line.description else ""
+    units = (
+        line.units if line.units == line.stored_units else f"{line.stored_units or 'none'} -> {line.units or 'none'}"
+    )
+    return (
+        f"{one_line(line.variable)}: {line.layer}" if several else line.layer,
+        one_line(path),
+        f"{line.band}{description}",
+        one_line(units) or "-",
+        _scale(line.scale, line.offset),
+        "-" if line.nodata is None else _share(line.nodata),
+        "-" if line.value is None else f"{line.value:.5g}{_root(line)}",
+    )
+
+
+def _scale(scale: float, offset: float) -> str:
+    """Return what is done to a stored value.
+
+    >>> _scale(1, 0), _scale(0.1, 0), _scale(0.1, -5)
+    ('as it is', 'x 0.1', 'x 0.1 - 5')
+    """
+    factor = "" if scale == 1 else f"x {scale:g}"
+    added = "" if offset == 0 else f"{'-' if offset < 0 else '+'} {abs(offset):g}"
+    return f"{factor} {added}".strip() or "as it is"
+
+
+def _share(share: float) -> str:
+    """Return a share in per cent; neither 0 nor 100 where it is not exactly so.
+
+    >>> _share(0.0), _share(0.001), _share(0.25), _share(0.9999)
+    ('0 %', '<1 %', '25 %', '>99 %')
+    """
+    if 0 < share < 0.01:
+        return "<1 %"
+    return ">99 %" if 0.99 < share < 1 else f"{share:.0%}".replace("%", " %")
+
+
+def _root(line: LayerLine) -> str:
+    """Return the std of a variance, which people compare with the mean."""
+    is_variance = "variance" in model_and_layer(line.layer)[1]
+    return f" = {math.sqrt(line.value):.4g}^2" if is_variance and line.value is not None and line.value > 0 else ""
+
+
+def _without_common_folders(paths: Sequence[str]) -> list[str]:
+    """Return the paths without the folders that all of them begin with.
+
+    >>> _without_common_folders(["/maps/p/a_mean.tif", "/maps/t/a.tif"])
+    ['p/a_mean.tif', 't/a.tif']
+    """
+    parts = [path.split("/") for path in paths]
+    common = 0
+    while all(len(own) > common + 1 and own[common] == parts[0][common] for own in parts):
+        common += 1
+    return ["/".join(own[common:]) for own in parts]

@@ -1,0 +1,90 @@
+"""From sources to a configuration: the first layout that recognises the files, then what all layouts have."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from geouq.config.load import TODO
+from geouq.core.errors import ConfigError
+from geouq.core.wording import counted
+from geouq.starting import arrays, bands, file_per_layer, tile_lists
+from geouq.starting.guess import Guess
+from geouq.starting.sources import DRIVERS, ending, files_of, no_pair, some
+from geouq.starting.stored import with_stored_values
+from geouq.starting.text import as_yaml, said
+from geouq.starting.tiles import mixed_words
+from geouq.starting.truth import with_truth
+from geouq.starting.variables import with_variables
+
+# Each returns the layers of a prediction, or None if the files are not of its layout; the first one counts.
+RECOGNISERS: tuple[Callable[[Sequence[str]], Guess | None], ...] = (
+    tile_lists.recognise_items,
+    tile_lists.recognise_index,
+    arrays.recognise,
+    file_per_layer.recognise,
+    bands.recognise,
+    file_per_layer.recognise_incomplete,
+)
+
+
+@dataclass(frozen=True)
+class Starter:
+    """A configuration to begin with.
+
+    Parameters
+    ----------
+    text : str
+        YAML, with a comment for each guess.
+    said : tuple of str
+        The guesses, a line each.
+    missing : tuple of str
+        Keys that are still TODO.
+    """
+
+    text: str
+    said: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+def starter_config(sources: Sequence[str], folder: Path | None = None) -> Starter:
+    """Return a configuration for the files that sources name.
+
+    Parameters
+    ----------
+    sources : sequence of str
+        Folders, files, patterns such as ``maps/*_mean.tif``, ZIP archives and addresses.
+    folder : Path, optional
+        Folder in which the configuration will be, to which paths are relative; by default the current one.
+
+    Raises
+    ------
+    ConfigError
+        If a source does not exist, or names, descriptions and attributes do not say which layer is which.
+    """
+    paths = files_of(sources)
+    guess = next(filter(None, (recognise(paths) for recognise in RECOGNISERS)), None)
+    paths = [path for path in paths if ending(path) in DRIVERS]
+    if guess is None:
+        raise ConfigError(f"{sources[0]}: {no_pair(paths)}; rename the files, or write the configuration by hand")
+    guess = with_variables(with_stored_values(arrays.with_drivers(with_truth(guess, paths))))
+    guess = replace(guess, notes=(*guess.notes, *_notes(guess, paths)))
+    missing = [key for key, entry in {**guess.layers, **guess.data}.items() if entry.value == TODO]
+    text = as_yaml(guess, _name(sources[0]), (folder or Path()).resolve())
+    return Starter(text, tuple(said(guess)), tuple(missing))
+
+
+def _notes(guess: Guess, paths: Sequence[str]) -> Iterator[str]:
+    """Yield what should be looked at: tiles that may be variables, and files of no layer."""
+    if words := mixed_words(guess.tiles):
+        yield f"tiles differ in {some(words)}: if these are variables, write a configuration for each"
+    patterns = [guess.pattern(key) for key in guess.known()]
+    taken = {pattern.replace("{tile}", tile) for pattern in patterns for tile in guess.tiles or ("",)}
+    unused = [path for path in paths if path not in taken]
+    if unused and not guess.member:
+        yield f"{counted(len(unused), 'file')} not used: {some(PurePosixPath(path).name for path in unused)}"
+
+
+def _name(source: str) -> str:
+    """Return the name of the experiment: that of a folder, or of a file without its suffix."""
+    path = Path(source)
+    return (path.resolve().name if path.is_dir() else path.name.partition(".")[0].replace("*", "")) or "experiment"

@@ -1,0 +1,260 @@
+"""What `geouq init` writes, says and refuses."""
+
+import numpy as np
+import published
+import pytest
+import yaml
+
+from geouq.core.errors import ConfigError
+from geouq.starting import starter_config, stored
+
+SCALE = "the truth is about 0.1 times the stored values"
+
+
+def written_for(layout, folder, monkeypatch, *sources):
+    """Make a layout in a folder, which becomes the current one; the text of its configuration."""
+    monkeypatch.chdir(folder)
+    layout(folder)
+    return starter_config(sources or ["."]).text
+
+
+def lines_with_data(text):
+    return [line for line in text.splitlines() if line.strip() and not line.strip().startswith("#")]
+
+
+LAYOUTS = [
+    *(published.biomass_tiles, published.global_grids, published.two_bands, published.tenths, published.percentiles),
+    *(published.netcdf, published.archive, published.quantiles_in_tenths, published.member_files),
+    published.class_probabilities,
+]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.__name__)
+def test_a_configuration_has_at_most_ten_lines_and_a_reason_for_each_layer(tmp_path, monkeypatch, layout):
+    lines = lines_with_data(written_for(layout, tmp_path, monkeypatch))
+
+    assert len(lines) <= 10
+    layers = [line for line in lines if line.startswith("  ") and ".tif" in line]
+    assert all("  # " in line for line in layers)
+
+
+@pytest.mark.parametrize(
+    ("layout", "line"),
+    [
+        (published.biomass_tiles, "std: 'agb/{tile}_ESACCI-L4-AGB_SD-MERGED-100m-2020-fv6.0.tif'  # named 'SD'"),
+        (published.height_maps, "mean: 'eth/ETH_CanopyHeight_10m_2020_{tile}_Map.tif'  # named 'Map'"),
+        (published.height_maps, "truth: 'reference/{tile}.tif'  # named 'reference'"),
+        (published.folders_of_tiles, "mean: '{tile}/mean.tif'  # named 'mean'"),
+        (published.two_bands, "std: 'boreal/agb_2020_{tile}.tif'  # band 2, described as 'sd'"),
+        (published.two_bands, "AGB: {mean: 1, std: 2, truth: 1}"),
+        (published.tenths, "scale: 0.1}  # named 'mean'; " + SCALE),
+        (published.tenths, "scale: 0.1}  # named 'std'; as mean"),
+        (published.percent_errors, "units: '%'}  # named 'CV' (relative std); values about "),
+        (published.shares_as_std, "relative_std: 'nfi_{tile}_sd.tif'  # named 'sd'; its unit is per cent"),
+        (published.percentiles, "level: 0.8  # between the quantiles 0.1 and 0.9"),
+        (published.netcdf, "variable: agb_se}  # ancillary variable of agb, with the standard name"),
+        (published.netcdf, "drivers: [GTiff, netCDF]  # formats of the files"),
+        (published.archive, "tiles: [N10W050, N10W060]  # tiles in an archive or on a server cannot be listed"),
+        (published.vrts, "drivers: [GTiff, VRT]  # formats of the files; a VRT can name any file: read it only if you"),
+        (published.quantiles_in_tenths, "0.5: {path: 'ocs_{tile}_Q0.5.tif', scale: 0.1}  # named 'Q0.5'; " + SCALE),
+        (published.member_files, "members: 'pred/{tile}_member{member}.tif'  # 20 members, from 'member01' on"),
+        (published.member_bands, "members: '{tile}_ensemble.tif'  # 20 bands of a file named 'ensemble'"),
+        (published.class_probabilities, "probabilities: 'cover/{tile}_prob.tif'  # the 3 bands add up to 1"),
+    ],
+)  # fmt: skip
+def test_each_guess_is_commented(tmp_path, monkeypatch, layout, line):
+    text = written_for(layout, tmp_path, monkeypatch, *(["maps.zip"] if layout is published.archive else []))
+
+    assert line in text
+
+
+def test_guesses_are_printed_and_the_file_is_named(geouq, tmp_path):
+    published.two_bands(tmp_path)
+
+    done = geouq("init", "boreal", "field", "--out", "agb.yaml")
+
+    assert done.stdout.splitlines() == [
+        "layout      a band for each layer",
+        "tiles       2, such as 0000004",
+        "mean        boreal/agb_2020_{tile}.tif: band 1, described as 'mean'",
+        "std         boreal/agb_2020_{tile}.tif: band 2, described as 'sd'",
+        "truth       field/{tile}.tif: named like the tile",
+        "variables   AGB",
+        "wrote agb.yaml; geouq check agb.yaml",
+    ]
+
+
+def test_without_a_file_the_configuration_is_all_of_standard_output(geouq, tmp_path):
+    published.two_bands(tmp_path)
+
+    done = geouq("init", "boreal", "field")
+
+    assert yaml.safe_load(done.stdout)["name"] == "boreal"
+    assert done.stderr.startswith("layout      a band for each layer\n")
+
+
+def test_a_file_is_not_overwritten_unless_that_is_said(geouq, tmp_path):
+    published.two_bands(tmp_path)
+    (tmp_path / "mine.yaml").write_text("precious", encoding="utf-8")
+
+    refused = geouq("init", "boreal", "field", "--out", "mine.yaml")
+
+    assert (refused.exit_code, (tmp_path / "mine.yaml").read_text(encoding="utf-8")) == (2, "precious")
+    assert "mine.yaml exists; give --overwrite to replace it, or another name" in refused.stderr
+    assert geouq("init", "boreal", "field", "--out", "mine.yaml", "--overwrite").exit_code == 0
+
+
+def test_paths_are_relative_to_the_file(geouq, tmp_path):
+    published.two_bands(tmp_path)
+    (tmp_path / "configs").mkdir()
+
+    geouq("init", "boreal", "field", "--out", "configs/agb.yaml")
+
+    assert "truth: '../field/{tile}.tif'" in (tmp_path / "configs/agb.yaml").read_text(encoding="utf-8")
+    assert geouq("check", "configs/agb.yaml").exit_code == 0
+
+
+def test_a_missing_truth_is_refused_by_name_until_it_is_written(geouq, tmp_path):
+    published.two_bands(tmp_path)
+    config = tmp_path / "agb.yaml"
+
+    done = geouq("init", "boreal", "--out", config)
+    refused = geouq("check", config)
+
+    assert "replace TODO of truth in it" in done.stdout
+    assert refused.exit_code == 2
+    assert refused.stderr == f"geouq: {config}:7: data.truth: TODO stands here: write the value in its place\n"
+    config.write_text(config.read_text().replace("truth: TODO", "truth: 'field/{tile}.tif'"), encoding="utf-8")
+    assert geouq("check", config).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("names", "todo"),
+    [
+        (("{}_mean.tif",), ["std", "truth"]),
+        (("{}_sd.tif", "{}_truth.tif"), ["mean"]),
+        (("{}_mean.tif", "{}_lower.tif", "{}_upper.tif", "{}_ref.tif"), ["level"]),
+        (("{}_pred.tif", "{}_als.tif"), ["std"]),
+    ],
+)
+def test_what_is_missing_is_todo(tmp_path, monkeypatch, names, todo):
+    monkeypatch.chdir(tmp_path)
+    for name in names:
+        published.each(tmp_path, name, published.mean)
+
+    assert list(starter_config(["."]).missing) == todo
+
+
+def test_a_large_file_is_cut_into_squares(tmp_path, monkeypatch):
+    monkeypatch.setattr(stored, "LARGE", 90)
+
+    text = written_for(published.global_grids, tmp_path, monkeypatch)
+
+    assert "\ntiles: {grid: 4096}  # one file of 96 x 96 pixels, cut into squares\n" in text
+
+
+def test_codes_of_classes_that_the_truth_does_not_show_are_todo(tmp_path, monkeypatch, write_raster):
+    monkeypatch.chdir(tmp_path)
+    published.class_probabilities(tmp_path)
+    for path in (tmp_path / "cover_ref").iterdir():
+        write_raster(path, np.full((1, 96, 96), 40, np.uint8))
+
+    assert starter_config(["."]).missing == ("class_codes",)
+
+
+def test_whole_numbers_without_a_truth_get_a_hint_and_no_scale(tmp_path, monkeypatch):
+    text = written_for(published.tenths, tmp_path, monkeypatch, "soc_*.tif")
+
+    assert "# named 'mean'; int16 without a scale: of tenths, add scale: 0.1" in text
+    assert "path:" not in text
+
+
+def test_whole_numbers_that_are_as_large_as_the_truth_get_no_hint(tmp_path, monkeypatch):
+    text = written_for(published.biomass_tiles, tmp_path, monkeypatch)
+
+    assert "AGB-MERGED-100m-2020-fv6.0.tif'  # named 'AGB'\n" in text
+
+
+def test_an_array_with_time_is_read_at_its_first_step_and_says_so(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    published.netcdf(tmp_path, tiles=("a",), steps=3)
+
+    text = starter_config(["cci", "truth"]).text
+
+    assert "variable: agb, band: 1}  # has the ancillary variable agb_se; the first of 3 steps of its other" in text
+
+
+def test_an_array_of_a_netcdf_file_is_the_truth_of_geotiffs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    published.two_bands(tmp_path)
+    published.netcdf(tmp_path, tiles=("0000004", "0000005"), only="agb")
+
+    starter = starter_config(["boreal", "cci"])
+
+    assert (
+        "truth: {path: 'cci/AGB-{tile}-2020.nc', variable: agb}  # named like the tile; its only array" in starter.text
+    )
+
+
+def test_a_thousand_tiles_are_recognised(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    published.two_bands(tmp_path)
+    first = (tmp_path / "boreal/agb_2020_0000004.tif", tmp_path / "field/0000004.tif")
+    for i in range(1000, 2000):
+        for path, other in zip(first, (f"boreal/agb_2020_{i:07d}.tif", f"field/{i:07d}.tif"), strict=True):
+            (tmp_path / other).symlink_to(path)
+
+    assert "1002 tiles, such as 0000004" in starter_config(["boreal", "field"]).text
+
+
+def test_a_bias_is_no_scale(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    published.each(tmp_path, "{}_mean.tif", published.mean, kind=np.int16, factor=3)
+    published.each(tmp_path, "{}_std.tif", published.std, kind=np.int16, factor=3)
+    published.each(tmp_path, "{}_truth.tif", published.truth)
+
+    assert "scale: 0.1}" not in starter_config(["."]).text
+
+
+@pytest.mark.parametrize("source", ["soc_*_*.tif", "soc_{tile}_mean.tif", "./"])
+def test_patterns_folders_and_tiles_name_the_same_files(tmp_path, monkeypatch, source):
+    text = written_for(published.tenths, tmp_path, monkeypatch, source, "soc_*_std.tif", "profiles")
+
+    assert "truth: 'profiles/obs_{tile}.tif'" in text
+
+
+def test_results_of_runs_and_hidden_files_are_no_input(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    published.two_bands(tmp_path)
+    published.each(tmp_path, "results/x/maps/{}_mean.tif", published.mean)
+    published.each(tmp_path, "results/x/maps/{}_std.tif", published.std)
+    (tmp_path / "results/x/run.json").write_text("{}", encoding="utf-8")
+    published.each(tmp_path, ".cache/{}_mean.tif", published.mean)
+
+    assert starter_config(["."]).text == starter_config(["boreal", "field"]).text.replace(
+        "name: boreal", f"name: {tmp_path.name}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("nowhere", "there is no folder or file nowhere"),
+        ("broken.zip", "broken.zip cannot be read: File is not a zip file"),
+        ("no_*.tif", r"no_\*.tif holds no raster"),
+        ("broken.nc", "broken.nc cannot be read: "),
+        ("names.nc", "names.nc: attributes and names of its arrays do not say which is a mean"),
+    ],
+)
+def test_a_source_that_is_no_map_is_named(tmp_path, monkeypatch, source, said):
+    monkeypatch.chdir(tmp_path)
+    for name in ("broken.zip", "broken.nc"):
+        (tmp_path / name).write_bytes(b"no such thing")
+    published.netcdf(tmp_path, tiles=("a",))
+    (tmp_path / "cci/AGB-a-2020.nc").rename(tmp_path / "names.nc")
+    if source == "names.nc":
+        monkeypatch.setattr("geouq.starting.arrays._by_attributes", lambda _: {})
+        monkeypatch.setattr("geouq.starting.arrays._by_names", lambda _: {})
+
+    with pytest.raises(ConfigError, match=said):
+        starter_config([source])
