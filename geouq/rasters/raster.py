@@ -439,6 +439,8 @@ def opened(raster: Raster) -> Iterator[Any]:
 
         yield ArraySource(raster, raster.array)
         return
+    if raster.aligned is not None:
+        raise AssertionError(f"{raster.path} has pixels of another grid; read those of its source")
     handles = _handles()
     key = (raster.path, raster.files, raster.read_at)
     if raster.kept and key not in _confirmed:

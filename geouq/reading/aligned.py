@@ -21,6 +21,7 @@ Doubles = NDArray[np.float64]
 Known = Callable[[Window], tuple[Doubles, NDArray[np.bool_]]]  # of a window of the file, and where they are none
 
 MOST_PIXELS = 1 << 20  # of the file, that a square is made of
+ALIGNING = 48 * MOST_PIXELS  # bytes of a thread: its values, which of them are known, and GDAL's copies
 ONE_PLANE = "EPSG:3857"  # stands for the CRS of grids that both have none
 DIGITS = 9  # of a share, whose last ones are rounding
 

@@ -1,9 +1,11 @@
 """A few pixels of one band, as values: of layers that are shown, before anything is compiled."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geouq.core.grid import Window
 from geouq.rasters.raster import Raster, opened
+from geouq.reading.aligned import aligned_values
 from geouq.reading.decoded import ALMOST_LARGEST, Doubles, equals, scaled
 
 
@@ -12,6 +14,13 @@ def glance(raster: Raster, number: int, window: Window) -> Doubles:
 
     Raises DataError where the pixels cannot be read.
     """
+    if (aligned := raster.aligned) is not None:
+
+        def known(own: Window) -> tuple[Doubles, NDArray[np.bool_]]:
+            values = glance(aligned.source, number, own)
+            return values, np.isnan(values)
+
+        return scaled(aligned_values(raster, window, known), raster.bands[number - 1])
     band, place = raster.bands[number - 1], raster.place(window)
     with opened(raster) as source:
         raw = source.read(number, window=place)

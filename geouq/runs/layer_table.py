@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -161,9 +161,12 @@ def _nearest_to_the_middle(chosen: NDArray[np.bool_]) -> tuple[int, int]:
 def _line(tile: Tile, layer: _Layer, pixels: Doubles | None = None, pixel: tuple[int, int] = (0, 0)) -> LayerLine:
     raster = tile.rasters[layer.key]
     used, stored = raster.bands[layer.band - 1], (raster.header or raster).bands[layer.band - 1]
+    if (aligned := raster.aligned) is not None:  # its values are scaled before they are aligned
+        own = aligned.source.bands[layer.band - 1]
+        used = replace(used, scale=used.scale * own.scale, offset=used.scale * own.offset + used.offset)
     return LayerLine(
         layer.variable.variable,
-        layer.name,
+        layer.name if aligned is None else f"{layer.name} ({aligned.method})",
         raster.path,
         layer.band,
         used.description,

@@ -18,6 +18,7 @@ from geouq.rasters.catalog import Catalog, Tile
 from geouq.rasters.layered import Layered
 from geouq.rasters.raster import Raster, number_of_band
 from geouq.rasters.tile_names import natural_order
+from geouq.reading.aligned import ALIGNING
 from geouq.reading.cutting import BAND, WINDOW, Reading, reading_for
 from geouq.summary.form import GAUSSIAN
 from geouq.sweep.settings import CELLS_IN_TILE, LARGEST_CELL, Settings, cell_size_for
@@ -291,7 +292,9 @@ def memory_of_worker(tile: Tile, widest: int | None = None) -> int:
     windows = sum(pixels * _bytes_of_pixel(layer, tile) for layer in tile.rasters)
     groups = (reading.height // SQUARE) * max(1, reading.width // BAND)
     compressed = max(math.prod(raster.block) for raster in tile.rasters.values()) * 4
-    return reading.cache + min(compressed, 4 * tile.grid.pixels) + windows + groups * len(tile.variables) * GROUP
+    aligning = ALIGNING if any(raster.aligned for raster in tile.rasters.values()) else 0
+    sums = groups * len(tile.variables) * GROUP
+    return reading.cache + min(compressed, 4 * tile.grid.pixels) + windows + aligning + sums
 
 
 def _bytes_of_pixel(layer: str, tile: Tile) -> int:
@@ -366,6 +369,7 @@ def slots(workers: int) -> int:
 
 
 def _layout(raster: Raster) -> str:
+    raster = raster.aligned.source if raster.aligned else raster
     order = "pixel" if raster.interleaved else "band"
     kind = f"{len(raster.bands)} bands {raster.bands[0].dtype}"
     return f"{kind}, blocks {raster.block[0]} x {raster.block[1]}, {raster.compression}, {order} order"

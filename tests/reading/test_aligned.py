@@ -10,7 +10,11 @@ from geouq.config import load_experiment
 from geouq.core.errors import ConfigError
 from geouq.core.grid import Window
 from geouq.rasters.catalog import find_tiles
+from geouq.rasters.raster import opened
+from geouq.reading.aligned import ALIGNING
 from geouq.reading.reader import masked_layers, read_window
+from geouq.runs.layer_table import table_of_layers
+from geouq.runs.plan import memory_of_worker
 
 SIDE = 40
 COARSE = Affine(30, 0, 500000, 0, -30, 5000000)
@@ -167,3 +171,31 @@ def test_a_file_of_another_place_is_refused(folder, write_raster):
     (failure,) = catalog(truth={"path": "{tile}_y.tif", "align": "average"}).failures
 
     assert "covers nothing of" in failure.message
+
+
+def test_the_table_of_the_check_shows_the_values_that_are_evaluated(folder, write_raster):
+    write_raster(folder / "t_y.tif", np.rint(TRUTH * 10).astype(np.int16), transform=FINE)
+    found = catalog(truth={"path": "{tile}_y.tif", "align": "average", "scale": 0.1})
+
+    table = table_of_layers(found)
+
+    line = next(line for line in table.lines if line.layer == "truth (average)")
+    expected = blocks(np.rint(TRUTH * 10) * 0.1).mean(-1)[table.row, table.column]
+    assert line.value == pytest.approx(expected, rel=1e-12)
+    assert line.scale == 0.1
+
+
+@pytest.mark.usefixtures("folder")
+def test_pixels_of_an_aligned_file_cannot_be_read_as_if_they_were_of_the_grid():
+    (tile,) = catalog(truth={"path": "{tile}_y.tif", "align": "average"}).tiles
+
+    with pytest.raises(AssertionError, match="pixels of another grid"), opened(tile.truth):
+        pass
+
+
+def test_memory_counts_what_aligning_takes(folder, write_raster):
+    aligned = catalog(truth={"path": "{tile}_y.tif", "align": "average"}).tiles[0]
+    write_raster(folder / "t_y.tif", TRUTH[:SIDE, :SIDE], transform=COARSE)
+    plain = catalog().tiles[0]
+
+    assert memory_of_worker(aligned) >= memory_of_worker(plain) + ALIGNING
