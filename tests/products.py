@@ -77,7 +77,7 @@ def write_items(path, *items):
 
 
 def bluetopo(folder, names=("BH4QK58D", "BF2D52JP"), driver="GPKG", scheme="scheme.gpkg"):
-    """BlueTopo: an index of tiles with links to GeoTIFFs of elevation, uncertainty and contributor; truth by tile."""
+    """BlueTopo: a tile index with links to GeoTIFFs of elevation, uncertainty and contributor; truth by tile."""
     layers, links = {}, []
     for place, name in enumerate(names):
         layers[name] = mean, std, truth = calibrated(10 + place)

@@ -5,7 +5,7 @@ from typing import Literal, get_args
 Alignment = Literal["average", "bilinear", "nearest"]
 ALIGNMENTS: tuple[Alignment, ...] = get_args(Alignment)
 
-CODES = ("mask", "classes")  # of which neither a mean nor a value between two has a meaning
+CODES = ("mask", "classes")  # averages and interpolated values of codes have no meaning
 AVERAGED = ("truth", "weights", "covariates")
 OF_SPREAD = (
     *("variance", "std", "relative_std", "lower", "upper"),
@@ -34,4 +34,4 @@ _OF_A_MEAN = (
     "the uncertainty of an average is not the average of the uncertainties, as it depends on how errors are "
     "correlated; write nearest or bilinear for a file of larger pixels"
 )
-_GIVES_THE_GRID = "predictions lie on the grid of the mean, to which the other layers are brought; align these"
+_GIVES_THE_GRID = "predictions define the grid; align the other layers"

@@ -215,8 +215,8 @@ class SharedData(Layers):
 
     select: Annotated[dict[str, Selected] | None, BeforeValidator(selected)] = Field(
         default=None,
-        description="of arrays with more dimensions than those of the map: what is evaluated along a dimension, in all "
-        "layers that have it, as in `select` of a layer; default: each label is a tile",
+        description="of arrays with other dimensions than those of the map: the labels to evaluate of a dimension, in "
+        "all layers that have it, as in `select` of a layer; default: each label is a tile",
     )
 
     @property

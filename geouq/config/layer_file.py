@@ -126,7 +126,7 @@ class LayerFile(Section):
     )
     asset: Text | None = Field(
         default=None,
-        description="asset of an item, or attribute of an index, that gives the file; default: that of the source",
+        description="asset of the item, or attribute of the index, with the file; default: that of the source",
     )
     tiles: Annotated[FileTiles | None, BeforeValidator(file_tiles_of, json_schema_input_type=FileTiles | None)] = Field(
         default=None, description="other items or another index with tiles of the same names, for this layer"
@@ -136,7 +136,7 @@ class LayerFile(Section):
     )
     select: Annotated[dict[str, Selected] | None, BeforeValidator(selected)] = Field(
         default=None,
-        description="of an array with more dimensions than those of the map: what is evaluated along each, by its "
+        description="of an array with other dimensions than those of the map: the labels to evaluate of each, by its "
         "name or as `time`, `lead` or `level`: a label, a list of labels, or a range such as `2020-01..2020-03`",
     )
     band: Annotated[int | str | None, BeforeValidator(band_written), WithJsonSchema(BAND_SCHEMA)] = Field(

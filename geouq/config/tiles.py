@@ -1,4 +1,4 @@
-"""Where tiles come from, if not from the names of files: items of STAC, an index, or parts of one mosaic."""
+"""Sources of tiles other than file names: STAC items, an index, or one mosaic."""
 
 import re
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ class TileCut(Tiles):
 
 
 class StacTiles(Tiles):
-    """Items of STAC, each of which is a tile; layers name assets."""
+    """STAC items. Each item is a tile; layers name assets."""
 
     stac: LocalFile = Field(
         description="file of items: an ItemCollection (or one item) as JSON, or stac-geoparquet (with the extra "
@@ -77,7 +77,7 @@ class StacTiles(Tiles):
 
 
 class TileIndex(Tiles):
-    """Features of an index of tiles, each of which is a tile; layers name attributes that hold paths."""
+    """A tile index. Each feature is a tile; layers name attributes that hold paths."""
 
     index: LocalFile = Field(
         description="GeoPackage, FlatGeobuf, GeoJSON or Shapefile (with the extra `polygons`), or GeoParquet (with "

@@ -1,4 +1,4 @@
-"""Layers on other grids than that of the mean: brought to its pixels if the configuration asks for it, or refused."""
+"""Align layers to the grid of the mean if the configuration asks for it; otherwise refuse them."""
 
 import math
 from collections.abc import Mapping
@@ -94,7 +94,7 @@ def _aligned(raster: Raster, mean: Raster, own: LayerFile, layer: str) -> Raster
         raise DataError(f"{raster.path} cannot be aligned: it and {mean.path} need a CRS and a transform each")
     window = source_window(grid, raster.grid)
     if window is None or not _meets(window, raster.grid):
-        raise DataError(f"{raster.path} covers nothing of {mean.path}; data.{layer} is of another place")
+        raise DataError(f"{raster.path} does not overlap {mean.path}; check the path of data.{layer}")
     if method == AVERAGED and pixels_within(grid, raster.grid) < FINER:
         raise DataError(
             f"{raster.path} has larger pixels than {mean.path}, so that there is nothing to average; write "
@@ -145,7 +145,7 @@ def _note(layer: str, raster: Raster, grid: Grid) -> str:
     if aligned.method != AVERAGED:
         return f"{layer} is brought {sizes}: {_HOW[aligned.method]}"
     share = f"at least {100 * aligned.valid_share:g} %"
-    return f"{layer} is averaged {sizes}, where valid pixels of it cover {share} of a pixel: what is judged are means"
+    return f"{layer} is averaged {sizes}, where valid pixels cover {share} of a pixel; means are evaluated"
 
 
 _GDAL = {"nearest": "near"}  # names of methods

@@ -110,7 +110,7 @@ def _line(dataset: xr.Dataset, name: str, path: str, given: _Line | None) -> _Li
     values = np.asarray(dataset[name].variable.values, np.float64)
     if values.size == 1:
         if given is None:
-            raise DataError(f"{path}: {name} has one value, from which the size of a pixel does not follow")
+            raise DataError(f"{path}: {name} has one value; the size of a pixel needs two")
         return given
     return _even(values, f"{path}: {name}", float(np.finfo(np.float32).eps) if dataset[name].dtype == np.float32 else 0)
 

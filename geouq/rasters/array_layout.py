@@ -156,7 +156,7 @@ class Steps:
         return {label.value: place for place, label in enumerate(self.labels)}
 
     def selected(self, written: Selected, key: str) -> "Steps":
-        """Return the same with the labels alone that a configuration selects; DataError where there are none."""
+        """Return the selected labels only; raise DataError if there are none."""
         wanted = (written,) if isinstance(written, str) else written
         for one in wanted:
             if not any(label.matches(one) for label in self.labels):

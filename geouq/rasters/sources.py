@@ -1,4 +1,4 @@
-"""Where the files of each tile are: names of files that match patterns, items of STAC, or an index of tiles."""
+"""Where the files of each tile are: names of files that match patterns, STAC items, or a tile index."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Items of STAC as tiles: from an ItemCollection in JSON, or from stac-geoparquet. Nothing is requested."""
+"""STAC items as tiles: from an ItemCollection in JSON, or from stac-geoparquet. Nothing is requested."""
 
 import json
 import math

@@ -93,7 +93,7 @@ def _of_depth(tile: "Tile") -> str:
     path, (_, depth) = next(iter(deep.items()))
     side = max(SQUARE, int((DEEP / values) ** 0.5) // SQUARE * SQUARE)
     return (
-        f"a chunk of {path} holds {depth} values of a pixel; those of the whole map do not stay in memory, so that "
+        f"a chunk of {path} holds {depth} steps, and the map exceeds the memory limit, so that "
         f"chunks are decoded again for each step; tiles: {{grid: {side}}} avoids it"
     )
 

@@ -164,7 +164,7 @@ def wanted_names(experiment: Experiment, found: Mapping[str, set[str]], known: s
 
 
 def _with_every_layer(found: Mapping[str, set[str]], known: set[str]) -> tuple[list[str], list[str]]:
-    """Return the tiles of a source that have every layer, as it may be that of a whole continent; notes on others."""
+    """Return the tiles of a source that have every layer, and notes on the others."""
     names = known.intersection(*found.values())
     notes = [
         f"left aside: {counted(len(missing), 'tile')} without {layer} ({_some(missing)})"

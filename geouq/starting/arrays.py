@@ -19,6 +19,7 @@ from geouq.starting.words import mark_of, tokens, truth_mark, without
 
 NAME = re.compile(r'^[A-Za-z0-9]+:"?(?P<file>.+?)"?:(?://|/)?(?P<name>[^:"]+)$')
 STANDARD_ERROR = "standard_error"  # modifier of a standard name of CF
+NETCDF = "netCDF"  # whose arrays are read without a driver
 BY_HAND = "write the arrays by hand, such as mean: {path: map.nc, variable: agb}"
 
 
@@ -38,7 +39,7 @@ class Array:
 
 @contextmanager
 def _unplaced_allowed() -> Iterator[None]:
-    """Open files that have no place themselves, as those of several arrays have none."""
+    """Silence the warning on files of several arrays, which have no georeference themselves."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotGeoreferencedWarning)
         yield
@@ -96,6 +97,9 @@ def _guess(files: Sequence[str], layers: Mapping[str, tuple[Array, str]]) -> Gue
 def _layer(pattern: str, array: Array, why: str) -> Entry:
     if array.bands == 1:
         return layer(pattern, why, variable=array.name)
+    if driver_of(pattern) == NETCDF:
+        reason = f"{why}; each of its {array.bands} steps is a tile: choose some with select"
+        return layer(pattern, reason, variable=array.name)
     reason = f"{why}; the first of {array.bands} steps of its other dimensions"
     return layer(pattern, reason, variable=array.name, band=1)
 
@@ -175,7 +179,9 @@ def truth_array(path: str) -> tuple[str, str]:
 
 def with_drivers(guess: Guess) -> Guess:
     """Return the guess with the drivers that its files need."""
-    wanted = list(dict.fromkeys(["GTiff", *(driver_of(guess.path(key)) for key in guess.known())]))
+    drivers = [driver_of(guess.path(key)) for key in guess.known() if "variable" not in guess.layers[key].value]
+    drivers += [driver_of(guess.path(key)) for key in guess.known() if driver_of(guess.path(key)) != NETCDF]
+    wanted = list(dict.fromkeys(["GTiff", *drivers]))
     if len(wanted) == 1:
         return guess
     trust = "; a VRT can name any file: read it only if you trust its author" if "VRT" in wanted else ""

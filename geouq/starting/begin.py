@@ -9,6 +9,7 @@ from geouq.core.errors import ConfigError
 from geouq.core.wording import counted
 from geouq.starting import arrays, bands, file_per_layer, tile_lists
 from geouq.starting.guess import Guess
+from geouq.starting.look import header_of
 from geouq.starting.sources import DRIVERS, ending, files_of, no_pair, some
 from geouq.starting.stored import with_stored_values
 from geouq.starting.text import as_yaml, said
@@ -77,11 +78,23 @@ def _notes(guess: Guess, paths: Sequence[str]) -> Iterator[str]:
     """Yield what should be looked at: tiles that may be variables, and files of no layer."""
     if words := mixed_words(guess.tiles):
         yield f"tiles differ in {some(words)}: if these are variables, write a configuration for each"
+    elif two := _on_the_same_pixels(guess):
+        names = " and ".join(two)
+        yield f"tiles {names} lie on the same pixels: if these are variables, write a configuration for each"
     patterns = [guess.pattern(key) for key in guess.known()]
     taken = {pattern.replace("{tile}", tile) for pattern in patterns for tile in guess.tiles or ("",)}
     unused = [path for path in paths if path not in taken]
     if unused and not guess.member:
         yield f"{counted(len(unused), 'file')} not used: {some(PurePosixPath(path).name for path in unused)}"
+
+
+def _on_the_same_pixels(guess: Guess) -> tuple[str, ...]:
+    """Return the first two tiles, if their names have no digit and their files one grid."""
+    two, key = guess.tiles[:2], next(iter(guess.known()), "")
+    if len(two) < 2 or not all(tile.isalpha() for tile in two) or not guess.layers[key].value.get("path"):
+        return ()
+    grids = [header_of(replace(guess, first=tile), key).grid for tile in two]
+    return two if grids[0] == grids[1] and not grids[0].transform.is_identity else ()
 
 
 def _name(source: str) -> str:

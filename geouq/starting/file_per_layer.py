@@ -14,6 +14,7 @@ from geouq.starting.words import NOISES, Mark, mark_of, truth_mark, without
 
 SPREADS = ("variance", "std", "relative_std")
 MEDIAN = "quantiles.0.5"
+STANDARD_ERRORS = ("se", "stderr")  # which a std beside them comes before
 Roles = Mapping[str, "Named"]  # files of a tile by layer; levels and numbers of members follow a dot
 
 
@@ -94,7 +95,8 @@ def _by_key(files: Sequence[Named]) -> dict[str, dict[str, Named]]:
     """Return the files of each tile by layer; where names repeat, folders belong to the name of the tile."""
     files = list(files)
     listed = sorted(
-        (one for one in files if one.role and not one.role.startswith("truth")), key=lambda own: own.is_weak
+        (one for one in files if one.role and not one.role.startswith("truth")),
+        key=lambda own: (own.is_weak, own.mark is not None and own.mark.text.lower() in STANDARD_ERRORS),
     )
     found, repeated = _together(listed, with_folders=False)
     if repeated:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config.load import TODO
+from geouq.core.errors import ConfigError
 from geouq.starting.guess import Entry, Guess
 from geouq.starting.look import FEWEST, band_of, header_of, values_of
 from geouq.starting.sources import is_listed
@@ -14,6 +15,7 @@ from geouq.starting.sources import is_listed
 LARGE = 8192  # pixels along a side, from which one file is cut into tiles
 CUT = 4096
 SCALED = ("mean", "std", "variance", "lower", "upper", "quantiles")
+LARGEST_SHARE = 1.5  # of the mean, that a std has
 OFF = 1.3  # largest ratio of truth and mean after a power of ten
 PERCENT = ("%", "percent", "per cent", "pct")
 Floats = NDArray[np.float64]
@@ -38,9 +40,24 @@ def _relative(guess: Guess) -> Guess:
         guess = replace(guess, layers=layers, variables=variables).with_layer("relative_std", "its unit is per cent")
     if "relative_std" in guess.known() and not _units(guess, "relative_std"):
         middle = _median(values_of(guess, "relative_std"))
-        units, why = ("%", "per cent") if middle > 1.5 else ("1", "a share")
-        guess = guess.with_layer("relative_std", f"values about {middle:.3g} are {why}", units=units)
+        units, why = ("%", "per cent") if _is_in_percent(guess, middle) else ("1", "a share")
+        guess = guess.with_layer("relative_std", f"values about {middle:.3g} are {why}: please check", units=units)
     return guess
+
+
+def _is_in_percent(guess: Guess, relative: float) -> bool:
+    """Return whether a relative std is in per cent: as large errors of the mean are, if the truth is known."""
+    if relative > LARGEST_SHARE or relative <= 0 or "mean" not in guess.known() or not _same_shape(guess, "mean"):
+        return relative > LARGEST_SHARE
+    mean, true = values_of(guess, "mean"), values_of(guess, "truth")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = _median(np.abs(true - mean) / np.abs(mean))
+    return 0 < error < relative / 10
+
+
+def _same_shape(guess: Guess, key: str) -> bool:
+    """Return whether the truth is known and has as many pixels as a layer."""
+    return "truth" in guess.known() and header_of(guess, key).grid.shape == header_of(guess, "truth").grid.shape
 
 
 def _units(guess: Guess, key: str) -> str:
@@ -57,11 +74,16 @@ def _scaled(guess: Guess) -> Guess:
     if power is None:
         kind = header_of(guess, middle).bands[band_of(guess, middle) - 1].dtype
         return guess.with_layer(middle, f"{kind} without a scale: of tenths, add scale: 0.1")
-    if power == 0:
-        return guess
+    if power >= 0:
+        why = f"the truth is about {10.0**power:g} times as large: write its unit, or a scale"
+        return guess.with_layer(middle, why) if power else guess
     for key in plain:
         factor = 10.0 ** (power * (2 if key == "variance" else 1))
-        why = f"the truth is about {10.0**power:g} times the stored values" if key == middle else f"as {middle}"
+        why = (
+            f"the truth is about {10.0**power:g} times the stored values"
+            if key == middle
+            else f"as {middle}: please check"
+        )
         guess = guess.with_layer(key, why, scale=float(f"{factor:g}"))
     return guess
 
@@ -80,7 +102,7 @@ def _is_whole(guess: Guess, key: str) -> bool:
 
 def _power(guess: Guess, middle: str) -> int | None:
     """Return the power of ten by which the truth differs from the stored mean or median; None where none fits."""
-    if header_of(guess, middle).grid.shape != header_of(guess, "truth").grid.shape:
+    if not _same_shape(guess, middle):
         return None
     mean, true = values_of(guess, middle), values_of(guess, "truth")
     both = np.isfinite(mean) & np.isfinite(true)
@@ -107,7 +129,12 @@ def _of_classes(guess: Guess) -> Guess:
     codes: dict[str, int] | str = TODO
     if "truth" in guess.known():
         found = values_of(guess, "truth")
-        seen = {int(code) for code in np.unique(found[np.isfinite(found)])}
+        seen = set(np.unique(found[np.isfinite(found)]).tolist())
+        if any(code % 1 for code in seen):
+            raise ConfigError(
+                f"{guess.path('probabilities')}: its bands add up as probabilities of classes do, but the truth holds "
+                "no codes of classes; write the configuration by hand"
+            )
         first = next((start for start in (1, 0) if seen and seen <= set(range(start, start + len(names)))), None)
         if first is not None:
             codes = {name: first + i for i, name in enumerate(names)}

@@ -1,4 +1,4 @@
-"""Lists of tiles: items of STAC, and indices of which an attribute holds the paths of rasters."""
+"""Lists of tiles: STAC items, and indices of which an attribute holds the paths of rasters."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ Layers = tuple[dict[str, Entry], dict[str, str], str]  # layers, their files in 
 
 
 def recognise_items(paths: Sequence[str]) -> Guess | None:
-    """Return the layers, if a file holds items of STAC whose assets are a prediction with its uncertainty."""
+    """Return the layers, if a file holds STAC items whose assets are a prediction with its uncertainty."""
     for path in (own for own in paths if ending(own) in ITEMS):
         try:
             table = stac_table(path, stac_table(path, ()).assets)
@@ -39,7 +39,7 @@ def recognise_items(paths: Sequence[str]) -> Guess | None:
                 raise ConfigError(_unclear(path, "assets", tiles[first]))
             layers, files, asset = found
             usual = {"asset": asset} if asset else {}
-            guess = Guess("items of STAC", tuple(tiles), first, layers, files=files)
+            guess = Guess("STAC items", tuple(tiles), first, layers, files=files)
             return guess.with_other("tiles", {"stac": path, **usual}, f"assets of {first}: {some(tiles[first])}")
     return None
 
@@ -62,7 +62,7 @@ def recognise_index(paths: Sequence[str]) -> Guess | None:
         tiles = tuple(str(own) for own, value in zip(names, columns[held[0]], strict=True) if value)
         usual = {} if attribute in ("", "location") else {"path": attribute}
         value = {"index": path, **usual, **({"name": name} if name else {})}
-        guess = Guess("an index of tiles", tiles, tiles[0], layers, files=own_files)
+        guess = Guess("a tile index", tiles, tiles[0], layers, files=own_files)
         return guess.with_other("tiles", value, f"attributes with paths: {some(held)}")
     return None
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import PurePosixPath
 
 from geouq.config.load import TODO
 from geouq.starting.arrays import truth_array
@@ -9,7 +10,7 @@ from geouq.starting.file_per_layer import Named, named
 from geouq.starting.guess import Entry, Guess, layer
 from geouq.starting.sources import is_arrays
 from geouq.starting.tiles import paths_of_tiles, pattern_of
-from geouq.starting.words import NOISES, WORDS
+from geouq.starting.words import NOISES, WORDS, tokens
 
 MISSING = f"no file is named {', '.join(WORDS['truth'][:5])} ... or like a tile: write its path"
 
@@ -22,12 +23,21 @@ def with_truth(guess: Guess, paths: Sequence[str]) -> Guess:
     files = [one for one in named(paths) if one.path not in taken]
     noises = [role for role in NOISES if any(one.role == role for one in files)]
     may_be_mean = [one for one in files if "mean" in guess.layers and one.mark and (one.mark.value or one.is_weak)]
-    chosen = ([one for one in files if one.role == "truth"], [one for one in files if not one.role], may_be_mean)
+    like_tiles = [one for one in files if not one.role and _is_plain(one, guess)]
+    chosen = ([one for one in files if one.role == "truth"], like_tiles, may_be_mean)
     found = next(filter(None, (_with(guess, "truth", own) for own in chosen)), None)
     guess = found or replace(guess, layers={**guess.layers, "truth": Entry(TODO, _missing(guess))})
     for role in noises[:1]:
         guess = _with(guess, role, [one for one in files if one.role == role]) or guess
     return guess
+
+
+def _is_plain(one: Named, guess: Guess) -> bool:
+    """Return whether the name of a file in a folder of the prediction has no word of its own, such as slope."""
+    predicted = [PurePosixPath(guess.path(key)) for key in guess.known()]
+    path = PurePosixPath(one.path)
+    known = {word for own in predicted for word in tokens(own.stem)} | {w for tile in guess.tiles for w in tokens(tile)}
+    return all(own.parent != path.parent for own in predicted) or set(tokens(path.stem)) <= known
 
 
 def _missing(guess: Guess) -> str:
@@ -56,7 +66,10 @@ def _alone(guess: Guess, role: str, files: Sequence[Named]) -> Guess | None:
     """Return a guess of one tile, whose paths need no {tile}, with the only file that may be a layer."""
     if len(guess.tiles) > 1 or len(files) != 1:
         return None
-    own = {key: Entry({**entry.value, "path": guess.path(key)}, entry.why) for key, entry in guess.layers.items()}
+    own = {
+        key: entry if entry.value == TODO else Entry({**entry.value, "path": guess.path(key)}, entry.why)
+        for key, entry in guess.layers.items()
+    }
     return replace(guess, layers={**own, role: _entry(files[0], files[0].path)}, tiles=(), first="")
 
 

@@ -1,7 +1,7 @@
 """Words in names of files, folders, bands and arrays that say which layer it is."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 WORDS = {
@@ -114,8 +114,3 @@ def without(text: str, mark: Mark | None) -> str:
     """
     rest = text if mark is None else f"{text[: mark.start]} {text[mark.end :]}"
     return "_".join(tokens(rest))
-
-
-def quoted_words(words: Sequence[str]) -> str:
-    """Return words as a message shows them."""
-    return ", ".join(words)

@@ -1,4 +1,4 @@
-"""Items of STAC as tiles: in JSON of STAC 1.0 and 1.1, and in stac-geoparquet."""
+"""STAC items as tiles: in JSON of STAC 1.0 and 1.1, and in stac-geoparquet."""
 
 import json
 from pathlib import Path

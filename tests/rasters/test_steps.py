@@ -314,7 +314,7 @@ def test_a_note_says_where_chunks_of_many_steps_do_not_stay_in_memory(at_levels,
     monkeypatch.setattr(steps, "DEEP", 1000)
 
     notes = find_tiles(experiment_of(at_levels[1])).notes
-    assert any("holds 4 values of a pixel" in note and "tiles: {grid: 256} avoids it" in note for note in notes)
+    assert any("holds 4 steps" in note and "tiles: {grid: 256} avoids it" in note for note in notes)
 
 
 def test_a_note_says_that_intervals_ignore_the_correlation_of_steps(monthly):

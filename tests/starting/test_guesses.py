@@ -5,7 +5,9 @@ import published
 import pytest
 import yaml
 
+from geouq.config import load_experiment
 from geouq.core.errors import ConfigError
+from geouq.rasters.catalog import find_tiles
 from geouq.starting import starter_config, stored
 
 SCALE = "the truth is about 0.1 times the stored values"
@@ -34,7 +36,8 @@ def test_a_configuration_has_at_most_ten_lines_and_a_reason_for_each_layer(tmp_p
     lines = lines_with_data(written_for(layout, tmp_path, monkeypatch))
 
     assert len(lines) <= 10
-    layers = [line for line in lines if line.startswith("  ") and ".tif" in line]
+    layers = [line for line in lines if line.startswith("  ") and any(end in line for end in (".tif", ".nc", ".h5"))]
+    assert layers
     assert all("  # " in line for line in layers)
 
 
@@ -53,7 +56,6 @@ def test_a_configuration_has_at_most_ten_lines_and_a_reason_for_each_layer(tmp_p
         (published.shares_as_std, "relative_std: 'nfi_{tile}_sd.tif'  # named 'sd'; its unit is per cent"),
         (published.percentiles, "level: 0.8  # between the quantiles 0.1 and 0.9"),
         (published.netcdf, "variable: agb_se}  # ancillary variable of agb, with the standard name"),
-        (published.netcdf, "drivers: [GTiff, netCDF]  # formats of the files"),
         (published.archive, "tiles: [N10W050, N10W060]  # tiles in an archive or on a server cannot be listed"),
         (published.vrts, "drivers: [GTiff, VRT]  # formats of the files; a VRT can name any file: read it only if you"),
         (published.quantiles_in_tenths, "0.5: {path: 'ocs_{tile}_Q0.5.tif', scale: 0.1}  # named 'Q0.5'; " + SCALE),
@@ -123,7 +125,7 @@ def test_a_missing_truth_is_refused_by_name_until_it_is_written(geouq, tmp_path)
 
     assert "replace TODO of truth in it" in done.stdout
     assert refused.exit_code == 2
-    assert refused.stderr == f"geouq: {config}:7: data.truth: TODO stands here: write the value in its place\n"
+    assert refused.stderr == f"geouq: {config}:7: data.truth: replace TODO by the value\n"
     config.write_text(config.read_text().replace("truth: TODO", "truth: 'field/{tile}.tif'"), encoding="utf-8")
     assert geouq("check", config).exit_code == 0
 
@@ -175,13 +177,15 @@ def test_whole_numbers_that_are_as_large_as_the_truth_get_no_hint(tmp_path, monk
     assert "AGB-MERGED-100m-2020-fv6.0.tif'  # named 'AGB'\n" in text
 
 
-def test_an_array_with_time_is_read_at_its_first_step_and_says_so(tmp_path, monkeypatch):
+def test_each_step_of_an_array_with_time_is_a_tile_as_the_comment_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    published.netcdf(tmp_path, tiles=("a",), steps=3)
+    published.netcdf(tmp_path, tiles=("a",), steps=3, with_truth=True)
 
-    text = starter_config(["cci", "truth"]).text
+    text = starter_config(["cci"]).text
 
-    assert "variable: agb, band: 1}  # has the ancillary variable agb_se; the first of 3 steps of its other" in text
+    assert "variable: agb}  # has the ancillary variable agb_se; each of its 3 steps is a tile: choose some" in text
+    assert "drivers" not in text
+    assert len(find_tiles(load_experiment(yaml.safe_load(text))).tiles) == 3
 
 
 def test_an_array_of_a_netcdf_file_is_the_truth_of_geotiffs(tmp_path, monkeypatch):
@@ -258,3 +262,92 @@ def test_a_source_that_is_no_map_is_named(tmp_path, monkeypatch, source, said):
 
     with pytest.raises(ConfigError, match=said):
         starter_config([source])
+
+
+def test_a_file_of_something_else_is_not_the_truth(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, layer in {"mean": published.mean, "std": published.std, "slope": published.truth}.items():
+        published.each(tmp_path, "{}_" + name + ".tif", layer)
+
+    found = starter_config(["."])
+
+    assert found.missing == ("truth",)
+
+
+def test_the_std_comes_before_the_standard_error(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, layer in {"mean": published.mean, "se": published.std, "std": published.std}.items():
+        published.each(tmp_path, "{}_" + name + ".tif", layer)
+
+    assert yaml.safe_load(starter_config(["."]).text)["data"]["std"] == "{tile}_std.tif"
+
+
+def test_a_prediction_without_a_spread_is_completed_by_hand(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    published.each(tmp_path, "agb_mean.tif", published.mean, tiles=("agb",))
+    published.each(tmp_path, "truth/plots.tif", published.truth, tiles=("plots",))
+
+    data = yaml.safe_load(starter_config(["."]).text)["data"]
+
+    assert data == {"mean": "agb_mean.tif", "std": "TODO", "truth": "truth/plots.tif"}
+
+
+@pytest.mark.parametrize(("factor", "units"), [(100, "%"), (1, "1"), (0.02, "1")])
+def test_errors_tell_whether_a_relative_std_is_in_per_cent(tmp_path, monkeypatch, factor, units):
+    """Of a small share, as of temperatures in kelvins, per cent are small numbers too."""
+    monkeypatch.chdir(tmp_path)
+    small = min(1, factor)
+    layers = {
+        "mean": published.mean,
+        "cv": lambda own: factor * own.std / own.mean,
+        "truth": lambda own: own.mean + small * (own.truth - own.mean),
+    }
+    for name, layer in layers.items():
+        published.each(tmp_path, "{}_" + name + ".tif", layer)
+
+    assert yaml.safe_load(starter_config(["."]).text)["data"]["relative_std"]["units"] == units
+
+
+def test_a_small_relative_std_in_per_cent_is_known_by_the_errors(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    layers = {
+        "mean": published.mean,
+        "cv": lambda own: 2 * own.std / own.mean,
+        "truth": lambda own: own.mean + 0.02 * (own.truth - own.mean),
+    }
+    for name, layer in layers.items():
+        published.each(tmp_path, "{}_" + name + ".tif", layer)
+
+    assert yaml.safe_load(starter_config(["."]).text)["data"]["relative_std"]["units"] == "%"
+
+
+def test_a_larger_truth_gives_a_hint_and_no_scale(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, layer in {"mean": published.mean, "std": published.std}.items():
+        published.each(tmp_path, "{}_" + name + ".tif", layer, kind=np.int16)
+    published.each(tmp_path, "{}_truth.tif", published.truth, factor=100)
+
+    text = starter_config(["."]).text
+
+    assert "the truth is about 100 times as large: write its unit, or a scale" in text
+    assert "scale:" not in text
+
+
+def test_shares_that_add_up_are_no_classes_if_the_truth_has_no_codes(tmp_path, monkeypatch, write_raster):
+    monkeypatch.chdir(tmp_path)
+    sand = np.random.default_rng(0).uniform(20, 40, published.SHAPE)
+    soil = np.stack([sand, 60 - sand, np.full(published.SHAPE, 40.0)]).astype(np.float32)
+    write_raster(tmp_path / "soil.tif", soil, names=("sand", "silt", "clay"))
+    write_raster(tmp_path / "truth" / "soil.tif", soil + 0.5, names=("sand", "silt", "clay"))
+
+    with pytest.raises(ConfigError, match="the truth holds no codes of classes"):
+        starter_config(["soil.tif", "truth"])
+
+
+def test_tiles_on_the_same_pixels_may_be_variables(tmp_path, monkeypatch, write_raster):
+    monkeypatch.chdir(tmp_path)
+    for name in ("agb", "height"):
+        for layer in ("mean", "sd"):
+            write_raster(tmp_path / f"{name}_{layer}.tif", np.ones((8, 8), np.float32))
+
+    assert "tiles agb and height lie on the same pixels: if these are variables" in starter_config(["."]).text

@@ -1,4 +1,4 @@
-"""Items of STAC and indices of tiles, given as sources, are recognised and evaluated as they were simulated."""
+"""STAC items and tile indices, given as sources, are recognised and evaluated as they were simulated."""
 
 from pathlib import Path
 
