@@ -213,7 +213,7 @@ class LayerFile(Section):
     @field_validator("valid_share")
     @classmethod
     def _of_an_average(cls, share: float | None, info: ValidationInfo) -> float | None:
-        if share is not None and info.data.get("align") not in ("average", None):
+        if share is not None and info.data.get("align") != "average":
             raise ValueError("is for align: average alone")
         return share
 

@@ -9,22 +9,25 @@ from affine import Affine
 from rasterio.errors import RasterioError
 from rasterio.warp import transform_bounds
 
-from geouq.config import ALIGNMENTS, LayerFile, model_and_layer, problem_of_alignment
+from geouq.config import ALIGNMENTS, Alignment, LayerFile, model_and_layer, problem_of_alignment
 from geouq.core.errors import DataError, GridError
 from geouq.core.grid import SQUARE, Grid, Window, known_crs, same_grid, why_not_same
 from geouq.rasters.raster import Aligned, Raster
 
 VALID_SHARE = 0.5
-FINER = 0.9  # of the pixels of the grid, that a file must have in its place to be averaged
+LEAST_AVERAGED, MOST_INTERPOLATED, MOST_ALIGNED = 0.9, 1.5, 1 << 20  # pixels of the file in one of the grid
+HALF_TURN = 180.001  # degrees
 MARGIN = 2  # pixels of the file around a window, which neighbours are taken from
 DENSE = 21  # points along each side of a window, whose curves in another CRS they follow
 AVERAGED = "average"
 
 
 def on_one_grid(
-    rasters: Mapping[str, Raster], mean: Raster, written: Mapping[str, LayerFile]
+    rasters: Mapping[str, Raster], mean: Raster, written: Mapping[str, LayerFile], *, of_codes: bool = False
 ) -> tuple[dict[str, Raster], tuple[str, ...]]:
     """Return the layers on the grid of the mean, and notes on those that are brought to it.
+
+    of_codes : whether the truth holds codes of classes.
 
     Raises
     ------
@@ -36,13 +39,15 @@ def on_one_grid(
     """
     found, notes = dict[str, Raster](), list[str]()
     for layer, raster in rasters.items():
-        found[layer], own = raster, written.get(layer)
+        found[layer], own, is_coded = raster, written.get(layer), of_codes and layer == "truth"
         if own is not None and own.align is not None and not same_grid(mean.grid, raster.grid):
+            if is_coded and own.align != "nearest":
+                raise DataError(f"data.truth.align: {raster.path} holds codes of classes; write nearest")
             found[layer] = _aligned(raster, mean, own, layer)
             notes.append(_note(layer, found[layer], mean.grid))
         elif not same_grid(mean.grid, raster.grid):
             differ = why_not_same(mean.grid, raster.grid, mean.path, raster.path)
-            raise GridError(f"{differ}\n  {_remedy(layer, raster, mean)}")
+            raise GridError(f"{differ}\n  {_remedy(layer, raster, mean, as_codes=is_coded)}")
     return found, tuple(notes)
 
 
@@ -95,11 +100,8 @@ def _aligned(raster: Raster, mean: Raster, own: LayerFile, layer: str) -> Raster
     window = source_window(grid, raster.grid)
     if window is None or not _meets(window, raster.grid):
         raise DataError(f"{raster.path} does not overlap {mean.path}; check the path of data.{layer}")
-    if method == AVERAGED and pixels_within(grid, raster.grid) < FINER:
-        raise DataError(
-            f"{raster.path} has larger pixels than {mean.path}, so that there is nothing to average; write "
-            f"align: nearest or bilinear for data.{layer}"
-        )
+    if problem := _problem_of_pixels(method, pixels_within(grid, raster.grid)) or _problem_of_turn(grid, raster.grid):
+        raise DataError(f"data.{layer}.align: {raster.path} {problem.format(mean=mean.path)}")
     bands = tuple(
         replace(band, dtype="float64", nodata=np.nan, scale=1.0, offset=0.0, masked=False) for band in raster.bands
     )
@@ -114,9 +116,29 @@ def _aligned(raster: Raster, mean: Raster, own: LayerFile, layer: str) -> Raster
     )
 
 
-def _remedy(layer: str, raster: Raster, mean: Raster) -> str:
-    """Return what to do with a layer on another grid."""
-    own = model_and_layer(layer)[1].partition(".")[0]
+def _problem_of_pixels(method: Alignment, within: float) -> str:
+    """Return why so many pixels of a file in one of the grid do not fit a method; '' where they do."""
+    if method == AVERAGED and within < LEAST_AVERAGED:
+        return "has larger pixels than {mean}, so that there is nothing to average; write nearest or bilinear"
+    if method == "bilinear" and within > MOST_INTERPOLATED:
+        return "has smaller pixels than {mean}, between which nothing is interpolated; write average or nearest"
+    if within > MOST_ALIGNED:
+        return f"has {within:.3g} pixels in each one of {{mean}}; bring it to larger pixels first with gdalwarp"
+    return ""
+
+
+def _problem_of_turn(grid: Grid, source: Grid) -> str:
+    """Return what is wrong if one of two grids has longitudes beyond 180 degrees and the other one has not."""
+    beyond = [own for own in (grid, source) if own.crs and known_crs(own.crs).is_geographic]
+    turned = [_bounds(own)[2] > HALF_TURN for own in beyond]
+    if not any(turned) or (len(turned) == 2 and all(turned)):
+        return ""
+    return "and {mean} do not count longitudes alike, from 0 or from -180 degrees; bring both to one grid first"
+
+
+def _remedy(layer: str, raster: Raster, mean: Raster, *, as_codes: bool) -> str:
+    """Return what to do with a layer on another grid; as_codes : whether it holds codes, as a mask does."""
+    own = "mask" if as_codes else model_and_layer(layer)[1].partition(".")[0]
     align = next((one for one in ALIGNMENTS if problem_of_alignment(one, own) is None), None)
     if align is None:
         return f"bring both to one grid first{_command('average', raster, mean)}"

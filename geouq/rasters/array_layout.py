@@ -14,6 +14,7 @@ from geouq.core.errors import DataError
 SHOWN = 5  # labels in a message
 DEEP = 256 << 20  # bytes that are kept of decoded chunks which hold several steps
 LEAD, LEVEL, TIME = "lead", "level", "time"
+CLOSE = 1e-6  # relative difference of two numbers that are one label
 SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86_400}  # of a unit of leads
 DURATION = re.compile(r"(-?\d+(?:\.\d+)?) ?(s|min|h|d)", re.IGNORECASE)
 SEASONS = ("DJF", "MAM", "JJA", "SON")
@@ -83,17 +84,19 @@ class Label:
 
     def _equals(self, written: str) -> bool:
         if self._number is not None:
-            return bool(np.isclose(self._number, _number(written, self.is_lead), rtol=1e-6, atol=0))
+            return bool(np.isclose(self._number, _number(written, self.is_lead), rtol=CLOSE, atol=0))
         return self.text == written or (self.is_date and self.text.startswith(written))
 
     def _reaches(self, first: str) -> bool:
         if self._number is not None:
-            return self._number >= _number(first, self.is_lead) * (1 - 1e-6)
+            least = _number(first, self.is_lead)
+            return self._number >= least - CLOSE * abs(least)
         return self.text[: len(first)] >= first
 
     def _exceeds(self, last: str) -> bool:
         if self._number is not None:
-            return self._number > _number(last, self.is_lead) * (1 + 1e-6)
+            most = _number(last, self.is_lead)
+            return self._number > most + CLOSE * abs(most)
         return self.text[: len(last)] > last
 
     @property

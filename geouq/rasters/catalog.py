@@ -22,7 +22,14 @@ from geouq.rasters.raster import Raster, number_of_band
 from geouq.rasters.sources import Sources, sources_of
 from geouq.rasters.steps import StepLabel, steps_of_tiles, with_selection
 from geouq.rasters.stored import in_units_of, require_one_variable
-from geouq.rasters.tile_names import has_arrays, missing_in_tables, problems_of_names, unknown_tiles, wanted_names
+from geouq.rasters.tile_names import (
+    has_arrays,
+    is_of,
+    missing_in_tables,
+    problems_of_names,
+    unknown_tiles,
+    wanted_names,
+)
 from geouq.rasters.wiring import problems_of_wiring
 from geouq.summary.form import GAUSSIAN, Form
 
@@ -217,6 +224,8 @@ def _cut(tiles: list[Tile], experiment: Experiment, cut: TileCut) -> list[Tile]:
         squares = [(tile, *square) for tile in tiles for square in squares_of(tile.grid, cut)]
     except DataError as error:
         raise config_error([experiment.problem("tiles", message=str(error))]) from None
+    if has_arrays(experiment):  # names are those of steps
+        return [tile.part(name, window) for tile, name, window in squares if is_of(name, cut.names or (name,))]
     if squares and (problems := problems_of_names(experiment, {name for _, name, _ in squares})):
         raise config_error(problems)
     return [tile.part(name, window) for tile, name, window in squares if name in (cut.names or (name,))]
@@ -277,12 +286,17 @@ def _tile_of(name: str, rasters: Mapping[str, Raster], experiment: Experiment, s
         common=experiment.compare_on == "common",
         **_shared_fields(rasters),
     )
-    rasters, notes = on_one_grid(tile.rasters, mean, experiment.settings)
+    rasters, notes = on_one_grid(tile.rasters, mean, experiment.settings, of_codes=_is_truth_of_codes(tile.form))
     tile = replace(tile.with_rasters(rasters), notes=notes)
     for layer, raster in rasters.items():
         _require_bands(layer, raster, tile.variables_of(layer))
         require_one_variable(layer, raster, tile.variables_of(layer))
     return _in_units(tile, experiment)
+
+
+def _is_truth_of_codes(form: Form) -> bool:
+    """Return whether the truth of a form holds codes of classes."""
+    return bool(getattr(form, "truth_is_code", False))
 
 
 def _in_units(tile: Tile, experiment: Experiment) -> Tile:

@@ -165,6 +165,8 @@ def _places(layout: ArrayLayout, step: Sequence[StepLabel]) -> dict[str, int] | 
         if one.role == TIME and LEAD in known and LEAD not in roles:
             if isinstance(value, str):
                 raise DataError(f"times of another calendar, such as {value}, cannot be added to leads")
+            if not isinstance(known[LEAD], np.timedelta64):
+                raise DataError(f"lead {known[LEAD]} has no unit of time, so that it cannot be added to times")
             value = value + known[LEAD]
         place = one.place_by_value.get(value)
         if place is None:
@@ -176,8 +178,11 @@ def _places(layout: ArrayLayout, step: Sequence[StepLabel]) -> dict[str, int] | 
 def with_step_regions(experiment: Experiment, catalog: "Catalog") -> Experiment:
     """Return the experiment with lists of tiles in the place of regions that follow from a dimension.
 
+    In lists of tiles, the name of a file or square of several steps becomes the names of its steps.
+
     Raises ConfigError where no tile has that dimension, or a name is one of another region.
     """
+    experiment = _with_steps_in_lists(experiment, catalog.tiles)
     if not any(isinstance(region, StepRegions) for region in experiment.regions.values()):
         return experiment
     regions: dict[str, Any] = {}
@@ -190,6 +195,24 @@ def with_step_regions(experiment: Experiment, catalog: "Catalog") -> Experiment:
             raise config_error([experiment.problem("regions", key, message=message)])
         regions |= own
     return experiment.model_copy(update={"regions": regions})
+
+
+def _with_steps_in_lists(experiment: Experiment, tiles: Sequence["Tile"]) -> Experiment:
+    steps: dict[str, list[str]] = {}
+    for tile in tiles:
+        whole = tile.name.removesuffix("_" + "_".join(step.label.name for step in tile.labels))
+        if whole != tile.name:
+            steps.setdefault(whole, []).append(tile.name)
+    if not steps:
+        return experiment
+
+    def of_steps(names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(step for name in names for step in steps.get(name, [name])))
+
+    regions = {key: of_steps(own) if isinstance(own, tuple) else own for key, own in experiment.regions.items()}
+    splits = {side: of_steps(own) for side, own in experiment.splits.items()} if experiment.splits else None
+    training = of_steps(experiment.training_tiles) if experiment.training_tiles else experiment.training_tiles
+    return experiment.model_copy(update={"regions": regions, "splits": splits, "training_tiles": training})
 
 
 def _lists_of(region: StepRegions, tiles: Sequence["Tile"]) -> dict[str, tuple[str, ...]]:

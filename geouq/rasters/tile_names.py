@@ -63,10 +63,11 @@ def listed_names(experiment: Experiment, patterns: Mapping[str, str]) -> dict[st
 
 def has_arrays(experiment: Experiment) -> bool:
     """Return whether a layer is an array, whose steps along other dimensions than those of the map are tiles."""
-    return any(map(is_array, experiment.patterns.values()))
+    of_sources = (own for own in experiment.settings.values() if own.path is None and own.variable is not None)
+    return any(map(is_array, experiment.patterns.values())) or any(of_sources)
 
 
-def _is_of(name: str, tiles: Iterable[str]) -> bool:
+def is_of(name: str, tiles: Iterable[str]) -> bool:
     """Return whether a tile, or a step of it, is among those of a configuration."""
     return any(tile == name or tile.startswith(f"{name}_") for tile in tiles)
 
@@ -143,13 +144,15 @@ def wanted_names(experiment: Experiment, found: Mapping[str, set[str]], known: s
     if experiment.tile_names is not None and not has_arrays(experiment):
         return list(experiment.tile_names), []
     if isinstance(experiment.tiles, FileTiles):
-        return _with_every_layer(found, known)
+        names, notes = _with_every_layer(found, known)
+        wanted = experiment.tile_names
+        return names if wanted is None else [name for name in names if is_of(name, wanted)], notes
     in_regions = {name for tiles in experiment.tile_lists.values() for name in tiles}
     hidden = {name for own in found.values() for name in own if name.startswith(".")} - in_regions
     predicted = set().union(*(names for layer, names in found.items() if is_predicted(layer)))
     names = sorted((predicted - hidden) | (set() if has_arrays(experiment) else in_regions), key=natural_order)
     if experiment.tiles is not None:
-        return [name for name in names if _is_of(name, experiment.tiles)] or names, []
+        return [name for name in names if is_of(name, experiment.tiles)] or names, []
     tiles = set(names)
     idle = {name for name in found.get("truth", set()) - hidden if not _belongs_to(name, tiles)}
     notes = []

@@ -1,5 +1,6 @@
 """Steps of arrays as tiles: selected, pooled, matched between layers, and grouped into regions."""
 
+import json
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
@@ -11,6 +12,7 @@ import pytest
 from alike import same
 from arrays_in_files import DAYS, experiment_of, layers, on_map, save
 
+from geouq.config import load_experiment
 from geouq.core.errors import ChangedError, ConfigError
 from geouq.pipeline.data import Options
 from geouq.pipeline.run import run
@@ -320,3 +322,86 @@ def test_a_note_says_where_chunks_of_many_steps_do_not_stay_in_memory(at_levels,
 def test_a_note_says_that_intervals_ignore_the_correlation_of_steps(monthly):
     assert "intervals are too narrow" in find_tiles(experiment_of(monthly[1])).notes[-1]
     assert not find_tiles(experiment_of(monthly[1], select={"time": "2020-01"})).notes
+
+
+def test_ranges_of_numbers_below_zero_hold_their_ends(tmp_path):
+    depths = np.float32([-20, -10, -5, 0, 5])
+    dataset = on_map(layers(5, shape=SHAPE), dims=("depth",)).assign_coords(depth=depths)
+    path = save(dataset, tmp_path / "depths.nc")
+
+    found = [len(names(experiment_of(path, select={"depth": own}))) for own in ("-20..-5", "-10..5", "-20..0")]
+
+    assert found == [3, 4, 4]
+
+
+def test_the_name_of_a_file_in_a_list_stands_for_its_steps(tmp_path):
+    for name in ("a", "b"):
+        dataset = on_map(layers(2, shape=SHAPE), dims=("time",)).assign_coords(time=DAYS[:2])
+        save(dataset, tmp_path / f"{name}.nc")
+    lists = {"regions": {"first": ["a"]}, "splits": {"in": ["a"], "out": ["b_2020-01"]}, "training_tiles": ["b"]}
+    experiment = experiment_of(tmp_path / "{tile}.nc", lists)
+
+    found = with_step_regions(experiment, find_tiles(experiment))
+
+    assert found.regions["first"] == ("a_2019-12", "a_2020-01")
+    assert found.splits == {"in": ("a_2019-12", "a_2020-01"), "out": ("b_2020-01",)}
+    assert found.training_tiles == ("b_2019-12", "b_2020-01")
+
+
+def test_squares_of_a_map_with_steps_are_opened_again_by_their_names(tmp_path, geouq):
+    dataset = on_map(layers(2, shape=(300, 300)), dims=("time",)).assign_coords(time=DAYS[:2])
+    path = save(dataset, tmp_path / "a.zarr", {"time": 1})
+    data = "".join(f"  {key}: {{path: {path}, variable: {key}}}\n" for key in ("mean", "variance", "truth"))
+    head = f"version: 1\nname: cut\nvariables: [v]\ntiles: {{grid: 256}}\ndata:\n{data}"
+    (tmp_path / "c.yaml").write_text(f"{head}regions: {{month: {{dimension: time, by: month}}}}\n")
+
+    assert geouq("run", "c.yaml", "--only", "r0c0_2020-01").exit_code == 0
+
+    assert geouq("verify", "results/cut").exit_code == 0
+    assert geouq("report", "results/cut").exit_code == 0
+
+
+def test_arrays_of_stac_items_have_steps_too(tmp_path):
+    save(on_map(layers(2, shape=SHAPE), dims=("time",)).assign_coords(time=DAYS[:2]), tmp_path / "a.nc")
+    item = {"type": "Feature", "id": "a", "properties": {}, "links": [], "assets": {"nc": {"href": "a.nc"}}}
+    (tmp_path / "items.json").write_text(json.dumps({"type": "FeatureCollection", "features": [item]}))
+    written = {
+        "version": 1,
+        "name": "one",
+        "variables": ["v"],
+        "tiles": {"stac": "items.json", "asset": "nc"},
+        "data": {key: {"variable": key} for key in ("mean", "variance", "truth")},
+    }
+
+    assert names(load_experiment(written)) == ["a_2019-12", "a_2020-01"]
+    chosen = written | {"tiles": {"stac": "items.json", "asset": "nc", "names": ["a_2020-01"]}}
+    assert names(load_experiment(chosen)) == ["a_2020-01"]
+
+
+def test_a_lead_without_a_unit_of_time_is_refused(tmp_path):
+    pixels = layers(2, 2, shape=SHAPE)
+    both = on_map({name: pixels[name] for name in ("mean", "variance")}, dims=("time", "lead"))
+    lead = ("lead", [1.0, 2.0], {"standard_name": "forecast_period", "units": "1"})
+    path = save(both.assign_coords(time=DAYS[:2], lead=lead), tmp_path / "f.nc")
+    truth = save(
+        on_map({"truth": layers(4, shape=SHAPE)["truth"]}, dims=("time",)).assign_coords(time=DAYS[:4]),
+        tmp_path / "t.nc",
+    )
+
+    (failure,) = find_tiles(experiment_of(path, truth={"path": str(truth), "variable": "truth"})).failures
+
+    assert "has no unit of time" in failure.message
+
+
+def test_recalibrated_steps_get_no_configuration_that_could_not_read_them(tmp_path, geouq):
+    pixels = layers(8, shape=(64, 64))
+    path = save(on_map(pixels, dims=("time",)).assign_coords(time=DAYS[:8]), tmp_path / "a.nc")
+    data = "".join(f"  {key}: {{path: {path}, variable: {key}}}\n" for key in ("mean", "variance", "truth"))
+    (tmp_path / "c.yaml").write_text(f"version: 1\nname: steps\nvariables: [v]\ndata:\n{data}")
+    assert geouq("run", "c.yaml").exit_code == 0
+
+    done = geouq("recalibrate", "results/steps", "--apply", "all")
+
+    assert done.exit_code == 0, done.output
+    assert list((tmp_path / "results/steps/recalibration").rglob("*_variance.tif"))
+    assert not list((tmp_path / "results/steps/recalibration").glob("evaluate.yaml"))

@@ -116,8 +116,8 @@ def test_values_do_not_depend_on_the_window_that_is_read(folder, write_raster):
 
 
 def test_another_crs_is_followed(folder, write_raster):
-    x, y = np.meshgrid(np.arange(400) + 0.5, np.arange(300) + 0.5)
-    place = Affine(0.0001, 0, 14.99, 0, -0.0001, 45.16)
+    x, y = np.meshgrid(np.arange(100) + 0.5, np.arange(75) + 0.5)
+    place = Affine(0.0004, 0, 14.99, 0, -0.0004, 45.16)
     longitude, _ = place @ (x, y)
     write_raster(folder / "t_y.tif", longitude.astype(np.float64), transform=place, crs="EPSG:4326")
 
@@ -126,7 +126,7 @@ def test_another_crs_is_followed(folder, write_raster):
     rows, columns = np.nonzero(np.isfinite(found))
     expected, _ = transform("EPSG:32633", "EPSG:4326", *(COARSE @ (columns + 0.5, rows + 0.5)))
     assert len(rows) > 100
-    np.testing.assert_allclose(found[rows, columns], expected, atol=0.125 * 0.0001)
+    np.testing.assert_allclose(found[rows, columns], expected, atol=0.125 * 0.0004)
 
 
 @pytest.mark.usefixtures("folder")
@@ -199,3 +199,54 @@ def test_memory_counts_what_aligning_takes(folder, write_raster):
     plain = catalog().tiles[0]
 
     assert memory_of_worker(aligned) >= memory_of_worker(plain) + ALIGNING
+
+
+def test_an_interpolation_between_smaller_pixels_is_refused(folder, write_raster):
+    """GDAL would average them, which is not what the word says, and no std of an average."""
+    write_raster(folder / "t_s.tif", np.repeat(np.repeat(STD, 2, 0), 2, 1), transform=COARSE @ Affine.scale(0.5))
+
+    (failure,) = catalog(std={"path": "{tile}_s.tif", "align": "bilinear"}, truth="{tile}_m.tif").failures
+
+    assert "data.std.align" in failure.message
+    assert "smaller pixels" in failure.message
+
+
+def test_a_truth_of_codes_is_taken_from_the_nearest_pixel_alone(folder, write_raster):
+    write_raster(folder / "t_p.tif", np.full((2, SIDE, SIDE), 0.5, np.float32), transform=COARSE)
+    codes = {"mean": None, "std": None, "probabilities": "{tile}_p.tif", "class_codes": {"open": 1, "dense": 3}}
+    truth = {"path": "{tile}_y.tif", "align": "average"}
+
+    (averaged,), (plain,) = catalog(**codes, truth=truth).failures, catalog(**codes).failures
+
+    assert "holds codes of classes; write nearest" in averaged.message
+    assert "align: nearest" in plain.message
+
+
+def test_longitudes_that_are_counted_in_two_ways_are_refused(folder, write_raster):
+    def globe(left):
+        return {"transform": Affine(10, 0, left, 0, -10, 90), "crs": "EPSG:4326"}
+
+    for name in "ms":
+        write_raster(folder / f"t_{name}.tif", np.ones((18, 36), np.float32), **globe(-180))
+    write_raster(
+        folder / "t_y.tif", np.ones((36, 72), np.float32), **globe(0) | {"transform": Affine(5, 0, 0, 0, -5, 90)}
+    )
+
+    (failure,) = catalog(truth={"path": "{tile}_y.tif", "align": "average"}).failures
+
+    assert "do not count longitudes alike" in failure.message
+
+
+def test_a_share_without_an_average_is_refused():
+    with pytest.raises(ConfigError, match=r"data\.truth\.valid_share: is for align: average alone"):
+        catalog(truth={"path": "{tile}.tif", "valid_share": 0.9})
+
+
+def test_pixels_that_are_far_too_small_are_refused(folder, write_raster):
+    for name in "ms":
+        write_raster(folder / f"t_{name}.tif", np.ones((2, 2), np.float32), transform=COARSE @ Affine.scale(1000))
+    write_raster(folder / "t_y.tif", TRUTH, transform=COARSE @ Affine.scale(0.5))
+
+    (failure,) = catalog(truth={"path": "{tile}_y.tif", "align": "average"}).failures
+
+    assert "bring it to larger pixels first" in failure.message
