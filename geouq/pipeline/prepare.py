@@ -71,7 +71,10 @@ def working(job: Job) -> Iterator[Workers]:
         pool = exits.enter_context(workers(job.plan.workers, job.options.scheduler, job.reporter.say))
         with owned(job.folder):
             remove_leftovers(job.folder)
-            yield Workers(pool, exits)
+            try:
+                yield Workers(pool, exits)
+            finally:
+                remove_leftovers(job.folder)  # of workers that ended while they wrote
     job.reporter.say(resources(job.begun.seconds))
 
 

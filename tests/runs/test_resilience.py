@@ -112,6 +112,7 @@ def test_a_cluster_gives_the_same_files_also_where_it_loses_a_worker(tile_folder
         together = Run(config, tmp_path / "together", "--scheduler", there.address).end()
         fewer = Run(config, tmp_path / "fewer", "--scheduler", there.place).until(4)
         there.processes[1].kill()
+        there.processes[1].wait(60)
         fewer.end()
 
     assert together.metrics == fewer.metrics == alone.metrics
@@ -188,6 +189,22 @@ def test_a_tile_that_ends_its_workers_fails_and_the_others_do_not(tile_folder, t
     assert "1 worker ended while working on it, the last one at tcp://127.0.0.1:" in run.said[-1]
     assert "1 worker ended while working on it" in (run.out / "tables" / "failures.csv").read_text()
     assert run.summaries.items() >= alone.summaries.items()
+
+
+def test_no_partial_file_remains_of_a_worker_that_ends_while_it_writes(tile_folder, tmp_path):
+    config = tile_folder(TILES[:3], shape=(400, 400), text=SHORT)
+    crash = (
+        "import os, signal\nfrom geouq.core import atomic\n"
+        "def committed(part, path, plain=atomic.commit):\n"
+        "    if path.name == 't2.nc':\n        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    plain(part, path)\natomic.commit = committed\n"
+    )
+    few = {"SCHEDULER__ALLOWED_FAILURES": "0"}
+    with cluster(tmp_path / "cluster", 1, few, nanny=True, preload=crash) as there:
+        run = Run(config, tmp_path / "crashing", "--scheduler", there.place).end(3)
+
+    assert summaries(run.out, TILES[:3]).keys() == {"t0", "t1"}
+    assert [path.name for path in run.out.rglob(".*")] == [".geouq.lock"]
 
 
 def waiting(patience):
