@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import two_models
 from click.testing import CliRunner
+from elsewhere import S3, serving_elsewhere
 from matplotlib.figure import Figure
 
 from geouq.cli import main
@@ -187,3 +188,16 @@ def tail_alone(monkeypatch):
     """Keep the pixels of the tail alone, as of more pixels than are all kept."""
     for module in ("sweep.group_sums", "sweep.accumulate", "summary.variance_profile"):
         monkeypatch.setattr(f"geouq.{module}.FEW", 0)
+
+
+@pytest.fixture
+def bucket(monkeypatch):
+    """A bucket of a store that the environment names as other programs read it."""
+    boto3 = pytest.importorskip("boto3")
+    with serving_elsewhere(S3) as endpoint:
+        names = {"DEFAULT_REGION": "us-east-1", "ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b"}
+        for name, value in (names | {"ENDPOINT_URL": f"http://{endpoint}"}).items():
+            monkeypatch.setenv(f"AWS_{name}", value)
+        client = boto3.client("s3")
+        client.create_bucket(Bucket="bucket")
+        yield client

@@ -1,7 +1,6 @@
 """Tiles in an object store: listed by their keys, read with the credentials of the environment."""
 
 import pytest
-from elsewhere import S3, serving_elsewhere
 
 from geouq.core.errors import DataError
 from geouq.rasters.listing import paths_like
@@ -24,19 +23,6 @@ data:
 variables: [height]
 output: {{maps: none, figures: none}}
 """
-
-
-@pytest.fixture
-def bucket(monkeypatch):
-    """A bucket of a store that the environment names as other programs read it."""
-    boto3 = pytest.importorskip("boto3")
-    with serving_elsewhere(S3) as endpoint:
-        names = {"DEFAULT_REGION": "us-east-1", "ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b"}
-        for name, value in (names | {"ENDPOINT_URL": f"http://{endpoint}"}).items():
-            monkeypatch.setenv(f"AWS_{name}", value)
-        client = boto3.client("s3")
-        client.create_bucket(Bucket="bucket")
-        yield client
 
 
 def test_keys_that_match_a_pattern_name_the_tiles(bucket):

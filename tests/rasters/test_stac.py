@@ -115,6 +115,22 @@ def test_items_without_truth_are_left_aside_and_counted(tmp_path):
     assert f"left aside: 1 tile without truth ({second})" in found.notes
 
 
+def test_items_on_s3_give_the_numbers_of_the_same_files_on_disk(geouq, bucket, tmp_path):
+    boreal(tmp_path)
+    assert geouq("run", saved(experiment())).exit_code == 0
+    items = Path("items.json").read_text("utf-8")
+    Path("items.json").write_text(items.replace('"cog/', '"s3://bucket/maps/cog/'), "utf-8")
+    for path in [*Path().glob("cog/*.tif"), *Path().glob("lidar/*.tif")]:
+        bucket.upload_file(str(path), "bucket", f"maps/{path}")
+        path.unlink()
+    remote = experiment({**PRODUCT, "truth": "s3://bucket/maps/lidar/{tile}.tif"}, output={"directory": "far", **QUIET})
+
+    assert geouq("run", saved(remote, "far.yaml")).exit_code == 0
+
+    assert numbers_of_run("far") == numbers_of_run("out")
+    assert len(numbers_of_run("far")) == 2
+
+
 def stored(folder, bands, *, version, **header):
     """A raster of stored integers, and its item; returns the layers."""
     mean, std, truth = calibrated(3)
