@@ -200,8 +200,7 @@ def with_step_regions(experiment: Experiment, catalog: "Catalog") -> Experiment:
 def _with_steps_in_lists(experiment: Experiment, tiles: Sequence["Tile"]) -> Experiment:
     steps: dict[str, list[str]] = {}
     for tile in tiles:
-        whole = tile.name.removesuffix("_" + "_".join(step.label.name for step in tile.labels))
-        if whole != tile.name:
+        if whole := name_without_step(tile):
             steps.setdefault(whole, []).append(tile.name)
     if not steps:
         return experiment
@@ -213,6 +212,12 @@ def _with_steps_in_lists(experiment: Experiment, tiles: Sequence["Tile"]) -> Exp
     splits = {side: of_steps(own) for side, own in experiment.splits.items()} if experiment.splits else None
     training = of_steps(experiment.training_tiles) if experiment.training_tiles else experiment.training_tiles
     return experiment.model_copy(update={"regions": regions, "splits": splits, "training_tiles": training})
+
+
+def name_without_step(tile: "Tile") -> str:
+    """Return the name of the file or square that a step is of; "" where there is no such name."""
+    whole = tile.name.removesuffix("_" + "_".join(step.label.name for step in tile.labels))
+    return whole if tile.labels and whole != tile.name else ""
 
 
 def _lists_of(region: StepRegions, tiles: Sequence["Tile"]) -> dict[str, tuple[str, ...]]:

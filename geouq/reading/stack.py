@@ -1,6 +1,7 @@
 """One tile as a lazy, masked xarray Dataset, read by the same reader as the sweep."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 import dask.array as da
 import numpy as np
@@ -14,6 +15,7 @@ from geouq.rasters.catalog import Tile, find_tiles
 from geouq.rasters.gdal import gdal_options
 from geouq.rasters.predictions import is_predicted
 from geouq.rasters.raster import number_of_band
+from geouq.rasters.steps import name_without_step
 from geouq.reading.reader import masked_layers, read_window
 
 LAYERS = {"mean": "predicted mean", "variance": "predicted variance", "truth": "reference value"}
@@ -29,7 +31,7 @@ def open_stack(experiment: Tile | Configuration, tile: str | None = None, *, chu
         What describes the rasters: a YAML file, a mapping of the keys of such a file, or an Experiment. A Tile of the
         catalog stands for itself.
     tile : str, optional
-        Name of the tile; not needed if there is one only.
+        Name of the tile; not needed if there is one only, or one with several steps.
     chunk : int
         Side of a dask chunk in pixels.
 
@@ -40,6 +42,7 @@ def open_stack(experiment: Tile | Configuration, tile: str | None = None, *, chu
         the pixels that a run counts. Elsewhere a layer is NaN or the variance is not positive. If a chunk holds no
         valid truth of a variable, its prediction is not read and is NaN there. Units are in the coordinate `units`.
         Each variable of each of several models is one, named as in `AGB (ensemble)`, with the coordinate `model`.
+        Of a file with several steps, such as times, they are leading dimensions; a step that is left out is not valid.
 
     Raises
     ------
@@ -58,7 +61,32 @@ def open_stack(experiment: Tile | Configuration, tile: str | None = None, *, chu
     require_type("chunk", chunk, int, "give the side of a chunk in pixels, such as 512")
     if chunk < 1:
         raise ConfigError(f"chunk={chunk}: give a side of at least one pixel")
-    found = experiment if isinstance(experiment, Tile) else _named(load_experiment(experiment), tile)
+    if isinstance(experiment, Tile):
+        return _stack_of(experiment, chunk)
+    tiles = _named(load_experiment(experiment), tile)
+    return _stack_of(tiles[0], chunk) if len(tiles) == 1 else _stack_of_steps(tiles, chunk)
+
+
+def _stack_of_steps(tiles: Sequence[Tile], chunk: int) -> xr.Dataset:
+    """Return the steps of a file along their dimensions, in the order of the file."""
+    first, steps = tiles[0], [_at_step(tile, _stack_of(tile, chunk)) for tile in tiles]
+    filled = {**dict.fromkeys(LAYERS, np.nan), "valid": False}
+    stack = xr.combine_by_coords(
+        steps, compat="override", coords="minimal", join="outer", combine_attrs="drop_conflicts", fill_value=filled
+    )
+    order = {step.dimension: [tile.labels[i].label.value for tile in tiles] for i, step in enumerate(first.labels)}
+    in_order = {name: list(dict.fromkeys(values)) for name, values in order.items()}
+    return cast("xr.Dataset", stack).sel(in_order).assign_attrs(tile=name_without_step(first))
+
+
+def _at_step(tile: Tile, stack: xr.Dataset) -> xr.Dataset:
+    """Return a stack with its labels as leading dimensions of length 1."""
+    labels = {step.dimension: np.asarray([step.label.value]) for step in tile.labels}
+    alike = {name: stack[name] for name in stack.coords if name not in stack.dims}
+    return stack.drop_vars(alike).expand_dims(labels).assign_coords(alike)
+
+
+def _stack_of(found: Tile, chunk: int) -> xr.Dataset:
     windows = [list(row) for row in _rows_of_windows(found.grid, chunk)]
     blocks = da.block([[_block(found, window) for window in row] for row in windows])
     dims = ("variable", "y", "x")
@@ -70,18 +98,22 @@ def open_stack(experiment: Tile | Configuration, tile: str | None = None, *, chu
     return xr.Dataset(layers, _coordinates(found), {"tile": found.name, "crs": found.grid.crs})
 
 
-def _named(experiment: Experiment, name: str | None) -> Tile:
+def _named(experiment: Experiment, name: str | None) -> list[Tile]:
+    """Return the tile of a name, or all steps of one."""
     catalog = find_tiles(experiment)
     names, failed = [tile.name for tile in catalog.tiles], [failure.tile for failure in catalog.failures]
     name = [*names, *failed][0] if name is None and len(names) + len(failed) == 1 else name
     for failure in catalog.failures:
         if failure.tile == name:
             raise DataError(f"tile {name}: {failure.message}")
+    if name in names:
+        return [catalog.tiles[names.index(name)]]
+    steps = [tile for tile in catalog.tiles if tile.labels and name in (None, name_without_step(tile))]
+    if steps and len({name_without_step(tile) for tile in (*steps, *(catalog.tiles if name is None else ()))}) == 1:
+        return steps
     if name is None:
         raise ConfigError(f"which tile? Give tile=; the tiles are {', '.join(names)}")
-    if name not in names:
-        raise ConfigError(f"there is no tile {name!r}; the tiles are {', '.join(names)}")
-    return catalog.tiles[names.index(name)]
+    raise ConfigError(f"there is no tile {name!r}; the tiles are {', '.join(names)}")
 
 
 def _rows_of_windows(grid: Grid, chunk: int) -> list[list[Window]]:

@@ -405,3 +405,40 @@ def test_recalibrated_steps_get_no_configuration_that_could_not_read_them(tmp_pa
     assert done.exit_code == 0, done.output
     assert list((tmp_path / "results/steps/recalibration").rglob("*_variance.tif"))
     assert not list((tmp_path / "results/steps/recalibration").glob("evaluate.yaml"))
+
+
+def test_a_stack_has_all_steps_along_their_dimensions(at_levels):
+    pixels, path = at_levels
+
+    stack = open_stack(experiment_of(path))
+
+    assert stack["mean"].dims == ("time", "plev", "variable", "y", "x")
+    assert stack["mean"].chunks is not None
+    assert stack["time"].to_index().equals(DAYS[:3])
+    assert stack["valid"].dtype == bool
+    for name, values in pixels.items():
+        np.testing.assert_array_equal(stack[name].isel(variable=0), values)
+
+
+def test_a_stack_of_one_step_is_that_of_the_tile(monthly):
+    pixels, path = monthly
+
+    stack = open_stack(experiment_of(path), "2020-01")
+
+    assert stack["mean"].dims == ("variable", "y", "x")
+    np.testing.assert_array_equal(stack["mean"].isel(variable=0), pixels["mean"][1])
+
+
+def test_a_step_that_a_layer_lacks_is_not_valid_in_a_stack(tmp_path):
+    pixels = layers(2, 2, shape=SHAPE)
+    leads = np.array([0, 31], "m8[D]").astype("m8[ns]")
+    forecast = on_map({key: pixels[key] for key in ("mean", "variance")}, dims=("time", "lead"))
+    save(forecast.assign_coords(time=DAYS[:2], lead=leads), tmp_path / "forecast.zarr")
+    truth = on_map({"truth": pixels["truth"][:, 0]}, dims=("time",)).assign_coords(time=DAYS[:2])
+    save(truth, tmp_path / "truth.zarr")
+    own = {key: {"path": "forecast.zarr", "variable": key} for key in ("mean", "variance")}
+
+    stack = open_stack(experiment_of("truth.zarr", **own))
+
+    assert stack["valid"].any(("variable", "y", "x")).to_numpy().tolist() == [[True, True], [True, False]]
+    assert np.isnan(stack["mean"].sel(time=DAYS[1]).isel(lead=1)).all()
